@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The table of services that plugins get, and what they said through it.
+ */
+#ifndef FERRY_CORE_HOST_H
+#define FERRY_CORE_HOST_H
+
+#include <ferry/plugin.h>
+
+struct ferry__plugin;
+
+extern const ferry_host ferry__host;
+
+/*
+ * Whose option() calls and log lines those of this thread are, from here to the call with NULL.
+ * Needed around ferry_plugin_open, device_count, properties, device_open and adopt.
+ */
+void ferry__host_enter(const struct ferry__plugin *plugin);
+void ferry__host_leave(void);
+
+/* What the plugin said on this thread since the last call, and forgets it; "" if nothing. */
+const char *ferry__host_take_error(void);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The log. A line said while this thread holds a core lock is kept and written once the lock is
+ * released, so that a callback may call ferry.
+ */
+#ifndef FERRY_CORE_LOG_H
+#define FERRY_CORE_LOG_H
+
+#include <ferry/status.h>
+#include <stdbool.h>
+
+/* Whether lines of that level are wanted (FERRY_LOG); cheap. */
+bool ferry__log_enabled(int level);
+
+/* One line, without a newline. */
+void ferry__log(int level, const char *fmt, ...) FERRY_PRINTF(2, 3);
+
+/*
+ * Around every region that holds a core lock; nests. Lines said in between are written by the
+ * outermost release.
+ */
+void ferry__log_hold(void);
+void ferry__log_release(void);
+
+#endif

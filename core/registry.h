@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The process-wide set of opened plugins. A plugin, once open, stays for the life of the process;
+ * its devices come and go.
+ */
+#ifndef FERRY_CORE_REGISTRY_H
+#define FERRY_CORE_REGISTRY_H
+
+#include <ferry/device.h>
+#include <ferry/plugin.h>
+#include <stdbool.h>
+
+/* An opened plugin: the adopted, full-size table, in which every entry may be called. */
+struct ferry__plugin {
+    char name[32];
+    char version[32];
+    ferry_plugin_ops
+        ops;        /* min(sizes) of the plugin's own; the rest are fallback.c's typed defaults */
+    uint64_t given; /* bit FERRY__GIVEN_…: what the plugin itself brought */
+    uint64_t pool_limit; /* bytes; core keys of its section */
+    uint64_t budget;     /* bytes; 0: none */
+    struct ferry__plugin *next;
+};
+
+/*
+ * Groups of optional entries that the core asks about as a whole; set by fallback.c when it adopts
+ * a table.
+ */
+#define FERRY__GIVEN_EVENTS (UINT64_C(1) << 0)           /* event_record … queue_wait */
+#define FERRY__GIVEN_QUEUES (UINT64_C(1) << 1)           /* queue_create, queue_destroy */
+#define FERRY__GIVEN_HOST   (UINT64_C(1) << 2)           /* host_alloc, host_free */
+#define FERRY__GIVEN_IMPORT (UINT64_C(1) << 3)           /* import_host, unimport_host */
+#define FERRY__GIVEN_MAP    (UINT64_C(1) << 4)           /* map, unmap */
+#define FERRY__GIVEN_PEER   (UINT64_C(1) << 5)           /* peer_access, peer_copy */
+#define FERRY__GIVEN_OP(op) (UINT64_C(1) << (16 + (op))) /* arithmetic entry FERRY_OP_… */
+
+/*
+ * Value of `option.<key>` for that plugin: API over environment over files. NULL if none. Lives as
+ * long as the process.
+ */
+const char *ferry__plugin_option(const struct ferry__plugin *plugin, const char *key);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * @file blob.h
+ * The blob: an N-dimensional array, row-major, with data and diff. (Caffe: Blob.)
+ *
+ * A blob has a shape, an element type and a home device, and up to two memories (memory.h): data
+ * and, from its first use on, diff. Dims and counts are int64_t elements; at most FERRY_MAX_AXES
+ * axes; every overflow is found. Accessors have the rules of memory.h for validity, threads and
+ * failure: distinct blobs from distinct threads; one blob read from several; writes, reshapes and
+ * moves need the caller's own exclusion. A call that fails leaves the blob as it was. NULL blobs
+ * are FERRY_EINVAL, or NULL, or 0 where a function has no way to say so.
+ */
+#ifndef FERRY_BLOB_H
+#define FERRY_BLOB_H
+
+#include <ferry/memory.h>
+#include <stdbool.h>
+
+FERRY_BEGIN_DECLS
+
+/** An array of data and diff. Opaque; retains its home and its memories. */
+typedef struct ferry_blob ferry_blob;
+
+/** The most axes a blob may have. */
+#define FERRY_MAX_AXES 32
+
+/**
+ * In place of a number of axes: no shape yet, 0 axes and count 0. (0 axes otherwise make a scalar
+ * of count 1.)
+ */
+#define FERRY_UNSHAPED (-1)
+
+/** With copy_from: copy diff rather than data. */
+#define FERRY_COPY_DIFF 1u
+/** With copy_from: take on the source's shape first rather than require it. */
+#define FERRY_COPY_RESHAPE 2u
+
+/** Bytes of one element; 0 for a value that is no dtype. */
+FERRY_API size_t ferry_dtype_size(ferry_dtype t);
+/** "F32", "BF16" … in static storage; "?" for a value that is no dtype. */
+FERRY_API const char *ferry_dtype_name(ferry_dtype t);
+
+/**
+ * A blob of `naxes` dims (FERRY_UNSHAPED: Caffe's Blob()) that lives on `home`. No storage is
+ * allocated before first use. The caller destroys it. Errors: FERRY_EINVAL (home, dtype, a negative
+ * dim, naxes beyond FERRY_MAX_AXES), FERRY_EOVERFLOW, FERRY_ENOMEM, what opening the device failed
+ * with; *out is then untouched.
+ */
+FERRY_API int ferry_blob_create(ferry_device *home, ferry_dtype dtype, int naxes,
+                                const int64_t *dims, ferry_blob **out);
+
+/**
+ * Destroys the blob; memories that others share live on. Waits for pending work on the others. NULL
+ * is accepted.
+ */
+FERRY_API void ferry_blob_destroy(ferry_blob *b);
+
+/**
+ * Changes the shape. Within the capacity, contents and pointers stay, and growing back shows the
+ * old values; whichever of data and diff is too small is replaced by memory that reads as zeros,
+ * and *out_grew (may be NULL) says whether one was. Errors: FERRY_EINVAL, FERRY_EOVERFLOW whatever
+ * the order of zero dims, FERRY_ENOMEM, FERRY_ESHAPE for a slice that would leave its range; the
+ * blob, and *out_grew, are then as before.
+ */
+FERRY_API int ferry_blob_reshape(ferry_blob *b, int naxes, const int64_t *dims, bool *out_grew);
+/** ferry_blob_reshape to (n, c, h, w). */
+FERRY_API int ferry_blob_reshape4(ferry_blob *b, int64_t n, int64_t c, int64_t h, int64_t w);
+/** ferry_blob_reshape to the shape of `other`. */
+FERRY_API int ferry_blob_reshape_like(ferry_blob *b, const ferry_blob *other);
+
+/** Number of axes; 0 for a scalar and for a blob without a shape. */
+FERRY_API int ferry_blob_naxes(const ferry_blob *b);
+/** Dim of an axis, −naxes … naxes − 1; FERRY_EINVAL for one outside. */
+FERRY_API int64_t ferry_blob_dim(const ferry_blob *b, int axis);
+/** The dims, ferry_blob_naxes of them, borrowed until the next reshape. */
+FERRY_API const int64_t *ferry_blob_dims(const ferry_blob *b);
+/** Elements: the product of the dims; 1 for a scalar, 0 without a shape. */
+FERRY_API int64_t ferry_blob_count(const ferry_blob *b);
+/**
+ * Product of the dims of axes start … end − 1; 1 if there are none. 0 ≤ start ≤ end ≤ naxes, else
+ * FERRY_EINVAL.
+ */
+FERRY_API int64_t ferry_blob_count_range(const ferry_blob *b, int start, int end);
+/** Elements that a reshape can reach without replacing the data's memory. */
+FERRY_API int64_t ferry_blob_capacity(const ferry_blob *b);
+/** An axis −naxes … naxes − 1 as 0 … naxes − 1; FERRY_EINVAL for one outside. */
+FERRY_API int ferry_blob_canonical_axis(const ferry_blob *b, int axis);
+/**
+ * The shape as "2 3 (6)": dims, then the count, "(1)" for a scalar. Returns 0; FERRY_EOVERFLOW if
+ * `size` is too small.
+ */
+FERRY_API int ferry_blob_shape_string(const ferry_blob *b, char *buf, size_t size);
+/**
+ * Element offset of `n` indices, missing trailing ones 0; each must lie inside its dim.
+ * FERRY_EINVAL otherwise.
+ */
+FERRY_API int64_t ferry_blob_offset(const ferry_blob *b, int n, const int64_t *index);
+/**
+ * Element offset as Caffe computes it: ((n·C + c)·H + h)·W + w; each index may be one past its end.
+ * At most 4 axes.
+ */
+FERRY_API int64_t ferry_blob_offset4(const ferry_blob *b, int64_t n, int64_t c, int64_t h,
+                                     int64_t w);
+/**
+ * Caffe's LegacyShape: axis −4 … 3 of a blob of at most 4 axes, missing axes being 1; FERRY_EINVAL
+ * otherwise.
+ */
+FERRY_API int64_t ferry_blob_legacy_dim(const ferry_blob *b, int axis);
+/** ferry_blob_legacy_dim(b, 0). */
+FERRY_API int64_t ferry_blob_num(const ferry_blob *b);
+/** ferry_blob_legacy_dim(b, 1). */
+FERRY_API int64_t ferry_blob_channels(const ferry_blob *b);
+/** ferry_blob_legacy_dim(b, 2). */
+FERRY_API int64_t ferry_blob_height(const ferry_blob *b);
+/** ferry_blob_legacy_dim(b, 3). */
+FERRY_API int64_t ferry_blob_width(const ferry_blob *b);
+
+/** Element type; FERRY_F32 for NULL. */
+FERRY_API ferry_dtype ferry_blob_dtype(const ferry_blob *b);
+/** Home device, borrowed. */
+FERRY_API ferry_device *ferry_blob_home(const ferry_blob *b);
+/** Names the blob for traces and logs; the string is copied. NULL or "" takes the name away. */
+FERRY_API int ferry_blob_set_name(ferry_blob *b, const char *name);
+/** The name, borrowed until the next ferry_blob_set_name; "" if it has none. */
+FERRY_API const char *ferry_blob_name(const ferry_blob *b);
+
+/*
+ * Accessors, each as its namesake in memory.h, at the blob's place in its memory. A blob of count
+ * 0, or without a shape, has valid ones that point to no element. A write through a slice that does
+ * not cover its memory is FERRY_READ|FERRY_WRITE of the whole. NULL, or a NULL handle, on failure.
+ */
+/** Data on the host, to read. [cpu_data] */
+FERRY_API const void *ferry_blob_host_data(const ferry_blob *b);
+/** Data on the host, to read and write. [mutable_cpu_data] */
+FERRY_API void *ferry_blob_mutable_host_data(ferry_blob *b);
+/** Data on the host, to write whole. */
+FERRY_API void *ferry_blob_overwrite_host_data(ferry_blob *b);
+/** Data on the home device, to read. [gpu_data] */
+FERRY_API ferry_cref ferry_blob_device_data(const ferry_blob *b);
+/** Data on the home device, to read and write. [mutable_gpu_data] */
+FERRY_API ferry_ref ferry_blob_mutable_device_data(ferry_blob *b);
+/** Data on the home device, to write whole. */
+FERRY_API ferry_ref ferry_blob_overwrite_device_data(ferry_blob *b);
+/** Diff on the host, to read. [cpu_diff] */
+FERRY_API const void *ferry_blob_host_diff(const ferry_blob *b);
+/** Diff on the host, to read and write. [mutable_cpu_diff] */
+FERRY_API void *ferry_blob_mutable_host_diff(ferry_blob *b);
+/** Diff on the host, to write whole. */
+FERRY_API void *ferry_blob_overwrite_host_diff(ferry_blob *b);
+/** Diff on the home device, to read. [gpu_diff] */
+FERRY_API ferry_cref ferry_blob_device_diff(const ferry_blob *b);
+/** Diff on the home device, to read and write. [mutable_gpu_diff] */
+FERRY_API ferry_ref ferry_blob_mutable_device_diff(ferry_blob *b);
+/** Diff on the home device, to write whole. */
+FERRY_API ferry_ref ferry_blob_overwrite_device_diff(ferry_blob *b);
+
+/**
+ * The memory of data, borrowed until a growing reshape, share or destroy; NULL, with the reason
+ * recorded, on failure.
+ */
+FERRY_API ferry_memory *ferry_blob_data_memory(const ferry_blob *b);
+/** The memory of diff, likewise. */
+FERRY_API ferry_memory *ferry_blob_diff_memory(const ferry_blob *b);
+
+/**
+ * The dims as int32 on the home device, to read; FERRY_EOVERFLOW if one does not fit. Valid until
+ * the next reshape. [gpu_shape]
+ */
+FERRY_API ferry_cref ferry_blob_device_shape(const ferry_blob *b);
+
+/** One element of data as a double, fetched to the host; indices as ferry_blob_offset. */
+FERRY_API int ferry_blob_data_at(const ferry_blob *b, int n, const int64_t *index, double *out);
+/** One element of diff, likewise. */
+FERRY_API int ferry_blob_diff_at(const ferry_blob *b, int n, const int64_t *index, double *out);
+/**
+ * Sets every element of data, where data is (the home if it was never written). Integers:
+ * FERRY_EOVERFLOW if out of range.
+ */
+FERRY_API int ferry_blob_fill_data(ferry_blob *b, double value);
+/** Sets every element of diff, likewise. */
+FERRY_API int ferry_blob_fill_diff(ferry_blob *b, double value);
+
+/**
+ * data −= diff, where data is: on the host if only the host has it, else on a device. A diff never
+ * written counts as zeros. FERRY_EUNINIT if data was never written; FERRY_EUNSUPPORTED for
+ * integers. [Update]
+ */
+FERRY_API int ferry_blob_update(ferry_blob *b);
+/**
+ * Sum of absolute values of data, computed where data is; 0 if never written. Blocks until the
+ * result is there. [asum_data]
+ */
+FERRY_API int ferry_blob_asum_data(const ferry_blob *b, double *out);
+/** The same of diff. [asum_diff] */
+FERRY_API int ferry_blob_asum_diff(const ferry_blob *b, double *out);
+/** Sum of squares of data, likewise. [sumsq_data] */
+FERRY_API int ferry_blob_sumsq_data(const ferry_blob *b, double *out);
+/** The same of diff. [sumsq_diff] */
+FERRY_API int ferry_blob_sumsq_diff(const ferry_blob *b, double *out);
+/** data ×= factor, where data is; nothing is done if it was never written. [scale_data] */
+FERRY_API int ferry_blob_scale_data(ferry_blob *b, double factor);
+/** The same of diff. [scale_diff] */
+FERRY_API int ferry_blob_scale_diff(ferry_blob *b, double factor);
+
+/**
+ * Copies data (FERRY_COPY_DIFF: diff alone) from `source`, converting where dtypes differ (to
+ * nearest even; integers saturate and NaN becomes 0). Shapes must be equal (FERRY_ESHAPE) unless
+ * FERRY_COPY_RESHAPE. Runs where the source is, if this blob's home is there too, and on the host
+ * otherwise. A source never written reads as zeros. [CopyFrom]
+ */
+FERRY_API int ferry_blob_copy_from(ferry_blob *b, const ferry_blob *source, unsigned flags);
+
+/**
+ * Lets b use the other's data memory in place of its own; counts and dtypes must be equal
+ * (FERRY_ESHAPE). Both see one another's writes and adoptions from then on, until one of them
+ * grows. [ShareData]
+ */
+FERRY_API int ferry_blob_share_data(ferry_blob *b, const ferry_blob *other);
+/** The same for diff. [ShareDiff] */
+FERRY_API int ferry_blob_share_diff(ferry_blob *b, const ferry_blob *other);
+
+/** 1 if the dims are equal, 0 if not; a blob without a shape equals only another without one. */
+FERRY_API int ferry_blob_shape_equals(const ferry_blob *a, const ferry_blob *b);
+
+/**
+ * Moves the home. Nothing is copied now; the next access brings over what it needs. Sharers and
+ * slices move along with their memory.
+ */
+FERRY_API int ferry_blob_to(ferry_blob *b, ferry_device *device);
+
+/**
+ * A blob of `count` entries of the parent's axis 0 from `start` on, sharing its data and diff
+ * memories at an offset.
+ *
+ * It keeps those memories alive, whatever becomes of the parent; a parent that grows leaves its
+ * slices on the old memory. It may be reshaped within its range and cannot adopt. The caller
+ * destroys it. FERRY_EINVAL for a range outside axis 0 or a scalar.
+ */
+FERRY_API int ferry_blob_slice(const ferry_blob *parent, int64_t start, int64_t count,
+                               ferry_blob **out);
+
+FERRY_END_DECLS
+
+#endif

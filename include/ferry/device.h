@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * @file device.h
+ * A device: what it is, what has happened on it, and the vendor's objects behind it.
+ *
+ * Devices are borrowed from a runtime. One that was only enumerated is opened (a context is
+ * created) by its first use: a memory or queue on it, its free memory, its native objects. All
+ * functions may be called from any thread.
+ */
+#ifndef FERRY_DEVICE_H
+#define FERRY_DEVICE_H
+
+#include <ferry/runtime.h>
+
+FERRY_BEGIN_DECLS
+
+/**
+ * What a device is. Strings are "" where unknown. Read through the pointer ferry gives: members may
+ * be added at the end.
+ */
+typedef struct ferry_device_properties {
+    const char *name;        /* "cuda:1" */
+    const char *plugin;      /* "cuda" */
+    const char *description; /* the vendor's words */
+    const char *uuid;
+    const char *pci;       /* "0000:3b:00.0" */
+    uint64_t memory_total; /* bytes; 0 where unknown */
+    uint64_t max_alloc;    /* bytes of the largest single allocation; 0 where unknown */
+    uint32_t host_memory;  /* 1: its memory is the program's own, and a copy costs nothing */
+    /** 1: shares physical memory with the host, and the probe at open found it coherent. */
+    uint32_t unified;
+    uint32_t discrete; /* 1: neither of the two */
+} ferry_device_properties;
+
+/**
+ * Counts since the device was opened. Transfers belong to the device at their far end; a copy
+ * between two devices counts on the one that receives. Only members that fit the size given by the
+ * caller are written.
+ */
+typedef struct ferry_stats {
+    uint64_t copies_h2d, copies_d2h, copies_d2d;
+    uint64_t bytes_h2d, bytes_d2h, bytes_d2d;
+    /** Maps and unmaps of memory shared with the host: transitions that moved no byte. */
+    uint64_t maps;
+    /** Blocks handed out, device and pinned host memory, whether by the pool or by the plugin. */
+    uint64_t allocs;
+    uint64_t frees;      /* blocks given back */
+    uint64_t live_bytes; /* bytes handed out and not given back */
+    uint64_t peak_bytes; /* the largest live_bytes so far */
+    uint64_t pool_hits;  /* allocations that the pool's cache served */
+    uint64_t fallbacks;  /* operations computed on the host because the plugin could not */
+    uint64_t evictions;  /* replicas that a budget pushed out */
+} ferry_stats;
+
+/** One vendor object by name, as for ferry_device_native. */
+typedef struct ferry_native {
+    const char *what; /* "cl_context" */
+    void *value;      /* the object itself, where it is a pointer */
+} ferry_native;
+
+/** "plugin:index", borrowed from the device; "" for NULL. */
+FERRY_API const char *ferry_device_name(const ferry_device *dev);
+
+/**
+ * Properties, borrowed from the device; NULL for NULL. `unified` is settled once the device is
+ * open.
+ */
+FERRY_API const ferry_device_properties *ferry_device_get_properties(const ferry_device *dev);
+
+/**
+ * Bytes that the vendor reports as free now; FERRY_EUNSUPPORTED where it reports none. Opens the
+ * device.
+ */
+FERRY_API int ferry_device_memory_free(ferry_device *dev, uint64_t *out);
+
+/**
+ * Blocks until all work of all queues of the device is done. Errors: FERRY_EDEVICE, FERRY_ELOST,
+ * FERRY_EFORKED.
+ */
+FERRY_API int ferry_device_synchronize(ferry_device *dev);
+
+/**
+ * Copies at most `size_of_out` bytes of the counters to `out`; zeros for a device not opened yet.
+ * FERRY_EINVAL for NULL.
+ */
+FERRY_API int ferry_device_stats(const ferry_device *dev, ferry_stats *out, size_t size_of_out);
+
+/**
+ * A vendor object by name, written to `out`: "cl_platform_id" "cl_device_id" "cl_context"
+ * "cl_command_queue" "cuda_device" (int) "cuda_stream" "cublas_handle". `size` must be that type's
+ * size (FERRY_EINVAL otherwise). FERRY_EUNSUPPORTED for a name the plugin does not know. What is
+ * written is borrowed from the device. Opens the device.
+ */
+FERRY_API int ferry_device_native(ferry_device *dev, const char *what, void *out, size_t size);
+
+/**
+ * A device around the program's own vendor objects (OpenCL: "cl_context", "cl_device_id" and,
+ * optionally, "cl_command_queue"; CUDA: "cuda_stream"), so that ferry's work and the program's are
+ * ordered. The objects stay the program's and must outlive the device, which is borrowed from the
+ * runtime. Errors: FERRY_EUNSUPPORTED, FERRY_EINVAL naming the object.
+ */
+FERRY_API int ferry_device_adopt(ferry_runtime *rt, const char *plugin, const ferry_native *items,
+                                 size_t n, ferry_device **out);
+
+/**
+ * A reference as a plain pointer of that device. NULL with FERRY_EUNSUPPORTED where handles are no
+ * pointers (cl_mem); what is returned must be dereferenced on the host only if the device is a
+ * host-memory device.
+ */
+FERRY_API void *ferry_device_pointer(ferry_device *dev, ferry_ref ref);
+
+/**
+ * The most bytes that ferry may hold on the device; 0 lifts the limit. A budget below what is held
+ * now is met by evicting memories under ferry_memory_wont_use; where those do not suffice the
+ * budget stands and later allocations fail with FERRY_ENOMEM.
+ */
+FERRY_API int ferry_device_set_budget(ferry_device *dev, uint64_t bytes);
+
+/** Gives blocks cached by the pool back to the vendor. Live blocks are untouched. */
+FERRY_API int ferry_device_trim(ferry_device *dev);
+
+FERRY_END_DECLS
+
+#endif

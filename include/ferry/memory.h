@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * @file memory.h
+ * Bytes that are kept coherent between the host and any number of devices. (Caffe: SyncedMemory.)
+ *
+ * A memory has at most one copy on the host and one on each device, allocated when first needed.
+ * Some of them are valid. A read at a place copies the newest bytes there if they are elsewhere; a
+ * write makes that place's copy the only valid one; bytes never written read as zeros. Nothing is
+ * copied that need not be.
+ *
+ * Pointers and references: valid until the next call that takes that copy away: a write elsewhere,
+ * adopt, wont_use, invalidate, the last release. Host pointers are returned once the bytes are
+ * there; device references once they are ordered on the queue named (the device's default queue for
+ * the plain accessors), so that work submitted there afterwards sees them.
+ *
+ * Threads: distinct memories from distinct threads; one memory may be read from several threads at
+ * once. Writing calls need the caller's own exclusion. A settled access (the copy is valid and
+ * nothing is pending on it) takes no lock.
+ *
+ * Failure: every call either succeeds or leaves valid copies, pointers and sizes as they were; a
+ * copy staged through the host may have made the host's copy valid as well. After fork, calls that
+ * would touch a device opened before it return FERRY_EFORKED; settled host access goes on working
+ * in the child.
+ */
+#ifndef FERRY_MEMORY_H
+#define FERRY_MEMORY_H
+
+#include <ferry/queue.h>
+
+FERRY_BEGIN_DECLS
+
+/** Bytes with replicas. Opaque, reference-counted; retains its devices. */
+typedef struct ferry_memory ferry_memory;
+
+/** Where the newest bytes are, as Caffe's users know it: a view of the set of valid copies. */
+typedef enum ferry_head {
+    FERRY_HEAD_UNINITIALIZED = 0, /* nowhere: never written */
+    FERRY_HEAD_AT_HOST = 1,       /* the host alone (HEAD_AT_CPU) */
+    FERRY_HEAD_AT_DEVICE = 2,     /* one or more devices, not the host (HEAD_AT_GPU) */
+    FERRY_HEAD_SYNCED = 3         /* the host and at least one device */
+} ferry_head;
+
+/**
+ * Runs once, after all work on the adopted memory is done, on whichever thread let go of it; no
+ * ferry lock is held.
+ */
+typedef void (*ferry_deleter)(void *arg);
+
+/** With adopt: ferry must not write there. Writing accesses to that copy fail with FERRY_EPERM. */
+#define FERRY_ADOPT_READONLY 1u
+
+/**
+ * `bytes` bytes (0 is allowed) whose home is `home`; allocates no storage yet. One reference, the
+ * caller's. Errors: FERRY_EINVAL for a NULL home, FERRY_ENOMEM, what opening the device failed
+ * with; *out is then untouched.
+ */
+FERRY_API int ferry_memory_create(ferry_device *home, size_t bytes, ferry_memory **out);
+
+/** One more reference; returns `m`. NULL is accepted. Any thread. */
+FERRY_API ferry_memory *ferry_memory_retain(ferry_memory *m);
+
+/**
+ * One reference less; the last waits for pending work, frees every copy and runs deleters. NULL is
+ * accepted. Any thread.
+ */
+FERRY_API void ferry_memory_release(ferry_memory *m);
+
+/** The host's copy, to read. NULL on failure. [cpu_data] */
+FERRY_API const void *ferry_memory_host_data(const ferry_memory *m);
+/**
+ * The host's copy, to read and write; it becomes the only valid one. NULL on failure.
+ * [mutable_cpu_data]
+ */
+FERRY_API void *ferry_memory_mutable_host_data(ferry_memory *m);
+/**
+ * The host's copy, every byte of which the caller will write; nothing is copied. NULL on failure.
+ */
+FERRY_API void *ferry_memory_overwrite_host_data(ferry_memory *m);
+
+/** The home device's copy, to read on its default queue. NULL handle on failure. [gpu_data] */
+FERRY_API ferry_cref ferry_memory_device_data(const ferry_memory *m);
+/**
+ * The home device's copy, to read and write; it becomes the only valid one. NULL handle on failure.
+ * [mutable_gpu_data]
+ */
+FERRY_API ferry_ref ferry_memory_mutable_device_data(ferry_memory *m);
+/**
+ * The home device's copy, every byte of which the caller will write; nothing is copied. NULL handle
+ * on failure.
+ */
+FERRY_API ferry_ref ferry_memory_overwrite_device_data(ferry_memory *m);
+
+/**
+ * The primitive under all of these: the copy at `where` (NULL: the host) for `access` (FERRY_READ,
+ * FERRY_WRITE or both), ordered on `q` (NULL: the device's default queue, or the wait for the host;
+ * otherwise a queue of `where`).
+ *
+ * Of {where's copy valid, pending writes, pending readers}: a read waits for the copy's writer; a
+ * write waits for its writer and all its readers; waits happen on the queue where they can and on
+ * the calling thread where they cannot, or always for the host. With FERRY_NOWAIT a call that would
+ * have to block returns FERRY_EBUSY and changes nothing. For the host *out is {pointer, 0}. Errors:
+ * FERRY_EINVAL (access 0, queue of another device), FERRY_ENOMEM, FERRY_EDEVICE, FERRY_EBUSY,
+ * FERRY_EPERM, FERRY_EFORKED, FERRY_ELOST when the last valid copy was lost to a failure; *out is
+ * then untouched.
+ */
+FERRY_API int ferry_memory_access(ferry_memory *m, ferry_device *where, unsigned access,
+                                  ferry_queue *q, ferry_ref *out);
+
+/**
+ * Makes the caller's memory the copy at `where` (NULL: the host, ref = {pointer, 0}) and the only
+ * valid one.
+ *
+ * `bytes` is its length: at least the bytes in use, else FERRY_ESHAPE; it becomes the capacity. The
+ * former copy there is freed, or its deleter run, after its pending work. With a deleter ferry owns
+ * the memory from success on; NULL: borrowed, and it must outlive its use here. A later write
+ * elsewhere followed by an access here writes *into* it, unless FERRY_ADOPT_READONLY. On failure
+ * ownership stays with the caller and nothing has changed. FERRY_EPERM on a slice. [set_cpu_data,
+ * set_gpu_data]
+ */
+FERRY_API int ferry_memory_adopt(ferry_memory *m, ferry_device *where, ferry_ref ref, size_t bytes,
+                                 unsigned flags, ferry_deleter deleter, void *arg);
+
+/**
+ * Starts bringing the newest bytes to `where` (NULL: the host) on `q` (NULL: default) and returns
+ * without waiting for them where the plugin can copy asynchronously. Nothing is done where they are
+ * already or were never written. A later access there waits for the copy. If the copy fails, that
+ * place's copy stays invalid and its next access says why. [async_gpu_push]
+ */
+FERRY_API int ferry_memory_prefetch(ferry_memory *m, ferry_device *where, ferry_queue *q);
+
+/**
+ * Says that work submitted to `q` up to now, which ferry has not seen, accesses the copy on q's
+ * device: FERRY_READ, FERRY_WRITE or both. Needed only for work on another queue than that of the
+ * access. Later conflicting accesses wait for it. FERRY_EUNINIT if that device has no valid copy.
+ */
+FERRY_API int ferry_memory_record(ferry_memory *m, ferry_queue *q, unsigned access);
+
+/**
+ * A promise that no pointer, reference or unrecorded work on this memory remains, which lets a
+ * budget evict its device copies until the next access. The contents are kept.
+ */
+FERRY_API int ferry_memory_wont_use(ferry_memory *m);
+
+/** Forgets the contents: they read as zeros again. Allocations are kept. */
+FERRY_API int ferry_memory_invalidate(ferry_memory *m);
+
+/** The head state; FERRY_HEAD_UNINITIALIZED for NULL. Takes no lock. */
+FERRY_API ferry_head ferry_memory_head(const ferry_memory *m);
+/** 1 if the copy at `where` (NULL: the host) is valid, else 0. Takes no lock. */
+FERRY_API int ferry_memory_valid_at(const ferry_memory *m, const ferry_device *where);
+/** Capacity in bytes; 0 for NULL. */
+FERRY_API size_t ferry_memory_size(const ferry_memory *m);
+/** The home device, borrowed; NULL for NULL. */
+FERRY_API ferry_device *ferry_memory_home(const ferry_memory *m);
+
+FERRY_END_DECLS
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * @file queue.h
+ * Queues: in-order work of one device. Events: points in a queue that can be waited for.
+ *
+ * Every device has a default queue; on a device whose plugin has no queues it is the only one,
+ * everything on it is done when the call returns, and an event is complete when recorded. ferry
+ * serialises the plugin's entries per queue, so a queue may be used from several threads; the order
+ * of their work is then the order in which the calls got through.
+ */
+#ifndef FERRY_QUEUE_H
+#define FERRY_QUEUE_H
+
+#include <ferry/device.h>
+
+FERRY_BEGIN_DECLS
+
+/** In-order work on one device. Opaque; retains its device. */
+typedef struct ferry_queue ferry_queue;
+
+/** A point in a queue. Opaque; retains its queue's device. */
+typedef struct ferry_event ferry_event;
+
+/**
+ * The default queue of a device, opening the device if it was not yet. Borrowed, as long as the
+ * device; never destroy it. NULL only for a NULL device or one that could not be opened.
+ */
+FERRY_API ferry_queue *ferry_device_queue(ferry_device *dev);
+
+/**
+ * A further queue, to be destroyed by the caller. Errors: FERRY_EUNSUPPORTED where the plugin has
+ * none, FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED; *out is then untouched.
+ */
+FERRY_API int ferry_queue_create(ferry_device *dev, ferry_queue **out);
+
+/** Waits for the queue's work and gives it back. NULL and a default queue are left alone. */
+FERRY_API void ferry_queue_destroy(ferry_queue *q);
+
+/** The device of a queue, borrowed; NULL for NULL. */
+FERRY_API ferry_device *ferry_queue_device(const ferry_queue *q);
+
+/**
+ * Blocks until all work submitted to the queue so far is done. Errors: what that work failed with
+ * (FERRY_EDEVICE), FERRY_ELOST once the device is lost, FERRY_EFORKED.
+ */
+FERRY_API int ferry_queue_synchronize(ferry_queue *q);
+
+/**
+ * The vendor's object behind a queue: "cuda_stream" (cudaStream_t), "cl_command_queue". Writes
+ * `size` bytes to `out`, which must be that type's size (FERRY_EINVAL otherwise);
+ * FERRY_EUNSUPPORTED for a name the plugin does not know. What is written is borrowed from the
+ * queue.
+ */
+FERRY_API int ferry_queue_native(ferry_queue *q, const char *what, void *out, size_t size);
+
+/**
+ * Makes a queue of the program's own vendor object (a cudaStream_t, a cl_command_queue of the
+ * device's context). The object stays the program's and must outlive the queue, which the caller
+ * destroys. Errors as ferry_queue_create.
+ */
+FERRY_API int ferry_queue_wrap(ferry_device *dev, void *native, ferry_queue **out);
+
+/**
+ * An event after all work submitted to `q` so far; the caller destroys it. Does not block. *out
+ * only on success.
+ */
+FERRY_API int ferry_queue_record(ferry_queue *q, ferry_event **out);
+
+/**
+ * Later work on `q` waits for `e`. The calling thread does not, unless the two queues cannot wait
+ * for one another (different plugins or sync domains), in which case it blocks. The event may be
+ * destroyed at once afterwards.
+ */
+FERRY_API int ferry_queue_wait(ferry_queue *q, ferry_event *e);
+
+/** 1 if the work before the event is done, 0 if not, or the code it failed with. Does not block. */
+FERRY_API int ferry_event_query(ferry_event *e);
+
+/** Blocks until the work before the event is done; 0, or the code it failed with. */
+FERRY_API int ferry_event_synchronize(ferry_event *e);
+
+/** Gives the event back, done or not; the work goes on. NULL is accepted. */
+FERRY_API void ferry_event_destroy(ferry_event *e);
+
+FERRY_END_DECLS
+
+#endif

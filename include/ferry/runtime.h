@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * @file runtime.h
+ * How devices come to be: configuration, environment, plugins, and the report on each of them.
+ *
+ * A choice made in the API goes before the environment, that before plugins.conf, that before what
+ * is built in. See plugins.conf(5) for files, keys and variables.
+ */
+#ifndef FERRY_RUNTIME_H
+#define FERRY_RUNTIME_H
+
+#include <ferry/status.h>
+
+FERRY_BEGIN_DECLS
+
+/**
+ * A set of plugins that may be opened, and the devices of those that were. Opaque; safe from any
+ * thread.
+ */
+typedef struct ferry_runtime ferry_runtime;
+
+/** One unit of a plugin, such as cuda:1. Opaque; see device.h. */
+typedef struct ferry_device ferry_device;
+
+/** What ferry_runtime_open may be told. Zero the structure, then set struct_size. */
+typedef struct ferry_runtime_options {
+    size_t struct_size; /* sizeof(ferry_runtime_options) of the caller */
+    const char *
+        conf; /* path of the one configuration file to read; NULL: FERRY_CONF, or the two usual files */
+    const char *
+        backend; /* as FERRY_BACKEND: "cuda", "opencl:1", "cuda,cpu", "^cuda"; NULL: environment, then files */
+    int strict; /* nonzero: a math fallback is an error; 0: as FERRY_STRICT says */
+} ferry_runtime_options;
+
+/** One line of the load report. Strings belong to the runtime and live as long as it does. */
+typedef struct ferry_candidate {
+    const char *name; /* of the plugin; from its file's name where its note could not be read */
+    const char *path; /* of the file, as looked for */
+    const char *
+        origin; /* what made it a candidate: "plugins.conf:12", "FERRY_PLUGIN_PATH", "plugindir" … */
+    /** The last stage reached: found, permissions, ELF, ABI, dlopen, open, devices. */
+    const char *stage;
+    const char *reason; /* why it went no further, or "" */
+    const char *hint;   /* what would mend it, or "" */
+    int ok;             /* nonzero: nothing stands against it as far as it went */
+} ferry_candidate;
+
+/**
+ * Reads configuration and environment, looks for plugins, and opens none of them yet.
+ *
+ * `options` may be NULL. On success *out is a runtime, to be closed with ferry_runtime_close;
+ * opened plugins are shared by all runtimes of the process. Errors: FERRY_ECONF for a configuration
+ * that cannot be understood (file and line in the message), FERRY_EINVAL, FERRY_ENOMEM; *out is
+ * then untouched. A folder or a plugin that cannot be used is no error here but a line of the load
+ * report. Any thread; it reads the environment, which must not change meanwhile.
+ */
+FERRY_API int ferry_runtime_open(const ferry_runtime_options *options, ferry_runtime **out);
+
+/**
+ * Gives the runtime back. NULL is accepted. Memories, blobs, queues and events that are still alive
+ * keep their devices open, so that any order of destruction is safe; borrowed device pointers that
+ * nothing keeps alive become invalid.
+ */
+FERRY_API void ferry_runtime_close(ferry_runtime *rt);
+
+/**
+ * Sets an option of a plugin ("sim", "devices", "2"), as `option.devices = 2` in its section of
+ * plugins.conf would; a core key of any plugin (pool_limit, budget) likewise. Copies its strings;
+ * the last call for a key wins. Errors: FERRY_EBUSY once that plugin is open in this process,
+ * FERRY_EINVAL for NULL or empty names, FERRY_ENOMEM.
+ */
+FERRY_API int ferry_runtime_set_option(ferry_runtime *rt, const char *plugin, const char *key,
+                                       const char *value);
+
+/**
+ * The device of that name ("cuda:1"; "cuda" is cuda:0), or with NULL the selected one, opened if it
+ * was not yet.
+ *
+ * *out is borrowed from the runtime. Choosing by name opens that plugin and no other; NULL follows
+ * the order of FERRY_BACKEND or plugins.conf and stops at the first that works. Errors:
+ * FERRY_ENODEV with the load report's reasons, the plugin's own error if exactly one was asked for;
+ * *out is then untouched. Any thread.
+ */
+FERRY_API int ferry_runtime_device(ferry_runtime *rt, const char *name, ferry_device **out);
+
+/**
+ * Opens every plugin that the configuration allows (never one that FERRY_BACKEND rules out) and
+ * counts their devices. No device is opened. A plugin that fails is a line of the report, not an
+ * error; a count of 0 is success.
+ */
+FERRY_API int ferry_runtime_enumerate(ferry_runtime *rt, int *out_count);
+
+/**
+ * Device `index`, 0 … count − 1 of the latest ferry_runtime_enumerate; the order is that of
+ * preference and does not change. *out is borrowed; the device is opened on its first use.
+ * FERRY_EINVAL for an index outside.
+ */
+FERRY_API int ferry_runtime_device_at(ferry_runtime *rt, int index, ferry_device **out);
+
+/**
+ * Line `index` of the load report, in the order of search; FERRY_EINVAL past the last, which ends a
+ * loop and leaves ferry_last_error as it was. *out is borrowed, valid until the runtime is closed;
+ * a plugin's stage moves on as it is opened.
+ */
+FERRY_API int ferry_runtime_candidate(ferry_runtime *rt, int index, const ferry_candidate **out);
+
+FERRY_END_DECLS
+
+#endif
