@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The sim plugin: a discrete accelerator in software.
+
+if BUILD_SIM
+plugin_LTLIBRARIES += backends/ferry_sim.la
+backends_ferry_sim_la_SOURCES =
+backends_ferry_sim_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+backends_ferry_sim_la_CFLAGS = $(PLUGIN_CFLAGS)
+backends_ferry_sim_la_LDFLAGS = $(PLUGIN_LINK_FLAGS)
+backends_ferry_sim_la_LIBADD = -lpthread -lm
+endif

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# libferry: shapes, replicas, devices, and the loader. It names no backend.
+
+lib_LTLIBRARIES += libferry.la
+noinst_LTLIBRARIES += %D%/libferrycore.la
+
+# The objects on their own, so that a unit test can link them and reach what is hidden.
+%C%_libferrycore_la_SOURCES =
+%C%_libferrycore_la_CPPFLAGS = -I$(top_builddir) $(PUBLIC_CPPFLAGS) \
+	-DFERRY_PLUGINDIR='"$(plugindir)"' -DFERRY_SYSCONFDIR='"$(sysconfdir)"'
+%C%_libferrycore_la_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden $(INIH_CFLAGS)
+%C%_libferrycore_la_LIBADD = $(INIH_LIBS) $(CORE_SYSTEM_LIBS)
+
+libferry_la_SOURCES =
+libferry_la_LIBADD = %D%/libferrycore.la
+libferry_la_LDFLAGS = -version-info 0:0:0 -no-undefined $(Z_DEFS)

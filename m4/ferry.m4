@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What configure.ac needs to decide which backends are built, and with which compiler flags.
+
+# FERRY_ARG_BACKEND(NAME, DESCRIPTION)
+# The switch --enable-NAME=auto|yes|no; the answer is in $enable_NAME.
+AC_DEFUN([FERRY_ARG_BACKEND],
+[AC_ARG_ENABLE([$1],
+    [AS_HELP_STRING([--enable-$1=@<:@auto|yes|no@:>@],
+        [build $2; yes fails where it cannot be built @<:@auto@:>@])],
+    [AS_CASE([$enable_$1],
+        [auto|yes|no], [],
+        [AC_MSG_ERROR([--enable-$1 takes auto, yes or no, not "$enable_$1"])])],
+    [enable_$1=auto])
+])
+
+# FERRY_BACKEND(NAME, FIND)
+# Decides whether backends/NAME is built. FIND looks for what it needs: it sets found to yes or no,
+# and why to the reason for a no. Defines the automake conditional BUILD_NAME; appends to
+# BUILT_BACKENDS; leaves the verdict in $build_NAME and $why_NAME for FERRY_BACKEND_ROW.
+AC_DEFUN([FERRY_BACKEND],
+[found=no
+why=
+AS_IF([test "x$enable_$1" = xno], [why='disabled (--disable-$1)'],
+    [$2
+    AS_IF([test ! -f "$srcdir/backends/$1/plugin.c"],
+        [AS_IF([test "x$found" = xyes], [why="its libraries were found"])
+        why="not part of ferry $PACKAGE_VERSION${why:+; $why}"
+        found=no])])
+AS_IF([test "x$found$enable_$1" = xnoyes], [AC_MSG_ERROR([--enable-$1: $why])])
+build_$1=$found
+why_$1=$why
+AS_IF([test "x$found" = xyes], [BUILT_BACKENDS="${BUILT_BACKENDS:+$BUILT_BACKENDS }$1"])
+AM_CONDITIONAL([BUILD_]m4_toupper([$1]), [test "x$build_$1" = xyes])
+])
+
+# FERRY_BACKEND_ROW(NAME)
+# One line of the closing table.
+AC_DEFUN([FERRY_BACKEND_ROW],
+[AS_IF([test "x$build_$1" = xyes],
+    [printf '    %-10s  yes%s\n' '$1' "${why_$1:+   ($why_$1)}"],
+    [printf '    %-10s  no    %s\n' '$1' "$why_$1"])
+])
+
+# FERRY_FIND_OPENBLAS
+AC_DEFUN([FERRY_FIND_OPENBLAS],
+[PKG_CHECK_MODULES([OPENBLAS], [openblas], [found=yes],
+    [why='OpenBLAS not found by pkg-config (Debian: libopenblas-dev)'])
+])
+
+# FERRY_FIND_OPENCL
+AC_DEFUN([FERRY_FIND_OPENCL],
+[PKG_CHECK_MODULES([OPENCL], [OpenCL],
+    [PKG_CHECK_MODULES([CLBLAST], [clblast], [found=yes],
+        [why='CLBlast not found by pkg-config (Debian: libclblast-dev)'])],
+    [why='OpenCL not found by pkg-config (Debian: ocl-icd-opencl-dev opencl-headers)'])
+])
+
+# FERRY_FIND_CUDA
+# The toolkit is a folder, not a package: --with-cuda, or the one that nvcc on PATH belongs to.
+AC_DEFUN([FERRY_FIND_CUDA],
+[AC_PATH_PROG([NVCC], [nvcc], [no])
+cuda_dir=$with_cuda
+AS_IF([test "x$with_cuda" = xauto && test "x$NVCC" != xno],
+    [cuda_dir=`readlink -f "$NVCC"`
+    cuda_dir=`AS_DIRNAME(["$cuda_dir"])`
+    cuda_dir=`AS_DIRNAME(["$cuda_dir"])`])
+AS_CASE([$with_cuda], [yes|no|''], [AC_MSG_ERROR([--with-cuda needs the toolkit's folder])])
+AC_MSG_CHECKING([for the CUDA toolkit])
+cuda_libdir=
+for dir in "$cuda_dir/lib64" "$cuda_dir/lib" "$cuda_dir/targets/$host_cpu-linux/lib"; do
+    AS_IF([test -e "$dir/libcudart.so" && test -e "$dir/libcublas.so"],
+        [cuda_libdir=$dir
+        break])
+done
+AS_IF([test "x$cuda_dir" = xauto],
+        [why='no nvcc on PATH and no --with-cuda'],
+    [test ! -f "$cuda_dir/include/cuda_runtime_api.h"],
+        [why="no cuda_runtime_api.h below $cuda_dir/include"],
+    [test ! -f "$cuda_dir/include/cublas_v2.h"],
+        [why="no cublas_v2.h below $cuda_dir/include"],
+    [test -z "$cuda_libdir"],
+        [why="no libcudart.so with libcublas.so below $cuda_dir"],
+    [found=yes])
+AS_IF([test "x$found" = xyes], [AC_MSG_RESULT([$cuda_dir])], [AC_MSG_RESULT([no])])
+AC_SUBST([CUDA_CPPFLAGS], ["-isystem $cuda_dir/include"])
+AC_SUBST([CUDA_LIBDIR], [$cuda_libdir])
+])
+
+# FERRY_TRY_FLAG(VARIABLE, FLAG)
+# Appends FLAG to VARIABLE if the compiler takes it without a murmur.
+AC_DEFUN([FERRY_TRY_FLAG],
+[AC_MSG_CHECKING([whether $CC accepts $2])
+save_CFLAGS=$CFLAGS
+CFLAGS="$CFLAGS -Werror $2"
+AC_LINK_IFELSE([AC_LANG_PROGRAM()],
+    [AC_MSG_RESULT([yes])
+    $1="${$1:+$$1 }$2"],
+    [AC_MSG_RESULT([no])])
+CFLAGS=$save_CFLAGS
+])
+
+# FERRY_COMPILER_FLAGS
+# WARN_CFLAGS for everything that is compiled, and Z_DEFS for what must not leave a symbol open.
+# A sanitizer's run-time library belongs to the program, so what is linked against it stays open.
+AC_DEFUN([FERRY_COMPILER_FLAGS],
+[WARN_CFLAGS=
+m4_foreach_w([flag], [-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
+    -Wmissing-prototypes -Wwrite-strings -Wvla],
+    [FERRY_TRY_FLAG([WARN_CFLAGS], flag)])
+AS_IF([test "x$enable_werror" = xyes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
+AC_SUBST([WARN_CFLAGS])
+Z_DEFS=
+AS_CASE(["$CC $CFLAGS $LDFLAGS"],
+    [*-fsanitize=*], [],
+    [FERRY_TRY_FLAG([Z_DEFS], [-Wl,-z,defs])])
+AC_SUBST([Z_DEFS])
+])

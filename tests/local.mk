@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The tests. To register a unit test tests/unit/test-NAME.c, add its name to UNIT_TESTS; automake
+# derives the rest, because a program without _SOURCES is built from the .c of its own name.
+
+# One program each, linked with the core's objects so that it reaches what libferry.so hides.
+UNIT_TESTS = \
+	%D%/unit/test-frame
+
+# Those that run threads against each other: what `make check-threads` and ThreadSanitizer run.
+THREAD_TESTS =
+
+# What needs only the core and is worth valgrind's time: `make check-valgrind`.
+CORE_TESTS =
+
+SCRIPT_TESTS = \
+	%D%/scripts/check-exports.sh \
+	%D%/scripts/check-headers.sh
+
+AM_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit $(CUNIT_CFLAGS)
+AM_LDFLAGS = -no-install
+LDADD = $(UNIT_LIBS)
+UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $(CUNIT_LIBS) -lm
+
+if HAVE_CUNIT
+check_LTLIBRARIES += %D%/unit/libferrytest.la
+%C%_unit_libferrytest_la_SOURCES = \
+	%D%/unit/ferry-test.c \
+	%D%/unit/ferry-test.h
+check_PROGRAMS += $(UNIT_TESTS)
+TESTS += $(UNIT_TESTS)
+endif
+TESTS += $(SCRIPT_TESTS)
+
+# Where a program finds what was just built, and nothing that the machine or its user configured.
+RUN_ENV = \
+	FERRY_PLUGIN_PATH='$(abs_top_builddir)/backends/.libs'; export FERRY_PLUGIN_PATH; \
+	FERRY_CONF='$(abs_top_srcdir)/%D%/data/empty.conf'; export FERRY_CONF; \
+	unset FERRY_BACKEND FERRY_STRICT FERRY_TRACE FERRY_LOG
+
+TEST_EXTENSIONS = .sh
+SH_LOG_COMPILER = $(SHELL)
+AM_TESTS_ENVIRONMENT = $(RUN_ENV); \
+	FERRY_TEST_BACKENDS='$(BUILT_BACKENDS)'; export FERRY_TEST_BACKENDS; \
+	FERRY_TEST_SRCDIR='$(abs_top_srcdir)'; export FERRY_TEST_SRCDIR; \
+	FERRY_TEST_BUILDDIR='$(abs_top_builddir)'; export FERRY_TEST_BUILDDIR; \
+	FERRY_TEST_COMMAND='$(abs_top_builddir)/tools/ferry/ferry'; export FERRY_TEST_COMMAND; \
+	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; NM='$(NM)'; export NM;
+
+check-threads: $(check_PROGRAMS)
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(THREAD_TESTS)'
+
+# OpenBLAS picks its kernels by CPU, and valgrind does not know the newest instructions.
+VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
+check-valgrind: $(check_PROGRAMS)
+	OPENBLAS_CORETYPE=Haswell FERRY_TEST_VALGRIND=1 \
+	    $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(CORE_TESTS)' LOG_COMPILER='$(VALGRIND)'
+
+# An outside program and an outside plugin, built with nothing but what `make install` left.
+installcheck-local:
+	DESTDIR='$(DESTDIR)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' \
+	    libdir='$(libdir)' plugindir='$(plugindir)' pkgconfigdir='$(pkgconfigdir)' \
+	    includedir='$(includedir)' bindir='$(bindir)' CXX='$(CXX)' NM='$(NM)' \
+	    $(SHELL) '$(srcdir)/%D%/outside/run.sh'
+
+.PHONY: check-threads check-valgrind
+
+EXTRA_DIST += \
+	$(SCRIPT_TESTS) \
+	%D%/data/empty.conf \
+	%D%/outside/plugin.c \
+	%D%/outside/program.c \
+	%D%/outside/run.sh

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "ferry-test.h"
+
+#include <CUnit/TestRun.h>
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct {
+    const char *suite;
+    const char *backend;
+    const char *running; /* the case that runs now, for the alarm to name */
+    char skip_reason[256];
+    unsigned passed, failed, skipped;
+} state;
+
+/* ---- what a case may ask -------------------------------------------------------------------- */
+
+const char *ferry_test_backend(void)
+{
+    return state.backend;
+}
+
+void ferry_test_skip(const char *reason, ...)
+{
+    va_list args;
+
+    va_start(args, reason);
+    vsnprintf(state.skip_reason, sizeof(state.skip_reason), reason, args);
+    va_end(args);
+}
+
+const char *ferry_test_data(const char *name)
+{
+    static char path[4096];
+    const char *folder = getenv("FERRY_TEST_DATA");
+
+    if (!folder || !*folder) {
+        ferry_test_skip("FERRY_TEST_DATA does not name the folder that has %s", name);
+        return NULL;
+    }
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    if (access(path, R_OK) != 0) {
+        ferry_test_skip("%s cannot be read", path);
+        return NULL;
+    }
+    return path;
+}
+
+const char *ferry_test_own_data(const char *name)
+{
+    static char path[4096];
+    const char *top = getenv("FERRY_TEST_SRCDIR");
+
+    snprintf(path, sizeof(path), "%s/tests/data/%s", top ? top : ".", name);
+    return path;
+}
+
+int ferry_test_is_slow(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return 1;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+    return 1;
+#endif
+#endif
+    return getenv("FERRY_TEST_VALGRIND") != NULL;
+}
+
+/* ---- the run -------------------------------------------------------------------------------- */
+
+static void on_alarm(int signal_number)
+{
+    static const char before[] = "ferry-test: timed out in ";
+
+    (void)signal_number;
+    if (write(STDOUT_FILENO, before, sizeof(before) - 1) > 0 &&
+        write(STDOUT_FILENO, state.running, strlen(state.running)) > 0 &&
+        write(STDOUT_FILENO, "\n", 1) > 0)
+        _exit(1);
+    _exit(1);
+}
+
+static unsigned timeout_seconds(void)
+{
+    const char *text = getenv("FERRY_TEST_TIMEOUT");
+    long seconds = text ? strtol(text, NULL, 10) : 0;
+
+    return seconds > 0 ? (unsigned)seconds : 300;
+}
+
+static void on_start(const CU_pTest test, const CU_pSuite suite)
+{
+    (void)suite;
+    state.running = test->pName;
+    state.skip_reason[0] = '\0';
+    fflush(stdout);
+    alarm(timeout_seconds());
+}
+
+static void on_complete(const CU_pTest test, const CU_pSuite suite, const CU_pFailureRecord first)
+{
+    (void)suite;
+    alarm(0);
+    if (first) {
+        state.failed++;
+        printf("FAIL %s\n", test->pName);
+        for (CU_pFailureRecord f = first; f; f = f->pNext)
+            printf("     %s:%u: %s\n", f->strFileName ? f->strFileName : "?", f->uiLineNumber,
+                   f->strCondition ? f->strCondition : "?");
+    } else if (state.skip_reason[0]) {
+        state.skipped++;
+        printf("SKIP %s: %s\n", test->pName, state.skip_reason);
+    } else {
+        state.passed++;
+        printf("pass %s\n", test->pName);
+    }
+}
+
+static int die_of_cunit(const char *what)
+{
+    printf("ferry-test: %s: %s: %s\n", state.suite, what, CU_get_error_msg());
+    return 1;
+}
+
+/* CUnit keeps the cases, catches failed asserts and calls back; counting and printing are ours. */
+static int run_table(const char *suite, const char *only, const ferry_test_case *cases,
+                     size_t ncases)
+{
+    CU_pSuite cu_suite;
+
+    state.suite = suite;
+    state.passed = state.failed = state.skipped = 0;
+    if (CU_initialize_registry() != CUE_SUCCESS)
+        return die_of_cunit("registry");
+    cu_suite = CU_add_suite(suite, NULL, NULL);
+    for (size_t i = 0; cu_suite && i < ncases; i++) {
+        if (only && !strstr(cases[i].name, only))
+            continue;
+        if (!CU_add_test(cu_suite, cases[i].name, cases[i].run))
+            cu_suite = NULL;
+    }
+    if (!cu_suite) {
+        CU_cleanup_registry();
+        return die_of_cunit("suite");
+    }
+    CU_set_test_start_handler(on_start);
+    CU_set_test_complete_handler(on_complete);
+    CU_run_all_tests();
+    CU_cleanup_registry();
+    printf("ferry-test: %s: %u passed, %u failed, %u skipped\n", suite, state.passed, state.failed,
+           state.skipped);
+    fflush(stdout);
+    if (state.failed)
+        return 1;
+    return !state.passed && state.skipped ? 77 : 0;
+}
+
+int ferry_test_main(int argc, char **argv, const char *suite, const ferry_test_case *cases,
+                    size_t ncases)
+{
+    signal(SIGALRM, on_alarm);
+    return run_table(suite, argc > 1 ? argv[1] : NULL, cases, ncases);
+}
+
+/* The verdict of several runs: a failure outweighs all, and a skip is one only if all are. */
+static int worse(int so_far, int result)
+{
+    if (so_far == 1 || result == 1)
+        return 1;
+    return so_far == 77 ? result : so_far;
+}
+
+int ferry_test_main_backends(int argc, char **argv, const char *suite,
+                             const ferry_test_case *cases, size_t ncases)
+{
+    const char *built = getenv("FERRY_TEST_BACKENDS");
+    char *list = strdup(built ? built : "cpu sim");
+    char *rest = NULL;
+    int result = 77;
+
+    if (!list)
+        return 1;
+    signal(SIGALRM, on_alarm);
+    for (char *name = strtok_r(list, " ", &rest); name; name = strtok_r(NULL, " ", &rest)) {
+        char title[128];
+
+        state.backend = name;
+        setenv("FERRY_BACKEND", name, 1);
+        snprintf(title, sizeof(title), "%s on %s", suite, name);
+        result = worse(result, run_table(title, argc > 1 ? argv[1] : NULL, cases, ncases));
+    }
+    free(list);
+    return result;
+}

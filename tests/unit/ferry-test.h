@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FERRY_TEST_H
+#define FERRY_TEST_H
+
+#include <CUnit/CUnit.h>
+
+/*
+ * The frame of every unit test: a table of cases, run by CUnit, each counted once as passed,
+ * failed or skipped. The last line a program prints is what .ci/run adds up:
+ *
+ *     ferry-test: SUITE: P passed, F failed, S skipped
+ *
+ * A program takes one argument, a part of a case's name, and then runs only the cases that have it.
+ */
+
+typedef struct ferry_test_case {
+    const char *name;
+    void (*run)(void);
+} ferry_test_case;
+
+/* One line of a table; the function's name is the sentence that the report shows. */
+#define FERRY_TEST(function) {#function, function}
+
+#define FERRY_TEST_COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+/*
+ * Runs a table once. The result is main's: 0, or 1 where a case failed, or 77, automake's "skipped",
+ * where every case was. Environment: FERRY_TEST_TIMEOUT seconds, default 300, for one case; one
+ * that hangs ends the program with its name on the last line, never the whole run.
+ */
+int ferry_test_main(int argc, char **argv, const char *suite, const ferry_test_case *cases,
+                    size_t ncases);
+
+/*
+ * Runs a table once for each backend of FERRY_TEST_BACKENDS ("cpu sim", what was built), with
+ * FERRY_BACKEND set to it; the suite reports as "SUITE on BACKEND".
+ */
+int ferry_test_main_backends(int argc, char **argv, const char *suite,
+                             const ferry_test_case *cases, size_t ncases);
+
+/* The backend that ferry_test_main_backends is running on; NULL in ferry_test_main. */
+const char *ferry_test_backend(void);
+
+/* Marks the running case skipped and says why. It does not return from the case: the caller does. */
+void ferry_test_skip(const char *reason, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * The path of a file of FERRY_TEST_DATA, the folder of real weights that is too large for the
+ * repository. Where it is missing the running case is skipped and the result is NULL. The
+ * string lives until the next call.
+ */
+const char *ferry_test_data(const char *name);
+
+/* The path of a file below tests/data, which is always there; lives until the next call. */
+const char *ferry_test_own_data(const char *name);
+
+/* Whether the program runs under valgrind, or with a sanitizer: shorten what takes long. */
+int ferry_test_is_slow(void);
+
+#endif
