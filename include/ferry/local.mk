@@ -2,4 +2,15 @@
 # The installed headers. tests/scripts/check-headers.sh compiles each of them alone.
 
 ferryincludedir = $(includedir)/ferry
-ferryinclude_HEADERS =
+ferryinclude_HEADERS = \
+	%D%/blob.h \
+	%D%/descriptor.h \
+	%D%/device.h \
+	%D%/ferry.h \
+	%D%/math.h \
+	%D%/memory.h \
+	%D%/plugin.h \
+	%D%/queue.h \
+	%D%/runtime.h \
+	%D%/status.h \
+	%D%/types.h
