@@ -57,15 +57,17 @@ check-valgrind: $(check_PROGRAMS)
 
 # An outside program and an outside plugin, built with nothing but what `make install` left.
 installcheck-local:
-	DESTDIR='$(DESTDIR)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' \
+	@DESTDIR='$(DESTDIR)' CC='$(CC)' CXX='$(CXX)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' \
 	    libdir='$(libdir)' plugindir='$(plugindir)' pkgconfigdir='$(pkgconfigdir)' \
-	    includedir='$(includedir)' bindir='$(bindir)' CXX='$(CXX)' NM='$(NM)' \
+	    includedir='$(includedir)' bindir='$(bindir)' \
+	    FERRY_TEST_SRCDIR='$(abs_top_srcdir)' FERRY_TEST_BACKENDS='$(BUILT_BACKENDS)' \
 	    $(SHELL) '$(srcdir)/%D%/outside/run.sh'
 
 .PHONY: check-threads check-valgrind
 
 EXTRA_DIST += \
 	$(SCRIPT_TESTS) \
+	%D%/scripts/lib.sh \
 	%D%/data/empty.conf \
 	%D%/outside/plugin.c \
 	%D%/outside/program.c \

@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# `make installcheck`: what was installed serves a stranger. A program and a plugin are compiled
+# with nothing but what pkg-config says, and run outside the source tree.
+set -u
+: "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BACKENDS=}" "${DESTDIR=}" "${CC:=cc}" "${CFLAGS=}"
+: "${LDFLAGS=}" "${CXX:=c++}" "${libdir:?}" "${plugindir:?}" "${includedir:?}" "${bindir:?}"
+: "${pkgconfigdir:?}"
+# shellcheck source=tests/scripts/lib.sh
+. "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
+here=$FERRY_TEST_SRCDIR/tests/outside
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# ferry's own .pc files come from where they were installed; inih's from wherever they are.
+PKG_CONFIG_PATH="$DESTDIR$pkgconfigdir${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
+LD_LIBRARY_PATH="$DESTDIR$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export PKG_CONFIG_PATH LD_LIBRARY_PATH
+if [ -n "$DESTDIR" ]; then
+    PKG_CONFIG_SYSROOT_DIR=$DESTDIR
+    export PKG_CONFIG_SYSROOT_DIR
+    # The library looks where it was configured to be installed, which is elsewhere today.
+    FERRY_PLUGIN_PATH="$DESTDIR$plugindir:$work"
+else
+    FERRY_PLUGIN_PATH=$work
+fi
+unset FERRY_BACKEND FERRY_STRICT FERRY_TRACE FERRY_LOG
+: >"$work/plugins.conf"
+FERRY_CONF=$work/plugins.conf
+export FERRY_PLUGIN_PATH FERRY_CONF
+
+# What pkg-config says, and the tree's CFLAGS and LDFLAGS, which may name a sanitizer.
+# shellcheck disable=SC2046,SC2086
+build_program() {
+    $CC -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Werror $CFLAGS \
+        $(pkg-config --cflags ferry) "$here/program.c" -o "$work/program" \
+        $LDFLAGS $(pkg-config --libs ferry)
+}
+
+# shellcheck disable=SC2046,SC2086
+build_plugin() {
+    $CC -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Werror $CFLAGS -fPIC -shared \
+        -fvisibility=hidden $(pkg-config --cflags ferry) "$here/plugin.c" \
+        -o "$work/ferry_outside.so" $LDFLAGS
+}
+
+# runs_on DEVICE: the program chooses it by environment and says so.
+runs_on() {
+    answer=$(FERRY_BACKEND=${1%:*} "$work/program") || return 1
+    [ "$answer" = "$1" ] || { echo "ran on $answer"; return 1; }
+}
+
+variables_are_there() {
+    found=$(pkg-config --variable=plugindir ferry)
+    [ -d "${found#"$DESTDIR"}" ] || [ -d "$DESTDIR$found" ] || [ -d "$found" ] ||
+        { echo "plugindir: $found"; return 1; }
+    found=$(pkg-config --variable=abi_major ferry)
+    [ "$found" = 1 ] || { echo "abi_major: $found"; return 1; }
+}
+
+plugins_are_there() {
+    for backend in $FERRY_TEST_BACKENDS; do
+        [ -f "$DESTDIR$plugindir/ferry_$backend.so" ] || { echo "no $backend"; return 1; }
+    done
+}
+
+check pkg_config_carries_plugindir_and_abi_major variables_are_there
+check every_built_plugin_is_in_plugindir plugins_are_there
+check an_outside_program_compiles_with_pkg_config_alone build_program
+check an_outside_plugin_compiles_with_pkg_config_alone build_plugin
+for backend in $FERRY_TEST_BACKENDS; do
+    case $backend in
+    cpu | sim) check "the_program_runs_on_installed_$backend" runs_on "$backend:0" ;;
+    esac
+done
+check the_program_runs_on_the_outside_plugin runs_on outside:0
+if [ -x "$DESTDIR$bindir/ferry" ]; then
+    check the_installed_command_lists_devices "$DESTDIR$bindir/ferry" devices
+else
+    fail the_installed_command_lists_devices "no $DESTDIR$bindir/ferry"
+fi
+check the_installed_headers_compile_alone \
+    sh "$FERRY_TEST_SRCDIR/tests/scripts/check-headers.sh" "$DESTDIR$includedir"
+
+finish outside

@@ -1,2 +1,65 @@
 #!/bin/sh
-exit 77
+# SPDX-License-Identifier: BSD-2-Clause
+# What the shared objects let out: the libraries ferry_… and no ferry__…, a plugin its two symbols.
+set -u
+: "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${NM:=nm}"
+# shellcheck source=tests/scripts/lib.sh
+. "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
+
+# exports FILE: its defined dynamic symbols, one a line, sorted. Version nodes and what a sanitizer
+# or a profiler defines for itself are not ours.
+exports() {
+    "$NM" -D --defined-only "$1" | awk '{ print $NF }' | sed 's/@.*//' |
+        grep -v -E '^(__(asan|ubsan|tsan|msan|sanitizer|odr_asan|gcov|llvm)|_init$|_fini$)' |
+        LC_ALL=C sort
+}
+
+# undefined FILE PATTERN: its undefined dynamic symbols that match.
+undefined() {
+    "$NM" -D --undefined-only "$1" | awk '{ print $NF }' | grep -E "$2"
+}
+
+check_library() {
+    found=$(exports "$1")
+    strays=$(echo "$found" | grep -v -E '^ferry_[a-z]')
+    if [ -z "$found" ]; then
+        fail "$2_exports_something" "$1"
+    elif [ -n "$strays" ]; then
+        fail "$2_exports_only_ferry_names" "$strays"
+    else
+        pass "$2_exports_only_ferry_names"
+    fi
+}
+
+check_plugin() {
+    name=$(basename "$1" .so)
+    found=$(exports "$1" | tr '\n' ' ')
+    if [ "$found" = 'ferry_plugin ferry_plugin_open ' ]; then
+        pass "${name}_exports_its_two_symbols_only"
+    else
+        fail "${name}_exports_its_two_symbols_only" "found: $found"
+    fi
+    imports=$(undefined "$1" '^ferry_')
+    if [ -z "$imports" ]; then
+        pass "${name}_imports_no_symbol_of_ferry"
+    else
+        fail "${name}_imports_no_symbol_of_ferry" "$imports"
+    fi
+}
+
+check_library "$FERRY_TEST_BUILDDIR/.libs/libferry.so" libferry
+check_library "$FERRY_TEST_BUILDDIR/.libs/libferryio.so" libferryio
+for backend in ${FERRY_TEST_BACKENDS:-}; do
+    check_plugin "$FERRY_TEST_BUILDDIR/backends/.libs/ferry_$backend.so"
+done
+
+# libferry needs libc, libdl, pthreads and inih, and nothing else.
+needed=$(readelf -d "$FERRY_TEST_BUILDDIR/.libs/libferry.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p')
+strays=$(echo "$needed" | grep -v -E '^(libc|libdl|libpthread|libinih|ld-linux.*|lib[atu]b?san)\.so')
+if [ -z "$strays" ]; then
+    pass libferry_needs_libc_and_inih_only
+else
+    fail libferry_needs_libc_and_inih_only "$strays"
+fi
+
+finish exports

@@ -1,2 +1,31 @@
 #!/bin/sh
-exit 77
+# SPDX-License-Identifier: BSD-2-Clause
+# Each installed header compiles alone, as C11 and as C++17, without a warning.
+# Usage: check-headers.sh [INCLUDE_FOLDER]    default: the source tree's
+set -u
+: "${FERRY_TEST_SRCDIR:?}" "${CC:=cc}" "${CXX:=c++}"
+# shellcheck source=tests/scripts/lib.sh
+. "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
+
+include=${1:-$FERRY_TEST_SRCDIR/include}
+warnings='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
+
+# compile COMPILER LANGUAGE STANDARD HEADER; the compiler may be several words, warnings are.
+compile() {
+    # shellcheck disable=SC2086
+    echo "#include <ferry/$4>" |
+        $1 -x "$2" -std="$3" $warnings -I"$include" -fsyntax-only -
+}
+
+for path in "$include"/ferry/*.h; do
+    header=$(basename "$path")
+    stem=$(basename "$path" .h)
+    check "${stem}_h_compiles_alone_as_c11" compile "$CC" c c11 "$header"
+    if [ "$CXX" = no ]; then
+        skip "${stem}_h_compiles_alone_as_cxx17" 'no C++ compiler was found'
+    else
+        check "${stem}_h_compiles_alone_as_cxx17" compile "$CXX" c++ c++17 "$header"
+    fi
+done
+
+finish headers

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=sh
+# Counting for the tests that are scripts, in the form of the unit tests' frame (ferry-test.h).
+
+passed=0
+failed=0
+skipped=0
+
+pass() {
+    passed=$((passed + 1))
+    echo "pass $1"
+}
+
+# fail NAME [DETAIL…]
+fail() {
+    failed=$((failed + 1))
+    echo "FAIL $1"
+    shift
+    [ $# -eq 0 ] || printf '     %s\n' "$@"
+}
+
+# skip NAME REASON
+skip() {
+    skipped=$((skipped + 1))
+    echo "SKIP $1: $2"
+}
+
+# check NAME COMMAND… passes if the command does; what it printed is the detail where it does not.
+check() {
+    check_name=$1
+    shift
+    if check_output=$("$@" 2>&1); then
+        pass "$check_name"
+    else
+        fail "$check_name" "$check_output"
+    fi
+}
+
+# finish SUITE ends the script with automake's exit status.
+finish() {
+    echo "ferry-test: $1: $passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ] || exit 1
+    if [ "$passed" -eq 0 ] && [ "$skipped" -gt 0 ]; then
+        exit 77
+    fi
+    exit 0
+}
