@@ -5,7 +5,19 @@ lib_LTLIBRARIES += libferry.la
 noinst_LTLIBRARIES += %D%/libferrycore.la
 
 # The objects on their own, so that a unit test can link them and reach what is hidden.
-%C%_libferrycore_la_SOURCES =
+%C%_libferrycore_la_SOURCES = \
+	%D%/env.c \
+	%D%/env.h \
+	%D%/host.c \
+	%D%/host.h \
+	%D%/loader_posix.c \
+	%D%/loader_posix.h \
+	%D%/log.c \
+	%D%/log.h \
+	%D%/registry.c \
+	%D%/registry.h \
+	%D%/status.c \
+	%D%/status.h
 %C%_libferrycore_la_CPPFLAGS = -I$(top_builddir) $(PUBLIC_CPPFLAGS) \
 	-DFERRY_PLUGINDIR='"$(plugindir)"' -DFERRY_SYSCONFDIR='"$(sysconfdir)"'
 %C%_libferrycore_la_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden $(INIH_CFLAGS)

@@ -7,6 +7,7 @@
 #define FERRY_CORE_LOG_H
 
 #include <ferry/status.h>
+#include <stdarg.h>
 #include <stdbool.h>
 
 /* Whether lines of that level are wanted (FERRY_LOG); cheap. */
@@ -14,6 +15,7 @@ bool ferry__log_enabled(int level);
 
 /* One line, without a newline. */
 void ferry__log(int level, const char *fmt, ...) FERRY_PRINTF(2, 3);
+void ferry__log_va(int level, const char *fmt, va_list args) FERRY_PRINTF(2, 0);
 
 /*
  * Around every region that holds a core lock; nests. Lines said in between are written by the
@@ -21,5 +23,8 @@ void ferry__log(int level, const char *fmt, ...) FERRY_PRINTF(2, 3);
  */
 void ferry__log_hold(void);
 void ferry__log_release(void);
+
+/* Reads FERRY_LOG again; a level that is none is a line of its own. */
+void ferry__log_configure(void);
 
 #endif

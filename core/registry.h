@@ -10,6 +10,14 @@
 #include <ferry/plugin.h>
 #include <stdbool.h>
 
+/* A key of a plugin's section, or of ferry_runtime_set_option. Lives as long as the process. */
+struct ferry__option {
+    struct ferry__option *next;
+    const char *key; /* without "option." */
+    const char *value;
+    const char *origin; /* "plugins.conf:7", "API" */
+};
+
 /* An opened plugin: the adopted, full-size table, in which every entry may be called. */
 struct ferry__plugin {
     char name[32];
@@ -19,6 +27,7 @@ struct ferry__plugin {
     uint64_t given; /* bit FERRY__GIVEN_…: what the plugin itself brought */
     uint64_t pool_limit; /* bytes; core keys of its section */
     uint64_t budget;     /* bytes; 0: none */
+    const struct ferry__option *options; /* as they stood when it was opened */
     struct ferry__plugin *next;
 };
 

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "host.h"
+#include "log.h"
+#include "registry.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static _Thread_local struct {
+    const struct ferry__plugin *plugin; /* whose entry runs on this thread; NULL: not known */
+    char said[512];
+    int has_said;
+} mine;
+
+void ferry__host_enter(const struct ferry__plugin *plugin)
+{
+    mine.plugin = plugin;
+}
+
+void ferry__host_leave(void)
+{
+    mine.plugin = NULL;
+}
+
+const char *ferry__host_take_error(void)
+{
+    const char *said = mine.has_said ? mine.said : "";
+
+    mine.has_said = 0;
+    return said;
+}
+
+static int host_error(int code, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    mine.has_said = vsnprintf(mine.said, sizeof(mine.said), fmt, args) > 0;
+    va_end(args);
+    return code;
+}
+
+static void host_log(int level, const char *fmt, ...)
+{
+    char text[2048];
+    va_list args;
+
+    if (!ferry__log_enabled(level))
+        return;
+    va_start(args, fmt);
+    if (vsnprintf(text, sizeof(text), fmt, args) < 0)
+        text[0] = '\0';
+    va_end(args);
+    if (mine.plugin)
+        ferry__log(level, "%s: %s", mine.plugin->name, text);
+    else
+        ferry__log(level, "%s", text);
+}
+
+static const char *host_option(const char *key)
+{
+    return mine.plugin && key ? ferry__plugin_option(mine.plugin, key) : NULL;
+}
+
+const ferry_host ferry__host = {
+    .struct_size = sizeof(ferry_host),
+    .abi_major = FERRY_ABI_MAJOR,
+    .abi_minor = FERRY_ABI_MINOR,
+    .error = host_error,
+    .log = host_log,
+    .option = host_option,
+};
