@@ -9,14 +9,16 @@ set -u
 # exports FILE: its defined dynamic symbols, one a line, sorted. Version nodes and what a sanitizer
 # or a profiler defines for itself are not ours.
 exports() {
-    "$NM" -D --defined-only "$1" | awk '{ print $NF }' | sed 's/@.*//' |
+    # shellcheck disable=SC2086
+    $NM -D --defined-only "$1" | awk '{ print $NF }' | sed 's/@.*//' |
         grep -v -E '^(__(asan|ubsan|tsan|msan|sanitizer|odr_asan|gcov|llvm)|_init$|_fini$)' |
         LC_ALL=C sort
 }
 
 # undefined FILE PATTERN: its undefined dynamic symbols that match.
 undefined() {
-    "$NM" -D --undefined-only "$1" | awk '{ print $NF }' | grep -E "$2"
+    # shellcheck disable=SC2086
+    $NM -D --undefined-only "$1" | awk '{ print $NF }' | grep -E "$2"
 }
 
 check_library() {
