@@ -31,18 +31,35 @@ static void make_line(char *text)
     text[length] = '\0';
 }
 
-int ferry__error(int code, const char *fmt, ...)
+static int set_latest(int code, const char *fmt, va_list args)
 {
     char line[LINE_SIZE]; /* an argument may be the former message */
-    va_list args;
 
-    va_start(args, fmt);
     if (vsnprintf(line, sizeof(line), fmt, args) < 0)
         line[0] = '\0';
-    va_end(args);
     make_line(line);
     memcpy(latest.line, line, strlen(line) + 1);
     latest.code = code;
+    return code;
+}
+
+int ferry__error(int code, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    code = set_latest(code, fmt, args);
+    va_end(args);
+    return code;
+}
+
+int ferry_error_set(int code, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    code = set_latest(code, fmt, args);
+    va_end(args);
     return code;
 }
 

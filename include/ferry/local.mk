@@ -7,6 +7,7 @@ ferryinclude_HEADERS = \
 	%D%/descriptor.h \
 	%D%/device.h \
 	%D%/ferry.h \
+	%D%/io.h \
 	%D%/math.h \
 	%D%/memory.h \
 	%D%/plugin.h \

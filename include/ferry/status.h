@@ -63,6 +63,14 @@ FERRY_API const char *ferry_last_error(void);
 /** The code of that failure; FERRY_OK if none has happened on this thread yet. */
 FERRY_API int ferry_last_error_code(void);
 
+/**
+ * Records "message" as this thread's latest failure and returns `code`, so that a failing function
+ * may end in it. For libraries on top of ferry, such as libferryio; a program reads errors only.
+ * One line of at most 1023 bytes: longer ones are cut, control characters become spaces. An argument
+ * may be ferry_last_error() itself. Takes no lock, allocates nothing.
+ */
+FERRY_API int ferry_error_set(int code, const char *fmt, ...) FERRY_PRINTF(2, 3);
+
 /** "major.minor.patch" of the library that is running, in static storage. Any thread. */
 FERRY_API const char *ferry_version(void);
 

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * @file io.h
+ * Files of blobs (libferryio): Caffe's, NumPy's, safetensors, HDF5; read, and written.
+ *
+ * A file is opened, its arrays are listed as entries, and each is read into a blob. What a file is
+ * gets decided by its content, never by its suffix. Opening reads headers only; values go from the
+ * file straight into the blob's memory, or stay in the file's pages until they are touched.
+ *
+ * Errors name the file, the field and the byte. A file is taken at nobody's word: each length and
+ * each dim is checked against the bytes that are there, and memory stays below twice the file's
+ * size plus 64 MiB whatever the file claims. Files are mapped: one that another program shortens
+ * while it is open can raise SIGBUS; replace files by renaming, as the writer here does.
+ *
+ * Threads: distinct readers and writers from distinct threads; one reader from one thread at a
+ * time.
+ */
+#ifndef FERRY_IO_H
+#define FERRY_IO_H
+
+#include <ferry/blob.h>
+
+FERRY_BEGIN_DECLS
+
+/** An open file of arrays. Opaque. */
+typedef struct ferry_io ferry_io;
+
+/** A file being written. Opaque. */
+typedef struct ferry_io_writer ferry_io_writer;
+
+/** What a file is. Values never change. */
+typedef enum ferry_io_format {
+    FERRY_IO_UNKNOWN = 0,
+    FERRY_IO_BLOBPROTO = 1,   /* .binaryproto: one BlobProto */
+    FERRY_IO_CAFFEMODEL = 2,  /* NetParameter: V2 layers, V1 layers, V0 nested in V1 */
+    FERRY_IO_SOLVERSTATE = 3, /* SolverState: its history */
+    FERRY_IO_BLOBVECTOR = 4,  /* BlobProtoVector */
+    FERRY_IO_NPY = 5,         /* NumPy, one array, 1.0 to 3.0 */
+    FERRY_IO_NPZ = 6,         /* NumPy, a zip of .npy */
+    FERRY_IO_SAFETENSORS = 7, /* safetensors */
+    FERRY_IO_HDF5 = 8         /* Caffe's HDF5 weights; any HDF5 file's arrays */
+} ferry_io_format;
+
+/**
+ * One array of a file.
+ *
+ * All strings and dims belong to the ferry_io (to the caller where the caller made the entry, for
+ * ferry_io_declare) and live until it is closed. Zero the structure before filling it in: members
+ * may be added at its end.
+ */
+typedef struct ferry_io_entry {
+    const char *name; /* "conv1/0" in Caffe's files; the array's own; a single one's file's stem */
+    ferry_dtype dtype;
+    int naxes; /* 0: a scalar */
+    const int64_t *dims;
+    int64_t count;          /* elements: the product of the dims */
+    const char *layer_name; /* Caffe's layer, else "" */
+    const char *layer_type; /* "Convolution", also for V1's enum; else "" */
+    int has_diff;           /* 1 if there is a diff beside the data */
+    uint64_t offset;        /* where in the file the values begin, or their message; bytes */
+    uint64_t stored_bytes;  /* what the values take in the file */
+} ferry_io_entry;
+
+/** A format's short name: "caffemodel", "npy" …; "?" for a value that is no format. */
+FERRY_API const char *ferry_io_format_name(ferry_io_format format);
+
+/** The format of that name, or of a path's suffix (".npz"); FERRY_IO_UNKNOWN if there is none. */
+FERRY_API ferry_io_format ferry_io_format_of(const char *name_or_path);
+
+/**
+ * Opens a file and reads its headers: every name, dtype and shape is known, and every length
+ * checked, when this returns. The caller closes it. FERRY_EIO where the system refuses (missing, a
+ * directory, no permission), FERRY_EFORMAT for what is empty, malformed or of no known format,
+ * FERRY_EUNSUPPORTED for what is well-formed but beyond ferry (an object array, say), FERRY_ENOMEM;
+ * *out is then untouched.
+ */
+FERRY_API int ferry_io_open(const char *path, ferry_io **out);
+
+/**
+ * The same for bytes in memory, which the caller keeps as they are until ferry_io_close. `name`
+ * stands for the path in messages and its stem names a single unnamed array.
+ */
+FERRY_API int ferry_io_open_bytes(const void *bytes, size_t size, const char *name, ferry_io **out);
+
+/** Closes the file. Entries become invalid; blobs read from it do not. NULL is accepted. */
+FERRY_API void ferry_io_close(ferry_io *io);
+
+/** What the file is; FERRY_IO_UNKNOWN for NULL. */
+FERRY_API ferry_io_format ferry_io_get_format(const ferry_io *io);
+
+/** How many arrays there are; 0 for NULL. */
+FERRY_API int64_t ferry_io_count(const ferry_io *io);
+
+/** The entry at 0 … ferry_io_count − 1, in the file's order; FERRY_EINVAL outside. */
+FERRY_API int ferry_io_entry_at(const ferry_io *io, int64_t index, const ferry_io_entry **out);
+
+/** Steps through the entries in the file's order; *out is NULL after the last one. */
+FERRY_API int ferry_io_next(ferry_io *io, const ferry_io_entry **out);
+
+/** Lets ferry_io_next start again at the first entry. */
+FERRY_API void ferry_io_rewind(ferry_io *io);
+
+/**
+ * The first entry of that name; *out is NULL if there is none, which is no error. FERRY_EINVAL for
+ * NULL, FERRY_ENOMEM.
+ */
+FERRY_API int ferry_io_find(ferry_io *io, const char *name, const ferry_io_entry **out);
+
+/**
+ * Reads an entry into a blob: reshapes it, fills data, and diff where the file has one (else the
+ * blob's diff is left alone). The newest copy is then the host's; devices fetch it when they need
+ * it.
+ *
+ * `entry` must be one of this file's. Where the blob's dtype differs from the file's, values are
+ * converted as ferry_blob_copy_from converts. Where they agree and the file's bytes can serve as
+ * they are, large arrays are adopted: the blob's memory becomes a private mapping of the file,
+ * whose pages the kernel reads when they are touched and copies when they are written. Errors:
+ * FERRY_EIO, FERRY_ENOMEM, FERRY_EINVAL, those of ferry_blob_reshape; the blob is then as before,
+ * except that after FERRY_EIO its values are unspecified.
+ */
+FERRY_API int ferry_io_read(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b);
+
+/**
+ * Copies elements start … start + count − 1 of an entry's data, in row-major order, to `out`: in
+ * the entry's dtype and this machine's byte order. For whoever works in tiles. FERRY_EINVAL for a
+ * range outside the array, FERRY_EIO, FERRY_ENOMEM.
+ */
+FERRY_API int ferry_io_read_values(ferry_io *io, const ferry_io_entry *entry, int64_t start,
+                                   int64_t count, void *out);
+
+/** The same for an entry's diff, converted to the entry's dtype; FERRY_EINVAL if it has none. */
+FERRY_API int ferry_io_read_diff_values(ferry_io *io, const ferry_io_entry *entry, int64_t start,
+                                        int64_t count, void *out);
+
+/**
+ * Starts a file. Nothing appears under `path` until ferry_io_commit: the bytes go to a temporary
+ * file beside it. FERRY_EINVAL for a format that cannot be written, FERRY_EIO, FERRY_ENOMEM.
+ */
+FERRY_API int ferry_io_create(const char *path, ferry_io_format format, ferry_io_writer **out);
+
+/**
+ * Announces an array: name, dtype, naxes, dims, layer_type and has_diff of `entry` count. What the
+ * format cannot hold is FERRY_EUNSUPPORTED, which names the array and says why; nothing is lost
+ * silently. All arrays are declared before the first is written, and written in that order.
+ */
+FERRY_API int ferry_io_declare(ferry_io_writer *w, const ferry_io_entry *entry);
+
+/**
+ * Writes the next `size` bytes of the declared arrays' values, this machine's byte order,
+ * row-major: of each array its data, then its diff if declared with one. A piece may be of any size
+ * but ends with its array's data or diff at the latest. FERRY_EINVAL for bytes nobody declared,
+ * FERRY_EIO.
+ */
+FERRY_API int ferry_io_write_values(ferry_io_writer *w, const void *values, size_t size);
+
+/**
+ * Writes a blob as one array: declares it and sends its values, and its diff where `with_diff`. In
+ * Caffe's formats a name "conv1/0" is blob 0 of layer "conv1". After ferry_io_declare has been
+ * called, the blob must be the next declared array. FERRY_ESHAPE if it is not like it.
+ */
+FERRY_API int ferry_io_write(ferry_io_writer *w, const char *name, const ferry_blob *b,
+                             bool with_diff);
+
+/**
+ * Completes the file, syncs it, and renames it to its path, replacing what was there in one step;
+ * frees the writer, whatever the result. On failure what was there is still there and the temporary
+ * file is gone. FERRY_EINVAL if a declared array was not written whole, FERRY_EIO.
+ */
+FERRY_API int ferry_io_commit(ferry_io_writer *w);
+
+/** Gives up: removes the temporary file and frees the writer. NULL is accepted. */
+FERRY_API void ferry_io_abort(ferry_io_writer *w);
+
+/*
+ * One BlobProto, as bytes. (Caffe: FromProto, ToProto, ShapeEquals.)
+ */
+
+/**
+ * Fills a blob from a serialised BlobProto of `size` bytes: data, and diff if there is one.
+ *
+ * With `reshape` the blob takes the message's shape; without, it must have it already, as
+ * ferry_blob_shape_equals_proto decides, else FERRY_ESHAPE. If one of num, channels, height, width
+ * is there, the shape is these four and `shape` is ignored; with no shape at all it is a scalar.
+ * Double values win over floats. NVCaffe's and the OpenCL branch's fields are understood. Values
+ * are converted to the blob's dtype. FERRY_EFORMAT for bytes that are no BlobProto; FERRY_ESHAPE
+ * where the number of values is not the count; the blob is then as before.
+ */
+FERRY_API int ferry_blob_from_proto(ferry_blob *b, const void *bytes, size_t size, bool reshape);
+
+/**
+ * Serialises a blob, data and with `write_diff` diff, into `buf`; *out_size is the length. With a
+ * NULL buf only that is found out. F32 goes to data and diff, F64 to double_data and double_diff,
+ * F16 to NVCaffe's raw fields; other dtypes are FERRY_EUNSUPPORTED. Values never written are zeros;
+ * a scalar has no shape; a blob without a shape is written as one axis of 0. FERRY_EOVERFLOW if
+ * `capacity` is too small.
+ */
+FERRY_API int ferry_blob_to_proto(const ferry_blob *b, bool write_diff, void *buf, size_t capacity,
+                                  size_t *out_size);
+
+/**
+ * 1 if the blob has the shape of the serialised BlobProto, 0 if not. A legacy shape is compared
+ * from the last axis backwards, missing axes being 1. FERRY_EFORMAT, FERRY_EINVAL.
+ */
+FERRY_API int ferry_blob_shape_equals_proto(const ferry_blob *b, const void *bytes, size_t size);
+
+FERRY_END_DECLS
+
+#endif
