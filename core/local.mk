@@ -8,8 +8,13 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 %C%_libferrycore_la_SOURCES = \
 	%D%/env.c \
 	%D%/env.h \
+	%D%/half.h \
 	%D%/host.c \
 	%D%/host.h \
+	%D%/hostblock.c \
+	%D%/hostblock.h \
+	%D%/hostmath.c \
+	%D%/hostmath.h \
 	%D%/loader_posix.c \
 	%D%/loader_posix.h \
 	%D%/log.c \

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A few hundred elements of any dtype at a time, to and from the widest type of their kind. What
+ * hostmath.c is written in, so that it need not be written once for each dtype.
+ *
+ * Elements are p[first], p[first + stride] …, n of them.
+ */
+#ifndef FERRY_CORE_HOSTBLOCK_H
+#define FERRY_CORE_HOSTBLOCK_H
+
+#include <ferry/types.h>
+
+/* The most elements that a caller handles at a time. */
+#define FERRY__BLOCK 256
+
+/* Any dtype as doubles: exact, but I64, which is rounded. */
+void ferry__block_load(ferry_dtype t, const void *p, int64_t first, int64_t stride, int n,
+                       double *out);
+/* Doubles as any dtype: to nearest even; integers saturate, and NaN becomes 0 in them. */
+void ferry__block_store(ferry_dtype t, void *p, int64_t first, int64_t stride, int n,
+                        const double *in);
+/* An integer dtype as int64_t, exact. */
+void ferry__block_load_integer(ferry_dtype t, const void *p, int64_t first, int n, int64_t *out);
+/* int64_t as any dtype: to nearest even; integers saturate. */
+void ferry__block_store_integer(ferry_dtype t, void *p, int64_t first, int n, const int64_t *in);
+
+/* The whole number nearest to `value`, to even in the middle; NaN and infinities stay. */
+static inline double ferry__round_even(double value)
+{
+    double magnitude = __builtin_fabs(value);
+
+    if (!(magnitude < 0x1p52)) /* whole already, or none */
+        return value;
+    return __builtin_copysign((magnitude + 0x1p52) - 0x1p52, value);
+}
+
+#endif
