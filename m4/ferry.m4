@@ -22,7 +22,7 @@ AC_DEFUN([FERRY_BACKEND],
 why=
 AS_IF([test "x$enable_$1" = xno], [why='disabled (--disable-$1)'],
     [$2
-    AS_IF([test ! -f "$srcdir/backends/$1/plugin.c"],
+    AS_IF([! ls "$srcdir/backends/$1/"*.c >/dev/null 2>&1],
         [AS_IF([test "x$found" = xyes], [why="its libraries were found"])
         why="not part of ferry $PACKAGE_VERSION${why:+; $why}"
         found=no])])
