@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Work on queues: what memory.c and math.c submit, and the events that they leave behind.
+ */
+#ifndef FERRY_CORE_QUEUE_H
+#define FERRY_CORE_QUEUE_H
+
+#include "device.h"
+
+/* Around a call of a plugin's entry that takes a queue. */
+void ferry__queue_enter(ferry_queue *q);
+void ferry__queue_leave(ferry_queue *q);
+
+void ferry__queue_init(ferry_queue *q, ferry_device *dev, void *handle);
+ferry_queue *ferry__queue_retain(ferry_queue *q);
+void ferry__queue_release(ferry_queue *q);
+/* Frees what a queue gathered (its result cell). */
+void ferry__queue_fini(ferry_queue *q);
+
+/* Copies by FERRY_MEMCPY_…; counted. The device's side belongs to q's device. */
+int ferry__queue_memcpy(ferry_queue *q, uint32_t kind, ferry_ref dst, ferry_cref src,
+                        uint64_t bytes);
+int ferry__queue_memset(ferry_queue *q, ferry_ref dst, uint8_t byte, uint64_t bytes);
+/* From another device of the same plugin, on a queue of the receiving one; counted there. */
+int ferry__queue_peer_copy(ferry_queue *q, ferry_ref dst, ferry_device *src_dev, ferry_cref src,
+                           uint64_t bytes);
+/* Gives imported memory to the host, or takes it back; counted. */
+int ferry__queue_map(ferry_queue *q, void *handle, uint64_t bytes, uint32_t access);
+int ferry__queue_unmap(ferry_queue *q, void *handle);
+
+/* An event after the work so far; *out is NULL where nothing can be pending. */
+int ferry__queue_mark(ferry_queue *q, ferry_event **out);
+/* Makes later work on `q` wait for `e`: on the queue where the plugin can, else here. */
+int ferry__queue_order(ferry_queue *q, ferry_event *e);
+/* Whether that would block the calling thread. */
+bool ferry__queue_can_order(const ferry_queue *q, const ferry_event *e);
+
+ferry_event *ferry__event_retain(ferry_event *e);
+void ferry__event_release(ferry_event *e);
+
+#endif
