@@ -9,8 +9,9 @@
 #include <string.h>
 
 /*
- * One default per optional entry, so that nobody tests for NULL afterwards. Those of whole features answer FERRY_EUNSUPPORTED, and
- * the core asks the plugin's `given` bits instead; those of arithmetic do so too, which sends math.c to the host.
+ * One default per optional entry, so that nobody tests for NULL afterwards. Those of whole features
+ * answer FERRY_EUNSUPPORTED, and the core asks the plugin's `given` bits instead; those of
+ * arithmetic do so too, which sends math.c to the host.
  */
 
 static int no_properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)

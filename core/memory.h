@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The inside of a memory, for memory.c, replica.c and pending.c, and what blob.c may ask beyond the public functions. Blobs never
- * look at masks or replicas.
+ * The inside of a memory, for memory.c, replica.c and pending.c, and what blob.c may ask beyond the
+ * public functions. Blobs never look at masks or replicas.
  */
 #ifndef FERRY_CORE_MEMORY_H
 #define FERRY_CORE_MEMORY_H
@@ -11,14 +11,14 @@
 #include <ferry/memory.h>
 
 /*
- * Work that may still be running on a replica. With an event: the work before it. Without: whatever the program submits to the queue of its
- * access, for which an event is recorded only when somebody has to wait.
+ * Work that may still be running on a replica. With an event: the work before it. Without: whatever
+ * the program submits to the queue of its access, for which an event is recorded only when somebody
+ * has to wait.
  */
 struct ferry__use {
     ferry_event *event;
     ferry_queue *queue;
     bool write;
-    bool copies; /* ferry's own copy into the replica: if it fails, the replica is not valid */
 };
 
 struct ferry__uses {
@@ -36,13 +36,13 @@ enum ferry__storage {
 };
 
 /*
- * One copy: the host's, or a device's. On a host-memory device that shares the host's block (memory.alias), it is the host's
- * replica that stands for both.
+ * One copy: the host's, or a device's. On a host-memory device that shares the host's block
+ * (memory.alias), it is the host's replica that stands for both.
  */
 struct ferry__replica {
-    ferry_ref ref;         /* handle NULL: no storage */
-    size_t capacity;       /* bytes of storage */
-    size_t filled;         /* leading bytes that are the contents, while the copy is valid */
+    ferry_ref ref;   /* handle NULL: no storage */
+    size_t capacity; /* bytes of storage */
+    size_t filled;   /* leading bytes that are the contents, while the copy is valid */
     struct ferry__uses *uses;
     ferry_device *owner;   /* whose allocator made the storage (retained); NULL: nobody's */
     ferry_deleter deleter; /* FERRY__STORAGE_ADOPTED */
@@ -60,8 +60,8 @@ struct ferry__device_replica {
 };
 
 /*
- * state: bits 0 … 30 the valid copies V (0: the host); bit 31 + s: something writes, or has to be looked at, before slot s is read; bit
- * 62: something reads somewhere, so that writes have to look.
+ * state: bits 0 … 30 the valid copies V (0: the host); bit 31 + s: something writes, or has to be
+ * looked at, before slot s is read; bit 62: something reads somewhere, so that writes have to look.
  */
 #define FERRY__VALID(s)   (UINT64_C(1) << (s))
 #define FERRY__SLOW(s)    (UINT64_C(1) << (31 + (s)))
@@ -70,15 +70,16 @@ struct ferry__device_replica {
 
 struct ferry_memory {
     _Atomic uint64_t state;
-    void *host;         /* the host's pointer, while its copy is valid */
-    ferry_ref home_ref; /* the home's reference, while its copy is valid */
-    ferry_device *home; /* retained */
+    void *host;                 /* the host's pointer, while its copy is valid */
+    ferry_ref home_ref;         /* the home's reference, while its copy is valid */
+    ferry_device *home;         /* retained */
+    ferry_device *alias_device; /* of `alias`; retained */
     uint8_t home_slot;
     uint8_t alias;  /* slot of the device whose copy shares the host's bytes; 0: none */
     uint8_t mapped; /* FERRY_READ, FERRY_WRITE: what the host may do with imported bytes now */
     uint8_t idle;   /* wont_use: may be evicted */
     atomic_int refs;
-    int lost; /* the code with which the last valid copy went; 0: none has */
+    int lost;    /* the code with which the last valid copy went; 0: none has */
     size_t size; /* capacity, bytes */
     size_t used; /* bytes in use */
     pthread_mutex_t lock;
@@ -90,12 +91,15 @@ struct ferry_memory {
 /* ---- for blob.c ---- */
 
 /*
- * Sets the bytes in use, within the capacity. Shrinking has no effect while others hold references, since one of them may use
- * more. Copies too short for a larger use leave V if another covers it; otherwise the tail reads as zeros.
+ * Sets the bytes in use, within the capacity. Shrinking has no effect while others hold references,
+ * since one of them may use more. Copies too short for a larger use leave V if another covers it;
+ * otherwise the tail reads as zeros.
  */
 void ferry__memory_set_used(ferry_memory *m, size_t bytes);
 
-/* Whether `bytes` from offset 0 are all that anybody uses, so that writing them writes the whole. */
+/*
+ * Whether `bytes` from offset 0 are all that anybody uses, so that writing them writes the whole.
+ */
 static inline bool ferry__memory_covers(const ferry_memory *m, size_t offset, size_t bytes)
 {
     return offset == 0 && bytes >= m->used;
@@ -145,8 +149,9 @@ static inline ferry_ref ferry__memory_device(ferry_memory *m, unsigned access)
 }
 
 /*
- * Where work on the contents should run, as §4 of the design has it: the host's copy is the newest → *out NULL; a device's is → the home
- * if valid there, else the lowest valid slot. FERRY_EUNINIT if never written (no message: the caller knows what that means).
+ * Where work on the contents should run, as §4 of the design has it: the host's copy is the newest
+ * → *out NULL; a device's is → the home if valid there, else the lowest valid slot. FERRY_EUNINIT
+ * if never written (no message: the caller knows what that means).
  */
 int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out);
 

@@ -190,10 +190,13 @@ bool ferry__queue_can_order(const ferry_queue *q, const ferry_event *e)
 int ferry__queue_order(ferry_queue *q, ferry_event *e)
 {
     ferry_device *dev = q->device;
+    int state = atomic_load(&e->state);
     int err;
 
-    if (atomic_load(&e->state) == 0)
+    if (state == 0)
         return 0;
+    if (state < 0)
+        return ferry__error(state, "%s: the work before an event had failed", e->device->name);
     if (!ferry__queue_can_order(q, e))
         return ferry_event_synchronize(e);
     ferry__queue_enter(q);

@@ -248,8 +248,8 @@ typedef struct ferry_plugin_ops {
      */
     int (*import_host)(void *dev, void *ptr, uint64_t bytes, uint32_t flags, void **out_handle);
     /**
-     * Ends an import. It is not mapped then, or mapped for reading; the host memory holds the
-     * newest bytes.
+     * Ends an import, which is not mapped then. The host memory is the host's again, and holds what
+     * the device had.
      */
     int (*unimport_host)(void *dev, void *handle);
     /**

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "coherence.h"
+
+#include "pending.h"
+#include "status.h"
+
+#include <string.h>
+
+uint32_t ferry__coherence_valid(const ferry_memory *m)
+{
+    return (uint32_t)(atomic_load_explicit(&m->state, memory_order_acquire) & FERRY__VALID_MASK);
+}
+
+static uint32_t bit(unsigned slot)
+{
+    return UINT32_C(1) << slot;
+}
+
+/* ---- publishing ---- */
+
+/* What a replica adds to the word that settled accesses look at. */
+static uint64_t flags_of(const ferry_memory *m, const struct ferry__replica *r, unsigned slot,
+                         uint32_t valid)
+{
+    uint64_t flags = 0;
+
+    if (ferry__uses_have(r->uses, true))
+        flags |= FERRY__SLOW(slot);
+    if (ferry__uses_have(r->uses, false) || (r->readonly && (valid & bit(slot))))
+        flags |= FERRY__READERS;
+    if ((valid & bit(slot)) && r->filled < m->used)
+        flags |= FERRY__SLOW(slot);
+    return flags;
+}
+
+void ferry__coherence_publish(ferry_memory *m, uint32_t valid)
+{
+    uint64_t word = valid;
+    struct ferry__device_replica *d;
+    struct ferry__replica *home = ferry__replica_find(m, m->home_slot);
+
+    word |= flags_of(m, &m->on_host, FERRY__HOST, valid);
+    if (m->alias)
+        word |= flags_of(m, ferry__replica_find(m, m->alias), m->alias, valid);
+    for (d = m->on_devices; d; d = d->next)
+        word |= flags_of(m, &d->r, d->r.slot, valid);
+    if (m->idle)
+        word |= ~(uint64_t)FERRY__VALID_MASK;
+    m->host = m->on_host.ref.handle ? (char *)m->on_host.ref.handle + m->on_host.ref.offset : NULL;
+    if (home)
+        m->home_ref = home->ref;
+    atomic_store_explicit(&m->state, word, memory_order_release);
+}
+
+/* ---- losing bits ---- */
+
+/*
+ * A copy that is about to lose its bit remembers what its device's default queue may still be doing
+ * with it.
+ */
+static int leave_event(ferry_memory *m, unsigned slot)
+{
+    struct ferry__replica *r = ferry__replica_find(m, slot);
+    ferry_device *dev = ferry__replica_device(m, slot);
+    ferry_event *e;
+    int err;
+
+    if (!dev || !dev->events || r == &m->on_host || ferry__device_forked(dev))
+        return 0;
+    err = ferry__uses_reserve(&r->uses, 2);
+    if (!err)
+        err = ferry__queue_mark(&dev->queue, &e);
+    if (err)
+        return err;
+    if (e)
+        ferry__uses_add(r->uses, e, &dev->queue, true);
+    ferry__event_release(e);
+    return 0;
+}
+
+static int leave_events(struct ferry__request *req, uint32_t losers)
+{
+    unsigned s;
+    int err = 0;
+
+    for (s = FERRY__HOST + 1; s < FERRY__SLOTS && !err; s++)
+        if (losers & bit(s))
+            err = leave_event(req->m, s);
+    return err;
+}
+
+int ferry__coherence_claim(struct ferry__request *req, uint32_t valid)
+{
+    int err = leave_events(req, req->valid & ~valid);
+
+    if (!err)
+        req->valid = valid;
+    return err;
+}
+
+/* ---- the four ways into a slot ---- */
+
+/* Orders the access after uses of the replica it will touch. */
+static int after_uses(struct ferry__request *req, struct ferry__replica *r, enum ferry__after after)
+{
+    int err = ferry__uses_order(r->uses, after, req->q);
+
+    /* one pointer for host and device: the host waits for what the device does with it */
+    if (!err && r == &req->m->on_host && req->m->alias &&
+        !ferry__replica_is_imported(req->m, req->m->alias))
+        err = ferry__transfer_after_default(req->m->alias_device, req->q);
+    return err;
+}
+
+/* Zeros [from, used) of the replica, on the request's queue. */
+static int zero_tail(struct ferry__request *req, struct ferry__replica *r, size_t from)
+{
+    ferry_memory *m = req->m;
+    size_t bytes = m->used - from;
+    ferry_ref at = r->ref;
+    ferry_event *e;
+    int err;
+
+    at.offset += from;
+    if (!req->where) {
+        memset((char *)at.handle + at.offset, 0, bytes);
+        return 0;
+    }
+    err = ferry__uses_reserve(&r->uses, 2);
+    if (!err)
+        err = ferry__queue_memset(req->q, at, 0, bytes);
+    if (!err)
+        err = ferry__queue_mark(req->q, &e);
+    if (err)
+        return err;
+    if (e)
+        ferry__uses_add(r->uses, e, req->q, true);
+    ferry__event_release(e);
+    return 0;
+}
+
+/* The bytes in use beyond those that were ever filled read as zeros. */
+static int fill_up(struct ferry__request *req, struct ferry__replica *r)
+{
+    ferry_memory *m = req->m;
+    int err;
+
+    if (r->filled >= m->used)
+        return 0;
+    if (r->storage != FERRY__STORAGE_EMPTY) {
+        err = ferry__transfer_enter(req, req->slot, bit(req->slot)); /* to write there */
+        if (!err)
+            err = zero_tail(req, r, r->filled);
+        if (!err)
+            err = ferry__transfer_enter(req, req->slot, req->valid | bit(req->slot));
+        if (err)
+            return err;
+    }
+    r->filled = m->used;
+    return 0;
+}
+
+/* V = ∅, to be read: zeros. */
+static int first_touch(struct ferry__request *req, struct ferry__replica *r, bool zeroed)
+{
+    int err = after_uses(req, r, FERRY__AFTER_ALL);
+
+    if (!err)
+        err = ferry__transfer_enter(req, req->slot, bit(req->slot));
+    if (err)
+        return err;
+    ferry__uses_clear(r->uses);
+    r->filled = zeroed ? req->m->used : 0;
+    return 0;
+}
+
+/* The old contents are not wanted. */
+static int overwrite(struct ferry__request *req, struct ferry__replica *r)
+{
+    int err = after_uses(req, r, FERRY__AFTER_ALL);
+
+    if (!err)
+        err = ferry__transfer_enter(req, req->slot, bit(req->slot));
+    if (err)
+        return err;
+    ferry__uses_clear(r->uses);
+    r->filled = req->m->used;
+    return 0;
+}
+
+/* The copy is valid already. */
+static int present(struct ferry__request *req, struct ferry__replica *r)
+{
+    bool write = (req->access & FERRY_WRITE) != 0;
+    uint32_t valid = write ? bit(req->slot) : req->valid;
+    int err = after_uses(req, r, write ? FERRY__AFTER_ALL : FERRY__AFTER_WRITERS);
+
+    if (!err && req->where)
+        err = ferry__transfer_after_default(req->where, req->q);
+    if (!err)
+        err = ferry__transfer_enter(req, req->slot, valid);
+    if (!err && write && r->uses)
+        ferry__uses_settle(r->uses);
+    return err;
+}
+
+/* ---- an access, from the request to the published state ---- */
+
+static int check_access(struct ferry__request *req, struct ferry__replica *r)
+{
+    ferry_memory *m = req->m;
+
+    if (m->lost && (req->access & FERRY_READ))
+        return ferry__error(FERRY_ELOST, "the last valid copy of %zu bytes was lost: %s", m->used,
+                            ferry_strerror(m->lost));
+    if (r && r->readonly && (req->access & FERRY_WRITE) && (req->valid & bit(req->slot)))
+        return ferry__error(FERRY_EPERM, "%s: write to memory adopted as read-only",
+                            req->where ? req->where->name : "host");
+    return 0;
+}
+
+static bool would_block(struct ferry__request *req, struct ferry__replica *r)
+{
+    bool write = (req->access & FERRY_WRITE) != 0;
+    bool there = (req->valid & bit(req->slot)) != 0;
+    enum ferry__after after = write || !there ? FERRY__AFTER_ALL : FERRY__AFTER_WRITERS;
+
+    if (r && ferry__uses_would_block(r->uses, after, req->q))
+        return true;
+    return !there && (req->access & FERRY_READ) && ferry__transfer_would_block(req);
+}
+
+/* Storage for the slot; a read-only block that other contents have to go into is replaced. */
+static int provide(struct ferry__request *req, struct ferry__replica **r, bool *zeroed, bool *fresh)
+{
+    ferry_memory *m = req->m;
+
+    if (req->where)
+        ferry__replica_try_alias(m, req->where, &req->after);
+    *r = ferry__replica_of(m, req->where);
+    if (!*r)
+        return FERRY_ENOMEM;
+    if ((*r)->readonly && !(req->valid & bit(req->slot)) && !ferry__replica_shares(m, 0, m->alias))
+        ferry__replica_drop(m, *r, &req->after);
+    return ferry__replica_provide(m, *r, req->where, req->q, zeroed, fresh, &req->after);
+}
+
+/* By the state that the slot is in, up to but not including the loss of other bits. */
+static int enter_slot(struct ferry__request *req, struct ferry__replica *r, bool zeroed, bool *done)
+{
+    if (!(req->access & FERRY_READ))
+        return overwrite(req, r);
+    if (!req->valid)
+        return first_touch(req, r, zeroed);
+    if (req->valid & bit(req->slot))
+        return present(req, r);
+    return ferry__transfer_in(req, r, done);
+}
+
+/*
+ * The program's own work on its queue, which ferry cannot see; a write has everything before it
+ * subsumed.
+ */
+static int note_program(struct ferry__request *req, struct ferry__replica *r)
+{
+    int err;
+
+    if (!req->where || req->q == &req->where->queue || !req->where->events)
+        return 0;
+    err = ferry__uses_reserve(&r->uses, 1);
+    if (!err)
+        ferry__uses_add(r->uses, NULL, req->q, (req->access & FERRY_WRITE) != 0);
+    return err;
+}
+
+/* Losses, seen before anything else is done. */
+static int settle(struct ferry__request *req)
+{
+    ferry_memory *m = req->m;
+    int failed = ferry__transfer_settle(req, req->slot);
+
+    if (!failed)
+        return 0;
+    ferry__coherence_publish(m, req->valid);
+    if (!(req->access & FERRY_READ))
+        return 0; /* what was lost would have been overwritten */
+    if (!req->valid)
+        return ferry__error(FERRY_ELOST, "the last valid copy of %zu bytes was lost: %s", m->used,
+                            ferry_strerror(failed));
+    return failed;
+}
+
+static int commit(struct ferry__request *req, struct ferry__replica *r)
+{
+    uint32_t valid = req->valid | bit(req->slot);
+    int err;
+
+    if (req->access & FERRY_WRITE)
+        valid = bit(req->slot);
+    err = note_program(req, r);
+    if (!err)
+        err = ferry__coherence_claim(req, valid);
+    if (err)
+        return err;
+    req->m->lost = 0;
+    req->m->idle = 0;
+    ferry__coherence_publish(req->m, req->valid);
+    return 0;
+}
+
+int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
+{
+    ferry_memory *m = req->m;
+    struct ferry__replica *r = ferry__replica_find(m, req->slot);
+    bool zeroed = !req->valid && (req->access & FERRY_READ), fresh = false, done = true;
+    bool aliased = m->alias != 0;
+    uint32_t before;
+    int err = settle(req);
+
+    if (!err)
+        err = check_access(req, r);
+    if (err)
+        return err;
+    if (req->nowait && would_block(req, r))
+        return ferry__error(FERRY_EBUSY, "work is pending on %zu bytes", m->used);
+    before = req->valid;
+    err = provide(req, &r, &zeroed, &fresh);
+    if (!err)
+        err = enter_slot(req, r, fresh && zeroed, &done);
+    if (!err && done)
+        err = fill_up(req, r);
+    if (!err && done)
+        err = commit(req, r);
+    if (err) {
+        if (ferry__transfer_settle(req, req->slot) && !req->valid)
+            err = ferry__error(FERRY_ELOST, "the last valid copy of %zu bytes was lost: %s",
+                               m->used, ferry_strerror(m->lost));
+        if (fresh || (!aliased && ferry__replica_is_imported(m, req->slot)))
+            ferry__replica_drop(m, r, &req->after);
+        ferry__coherence_publish(m, req->valid ? req->valid : before && !m->lost ? before : 0);
+        return err;
+    }
+    if (!done)
+        ferry__coherence_publish(m, req->valid);
+    else if (out)
+        *out = r->ref;
+    return 0;
+}
+
+int ferry__coherence_prefetch(struct ferry__request *req)
+{
+    if (!req->valid || (req->valid & bit(req->slot)))
+        return 0;
+    req->prefetch = true;
+    req->reason = FERRY__PREFETCH;
+    req->access = FERRY_READ;
+    return ferry__coherence_access(req, NULL);
+}

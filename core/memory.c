@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "memory.h"
+
+#include "coherence.h"
+#include "log.h"
+#include "pending.h"
+#include "replica.h"
+#include "status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- life ---- */
+
+int ferry_memory_create(ferry_device *home, size_t bytes, ferry_memory **out)
+{
+    ferry_memory *m;
+    int err;
+
+    if (!home || !out)
+        return ferry__error(FERRY_EINVAL, "ferry_memory_create: NULL argument");
+    err = ferry__device_open(home);
+    if (err)
+        return err;
+    m = calloc(1, sizeof *m);
+    if (!m)
+        return ferry__error(FERRY_ENOMEM, "%s: no memory to note a memory of %zu bytes", home->name,
+                            bytes);
+    atomic_init(&m->refs, 1);
+    pthread_mutex_init(&m->lock, NULL);
+    m->home = ferry__device_retain(home);
+    m->home_slot = (uint8_t)home->slot;
+    m->size = m->used = bytes;
+    if (ferry__device_is(home, FERRY_DEVICE_HOST_MEMORY))
+        ferry__replica_set_alias(m, home);
+    *out = m;
+    return 0;
+}
+
+ferry_memory *ferry_memory_retain(ferry_memory *m)
+{
+    if (m)
+        atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+    return m;
+}
+
+void ferry_memory_release(ferry_memory *m)
+{
+    struct ferry__after_unlock after = { 0 };
+
+    if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    ferry__replica_drop_all(m, &after);
+    ferry__after_unlock_run(&after);
+    ferry__device_release(m->home);
+    pthread_mutex_destroy(&m->lock);
+    free(m->name);
+    free(m);
+}
+
+/* ---- around every transition ---- */
+
+static void begin(struct ferry__request *req, ferry_memory *m, ferry_device *where)
+{
+    memset(req, 0, sizeof *req);
+    req->m = m;
+    req->where = where;
+    req->slot = where ? where->slot : FERRY__HOST;
+    ferry__log_hold();
+    pthread_mutex_lock(&m->lock);
+    req->valid = ferry__coherence_valid(m);
+}
+
+static void end(struct ferry__request *req)
+{
+    pthread_mutex_unlock(&req->m->lock);
+    ferry__log_release();
+    ferry__after_unlock_run(&req->after);
+}
+
+/* Whether a device, and a queue that should be one of its own, can take part. */
+static int check_place(ferry_device *where, ferry_queue *q)
+{
+    int err = where ? ferry__device_usable(where) : 0;
+
+    if (err)
+        return err;
+    if (q && q->device != where)
+        return ferry__error(FERRY_EINVAL, "%s: the queue belongs to %s",
+                            where ? where->name : "host", q->device->name);
+    return 0;
+}
+
+static int access_memory(ferry_memory *m, ferry_device *where, unsigned access, ferry_queue *q,
+                         ferry_ref *out)
+{
+    struct ferry__request req;
+    int err = check_place(where, q);
+
+    if (err)
+        return err;
+    begin(&req, m, where);
+    req.q = where && !q ? &where->queue : q;
+    req.access = access & (FERRY_READ | FERRY_WRITE);
+    req.nowait = (access & FERRY_NOWAIT) != 0;
+    req.reason = access & FERRY_WRITE ? FERRY__WRITE_MISS : FERRY__READ_MISS;
+    err = ferry__coherence_access(&req, out);
+    end(&req);
+    return err;
+}
+
+/* ---- the primitive and the accessors ---- */
+
+int ferry_memory_access(ferry_memory *m, ferry_device *where, unsigned access, ferry_queue *q,
+                        ferry_ref *out)
+{
+    if (!m || !out)
+        return ferry__error(FERRY_EINVAL, "ferry_memory_access: NULL argument");
+    if (!(access & (FERRY_READ | FERRY_WRITE)) ||
+        (access & ~(FERRY_READ | FERRY_WRITE | FERRY_NOWAIT)))
+        return ferry__error(FERRY_EINVAL, "ferry_memory_access: access is %#x", access);
+    return access_memory(m, where, access, q, out);
+}
+
+void *ferry__memory_host_slow(ferry_memory *m, unsigned access)
+{
+    ferry_ref ref;
+
+    return access_memory(m, NULL, access, NULL, &ref) ? NULL : (char *)ref.handle + ref.offset;
+}
+
+ferry_ref ferry__memory_device_slow(ferry_memory *m, unsigned access)
+{
+    ferry_ref ref = { NULL, 0 };
+
+    access_memory(m, m->home, access, NULL, &ref);
+    return ref;
+}
+
+static void *host(const ferry_memory *m, unsigned access)
+{
+    if (!m) {
+        ferry__error(FERRY_EINVAL, "host data of a NULL memory");
+        return NULL;
+    }
+    return ferry__memory_host((ferry_memory *)m, access);
+}
+
+static ferry_ref on_home(const ferry_memory *m, unsigned access)
+{
+    ferry_ref none = { NULL, 0 };
+
+    if (!m) {
+        ferry__error(FERRY_EINVAL, "device data of a NULL memory");
+        return none;
+    }
+    return ferry__memory_device((ferry_memory *)m, access);
+}
+
+const void *ferry_memory_host_data(const ferry_memory *m)
+{
+    return host(m, FERRY_READ);
+}
+
+void *ferry_memory_mutable_host_data(ferry_memory *m)
+{
+    return host(m, FERRY_READ | FERRY_WRITE);
+}
+
+void *ferry_memory_overwrite_host_data(ferry_memory *m)
+{
+    return host(m, FERRY_WRITE);
+}
+
+ferry_cref ferry_memory_device_data(const ferry_memory *m)
+{
+    return ferry_ref_const(on_home(m, FERRY_READ));
+}
+
+ferry_ref ferry_memory_mutable_device_data(ferry_memory *m)
+{
+    return on_home(m, FERRY_READ | FERRY_WRITE);
+}
+
+ferry_ref ferry_memory_overwrite_device_data(ferry_memory *m)
+{
+    return on_home(m, FERRY_WRITE);
+}
+
+/* ---- the other operations ---- */
+
+/* Adopting: the old storage goes, the program's comes, and only it is valid. */
+static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes, bool readonly,
+                        ferry_deleter deleter, void *arg)
+{
+    ferry_memory *m = req->m;
+    struct ferry__replica *r;
+    int err;
+
+    if (bytes < m->used)
+        return ferry__error(FERRY_ESHAPE, "adopt of %zu bytes where %zu are in use", bytes,
+                            m->used);
+    if (req->where)
+        ferry__replica_try_alias(m, req->where, &req->after);
+    r = ferry__replica_of(m, req->where);
+    if (!r)
+        return FERRY_ENOMEM;
+    err = ferry__coherence_claim(req, UINT32_C(1) << req->slot);
+    if (err)
+        return err;
+    ferry__replica_drop(m, r, &req->after);
+    ferry__replica_take(r, ref, bytes, readonly, deleter, arg);
+    r->filled = bytes;
+    m->size = bytes;
+    m->lost = 0;
+    m->idle = 0;
+    ferry__coherence_publish(m, req->valid);
+    return 0;
+}
+
+int ferry_memory_adopt(ferry_memory *m, ferry_device *where, ferry_ref ref, size_t bytes,
+                       unsigned flags, ferry_deleter deleter, void *arg)
+{
+    struct ferry__request req;
+    int err;
+
+    if (!m || !ref.handle)
+        return ferry__error(FERRY_EINVAL, "ferry_memory_adopt: NULL %s",
+                            m ? "reference" : "memory");
+    if (flags & ~FERRY_ADOPT_READONLY)
+        return ferry__error(FERRY_EINVAL, "ferry_memory_adopt: flags are %#x", flags);
+    err = check_place(where, NULL);
+    if (err)
+        return err;
+    begin(&req, m, where);
+    err = adopt_locked(&req, ref, bytes, (flags & FERRY_ADOPT_READONLY) != 0, deleter, arg);
+    end(&req);
+    return err;
+}
+
+int ferry_memory_prefetch(ferry_memory *m, ferry_device *where, ferry_queue *q)
+{
+    struct ferry__request req;
+    int err;
+
+    if (!m)
+        return ferry__error(FERRY_EINVAL, "ferry_memory_prefetch: NULL memory");
+    err = check_place(where, where ? q : NULL);
+    if (!err && q)
+        err = ferry__device_usable(q->device);
+    if (err)
+        return err;
+    begin(&req, m, where);
+    req.q = !where ? NULL : q ? q : &where->queue;
+    req.hint = q;
+    err = ferry__coherence_prefetch(&req);
+    end(&req);
+    return err;
+}
+
+/* Notes an event after the queue's work on the replica that is valid there. */
+static int record_locked(struct ferry__request *req, ferry_queue *q)
+{
+    struct ferry__replica *r = ferry__replica_find(req->m, req->slot);
+    bool write = (req->access & FERRY_WRITE) != 0;
+    ferry_event *e;
+    int err;
+
+    if (!(req->valid >> req->slot & 1))
+        return ferry__error(FERRY_EUNINIT, "%s: record: it has no valid copy", q->device->name);
+    err = ferry__uses_reserve(&r->uses, 2);
+    if (!err)
+        err = ferry__queue_mark(q, &e);
+    if (err)
+        return err;
+    if (write)
+        err = ferry__coherence_claim(req, UINT32_C(1) << req->slot);
+    if (!err && e)
+        ferry__uses_add(r->uses, e, q, write);
+    ferry__event_release(e);
+    ferry__coherence_publish(req->m, req->valid);
+    return err;
+}
+
+int ferry_memory_record(ferry_memory *m, ferry_queue *q, unsigned access)
+{
+    struct ferry__request req;
+    int err;
+
+    if (!m || !q)
+        return ferry__error(FERRY_EINVAL, "ferry_memory_record: NULL argument");
+    if (!access || (access & ~(FERRY_READ | FERRY_WRITE)))
+        return ferry__error(FERRY_EINVAL, "ferry_memory_record: access is %#x", access);
+    err = ferry__device_usable(q->device);
+    if (err)
+        return err;
+    begin(&req, m, q->device);
+    req.access = access;
+    err = record_locked(&req, q);
+    end(&req);
+    return err;
+}
+
+int ferry_memory_wont_use(ferry_memory *m)
+{
+    struct ferry__request req;
+
+    if (!m)
+        return ferry__error(FERRY_EINVAL, "ferry_memory_wont_use: NULL memory");
+    begin(&req, m, NULL);
+    m->idle = 1;
+    ferry__coherence_publish(m, req.valid);
+    end(&req);
+    return 0;
+}
+
+int ferry_memory_invalidate(ferry_memory *m)
+{
+    struct ferry__request req;
+    int err;
+
+    if (!m)
+        return ferry__error(FERRY_EINVAL, "ferry_memory_invalidate: NULL memory");
+    begin(&req, m, NULL);
+    err = ferry__coherence_claim(&req, 0);
+    if (!err) {
+        m->lost = 0;
+        ferry__coherence_publish(m, 0);
+    }
+    end(&req);
+    return err;
+}
+
+/* ---- questions ---- */
+
+ferry_head ferry_memory_head(const ferry_memory *m)
+{
+    uint32_t valid = m ? ferry__coherence_valid(m) : 0;
+
+    if (!valid)
+        return FERRY_HEAD_UNINITIALIZED;
+    if (!(valid & 1))
+        return FERRY_HEAD_AT_DEVICE;
+    return valid == 1 ? FERRY_HEAD_AT_HOST : FERRY_HEAD_SYNCED;
+}
+
+int ferry_memory_valid_at(const ferry_memory *m, const ferry_device *where)
+{
+    if (!m || (where && !where->slot))
+        return 0;
+    return (ferry__coherence_valid(m) >> (where ? where->slot : FERRY__HOST)) & 1;
+}
+
+size_t ferry_memory_size(const ferry_memory *m)
+{
+    return m ? m->size : 0;
+}
+
+ferry_device *ferry_memory_home(const ferry_memory *m)
+{
+    return m ? m->home : NULL;
+}
+
+/* ---- for blob.c ---- */
+
+/* Copies that do not reach `bytes` go, if a longer one stays. */
+static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
+{
+    size_t longest = 0;
+    uint32_t kept = 0;
+    unsigned s;
+
+    for (s = 0; s < FERRY__SLOTS; s++)
+        if ((valid >> s & 1) && ferry__replica_find(m, s)->filled > longest)
+            longest = ferry__replica_find(m, s)->filled;
+    if (longest > bytes)
+        longest = bytes;
+    for (s = 0; s < FERRY__SLOTS; s++)
+        if ((valid >> s & 1) && ferry__replica_find(m, s)->filled >= longest)
+            kept |= UINT32_C(1) << s;
+    return kept;
+}
+
+void ferry__memory_set_used(ferry_memory *m, size_t bytes)
+{
+    struct ferry__request req;
+
+    if (bytes == m->used || (bytes < m->used && ferry__memory_shared(m)))
+        return;
+    begin(&req, m, NULL);
+    if (bytes > m->used)
+        req.valid = long_enough(m, req.valid, bytes);
+    m->used = bytes;
+    ferry__coherence_publish(m, req.valid);
+    end(&req);
+}
+
+int ferry__memory_to(ferry_memory *m, ferry_device *home)
+{
+    struct ferry__request req;
+    ferry_device *before;
+    int err = ferry__device_usable(home);
+
+    if (err)
+        return err;
+    begin(&req, m, NULL);
+    before = m->home;
+    m->home = ferry__device_retain(home);
+    m->home_slot = (uint8_t)home->slot;
+    ferry__coherence_publish(m, req.valid);
+    end(&req);
+    ferry__device_release(before);
+    return 0;
+}
+
+int ferry__memory_set_name(ferry_memory *m, const char *name, const char *suffix)
+{
+    struct ferry__request req;
+    char *made = NULL, *before;
+
+    if (name && name[0]) {
+        size_t n = strlen(name), s = strlen(suffix);
+
+        made = malloc(n + s + 1);
+        if (!made)
+            return ferry__error(FERRY_ENOMEM, "no memory for the name %s%s", name, suffix);
+        memcpy(made, name, n);
+        memcpy(made + n, suffix, s + 1);
+    }
+    begin(&req, m, NULL);
+    before = m->name;
+    m->name = made;
+    end(&req);
+    free(before);
+    return 0;
+}
+
+int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out)
+{
+    uint32_t valid = ferry__coherence_valid(m);
+    unsigned slot = m->home_slot;
+
+    if (!valid)
+        return FERRY_EUNINIT;
+    *out = NULL;
+    if (valid == 1)
+        return 0;
+    if (!(valid >> slot & 1))
+        for (slot = FERRY__HOST + 1; !(valid >> slot & 1); slot++)
+            ;
+    *out = ferry__replica_device((ferry_memory *)m, slot);
+    return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Pending work on one replica: who still writes it, who still reads it, and how to wait for them.
+ */
+#ifndef FERRY_CORE_PENDING_H
+#define FERRY_CORE_PENDING_H
+
+#include "memory.h"
+
+/* Which uses a newcomer has to wait for: a reader the writers, a writer everybody. */
+enum ferry__after { FERRY__AFTER_WRITERS, FERRY__AFTER_ALL };
+
+/*
+ * Makes room for `extra` more uses, so that noting work already submitted cannot fail.
+ * FERRY_ENOMEM.
+ */
+int ferry__uses_reserve(struct ferry__uses **uses, unsigned extra);
+
+/*
+ * Notes a use; room was reserved. `event` (may be NULL) is retained, `queue` likewise. A use
+ * without event is the program's own, on the queue of its access.
+ */
+void ferry__uses_add(struct ferry__uses *uses, ferry_event *event, ferry_queue *queue, bool write);
+
+/*
+ * Forgets uses whose work is done. Returns what a writer failed with, 0 if none did; failed ones
+ * are forgotten too.
+ */
+int ferry__uses_settle(struct ferry__uses *uses);
+
+/*
+ * Orders later work on `q` after those uses; q NULL: blocks until they are done. A failed wait is
+ * returned, and what failed is found again by ferry__uses_settle.
+ */
+int ferry__uses_order(struct ferry__uses *uses, enum ferry__after after, ferry_queue *q);
+
+/*
+ * Adds the writers of `from` that have events to `to`, which has room: what comes from them fails
+ * with them.
+ */
+void ferry__uses_inherit(struct ferry__uses *to, const struct ferry__uses *from);
+
+/* Whether ferry__uses_order would block the calling thread. */
+bool ferry__uses_would_block(const struct ferry__uses *uses, enum ferry__after after,
+                             const ferry_queue *q);
+
+/* Forgets all uses; the caller has ordered itself after them, or waited. */
+void ferry__uses_clear(struct ferry__uses *uses);
+
+bool ferry__uses_have(const struct ferry__uses *uses, bool writers);
+
+#endif

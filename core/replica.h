@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Storage of a memory's replicas: where a copy's bytes are, who made them, and whether host and
+ * device share them. Knows nothing of which copy is valid. The memory's lock is held.
+ */
+#ifndef FERRY_CORE_REPLICA_H
+#define FERRY_CORE_REPLICA_H
+
+#include "memory.h"
+
+/* What has to be done once no lock is held any more: deleters of memory that was let go. */
+struct ferry__after_unlock {
+    unsigned count;
+    struct {
+        ferry_deleter deleter;
+        void *arg;
+    } at[4];
+};
+
+void ferry__after_unlock_run(struct ferry__after_unlock *after);
+
+/*
+ * The replica of a slot; NULL if that device never had one. An aliased host-memory device's is the
+ * host's.
+ */
+struct ferry__replica *ferry__replica_find(ferry_memory *m, unsigned slot);
+
+/* The device of a slot that has a replica; NULL for the host. */
+ferry_device *ferry__replica_device(ferry_memory *m, unsigned slot);
+
+/*
+ * Finds or adds the replica of a device, without storage. NULL, with the error recorded, when
+ * memory is short.
+ */
+struct ferry__replica *ferry__replica_of(ferry_memory *m, ferry_device *where);
+
+/*
+ * Gives the replica storage of the memory's whole capacity, if it has none or too little, usable on
+ * `q` from its next work on (host: at once, `q` NULL). *fresh says whether it did; *zeroed, whether
+ * fresh storage reads as zeros (on entry: whether that is wanted).
+ */
+int ferry__replica_provide(ferry_memory *m, struct ferry__replica *r, ferry_device *where,
+                           ferry_queue *q, bool *zeroed, bool *fresh,
+                           struct ferry__after_unlock *after);
+
+/* Frees the storage, after the work pending on it. */
+void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
+                         struct ferry__after_unlock *after);
+
+/* Takes the program's memory as the storage; there is none. */
+void ferry__replica_take(struct ferry__replica *r, ferry_ref ref, size_t bytes, bool readonly,
+                         ferry_deleter deleter, void *arg);
+
+/* Whether the two slots are the same bytes: the host and the device it is aliased with. */
+bool ferry__replica_shares(const ferry_memory *m, unsigned a, unsigned b);
+
+/*
+ * Whether host and aliased device need map and unmap between them (imported memory), not just one
+ * pointer.
+ */
+bool ferry__replica_is_imported(const ferry_memory *m, unsigned slot);
+
+/* Says whose copy shares the host's bytes; NULL: nobody's. */
+void ferry__replica_set_alias(ferry_memory *m, ferry_device *dev);
+
+/* Lets a device alias what the host has, or the other way round, if it can. Silent if not. */
+void ferry__replica_try_alias(ferry_memory *m, ferry_device *where,
+                              struct ferry__after_unlock *after);
+
+/*
+ * Hands imported bytes to and fro: `want` is what the host may do with them afterwards: 0 (the
+ * device has them), FERRY_READ, or FERRY_READ|FERRY_WRITE. Waits for what has to be done before.
+ */
+int ferry__replica_map(ferry_memory *m, unsigned want);
+
+/* Frees everything. */
+void ferry__replica_drop_all(ferry_memory *m, struct ferry__after_unlock *after);
+
+#endif

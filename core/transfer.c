@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "transfer.h"
+
+#include "pending.h"
+#include "status.h"
+
+static bool is_valid(const struct ferry__request *req, unsigned slot)
+{
+    return (req->valid >> slot) & 1;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- who is valid, and what failed ---- */
+
+int ferry__transfer_settle(struct ferry__request *req, unsigned slot)
+{
+    ferry_memory *m = req->m;
+    struct ferry__replica *r = ferry__replica_find(m, slot);
+    int failed = r ? ferry__uses_settle(r->uses) : 0;
+
+    if (!failed || !is_valid(req, slot))
+        return 0;
+    req->valid &= ~(UINT32_C(1) << slot);
+    if (ferry__replica_shares(m, FERRY__HOST, slot) || slot == FERRY__HOST)
+        if (m->alias)
+            req->valid &= ~((UINT32_C(1) << m->alias) | 1u); /* the same bytes */
+    if (!req->valid)
+        m->lost = failed;
+    return failed;
+}
+
+/* What a copy from `slot` to the request's slot costs, in legs; 0: the bytes are shared. */
+static unsigned cost(struct ferry__request *req, unsigned slot)
+{
+    ferry_device *from = ferry__replica_device(req->m, slot);
+
+    if (ferry__replica_shares(req->m, slot, req->slot))
+        return 0;
+    if (!req->where || !from) /* to or from the host */
+        return 2;
+    if (from->plugin == req->where->plugin && (from->plugin->given & FERRY__GIVEN_PEER) &&
+        from->ops->peer_access(req->where->dev, from->dev) > 0)
+        return 1;
+    return 4; /* through the host */
+}
+
+/* The cheapest valid slot, the home before others; FERRY__SLOTS if there is none. */
+static unsigned cheapest(struct ferry__request *req)
+{
+    unsigned best = FERRY__SLOTS, best_cost = 99, s;
+
+    for (s = 0; s < FERRY__SLOTS; s++) {
+        unsigned c;
+
+        if (!is_valid(req, s))
+            continue;
+        c = 2 * cost(req, s) + (s != req->m->home_slot);
+        if (c < best_cost) {
+            best = s;
+            best_cost = c;
+        }
+    }
+    return best;
+}
+
+/* ---- imported bytes: the side that the slot is on ---- */
+
+int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t valid)
+{
+    ferry_memory *m = req->m;
+    unsigned want;
+
+    if (!m->alias || !ferry__replica_is_imported(m, m->alias))
+        return 0;
+    if (slot == FERRY__HOST)
+        want = (valid >> m->alias) & 1 ? FERRY_READ : FERRY_READ | FERRY_WRITE;
+    else if (slot == m->alias)
+        want = valid & 1 ? FERRY_READ : 0;
+    else
+        return 0;
+    return ferry__replica_map(m, want);
+}
+
+/* ---- one leg ---- */
+
+int ferry__transfer_after_default(ferry_device *dev, ferry_queue *q)
+{
+    ferry_event *e;
+    int err;
+
+    if (q == &dev->queue)
+        return 0;
+    err = ferry__queue_mark(&dev->queue, &e);
+    if (err || !e)
+        return err;
+    err = q ? ferry__queue_order(q, e) : ferry_event_synchronize(e);
+    ferry__event_release(e);
+    return err;
+}
+
+/*
+ * Notes a copy that was submitted to `q`: `to` is written, `from` read, until it is done; or waits
+ * for it.
+ */
+static int note_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__replica *from,
+                     bool wait)
+{
+    ferry_event *e;
+    int err = ferry__queue_mark(q, &e);
+
+    if (err) { /* it cannot be left unwatched */
+        q->device->ops->queue_synchronize(q->device->dev, q->handle);
+        return err;
+    }
+    if (!e)
+        return 0;
+    if (wait) {
+        err = ferry_event_synchronize(e);
+    } else {
+        ferry__uses_clear(to->uses); /* the copy was ordered after them */
+        ferry__uses_add(to->uses, e, q, true);
+        ferry__uses_inherit(to->uses, from->uses); /* if its source fails, so has the copy */
+        ferry__uses_add(from->uses, e, q, false);
+    }
+    ferry__event_release(e);
+    return err;
+}
+
+/*
+ * Room to note a copy, and the order that it needs: after writers of `from` and everybody on `to`.
+ */
+static int before_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__replica *from)
+{
+    int err = ferry__uses_reserve(&to->uses, 2 + (from->uses ? from->uses->count : 0));
+
+    if (!err)
+        err = ferry__uses_reserve(&from->uses, 2);
+    if (!err)
+        err = ferry__uses_order(from->uses, FERRY__AFTER_WRITERS, q);
+    if (!err)
+        err = ferry__uses_order(to->uses, FERRY__AFTER_ALL, q);
+    return err;
+}
+
+static int to_host(struct ferry__request *req, struct ferry__replica *host, unsigned from,
+                   bool wait, enum ferry__reason reason)
+{
+    ferry_memory *m = req->m;
+    struct ferry__replica *src = ferry__replica_find(m, from);
+    ferry_device *dev = ferry__replica_device(m, from);
+    ferry_queue *q = req->hint && req->hint->device == dev ? req->hint : &dev->queue;
+    size_t bytes = least(src->filled, m->used);
+    double start = ferry__trace_now();
+    int err = ferry__device_usable(dev);
+
+    if (!err)
+        err = before_copy(q, host, src);
+    if (!err)
+        err = ferry__transfer_after_default(dev, q);
+    if (!err && bytes)
+        err = ferry__queue_memcpy(q, FERRY_MEMCPY_D2H, host->ref, ferry_ref_const(src->ref), bytes);
+    if (!err && bytes)
+        err = note_copy(q, host, src, wait);
+    if (err)
+        return err;
+    ferry__trace_copy("d2h", m->name, bytes, reason, q, start);
+    host->filled = bytes;
+    return 0;
+}
+
+static int to_device(struct ferry__request *req, struct ferry__replica *r, unsigned from)
+{
+    ferry_memory *m = req->m;
+    struct ferry__replica *src = ferry__replica_find(m, from);
+    ferry_device *dev = ferry__replica_device(m, from);
+    size_t bytes = least(src->filled, m->used);
+    double start = ferry__trace_now();
+    int err = before_copy(req->q, r, src);
+
+    if (!err && dev)
+        err = ferry__device_usable(dev);
+    if (!err && dev)
+        err = ferry__transfer_after_default(dev, req->q);
+    if (err)
+        return err;
+    if (bytes && dev)
+        err = ferry__queue_peer_copy(req->q, r->ref, dev, ferry_ref_const(src->ref), bytes);
+    else if (bytes)
+        err =
+            ferry__queue_memcpy(req->q, FERRY_MEMCPY_H2D, r->ref, ferry_ref_const(src->ref), bytes);
+    if (!err && bytes)
+        err = note_copy(req->q, r, src, false);
+    if (err)
+        return err;
+    ferry__trace_copy(dev ? "d2d" : "h2d", m->name, bytes, req->reason, req->q, start);
+    r->filled = bytes;
+    return 0;
+}
+
+/* The first leg of a way through the host, whose copy becomes valid. */
+static int stage(struct ferry__request *req, unsigned from)
+{
+    ferry_memory *m = req->m;
+    bool zeroed = false, fresh;
+    int err = ferry__replica_provide(m, &m->on_host, NULL, NULL, &zeroed, &fresh, &req->after);
+
+    if (err)
+        return err;
+    err = ferry__transfer_enter(req, FERRY__HOST, req->valid | 1u);
+    if (!err)
+        err = to_host(req, &m->on_host, from, !req->prefetch, FERRY__STAGING);
+    if (err && fresh)
+        ferry__replica_drop(m, &m->on_host, &req->after);
+    if (!err && !ferry__transfer_settle(req, from))
+        req->valid |= 1u;
+    return err;
+}
+
+/* ---- the whole way ---- */
+
+/* The same bytes: a matter of maps alone. */
+static int hand_over(struct ferry__request *req, struct ferry__replica *r, unsigned from)
+{
+    ferry_memory *m = req->m;
+    struct ferry__replica *src = ferry__replica_find(m, from);
+    uint32_t valid = req->access & FERRY_WRITE ? UINT32_C(1) << req->slot
+                                               : req->valid | UINT32_C(1) << req->slot;
+    int err = 0;
+
+    if (src == r && req->slot == FERRY__HOST) { /* one pointer: wait for the device's work on it */
+        err = ferry__uses_order(r->uses, FERRY__AFTER_WRITERS, NULL);
+        if (!err)
+            err = ferry__transfer_after_default(m->alias_device, NULL);
+    } else if (src != r) {
+        double start = ferry__trace_now();
+
+        err = ferry__transfer_enter(req, req->slot, valid);
+        if (!err)
+            ferry__trace_copy("map", m->name, 0, req->reason, &m->alias_device->queue, start);
+    }
+    if (!err)
+        r->filled = src->filled;
+    return err;
+}
+
+/* One attempt from a given slot; *again when there is another leg, from the host, to do. */
+static int attempt(struct ferry__request *req, struct ferry__replica *r, unsigned from, bool *again)
+{
+    int err;
+
+    *again = false;
+    if (cost(req, from) == 0)
+        return hand_over(req, r, from);
+    if (cost(req, from) == 4) {
+        *again = true;
+        return stage(req, from);
+    }
+    err = ferry__transfer_enter(req, req->slot, req->valid);
+    if (err)
+        return err;
+    return req->where ? to_device(req, r, from)
+                      : to_host(req, r, from, !req->prefetch, req->reason);
+}
+
+int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, bool *done)
+{
+    bool again;
+    unsigned from;
+    int err;
+
+    while ((from = cheapest(req)) != FERRY__SLOTS) {
+        ferry__transfer_settle(req, from);
+        if (!is_valid(req, from))
+            continue;
+        err = attempt(req, r, from, &again);
+        /* a source whose writer turns out to have failed was none, and so is what came from it */
+        if (ferry__transfer_settle(req, from))
+            continue;
+        if (err || !again)
+            return err;
+        if (req->prefetch) {
+            *done = false;
+            return 0;
+        }
+    }
+    return ferry__error(FERRY_ELOST, "the last valid copy of %zu bytes was lost: %s", req->m->used,
+                        ferry_strerror(req->m->lost));
+}
+
+bool ferry__transfer_would_block(struct ferry__request *req)
+{
+    ferry_memory *m = req->m;
+    unsigned from = cheapest(req);
+    ferry_device *dev = from == FERRY__SLOTS ? NULL : ferry__replica_device(m, from);
+
+    if (from == FERRY__SLOTS)
+        return false;
+    switch (cost(req, from)) {
+    case 0:
+        return m->alias_device->events;
+    case 4:
+        return dev->events;
+    default:
+        if (!req->where)
+            return dev->events;
+        return ferry__uses_would_block(ferry__replica_find(m, from)->uses, FERRY__AFTER_WRITERS,
+                                       req->q);
+    }
+}
