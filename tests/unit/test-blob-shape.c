@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fixture.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* The shape of a blob: dims, counts, axes, offsets. Nothing here may allocate storage. */
+
+#define BIG ((int64_t)1 << 40)
+
+static void check_shape(const ferry_blob *b, const char *expected)
+{
+    char text[256] = "";
+
+    FX_OK(ferry_blob_shape_string(b, text, sizeof(text)));
+    CU_ASSERT_STRING_EQUAL(text, expected);
+}
+
+static void end_without_storage(ferry_blob *b)
+{
+    ferry_blob_destroy(b);
+    CU_ASSERT_EQUAL(fx_since().allocs, 0);
+    fx_end();
+}
+
+static void a_blob_without_a_shape_has_no_axes_and_no_elements(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    b = fx_blob(FERRY_F32, FERRY_UNSHAPED, NULL);
+    CU_ASSERT_EQUAL(ferry_blob_naxes(b), 0);
+    CU_ASSERT_EQUAL(ferry_blob_count(b), 0);
+    CU_ASSERT_EQUAL(ferry_blob_count_range(b, 0, 0), 1);
+    CU_ASSERT_EQUAL(ferry_blob_capacity(b), 0);
+    check_shape(b, "(0)");
+    end_without_storage(b);
+}
+
+static void a_scalar_has_no_axes_and_one_element(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    b = fx_blob(FERRY_F32, 0, NULL);
+    CU_ASSERT_EQUAL(ferry_blob_naxes(b), 0);
+    CU_ASSERT_EQUAL(ferry_blob_count(b), 1);
+    CU_ASSERT_EQUAL(ferry_blob_count_range(b, 0, 0), 1);
+    CU_ASSERT_EQUAL(ferry_blob_offset(b, 0, NULL), 0);
+    check_shape(b, "(1)");
+    CU_ASSERT(ferry_blob_dim(b, 0) == FERRY_EINVAL);
+    CU_ASSERT(ferry_blob_canonical_axis(b, 0) == FERRY_EINVAL);
+    end_without_storage(b);
+}
+
+static void dims_count_and_string_are_those_of_the_shape(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 2, 3, 4, 5);
+    CU_ASSERT_EQUAL(ferry_blob_naxes(b), 4);
+    CU_ASSERT_EQUAL(ferry_blob_count(b), 120);
+    CU_ASSERT_EQUAL(ferry_blob_capacity(b), 120);
+    CU_ASSERT_EQUAL(memcmp(ferry_blob_dims(b), ((int64_t[]){ 2, 3, 4, 5 }), 4 * sizeof(int64_t)),
+                    0);
+    check_shape(b, "2 3 4 5 (120)");
+    FX_OK(ferry_blob_reshape(b, 2, (int64_t[]){ 2, 3 }, NULL));
+    check_shape(b, "2 3 (6)");
+    end_without_storage(b);
+}
+
+static void a_shape_string_needs_all_its_room(void)
+{
+    ferry_blob *b;
+    char text[8] = "";
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 2, 3);
+    FX_FAILS(FERRY_EOVERFLOW, ferry_blob_shape_string(b, text, 7));
+    FX_OK(ferry_blob_shape_string(b, text, 8));
+    CU_ASSERT_STRING_EQUAL(text, "2 3 (6)");
+    FX_FAILS(FERRY_EINVAL, ferry_blob_shape_string(b, NULL, 8));
+    end_without_storage(b);
+}
+
+static void axes_count_from_both_ends(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 2, 3, 4);
+    for (int axis = 0; axis < 3; axis++) {
+        CU_ASSERT_EQUAL(ferry_blob_dim(b, axis), axis + 2);
+        CU_ASSERT_EQUAL(ferry_blob_dim(b, axis - 3), axis + 2);
+        CU_ASSERT_EQUAL(ferry_blob_canonical_axis(b, axis), axis);
+        CU_ASSERT_EQUAL(ferry_blob_canonical_axis(b, axis - 3), axis);
+    }
+    CU_ASSERT_EQUAL(ferry_blob_dim(b, 3), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_dim(b, -4), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_canonical_axis(b, 3), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_canonical_axis(b, -4), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_canonical_axis(b, INT_MIN), FERRY_EINVAL);
+    end_without_storage(b);
+}
+
+static void a_count_of_a_range_takes_no_negative_axes(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 2, 3, 4, 5);
+    CU_ASSERT_EQUAL(ferry_blob_count_range(b, 0, 4), 120);
+    CU_ASSERT_EQUAL(ferry_blob_count_range(b, 1, 3), 12);
+    CU_ASSERT_EQUAL(ferry_blob_count_range(b, 3, 4), 5);
+    CU_ASSERT_EQUAL(ferry_blob_count_range(b, 2, 2), 1);
+    CU_ASSERT_EQUAL(ferry_blob_count_range(b, 4, 4), 1);
+    CU_ASSERT_EQUAL(ferry_blob_count_range(b, -1, 4), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_count_range(b, 0, -1), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_count_range(b, 2, 1), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_count_range(b, 0, 5), FERRY_EINVAL);
+    end_without_storage(b);
+}
+
+static void legacy_accessors_fill_up_with_ones(void)
+{
+    static const int64_t front[] = { 3, 2, 1, 1 }, back[] = { 1, 1, 3, 2 };
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 3, 2);
+    for (int axis = 0; axis < 4; axis++) {
+        CU_ASSERT_EQUAL(ferry_blob_legacy_dim(b, axis), front[axis]);
+        CU_ASSERT_EQUAL(ferry_blob_legacy_dim(b, axis - 4), back[axis]);
+    }
+    CU_ASSERT_EQUAL(ferry_blob_legacy_dim(b, 4), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_legacy_dim(b, -5), FERRY_EINVAL);
+    FX_OK(ferry_blob_reshape4(b, 2, 3, 4, 5));
+    CU_ASSERT_EQUAL(ferry_blob_num(b), 2);
+    CU_ASSERT_EQUAL(ferry_blob_channels(b), 3);
+    CU_ASSERT_EQUAL(ferry_blob_height(b), 4);
+    CU_ASSERT_EQUAL(ferry_blob_width(b), 5);
+    FX_OK(ferry_blob_reshape(b, 5, (int64_t[]){ 1, 1, 1, 1, 1 }, NULL));
+    CU_ASSERT_EQUAL(ferry_blob_legacy_dim(b, 0), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_width(b), FERRY_EINVAL);
+    end_without_storage(b);
+}
+
+static void offset4_allows_one_past_the_end(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 2, 3, 4, 5);
+    CU_ASSERT_EQUAL(ferry_blob_offset4(b, 0, 0, 0, 0), 0);
+    CU_ASSERT_EQUAL(ferry_blob_offset4(b, 1, 2, 3, 4), 119);
+    CU_ASSERT_EQUAL(ferry_blob_offset4(b, 2, 0, 0, 0), 120);
+    CU_ASSERT_EQUAL(ferry_blob_offset4(b, 0, 3, 0, 0), 60);
+    CU_ASSERT_EQUAL(ferry_blob_offset4(b, 3, 0, 0, 0), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_offset4(b, 0, 4, 0, 0), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_offset4(b, 0, 0, 5, 0), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_offset4(b, 0, 0, 0, 6), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_offset4(b, -1, 0, 0, 0), FERRY_EINVAL);
+    FX_OK(ferry_blob_reshape(b, 2, (int64_t[]){ 3, 2 }, NULL));
+    CU_ASSERT_EQUAL(ferry_blob_offset4(b, 2, 1, 0, 0), 5);
+    CU_ASSERT_EQUAL(ferry_blob_offset4(b, 2, 1, 1, 1), 7);
+    CU_ASSERT_EQUAL(ferry_blob_offset4(b, 2, 1, 2, 0), FERRY_EINVAL);
+    FX_OK(ferry_blob_reshape(b, 5, (int64_t[]){ 1, 1, 1, 1, 1 }, NULL));
+    CU_ASSERT_EQUAL(ferry_blob_offset4(b, 0, 0, 0, 0), FERRY_EINVAL);
+    end_without_storage(b);
+}
+
+static void offset_is_strict_and_missing_indices_are_zero(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 2, 3, 4);
+    CU_ASSERT_EQUAL(ferry_blob_offset(b, 0, NULL), 0);
+    CU_ASSERT_EQUAL(ferry_blob_offset(b, 1, (int64_t[]){ 1 }), 12);
+    CU_ASSERT_EQUAL(ferry_blob_offset(b, 2, (int64_t[]){ 1, 2 }), 20);
+    CU_ASSERT_EQUAL(ferry_blob_offset(b, 3, (int64_t[]){ 1, 2, 3 }), 23);
+    CU_ASSERT_EQUAL(ferry_blob_offset(b, 1, (int64_t[]){ 2 }), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_offset(b, 3, (int64_t[]){ 0, 0, 4 }), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_offset(b, 2, (int64_t[]){ 0, -1 }), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_offset(b, 4, (int64_t[]){ 0, 0, 0, 0 }), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_offset(b, -1, (int64_t[]){ 0 }), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_offset(b, 1, NULL), FERRY_EINVAL);
+    end_without_storage(b);
+}
+
+static void counts_beyond_int_max_work(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 65536, 65536);
+    CU_ASSERT_EQUAL(ferry_blob_count(b), INT64_C(4294967296));
+    CU_ASSERT_EQUAL(ferry_blob_offset(b, 2, (int64_t[]){ 65535, 65535 }), INT64_C(4294967295));
+    CU_ASSERT_EQUAL(ferry_blob_offset4(b, 65536, 0, 0, 0), INT64_C(4294967296));
+    check_shape(b, "65536 65536 (4294967296)");
+    FX_OK(ferry_blob_reshape(b, 1, (int64_t[]){ BIG }, NULL));
+    CU_ASSERT_EQUAL(ferry_blob_count(b), BIG);
+    end_without_storage(b);
+}
+
+static void overflow_is_found_whatever_the_order_of_zero_dims(void)
+{
+    static const int64_t shapes[][3] = { { 0, BIG, BIG }, { BIG, 0, BIG }, { BIG, BIG, 0 },
+                                         { BIG, BIG, 1 }, { 1, BIG, BIG }, { INT64_MAX, 2, 1 } };
+    static const int64_t fits[][3] = { { 0, 65536, 65536 },
+                                       { 65536, 65536, 0 },
+                                       { 65536, 0, 65536 } };
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 2, 3);
+    for (size_t i = 0; i < FERRY_TEST_COUNT(shapes); i++) {
+        bool grew = true;
+        ferry_blob *none = b;
+
+        FX_FAILS(FERRY_EOVERFLOW, ferry_blob_reshape(b, 3, shapes[i], &grew));
+        CU_ASSERT(grew);
+        check_shape(b, "2 3 (6)");
+        FX_FAILS(FERRY_EOVERFLOW,
+                 ferry_blob_create(ferry_blob_home(b), FERRY_F32, 3, shapes[i], &none));
+        CU_ASSERT_PTR_EQUAL(none, b);
+    }
+    for (size_t i = 0; i < FERRY_TEST_COUNT(fits); i++) {
+        FX_OK(ferry_blob_reshape(b, 3, fits[i], NULL));
+        CU_ASSERT_EQUAL(ferry_blob_count(b), 0);
+    }
+    end_without_storage(b);
+}
+
+static void bytes_that_overflow_are_found_too(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F64, 2);
+    FX_FAILS(FERRY_EOVERFLOW, ferry_blob_reshape(b, 1, (int64_t[]){ INT64_MAX / 2 }, NULL));
+    FX_FAILS(FERRY_EOVERFLOW, ferry_blob_reshape4(b, BIG, 1 << 22, 1, 1));
+    check_shape(b, "2 (2)");
+    end_without_storage(b);
+}
+
+static void a_failed_reshape_changes_nothing(void)
+{
+    int64_t dims[33];
+    ferry_blob *b;
+    bool grew = false;
+
+    fx_device();
+    for (int i = 0; i < 33; i++)
+        dims[i] = 1;
+    b = FX_BLOB(FERRY_F32, 2, 3);
+    FX_FAILS(FERRY_EINVAL, ferry_blob_reshape(b, 2, (int64_t[]){ 7, -1 }, &grew));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_reshape(b, 2, (int64_t[]){ -1, 0 }, &grew));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_reshape(b, 33, dims, &grew));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_reshape(b, -2, dims, &grew));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_reshape(b, 2, NULL, &grew));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_reshape4(b, 1, 1, 1, -1));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_reshape_like(b, NULL));
+    CU_ASSERT_FALSE(grew);
+    check_shape(b, "2 3 (6)");
+    CU_ASSERT_EQUAL(ferry_blob_capacity(b), 6);
+    FX_OK(ferry_blob_reshape(b, 32, dims, &grew));
+    CU_ASSERT_FALSE(grew);
+    CU_ASSERT_EQUAL(ferry_blob_naxes(b), FERRY_MAX_AXES);
+    CU_ASSERT_EQUAL(ferry_blob_count(b), 1);
+    end_without_storage(b);
+}
+
+static void reshape_may_take_the_dims_that_the_blob_gave_out(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 2, 3, 4);
+    FX_OK(ferry_blob_reshape(b, 2, ferry_blob_dims(b) + 1, NULL));
+    check_shape(b, "3 4 (12)");
+    FX_OK(ferry_blob_reshape_like(b, b));
+    check_shape(b, "3 4 (12)");
+    end_without_storage(b);
+}
+
+static void reshape_like_takes_on_the_shape_of_the_other(void)
+{
+    ferry_blob *a, *b;
+
+    fx_device();
+    a = FX_BLOB(FERRY_F64, 4, 1, 2);
+    b = fx_blob(FERRY_F32, FERRY_UNSHAPED, NULL);
+    FX_OK(ferry_blob_reshape_like(b, a));
+    check_shape(b, "4 1 2 (8)");
+    CU_ASSERT_EQUAL(ferry_blob_dtype(b), FERRY_F32);
+    CU_ASSERT_EQUAL(ferry_blob_shape_equals(a, b), 1);
+    ferry_blob_destroy(a);
+    end_without_storage(b);
+}
+
+static void shapes_are_equal_only_if_all_dims_are(void)
+{
+    ferry_blob *a, *b;
+
+    fx_device();
+    a = FX_BLOB(FERRY_F32, 2, 3);
+    b = FX_BLOB(FERRY_F32, 3, 2);
+    CU_ASSERT_EQUAL(ferry_blob_shape_equals(a, b), 0);
+    FX_OK(ferry_blob_reshape(b, 3, (int64_t[]){ 1, 2, 3 }, NULL));
+    CU_ASSERT_EQUAL(ferry_blob_shape_equals(a, b), 0);
+    FX_OK(ferry_blob_reshape(b, 2, (int64_t[]){ 2, 3 }, NULL));
+    CU_ASSERT_EQUAL(ferry_blob_shape_equals(a, b), 1);
+    ferry_blob_destroy(a);
+    ferry_blob_destroy(b);
+    a = fx_blob(FERRY_F32, FERRY_UNSHAPED, NULL);
+    b = fx_blob(FERRY_F32, 0, NULL);
+    CU_ASSERT_EQUAL(ferry_blob_shape_equals(a, b), 0);
+    CU_ASSERT_EQUAL(ferry_blob_shape_equals(a, a), 1);
+    ferry_blob_destroy(a);
+    end_without_storage(b);
+}
+
+static void dims_travel_to_the_device_as_int32(void)
+{
+    static const int32_t expected[] = { 2, 3, 4, 5 };
+    int32_t dims[4] = { 0 };
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 2, 3, 4, 5);
+    fx_device_get(ferry_blob_device_shape(b), sizeof(dims), dims);
+    CU_ASSERT_EQUAL(memcmp(dims, expected, sizeof(dims)), 0);
+    FX_OK(ferry_blob_reshape(b, 2, (int64_t[]){ 7, 1 }, NULL));
+    fx_device_get(ferry_blob_device_shape(b), 2 * sizeof(int32_t), dims);
+    CU_ASSERT(dims[0] == 7 && dims[1] == 1);
+    FX_OK(ferry_blob_reshape(b, 2, (int64_t[]){ 0, INT64_C(1) << 31 }, NULL));
+    FX_FAILED(FERRY_EOVERFLOW, !ferry_blob_device_shape(b).handle);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+static void dtypes_have_sizes_and_names(void)
+{
+    static const struct {
+        ferry_dtype dtype;
+        size_t size;
+        const char *name;
+    } all[] = { { FERRY_F32, 4, "F32" },   { FERRY_F64, 8, "F64" }, { FERRY_F16, 2, "F16" },
+                { FERRY_BF16, 2, "BF16" }, { FERRY_I8, 1, "I8" },   { FERRY_U8, 1, "U8" },
+                { FERRY_I32, 4, "I32" },   { FERRY_I64, 8, "I64" } };
+
+    fx_device();
+    CU_ASSERT_EQUAL(FERRY_TEST_COUNT(all), FERRY_DTYPE_COUNT);
+    for (size_t i = 0; i < FERRY_TEST_COUNT(all); i++) {
+        ferry_blob *b = FX_BLOB(all[i].dtype, 3);
+
+        CU_ASSERT_EQUAL(ferry_dtype_size(all[i].dtype), all[i].size);
+        CU_ASSERT_STRING_EQUAL(ferry_dtype_name(all[i].dtype), all[i].name);
+        CU_ASSERT_EQUAL(ferry_blob_dtype(b), all[i].dtype);
+        CU_ASSERT(ferry_memory_size(ferry_blob_data_memory(b)) >= 3 * all[i].size);
+        ferry_blob_destroy(b);
+    }
+    CU_ASSERT_EQUAL(ferry_dtype_size((ferry_dtype)8), 0);
+    CU_ASSERT_STRING_EQUAL(ferry_dtype_name((ferry_dtype)8), "?");
+    fx_end();
+}
+
+static void a_blob_carries_a_name(void)
+{
+    char name[] = "conv1";
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 1);
+    CU_ASSERT_STRING_EQUAL(ferry_blob_name(b), "");
+    FX_OK(ferry_blob_set_name(b, name));
+    name[0] = 'x';
+    CU_ASSERT_STRING_EQUAL(ferry_blob_name(b), "conv1");
+    FX_OK(ferry_blob_set_name(b, ""));
+    CU_ASSERT_STRING_EQUAL(ferry_blob_name(b), "");
+    FX_OK(ferry_blob_set_name(b, "fc"));
+    FX_OK(ferry_blob_set_name(b, NULL));
+    CU_ASSERT_STRING_EQUAL(ferry_blob_name(b), "");
+    FX_FAILS(FERRY_EINVAL, ferry_blob_set_name(NULL, "x"));
+    end_without_storage(b);
+}
+
+static void wrong_arguments_of_create_are_refused(void)
+{
+    static const int64_t dims[] = { 2, -3 };
+    ferry_device *dev = fx_device();
+    ferry_blob *b = FX_BLOB(FERRY_F32, 1);
+    ferry_blob *out = b;
+
+    FX_FAILS(FERRY_EINVAL, ferry_blob_create(NULL, FERRY_F32, 1, dims, &out));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_create(dev, (ferry_dtype)8, 1, dims, &out));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_create(dev, FERRY_F32, 2, dims, &out));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_create(dev, FERRY_F32, 33, dims, &out));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_create(dev, FERRY_F32, -2, dims, &out));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_create(dev, FERRY_F32, 1, NULL, &out));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_create(dev, FERRY_F32, 1, dims, NULL));
+    CU_ASSERT_PTR_EQUAL(out, b);
+    CU_ASSERT_PTR_EQUAL(ferry_blob_home(b), dev);
+    end_without_storage(b);
+}
+
+static void a_null_blob_is_an_error_never_a_crash(void)
+{
+    double value = 7;
+
+    fx_device();
+    ferry_blob_destroy(NULL);
+    FX_FAILS(FERRY_EINVAL, ferry_blob_reshape(NULL, 0, NULL, NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_reshape4(NULL, 1, 1, 1, 1));
+    CU_ASSERT_EQUAL(ferry_blob_naxes(NULL), 0);
+    CU_ASSERT_EQUAL(ferry_blob_count(NULL), 0);
+    CU_ASSERT_EQUAL(ferry_blob_capacity(NULL), 0);
+    CU_ASSERT_EQUAL(ferry_blob_dtype(NULL), FERRY_F32);
+    CU_ASSERT_PTR_NULL(ferry_blob_dims(NULL));
+    CU_ASSERT_PTR_NULL(ferry_blob_home(NULL));
+    CU_ASSERT_EQUAL(ferry_blob_dim(NULL, 0), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_offset(NULL, 0, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_offset4(NULL, 0, 0, 0, 0), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_blob_legacy_dim(NULL, 0), FERRY_EINVAL);
+    FX_FAILED(FERRY_EINVAL, !ferry_blob_host_data(NULL));
+    FX_FAILED(FERRY_EINVAL, !ferry_blob_mutable_device_diff(NULL).handle);
+    FX_FAILED(FERRY_EINVAL, !ferry_blob_data_memory(NULL));
+    FX_FAILED(FERRY_EINVAL, !ferry_blob_device_shape(NULL).handle);
+    FX_FAILS(FERRY_EINVAL, ferry_blob_update(NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_asum_data(NULL, &value));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_data_at(NULL, 0, NULL, &value));
+    CU_ASSERT_EQUAL(value, 7);
+    fx_end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_blob_without_a_shape_has_no_axes_and_no_elements),
+    FERRY_TEST(a_scalar_has_no_axes_and_one_element),
+    FERRY_TEST(dims_count_and_string_are_those_of_the_shape),
+    FERRY_TEST(a_shape_string_needs_all_its_room),
+    FERRY_TEST(axes_count_from_both_ends),
+    FERRY_TEST(a_count_of_a_range_takes_no_negative_axes),
+    FERRY_TEST(legacy_accessors_fill_up_with_ones),
+    FERRY_TEST(offset4_allows_one_past_the_end),
+    FERRY_TEST(offset_is_strict_and_missing_indices_are_zero),
+    FERRY_TEST(counts_beyond_int_max_work),
+    FERRY_TEST(overflow_is_found_whatever_the_order_of_zero_dims),
+    FERRY_TEST(bytes_that_overflow_are_found_too),
+    FERRY_TEST(a_failed_reshape_changes_nothing),
+    FERRY_TEST(reshape_may_take_the_dims_that_the_blob_gave_out),
+    FERRY_TEST(reshape_like_takes_on_the_shape_of_the_other),
+    FERRY_TEST(shapes_are_equal_only_if_all_dims_are),
+    FERRY_TEST(dims_travel_to_the_device_as_int32),
+    FERRY_TEST(dtypes_have_sizes_and_names),
+    FERRY_TEST(a_blob_carries_a_name),
+    FERRY_TEST(wrong_arguments_of_create_are_refused),
+    FERRY_TEST(a_null_blob_is_an_error_never_a_crash),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main_backends(argc, argv, "blob-shape", cases, FERRY_TEST_COUNT(cases));
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fixture.h"
+
+#include <string.h>
+
+/* The storage of a blob: when it is allocated, what survives a reshape, and how much is moved. */
+
+static void write_floats(ferry_blob *b, float first)
+{
+    float *p = ferry_blob_overwrite_host_data(b);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    for (int64_t i = 0; i < ferry_blob_count(b); i++)
+        p[i] = first + (float)i;
+}
+
+static float read_float(const ferry_blob *b, int64_t i)
+{
+    const float *p = ferry_blob_host_data(b);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    return p[i];
+}
+
+static bool counts_up_from(const ferry_blob *b, float first)
+{
+    for (int64_t i = 0; i < ferry_blob_count(b); i++)
+        if (read_float(b, i) != first + (float)i)
+            return false;
+    return true;
+}
+
+static ferry_head data_head(const ferry_blob *b)
+{
+    return ferry_memory_head(ferry_blob_data_memory(b));
+}
+
+static uint64_t live_bytes(void)
+{
+    ferry_stats now;
+
+    FX_OK(ferry_device_stats(fx_device(), &now, sizeof(now)));
+    return now.live_bytes;
+}
+
+static int reshape1(ferry_blob *b, int64_t count, bool *grew)
+{
+    return ferry_blob_reshape(b, 1, &count, grew);
+}
+
+/* ---- lazy allocation ------------------------------------------------------------------------ */
+
+static void a_blob_that_is_never_touched_owns_nothing(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 1000);
+    FX_OK(reshape1(b, 2000, NULL));
+    CU_ASSERT_EQUAL(fx_since().allocs, 0);
+    ferry_blob_destroy(b);
+    CU_ASSERT_EQUAL(fx_since().allocs, 0);
+    fx_end();
+}
+
+static void each_copy_of_data_and_diff_is_allocated_when_first_touched(void)
+{
+    uint64_t before, with_data;
+    ferry_blob *b;
+
+    fx_device();
+    before = live_bytes();
+    b = FX_BLOB(FERRY_F32, 1000);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_data(b).handle);
+    with_data = live_bytes() - before;
+    CU_ASSERT(with_data >= 4000 && with_data < 8000);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    CU_ASSERT_EQUAL(live_bytes() - before, with_data);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_diff(b).handle);
+    CU_ASSERT_EQUAL(live_bytes() - before, 2 * with_data);
+    ferry_blob_destroy(b);
+    CU_ASSERT_EQUAL(live_bytes(), before);
+}
+
+static void data_and_diff_are_distinct(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 10);
+    write_floats(b, 1);
+    CU_ASSERT_PTR_NOT_EQUAL(ferry_blob_mutable_host_diff(b), ferry_blob_mutable_host_data(b));
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_diff(b))[9], 0);
+    CU_ASSERT_PTR_NOT_EQUAL(ferry_blob_device_data(b).handle, ferry_blob_device_diff(b).handle);
+    CU_ASSERT_PTR_NOT_EQUAL(ferry_blob_data_memory(b), ferry_blob_diff_memory(b));
+    CU_ASSERT(counts_up_from(b, 1));
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+/* ---- reshape -------------------------------------------------------------------------------- */
+
+static void shrinking_keeps_pointers_head_and_capacity(void)
+{
+    const void *host;
+    ferry_cref device;
+    ferry_blob *b;
+    bool grew = true;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 1000);
+    write_floats(b, 1);
+    host = ferry_blob_host_data(b);
+    device = ferry_blob_device_data(b);
+    fx_mark();
+    FX_OK(reshape1(b, 10, &grew));
+    CU_ASSERT_FALSE(grew);
+    CU_ASSERT_EQUAL(data_head(b), FERRY_HEAD_SYNCED);
+    CU_ASSERT_EQUAL(ferry_blob_capacity(b), 1000);
+    CU_ASSERT_PTR_EQUAL(ferry_blob_host_data(b), host);
+    CU_ASSERT_PTR_EQUAL(ferry_blob_device_data(b).handle, device.handle);
+    CU_ASSERT_EQUAL(fx_since().allocs, 0);
+    CU_ASSERT_EQUAL(fx_copies(), 0);
+    CU_ASSERT(counts_up_from(b, 1));
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+static void growing_back_within_the_capacity_shows_the_old_values(void)
+{
+    ferry_blob *b;
+    bool grew = true;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 1000);
+    write_floats(b, 1);
+    FX_OK(reshape1(b, 0, NULL));
+    FX_OK(reshape1(b, 1000, &grew));
+    CU_ASSERT_FALSE(grew);
+    CU_ASSERT(counts_up_from(b, 1));
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+static void growing_past_the_capacity_gives_memory_that_reads_as_zeros(void)
+{
+    ferry_blob *b;
+    bool grew = false;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 10);
+    write_floats(b, 1);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_diff(b).handle);
+    FX_OK(reshape1(b, 1000, &grew));
+    CU_ASSERT(grew);
+    CU_ASSERT_EQUAL(ferry_blob_capacity(b), 1000);
+    CU_ASSERT_EQUAL(data_head(b), FERRY_HEAD_UNINITIALIZED);
+    for (int i = 0; i < 1000; i++)
+        CU_ASSERT_EQUAL(read_float(b, i), 0);
+    CU_ASSERT_EQUAL(ferry_memory_head(ferry_blob_diff_memory(b)), FERRY_HEAD_UNINITIALIZED);
+    grew = false;
+    FX_OK(ferry_blob_reshape(b, 2, (int64_t[]){ 1001, 1 }, &grew));
+    CU_ASSERT(grew);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+static void a_blob_without_a_shape_grows_into_one(void)
+{
+    ferry_blob *b;
+    bool grew = false;
+
+    fx_device();
+    b = fx_blob(FERRY_F32, FERRY_UNSHAPED, NULL);
+    FX_OK(ferry_blob_reshape(b, 2, (int64_t[]){ 2, 3 }, &grew));
+    CU_ASSERT(grew);
+    CU_ASSERT_EQUAL(ferry_blob_capacity(b), 6);
+    write_floats(b, 5);
+    CU_ASSERT(counts_up_from(b, 5));
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+/* ---- bytes in use --------------------------------------------------------------------------- */
+
+static void a_copy_moves_the_bytes_in_use_not_the_capacity(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 1000);
+    write_floats(b, 1);
+    FX_OK(reshape1(b, 1, NULL));
+    fx_mark();
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    CU_ASSERT_EQUAL(fx_since().bytes_h2d, fx_price(1) * 4);
+    CU_ASSERT_EQUAL(read_float(b, 0), 1);
+    CU_ASSERT_EQUAL(fx_since().bytes_d2h, fx_price(1) * 4);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+static void a_copy_that_is_too_short_after_regrowth_is_no_longer_valid(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 1000);
+    write_floats(b, 1);
+    FX_OK(reshape1(b, 1, NULL));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_data(b).handle);
+    CU_ASSERT_EQUAL(data_head(b), FERRY_HEAD_SYNCED);
+    FX_OK(reshape1(b, 1000, NULL));
+    if (fx_discrete())
+        CU_ASSERT_EQUAL(data_head(b), FERRY_HEAD_AT_HOST);
+    fx_mark();
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    CU_ASSERT_EQUAL(fx_bytes(), fx_price(1) * 4000);
+    CU_ASSERT(counts_up_from(b, 1));
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+static void where_no_copy_covers_a_regrowth_the_tail_reads_as_zeros(void)
+{
+    int64_t wrong = 0;
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 1000);
+    write_floats(b, 1);
+    FX_OK(reshape1(b, 10, NULL));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    FX_OK(ferry_blob_fill_data(b, 3));
+    FX_OK(reshape1(b, 1000, NULL));
+    CU_ASSERT_EQUAL(data_head(b), FERRY_HEAD_AT_DEVICE);
+    for (int64_t i = 0; i < 10; i++)
+        CU_ASSERT_EQUAL(read_float(b, i), 3);
+    for (int64_t i = 10; i < 1000; i++) {
+        float got = read_float(b, i);
+
+        /* Where both sides are one block, the old values never went away. */
+        wrong += got != 0 && (fx_discrete() || got != 1 + (float)i);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+static void a_first_write_while_small_leaves_zeros_in_the_tail(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 1000);
+    FX_OK(reshape1(b, 10, NULL));
+    write_floats(b, 1);
+    FX_OK(reshape1(b, 1000, NULL));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    CU_ASSERT_EQUAL(read_float(b, 9), 10);
+    for (int64_t i = 10; i < 1000; i++)
+        CU_ASSERT_EQUAL(read_float(b, i), 0);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+static void zeros_of_a_first_read_reach_the_capacity(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    for (int side = 0; side < 2; side++) {
+        b = FX_BLOB(FERRY_F32, 1000);
+        FX_OK(reshape1(b, 10, NULL));
+        if (side)
+            CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_data(b).handle);
+        CU_ASSERT_EQUAL(read_float(b, 9), 0);
+        FX_OK(reshape1(b, 1000, NULL));
+        for (int64_t i = 0; i < 1000; i++)
+            CU_ASSERT_EQUAL(read_float(b, i), 0);
+        ferry_blob_destroy(b);
+    }
+    fx_end();
+}
+
+/* ---- no elements ---------------------------------------------------------------------------- */
+
+static void check_accessors(ferry_blob *b)
+{
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(b));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_host_data(b));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_overwrite_host_data(b));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_data(b).handle);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_overwrite_device_data(b).handle);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_diff(b));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_host_diff(b));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_overwrite_host_diff(b));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_diff(b).handle);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_diff(b).handle);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_overwrite_device_diff(b).handle);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_data_memory(b));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_diff_memory(b));
+}
+
+static void blobs_of_no_elements_have_valid_accessors(void)
+{
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 0, 5);
+    check_accessors(b);
+    FX_OK(reshape1(b, 10, NULL));
+    check_accessors(b);
+    FX_OK(reshape1(b, 0, NULL));
+    check_accessors(b);
+    ferry_blob_destroy(b);
+    b = fx_blob(FERRY_F32, FERRY_UNSHAPED, NULL);
+    check_accessors(b);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+/* ---- adoption ------------------------------------------------------------------------------- */
+
+static void adopting_data_keeps_the_diff(void)
+{
+    static _Alignas(64) float own[1000];
+    ferry_ref ref = { own, 0 };
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 10);
+    FX_OK(ferry_blob_fill_diff(b, 4));
+    own[999] = 8;
+    FX_FAILS(FERRY_ESHAPE,
+             ferry_memory_adopt(ferry_blob_data_memory(b), NULL, ref, 39, 0, NULL, NULL));
+    FX_OK(ferry_memory_adopt(ferry_blob_data_memory(b), NULL, ref, sizeof(own), 0, NULL, NULL));
+    CU_ASSERT_PTR_EQUAL(ferry_blob_host_data(b), own);
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_diff(b))[9], 4);
+    CU_ASSERT_EQUAL(ferry_blob_capacity(b), 1000);
+    FX_OK(reshape1(b, 1000, NULL));
+    CU_ASSERT_PTR_EQUAL(ferry_blob_host_data(b), own);
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_diff(b))[999], 0);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+static void a_shorter_adoption_takes_the_capacity_with_it(void)
+{
+    static _Alignas(64) float own[10];
+    ferry_ref ref = { own, 0 };
+    ferry_blob *b;
+    bool grew = false;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 1000);
+    write_floats(b, 1);
+    FX_OK(reshape1(b, 10, NULL));
+    FX_OK(ferry_memory_adopt(ferry_blob_data_memory(b), NULL, ref, sizeof(own), 0, NULL, NULL));
+    CU_ASSERT_EQUAL(ferry_blob_capacity(b), 10);
+    FX_OK(reshape1(b, 1000, &grew));
+    CU_ASSERT(grew);
+    write_floats(b, 1);
+    CU_ASSERT_EQUAL(own[9], 0);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+/* ---- another home --------------------------------------------------------------------------- */
+
+static void a_move_of_the_home_copies_nothing_until_the_next_access(void)
+{
+    const char *other_name = strcmp(ferry_test_backend(), "cpu") == 0 ? "sim" : "cpu";
+    ferry_device *dev = fx_device(), *other = NULL;
+    ferry_blob *b;
+
+    if (ferry_runtime_device(fx_runtime(), other_name, &other)) {
+        ferry_test_skip("no %s: %s", other_name, ferry_last_error());
+        return;
+    }
+    b = FX_BLOB(FERRY_F32, 100);
+    write_floats(b, 1);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    fx_mark();
+    FX_OK(ferry_blob_to(b, other));
+    CU_ASSERT_PTR_EQUAL(ferry_blob_home(b), other);
+    CU_ASSERT_EQUAL(fx_copies(), 0);
+    CU_ASSERT(ferry_memory_valid_at(ferry_blob_data_memory(b), dev));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    CU_ASSERT(ferry_memory_valid_at(ferry_blob_data_memory(b), other));
+    CU_ASSERT_FALSE(ferry_memory_valid_at(ferry_blob_data_memory(b), dev));
+    CU_ASSERT(counts_up_from(b, 1));
+    FX_OK(ferry_blob_to(b, dev));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_to(b, NULL));
+    CU_ASSERT(counts_up_from(b, 1));
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_blob_that_is_never_touched_owns_nothing),
+    FERRY_TEST(each_copy_of_data_and_diff_is_allocated_when_first_touched),
+    FERRY_TEST(data_and_diff_are_distinct),
+    FERRY_TEST(shrinking_keeps_pointers_head_and_capacity),
+    FERRY_TEST(growing_back_within_the_capacity_shows_the_old_values),
+    FERRY_TEST(growing_past_the_capacity_gives_memory_that_reads_as_zeros),
+    FERRY_TEST(a_blob_without_a_shape_grows_into_one),
+    FERRY_TEST(a_copy_moves_the_bytes_in_use_not_the_capacity),
+    FERRY_TEST(a_copy_that_is_too_short_after_regrowth_is_no_longer_valid),
+    FERRY_TEST(where_no_copy_covers_a_regrowth_the_tail_reads_as_zeros),
+    FERRY_TEST(a_first_write_while_small_leaves_zeros_in_the_tail),
+    FERRY_TEST(zeros_of_a_first_read_reach_the_capacity),
+    FERRY_TEST(blobs_of_no_elements_have_valid_accessors),
+    FERRY_TEST(adopting_data_keeps_the_diff),
+    FERRY_TEST(a_shorter_adoption_takes_the_capacity_with_it),
+    FERRY_TEST(a_move_of_the_home_copies_nothing_until_the_next_access),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main_backends(argc, argv, "blob-storage", cases, FERRY_TEST_COUNT(cases));
+}
