@@ -3,7 +3,23 @@
 
 if BUILD_SIM
 plugin_LTLIBRARIES += backends/ferry_sim.la
-backends_ferry_sim_la_SOURCES =
+backends_ferry_sim_la_SOURCES = \
+	%D%/arena.c \
+	%D%/control.c \
+	%D%/control.h \
+	%D%/copy.c \
+	%D%/device.c \
+	%D%/element.c \
+	%D%/event.c \
+	%D%/hostmem.c \
+	%D%/math.c \
+	%D%/memory.c \
+	%D%/ops.c \
+	%D%/options.c \
+	%D%/queue.c \
+	%D%/sim.c \
+	%D%/sim.h \
+	%D%/worker.c
 backends_ferry_sim_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 backends_ferry_sim_la_CFLAGS = $(PLUGIN_CFLAGS)
 backends_ferry_sim_la_LDFLAGS = $(PLUGIN_LINK_FLAGS)

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A device's address space: handles are addresses of a range that nobody can touch, so a host
+ * program that dereferences one crashes at once. The bytes lie elsewhere. Addresses are handed out
+ * upward with gaps between them, and come back only when the range has been gone through.
+ */
+#define _GNU_SOURCE
+#include "sim.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define GRAIN    UINT64_C(256)
+#define REMEMBER 4096u /* freed handles whose misuse is called by its name */
+
+/* What a block takes of the range: itself and a gap. */
+static uint64_t span_of(uint64_t bytes)
+{
+    return (bytes + GRAIN - 1) / GRAIN * GRAIN + GRAIN;
+}
+
+int sim_arena_open(struct sim_arena *arena, uint64_t memory, struct sim_why *why)
+{
+    uint64_t size = memory > (UINT64_C(1) << 44) / 16 ? UINT64_C(1) << 44 : memory * 16;
+    void *range = MAP_FAILED;
+
+    memset(arena, 0, sizeof(*arena));
+    if (size < UINT64_C(1) << 30)
+        size = UINT64_C(1) << 30;
+    /* Sixteen times the memory keeps freed handles away for long; less will do. */
+    for (; size > memory; size /= 2) {
+        if (size <= SIZE_MAX / 2)
+            range = mmap(NULL, (size_t)size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                         -1, 0);
+        if (range != MAP_FAILED)
+            break;
+    }
+    if (range == MAP_FAILED)
+        return sim_why_set(why, FERRY_ENOMEM, "no address range of %" PRIu64 " bytes is free",
+                           memory);
+    arena->freed = calloc(REMEMBER, sizeof(*arena->freed));
+    if (!arena->freed) {
+        munmap(range, (size_t)size);
+        return sim_why_set(why, FERRY_ENOMEM, "host memory is short");
+    }
+    arena->start = arena->next = (uintptr_t)range;
+    arena->end = arena->start + (uintptr_t)size;
+    return 0;
+}
+
+void sim_arena_close(struct sim_arena *arena)
+{
+    munmap((void *)arena->start, arena->end - arena->start);
+    free(arena->blocks);
+    free(arena->freed);
+}
+
+/* The first block that does not begin before `address`. */
+static size_t lower_bound(const struct sim_arena *arena, uintptr_t address)
+{
+    size_t low = 0, high = arena->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (arena->blocks[middle]->base < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Room for `span` at `from` or above; *out_index is where the block belongs. 0: none. */
+static uintptr_t find_room(const struct sim_arena *arena, uintptr_t from, uint64_t span,
+                           size_t *out_index)
+{
+    size_t i = lower_bound(arena, from);
+
+    if (i > 0 && from < arena->blocks[i - 1]->base + span_of(arena->blocks[i - 1]->bytes))
+        from = arena->blocks[i - 1]->base + (uintptr_t)span_of(arena->blocks[i - 1]->bytes);
+    for (; i < arena->count; i++) {
+        const struct sim_block *block = arena->blocks[i];
+
+        if (block->base - from >= span)
+            break;
+        from = block->base + (uintptr_t)span_of(block->bytes);
+    }
+    *out_index = i;
+    return arena->end - from >= span ? from : 0;
+}
+
+static bool grow(struct sim_arena *arena)
+{
+    size_t room = arena->room ? arena->room * 2 : 64;
+    struct sim_block **blocks = realloc(arena->blocks, room * sizeof(struct sim_block *));
+
+    if (!blocks)
+        return false;
+    arena->blocks = blocks;
+    arena->room = room;
+    return true;
+}
+
+int sim_arena_add(struct sim_arena *arena, struct sim_block *block, struct sim_why *why)
+{
+    uint64_t span = span_of(block->bytes);
+    uintptr_t base;
+    size_t index;
+
+    if (arena->count == arena->room && !grow(arena))
+        return sim_why_set(why, FERRY_ENOMEM, "host memory is short");
+    base = find_room(arena, arena->next, span, &index);
+    if (!base)
+        base = find_room(arena, arena->start, span, &index);
+    if (!base)
+        return sim_why_set(why, FERRY_ENOMEM, "no %" PRIu64 " bytes in one piece among %zu blocks",
+                           block->bytes, arena->count);
+    memmove(&arena->blocks[index + 1], &arena->blocks[index],
+            (arena->count - index) * sizeof(struct sim_block *));
+    arena->blocks[index] = block;
+    arena->count++;
+    block->base = base;
+    arena->next = base + (uintptr_t)span;
+    return 0;
+}
+
+void sim_arena_remove(struct sim_arena *arena, struct sim_block *block)
+{
+    size_t index = lower_bound(arena, block->base);
+    struct sim_freed *freed = &arena->freed[arena->frees++ % REMEMBER];
+
+    freed->base = block->base;
+    freed->bytes = block->bytes;
+    arena->count--;
+    memmove(&arena->blocks[index], &arena->blocks[index + 1],
+            (arena->count - index) * sizeof(struct sim_block *));
+}
+
+/* Whose range an address lies in, if any device's. */
+static const struct sim_device *owner_of(uintptr_t address)
+{
+    for (const struct sim_device *dev = sim_shared.devices; dev; dev = dev->next)
+        if (address >= dev->arena.start && address < dev->arena.end)
+            return dev;
+    return NULL;
+}
+
+/* A handle that is no block's: say which mistake it is. */
+static int complain(const struct sim_device *dev, uintptr_t handle, struct sim_why *why)
+{
+    const struct sim_arena *arena = &dev->arena;
+    const struct sim_device *owner = owner_of(handle);
+    size_t after = lower_bound(arena, handle);
+    uint64_t known = arena->frees < REMEMBER ? arena->frees : REMEMBER;
+
+    if (owner && owner != dev)
+        return sim_why_set(why, FERRY_EINVAL, "handle 0x%" PRIxPTR " belongs to sim:%u", handle,
+                           owner->index);
+    if (!owner)
+        return sim_why_set(why, FERRY_EINVAL, "handle 0x%" PRIxPTR " is no device memory", handle);
+    if (after > 0 && handle - arena->blocks[after - 1]->base < arena->blocks[after - 1]->bytes)
+        return sim_why_set(why, FERRY_EINVAL,
+                           "handle 0x%" PRIxPTR " is %" PRIuPTR " bytes into the block 0x%" PRIxPTR
+                           " of %" PRIu64 " bytes: add to offsets, never to handles",
+                           handle, handle - arena->blocks[after - 1]->base,
+                           arena->blocks[after - 1]->base, arena->blocks[after - 1]->bytes);
+    for (uint64_t i = 0; i < known; i++)
+        if (handle - arena->freed[i].base < arena->freed[i].bytes)
+            return sim_why_set(why, FERRY_EINVAL,
+                               "handle 0x%" PRIxPTR " was freed (a block of %" PRIu64 " bytes)",
+                               handle, arena->freed[i].bytes);
+    return sim_why_set(why, FERRY_EINVAL, "handle 0x%" PRIxPTR " is no block's", handle);
+}
+
+int sim_arena_find(struct sim_device *dev, const void *handle, struct sim_block **out,
+                   struct sim_why *why)
+{
+    uintptr_t address = (uintptr_t)handle;
+    size_t index = lower_bound(&dev->arena, address);
+
+    if (index == dev->arena.count || dev->arena.blocks[index]->base != address)
+        return complain(dev, address, why);
+    *out = dev->arena.blocks[index];
+    return 0;
+}
+
+/* What the host has mapped is not the device's to write, nor to read if the host may write. */
+static int check_mapping(const struct sim_block *block, uint32_t access, struct sim_why *why)
+{
+    if (!block->mapped || (!(access & FERRY_WRITE) && !(block->mapped & FERRY_WRITE)))
+        return 0;
+    return sim_why_set(why, FERRY_EINVAL, "handle 0x%" PRIxPTR " is mapped for %s: unmap it first",
+                       block->base, block->mapped & FERRY_WRITE ? "writing" : "reading");
+}
+
+int sim_arena_resolve(struct sim_device *dev, ferry_cref ref, uint64_t bytes, uint32_t access,
+                      struct sim_block **out_block, unsigned char **out_real, struct sim_why *why)
+{
+    struct sim_block *block;
+    int err = sim_arena_find(dev, ref.handle, &block, why);
+
+    if (err)
+        return err;
+    if (ref.offset > block->bytes || bytes > block->bytes - ref.offset)
+        return sim_why_set(why, FERRY_EINVAL,
+                           "handle 0x%" PRIxPTR " offset %" PRIu64 ", %" PRIu64
+                           " bytes: the block has %" PRIu64 " bytes",
+                           block->base, ref.offset, bytes, block->bytes);
+    err = check_mapping(block, access, why);
+    if (err)
+        return err;
+    *out_block = block;
+    *out_real = block->real + ref.offset;
+    return 0;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A device as a whole: how it is described, opened, counted, made to fail, and closed.
+ */
+#define _GNU_SOURCE
+#include "sim.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int sim_alive(const struct sim_device *dev, struct sim_why *why)
+{
+    return dev->lost ? sim_why_set(why, FERRY_ELOST, "the device is lost") : 0;
+}
+
+static int fault_at(struct sim_fault *fault)
+{
+    fault->calls++;
+    if (!fault->now || fault->now != fault->calls)
+        return 0;
+    fault->now = 0;
+    return fault->now_code;
+}
+
+int sim_fault(struct sim_device *dev, uint32_t call, struct sim_why *why)
+{
+    int any = fault_at(&dev->faults[SIM_CALL_ANY]);
+    int code = fault_at(&dev->faults[call]);
+
+    if (!code)
+        code = any;
+    if (!code)
+        return 0;
+    return sim_why_set(why, code, "call %" PRIu64 " of its kind fails, as asked",
+                       dev->faults[call].calls);
+}
+
+int sim_fault_later(struct sim_device *dev, uint32_t call)
+{
+    struct sim_fault *fault = &dev->faults[call];
+
+    if (!fault->later || fault->later != fault->calls)
+        return 0;
+    fault->later = 0;
+    return fault->later_code;
+}
+
+int sim_queue_find(struct sim_device *dev, void *handle, struct sim_queue **out,
+                   struct sim_why *why)
+{
+    struct sim_queue *queue = dev->queues;
+    int err = sim_alive(dev, why);
+
+    if (err)
+        return err;
+    while (handle && queue && queue != handle)
+        queue = queue->next;
+    if (!queue)
+        return sim_why_set(why, FERRY_EINVAL, "%p is no queue of this device", handle);
+    err = sim_worker_start(dev, why);
+    if (!err)
+        *out = queue;
+    return err;
+}
+
+int sim_device_count(void *plugin, uint32_t *out)
+{
+    struct sim_settings settings;
+    struct sim_why why = { 0 };
+
+    (void)plugin;
+    if (!sim_settings_read(sim_shared.host, &settings, &why))
+        *out = settings.devices;
+    return sim_why_tell(&why);
+}
+
+/* A program that was built against a shorter or a longer struct gets what both know. */
+static void answer(void *out, uint32_t *out_size, void *mine, uint32_t *my_size, size_t size)
+{
+    uint32_t both = *out_size < size ? *out_size : (uint32_t)size;
+
+    *my_size = *out_size;
+    memcpy(out, mine, both);
+}
+
+static void describe(const struct sim_settings *set, uint32_t index, ferry_plugin_properties *out)
+{
+    out->flags = set->unified ? FERRY_DEVICE_UNIFIED : 0;
+    out->memory_total = out->max_alloc = set->memory;
+    out->sync_domain = 1;
+    out->host_alignment = set->unified ? 4096 : 0;
+    snprintf(out->description, sizeof(out->description), "simulated accelerator");
+    snprintf(out->uuid, sizeof(out->uuid), "sim-00000000-0000-0000-0000-%012u", index);
+}
+
+int sim_properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)
+{
+    struct sim_device *device = dev;
+    struct sim_settings settings;
+    struct sim_why why = { 0 };
+    ferry_plugin_properties mine = { 0 };
+
+    (void)plugin;
+    if (device) {
+        settings = device->set;
+        index = device->index;
+    } else if (sim_settings_read(sim_shared.host, &settings, &why)) {
+        return sim_why_tell(&why);
+    } else if (index >= settings.devices) {
+        sim_why_set(&why, FERRY_ENODEV, "there is no device %u of %u", index, settings.devices);
+        return sim_why_tell(&why);
+    }
+    describe(&settings, index, &mine);
+    answer(out, &out->struct_size, &mine, &mine.struct_size, sizeof(mine));
+    return 0;
+}
+
+static void arm(struct sim_device *dev)
+{
+    static const uint32_t calls[] = { SIM_CALL_ALLOC, SIM_CALL_MEMCPY, SIM_CALL_OP };
+    const uint64_t when[] = { dev->set.fail_alloc, dev->set.fail_memcpy, dev->set.fail_op };
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        dev->faults[calls[i]].now = when[i];
+        dev->faults[calls[i]].now_code = i == 0 ? FERRY_ENOMEM : FERRY_EDEVICE;
+    }
+}
+
+int sim_device_open(void *plugin, uint32_t index, void **out_dev)
+{
+    struct sim_device *dev = calloc(1, sizeof(*dev));
+    struct sim_why why = { 0 };
+
+    (void)plugin;
+    if (!dev) {
+        sim_why_set(&why, FERRY_ENOMEM, "host memory is short");
+        return sim_why_tell(&why);
+    }
+    if (sim_settings_read(sim_shared.host, &dev->set, &why))
+        goto err_free_dev;
+    if (index >= dev->set.devices) {
+        sim_why_set(&why, FERRY_ENODEV, "there is no device %u of %u", index, dev->set.devices);
+        goto err_free_dev;
+    }
+    if (sim_arena_open(&dev->arena, dev->set.memory, &why))
+        goto err_free_dev;
+    if (sim_worker_init(&dev->worker, &why))
+        goto err_close_arena;
+    dev->index = index;
+    sim_queue_init(&dev->main, dev);
+    dev->queues = &dev->main;
+    arm(dev);
+    sim_lock();
+    dev->next = sim_shared.devices;
+    sim_shared.devices = dev;
+    sim_unlock();
+    *out_dev = dev;
+    return 0;
+
+err_close_arena:
+    sim_arena_close(&dev->arena);
+err_free_dev:
+    free(dev);
+    return sim_why_tell(&why);
+}
+
+/* What the program has left behind. */
+static void warn_of_leaks(const struct sim_device *dev, uint64_t commands)
+{
+    const ferry_plugin_counters *c = &dev->counters;
+
+    if (c->live_blocks || c->live_host_blocks || c->live_imports || c->live_queues ||
+        c->live_events || commands)
+        sim_shared.host->log(FERRY_LOG_WARN,
+                             "sim:%u: closed with %" PRIu64 " blocks (%" PRIu64 " bytes), %" PRIu64
+                             " host blocks, %" PRIu64 " imports, %" PRIu64 " queues, %" PRIu64
+                             " events and %" PRIu64 " commands left",
+                             dev->index, c->live_blocks, c->live_bytes, c->live_host_blocks,
+                             c->live_imports, c->live_queues, c->live_events, commands);
+}
+
+static void release_memory(struct sim_device *dev)
+{
+    for (size_t i = 0; i < dev->arena.count; i++) {
+        if (!dev->arena.blocks[i]->host)
+            free(dev->arena.blocks[i]->real);
+        free(dev->arena.blocks[i]);
+    }
+    while (dev->hosts) {
+        struct sim_host *host = dev->hosts;
+
+        dev->hosts = host->next;
+        sim_host_release(host);
+    }
+    sim_arena_close(&dev->arena);
+}
+
+static void release_queues(struct sim_device *dev)
+{
+    for (struct sim_queue *queue = dev->queues; queue; queue = queue->next)
+        sim_queue_drop(queue, FERRY_ELOST, "the device was closed");
+    sim_event_forget(dev);
+    while (dev->queues != &dev->main) {
+        struct sim_queue *queue = dev->queues;
+
+        dev->queues = queue->next;
+        free(queue);
+    }
+}
+
+void sim_device_close(void *device)
+{
+    struct sim_device *dev = device;
+    struct sim_device **link = &sim_shared.devices;
+    uint64_t commands;
+
+    if (dev->set.clock == SIM_CLOCK_REAL) {
+        sim_lock();
+        sim_queue_drain(&dev->main, sim_shared.seq);
+        sim_unlock();
+    }
+    commands = sim_control.pending(dev);
+    sim_worker_finish(dev);
+    warn_of_leaks(dev, commands);
+    sim_lock();
+    release_queues(dev);
+    while (*link != dev)
+        link = &(*link)->next;
+    *link = dev->next;
+    sim_unlock();
+    release_memory(dev);
+    free(dev);
+}
+
+int sim_memory_info(void *device, uint64_t *out_free, uint64_t *out_total)
+{
+    struct sim_device *dev = device;
+    struct sim_why why = { 0 };
+
+    sim_lock();
+    if (!sim_alive(dev, &why)) {
+        *out_free = dev->set.memory - dev->used;
+        *out_total = dev->set.memory;
+    }
+    sim_unlock();
+    return sim_why_tell(&why);
+}
+
+int sim_counters(void *device, ferry_plugin_counters *out)
+{
+    struct sim_device *dev = device;
+    ferry_plugin_counters mine;
+
+    sim_lock();
+    mine = dev->counters;
+    sim_unlock();
+    answer(out, &out->struct_size, &mine, &mine.struct_size, sizeof(mine));
+    return 0;
+}
+
+int sim_native(void *dev, const char *what, void *out, uint64_t size)
+{
+    struct sim_why why = { 0 };
+    const void *object = NULL;
+
+    if (what && !strcmp(what, "sim_control"))
+        object = &sim_control;
+    else if (what && !strcmp(what, "sim_device"))
+        object = dev;
+    if (!object)
+        sim_why_set(&why, FERRY_EUNSUPPORTED, "there is no object \"%s\"", what ? what : "");
+    else if (size != sizeof(object))
+        sim_why_set(&why, FERRY_EINVAL, "%s is a pointer, not %" PRIu64 " bytes", what, size);
+    else
+        memcpy(out, &object, sizeof(object));
+    return sim_why_tell(&why);
+}

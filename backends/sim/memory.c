@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Device memory.
+ */
+#define _GNU_SOURCE
+#include "sim.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Takes its share of the device's memory. (locked) */
+static int charge(struct sim_device *dev, uint64_t bytes, struct sim_why *why)
+{
+    int err = sim_alive(dev, why);
+
+    if (err)
+        return err;
+    if (!bytes)
+        return sim_why_set(why, FERRY_EINVAL, "a block of 0 bytes");
+    err = sim_fault(dev, SIM_CALL_ALLOC, why);
+    if (err)
+        return err;
+    if (bytes > dev->set.memory - dev->used)
+        return sim_why_set(why, FERRY_ENOMEM,
+                           "%" PRIu64 " bytes wanted, %" PRIu64 " of %" PRIu64 " bytes free", bytes,
+                           dev->set.memory - dev->used, dev->set.memory);
+    dev->used += bytes;
+    return 0;
+}
+
+/* The block with its bytes: zeros if those are wanted, else rubbish. */
+static struct sim_block *create_block(uint64_t bytes, bool zero)
+{
+    struct sim_block *block = calloc(1, sizeof(*block));
+
+    if (!block || bytes > SIZE_MAX)
+        goto err_free_block;
+    block->bytes = bytes;
+    block->real = zero ? calloc(1, (size_t)bytes) : malloc((size_t)bytes);
+    if (!block->real)
+        goto err_free_block;
+    if (!zero)
+        memset(block->real, SIM_POISON_FRESH, (size_t)bytes);
+    return block;
+
+err_free_block:
+    free(block);
+    return NULL;
+}
+
+/* (locked) */
+static int publish(struct sim_device *dev, struct sim_block *block, struct sim_why *why)
+{
+    int err = sim_arena_add(&dev->arena, block, why);
+
+    if (err)
+        return err;
+    dev->counters.live_blocks++;
+    dev->counters.live_bytes += block->bytes;
+    return 0;
+}
+
+int sim_alloc(void *device, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
+              uint32_t *out_flags)
+{
+    struct sim_device *dev = device;
+    struct sim_block *block;
+    struct sim_why why = { 0 };
+    bool zero = flags & FERRY_ALLOC_ZERO;
+
+    (void)queue;
+    sim_lock();
+    (void)charge(dev, bytes, &why);
+    sim_unlock();
+    if (why.code)
+        return sim_why_tell(&why);
+    block = create_block(bytes, zero);
+    sim_lock();
+    if (!block)
+        sim_why_set(&why, FERRY_ENOMEM, "host memory is short");
+    else
+        (void)publish(dev, block, &why);
+    if (why.code)
+        dev->used -= bytes;
+    sim_unlock();
+    if (why.code) {
+        if (block)
+            free(block->real);
+        free(block);
+        return sim_why_tell(&why);
+    }
+    *out_handle = (void *)block->base;
+    *out_flags = zero ? FERRY_ALLOC_WAS_ZEROED : 0;
+    return 0;
+}
+
+/* Takes the block out, if it is one and nothing uses it. (locked) */
+static int withdraw(struct sim_device *dev, void *handle, struct sim_block **out,
+                    struct sim_why *why)
+{
+    struct sim_block *block;
+    int err = sim_arena_find(dev, handle, &block, why);
+
+    if (err)
+        return err;
+    if (block->host)
+        return sim_why_set(why, FERRY_EINVAL, "handle %p is imported: unimport it", handle);
+    if (block->pending)
+        return sim_why_set(why, FERRY_EBUSY, "handle %p: %" PRIu64 " commands still use it", handle,
+                           block->pending);
+    sim_arena_remove(&dev->arena, block);
+    dev->used -= block->bytes;
+    dev->counters.live_blocks--;
+    dev->counters.live_bytes -= block->bytes;
+    *out = block;
+    return 0;
+}
+
+int sim_free(void *device, void *queue, void *handle)
+{
+    struct sim_device *dev = device;
+    struct sim_block *block = NULL;
+    struct sim_why why = { 0 };
+
+    (void)queue;
+    sim_lock();
+    (void)withdraw(dev, handle, &block, &why);
+    sim_unlock();
+    if (block) {
+        memset(block->real, SIM_POISON_FREED, (size_t)block->bytes);
+        free(block->real);
+        free(block);
+    }
+    return sim_why_tell(&why);
+}

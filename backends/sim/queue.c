@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Commands, in order on each queue, and who runs them. The modelled time of a command follows from
+ * that of the command before it, of the event it waits for and of the engine it needs, so that work
+ * of one engine never overlaps itself and the rest may.
+ */
+#define _GNU_SOURCE
+#include "sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct sim_command *sim_command_create(enum sim_kind kind)
+{
+    struct sim_command *command = calloc(1, sizeof(*command));
+
+    if (command)
+        command->kind = kind;
+    return command;
+}
+
+void sim_queue_init(struct sim_queue *queue, struct sim_device *dev)
+{
+    memset(queue, 0, sizeof(*queue));
+    queue->dev = dev;
+    queue->tail = &queue->head;
+}
+
+/* Wakes whoever waits: callers that block, this device's thread, and those behind an event. */
+static void announce(struct sim_device *dev)
+{
+    pthread_cond_broadcast(&sim_shared.changed);
+    for (struct sim_device *other = sim_shared.devices; other; other = other->next)
+        if (other != dev)
+            sim_worker_wake(other);
+}
+
+static void note_failure(struct sim_queue *queue, const struct sim_why *why)
+{
+    queue->for_sync.serial = ++sim_shared.failures;
+    queue->for_sync.why = *why;
+    if (!queue->for_event.serial)
+        queue->for_event = queue->for_sync;
+}
+
+static void mark(struct sim_queue *queue, struct sim_event *event, int64_t finish)
+{
+    event->failure = queue->for_event;
+    queue->for_event.serial = 0;
+    event->finish = finish;
+    event->done = true;
+}
+
+/* The head is over, `why` says how: takes it off and lets go of what it held. */
+static void complete(struct sim_queue *queue, const struct sim_why *why)
+{
+    struct sim_command *command = queue->head;
+
+    queue->head = command->next;
+    if (!queue->head)
+        queue->tail = &queue->head;
+    if (command->finish > queue->free_at)
+        queue->free_at = command->finish;
+    for (size_t i = 0; i < sizeof(command->uses) / sizeof(command->uses[0]); i++)
+        if (command->uses[i])
+            command->uses[i]->pending--;
+    if (why->code)
+        note_failure(queue, why);
+    if (command->kind == SIM_MARK)
+        mark(queue, command->event, command->finish);
+    if (command->event) {
+        sim_event_release(command->event);
+        announce(queue->dev);
+    } else {
+        pthread_cond_broadcast(&sim_shared.changed);
+    }
+    free(command);
+}
+
+void sim_queue_drop(struct sim_queue *queue, int code, const char *text)
+{
+    struct sim_why why = { 0 };
+
+    sim_why_set(&why, code, "%s", text);
+    while (queue->head && !queue->running)
+        complete(queue, &why);
+}
+
+void sim_queue_submit(struct sim_queue *queue, struct sim_command *command)
+{
+    uint64_t seq = ++sim_shared.seq;
+
+    command->seq = seq;
+    command->submitted = sim_now();
+    for (size_t i = 0; i < sizeof(command->uses) / sizeof(command->uses[0]); i++)
+        if (command->uses[i])
+            command->uses[i]->pending++;
+    *queue->tail = command;
+    queue->tail = &command->next;
+    if (queue->dev->set.clock == SIM_CLOCK_SYNC)
+        sim_queue_drain(queue, seq);
+    else
+        sim_worker_wake(queue->dev);
+}
+
+bool sim_queue_ready(const struct sim_queue *queue)
+{
+    const struct sim_command *head = queue->head;
+
+    return head && !queue->running && (head->kind != SIM_WAIT || head->event->done);
+}
+
+int64_t sim_queue_schedule(struct sim_queue *queue)
+{
+    struct sim_command *head = queue->head;
+    int64_t *engine = &queue->dev->engine_free[head->engine];
+    int64_t start = head->submitted;
+
+    if (head->scheduled)
+        return head->finish;
+    if (queue->free_at > start)
+        start = queue->free_at;
+    if (head->kind == SIM_WAIT && head->event->finish > start)
+        start = head->event->finish;
+    if (head->engine != SIM_NO_ENGINE && *engine > start)
+        start = *engine;
+    head->finish = start + head->cost;
+    head->scheduled = true;
+    if (head->engine != SIM_NO_ENGINE)
+        *engine = head->finish;
+    return head->finish;
+}
+
+/* What the command does to bytes. A failure leaves rubbish where it was to write. */
+static void move_bytes(const struct sim_command *command)
+{
+    if (command->fail)
+        memset(command->dst, SIM_POISON_FREED, (size_t)command->bytes);
+    else if (command->kind == SIM_COPY)
+        memmove(command->dst, command->src, (size_t)command->bytes);
+    else if (command->kind == SIM_SET)
+        memset(command->dst, (int)command->byte, (size_t)command->bytes);
+    else if (command->kind == SIM_OP)
+        sim_op_run(&command->op);
+}
+
+static void sleep_until(int64_t when)
+{
+    int64_t left = when - sim_now();
+    struct timespec span;
+
+    if (left <= 0)
+        return;
+    span.tv_sec = (time_t)(left / 1000000000);
+    span.tv_nsec = (long)(left % 1000000000);
+    nanosleep(&span, NULL);
+}
+
+void sim_queue_run(struct sim_queue *queue)
+{
+    struct sim_command *head = queue->head;
+    bool sync = queue->dev->set.clock == SIM_CLOCK_SYNC;
+    bool moves = head->dst != NULL;
+    struct sim_why why = { 0 };
+    int64_t finish = sim_queue_schedule(queue);
+
+    queue->running = true;
+    if (head->fail)
+        sim_why_set(&why, head->fail, "the command was accepted and failed when it ran, as asked");
+    if (head->host && sim_host_check(queue->dev, head->host, head->bytes, head->host_access, &why))
+        moves = false;
+    if (moves || sync) {
+        sim_unlock();
+        if (sync)
+            sleep_until(finish);
+        if (moves)
+            move_bytes(head);
+        sim_lock();
+    }
+    queue->running = false;
+    complete(queue, &why);
+    if (queue->dev->lost)
+        sim_queue_drop(queue, FERRY_ELOST, "the device is lost");
+}
+
+/* The queue whose head has to run before this one gets on; on the real clock, its thread's. */
+static struct sim_queue *first_behind(struct sim_queue *queue)
+{
+    while (queue->head && !queue->running && queue->head->kind == SIM_WAIT &&
+           !queue->head->event->done)
+        queue = queue->head->event->queue;
+    return queue;
+}
+
+/* Brings the queue a step further, or waits until somebody else has done anything. */
+static void progress(struct sim_queue *queue)
+{
+    struct sim_queue *first = first_behind(queue);
+
+    if (first->dev->set.clock != SIM_CLOCK_REAL && sim_queue_ready(first))
+        sim_queue_run(first);
+    else
+        pthread_cond_wait(&sim_shared.changed, &sim_shared.lock);
+}
+
+void sim_queue_drain(struct sim_queue *queue, uint64_t seq)
+{
+    while (queue->head && queue->head->seq <= seq)
+        progress(queue);
+}
+
+void sim_queue_await(struct sim_event *event)
+{
+    event->refs++;
+    while (!event->done)
+        progress(event->queue);
+    sim_event_release(event);
+}
+
+int sim_queue_take_failure(struct sim_queue *queue, struct sim_why *why)
+{
+    if (!queue->for_sync.serial)
+        return 0;
+    *why = queue->for_sync.why;
+    queue->for_sync.serial = queue->for_event.serial = 0;
+    return why->code;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The plugin: its descriptor, its table, and what all its files need.
+ */
+#include "sim.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+FERRY_PLUGIN(.name = "sim", .version = "0.1.0", .vendor = "ferry");
+
+struct sim_shared sim_shared = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .changed = PTHREAD_COND_INITIALIZER,
+};
+
+void sim_lock(void)
+{
+    pthread_mutex_lock(&sim_shared.lock);
+}
+
+void sim_unlock(void)
+{
+    pthread_mutex_unlock(&sim_shared.lock);
+}
+
+int sim_why_set(struct sim_why *why, int code, const char *fmt, ...)
+{
+    va_list args;
+
+    why->code = code;
+    va_start(args, fmt);
+    vsnprintf(why->text, sizeof(why->text), fmt, args);
+    va_end(args);
+    return code;
+}
+
+int sim_why_tell(const struct sim_why *why)
+{
+    return why->code ? sim_shared.host->error(why->code, "%s", why->text) : 0;
+}
+
+static const ferry_plugin_ops ops = {
+    .struct_size = sizeof(ferry_plugin_ops),
+    .option_count = SIM_OPTIONS,
+    .options = sim_options,
+    .option_size = sizeof(ferry_plugin_option),
+    .device_count = sim_device_count,
+    .device_open = sim_device_open,
+    .device_close = sim_device_close,
+    .alloc = sim_alloc,
+    .free = sim_free,
+    .memcpy = sim_memcpy,
+    .memset = sim_memset,
+    .axpy = sim_axpy,
+    .synchronize = sim_synchronize,
+    .properties = sim_properties,
+    .supports = sim_supports,
+    .memory_info = sim_memory_info,
+    .counters = sim_counters,
+    .host_alloc = sim_host_alloc,
+    .host_free = sim_host_free,
+    .import_host = sim_import_host,
+    .unimport_host = sim_unimport_host,
+    .map = sim_map,
+    .unmap = sim_unmap,
+    .peer_access = sim_peer_access,
+    .peer_copy = sim_peer_copy,
+    .queue_create = sim_queue_create,
+    .queue_destroy = sim_queue_destroy,
+    .queue_synchronize = sim_queue_synchronize,
+    .queue_native = sim_queue_native,
+    .event_record = sim_event_record,
+    .event_query = sim_event_query,
+    .event_synchronize = sim_event_synchronize,
+    .event_destroy = sim_event_destroy,
+    .queue_wait = sim_queue_wait,
+    .native = sim_native,
+    .scal = sim_scal,
+    .copy = sim_copy,
+    .fill = sim_fill,
+    .convert = sim_convert,
+    .dot = sim_dot,
+    .asum = sim_asum,
+    .sumsq = sim_sumsq,
+    .gemv = sim_gemv,
+    .gemm = sim_gemm,
+};
+
+FERRY_API int ferry_plugin_open(const ferry_host *host, const ferry_plugin_ops **out)
+{
+    sim_shared.host = host;
+    *out = &ops;
+    return 0;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The thread that runs a device's commands when their modelled time has come.
+ */
+#define _GNU_SOURCE
+#include "sim.h"
+
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#define NEVER INT64_MAX
+
+int64_t sim_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int sim_worker_init(struct sim_worker *worker, struct sim_why *why)
+{
+    pthread_condattr_t attributes;
+    int failed;
+
+    memset(worker, 0, sizeof(*worker));
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    failed = pthread_cond_init(&worker->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return failed ? sim_why_set(why, FERRY_ENOMEM, "pthread_cond_init: %s", strerror(failed)) : 0;
+}
+
+/*
+ * The queue whose head completes first. Heads that became ready together get their engine in the
+ * order of their submission.
+ */
+static struct sim_queue *earliest(struct sim_device *dev)
+{
+    struct sim_queue *best = NULL;
+
+    for (;;) {
+        struct sim_queue *first = NULL;
+
+        for (struct sim_queue *queue = dev->queues; queue; queue = queue->next)
+            if (sim_queue_ready(queue) && !queue->head->scheduled &&
+                (!first || queue->head->seq < first->head->seq))
+                first = queue;
+        if (!first)
+            break;
+        sim_queue_schedule(first);
+    }
+    for (struct sim_queue *queue = dev->queues; queue; queue = queue->next)
+        if (sim_queue_ready(queue) && (!best || queue->head->finish < best->head->finish))
+            best = queue;
+    return best;
+}
+
+static void sleep_until(struct sim_worker *worker, int64_t when)
+{
+    struct timespec until;
+
+    if (when == NEVER) {
+        pthread_cond_wait(&worker->wake, &sim_shared.lock);
+        return;
+    }
+    until.tv_sec = (time_t)(when / 1000000000);
+    until.tv_nsec = (long)(when % 1000000000);
+    pthread_cond_timedwait(&worker->wake, &sim_shared.lock, &until);
+}
+
+static void *work(void *argument)
+{
+    struct sim_device *dev = argument;
+
+    sim_lock();
+    while (!dev->worker.stop) {
+        struct sim_queue *queue = earliest(dev);
+
+        if (!queue)
+            sleep_until(&dev->worker, NEVER);
+        else if (queue->head->finish > sim_now())
+            sleep_until(&dev->worker, queue->head->finish);
+        else
+            sim_queue_run(queue);
+    }
+    sim_unlock();
+    return NULL;
+}
+
+int sim_worker_start(struct sim_device *dev, struct sim_why *why)
+{
+    sigset_t all, before;
+    int failed;
+
+    if (dev->worker.started || dev->set.clock != SIM_CLOCK_REAL)
+        return 0;
+    /* The program's signals are for the program's threads. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = pthread_create(&dev->worker.thread, NULL, work, dev);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed)
+        return sim_why_set(why, FERRY_ENOMEM, "pthread_create: %s", strerror(failed));
+    dev->worker.started = true;
+    return 0;
+}
+
+void sim_worker_wake(struct sim_device *dev)
+{
+    if (dev->worker.started)
+        pthread_cond_signal(&dev->worker.wake);
+}
+
+void sim_worker_finish(struct sim_device *dev)
+{
+    bool started;
+
+    sim_lock();
+    started = dev->worker.started;
+    dev->worker.stop = true;
+    sim_worker_wake(dev);
+    sim_unlock();
+    if (started)
+        pthread_join(dev->worker.thread, NULL);
+    pthread_cond_destroy(&dev->worker.wake);
+}
