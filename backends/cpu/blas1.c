@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cpu.h"
+
+#include <string.h>
+
+/*
+ * BLAS-1 on loops of our own rather than OpenBLAS's: those of single precision sum in F32, which is
+ * not exact enough, cost more to call than 120 elements take, and use half of what the memory gives
+ * where they run on several threads.
+ */
+
+/* F16 and BF16 elements that are widened at a time: what fits into the first cache three times. */
+#define HALF_BLOCK 1024
+
+typedef double (*sum_fn)(int64_t n, const void *x, const void *y);
+
+/* A loop over x and y that is to be cut into pieces. */
+struct call {
+    const struct cpu_kernels *kernels;
+    const sum_fn *sum; /* of the kernels, F32's and F64's */
+    uint32_t dtype;
+    double alpha;
+    int64_t size; /* of an element */
+    const char *x;
+    char *y;
+    double *sums; /* one for each piece */
+};
+
+static int64_t block_size(int64_t left)
+{
+    return left < HALF_BLOCK ? left : HALF_BLOCK;
+}
+
+static bool is_half(uint32_t dtype)
+{
+    return dtype == FERRY_F16 || dtype == FERRY_BF16;
+}
+
+/* ---- axpy, scal ----------------------------------------------------------------------------- */
+
+static void axpy_half(const struct cpu_kernels *k, uint32_t dtype, int64_t n, double alpha,
+                      const uint16_t *x, uint16_t *y)
+{
+    float xs[HALF_BLOCK], ys[HALF_BLOCK];
+
+    for (int64_t at = 0; at < n; at += HALF_BLOCK) {
+        int64_t count = block_size(n - at);
+
+        k->widen[dtype](count, x + at, xs);
+        k->widen[dtype](count, y + at, ys);
+        k->axpy[FERRY_F32](count, alpha, xs, ys);
+        k->narrow[dtype](count, ys, y + at);
+    }
+}
+
+static void scal_half(const struct cpu_kernels *k, uint32_t dtype, int64_t n, double alpha,
+                      uint16_t *x)
+{
+    float xs[HALF_BLOCK];
+
+    for (int64_t at = 0; at < n; at += HALF_BLOCK) {
+        int64_t count = block_size(n - at);
+
+        k->widen[dtype](count, x + at, xs);
+        k->scal[FERRY_F32](count, alpha, xs);
+        k->narrow[dtype](count, xs, x + at);
+    }
+}
+
+static void axpy_piece(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct call *c = arg;
+    const void *x = c->x + first * c->size;
+    void *y = c->y + first * c->size;
+
+    (void)piece;
+    if (is_half(c->dtype))
+        axpy_half(c->kernels, c->dtype, count, c->alpha, x, y);
+    else
+        c->kernels->axpy[c->dtype](count, c->alpha, x, y);
+}
+
+static void scal_piece(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct call *c = arg;
+    void *y = c->y + first * c->size;
+
+    (void)piece;
+    if (is_half(c->dtype))
+        scal_half(c->kernels, c->dtype, count, c->alpha, y);
+    else
+        c->kernels->scal[c->dtype](count, c->alpha, y);
+}
+
+/* With alpha 0, y stays as it is whatever x holds, as BLAS defines it. */
+int cpu_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
+             ferry_ref y)
+{
+    struct cpu_device *d = dev;
+    struct call c = { .kernels = d->kernels,
+                      .dtype = dtype,
+                      .alpha = alpha,
+                      .size = cpu_dtype_size(dtype),
+                      .x = cpu_const_pointer(x),
+                      .y = cpu_pointer(y) };
+
+    (void)queue;
+    if (!cpu_is_real(dtype))
+        return cpu_unsupported("axpy", dtype);
+    if (alpha != 0.0)
+        workers_run(d->workers, n, workers_piece(n, 2 * c.size), axpy_piece, &c);
+    cpu_count(&d->counts.ops, 1);
+    return 0;
+}
+
+/* By multiplication for every alpha: NaN and Inf times 0 are NaN. */
+int cpu_scal(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_ref x)
+{
+    struct cpu_device *d = dev;
+    struct call c = { .kernels = d->kernels,
+                      .dtype = dtype,
+                      .alpha = alpha,
+                      .size = cpu_dtype_size(dtype),
+                      .y = cpu_pointer(x) };
+
+    (void)queue;
+    if (!cpu_is_real(dtype))
+        return cpu_unsupported("scal", dtype);
+    workers_run(d->workers, n, workers_piece(n, c.size), scal_piece, &c);
+    cpu_count(&d->counts.ops, 1);
+    return 0;
+}
+
+int cpu_copy(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref y)
+{
+    struct cpu_device *d = dev;
+    int64_t size = cpu_dtype_size(dtype);
+
+    (void)queue;
+    if (!size)
+        return cpu_unsupported("copy", dtype);
+    cpu_copy_bytes(d, cpu_pointer(y), cpu_const_pointer(x), n * size);
+    cpu_count(&d->counts.ops, 1);
+    return 0;
+}
+
+/* ---- dot, asum, sumsq ----------------------------------------------------------------------- */
+
+static double sum_half(const struct call *c, int64_t n, const uint16_t *x, const uint16_t *y)
+{
+    float xs[HALF_BLOCK], ys[HALF_BLOCK];
+    double sum = 0;
+
+    for (int64_t at = 0; at < n; at += HALF_BLOCK) {
+        int64_t count = block_size(n - at);
+
+        c->kernels->widen[c->dtype](count, x + at, xs);
+        if (y)
+            c->kernels->widen[c->dtype](count, y + at, ys);
+        sum += c->sum[FERRY_F32](count, xs, y ? ys : NULL);
+    }
+    return sum;
+}
+
+static void sum_piece(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct call *c = arg;
+    const void *x = c->x + first * c->size;
+    const void *y = c->y ? c->y + first * c->size : NULL;
+
+    if (is_half(c->dtype))
+        c->sums[piece] = sum_half(c, count, x, y);
+    else
+        c->sums[piece] = c->sum[c->dtype](count, x, y);
+}
+
+/* The pieces depend on n alone, and so does the order in which their sums are added. */
+static void reduce(struct cpu_device *d, struct call *c, int64_t n, ferry_ref result)
+{
+    double sums[WORKERS_MAX_PIECES] = { 0 };
+    int64_t piece;
+    double sum = 0;
+
+    c->kernels = d->kernels;
+    c->size = cpu_dtype_size(c->dtype);
+    c->sums = sums;
+    piece = workers_piece(n, c->size);
+    workers_run(d->workers, n, piece, sum_piece, c);
+    for (int64_t i = 0; i * piece < n; i++)
+        sum += sums[i];
+    if (c->dtype == FERRY_F64)
+        memcpy(cpu_pointer(result), &sum, sizeof(sum));
+    else
+        memcpy(cpu_pointer(result), &(float){ (float)sum }, sizeof(float));
+    cpu_count(&d->counts.ops, 1);
+}
+
+int cpu_dot(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_cref y,
+            ferry_ref result)
+{
+    struct cpu_device *d = dev;
+    /* The one loop that takes two operands to read; it leaves the second alone as well. */
+    struct call c = { .sum = d->kernels->dot,
+                      .dtype = dtype,
+                      .x = cpu_const_pointer(x),
+                      .y = (char *)(uintptr_t)cpu_const_pointer(y) };
+
+    (void)queue;
+    if (!cpu_is_real(dtype))
+        return cpu_unsupported("dot", dtype);
+    reduce(d, &c, n, result);
+    return 0;
+}
+
+int cpu_asum(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref result)
+{
+    struct cpu_device *d = dev;
+    struct call c = { .sum = d->kernels->asum, .dtype = dtype, .x = cpu_const_pointer(x) };
+
+    (void)queue;
+    if (!cpu_is_real(dtype))
+        return cpu_unsupported("asum", dtype);
+    reduce(d, &c, n, result);
+    return 0;
+}
+
+int cpu_sumsq(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref result)
+{
+    struct cpu_device *d = dev;
+    struct call c = { .sum = d->kernels->sumsq, .dtype = dtype, .x = cpu_const_pointer(x) };
+
+    (void)queue;
+    if (!cpu_is_real(dtype))
+        return cpu_unsupported("sumsq", dtype);
+    reduce(d, &c, n, result);
+    return 0;
+}

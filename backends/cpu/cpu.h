@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The CPU plugin's one device, and its entries by file. What an entry does is said in
+ * <ferry/plugin.h>.
+ */
+#ifndef FERRY_CPU_CPU_H
+#define FERRY_CPU_CPU_H
+
+#include <ferry/plugin.h>
+
+#include "kernels.h"
+#include "workers.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* The plugin's own account; each word is for itself, and read without a lock. */
+struct cpu_counts {
+    _Atomic uint64_t live_blocks, live_bytes;
+    _Atomic uint64_t copies[3], bytes[3]; /* by kind, less one */
+    _Atomic uint64_t memsets, ops;
+};
+
+struct cpu_device {
+    const struct cpu_kernels *kernels;
+    struct workers *workers;
+    uint64_t max_alloc;
+    struct cpu_counts counts;
+};
+
+/* ferry's services; set before any entry is called. */
+extern const ferry_host *cpu_host;
+
+/* Handles are host pointers. */
+static inline void *cpu_pointer(ferry_ref ref)
+{
+    return (char *)ref.handle + ref.offset;
+}
+
+static inline const void *cpu_const_pointer(ferry_cref ref)
+{
+    return (const char *)ref.handle + ref.offset;
+}
+
+static inline void cpu_count(_Atomic uint64_t *counter, uint64_t by)
+{
+    atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
+}
+
+/* A dtype that arithmetic is done in. */
+static inline bool cpu_is_real(uint32_t dtype)
+{
+    return dtype <= FERRY_BF16;
+}
+
+/* Bytes of an element; 0 for what is no dtype. */
+static inline int64_t cpu_dtype_size(uint32_t dtype)
+{
+    static const uint8_t size[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8 };
+
+    return dtype < FERRY_DTYPE_COUNT ? size[dtype] : 0;
+}
+
+/* FERRY_EUNSUPPORTED, said: `what` is the operation. */
+int cpu_unsupported(const char *what, uint32_t dtype);
+
+/* memory.c */
+int cpu_alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
+              uint32_t *out_flags);
+int cpu_free(void *dev, void *queue, void *handle);
+int cpu_memcpy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
+               uint64_t bytes);
+int cpu_memset(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes);
+/* Bytes that do not overlap, on all threads where there are many. */
+void cpu_copy_bytes(struct cpu_device *d, void *dst, const void *src, int64_t bytes);
+
+/* blas1.c */
+int cpu_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
+             ferry_ref y);
+int cpu_scal(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_ref x);
+int cpu_copy(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref y);
+int cpu_dot(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_cref y,
+            ferry_ref result);
+int cpu_asum(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref result);
+int cpu_sumsq(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref result);
+
+/* convert.c */
+int cpu_fill(void *dev, void *queue, uint32_t dtype, int64_t n, double value, ferry_ref y);
+int cpu_convert(void *dev, void *queue, int64_t n, uint32_t x_dtype, ferry_cref x, uint32_t y_dtype,
+                ferry_ref y);
+
+/* gemm.c */
+int cpu_gemv(void *dev, void *queue, uint32_t dtype, uint32_t trans, int64_t m, int64_t n,
+             double alpha, ferry_cref a, int64_t lda, ferry_cref x, int64_t incx, double beta,
+             ferry_ref y, int64_t incy);
+int cpu_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t trans_b, int64_t m,
+             int64_t n, int64_t k, double alpha, ferry_cref a, int64_t lda, ferry_cref b,
+             int64_t ldb, double beta, ferry_ref c, int64_t ldc);
+
+#endif

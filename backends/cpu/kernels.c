@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kernels.h"
+
+#include <string.h>
+
+#define PASTE_(a, b) a##b
+#define PASTE(a, b)  PASTE_(a, b)
+
+/* Any CPU of the architecture: vectors of 16 bytes are in all that matter. */
+#define NAME(function) PASTE(function, _base)
+#define TARGET
+#define VECTOR_BYTES 16
+#define HAVE_AVX2    0
+#include "kernels_impl.h"
+#undef NAME
+#undef TARGET
+#undef VECTOR_BYTES
+#undef HAVE_AVX2
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define NAME(function) PASTE(function, _avx2)
+#define TARGET         __attribute__((target("avx2,fma,f16c")))
+#define VECTOR_BYTES   32
+#define HAVE_AVX2      1
+#include "kernels_impl.h"
+#endif
+
+/* F16C is older than AVX2 and in every CPU that has it; not every compiler can ask for it. */
+const struct cpu_kernels *cpu_kernels_select(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return &kernels_avx2;
+#endif
+    return &kernels_base;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The innermost loops: one thread, plain pointers aligned to their element, n ≥ 0. Compiled once
+ * for any CPU of the architecture and once for what most have had for years; which is used is
+ * decided when the device is opened, so that the plugin itself asks nothing of the CPU.
+ */
+#ifndef FERRY_CPU_KERNELS_H
+#define FERRY_CPU_KERNELS_H
+
+#include <ferry/types.h>
+
+struct cpu_kernels {
+    const char *name;
+    /* Indexed by FERRY_F32, FERRY_F64. Sums of both are made in F64. */
+    /* y += alpha·x; x may be y. */
+    void (*axpy[2])(int64_t n, double alpha, const void *x, void *y);
+    /* x *= alpha. */
+    void (*scal[2])(int64_t n, double alpha, void *x);
+    /* Sum of x·y; of |x| and of x², which take no y. */
+    double (*dot[2])(int64_t n, const void *x, const void *y);
+    double (*asum[2])(int64_t n, const void *x, const void *y);
+    double (*sumsq[2])(int64_t n, const void *x, const void *y);
+    /* Indexed by FERRY_F16, FERRY_BF16: to F32, and back, rounded to nearest even. */
+    void (*widen[4])(int64_t n, const void *x, float *y);
+    void (*narrow[4])(int64_t n, const float *x, void *y);
+};
+
+/* The best of them for the CPU that runs this. */
+const struct cpu_kernels *cpu_kernels_select(void);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "cpu.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+FERRY_PLUGIN(.name = "cpu", .version = "0.1.0", .vendor = "ferry");
+
+#define MOST_THREADS 1024
+
+const ferry_host *cpu_host;
+
+int cpu_unsupported(const char *what, uint32_t dtype)
+{
+    return cpu_host->error(FERRY_EUNSUPPORTED, "%s of dtype %" PRIu32, what, dtype);
+}
+
+/* ---- the machine ---------------------------------------------------------------------------- */
+
+/* The text after "key : " of the first line of a file in /proc that begins with key; 0 or −1. */
+static int read_line(const char *path, const char *key, char *out, size_t size)
+{
+    char line[512];
+    FILE *file = fopen(path, "re");
+    int err = -1;
+
+    if (!file)
+        return -1;
+    while (err && fgets(line, sizeof(line), file)) {
+        char *value = strchr(line, ':');
+
+        if (!value || strncmp(line, key, strlen(key)) != 0)
+            continue;
+        value += 1 + strspn(value + 1, " \t");
+        value[strcspn(value, "\n")] = '\0';
+        snprintf(out, size, "%s", value);
+        err = 0;
+    }
+    fclose(file);
+    return err;
+}
+
+static uint64_t memory_total(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+}
+
+/* What can be had without swapping; the free pages alone where the kernel does not say. */
+static uint64_t memory_available(void)
+{
+    long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    char text[64];
+
+    if (read_line("/proc/meminfo", "MemAvailable", text, sizeof(text)) == 0)
+        return strtoull(text, NULL, 10) * 1024;
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+}
+
+/* As many as this process may run on at a time. */
+static unsigned threads_allowed(void)
+{
+    cpu_set_t set;
+    long online;
+
+    if (sched_getaffinity(0, sizeof(set), &set) == 0)
+        return (unsigned)CPU_COUNT(&set);
+    online = sysconf(_SC_NPROCESSORS_ONLN); /* more than fit into the set */
+    if (online < 1)
+        return 1;
+    return online < MOST_THREADS ? (unsigned)online : MOST_THREADS;
+}
+
+/* ---- the device ----------------------------------------------------------------------------- */
+
+static int option_threads(unsigned *out)
+{
+    const char *text = cpu_host->option("threads");
+    char *end;
+    long threads;
+
+    if (!text || !*text) {
+        *out = threads_allowed();
+        return 0;
+    }
+    errno = 0;
+    threads = strtol(text, &end, 10);
+    if (errno || *end || end == text || threads < 0 || threads > MOST_THREADS)
+        return cpu_host->error(FERRY_ECONF, "option.threads = %s: a number from 0 to %d", text,
+                               MOST_THREADS);
+    *out = threads ? (unsigned)threads : threads_allowed();
+    return 0;
+}
+
+static int device_count(void *plugin, uint32_t *out)
+{
+    (void)plugin;
+    *out = 1;
+    return 0;
+}
+
+static int device_open(void *plugin, uint32_t index, void **out_dev)
+{
+    struct cpu_device *d;
+    unsigned threads = 1;
+    int err;
+
+    (void)plugin;
+    if (index != 0)
+        return cpu_host->error(FERRY_ENODEV, "there is one device, not %" PRIu32, index);
+    err = option_threads(&threads);
+    if (err)
+        return err;
+    d = calloc(1, sizeof(*d));
+    if (!d)
+        return cpu_host->error(FERRY_ENOMEM, "malloc of the device failed");
+    d->workers = workers_create(threads);
+    if (!d->workers) {
+        free(d);
+        return cpu_host->error(FERRY_ENOMEM, "malloc of %u threads failed", threads);
+    }
+    d->kernels = cpu_kernels_select();
+    d->max_alloc = memory_total() ? memory_total() : INT64_MAX;
+    *out_dev = d;
+    return 0;
+}
+
+static void device_close(void *dev)
+{
+    struct cpu_device *d = dev;
+
+    workers_destroy(d->workers);
+    free(d);
+}
+
+static int synchronize(void *dev)
+{
+    (void)dev; /* every entry has done its work when it returns */
+    return 0;
+}
+
+static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)
+{
+    (void)plugin;
+    (void)dev;
+    if (index != 0)
+        return cpu_host->error(FERRY_ENODEV, "there is one device, not %" PRIu32, index);
+    out->flags = FERRY_DEVICE_HOST_MEMORY | FERRY_DEVICE_CONCURRENT | FERRY_DEVICE_POINTERS;
+    out->memory_total = memory_total();
+    out->max_alloc = memory_total();
+    if (read_line("/proc/cpuinfo", "model name", out->description, sizeof(out->description)) != 0)
+        snprintf(out->description, sizeof(out->description), "CPU");
+    return 0;
+}
+
+static int supports(void *dev, uint32_t op, uint32_t dtype)
+{
+    (void)dev;
+    if (op >= FERRY_OP_COUNT || dtype >= FERRY_DTYPE_COUNT)
+        return 0;
+    if (op == FERRY_OP_COPY || op == FERRY_OP_FILL || op == FERRY_OP_CONVERT)
+        return 1;
+    return cpu_is_real(dtype);
+}
+
+static int memory_info(void *dev, uint64_t *out_free, uint64_t *out_total)
+{
+    (void)dev;
+    *out_free = memory_available();
+    *out_total = memory_total();
+    return 0;
+}
+
+static uint64_t read_count(_Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static int counters(void *dev, ferry_plugin_counters *out)
+{
+    struct cpu_counts *c = &((struct cpu_device *)dev)->counts;
+
+    out->live_blocks = read_count(&c->live_blocks);
+    out->live_bytes = read_count(&c->live_bytes);
+    out->copies_h2d = read_count(&c->copies[FERRY_MEMCPY_H2D - 1]);
+    out->copies_d2h = read_count(&c->copies[FERRY_MEMCPY_D2H - 1]);
+    out->copies_d2d = read_count(&c->copies[FERRY_MEMCPY_D2D - 1]);
+    out->bytes_h2d = read_count(&c->bytes[FERRY_MEMCPY_H2D - 1]);
+    out->bytes_d2h = read_count(&c->bytes[FERRY_MEMCPY_D2H - 1]);
+    out->bytes_d2d = read_count(&c->bytes[FERRY_MEMCPY_D2D - 1]);
+    out->memsets = read_count(&c->memsets);
+    out->ops = read_count(&c->ops);
+    return 0;
+}
+
+/* ---- the two symbols ------------------------------------------------------------------------ */
+
+static const ferry_plugin_option options[] = {
+    { .name = "threads",
+      .default_value = "0",
+      .description = "threads for one large loop; 0: as many CPUs as the process may run on",
+      .type = FERRY_OPTION_INT },
+};
+
+static const ferry_plugin_ops ops = {
+    .struct_size = sizeof(ferry_plugin_ops),
+    .option_count = sizeof(options) / sizeof(options[0]),
+    .options = options,
+    .option_size = sizeof(ferry_plugin_option),
+    .device_count = device_count,
+    .device_open = device_open,
+    .device_close = device_close,
+    .alloc = cpu_alloc,
+    .free = cpu_free,
+    .memcpy = cpu_memcpy,
+    .memset = cpu_memset,
+    .axpy = cpu_axpy,
+    .synchronize = synchronize,
+    .properties = properties,
+    .supports = supports,
+    .memory_info = memory_info,
+    .counters = counters,
+    .scal = cpu_scal,
+    .copy = cpu_copy,
+    .fill = cpu_fill,
+    .convert = cpu_convert,
+    .dot = cpu_dot,
+    .asum = cpu_asum,
+    .sumsq = cpu_sumsq,
+    .gemv = cpu_gemv,
+    .gemm = cpu_gemm,
+};
+
+int ferry_plugin_open(const ferry_host *host, const ferry_plugin_ops **out)
+{
+    cpu_host = host;
+    *out = &ops;
+    return 0;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "workers.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/*
+ * The word that a loop is run by: its number, whether it still takes helpers, and how many are in
+ * it. A helper enters only while it is open, so that its owner waits for those who came, never for
+ * one that the system has not woken yet.
+ */
+#define LOOP_OPEN         (UINT64_C(1) << 31)
+#define LOOP_INSIDE       (LOOP_OPEN - 1)
+#define LOOP_NUMBER(word) ((word) >> 32)
+
+/* How often a thread looks for work before it sleeps: some ten microseconds. */
+#define SPINS 2000
+
+/* Bytes below which a second thread costs more than it helps, and those of a piece above. */
+#define SMALL_BYTES (512 * 1024)
+#define PIECE_BYTES (256 * 1024)
+/* Pieces are whole cache lines of any type, and whole pages of most. */
+#define PIECE_MULTIPLE 1024
+
+struct loop {
+    int64_t n, piece, pieces;
+    workers_body body;
+    void *arg;
+    _Atomic int64_t next; /* piece that nobody has taken */
+};
+
+struct workers {
+    unsigned threads; /* wanted, the caller's among them */
+    unsigned started;
+    pid_t owner; /* process that has the threads; 0 before they start */
+    pthread_t *thread;
+    atomic_flag busy;
+    _Atomic uint64_t word;
+    _Atomic unsigned sleepers;
+    _Atomic bool ending;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct loop loop; /* written by whoever has `busy` while the word is not open */
+};
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+int64_t workers_piece(int64_t n, int64_t bytes)
+{
+    int64_t most = (n + WORKERS_MAX_PIECES - 1) / WORKERS_MAX_PIECES;
+    int64_t piece = PIECE_BYTES / bytes;
+
+    if (n <= SMALL_BYTES / bytes)
+        return n;
+    if (piece < most)
+        piece = most;
+    return (piece + PIECE_MULTIPLE - 1) / PIECE_MULTIPLE * PIECE_MULTIPLE;
+}
+
+/* Takes pieces until none is left. */
+static void work(struct loop *loop)
+{
+    int64_t piece;
+
+    while ((piece = atomic_fetch_add_explicit(&loop->next, 1, memory_order_relaxed)) <
+           loop->pieces) {
+        int64_t first = piece * loop->piece;
+        int64_t left = loop->n - first;
+
+        loop->body(loop->arg, first, left < loop->piece ? left : loop->piece, piece);
+    }
+}
+
+/* ---- the helpers ---------------------------------------------------------------------------- */
+
+static bool is_news(struct workers *w, uint64_t seen)
+{
+    uint64_t word = atomic_load(&w->word);
+
+    return ((word & LOOP_OPEN) && LOOP_NUMBER(word) != seen) || atomic_load(&w->ending);
+}
+
+static void wait_for_news(struct workers *w, uint64_t seen)
+{
+    for (int i = 0; i < SPINS; i++) {
+        if (is_news(w, seen))
+            return;
+        relax();
+    }
+    pthread_mutex_lock(&w->lock);
+    atomic_fetch_add(&w->sleepers, 1);
+    while (!is_news(w, seen))
+        pthread_cond_wait(&w->wake, &w->lock);
+    atomic_fetch_sub(&w->sleepers, 1);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void *help(void *arg)
+{
+    struct workers *w = arg;
+    uint64_t seen = 0;
+
+    for (;;) {
+        uint64_t word;
+
+        wait_for_news(w, seen);
+        if (atomic_load(&w->ending))
+            return NULL;
+        word = atomic_load(&w->word);
+        while ((word & LOOP_OPEN) && !atomic_compare_exchange_weak(&w->word, &word, word + 1))
+            ;
+        seen = LOOP_NUMBER(word);
+        if (!(word & LOOP_OPEN))
+            continue;
+        work(&w->loop);
+        atomic_fetch_sub(&w->word, 1);
+    }
+}
+
+/* As many as the system gives; the loop is done with those. Signals are the program's business. */
+static void start(struct workers *w)
+{
+    sigset_t all, before;
+
+    w->owner = getpid();
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return;
+    while (w->started < w->threads - 1 &&
+           pthread_create(&w->thread[w->started], NULL, help, w) == 0)
+        w->started++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- for the entries ------------------------------------------------------------------------ */
+
+struct workers *workers_create(unsigned threads)
+{
+    struct workers *w = calloc(1, sizeof(*w));
+
+    if (!w)
+        return NULL;
+    w->thread = calloc(threads, sizeof(*w->thread));
+    if (!w->thread) {
+        free(w);
+        return NULL;
+    }
+    w->threads = threads;
+    atomic_flag_clear(&w->busy);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->wake, NULL);
+    return w;
+}
+
+void workers_destroy(struct workers *w)
+{
+    if (!w)
+        return;
+    if (w->owner == getpid()) {
+        pthread_mutex_lock(&w->lock);
+        atomic_store(&w->ending, true);
+        pthread_cond_broadcast(&w->wake);
+        pthread_mutex_unlock(&w->lock);
+        for (unsigned i = 0; i < w->started; i++)
+            pthread_join(w->thread[i], NULL);
+    }
+    if (w->owner == getpid() || !w->owner) {
+        pthread_cond_destroy(&w->wake);
+        pthread_mutex_destroy(&w->lock);
+    }
+    free(w->thread);
+    free(w);
+}
+
+static void publish(struct workers *w)
+{
+    uint64_t number = LOOP_NUMBER(atomic_load(&w->word)) + 1;
+
+    atomic_store(&w->word, number << 32 | LOOP_OPEN);
+    if (atomic_load(&w->sleepers) == 0)
+        return;
+    pthread_mutex_lock(&w->lock);
+    pthread_cond_broadcast(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* No piece is left; those inside are at their last ones. */
+static void wait_for_helpers(struct workers *w)
+{
+    atomic_fetch_and(&w->word, ~LOOP_OPEN);
+    for (int i = 0; atomic_load(&w->word) & LOOP_INSIDE; i++) {
+        relax();
+        if (i >= SPINS)
+            sched_yield();
+    }
+}
+
+/* Whether the caller has the threads to itself now. */
+static bool take(struct workers *w)
+{
+    if (w->threads < 2 || atomic_flag_test_and_set(&w->busy))
+        return false;
+    if (!w->owner)
+        start(w);
+    if (w->started && w->owner == getpid())
+        return true;
+    atomic_flag_clear(&w->busy);
+    return false;
+}
+
+static void run_alone(int64_t n, int64_t piece, workers_body body, void *arg)
+{
+    struct loop loop = { n, piece, (n + piece - 1) / piece, body, arg, 0 };
+
+    work(&loop);
+}
+
+void workers_run(struct workers *w, int64_t n, int64_t piece, workers_body body, void *arg)
+{
+    if (n <= piece) {
+        body(arg, 0, n, 0);
+        return;
+    }
+    if (!take(w)) {
+        run_alone(n, piece, body, arg);
+        return;
+    }
+    w->loop.n = n;
+    w->loop.piece = piece;
+    w->loop.pieces = (n + piece - 1) / piece;
+    w->loop.body = body;
+    w->loop.arg = arg;
+    atomic_store(&w->loop.next, 0);
+    publish(w);
+    work(&w->loop);
+    wait_for_helpers(w);
+    atomic_flag_clear(&w->busy);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A few threads that help with one large loop at a time.
+ *
+ * They start with the first loop that is large enough and sleep between loops. A caller who finds
+ * them busy with another's loop, or who is a child of fork and has none, does its loop alone: the
+ * result is the same, bit for bit, since the pieces are.
+ */
+#ifndef FERRY_CPU_WORKERS_H
+#define FERRY_CPU_WORKERS_H
+
+#include <stdint.h>
+
+struct workers;
+
+/* Does elements first … first + count − 1 of a loop; `piece` counts pieces from 0. */
+typedef void (*workers_body)(void *arg, int64_t first, int64_t count, int64_t piece);
+
+/* The most pieces that a loop is cut into. */
+#define WORKERS_MAX_PIECES 256
+
+/* For loops on `threads` ≥ 1 threads, the caller's among them. NULL: out of memory. */
+struct workers *workers_create(unsigned threads);
+/* Ends the threads; no loop is running. NULL is accepted. */
+void workers_destroy(struct workers *w);
+
+/*
+ * How many elements there are to a piece of a loop over n; the whole loop where it is not worth
+ * cutting. Depends on n and `bytes`, what an element costs to move, alone.
+ */
+int64_t workers_piece(int64_t n, int64_t bytes);
+/* Runs the body over 0 … n − 1, in pieces of that size, and returns when all are done. */
+void workers_run(struct workers *w, int64_t n, int64_t piece, workers_body body, void *arg);
+
+#endif
