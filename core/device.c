@@ -82,8 +82,7 @@ static void give_slot(ferry_device *dev)
     pthread_mutex_unlock(&slots_lock);
 }
 
-/* One more reference, unless the last one is gone already and the device is closing. */
-static bool retain_alive(ferry_device *dev)
+bool ferry__device_retain_alive(ferry_device *dev)
 {
     unsigned n = atomic_load_explicit(&dev->refs, memory_order_relaxed);
 
@@ -101,7 +100,7 @@ ferry_device *ferry__device_host_memory(void)
     for (s = FERRY__HOST + 1; s < FERRY__SLOTS && !found; s++)
         if (slots[s] && ferry__device_is(slots[s], FERRY_DEVICE_HOST_MEMORY) &&
             atomic_load(&slots[s]->state) == FERRY__DEVICE_OPEN &&
-            !ferry__device_forked(slots[s]) && retain_alive(slots[s]))
+            !ferry__device_forked(slots[s]) && ferry__device_retain_alive(slots[s]))
             found = slots[s];
     pthread_mutex_unlock(&slots_lock);
     return found;
@@ -310,6 +309,7 @@ void ferry__device_release(ferry_device *dev)
         dev->ops->device_close(dev->dev);
         give_slot(dev);
     }
+    ferry__registry_forget(dev);
     device_delete(dev);
 }
 

@@ -95,6 +95,9 @@ int ferry__device_open(ferry_device *dev);
 ferry_device *ferry__device_retain(ferry_device *dev);
 void ferry__device_release(ferry_device *dev);
 
+/* One more reference, unless the last one is gone already and the device is closing: then false. */
+bool ferry__device_retain_alive(ferry_device *dev);
+
 /*
  * 0 if the device is open and may be used by this process; FERRY_EFORKED, FERRY_ELOST or what
  * opening failed with.

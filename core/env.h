@@ -8,7 +8,16 @@
 
 #include <stdbool.h>
 
-/* A variable's value; NULL where it is not set, or must not be believed. */
+/*
+ * A variable's value; NULL where it is unset or empty, or must not be believed, which is logged
+ * once in a process.
+ */
 const char *ferry__env_get(const char *name);
+
+/* Whether "NAME=value" of the environment is a FERRY_… variable that ferry does not know. */
+bool ferry__env_is_unknown(const char *entry);
+
+/* Logs a warning for each of those, with the name that was probably meant. */
+void ferry__env_check(void);
 
 #endif

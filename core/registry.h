@@ -10,12 +10,19 @@
 #include <ferry/plugin.h>
 #include <stdbool.h>
 
-/* A key of a plugin's section, or of ferry_runtime_set_option. Lives as long as the process. */
+/* A key of a plugin's section, or of ferry_runtime_set_option. */
 struct ferry__option {
     struct ferry__option *next;
     const char *key; /* without "option." */
     const char *value;
     const char *origin; /* "plugins.conf:7", "API" */
+};
+
+/* What a plugin was told, as it stood when it was opened. */
+struct ferry__settings {
+    const struct ferry__option *options;
+    uint64_t pool_limit; /* bytes that its pools may cache; UINT64_MAX: not said */
+    uint64_t budget;     /* bytes; 0: none */
 };
 
 /* An opened plugin: the adopted, full-size table, in which every entry may be called. */
@@ -25,11 +32,40 @@ struct ferry__plugin {
     ferry_plugin_ops
         ops;        /* min(sizes) of the plugin's own; the rest are fallback.c's typed defaults */
     uint64_t given; /* bit FERRY__GIVEN_…: what the plugin itself brought */
-    uint64_t pool_limit; /* bytes; core keys of its section */
+    uint64_t pool_limit; /* bytes; core keys of its section. UINT64_MAX: not said */
     uint64_t budget;     /* bytes; 0: none */
     const struct ferry__option *options; /* as they stood when it was opened */
     struct ferry__plugin *next;
 };
+
+struct ferry__candidate;
+struct ferry__refusal;
+
+/*
+ * Opens a candidate's plugin, unless it is open already, and counts its devices; the caller holds
+ * no lock. `settings` go over to the registry and are kept for good, or freed where the plugin is
+ * open already. 0, or refusal->code with the stage at which it stopped.
+ */
+int ferry__registry_open(const struct ferry__candidate *candidate,
+                         struct ferry__settings *settings, const struct ferry__plugin **out,
+                         const char **out_stage, struct ferry__refusal *refusal);
+void ferry__settings_destroy(struct ferry__settings *settings);
+
+/* Whether the plugin of that file is open, or being opened. */
+bool ferry__registry_is_open(const struct ferry__candidate *candidate);
+
+/* How many devices it counted when it was opened. */
+uint32_t ferry__registry_count(const struct ferry__plugin *plugin);
+
+/*
+ * The device of that index: the one that is alive, or a new one. *out is one reference, the
+ * caller's. Devices that treat fallbacks as errors are distinct from those that do not.
+ */
+int ferry__registry_device(const struct ferry__plugin *plugin, uint32_t index, bool strict,
+                           ferry_device **out);
+
+/* The last reference of a device is gone: nobody is to find it any more. */
+void ferry__registry_forget(const ferry_device *dev);
 
 /*
  * Groups of optional entries that the core asks about as a whole; set by fallback.c when it adopts

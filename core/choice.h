@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which backends are wanted, as FERRY_BACKEND and `backend =` say it: "cuda", "opencl:1",
+ * "cuda, opencl, cpu", "^cuda".
+ */
+#ifndef FERRY_CORE_CHOICE_H
+#define FERRY_CORE_CHOICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FERRY__CHOICE_MAX 32
+#define FERRY__ANY_INDEX  UINT32_MAX
+
+struct ferry__choice_item {
+    char name[32];
+    uint32_t index; /* FERRY__ANY_INDEX where none was given */
+};
+
+struct ferry__choice {
+    bool all_but; /* "^…": all but the items */
+    size_t count;
+    struct ferry__choice_item items[FERRY__CHOICE_MAX];
+};
+
+/*
+ * Reads `text`. Returns NULL, or why it cannot be read: a clause without a subject, in `why`.
+ * *out is undefined then.
+ */
+const char *ferry__choice_parse(const char *text, struct ferry__choice *out, char why[128]);
+
+/* "cuda" or "cuda:1", one item of `length` bytes; in the same way. */
+const char *ferry__choice_parse_item(const char *text, size_t length,
+                                     struct ferry__choice_item *out, char why[128]);
+
+/* Whether a plugin of that name is allowed at all. */
+bool ferry__choice_allows(const struct ferry__choice *choice, const char *name);
+
+#endif

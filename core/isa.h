@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What instructions this machine can run: those the CPU has and the OS has enabled.
+ */
+#ifndef FERRY_CORE_ISA_H
+#define FERRY_CORE_ISA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* FERRY_CPU_… bits. */
+uint32_t ferry__isa_features(void);
+
+/* What cpuid leaves 1 and 7 and XCR0 amount to; apart, so that it can be tested. */
+uint32_t ferry__isa_decode(uint32_t leaf1_ecx, uint32_t leaf7_ebx, uint64_t xcr0);
+
+/* "AVX2, FMA" for the bits; one that has no name is "bit 31". */
+void ferry__isa_names(uint32_t features, char *out, size_t size);
+
+#endif

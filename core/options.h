@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a plugin was told, against the table of options that it has.
+ */
+#ifndef FERRY_CORE_OPTIONS_H
+#define FERRY_CORE_OPTIONS_H
+
+#include "conf.h"
+#include "registry.h"
+
+/* Copies what a section says (NULL: nothing). NULL without memory. */
+struct ferry__settings *ferry__settings_create(const struct ferry__section *section);
+
+/*
+ * Logs a warning for each option that the plugin does not have, or whose value is not of its type;
+ * the plugin has the last word.
+ */
+void ferry__options_check(const struct ferry__plugin *plugin);
+
+/* Option `index` of the plugin's table in `out`, whatever size its entries have; false past it. */
+bool ferry__options_at(const struct ferry__plugin *plugin, uint32_t index,
+                       ferry_plugin_option *out);
+
+#endif

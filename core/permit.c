@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "permit.h"
+
+#include <ferry/status.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* In a folder with the sticky bit nobody replaces what belongs to another. */
+static bool is_shared_safely(const struct stat *what)
+{
+    return S_ISDIR(what->st_mode) && (what->st_mode & S_ISVTX);
+}
+
+static int refuse_writable(const char *path, const char *who, char letter,
+                           struct ferry__refusal *refusal)
+{
+    char hint[sizeof(refusal->hint)];
+
+    snprintf(hint, sizeof(hint), "chmod %c-w %s", letter, path);
+    return ferry__refuse(refusal, FERRY_EPERM, hint, "%s can be written by %s", path, who);
+}
+
+static int check_one(const char *path, const struct stat *what, const struct ferry__trust *trust,
+                     char *out_loose, size_t loose_size, struct ferry__refusal *refusal)
+{
+    char hint[sizeof(refusal->hint)];
+
+    if ((what->st_mode & S_IWOTH) && !is_shared_safely(what))
+        return refuse_writable(path, "everybody", 'o', refusal);
+    if (what->st_uid != 0 && what->st_uid != trust->user && what->st_uid != trust->owner) {
+        snprintf(hint, sizeof(hint), "chown root %s", path);
+        return ferry__refuse(refusal, FERRY_EPERM, hint,
+                             "%s belongs to user %lu, who is neither root nor who runs this nor "
+                             "the owner of libferry",
+                             path, (unsigned long)what->st_uid);
+    }
+    if (!(what->st_mode & S_IWGRP) || is_shared_safely(what))
+        return 0;
+    if (trust->strict)
+        return refuse_writable(path, "its group", 'g', refusal);
+    if (!out_loose[0])
+        snprintf(out_loose, loose_size, "%s", path);
+    return 0;
+}
+
+int ferry__permit_file(const char *path, const struct stat *file, const struct ferry__trust *trust,
+                       char *out_loose, size_t loose_size, struct ferry__refusal *refusal)
+{
+    char above[PATH_MAX];
+    size_t length = strlen(path);
+    int err;
+
+    out_loose[0] = '\0';
+    if (length >= sizeof(above) || path[0] != '/')
+        return ferry__refuse(refusal, FERRY_EPERM, "", "its path is too long, or not absolute");
+    memcpy(above, path, length + 1);
+    err = check_one(path, file, trust, out_loose, loose_size, refusal);
+    while (!err && strcmp(above, "/") != 0) {
+        char *slash = strrchr(above, '/');
+        struct stat folder;
+
+        slash[slash == above] = '\0'; /* of the first slash the slash stays */
+        if (stat(above, &folder) != 0)
+            return ferry__refuse(refusal, FERRY_EPERM, "", "%s: %s", above, strerror(errno));
+        err = check_one(above, &folder, trust, out_loose, loose_size, refusal);
+    }
+    return err;
+}

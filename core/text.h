@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Small readers of text that people write: names, sizes, yes and no, and what they may have meant.
+ */
+#ifndef FERRY_CORE_TEXT_H
+#define FERRY_CORE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Whether the first `length` bytes are a plugin's name: [a-z][a-z0-9_-]*, at most 31 bytes. */
+bool ferry__text_is_name(const char *text, size_t length);
+
+/* yes, no, true, false, on, off, 1, 0. False if it is none of them. */
+bool ferry__text_bool(const char *text, bool *out);
+
+/* "4096", "64KiB", "1.5 GiB"; "KiB", "MiB", "GiB", "TiB", "B". False if it is none, or too large. */
+bool ferry__text_size(const char *text, uint64_t *out);
+
+/* Decimal digits and nothing else, at most `max`. */
+bool ferry__text_number(const char *text, size_t length, uint64_t max, uint64_t *out);
+
+/*
+ * The one of `names` that `text` was probably meant to be, or NULL if none is near. Case counts for
+ * less than letters do.
+ */
+const char *ferry__text_nearest(const char *text, const char *const *names, size_t count);
+
+/* A copy of the bytes between the blanks at both ends of text[0 … length); NULL without memory. */
+char *ferry__text_trimmed(const char *text, size_t length);
+
+/* As asprintf, but returns the string; NULL without memory. */
+char *ferry__text_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
