@@ -50,17 +50,15 @@ uint32_t ferry__os_isa_features(void)
 /* Our own ELF header is mapped where we were loaded. */
 static const ElfW(Ehdr) * own_header(Dl_info *out)
 {
-    /* A data symbol, because ISO C keeps pointers to functions apart. */
-    extern FERRY_API const char ferry__os_anchor[];
+    /* Data, because ISO C keeps pointers to functions apart. */
+    static const char anchor[] = "ferry";
     const unsigned char *base;
 
-    if (!dladdr(ferry__os_anchor, out))
+    if (!dladdr(anchor, out))
         return NULL;
     base = out->dli_fbase;
     return base && memcmp(base, ELFMAG, SELFMAG) == 0 ? out->dli_fbase : NULL;
 }
-
-const char ferry__os_anchor[] = "ferry";
 
 /* Sanitizers are in the program, or in nobody: their runtimes cannot be loaded later. */
 static uint32_t sanitizers(void)
