@@ -304,7 +304,6 @@ void ferry__device_release(ferry_device *dev)
     if (!dev || atomic_fetch_sub_explicit(&dev->refs, 1, memory_order_acq_rel) != 1)
         return;
     if (dev->dev && !ferry__device_forked(dev)) {
-        ferry__queue_fini(&dev->queue);
         ferry__pool_destroy(dev->pool);
         dev->ops->device_close(dev->dev);
         give_slot(dev);

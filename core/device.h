@@ -34,8 +34,6 @@ struct ferry_queue {
     atomic_uint refs;     /* the owner's, and one per pending use in a memory */
     atomic_bool gone;     /* destroyed by its owner: nothing is pending on it any more */
     pthread_mutex_t lock; /* serialises entries, unless the device is concurrent */
-    ferry_ref cell;       /* device memory for a reduction's result, from first use on */
-    void *pinned;         /* and host memory for it */
 };
 
 struct ferry_event {

@@ -11,6 +11,10 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 
 # The objects on their own, so that a unit test can link them and reach what is hidden.
 %C%_libferrycore_la_SOURCES = \
+	%D%/blob.c \
+	%D%/blob.h \
+	%D%/blob_math.c \
+	%D%/blob_share.c \
 	%D%/choice.c \
 	%D%/choice.h \
 	%D%/coherence.c \
@@ -42,6 +46,10 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/loader_posix.h \
 	%D%/log.c \
 	%D%/log.h \
+	%D%/math.c \
+	%D%/mathcall.c \
+	%D%/mathcall.h \
+	%D%/matrix.c \
 	%D%/memory.c \
 	%D%/memory.h \
 	%D%/note.c \
@@ -58,6 +66,7 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/probe.h \
 	%D%/queue.c \
 	%D%/queue.h \
+	%D%/reduce.c \
 	%D%/registry.c \
 	%D%/registry.h \
 	%D%/replica.c \
@@ -65,6 +74,8 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/runtime.c \
 	%D%/runtime.h \
 	%D%/select.c \
+	%D%/shape.c \
+	%D%/shape.h \
 	%D%/status.c \
 	%D%/status.h \
 	%D%/text.c \

@@ -3,7 +3,6 @@
 
 #include "queue.h"
 
-#include "pool.h"
 #include "status.h"
 
 #include <stdlib.h>
@@ -46,16 +45,6 @@ void ferry__queue_release(ferry_queue *q)
     pthread_mutex_destroy(&q->lock);
     free(q);
     ferry__device_release(dev);
-}
-
-void ferry__queue_fini(ferry_queue *q)
-{
-    if (q->cell.handle)
-        ferry__pool_free(q->device, FERRY__POOL_DEVICE, q->cell.handle, 2 * sizeof(double));
-    if (q->pinned)
-        ferry__pool_free(q->device, FERRY__POOL_PINNED, q->pinned, 2 * sizeof(double));
-    q->cell.handle = NULL;
-    q->pinned = NULL;
 }
 
 /* ---- work ---- */
@@ -275,7 +264,6 @@ void ferry_queue_destroy(ferry_queue *q)
     if (!ferry__device_forked(dev)) {
         dev->ops->queue_synchronize(dev->dev, q->handle);
         atomic_store(&q->gone, true);
-        ferry__queue_fini(q);
         ferry__queue_enter(q);
         dev->ops->queue_destroy(dev->dev, q->handle);
         ferry__queue_leave(q);

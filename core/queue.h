@@ -14,8 +14,6 @@ void ferry__queue_leave(ferry_queue *q);
 void ferry__queue_init(ferry_queue *q, ferry_device *dev, void *handle);
 ferry_queue *ferry__queue_retain(ferry_queue *q);
 void ferry__queue_release(ferry_queue *q);
-/* Frees what a queue gathered (its result cell). */
-void ferry__queue_fini(ferry_queue *q);
 
 /* Copies by FERRY_MEMCPY_…; counted. The device's side belongs to q's device. */
 int ferry__queue_memcpy(ferry_queue *q, uint32_t kind, ferry_ref dst, ferry_cref src,

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The inside of a blob, for blob.c, blob_math.c and blob_share.c. None of them reads a head state.
+ */
+#ifndef FERRY_CORE_BLOB_H
+#define FERRY_CORE_BLOB_H
+
+#include "memory.h"
+#include "shape.h"
+
+#include <ferry/blob.h>
+
+/* A memory, and the part of it that is the blob's. */
+struct ferry__half {
+    _Atomic(ferry_memory *) memory; /* diff: NULL until it is first used */
+    size_t offset;                  /* bytes */
+    size_t limit;                   /* bytes from there on; SIZE_MAX: the memory's own capacity */
+};
+
+enum ferry__which { FERRY__DATA = 0, FERRY__DIFF = 1 };
+
+struct ferry_blob {
+    struct ferry__half half[2];
+    struct ferry__shape shape;
+    _Atomic(ferry_memory *) dims; /* of device_shape; NULL until it is first asked for */
+    char *name;
+    uint8_t dtype;
+    bool slice;
+};
+
+/* Bytes that the blob has in each half. */
+static inline size_t ferry__blob_bytes(const ferry_blob *b)
+{
+    return (size_t)b->shape.count * ferry_dtype_size((ferry_dtype)b->dtype);
+}
+
+/*
+ * The memory of a half, made if it is diff's first use. NULL, with the error recorded, on failure.
+ */
+ferry_memory *ferry__blob_memory(const ferry_blob *b, enum ferry__which which);
+
+/* FERRY_WRITE alone becomes READ|WRITE where the half is not all that its memory is used for. */
+unsigned ferry__blob_access(const ferry_blob *b, enum ferry__which which, unsigned access);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Dims and what follows from them. Knows no storage.
+ */
+#ifndef FERRY_CORE_SHAPE_H
+#define FERRY_CORE_SHAPE_H
+
+#include <ferry/blob.h>
+
+/* Axes that need no allocation of their own. */
+#define FERRY__SHAPE_INLINE 4
+
+struct ferry__shape {
+    int32_t naxes;
+    bool shaped; /* false: Blob(), count 0 */
+    int64_t count;
+    int64_t *dims; /* `few`, or allocated */
+    int64_t few[FERRY__SHAPE_INLINE];
+};
+
+/*
+ * Takes on `naxes` dims (FERRY_UNSHAPED: none), of elements of `size` bytes. FERRY_EINVAL,
+ * FERRY_EOVERFLOW, FERRY_ENOMEM.
+ */
+int ferry__shape_set(struct ferry__shape *s, int naxes, const int64_t *dims, size_t size);
+void ferry__shape_clear(struct ferry__shape *s);
+/* Moves `from` into `to`, whose own dims are given up. */
+void ferry__shape_move(struct ferry__shape *to, struct ferry__shape *from);
+
+int ferry__shape_canonical(const struct ferry__shape *s, int axis);
+int64_t ferry__shape_count(const struct ferry__shape *s, int start, int end);
+int64_t ferry__shape_legacy(const struct ferry__shape *s, int axis);
+int64_t ferry__shape_offset(const struct ferry__shape *s, int n, const int64_t *index);
+int64_t ferry__shape_offset4(const struct ferry__shape *s, const int64_t index[4]);
+bool ferry__shape_equal(const struct ferry__shape *a, const struct ferry__shape *b);
+int ferry__shape_string(const struct ferry__shape *s, char *buf, size_t size);
+
+#endif
