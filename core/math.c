@@ -51,9 +51,10 @@ static int compute_operands(const void *arg, struct ferry__operand *o)
 /* One tile on the host. x may be y, which then travels once. */
 static int detour_tile(const struct call *c)
 {
-    struct ferry__operand o[2] = { { 0 } };
+    struct ferry__operand o[2];
     uint64_t y_bytes = (uint64_t)c->n * ferry_dtype_size(c->y_dtype);
 
+    memset(o, 0, sizeof o);
     o[0].ref = c->y;
     o[0].bytes = y_bytes;
     o[0].in = c->reads_y;

@@ -9,6 +9,7 @@
 #include "status.h"
 
 #include <ferry/blob.h>
+#include <string.h>
 
 /* A reduction of one or two vectors to a number. */
 struct reduction {
@@ -175,11 +176,12 @@ static int detour(const struct reduction *whole, double *out)
     int err = 0;
 
     for (first = 0; first < whole->n && !err; first += TILE) {
-        struct ferry__operand o[2] = { { 0 } };
+        struct ferry__operand o[2];
         struct reduction r = *whole;
 
         r.n = whole->n - first < TILE ? whole->n - first : TILE;
         r.out = &sum;
+        memset(o, 0, sizeof o);
         o[0].ref = ferry__ref_of(ferry__cref_plus(whole->x, (uint64_t)first * size));
         o[1].ref = ferry__ref_of(ferry__cref_plus(whole->y, (uint64_t)first * size));
         o[0].bytes = o[1].bytes = (uint64_t)r.n * size;
