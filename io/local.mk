@@ -4,7 +4,31 @@
 lib_LTLIBRARIES += libferryio.la
 noinst_LTLIBRARIES += %D%/libferryioobjs.la
 
-%C%_libferryioobjs_la_SOURCES =
+%C%_libferryioobjs_la_SOURCES = \
+	%D%/arena.c \
+	%D%/arena.h \
+	%D%/blob_proto.c \
+	%D%/caffemodel.c \
+	%D%/file_map.c \
+	%D%/file_map.h \
+	%D%/format.c \
+	%D%/layer_types.c \
+	%D%/layer_types.h \
+	%D%/npy.c \
+	%D%/npy.h \
+	%D%/npy_header.c \
+	%D%/proto.c \
+	%D%/proto.h \
+	%D%/proto_write.c \
+	%D%/proto_write.h \
+	%D%/read.c \
+	%D%/read.h \
+	%D%/reader.c \
+	%D%/reader.h \
+	%D%/values.c \
+	%D%/values.h \
+	%D%/wire.c \
+	%D%/wire.h
 %C%_libferryioobjs_la_CPPFLAGS = $(PUBLIC_CPPFLAGS)
 %C%_libferryioobjs_la_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 

@@ -49,6 +49,7 @@ typedef enum ferry_io_format {
  * may be added at its end.
  */
 typedef struct ferry_io_entry {
+    int64_t index;    /* the entry's place in the file, from 0 */
     const char *name; /* "conv1/0" in Caffe's files; the array's own; a single one's file's stem */
     ferry_dtype dtype;
     int naxes; /* 0: a scalar */
@@ -57,6 +58,7 @@ typedef struct ferry_io_entry {
     const char *layer_name; /* Caffe's layer, else "" */
     const char *layer_type; /* "Convolution", also for V1's enum; else "" */
     int has_diff;           /* 1 if there is a diff beside the data */
+    ferry_dtype diff_dtype; /* of the diff, if there is one; NVCaffe's may differ from the data's */
     uint64_t offset;        /* where in the file the values begin, or their message; bytes */
     uint64_t stored_bytes;  /* what the values take in the file */
 } ferry_io_entry;
@@ -128,7 +130,7 @@ FERRY_API int ferry_io_read(ferry_io *io, const ferry_io_entry *entry, ferry_blo
 FERRY_API int ferry_io_read_values(ferry_io *io, const ferry_io_entry *entry, int64_t start,
                                    int64_t count, void *out);
 
-/** The same for an entry's diff, converted to the entry's dtype; FERRY_EINVAL if it has none. */
+/** The same for an entry's diff, in its diff_dtype; FERRY_EINVAL if it has none. */
 FERRY_API int ferry_io_read_diff_values(ferry_io *io, const ferry_io_entry *entry, int64_t start,
                                         int64_t count, void *out);
 

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Caffe's files: NetParameter, SolverState, BlobProtoVector and a BlobProto on its own.
+ */
+#include "layer_types.h"
+#include "proto.h"
+#include "reader.h"
+
+static const struct ferry__wire_names net_names = {
+    "NetParameter",
+    { { 1, "name" }, { 2, "layers" }, { 100, "layer" }, { 0, NULL } },
+};
+static const struct ferry__wire_names v2_names = {
+    "LayerParameter",
+    { { 1, "name" }, { 2, "type" }, { 7, "blobs" }, { 0, NULL } },
+};
+static const struct ferry__wire_names v1_names = {
+    "V1LayerParameter",
+    { { 1, "layer" }, { 4, "name" }, { 5, "type" }, { 6, "blobs" }, { 0, NULL } },
+};
+static const struct ferry__wire_names v0_names = {
+    "V0LayerParameter",
+    { { 1, "name" }, { 2, "type" }, { 50, "blobs" }, { 0, NULL } },
+};
+static const struct ferry__wire_names state_names = {
+    "SolverState",
+    { { 1, "iter" }, { 2, "learned_net" }, { 3, "history" }, { 0, NULL } },
+};
+static const struct ferry__wire_names vector_names = {
+    "BlobProtoVector",
+    { { 1, "blobs" }, { 0, NULL } },
+};
+static const struct ferry__wire_names unknown_names = { "message", { { 0, NULL } } };
+
+/* ---- which message it is -------------------------------------------------------------------- */
+
+/* Which of the fields 1 to 15 came with which of the wire types 0 to 7, and whether 100 came. */
+struct seen {
+    unsigned char types[16];
+    bool layer;
+    bool nothing;
+    struct ferry__field first;
+};
+
+#define HAS(seen, number, type) ((seen)->types[number] >> (type)&1u)
+
+static bool first_is_blob(const struct ferry__wire *whole, const struct seen *seen);
+
+static struct seen survey(const struct ferry__wire *whole)
+{
+    struct ferry__wire wire = *whole;
+    struct seen seen = { .nothing = true };
+    struct ferry__field field;
+    int got;
+
+    /* A field that is cut off counts too: the error is the business of whoever reads the file. */
+    while ((got = ferry__wire_next(&wire, &field)) != 0) {
+        if (field.number == 0)
+            break;
+        if (seen.nothing)
+            seen.first = field;
+        seen.nothing = false;
+        if (field.number < 16)
+            seen.types[field.number] |= (unsigned char)(1u << field.type);
+        if (field.number == 100 && field.type == FERRY__WIRE_BYTES)
+            seen.layer = true;
+        if (got < 0)
+            break;
+    }
+    return seen;
+}
+
+static ferry_io_format format_of(const struct ferry__wire *whole, const struct seen *seen)
+{
+    const unsigned bytes = FERRY__WIRE_BYTES, varint = FERRY__WIRE_VARINT;
+
+    if (seen->layer)
+        return FERRY_IO_CAFFEMODEL;
+    if (HAS(seen, 1, varint) && (HAS(seen, 2, bytes) || HAS(seen, 3, bytes)))
+        return FERRY_IO_SOLVERSTATE;
+    if (HAS(seen, 1, bytes) && !HAS(seen, 2, bytes) && first_is_blob(whole, seen))
+        return FERRY_IO_BLOBVECTOR;
+    if (HAS(seen, 1, bytes) || HAS(seen, 2, bytes))
+        return FERRY_IO_CAFFEMODEL;
+    if (HAS(seen, 3, bytes)) /* a history without a count */
+        return FERRY_IO_SOLVERSTATE;
+    for (unsigned number = 1; number <= 4; number++)
+        if (HAS(seen, number, varint))
+            return FERRY_IO_BLOBPROTO;
+    for (unsigned number = 5; number <= 9; number++)
+        if (HAS(seen, number, bytes))
+            return FERRY_IO_BLOBPROTO;
+    if (HAS(seen, 5, FERRY__WIRE_32) || HAS(seen, 8, FERRY__WIRE_64) || HAS(seen, 11, bytes) ||
+        HAS(seen, 12, bytes))
+        return FERRY_IO_BLOBPROTO;
+    return FERRY_IO_UNKNOWN;
+}
+
+/* A net's name, and the first blob of a vector, are both field 1: a name is no BlobProto. */
+static bool first_is_blob(const struct ferry__wire *whole, const struct seen *seen)
+{
+    struct ferry__wire inner;
+    struct seen inside;
+
+    if (seen->first.number != 1 || seen->first.size == 0 ||
+        ferry__wire_enter(whole, &seen->first, &unknown_names, &inner) != FERRY_OK)
+        return false;
+    inside = survey(&inner);
+    return format_of(&inner, &inside) == FERRY_IO_BLOBPROTO;
+}
+
+static struct ferry__wire whole_file(const struct ferry__io_file *file,
+                                     const struct ferry__wire_names *names)
+{
+    struct ferry__wire wire = { file, names, file->bytes, file->bytes + file->size, false };
+
+    return wire;
+}
+
+static ferry_io_format probe(const struct ferry__io_file *file)
+{
+    struct ferry__wire wire = whole_file(file, &unknown_names);
+    struct seen seen;
+
+    wire.quiet = true;
+    seen = survey(&wire);
+    return seen.nothing ? FERRY_IO_UNKNOWN : format_of(&wire, &seen);
+}
+
+/* ---- blobs ---------------------------------------------------------------------------------- */
+
+static int add_blob(struct ferry_io *io, const struct ferry__wire *wire,
+                    const struct ferry__field *field, const struct ferry__io_name *name)
+{
+    struct ferry__blob_proto proto;
+    struct ferry__io_array *array;
+    struct ferry__wire message;
+    int err = ferry__wire_enter(wire, field, &ferry__blob_proto_names, &message);
+
+    if (!err)
+        err = ferry__blob_proto_parse(&message, &proto);
+    if (!err)
+        err = ferry__io_add(io, name, proto.data.dtype, proto.naxes, proto.dims, &array);
+    if (err)
+        return err;
+    ferry__io_set_data(io, array, &proto.data);
+    if (proto.data.encoding == FERRY__VALUES_NONE)
+        array->entry.offset = ferry__wire_offset(&message, message.at);
+    array->diff = proto.diff;
+    array->entry.has_diff = proto.diff.encoding != FERRY__VALUES_NONE;
+    if (array->entry.has_diff)
+        array->entry.diff_dtype = proto.diff.dtype;
+    return FERRY_OK;
+}
+
+/* Every field of that number, as blobs of one name. */
+static int add_blobs(struct ferry_io *io, const struct ferry__wire *message, uint32_t number,
+                     struct ferry__io_name *name)
+{
+    struct ferry__wire wire = *message;
+    struct ferry__field field;
+    int got = 0;
+
+    while (!got && (got = ferry__wire_next(&wire, &field)) > 0) {
+        got = FERRY_OK;
+        if (field.number == number) {
+            got = add_blob(io, &wire, &field, name);
+            name->number++;
+        }
+    }
+    return got;
+}
+
+/* ---- layers --------------------------------------------------------------------------------- */
+
+static int take_string(struct ferry_io *io, const struct ferry__wire *wire,
+                       const struct ferry__field *field, const char **out)
+{
+    int err = ferry__wire_expect(wire, field, FERRY__WIRE_BYTES);
+    char *text;
+
+    if (err)
+        return err;
+    for (uint64_t i = 0; i < field->size; i++)
+        if (field->bytes[i] == '\0')
+            return ferry__wire_error(wire, field, FERRY_EFORMAT, "has a NUL byte inside");
+    text = ferry__io_string(io, field->bytes, (size_t)field->size);
+    if (!text)
+        return FERRY_EFORMAT;
+    *out = text;
+    return FERRY_OK;
+}
+
+/* What of a layer may stand anywhere in it. */
+struct layer {
+    struct ferry__io_name name;
+    struct ferry__field v0; /* number 0: none */
+};
+
+/* name and type of a LayerParameter, or of a V0LayerParameter: the same numbers. */
+static int take_name_and_type(struct ferry_io *io, const struct ferry__wire *wire,
+                              const struct ferry__field *field, struct layer *layer)
+{
+    if (field->number == 1)
+        return take_string(io, wire, field, &layer->name.layer);
+    if (field->number == 2)
+        return take_string(io, wire, field, &layer->name.layer_type);
+    return FERRY_OK;
+}
+
+static int take_v1(struct ferry_io *io, const struct ferry__wire *wire,
+                   const struct ferry__field *field, struct layer *layer)
+{
+    switch (field->number) {
+    case 1:
+        layer->v0 = *field;
+        return ferry__wire_expect(wire, field, FERRY__WIRE_BYTES);
+    case 4:
+        return take_string(io, wire, field, &layer->name.layer);
+    case 5:
+        layer->name.layer_type = ferry__layer_type_v1(field->value);
+        return ferry__wire_expect(wire, field, FERRY__WIRE_VARINT);
+    default:
+        return FERRY_OK;
+    }
+}
+
+typedef int (*take_fn)(struct ferry_io *io, const struct ferry__wire *wire,
+                       const struct ferry__field *field, struct layer *layer);
+
+static int walk_layer(struct ferry_io *io, const struct ferry__wire *message, take_fn take,
+                      struct layer *layer)
+{
+    struct ferry__wire wire = *message;
+    struct ferry__field field;
+    int got = 0;
+
+    while (!got && (got = ferry__wire_next(&wire, &field)) > 0)
+        got = take(io, &wire, &field, layer);
+    return got;
+}
+
+static int add_v0(struct ferry_io *io, const struct ferry__wire *wire, struct layer *layer)
+{
+    struct ferry__wire message;
+    int err = ferry__wire_enter(wire, &layer->v0, &v0_names, &message);
+
+    if (!err)
+        err = walk_layer(io, &message, take_name_and_type, layer);
+    if (err)
+        return err;
+    if (layer->name.layer_type)
+        layer->name.layer_type = ferry__layer_type_v0(layer->name.layer_type);
+    return add_blobs(io, &message, 50, &layer->name);
+}
+
+static int add_layer(struct ferry_io *io, const struct ferry__wire *wire,
+                     const struct ferry__field *field, bool v1)
+{
+    struct layer layer = { .name = { .layer = "" } };
+    struct ferry__wire message;
+    int err = ferry__wire_enter(wire, field, v1 ? &v1_names : &v2_names, &message);
+
+    if (!err)
+        err = walk_layer(io, &message, v1 ? take_v1 : take_name_and_type, &layer);
+    if (!err)
+        err = add_blobs(io, &message, v1 ? 6 : 7, &layer.name);
+    if (!err && layer.v0.number)
+        err = add_v0(io, &message, &layer);
+    return err;
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static int open_net(struct ferry_io *io)
+{
+    struct ferry__wire wire = whole_file(&io->file, &net_names);
+    struct ferry__field field;
+    int got = 0;
+
+    while (!got && (got = ferry__wire_next(&wire, &field)) > 0) {
+        got = FERRY_OK;
+        if (field.number == 2 || field.number == 100)
+            got = add_layer(io, &wire, &field, field.number == 2);
+    }
+    return got;
+}
+
+static int open_blob(struct ferry_io *io)
+{
+    struct ferry__io_name name = { .name = io->file.stem };
+    struct ferry__wire wire = whole_file(&io->file, &ferry__blob_proto_names);
+    struct ferry__field all = { .number = 1,
+                                .type = FERRY__WIRE_BYTES,
+                                .bytes = io->file.bytes,
+                                .size = io->file.size,
+                                .tag = io->file.bytes };
+
+    return add_blob(io, &wire, &all, &name);
+}
+
+static int open_file(struct ferry_io *io)
+{
+    struct ferry__io_name history = { .layer = "history" }, blobs = { .layer = "blobs" };
+    struct ferry__wire wire;
+
+    switch (io->format) {
+    case FERRY_IO_SOLVERSTATE:
+        wire = whole_file(&io->file, &state_names);
+        return add_blobs(io, &wire, 3, &history);
+    case FERRY_IO_BLOBVECTOR:
+        wire = whole_file(&io->file, &vector_names);
+        return add_blobs(io, &wire, 1, &blobs);
+    case FERRY_IO_BLOBPROTO:
+        return open_blob(io);
+    default:
+        return open_net(io);
+    }
+}
+
+const struct ferry__io_reader ferry__caffemodel_reader = {
+    .probe = probe,
+    .open = open_file,
+};

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * NumPy's header is a Python dictionary of three entries, as text:
+ *
+ *     {'descr': '<f8', 'fortran_order': False, 'shape': (3, 256, 256), }
+ *
+ * Python 2 wrote (3L, 256L). The keys come in any order.
+ */
+#include "npy.h"
+
+#include <ferry/status.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAGIC "\x93NUMPY"
+
+struct text {
+    const struct ferry__npy_source *source;
+    const unsigned char *at, *end;
+};
+
+static int fail(const struct ferry__npy_source *source, const char *field, uint64_t at, int code,
+                const char *fmt, ...) FERRY_PRINTF(5, 6);
+
+static int fail(const struct ferry__npy_source *source, const char *field, uint64_t at, int code,
+                const char *fmt, ...)
+{
+    char message[200];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    return ferry_error_set(code, "%s: %.100s%s%s at byte %llu: %s", source->path, source->member,
+                           *source->member ? ": " : "", field,
+                           (unsigned long long)(source->offset + at), message);
+}
+
+static int fail_at(const struct text *text, const char *field, const char *what)
+{
+    return fail(text->source, field, (uint64_t)(text->at - text->source->bytes), FERRY_EFORMAT,
+                "%s", what);
+}
+
+/* ---- Python's literals ---------------------------------------------------------------------- */
+
+static void skip_space(struct text *text)
+{
+    while (text->at < text->end && (*text->at == ' ' || *text->at == '\t' || *text->at == '\n' ||
+                                    *text->at == '\r' || *text->at == '\f'))
+        text->at++;
+}
+
+static bool take_char(struct text *text, char wanted)
+{
+    skip_space(text);
+    if (text->at == text->end || *text->at != (unsigned char)wanted)
+        return false;
+    text->at++;
+    return true;
+}
+
+/* A string without escapes, as NumPy writes them, into `out`. */
+static bool take_string(struct text *text, char *out, size_t size)
+{
+    unsigned char quote;
+    size_t n = 0;
+
+    skip_space(text);
+    if (text->at == text->end || (*text->at != '\'' && *text->at != '"'))
+        return false;
+    quote = *text->at++;
+    while (text->at < text->end && *text->at != quote) {
+        if (*text->at == '\\' || *text->at < ' ' || n + 1 == size)
+            return false;
+        out[n++] = (char)*text->at++;
+    }
+    out[n] = '\0';
+    return text->at < text->end && *text->at++ == quote;
+}
+
+static bool take_word(struct text *text, const char *word)
+{
+    size_t length = strlen(word);
+
+    skip_space(text);
+    if ((size_t)(text->end - text->at) < length || memcmp(text->at, word, length) != 0)
+        return false;
+    text->at += length;
+    return true;
+}
+
+/* 1, 0 where there is no number, FERRY_EOVERFLOW. */
+static int take_number(struct text *text, int64_t *out)
+{
+    int64_t value = 0;
+    const unsigned char *start;
+
+    skip_space(text);
+    start = text->at;
+    for (; text->at < text->end && *text->at >= '0' && *text->at <= '9'; text->at++) {
+        int digit = *text->at - '0';
+
+        if (value > (INT64_MAX - digit) / 10)
+            return FERRY_EOVERFLOW;
+        value = value * 10 + digit;
+    }
+    if (text->at == start)
+        return 0;
+    if (text->at < text->end && *text->at == 'L')
+        text->at++;
+    *out = value;
+    return 1;
+}
+
+/* ---- the three entries ---------------------------------------------------------------------- */
+
+static bool element_type(const char *kind, ferry_dtype *out)
+{
+    static const struct {
+        const char *kind;
+        ferry_dtype dtype;
+    } known[] = { { "f4", FERRY_F32 }, { "f8", FERRY_F64 }, { "f2", FERRY_F16 },
+                  { "i1", FERRY_I8 },  { "u1", FERRY_U8 },  { "i4", FERRY_I32 },
+                  { "i8", FERRY_I64 } };
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(known[i].kind, kind) == 0) {
+            *out = known[i].dtype;
+            return true;
+        }
+    return false;
+}
+
+static int take_descr(struct text *text, struct ferry__npy *out)
+{
+    uint64_t at = (uint64_t)(text->at - text->source->bytes);
+    char descr[64];
+
+    skip_space(text);
+    if (text->at < text->end && *text->at == '[')
+        return fail(text->source, "descr", at, FERRY_EUNSUPPORTED,
+                    "structured arrays have no ferry dtype");
+    if (!take_string(text, descr, sizeof(descr)))
+        return fail_at(text, "descr", "no string");
+    if (!strchr("<>=|", descr[0]) || !descr[0] || !element_type(descr + 1, &out->dtype))
+        return fail(text->source, "descr", at, FERRY_EUNSUPPORTED, "'%s' has no ferry dtype",
+                    descr);
+    if (descr[0] == '|' && ferry_dtype_size(out->dtype) > 1)
+        return fail(text->source, "descr", at, FERRY_EFORMAT, "'%s' has no byte order", descr);
+    out->swap = ferry_dtype_size(out->dtype) > 1 && descr[0] != '=' &&
+                (descr[0] == '>') != ferry__big_endian();
+    return FERRY_OK;
+}
+
+static int take_shape(struct text *text, struct ferry__npy *out)
+{
+    int got;
+    bool comma = true;
+
+    if (!take_char(text, '('))
+        return fail_at(text, "shape", "no tuple");
+    out->naxes = 0;
+    while (!take_char(text, ')')) {
+        int64_t dim;
+
+        if (!comma)
+            return fail_at(text, "shape", "no comma between dims");
+        got = take_number(text, &dim);
+        if (got < 0)
+            return fail(text->source, "shape", (uint64_t)(text->at - text->source->bytes),
+                        FERRY_EOVERFLOW, "dim %d does not fit 63 bits", out->naxes);
+        if (!got)
+            return fail_at(text, "shape", "no dim, which is a number from 0 on");
+        if (out->naxes == FERRY_MAX_AXES)
+            return fail(text->source, "shape", (uint64_t)(text->at - text->source->bytes),
+                        FERRY_EUNSUPPORTED, "more than %d axes", FERRY_MAX_AXES);
+        out->dims[out->naxes++] = dim;
+        comma = take_char(text, ',');
+    }
+    if (out->naxes == 1 && !comma)
+        return fail_at(text, "shape", "a number in brackets is no tuple");
+    return FERRY_OK;
+}
+
+enum { HAS_DESCR = 1, HAS_ORDER = 2, HAS_SHAPE = 4, HAS_ALL = 7 };
+
+static int take_entry(struct text *text, unsigned *has, struct ferry__npy *out)
+{
+    char key[32];
+    unsigned bit;
+    int err = FERRY_OK;
+
+    if (!take_string(text, key, sizeof(key)))
+        return fail_at(text, "header", "no key");
+    bit = strcmp(key, "descr") == 0           ? HAS_DESCR
+          : strcmp(key, "fortran_order") == 0 ? HAS_ORDER
+          : strcmp(key, "shape") == 0         ? HAS_SHAPE
+                                              : 0;
+    if (!bit || *has & bit)
+        return fail_at(text, "header", bit ? "the same key twice" : "a key that is none of NumPy's");
+    if (!take_char(text, ':'))
+        return fail_at(text, "header", "no colon behind a key");
+    *has |= bit;
+    if (bit == HAS_DESCR)
+        err = take_descr(text, out);
+    else if (bit == HAS_SHAPE)
+        err = take_shape(text, out);
+    else if (take_word(text, "True"))
+        out->fortran = true;
+    else if (!take_word(text, "False"))
+        err = fail_at(text, "fortran_order", "neither True nor False");
+    return err;
+}
+
+static int take_dictionary(struct text *text, struct ferry__npy *out)
+{
+    unsigned has = 0;
+    bool comma = true;
+    int err;
+
+    if (!take_char(text, '{'))
+        return fail_at(text, "header", "no dictionary");
+    while (!take_char(text, '}')) {
+        if (!comma)
+            return fail_at(text, "header", "no comma between entries");
+        err = take_entry(text, &has, out);
+        if (err)
+            return err;
+        comma = take_char(text, ',');
+    }
+    if (has != HAS_ALL)
+        return fail_at(text, "header",
+                       !(has & HAS_DESCR)   ? "no descr"
+                       : !(has & HAS_ORDER) ? "no fortran_order"
+                                            : "no shape");
+    skip_space(text);
+    return text->at == text->end ? FERRY_OK : fail_at(text, "header", "more than a dictionary");
+}
+
+/* ---- the header ----------------------------------------------------------------------------- */
+
+bool ferry__npy_magic(const unsigned char *bytes, uint64_t size)
+{
+    return size >= 6 && memcmp(bytes, MAGIC, 6) == 0;
+}
+
+int ferry__npy_header_size(const struct ferry__npy_source *source, uint64_t *out)
+{
+    const unsigned char *b = source->bytes;
+
+    if (!ferry__npy_magic(b, source->size))
+        return fail(source, "magic", 0, FERRY_EFORMAT, "is no .npy array");
+    if (source->size < 10)
+        return fail(source, "version", 6, FERRY_EFORMAT, "the header is cut off");
+    if (b[6] < 1 || b[6] > 3 || b[7] != 0)
+        return fail(source, "version", 6, FERRY_EUNSUPPORTED, "%u.%u is none of 1.0, 2.0, 3.0",
+                    b[6], b[7]);
+    if (b[6] == 1) {
+        *out = 10u + b[8] + ((uint64_t)b[9] << 8);
+        return FERRY_OK;
+    }
+    if (source->size < 12)
+        return fail(source, "header length", 8, FERRY_EFORMAT, "the header is cut off");
+    *out = 12u + b[8] + ((uint64_t)b[9] << 8) + ((uint64_t)b[10] << 16) + ((uint64_t)b[11] << 24);
+    return FERRY_OK;
+}
+
+int ferry__npy_parse(const struct ferry__npy_source *source, struct ferry__npy *out)
+{
+    struct ferry__npy npy = { 0 };
+    struct text text = { source, NULL, NULL };
+    int err = ferry__npy_header_size(source, &npy.header_size);
+
+    if (err)
+        return err;
+    if (npy.header_size > source->size)
+        return fail(source, "header length", 8, FERRY_EFORMAT,
+                    "%llu bytes run past the end, byte %llu", (unsigned long long)npy.header_size,
+                    (unsigned long long)(source->offset + source->size));
+    text.at = source->bytes + (source->bytes[6] == 1 ? 10 : 12);
+    text.end = source->bytes + npy.header_size;
+    err = take_dictionary(&text, &npy);
+    if (err)
+        return err;
+    npy.count = ferry__io_count(npy.naxes, npy.dims, ferry_dtype_size(npy.dtype));
+    if (npy.count < 0)
+        return fail(source, "shape", 8, FERRY_EOVERFLOW,
+                    "the dims multiply to more than 2^63 bytes");
+    *out = npy;
+    return FERRY_OK;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From an entry into a blob, or into the caller's bytes.
+ */
+#include "reader.h"
+
+#include "read.h"
+
+/* Below this a mapping of its own costs more than a copy. */
+#define ADOPT_THRESHOLD (64u * 1024)
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static int array_of(const struct ferry_io *io, const ferry_io_entry *entry,
+                    const struct ferry__io_array **out)
+{
+    if (!io || !entry)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_read: %s is NULL", io ? "entry" : "io");
+    if (entry->index < 0 || entry->index >= io->count ||
+        io->table[entry->index]->entry.name != entry->name)
+        return ferry_error_set(FERRY_EINVAL, "%s: the entry is another file's", io->file.path);
+    *out = io->table[entry->index];
+    return FERRY_OK;
+}
+
+static int read_range(struct ferry_io *io, const struct ferry__io_array *array, bool diff,
+                      int64_t start, int64_t count, void *out)
+{
+    const struct ferry__values *values = diff ? &array->diff : &array->data;
+
+    if (count == 0)
+        return FERRY_OK;
+    if (io->reader->read)
+        return io->reader->read(io, array, diff, start, count, out);
+    return ferry__values_read(&io->file, values, array->entry.naxes, array->entry.dims, start,
+                              count, out);
+}
+
+static int read_checked(struct ferry_io *io, const ferry_io_entry *entry, bool diff, int64_t start,
+                        int64_t count, void *out)
+{
+    const struct ferry__io_array *array;
+    int err = array_of(io, entry, &array);
+
+    if (err)
+        return err;
+    if (!out && count != 0)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_read_values: out is NULL");
+    if (diff && !array->entry.has_diff)
+        return ferry_error_set(FERRY_EINVAL, "%s: %.100s has no diff", io->file.path,
+                               array->entry.name);
+    if (start < 0 || count < 0 || start > array->entry.count || count > array->entry.count - start)
+        return ferry_error_set(FERRY_EINVAL, "%s: %.100s has no elements %lld … %lld + %lld",
+                               io->file.path, array->entry.name, (long long)start,
+                               (long long)start, (long long)count);
+    return read_range(io, array, diff, start, count, out);
+}
+
+int ferry_io_read_values(ferry_io *io, const ferry_io_entry *entry, int64_t start, int64_t count,
+                         void *out)
+{
+    return read_checked(io, entry, false, start, count, out);
+}
+
+int ferry_io_read_diff_values(ferry_io *io, const ferry_io_entry *entry, int64_t start,
+                              int64_t count, void *out)
+{
+    return read_checked(io, entry, true, start, count, out);
+}
+
+/* ---- blobs ---------------------------------------------------------------------------------- */
+
+/* 1: adopted; 0: the caller copies. */
+static int try_adopt(const struct ferry_io *io, const struct ferry__io_array *array, ferry_blob *b)
+{
+    const struct ferry__values *v = &array->data;
+    ferry_memory *memory;
+    void *bytes, *mapping;
+    ferry_ref ref = { NULL, 0 };
+
+    if (io->reader->read || v->size < ADOPT_THRESHOLD || !ferry__values_adoptable(v))
+        return 0;
+    memory = ferry_blob_data_memory(b);
+    if (!memory || ferry__io_file_map_private(&io->file, (uint64_t)(v->bytes - io->file.bytes),
+                                              v->size, &bytes, &mapping) != FERRY_OK)
+        return 0;
+    ref.handle = bytes;
+    if (ferry_memory_adopt(memory, NULL, ref, (size_t)v->size, 0, ferry__io_unmap, mapping) == 0)
+        return 1;
+    ferry__io_unmap(mapping); /* a slice, say, that cannot adopt */
+    return 0;
+}
+
+struct source {
+    struct ferry_io *io;
+    const struct ferry__io_array *array;
+};
+
+static int read_source(const void *arg, bool diff, void *out)
+{
+    const struct source *source = arg;
+
+    return read_range(source->io, source->array, diff, 0, source->array->entry.count, out);
+}
+
+int ferry__io_fill(ferry_blob *b, bool diff, ferry__io_fill_fn read, const void *arg)
+{
+    void *out = diff ? ferry_blob_overwrite_host_diff(b) : ferry_blob_overwrite_host_data(b);
+
+    return out ? read(arg, diff, out) : ferry_last_error_code();
+}
+
+int ferry__io_fill_converted(ferry_blob *b, bool diff, ferry_dtype dtype, ferry__io_fill_fn read,
+                             const void *arg)
+{
+    ferry_blob *other;
+    int err = ferry_blob_create(ferry_blob_home(b), dtype, ferry_blob_naxes(b), ferry_blob_dims(b),
+                                &other);
+
+    if (err)
+        return err;
+    err = ferry__io_fill(other, diff, read, arg);
+    if (!err)
+        err = ferry_blob_copy_from(b, other, diff ? FERRY_COPY_DIFF : 0);
+    ferry_blob_destroy(other);
+    return err;
+}
+
+static int fill(const struct source *source, bool diff, ferry_blob *b)
+{
+    ferry_dtype dtype = diff ? source->array->diff.dtype : source->array->data.dtype;
+
+    if (dtype != ferry_blob_dtype(b))
+        return ferry__io_fill_converted(b, diff, dtype, read_source, source);
+    if (!diff && try_adopt(source->io, source->array, b))
+        return FERRY_OK;
+    return ferry__io_fill(b, diff, read_source, source);
+}
+
+int ferry_io_read(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b)
+{
+    struct source source = { .io = io };
+    int err = array_of(io, entry, &source.array);
+
+    if (!err && !b)
+        err = ferry_error_set(FERRY_EINVAL, "ferry_io_read: the blob is NULL");
+    if (!err)
+        err = ferry_blob_reshape(b, entry->naxes, entry->dims, NULL);
+    if (!err)
+        err = fill(&source, false, b);
+    if (!err && entry->has_diff)
+        err = fill(&source, true, b);
+    return err;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Memory for names and shapes: twice the file, and this for small ones. */
+#define ARENA_SLACK (48u * 1024 * 1024)
+
+static const struct ferry__io_reader *const readers[] = {
+    &ferry__npy_reader,
+    &ferry__caffemodel_reader, /* last: its format has no magic number */
+};
+
+/* ---- adding arrays, for the formats --------------------------------------------------------- */
+
+static int out_of_arena(const struct ferry_io *io)
+{
+    return ferry_error_set(FERRY_EFORMAT,
+                           "%s: array %lld: names and shapes take more than %llu bytes of memory",
+                           io->file.path, (long long)io->count,
+                           (unsigned long long)io->arena.limit);
+}
+
+void *ferry__io_alloc(struct ferry_io *io, size_t size)
+{
+    void *out = ferry__io_arena_alloc(&io->arena, size);
+
+    if (!out)
+        out_of_arena(io);
+    return out;
+}
+
+char *ferry__io_string(struct ferry_io *io, const void *bytes, size_t size)
+{
+    char *out = ferry__io_arena_string(&io->arena, bytes, size);
+
+    if (!out)
+        out_of_arena(io);
+    return out;
+}
+
+static const char *make_name(struct ferry_io *io, const struct ferry__io_name *name)
+{
+    size_t size;
+    char *out;
+
+    if (name->name)
+        return ferry__io_string(io, name->name, strlen(name->name));
+    size = strlen(name->layer) + 24;
+    out = ferry__io_alloc(io, size);
+    if (out)
+        snprintf(out, size, "%s/%lld", name->layer, (long long)name->number);
+    return out;
+}
+
+/* The arrays of one layer follow one another and share its strings. */
+static const char *share_string(struct ferry_io *io, const char *text, const char *former)
+{
+    if (!text || !*text)
+        return "";
+    if (former && strcmp(text, former) == 0)
+        return former;
+    return ferry__io_string(io, text, strlen(text));
+}
+
+int ferry__io_add(struct ferry_io *io, const struct ferry__io_name *name, ferry_dtype dtype,
+                  int naxes, const int64_t *dims, struct ferry__io_array **out)
+{
+    const ferry_io_entry *former = io->last ? &io->last->entry : NULL;
+    struct ferry__io_array *array = ferry__io_alloc(io, sizeof(*array));
+    int64_t *own_dims = ferry__io_alloc(io, (size_t)naxes * sizeof(*dims));
+
+    if (!array || !own_dims)
+        return FERRY_EFORMAT;
+    if (naxes > 0)
+        memcpy(own_dims, dims, (size_t)naxes * sizeof(*dims));
+    array->entry.name = make_name(io, name);
+    array->entry.layer_name = share_string(io, name->layer, former ? former->layer_name : NULL);
+    array->entry.layer_type =
+        share_string(io, name->layer_type, former ? former->layer_type : NULL);
+    if (!array->entry.name || !array->entry.layer_name || !array->entry.layer_type)
+        return FERRY_EFORMAT;
+    array->entry.index = io->count++;
+    array->entry.dtype = dtype;
+    array->entry.diff_dtype = dtype;
+    array->entry.naxes = naxes;
+    array->entry.dims = own_dims;
+    array->entry.count = ferry__io_count(naxes, dims, 1);
+    if (io->last)
+        io->last->next = array;
+    else
+        io->first = array;
+    io->last = array;
+    *out = array;
+    return FERRY_OK;
+}
+
+void ferry__io_set_data(struct ferry_io *io, struct ferry__io_array *array,
+                        const struct ferry__values *data)
+{
+    array->data = *data;
+    array->entry.stored_bytes = data->size;
+    if (data->bytes)
+        array->entry.offset = (uint64_t)(data->bytes - io->file.bytes);
+}
+
+/* ---- open and close ------------------------------------------------------------------------- */
+
+static int make_table(struct ferry_io *io)
+{
+    int64_t i = 0;
+
+    io->table = ferry__io_alloc(io, (size_t)io->count * sizeof(*io->table));
+    if (!io->table)
+        return FERRY_EFORMAT;
+    for (struct ferry__io_array *array = io->first; array; array = array->next)
+        io->table[i++] = array;
+    return FERRY_OK;
+}
+
+static bool is_text(const struct ferry__io_file *file)
+{
+    uint64_t n = file->size < 256 ? file->size : 256;
+
+    for (uint64_t i = 0; i < n; i++)
+        if (file->bytes[i] != '\t' && file->bytes[i] != '\n' && file->bytes[i] != '\r' &&
+            (file->bytes[i] < ' ' || file->bytes[i] > '~'))
+            return false;
+    return true;
+}
+
+static int unknown_format(const struct ferry__io_file *file)
+{
+    if (is_text(file))
+        return ferry_error_set(FERRY_EFORMAT,
+                               "%s: format at byte 0: is text; weights are binary files",
+                               file->path);
+    return ferry_error_set(FERRY_EFORMAT,
+                           "%s: format at byte 0: is none of Caffe's, NumPy's, safetensors, HDF5",
+                           file->path);
+}
+
+static int find_reader(struct ferry_io *io)
+{
+    for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
+        io->format = readers[i]->probe(&io->file);
+        if (io->format != FERRY_IO_UNKNOWN) {
+            io->reader = readers[i];
+            return FERRY_OK;
+        }
+    }
+    return unknown_format(&io->file);
+}
+
+/* Takes over the file, whatever the result. */
+static int open_file(struct ferry__io_file *file, ferry_io **out)
+{
+    struct ferry_io *io = calloc(1, sizeof(*io));
+    int err;
+
+    if (!io) {
+        err = ferry_error_set(FERRY_ENOMEM, "%s: out of memory", file->path);
+        ferry__io_file_close(file);
+        return err;
+    }
+    io->file = *file;
+    io->arena.limit = 2 * file->size + ARENA_SLACK;
+    err = find_reader(io);
+    if (!err)
+        err = io->reader->open(io);
+    if (!err)
+        err = make_table(io);
+    if (err) {
+        ferry_io_close(io);
+        return err;
+    }
+    *out = io;
+    return FERRY_OK;
+}
+
+int ferry_io_open(const char *path, ferry_io **out)
+{
+    struct ferry__io_file file;
+    int err;
+
+    if (!path || !out)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_open: %s is NULL", path ? "out" : "path");
+    err = ferry__io_file_open(path, &file);
+    return err ? err : open_file(&file, out);
+}
+
+int ferry_io_open_bytes(const void *bytes, size_t size, const char *name, ferry_io **out)
+{
+    struct ferry__io_file file;
+    int err;
+
+    if (!bytes || !name || !out)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_open_bytes: an argument is NULL");
+    if (size == 0)
+        return ferry_error_set(FERRY_EFORMAT, "%.400s: is empty: 0 bytes at byte 0", name);
+    err = ferry__io_file_borrow(bytes, size, name, &file);
+    return err ? err : open_file(&file, out);
+}
+
+void ferry_io_close(ferry_io *io)
+{
+    if (!io)
+        return;
+    if (io->reader && io->reader->close)
+        io->reader->close(io);
+    free(io->names);
+    ferry__io_arena_free(&io->arena);
+    ferry__io_file_close(&io->file);
+    free(io);
+}
+
+/* ---- entries -------------------------------------------------------------------------------- */
+
+ferry_io_format ferry_io_get_format(const ferry_io *io)
+{
+    return io ? io->format : FERRY_IO_UNKNOWN;
+}
+
+int64_t ferry_io_count(const ferry_io *io)
+{
+    return io ? io->count : 0;
+}
+
+int ferry_io_entry_at(const ferry_io *io, int64_t index, const ferry_io_entry **out)
+{
+    if (!io || !out)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_entry_at: an argument is NULL");
+    if (index < 0 || index >= io->count)
+        return ferry_error_set(FERRY_EINVAL, "%s: there is no array %lld of %lld", io->file.path,
+                               (long long)index, (long long)io->count);
+    *out = &io->table[index]->entry;
+    return FERRY_OK;
+}
+
+int ferry_io_next(ferry_io *io, const ferry_io_entry **out)
+{
+    if (!io || !out)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_next: an argument is NULL");
+    *out = io->position < io->count ? &io->table[io->position++]->entry : NULL;
+    return FERRY_OK;
+}
+
+void ferry_io_rewind(ferry_io *io)
+{
+    if (io)
+        io->position = 0;
+}
+
+static uint64_t hash_of(const char *name)
+{
+    uint64_t hash = 1469598103934665603u; /* FNV-1a */
+
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 1099511628211u;
+    return hash ^ hash >> 32;
+}
+
+/* The slot that has the name, or the empty one where it would be. */
+static uint32_t *slot_of(const struct ferry_io *io, const char *name)
+{
+    uint64_t mask = io->names_size - 1, i = hash_of(name) & mask;
+
+    while (io->names[i] && strcmp(io->table[io->names[i] - 1]->entry.name, name) != 0)
+        i = (i + 1) & mask;
+    return &io->names[i];
+}
+
+static int make_names(struct ferry_io *io)
+{
+    uint64_t size = 16;
+
+    while (size < (uint64_t)io->count * 2)
+        size *= 2;
+    io->names = calloc(size, sizeof(*io->names));
+    if (!io->names)
+        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory for %lld names", io->file.path,
+                               (long long)io->count);
+    io->names_size = size;
+    for (int64_t i = 0; i < io->count; i++) {
+        uint32_t *slot = slot_of(io, io->table[i]->entry.name);
+
+        if (!*slot)
+            *slot = (uint32_t)(i + 1);
+    }
+    return FERRY_OK;
+}
+
+int ferry_io_find(ferry_io *io, const char *name, const ferry_io_entry **out)
+{
+    uint32_t found;
+    int err;
+
+    if (!io || !name || !out)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_find: an argument is NULL");
+    if (!io->names) {
+        err = make_names(io);
+        if (err)
+            return err;
+    }
+    found = *slot_of(io, name);
+    *out = found ? &io->table[found - 1]->entry : NULL;
+    return FERRY_OK;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What an open file is to the formats: they find arrays in its bytes and add them; the rest, from
+ * iteration to reading into a blob, is the same for all.
+ */
+#ifndef FERRY_IO_READER_H
+#define FERRY_IO_READER_H
+
+#include "arena.h"
+#include "file_map.h"
+#include "values.h"
+
+#include <ferry/io.h>
+
+struct ferry__io_array {
+    ferry_io_entry entry;
+    struct ferry__values data, diff;
+    uint64_t member; /* the format's own */
+    struct ferry__io_array *next;
+};
+
+/* One format's part of reading. */
+struct ferry__io_reader {
+    /*
+     * Which format the bytes are, FERRY_IO_UNKNOWN if none of this reader's. Never fails and sets
+     * no message.
+     */
+    ferry_io_format (*probe)(const struct ferry__io_file *file);
+    /* Adds every array. io->format is what probe said. */
+    int (*open)(struct ferry_io *io);
+    /*
+     * Elements start … start + count − 1 of data, or of diff, row-major and native. May be NULL:
+     * the values are read as ferry__values says. The range was checked, count is not 0.
+     */
+    int (*read)(struct ferry_io *io, const struct ferry__io_array *array, bool diff, int64_t start,
+                int64_t count, void *out);
+    /* Frees io->state, which open may have set before it failed. May be NULL. */
+    void (*close)(struct ferry_io *io);
+};
+
+extern const struct ferry__io_reader ferry__caffemodel_reader;
+extern const struct ferry__io_reader ferry__npy_reader;
+
+struct ferry_io {
+    struct ferry__io_file file;
+    ferry_io_format format;
+    const struct ferry__io_reader *reader;
+    void *state;
+    struct ferry__io_arena arena;
+    struct ferry__io_array *first, *last;
+    struct ferry__io_array **table; /* by index, once all are there */
+    int64_t count, position;
+    uint32_t *names; /* a hash of the names, made by the first find; index + 1, 0 is empty */
+    uint64_t names_size;
+};
+
+/* What an array is to be called; all three are copied. */
+struct ferry__io_name {
+    const char *name;       /* NULL: "layer/number" */
+    const char *layer;      /* NULL: none */
+    const char *layer_type; /* NULL: none */
+    int64_t number;
+};
+
+/*
+ * Adds one array; *out has name and shape, and the caller sets the rest. The dims were checked.
+ * FERRY_EFORMAT where the arrays would take more memory than a file of this size justifies.
+ */
+int ferry__io_add(struct ferry_io *io, const struct ferry__io_name *name, ferry_dtype dtype,
+                  int naxes, const int64_t *dims, struct ferry__io_array **out);
+
+/* Arena memory or FERRY_EFORMAT / NULL with a message. */
+void *ferry__io_alloc(struct ferry_io *io, size_t size);
+char *ferry__io_string(struct ferry_io *io, const void *bytes, size_t size);
+
+/* Sets data, and with it offset and stored_bytes. */
+void ferry__io_set_data(struct ferry_io *io, struct ferry__io_array *array,
+                        const struct ferry__values *data);
+
+#endif

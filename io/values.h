@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where the values of an array lie in a file, and how to get them out: native, byte-swapped,
+ * column-major, or scattered over a message.
+ */
+#ifndef FERRY_IO_VALUES_H
+#define FERRY_IO_VALUES_H
+
+#include "file_map.h"
+
+#include <ferry/blob.h>
+
+enum ferry__encoding {
+    FERRY__VALUES_NONE = 0,
+    FERRY__VALUES_PLAIN, /* one after the other in `bytes` */
+    FERRY__VALUES_WIRE   /* `bytes` is a message that repeats `field`, packed or not */
+};
+
+struct ferry__values {
+    const unsigned char *bytes;
+    uint64_t size;
+    ferry_dtype dtype;
+    enum ferry__encoding encoding;
+    uint32_t field;
+    bool swap;    /* not this machine's byte order */
+    bool fortran; /* column-major */
+};
+
+/*
+ * The product of the dims, 1 for none, such that `size` bytes for each fit into an int64_t even
+ * with the dims that are 0 left out; negative: FERRY_EINVAL for a negative dim, FERRY_EOVERFLOW.
+ * Sets no message.
+ */
+int64_t ferry__io_count(int naxes, const int64_t *dims, size_t size);
+
+/* Whether the bytes can be a blob's as they are. */
+bool ferry__values_adoptable(const struct ferry__values *v);
+
+/* Elements start … start + count − 1 in row-major order, native. The range was checked. */
+int ferry__values_read(const struct ferry__io_file *file, const struct ferry__values *v, int naxes,
+                       const int64_t *dims, int64_t start, int64_t count, void *out);
+
+/* Reverses the bytes of `count` elements of `size` bytes. */
+void ferry__swap_bytes(void *values, int64_t count, size_t size);
+
+/* 1 on a machine whose byte order is not that of the formats. */
+static inline bool ferry__big_endian(void)
+{
+    const uint16_t one = 1;
+
+    return *(const unsigned char *)&one == 0;
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * protobuf's wire format, read where it lies. Nothing is copied and nothing is believed: a field is
+ * handed out only if it ends inside its message.
+ */
+#ifndef FERRY_IO_WIRE_H
+#define FERRY_IO_WIRE_H
+
+#include "file_map.h"
+
+#include <stdbool.h>
+
+enum {
+    FERRY__WIRE_VARINT = 0,
+    FERRY__WIRE_64 = 1,
+    FERRY__WIRE_BYTES = 2,
+    FERRY__WIRE_GROUP = 3,
+    FERRY__WIRE_32 = 5
+};
+
+/* What messages call a message and its fields; the last has number 0. */
+struct ferry__wire_names {
+    const char *message;
+    struct {
+        uint32_t number;
+        const char *name;
+    } fields[16];
+};
+
+struct ferry__wire {
+    const struct ferry__io_file *file;
+    const struct ferry__wire_names *names;
+    const unsigned char *at, *end;
+    bool quiet; /* a guess: what goes wrong is no error yet, and leaves no message */
+};
+
+struct ferry__field {
+    uint32_t number;
+    unsigned type;
+    uint64_t value;             /* VARINT */
+    const unsigned char *bytes; /* the payload of the others */
+    uint64_t size;
+    const unsigned char *tag; /* where the field begins */
+};
+
+/* The next field: 1, or 0 at the end, or FERRY_EFORMAT. Groups are skipped over whole. */
+int ferry__wire_next(struct ferry__wire *wire, struct ferry__field *out);
+
+/* A walk over a field's payload. FERRY_EFORMAT unless it is FERRY__WIRE_BYTES. */
+int ferry__wire_enter(const struct ferry__wire *wire, const struct ferry__field *field,
+                      const struct ferry__wire_names *names, struct ferry__wire *out);
+
+/* The next varint of a packed field: 1, 0 at the end, FERRY_EFORMAT. */
+int ferry__wire_varint(struct ferry__wire *wire, const struct ferry__field *field, uint64_t *out);
+
+/* FERRY_EFORMAT, with a message, unless the field has that wire type. */
+int ferry__wire_expect(const struct ferry__wire *wire, const struct ferry__field *field,
+                       unsigned type);
+
+/* "path: Message.name (field N) at byte B: message"; returns `code`. */
+int ferry__wire_error(const struct ferry__wire *wire, const struct ferry__field *field, int code,
+                      const char *fmt, ...) FERRY_PRINTF(4, 5);
+
+/* Where in the file a place is. */
+uint64_t ferry__wire_offset(const struct ferry__wire *wire, const unsigned char *at);
+
+#endif
