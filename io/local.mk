@@ -12,6 +12,8 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/file_map.c \
 	%D%/file_map.h \
 	%D%/format.c \
+	%D%/json.c \
+	%D%/json.h \
 	%D%/layer_types.c \
 	%D%/layer_types.h \
 	%D%/npy.c \
@@ -25,6 +27,7 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/read.h \
 	%D%/reader.c \
 	%D%/reader.h \
+	%D%/safetensors.c \
 	%D%/values.c \
 	%D%/values.h \
 	%D%/wire.c \

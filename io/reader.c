@@ -11,6 +11,7 @@
 
 static const struct ferry__io_reader *const readers[] = {
     &ferry__npy_reader,
+    &ferry__safetensors_reader,
     &ferry__caffemodel_reader, /* last: its format has no magic number */
 };
 
@@ -107,6 +108,67 @@ void ferry__io_set_data(struct ferry_io *io, struct ferry__io_array *array,
         array->entry.offset = (uint64_t)(data->bytes - io->file.bytes);
 }
 
+int ferry__io_add_metadata(struct ferry_io *io, const char *key, const char *value)
+{
+    struct ferry__io_metadata *metadata = ferry__io_alloc(io, sizeof(*metadata));
+
+    if (!metadata)
+        return FERRY_EFORMAT;
+    metadata->key = key;
+    metadata->value = value;
+    if (io->last_metadata)
+        io->last_metadata->next = metadata;
+    else
+        io->metadata = metadata;
+    io->last_metadata = metadata;
+    return FERRY_OK;
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static uint64_t hash_of(const char *name)
+{
+    uint64_t hash = 1469598103934665603u; /* FNV-1a */
+
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 1099511628211u;
+    return hash ^ hash >> 32;
+}
+
+/* The slot that has the name, or the empty one where it would be. */
+static uint32_t *slot_of(const struct ferry_io *io, const char *name)
+{
+    uint64_t mask = io->names_size - 1, i = hash_of(name) & mask;
+
+    while (io->names[i] && strcmp(io->table[io->names[i] - 1]->entry.name, name) != 0)
+        i = (i + 1) & mask;
+    return &io->names[i];
+}
+
+static int make_names(struct ferry_io *io)
+{
+    uint64_t size = 16;
+
+    while (size < (uint64_t)io->count * 2)
+        size *= 2;
+    io->names = calloc(size, sizeof(*io->names));
+    if (!io->names)
+        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory for %lld names", io->file.path,
+                               (long long)io->count);
+    io->names_size = size;
+    for (int64_t i = 0; i < io->count; i++) {
+        uint32_t *slot = slot_of(io, io->table[i]->entry.name);
+
+        if (*slot && io->reader->unique)
+            return ferry_error_set(FERRY_EFORMAT, "%s: %.200s at byte %llu: comes twice",
+                                   io->file.path, io->table[i]->entry.name,
+                                   (unsigned long long)io->table[i]->entry.offset);
+        if (!*slot)
+            *slot = (uint32_t)(i + 1);
+    }
+    return FERRY_OK;
+}
+
 /* ---- open and close ------------------------------------------------------------------------- */
 
 static int make_table(struct ferry_io *io)
@@ -173,6 +235,8 @@ static int open_file(struct ferry__io_file *file, ferry_io **out)
         err = io->reader->open(io);
     if (!err)
         err = make_table(io);
+    if (!err && io->reader->unique)
+        err = make_names(io);
     if (err) {
         ferry_io_close(io);
         return err;
@@ -248,49 +312,25 @@ int ferry_io_next(ferry_io *io, const ferry_io_entry **out)
     return FERRY_OK;
 }
 
+int ferry_io_metadata(const ferry_io *io, int64_t index, const char **out_key,
+                      const char **out_value)
+{
+    const struct ferry__io_metadata *metadata;
+
+    if (!io || !out_key || !out_value)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_metadata: an argument is NULL");
+    metadata = io->metadata;
+    for (int64_t i = 0; metadata && i < index; i++)
+        metadata = metadata->next;
+    *out_key = metadata ? metadata->key : NULL;
+    *out_value = metadata ? metadata->value : NULL;
+    return FERRY_OK;
+}
+
 void ferry_io_rewind(ferry_io *io)
 {
     if (io)
         io->position = 0;
-}
-
-static uint64_t hash_of(const char *name)
-{
-    uint64_t hash = 1469598103934665603u; /* FNV-1a */
-
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 1099511628211u;
-    return hash ^ hash >> 32;
-}
-
-/* The slot that has the name, or the empty one where it would be. */
-static uint32_t *slot_of(const struct ferry_io *io, const char *name)
-{
-    uint64_t mask = io->names_size - 1, i = hash_of(name) & mask;
-
-    while (io->names[i] && strcmp(io->table[io->names[i] - 1]->entry.name, name) != 0)
-        i = (i + 1) & mask;
-    return &io->names[i];
-}
-
-static int make_names(struct ferry_io *io)
-{
-    uint64_t size = 16;
-
-    while (size < (uint64_t)io->count * 2)
-        size *= 2;
-    io->names = calloc(size, sizeof(*io->names));
-    if (!io->names)
-        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory for %lld names", io->file.path,
-                               (long long)io->count);
-    io->names_size = size;
-    for (int64_t i = 0; i < io->count; i++) {
-        uint32_t *slot = slot_of(io, io->table[i]->entry.name);
-
-        if (!*slot)
-            *slot = (uint32_t)(i + 1);
-    }
-    return FERRY_OK;
 }
 
 int ferry_io_find(ferry_io *io, const char *name, const ferry_io_entry **out)

@@ -21,6 +21,7 @@ struct ferry__io_array {
 
 /* One format's part of reading. */
 struct ferry__io_reader {
+    bool unique; /* two arrays of one name are an error */
     /*
      * Which format the bytes are, FERRY_IO_UNKNOWN if none of this reader's. Never fails and sets
      * no message.
@@ -40,6 +41,12 @@ struct ferry__io_reader {
 
 extern const struct ferry__io_reader ferry__caffemodel_reader;
 extern const struct ferry__io_reader ferry__npy_reader;
+extern const struct ferry__io_reader ferry__safetensors_reader;
+
+struct ferry__io_metadata {
+    const char *key, *value;
+    struct ferry__io_metadata *next;
+};
 
 struct ferry_io {
     struct ferry__io_file file;
@@ -50,6 +57,7 @@ struct ferry_io {
     struct ferry__io_array *first, *last;
     struct ferry__io_array **table; /* by index, once all are there */
     int64_t count, position;
+    struct ferry__io_metadata *metadata, *last_metadata;
     uint32_t *names; /* a hash of the names, made by the first find; index + 1, 0 is empty */
     uint64_t names_size;
 };
@@ -72,6 +80,9 @@ int ferry__io_add(struct ferry_io *io, const struct ferry__io_name *name, ferry_
 /* Arena memory or FERRY_EFORMAT / NULL with a message. */
 void *ferry__io_alloc(struct ferry_io *io, size_t size);
 char *ferry__io_string(struct ferry_io *io, const void *bytes, size_t size);
+
+/* Adds a string about the whole file; key and value are arena memory already. */
+int ferry__io_add_metadata(struct ferry_io *io, const char *key, const char *value);
 
 /* Sets data, and with it offset and stored_bytes. */
 void ferry__io_set_data(struct ferry_io *io, struct ferry__io_array *array,

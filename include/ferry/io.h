@@ -109,6 +109,13 @@ FERRY_API void ferry_io_rewind(ferry_io *io);
 FERRY_API int ferry_io_find(ferry_io *io, const char *name, const ferry_io_entry **out);
 
 /**
+ * The string number `index`, from 0, that the file keeps about itself: safetensors' __metadata__.
+ * Both are NULL behind the last one; they live until the file is closed. FERRY_EINVAL.
+ */
+FERRY_API int ferry_io_metadata(const ferry_io *io, int64_t index, const char **out_key,
+                                const char **out_value);
+
+/**
  * Reads an entry into a blob: reshapes it, fills data, and diff where the file has one (else the
  * blob's diff is left alone). The newest copy is then the host's; devices fetch it when they need
  * it.
