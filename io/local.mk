@@ -9,9 +9,13 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/arena.h \
 	%D%/blob_proto.c \
 	%D%/caffemodel.c \
+	%D%/crc32.c \
+	%D%/crc32.h \
 	%D%/file_map.c \
 	%D%/file_map.h \
 	%D%/format.c \
+	%D%/inflate.c \
+	%D%/inflate.h \
 	%D%/json.c \
 	%D%/json.h \
 	%D%/layer_types.c \
@@ -19,6 +23,7 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/npy.c \
 	%D%/npy.h \
 	%D%/npy_header.c \
+	%D%/npz.c \
 	%D%/proto.c \
 	%D%/proto.h \
 	%D%/proto_write.c \
@@ -31,9 +36,12 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/values.c \
 	%D%/values.h \
 	%D%/wire.c \
-	%D%/wire.h
-%C%_libferryioobjs_la_CPPFLAGS = $(PUBLIC_CPPFLAGS)
-%C%_libferryioobjs_la_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
+	%D%/wire.h \
+	%D%/zip.c \
+	%D%/zip.h
+%C%_libferryioobjs_la_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(IO_CPPFLAGS)
+%C%_libferryioobjs_la_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden $(ZLIB_CFLAGS)
+%C%_libferryioobjs_la_LIBADD = $(ZLIB_LIBS) $(CORE_SYSTEM_LIBS)
 
 libferryio_la_SOURCES =
 libferryio_la_LIBADD = %D%/libferryioobjs.la libferry.la

@@ -30,7 +30,7 @@ static int read_range(struct ferry_io *io, const struct ferry__io_array *array, 
 
     if (count == 0)
         return FERRY_OK;
-    if (io->reader->read)
+    if (values->encoding == FERRY__VALUES_OWN)
         return io->reader->read(io, array, diff, start, count, out);
     return ferry__values_read(&io->file, values, array->entry.naxes, array->entry.dims, start,
                               count, out);
@@ -78,7 +78,7 @@ static int try_adopt(const struct ferry_io *io, const struct ferry__io_array *ar
     void *bytes, *mapping;
     ferry_ref ref = { NULL, 0 };
 
-    if (io->reader->read || v->size < ADOPT_THRESHOLD || !ferry__values_adoptable(v))
+    if (v->size < ADOPT_THRESHOLD || !ferry__values_adoptable(v))
         return 0;
     memory = ferry_blob_data_memory(b);
     if (!memory || ferry__io_file_map_private(&io->file, (uint64_t)(v->bytes - io->file.bytes),

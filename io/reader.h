@@ -15,7 +15,7 @@
 struct ferry__io_array {
     ferry_io_entry entry;
     struct ferry__values data, diff;
-    uint64_t member; /* the format's own */
+    const void *own; /* the format's, in the arena */
     struct ferry__io_array *next;
 };
 
@@ -30,8 +30,8 @@ struct ferry__io_reader {
     /* Adds every array. io->format is what probe said. */
     int (*open)(struct ferry_io *io);
     /*
-     * Elements start … start + count − 1 of data, or of diff, row-major and native. May be NULL:
-     * the values are read as ferry__values says. The range was checked, count is not 0.
+     * For values of encoding FERRY__VALUES_OWN, NULL where there are none: elements start … start +
+     * count − 1 of data, or of diff, row-major and native. The range was checked, count is not 0.
      */
     int (*read)(struct ferry_io *io, const struct ferry__io_array *array, bool diff, int64_t start,
                 int64_t count, void *out);
@@ -41,6 +41,7 @@ struct ferry__io_reader {
 
 extern const struct ferry__io_reader ferry__caffemodel_reader;
 extern const struct ferry__io_reader ferry__npy_reader;
+extern const struct ferry__io_reader ferry__npz_reader;
 extern const struct ferry__io_reader ferry__safetensors_reader;
 
 struct ferry__io_metadata {

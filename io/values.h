@@ -13,7 +13,8 @@
 enum ferry__encoding {
     FERRY__VALUES_NONE = 0,
     FERRY__VALUES_PLAIN, /* one after the other in `bytes` */
-    FERRY__VALUES_WIRE   /* `bytes` is a message that repeats `field`, packed or not */
+    FERRY__VALUES_WIRE,  /* `bytes` is a message that repeats `field`, packed or not */
+    FERRY__VALUES_OWN    /* the format's reader knows how to get at them */
 };
 
 struct ferry__values {

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A .npz file: a zip of .npy files, stored or deflated.
+ */
+#include "crc32.h"
+#include "inflate.h"
+#include "npy.h"
+#include "reader.h"
+#include "zip.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a deflated member; NumPy itself stops at 10,000 bytes. */
+#define MAX_HEADER (1u << 20)
+
+/* The one deflated member that is being read, and how far it has been. */
+struct stream {
+    const struct deflated *of;
+    struct ferry__inflate *inflate;
+    uint64_t position;
+    uint32_t crc;
+};
+
+/* What a deflated array remembers. */
+struct deflated {
+    struct ferry__zip_member member;
+    uint64_t header_size;
+};
+
+static ferry_io_format probe(const struct ferry__io_file *file)
+{
+    if (file->size >= 4 &&
+        (memcmp(file->bytes, "PK\3\4", 4) == 0 || memcmp(file->bytes, "PK\5\6", 4) == 0))
+        return FERRY_IO_NPZ;
+    return FERRY_IO_UNKNOWN;
+}
+
+/* ---- deflated values ------------------------------------------------------------------------ */
+
+static int damaged(const struct ferry_io *io, const struct deflated *d, const char *what)
+{
+    const struct ferry__zip_member *m = &d->member;
+
+    return ferry_error_set(FERRY_EFORMAT, "%s: %.*s: deflated bytes at byte %llu: %s",
+                           io->file.path, m->name_size < 100 ? (int)m->name_size : 100,
+                           (const char *)m->name,
+                           (unsigned long long)(m->bytes - io->file.bytes), what);
+}
+
+static void stop(struct stream *stream)
+{
+    ferry__inflate_close(stream->inflate);
+    memset(stream, 0, sizeof(*stream));
+}
+
+static int start(struct ferry_io *io, const struct deflated *d)
+{
+    struct stream *stream = io->state;
+
+    stop(stream);
+    if (!ferry__inflate_available())
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %.*s is deflated, and this libferryio was "
+                               "built without zlib", io->file.path,
+                               d->member.name_size < 100 ? (int)d->member.name_size : 100,
+                               (const char *)d->member.name);
+    stream->inflate = ferry__inflate_open(d->member.bytes, d->member.stored);
+    if (!stream->inflate)
+        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory to inflate", io->file.path);
+    stream->of = d;
+    return FERRY_OK;
+}
+
+/* The next bytes of the member; behind the last one the checksum must be right. */
+static int take(struct ferry_io *io, void *out, size_t size)
+{
+    struct stream *stream = io->state;
+    const struct deflated *d = stream->of;
+
+    if (size > d->member.size - stream->position ||
+        ferry__inflate_read(stream->inflate, out, size) != 0) {
+        stop(stream);
+        return damaged(io, d, "are damaged, or end early");
+    }
+    stream->crc = ferry__crc32(stream->crc, out, size);
+    stream->position += size;
+    if (stream->position == d->member.size && stream->crc != d->member.crc) {
+        stop(stream);
+        return damaged(io, d, "the checksum is wrong");
+    }
+    return FERRY_OK;
+}
+
+static int seek(struct ferry_io *io, const struct deflated *d, uint64_t position)
+{
+    struct stream *stream = io->state;
+    unsigned char scratch[16384];
+    int err = FERRY_OK;
+
+    if (stream->of != d || stream->position > position)
+        err = start(io, d);
+    while (!err && stream->position < position) {
+        uint64_t left = position - stream->position;
+
+        err = take(io, scratch, left < sizeof(scratch) ? (size_t)left : sizeof(scratch));
+    }
+    return err;
+}
+
+/* Where in row-major order the element behind this one in column-major order lies. */
+static int64_t next_place(const ferry_io_entry *e, int64_t *index, const int64_t *stride,
+                          int64_t place)
+{
+    for (int axis = 0; axis < e->naxes; axis++) {
+        place += stride[axis];
+        if (++index[axis] < e->dims[axis])
+            break;
+        place -= stride[axis] * e->dims[axis];
+        index[axis] = 0;
+    }
+    return place;
+}
+
+/*
+ * A deflated column-major array: its elements come in the file's order, once each, and those that
+ * are wanted are put where they belong.
+ */
+static int scatter(struct ferry_io *io, const struct ferry__io_array *array, int64_t first,
+                   int64_t count, unsigned char *out)
+{
+    const ferry_io_entry *e = &array->entry;
+    int64_t index[FERRY_MAX_AXES] = { 0 }, stride[FERRY_MAX_AXES], place = 0, step = 1;
+    int64_t size = (int64_t)ferry_dtype_size(e->dtype), at = 0, filled = 0;
+    unsigned char buffer[16384];
+
+    for (int axis = e->naxes - 1; axis >= 0; axis--) {
+        stride[axis] = step;
+        step *= e->dims[axis];
+    }
+    for (int64_t i = 0; i < e->count; i++, at += size) {
+        if (at == filled) {
+            int64_t left = (e->count - i) * size;
+            int err;
+
+            filled = left < (int64_t)sizeof(buffer) ? left : (int64_t)sizeof(buffer);
+            at = 0;
+            err = take(io, buffer, (size_t)filled);
+            if (err)
+                return err;
+        }
+        if (place >= first && place - first < count)
+            memcpy(out + (place - first) * size, buffer + at, (size_t)size);
+        place = next_place(e, index, stride, place);
+    }
+    return FERRY_OK;
+}
+
+static int read_deflated(struct ferry_io *io, const struct ferry__io_array *array, bool diff,
+                         int64_t first, int64_t count, void *out)
+{
+    const struct deflated *d = array->own;
+    uint64_t size = ferry_dtype_size(array->entry.dtype);
+    int err;
+
+    (void)diff;
+    if (array->data.fortran) {
+        err = seek(io, d, d->header_size);
+        if (!err)
+            err = scatter(io, array, first, count, out);
+    } else {
+        err = seek(io, d, d->header_size + (uint64_t)first * size);
+        if (!err)
+            err = take(io, out, (size_t)((uint64_t)count * size));
+    }
+    if (!err && array->data.swap)
+        ferry__swap_bytes(out, count, (size_t)size);
+    return err;
+}
+
+/* ---- members -------------------------------------------------------------------------------- */
+
+static int check_size(const struct ferry_io *io, const char *name, uint64_t offset,
+                      const struct ferry__npy *npy, uint64_t size)
+{
+    uint64_t values = (uint64_t)npy->count * ferry_dtype_size(npy->dtype);
+
+    if (size - npy->header_size == values)
+        return FERRY_OK;
+    return ferry_error_set(FERRY_EFORMAT, "%s: %.100s: values at byte %llu: %llu bytes where the "
+                           "shape has %llu", io->file.path, name, (unsigned long long)offset,
+                           (unsigned long long)(size - npy->header_size),
+                           (unsigned long long)values);
+}
+
+/* The name without ".npy", as NumPy shows it. */
+static char *name_of(struct ferry_io *io, const struct ferry__zip_member *m)
+{
+    size_t size = m->name_size;
+
+    if (size > 4 && memcmp(m->name + size - 4, ".npy", 4) == 0)
+        size -= 4;
+    return ferry__io_string(io, m->name, size);
+}
+
+static int add_array(struct ferry_io *io, const char *name, const struct ferry__npy *npy,
+                     struct ferry__io_array **out)
+{
+    struct ferry__io_name names = { .name = name };
+
+    return ferry__io_add(io, &names, npy->dtype, npy->naxes, npy->dims, out);
+}
+
+static struct ferry__values values_of(const struct ferry__npy *npy)
+{
+    struct ferry__values values = { .dtype = npy->dtype,
+                                    .swap = npy->swap,
+                                    .fortran = npy->fortran && npy->naxes > 1 };
+
+    return values;
+}
+
+static int add_stored(struct ferry_io *io, const char *name, const struct ferry__zip_member *m)
+{
+    struct ferry__npy_source source = { io->file.path, name, m->bytes, m->size,
+                                        (uint64_t)(m->bytes - io->file.bytes) };
+    struct ferry__io_array *array;
+    struct ferry__values values;
+    struct ferry__npy npy;
+    int err = ferry__npy_parse(&source, &npy);
+
+    if (!err)
+        err = check_size(io, name, source.offset, &npy, m->size);
+    if (!err)
+        err = add_array(io, name, &npy, &array);
+    if (err)
+        return err;
+    values = values_of(&npy);
+    values.encoding = FERRY__VALUES_PLAIN;
+    values.bytes = m->bytes + npy.header_size;
+    values.size = m->size - npy.header_size;
+    ferry__io_set_data(io, array, &values);
+    return FERRY_OK;
+}
+
+/* Inflates the header, and no more, to see how the values lie. */
+static int parse_deflated(struct ferry_io *io, const char *name, struct deflated *d,
+                          struct ferry__npy *out)
+{
+    unsigned char first[12];
+    struct ferry__npy_source source = { io->file.path, name, first, sizeof(first),
+                                        (uint64_t)(d->member.bytes - io->file.bytes) };
+    unsigned char *header;
+    uint64_t size;
+    int err;
+
+    if (d->member.size < sizeof(first))
+        return damaged(io, d, "are too few for an array");
+    err = seek(io, d, 0);
+    if (!err)
+        err = take(io, first, sizeof(first));
+    if (!err)
+        err = ferry__npy_header_size(&source, &size);
+    if (err)
+        return err;
+    if (size > d->member.size || size > MAX_HEADER || size < sizeof(first))
+        return damaged(io, d, "the array's header length is wrong");
+    header = malloc((size_t)size);
+    if (!header)
+        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory for a header", io->file.path);
+    memcpy(header, first, sizeof(first));
+    err = take(io, header + sizeof(first), (size_t)size - sizeof(first));
+    source.bytes = header;
+    source.size = size;
+    if (!err)
+        err = ferry__npy_parse(&source, out);
+    free(header);
+    return err;
+}
+
+static int add_deflated(struct ferry_io *io, const char *name, const struct ferry__zip_member *m)
+{
+    struct deflated *d = ferry__io_alloc(io, sizeof(*d));
+    struct ferry__io_array *array;
+    struct ferry__values values;
+    struct ferry__npy npy;
+    int err;
+
+    if (!d)
+        return FERRY_EFORMAT;
+    d->member = *m;
+    err = parse_deflated(io, name, d, &npy);
+    if (!err)
+        err = check_size(io, name, (uint64_t)(m->bytes - io->file.bytes), &npy, m->size);
+    if (!err)
+        err = add_array(io, name, &npy, &array);
+    if (err)
+        return err;
+    d->header_size = npy.header_size;
+    values = values_of(&npy);
+    values.encoding = FERRY__VALUES_OWN;
+    values.bytes = m->bytes;
+    values.size = m->stored;
+    ferry__io_set_data(io, array, &values);
+    array->own = d;
+    return FERRY_OK;
+}
+
+static int add_member(struct ferry_io *io, const struct ferry__zip_member *m)
+{
+    char *name;
+
+    if (memchr(m->name, '\0', m->name_size))
+        return ferry_error_set(FERRY_EFORMAT, "%s: zip directory entry at byte %llu: a NUL in the "
+                               "name", io->file.path,
+                               (unsigned long long)(m->name - io->file.bytes));
+    name = name_of(io, m);
+    if (!name)
+        return FERRY_EFORMAT;
+    if (m->name_size >= 8 && memcmp(m->name + m->name_size - 8, "data.pkl", 8) == 0)
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %.100s at byte %llu: a PyTorch pickle, "
+                               "which is a program; save the weights as safetensors",
+                               io->file.path, name,
+                               (unsigned long long)(m->bytes - io->file.bytes));
+    return m->method == FERRY__ZIP_DEFLATED ? add_deflated(io, name, m) : add_stored(io, name, m);
+}
+
+static int open_file(struct ferry_io *io)
+{
+    struct ferry__zip_member member;
+    struct ferry__zip zip;
+    int got = ferry__zip_open(&io->file, &zip);
+
+    if (got)
+        return got;
+    io->state = calloc(1, sizeof(struct stream));
+    if (!io->state)
+        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", io->file.path);
+    while (!got && (got = ferry__zip_next(&zip, &member)) > 0)
+        got = add_member(io, &member);
+    return got;
+}
+
+static void close_file(struct ferry_io *io)
+{
+    if (io->state)
+        stop(io->state);
+    free(io->state);
+}
+
+const struct ferry__io_reader ferry__npz_reader = {
+    .unique = true,
+    .probe = probe,
+    .open = open_file,
+    .read = read_deflated,
+    .close = close_file,
+};
