@@ -4,13 +4,23 @@
 
 # One program each, linked with the core's objects so that it reaches what libferry.so hides.
 UNIT_TESTS = \
+	%D%/unit/test-blob-math \
+	%D%/unit/test-blob-shape \
+	%D%/unit/test-blob-share \
+	%D%/unit/test-blob-storage \
+	%D%/unit/test-failures \
+	%D%/unit/test-math \
+	%D%/unit/test-memory-adopt \
+	%D%/unit/test-memory-table \
+	%D%/unit/test-memory \
+	%D%/unit/test-threads \
 	%D%/unit/test-frame
 
 # Those that run threads against each other: what `make check-threads` and ThreadSanitizer run.
-THREAD_TESTS =
+THREAD_TESTS = %D%/unit/test-threads
 
 # What needs only the core and is worth valgrind's time: `make check-valgrind`.
-CORE_TESTS =
+CORE_TESTS = %D%/unit/test-memory-table %D%/unit/test-memory %D%/unit/test-memory-adopt %D%/unit/test-blob-storage %D%/unit/test-blob-shape
 
 SCRIPT_TESTS = \
 	%D%/scripts/check-exports.sh \
@@ -25,7 +35,9 @@ if HAVE_CUNIT
 check_LTLIBRARIES += %D%/unit/libferrytest.la
 %C%_unit_libferrytest_la_SOURCES = \
 	%D%/unit/ferry-test.c \
-	%D%/unit/ferry-test.h
+	%D%/unit/ferry-test.h \
+	%D%/unit/fixture.c \
+	%D%/unit/fixture.h
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif
