@@ -50,7 +50,7 @@ int sim_fault_later(struct sim_device *dev, uint32_t call)
 int sim_queue_find(struct sim_device *dev, void *handle, struct sim_queue **out,
                    struct sim_why *why)
 {
-    struct sim_queue *queue = dev->queues;
+    struct sim_queue *queue = handle ? dev->queues : &dev->main;
     int err = sim_alive(dev, why);
 
     if (err)

@@ -225,7 +225,7 @@ struct sim_device {
     uint64_t used; /* bytes of device memory */
     struct sim_host *hosts;
     struct sim_queue main;
-    struct sim_queue *queues; /* `main` first */
+    struct sim_queue *queues; /* all of them, `main` last */
     int64_t engine_free[SIM_ENGINES];
     struct sim_fault faults[SIM_CALL_COUNT];
     ferry_plugin_counters counters;
