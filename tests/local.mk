@@ -14,10 +14,19 @@ UNIT_TESTS = \
 	%D%/unit/test-memory-table \
 	%D%/unit/test-memory \
 	%D%/unit/test-threads \
-	%D%/unit/test-frame
+	%D%/unit/test-frame \
+	$(SIM_TESTS)
+
+# The sim plugin on its own, without ferry.
+SIM_TESTS = \
+	%D%/unit/test-sim \
+	%D%/unit/test-sim-clock \
+	%D%/unit/test-sim-faults \
+	%D%/unit/test-sim-math \
+	%D%/unit/test-sim-unified
 
 # Those that run threads against each other: what `make check-threads` and ThreadSanitizer run.
-THREAD_TESTS = %D%/unit/test-threads
+THREAD_TESTS = %D%/unit/test-threads %D%/unit/test-sim-clock
 
 # What needs only the core and is worth valgrind's time: `make check-valgrind`.
 CORE_TESTS = %D%/unit/test-memory-table %D%/unit/test-memory %D%/unit/test-memory-adopt %D%/unit/test-blob-storage %D%/unit/test-blob-shape
@@ -38,6 +47,16 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/ferry-test.h \
 	%D%/unit/fixture.c \
 	%D%/unit/fixture.h
+%C%_unit_libsimdriver_la_SOURCES = \
+	%D%/unit/sim-driver.c \
+	%D%/unit/sim-driver.h
+check_LTLIBRARIES += %D%/unit/libsimdriver.la
+SIM_LIBS = %D%/unit/libsimdriver.la %D%/unit/libferrytest.la $(CUNIT_LIBS) $(CORE_SYSTEM_LIBS) -lm
+%C%_unit_test_sim_LDADD = $(SIM_LIBS)
+%C%_unit_test_sim_clock_LDADD = $(SIM_LIBS)
+%C%_unit_test_sim_faults_LDADD = $(SIM_LIBS)
+%C%_unit_test_sim_math_LDADD = $(SIM_LIBS)
+%C%_unit_test_sim_unified_LDADD = $(SIM_LIBS)
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif

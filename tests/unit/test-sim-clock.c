@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "sim-driver.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/*
+ * The simulated device's clocks: when work runs, in which order, and who waits for it.
+ */
+
+static void *device(const char *clock)
+{
+    if (!sim_load())
+        return NULL;
+    sim_set("clock", clock);
+    sim_set("devices", "2");
+    return sim_open(0);
+}
+
+static void *queue_of(void *dev)
+{
+    void *queue = NULL;
+
+    CU_ASSERT_FATAL(sim->queue_create(dev, 0, &queue) == 0);
+    return queue;
+}
+
+static void *record(void *dev, void *queue)
+{
+    void *event = NULL;
+
+    CU_ASSERT_FATAL(sim->event_record(dev, queue, &event) == 0);
+    return event;
+}
+
+static void put(void *dev, void *queue, void *handle, const void *bytes, uint64_t size)
+{
+    CU_ASSERT_EQUAL(
+        sim->memcpy(dev, queue, FERRY_MEMCPY_H2D, sim_ref(handle, 0), sim_cref(bytes, 0), size), 0);
+}
+
+static void get(void *dev, void *queue, const void *handle, void *bytes, uint64_t size)
+{
+    CU_ASSERT_EQUAL(
+        sim->memcpy(dev, queue, FERRY_MEMCPY_D2H, sim_ref(bytes, 0), sim_cref(handle, 0), size), 0);
+}
+
+static void done_with(void *dev, void *event)
+{
+    CU_ASSERT_EQUAL(sim->event_destroy(dev, event), 0);
+}
+
+static int64_t now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* ---- the manual clock ---- */
+
+static void on_the_manual_clock_a_copy_reads_and_writes_when_it_is_stepped(void)
+{
+    void *dev = device("manual");
+    int source = 1, target = 0;
+    void *block;
+
+    if (!dev)
+        return;
+    block = sim_block(dev, sizeof(int), 0);
+    put(dev, NULL, block, &source, sizeof(int));
+    get(dev, NULL, block, &target, sizeof(int));
+    source = 2;
+    CU_ASSERT_EQUAL(control->pending(dev), 2);
+    CU_ASSERT_EQUAL(control->step(dev, 1), 1);
+    source = 3;
+    CU_ASSERT_EQUAL(target, 0);
+    CU_ASSERT_EQUAL(control->step(dev, 5), 1);
+    CU_ASSERT_EQUAL(target, 2);
+    CU_ASSERT_EQUAL(control->step(dev, 1), 0);
+    CU_ASSERT_EQUAL(source, 3);
+    sim_free_block(dev, block);
+    sim_close(dev);
+}
+
+static void an_event_is_done_when_all_before_it_has_run(void)
+{
+    void *dev = device("manual");
+    int value = 1;
+    void *block, *early, *late;
+
+    if (!dev)
+        return;
+    block = sim_block(dev, sizeof(int), 0);
+    early = record(dev, NULL);
+    put(dev, NULL, block, &value, sizeof(int));
+    late = record(dev, NULL);
+    CU_ASSERT_EQUAL(sim->event_query(dev, early), 0);
+    CU_ASSERT_EQUAL(control->step(dev, 1), 1);
+    CU_ASSERT_EQUAL(sim->event_query(dev, early), 1);
+    CU_ASSERT_EQUAL(sim->event_query(dev, late), 0);
+    CU_ASSERT_EQUAL(control->step(dev, 1), 1);
+    CU_ASSERT_EQUAL(sim->event_query(dev, late), 0);
+    CU_ASSERT_EQUAL(control->step(dev, 1), 1);
+    CU_ASSERT_EQUAL(sim->event_query(dev, late), 1);
+    CU_ASSERT_EQUAL(sim_count(dev).live_events, 2);
+    done_with(dev, early);
+    done_with(dev, late);
+    sim_free_block(dev, block);
+    sim_close(dev);
+}
+
+static void steps_follow_submission_and_may_be_of_one_queue(void)
+{
+    void *dev = device("manual");
+    int one = 1, two = 2, three = 3, seen = 0;
+    void *block, *queue;
+
+    if (!dev)
+        return;
+    block = sim_block(dev, sizeof(int), 0);
+    queue = queue_of(dev);
+    put(dev, queue, block, &one, sizeof(int));
+    put(dev, NULL, block, &two, sizeof(int));
+    put(dev, queue, block, &three, sizeof(int));
+    CU_ASSERT_EQUAL(control->step_queue(dev, queue, 9), 2);
+    CU_ASSERT_EQUAL(control->pending(dev), 1);
+    CU_ASSERT_EQUAL(control->step_queue(dev, NULL, 9), 1); /* the default one, last */
+    sim_get(dev, block, &seen, sizeof(int));
+    CU_ASSERT_EQUAL(seen, 2);
+    put(dev, NULL, block, &one, sizeof(int));
+    put(dev, queue, block, &three, sizeof(int));
+    CU_ASSERT_EQUAL(control->run_all(dev), 2);
+    sim_get(dev, block, &seen, sizeof(int));
+    CU_ASSERT_EQUAL(seen, 3);
+    CU_ASSERT_EQUAL(sim->queue_destroy(dev, queue), 0);
+    sim_free_block(dev, block);
+    sim_close(dev);
+}
+
+static void a_queue_that_waits_stands_back(void)
+{
+    void *dev = device("manual");
+    int one = 1, two = 2, seen = 0;
+    void *block, *queue, *event;
+
+    if (!dev)
+        return;
+    block = sim_block(dev, sizeof(int), 0);
+    queue = queue_of(dev);
+    put(dev, queue, block, &one, sizeof(int));
+    event = record(dev, queue);
+    CU_ASSERT_EQUAL(sim->queue_wait(dev, NULL, event), 0);
+    done_with(dev, event); /* its handle goes, the wait stays */
+    put(dev, NULL, block, &two, sizeof(int));
+    CU_ASSERT_EQUAL(control->step_queue(dev, NULL, 9), 0);
+    CU_ASSERT_EQUAL(control->step(dev, 1), 1);
+    CU_ASSERT_EQUAL(control->step_queue(dev, NULL, 9), 0);
+    CU_ASSERT_EQUAL(control->step(dev, 1), 1);
+    CU_ASSERT_EQUAL(control->step_queue(dev, NULL, 9), 2);
+    sim_get(dev, block, &seen, sizeof(int));
+    CU_ASSERT_EQUAL(seen, 2);
+    CU_ASSERT_EQUAL(sim->queue_destroy(dev, queue), 0);
+    sim_free_block(dev, block);
+    sim_close(dev);
+}
+
+static void who_blocks_runs_just_what_he_waits_for(void)
+{
+    void *dev = device("manual");
+    int one = 1, seen = 0;
+    void *block, *first, *second, *event, *last;
+
+    if (!dev)
+        return;
+    block = sim_block(dev, sizeof(int), 0);
+    first = queue_of(dev);
+    second = queue_of(dev);
+    put(dev, first, block, &one, sizeof(int));
+    event = record(dev, first);
+    put(dev, first, block, &one, sizeof(int)); /* behind the event: nobody's concern */
+    CU_ASSERT_EQUAL(sim->queue_wait(dev, second, event), 0);
+    get(dev, second, block, &seen, sizeof(int));
+    put(dev, NULL, block, &one, sizeof(int));
+    last = record(dev, second);
+    CU_ASSERT_EQUAL(sim->event_synchronize(dev, last), 0);
+    CU_ASSERT_EQUAL(seen, 1);
+    CU_ASSERT_EQUAL(control->pending(dev), 2);
+    CU_ASSERT_EQUAL(sim->queue_synchronize(dev, first), 0);
+    CU_ASSERT_EQUAL(control->pending(dev), 1);
+    CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
+    CU_ASSERT_EQUAL(control->pending(dev), 0);
+    put(dev, second, block, &one, sizeof(int));
+    CU_ASSERT_EQUAL(sim->queue_destroy(dev, second), 0);
+    CU_ASSERT_EQUAL(control->pending(dev), 0);
+    done_with(dev, event);
+    done_with(dev, last);
+    CU_ASSERT_EQUAL(sim->queue_destroy(dev, first), 0);
+    sim_free_block(dev, block);
+    sim_close(dev);
+}
+
+static void a_block_that_commands_still_use_is_not_freed(void)
+{
+    void *dev = device("manual");
+    int value = 1;
+    void *block;
+
+    if (!dev)
+        return;
+    block = sim_block(dev, sizeof(int), 0);
+    put(dev, NULL, block, &value, sizeof(int));
+    CU_ASSERT(sim_failed(sim->free(dev, NULL, block), FERRY_EBUSY, "1 commands still use it"));
+    CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
+    sim_free_block(dev, block);
+    sim_close(dev);
+}
+
+/* ---- two devices ---- */
+
+static void waits_reach_across_devices(const char *clock)
+{
+    void *dev = device(clock);
+    int value = 41, seen = 0;
+    void *other, *there, *here, *event, *copied;
+
+    if (!dev)
+        return;
+    other = sim_open(1);
+    there = sim_block(other, sizeof(int), 0);
+    here = sim_block(dev, sizeof(int), 0);
+    put(other, NULL, there, &value, sizeof(int));
+    event = record(other, NULL);
+    CU_ASSERT_EQUAL(sim->queue_wait(dev, NULL, event), 0);
+    CU_ASSERT_EQUAL(
+        sim->peer_copy(dev, NULL, sim_ref(here, 0), other, sim_cref(there, 0), sizeof(int)), 0);
+    get(dev, NULL, here, &seen, sizeof(int));
+    copied = record(dev, NULL);
+    CU_ASSERT(sim_failed(sim->event_query(dev, event), FERRY_EINVAL, "belongs to sim:1"));
+    if (!strcmp(clock, "manual"))
+        CU_ASSERT_EQUAL(control->run_all(dev), 0);
+    CU_ASSERT_EQUAL(sim->event_synchronize(dev, copied), 0);
+    CU_ASSERT_EQUAL(seen, 41);
+    CU_ASSERT_EQUAL(sim_count(dev).copies_d2d, 1);
+    done_with(other, event);
+    done_with(dev, copied);
+    sim_free_block(dev, here);
+    sim_free_block(other, there);
+    sim_close(other);
+    sim_close(dev);
+}
+
+static void a_wait_for_another_devices_event_is_kept_on_every_clock(void)
+{
+    waits_reach_across_devices("manual");
+    waits_reach_across_devices("sync");
+    waits_reach_across_devices("real");
+}
+
+static void peer_copies_can_be_switched_off(void)
+{
+    void *dev = device("sync");
+    void *other, *block, *theirs;
+
+    if (!dev)
+        return;
+    other = sim_open(1);
+    CU_ASSERT_EQUAL(sim->peer_access(dev, other), 1);
+    CU_ASSERT_EQUAL(sim->peer_access(dev, dev), 0);
+    sim_close(other);
+    sim_set("peer", "off");
+    other = sim_open(1);
+    block = sim_block(dev, 8, 0);
+    theirs = sim_block(other, 8, 0);
+    CU_ASSERT_EQUAL(sim->peer_access(dev, other), 0);
+    CU_ASSERT(
+        sim_failed(sim->peer_copy(dev, NULL, sim_ref(block, 0), other, sim_cref(theirs, 0), 8),
+                   FERRY_EUNSUPPORTED, "peer = off"));
+    sim_free_block(dev, block);
+    sim_free_block(other, theirs);
+    sim_close(other);
+    sim_close(dev);
+}
+
+/* ---- the sync clock, the real clock ---- */
+
+static unsigned threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    unsigned count = 0;
+
+    while (tasks && readdir(tasks))
+        count++;
+    if (tasks)
+        closedir(tasks);
+    return count;
+}
+
+static void on_the_sync_clock_all_is_done_on_return_and_there_is_no_thread(void)
+{
+    unsigned before = threads();
+    void *dev = device("sync");
+    int value = 5, seen = 0;
+    void *block, *event;
+
+    if (!dev)
+        return;
+    block = sim_block(dev, sizeof(int), 0);
+    put(dev, NULL, block, &value, sizeof(int));
+    get(dev, NULL, block, &seen, sizeof(int));
+    CU_ASSERT_EQUAL(seen, 5);
+    event = record(dev, NULL);
+    CU_ASSERT_EQUAL(sim->event_query(dev, event), 1);
+    CU_ASSERT_EQUAL(threads(), before);
+    done_with(dev, event);
+    sim_free_block(dev, block);
+    sim_close(dev);
+}
+
+/* Latency 0: nobody has to ask for it again. */
+static void on_the_real_clock_an_event_completes_by_itself(void)
+{
+    void *dev = device("real");
+    void *event;
+    int done = 0;
+
+    if (!dev)
+        return;
+    event = record(dev, NULL);
+    for (int64_t end = now() + 20 * 1000 * 1000; !done && now() < end;)
+        done = sim->event_query(dev, event);
+    CU_ASSERT_EQUAL(done, 1);
+    done_with(dev, event);
+    sim_close(dev);
+}
+
+static void a_copy_takes_its_latency_and_its_bytes_time(void)
+{
+    static unsigned char bytes[1 << 16];
+    unsigned char seen = 1;
+    void *dev, *block, *event;
+    int64_t start;
+
+    if (!sim_load())
+        return;
+    sim_set("latency", "20000");
+    sim_set("bandwidth", "2MiB/s");
+    dev = sim_open(0);
+    block = sim_block(dev, sizeof(bytes), FERRY_ALLOC_ZERO);
+    start = now();
+    get(dev, NULL, block, &seen, 1); /* 20 ms */
+    event = record(dev, NULL);
+    CU_ASSERT_EQUAL(sim->event_query(dev, event), 0);
+    CU_ASSERT_EQUAL(sim->event_synchronize(dev, event), 0);
+    CU_ASSERT_EQUAL(seen, 0);
+    CU_ASSERT(now() - start >= 20000);
+    start = now();
+    put(dev, NULL, block, bytes, sizeof(bytes)); /* 20 ms and 1/32 s */
+    CU_ASSERT_EQUAL(sim->queue_synchronize(dev, NULL), 0);
+    CU_ASSERT(now() - start >= 20000 + 31250);
+    done_with(dev, event);
+    sim_free_block(dev, block);
+    sim_close(dev);
+}
+
+static void two_copies_one_way_share_the_way_whatever_their_queues(void)
+{
+    void *dev, *block, *queue;
+    int64_t start;
+    int value = 0;
+
+    if (!sim_load())
+        return;
+    sim_set("latency", "15000");
+    sim_set("op_latency", "40000");
+    dev = sim_open(0);
+    block = sim_block(dev, 64, FERRY_ALLOC_ZERO);
+    queue = queue_of(dev);
+    start = now();
+    put(dev, NULL, block, &value, sizeof(value));
+    put(dev, queue, block, &value, sizeof(value));
+    CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
+    CU_ASSERT(now() - start >= 30000);
+    start = now();
+    CU_ASSERT_EQUAL(sim->memset(dev, NULL, sim_ref(block, 0), 0, 8), 0);
+    CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
+    CU_ASSERT(now() - start >= 40000);
+    CU_ASSERT_EQUAL(sim->queue_destroy(dev, queue), 0);
+    sim_free_block(dev, block);
+    sim_close(dev);
+}
+
+/* ---- many threads ---- */
+
+enum { THREADS = 4, ROUNDS = 200, WORDS = 256 };
+
+struct part {
+    void *dev, *other;
+    unsigned seed;
+    int wrong;
+};
+
+/* A round trip through two devices and two queues, ordered by events alone. */
+static bool round_trip(struct part *part, void *queue, void *const block[2], unsigned *words)
+{
+    void *there, *back;
+    unsigned expected = words[0] + 1;
+    int err = 0;
+
+    words[0] = expected;
+    err |= sim->memcpy(part->dev, queue, FERRY_MEMCPY_H2D, sim_ref(block[0], 0), sim_cref(words, 0),
+                       WORDS * sizeof(*words));
+    err |= sim->event_record(part->dev, queue, &there);
+    err |= sim->queue_wait(part->other, NULL, there);
+    err |= sim->peer_copy(part->other, NULL, sim_ref(block[1], 0), part->dev, sim_cref(block[0], 0),
+                          WORDS * sizeof(*words));
+    err |= sim->memcpy(part->other, NULL, FERRY_MEMCPY_D2H, sim_ref(words, 0),
+                       sim_cref(block[1], 0), WORDS * sizeof(*words));
+    err |= sim->event_record(part->other, NULL, &back);
+    err |= sim->event_destroy(part->dev, there);
+    err |= sim->event_synchronize(part->other, back);
+    err |= sim->event_destroy(part->other, back);
+    return !err && words[0] == expected;
+}
+
+static void *travel(void *argument)
+{
+    struct part *part = argument;
+    unsigned words[WORDS] = { part->seed * 1000000 };
+    void *queue = NULL, *block[2] = { NULL, NULL };
+    uint32_t flags;
+
+    part->wrong = sim->queue_create(part->dev, 0, &queue) ||
+                  sim->alloc(part->dev, NULL, sizeof(words), 0, &block[0], &flags) ||
+                  sim->alloc(part->other, NULL, sizeof(words), 0, &block[1], &flags);
+    for (int i = 0; i < ROUNDS && !part->wrong; i++)
+        part->wrong = !round_trip(part, queue, block, words);
+    part->wrong |= sim->free(part->dev, NULL, block[0]) || sim->free(part->other, NULL, block[1]) ||
+                   sim->queue_destroy(part->dev, queue);
+    return NULL;
+}
+
+static void threads_meet_on_two_devices_and_lose_nothing(void)
+{
+    void *dev = device("real");
+    pthread_t thread[THREADS];
+    struct part part[THREADS];
+    void *other;
+
+    if (!dev)
+        return;
+    other = sim_open(1);
+    for (unsigned i = 0; i < THREADS; i++) {
+        part[i] = (struct part){ i % 2 ? dev : other, i % 2 ? other : dev, i, 0 };
+        CU_ASSERT_FATAL(pthread_create(&thread[i], NULL, travel, &part[i]) == 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        CU_ASSERT_EQUAL(part[i].wrong, 0);
+    }
+    CU_ASSERT_EQUAL(sim_count(dev).copies_d2d + sim_count(other).copies_d2d, THREADS * ROUNDS);
+    sim_close(other);
+    sim_close(dev);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(on_the_manual_clock_a_copy_reads_and_writes_when_it_is_stepped),
+    FERRY_TEST(an_event_is_done_when_all_before_it_has_run),
+    FERRY_TEST(steps_follow_submission_and_may_be_of_one_queue),
+    FERRY_TEST(a_queue_that_waits_stands_back),
+    FERRY_TEST(who_blocks_runs_just_what_he_waits_for),
+    FERRY_TEST(a_block_that_commands_still_use_is_not_freed),
+    FERRY_TEST(a_wait_for_another_devices_event_is_kept_on_every_clock),
+    FERRY_TEST(peer_copies_can_be_switched_off),
+    FERRY_TEST(on_the_sync_clock_all_is_done_on_return_and_there_is_no_thread),
+    FERRY_TEST(on_the_real_clock_an_event_completes_by_itself),
+    FERRY_TEST(a_copy_takes_its_latency_and_its_bytes_time),
+    FERRY_TEST(two_copies_one_way_share_the_way_whatever_their_queues),
+    FERRY_TEST(threads_meet_on_two_devices_and_lose_nothing),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "sim-clock", cases, FERRY_TEST_COUNT(cases));
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "sim-driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The simulated device with memory shared with the host: the host's view comes and goes with map
+ * and unmap, so that a program which forgets one of them crashes.
+ */
+
+enum { PAGE = 4096, SIZE = 3 * PAGE };
+
+static struct {
+    void *dev;
+    unsigned char *host;
+    void *handle;
+} u;
+
+static bool setup(const char *clock)
+{
+    ferry_plugin_properties properties = { .struct_size = sizeof(properties) };
+    uint32_t flags;
+
+    if (!sim_load())
+        return false;
+    sim_set("unified", "on");
+    sim_set("clock", clock);
+    u.dev = sim_open(0);
+    CU_ASSERT_EQUAL(sim->properties(sim->plugin, 0, u.dev, &properties), 0);
+    CU_ASSERT_EQUAL(properties.flags, FERRY_DEVICE_UNIFIED);
+    CU_ASSERT_EQUAL(properties.host_alignment, PAGE);
+    CU_ASSERT_FATAL(sim->host_alloc(u.dev, SIZE, FERRY_ALLOC_ZERO, (void **)&u.host, &flags) == 0);
+    CU_ASSERT_EQUAL((uintptr_t)u.host % PAGE, 0);
+    CU_ASSERT_EQUAL(flags, FERRY_ALLOC_WAS_ZEROED);
+    u.host[0] = 7;
+    CU_ASSERT_FATAL(sim->import_host(u.dev, u.host, SIZE, 0, &u.handle) == 0);
+    return true;
+}
+
+static void teardown(void)
+{
+    CU_ASSERT_EQUAL(sim->unimport_host(u.dev, u.handle), 0);
+    CU_ASSERT_EQUAL(sim->host_free(u.dev, u.host), 0);
+    sim_close(u.dev);
+}
+
+static void read_byte(void *address)
+{
+    static volatile unsigned char sink;
+
+    sink = *(volatile unsigned char *)address;
+    (void)sink;
+}
+
+static void write_byte(void *address)
+{
+    *(volatile unsigned char *)address = 1;
+}
+
+static int map(uint64_t bytes, uint32_t access)
+{
+    return sim->map(u.dev, NULL, u.handle, bytes, access);
+}
+
+static int unmap(void)
+{
+    return sim->unmap(u.dev, NULL, u.handle);
+}
+
+static int set_bytes(uint64_t offset, uint32_t byte, uint64_t bytes)
+{
+    return sim->memset(u.dev, NULL, sim_ref(u.handle, offset), byte, bytes);
+}
+
+static void an_imported_block_crashes_the_host_until_it_is_mapped(void)
+{
+    if (!setup("sync"))
+        return;
+    CU_ASSERT(sim_crashes(read_byte, u.host));
+    CU_ASSERT(sim_crashes(write_byte, u.host));
+    CU_ASSERT_EQUAL(map(SIZE, FERRY_READ), 0);
+    CU_ASSERT_FALSE(sim_crashes(read_byte, u.host));
+    CU_ASSERT(sim_crashes(write_byte, u.host));
+    CU_ASSERT_EQUAL(unmap(), 0);
+    CU_ASSERT(sim_crashes(read_byte, u.host));
+    CU_ASSERT_EQUAL(map(SIZE, FERRY_READ | FERRY_WRITE), 0);
+    CU_ASSERT_FALSE(sim_crashes(write_byte, u.host));
+    CU_ASSERT_EQUAL(unmap(), 0);
+    teardown();
+}
+
+static void a_map_of_some_bytes_gives_no_page_beyond_them(void)
+{
+    if (!setup("sync"))
+        return;
+    CU_ASSERT_EQUAL(map(PAGE + 1, FERRY_READ), 0);
+    CU_ASSERT_FALSE(sim_crashes(read_byte, u.host + 2 * PAGE - 1));
+    CU_ASSERT(sim_crashes(read_byte, u.host + 2 * PAGE));
+    CU_ASSERT_EQUAL(unmap(), 0);
+    teardown();
+}
+
+static void both_sides_see_what_the_other_wrote(void)
+{
+    unsigned char *last;
+
+    if (!setup("sync"))
+        return;
+    last = u.host + SIZE - 1;
+    CU_ASSERT_EQUAL(set_bytes(SIZE - 1, 42, 1), 0);
+    CU_ASSERT_EQUAL(map(SIZE, FERRY_READ | FERRY_WRITE), 0);
+    CU_ASSERT_EQUAL(u.host[0], 7); /* what it held was kept */
+    CU_ASSERT_EQUAL(*last, 42);
+    u.host[1] = 43;
+    CU_ASSERT_EQUAL(unmap(), 0);
+    CU_ASSERT_EQUAL(
+        sim->memcpy(u.dev, NULL, FERRY_MEMCPY_D2D, sim_ref(u.handle, 2), sim_cref(u.handle, 1), 1),
+        0);
+    CU_ASSERT_EQUAL(sim->unimport_host(u.dev, u.handle), 0);
+    CU_ASSERT_EQUAL(u.host[2], 43); /* the host's again, all of it */
+    *last = 1;
+    CU_ASSERT_EQUAL(sim->host_free(u.dev, u.host), 0);
+    sim_close(u.dev);
+}
+
+static void maps_pair_and_are_counted(void)
+{
+    ferry_plugin_counters c;
+
+    if (!setup("sync"))
+        return;
+    CU_ASSERT_EQUAL(sim_count(u.dev).live_imports, 1);
+    CU_ASSERT(sim_failed(unmap(), FERRY_EINVAL, "is not mapped"));
+    CU_ASSERT_EQUAL(map(SIZE, FERRY_READ), 0);
+    CU_ASSERT(sim_failed(map(SIZE, FERRY_READ), FERRY_EINVAL, "mapped already"));
+    CU_ASSERT(sim_failed(map(SIZE, FERRY_READ | FERRY_WRITE), FERRY_EINVAL, "mapped already"));
+    CU_ASSERT_EQUAL(sim_count(u.dev).live_maps, 1);
+    CU_ASSERT_EQUAL(unmap(), 0);
+    CU_ASSERT(sim_failed(unmap(), FERRY_EINVAL, "is not mapped"));
+    CU_ASSERT(sim_failed(map(SIZE, FERRY_WRITE), FERRY_EINVAL, "access 2"));
+    CU_ASSERT(sim_failed(map(SIZE + 1, FERRY_READ), FERRY_EINVAL, "12289 of 12288 bytes"));
+    CU_ASSERT(sim_failed(map(0, FERRY_READ), FERRY_EINVAL, "0 of 12288"));
+    c = sim_count(u.dev);
+    CU_ASSERT_EQUAL(c.maps, 1);
+    CU_ASSERT_EQUAL(c.unmaps, 1);
+    CU_ASSERT_EQUAL(c.live_maps, 0);
+    CU_ASSERT_EQUAL(c.live_blocks, 0); /* it takes none of the device's own memory */
+    teardown();
+}
+
+static void the_device_leaves_alone_what_the_host_has_mapped(void)
+{
+    unsigned char byte = 0;
+
+    if (!setup("sync"))
+        return;
+    CU_ASSERT_EQUAL(map(SIZE, FERRY_READ), 0);
+    CU_ASSERT(sim_failed(set_bytes(0, 1, 1), FERRY_EINVAL, "mapped for reading"));
+    sim_get(u.dev, u.handle, &byte, 1);
+    CU_ASSERT_EQUAL(byte, 7);
+    CU_ASSERT_EQUAL(unmap(), 0);
+    CU_ASSERT_EQUAL(map(SIZE, FERRY_READ | FERRY_WRITE), 0);
+    CU_ASSERT(sim_failed(set_bytes(0, 1, 1), FERRY_EINVAL, "mapped for writing"));
+    CU_ASSERT(sim_failed(
+        sim->memcpy(u.dev, NULL, FERRY_MEMCPY_D2H, sim_ref(&byte, 0), sim_cref(u.handle, 0), 1),
+        FERRY_EINVAL, "mapped for writing"));
+    CU_ASSERT(sim_failed(sim->unimport_host(u.dev, u.handle), FERRY_EINVAL, "for writing"));
+    CU_ASSERT_EQUAL(unmap(), 0);
+    CU_ASSERT_EQUAL(set_bytes(0, 1, 1), 0);
+    teardown();
+}
+
+static void a_copy_from_host_memory_that_is_the_devices_is_refused_not_a_crash(void)
+{
+    void *block;
+
+    if (!setup("sync"))
+        return;
+    block = sim_block(u.dev, 16, 0);
+    CU_ASSERT(sim_failed(
+        sim->memcpy(u.dev, NULL, FERRY_MEMCPY_H2D, sim_ref(block, 0), sim_cref(u.host, 0), 8),
+        FERRY_EINVAL, "not mapped"));
+    CU_ASSERT_EQUAL(map(PAGE, FERRY_READ), 0);
+    sim_put(u.dev, block, u.host, 8);
+    CU_ASSERT(sim_failed(
+        sim->memcpy(u.dev, NULL, FERRY_MEMCPY_H2D, sim_ref(block, 0), sim_cref(u.host, PAGE), 8),
+        FERRY_EINVAL, "only 4096 bytes are mapped"));
+    CU_ASSERT(sim_failed(
+        sim->memcpy(u.dev, NULL, FERRY_MEMCPY_D2H, sim_ref(u.host, 0), sim_cref(block, 0), 8),
+        FERRY_EINVAL, "mapped for reading only"));
+    CU_ASSERT_EQUAL(unmap(), 0);
+    sim_free_block(u.dev, block);
+    teardown();
+}
+
+/* The copy is accepted while the source is mapped, and runs when it no longer is. */
+static void a_copy_that_lost_its_host_memory_before_it_ran_fails_then(void)
+{
+    unsigned char *source;
+    void *block, *event;
+
+    if (!setup("manual"))
+        return;
+    block = sim_block(u.dev, 16, 0);
+    CU_ASSERT_EQUAL(map(SIZE, FERRY_READ), 0);
+    source = u.host;
+    CU_ASSERT_EQUAL(
+        sim->memcpy(u.dev, NULL, FERRY_MEMCPY_H2D, sim_ref(block, 0), sim_cref(source, 0), 8), 0);
+    CU_ASSERT_EQUAL(sim->event_record(u.dev, NULL, &event), 0);
+    CU_ASSERT_EQUAL(unmap(), 0);
+    CU_ASSERT(sim_failed(sim->event_synchronize(u.dev, event), FERRY_EINVAL, "not mapped"));
+    CU_ASSERT_EQUAL(sim->event_destroy(u.dev, event), 0);
+    sim_free_block(u.dev, block);
+    teardown();
+}
+
+static void map_waits_for_the_work_of_its_queue(void)
+{
+    if (!setup("manual"))
+        return;
+    CU_ASSERT_EQUAL(set_bytes(0, 99, 1), 0);
+    CU_ASSERT_EQUAL(control->pending(u.dev), 1);
+    CU_ASSERT_EQUAL(map(SIZE, FERRY_READ), 0);
+    CU_ASSERT_EQUAL(control->pending(u.dev), 0);
+    CU_ASSERT_EQUAL(u.host[0], 99);
+    CU_ASSERT_EQUAL(unmap(), 0);
+    teardown();
+}
+
+static void only_pages_of_its_own_making_are_taken(void)
+{
+    void *handle = &u;
+    unsigned char *foreign;
+
+    if (!setup("sync"))
+        return;
+    foreign = aligned_alloc(PAGE, PAGE);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(foreign);
+    CU_ASSERT(sim_failed(sim->import_host(u.dev, foreign, PAGE, 0, &handle), FERRY_EUNSUPPORTED,
+                         "host_alloc"));
+    CU_ASSERT(sim_failed(sim->import_host(u.dev, u.host, SIZE, 0, &handle), FERRY_EINVAL,
+                         "imported already"));
+    CU_ASSERT(sim_failed(sim->import_host(u.dev, u.host + 64, 64, 0, &handle), FERRY_EUNSUPPORTED,
+                         "aligned"));
+    CU_ASSERT(sim_failed(sim->import_host(u.dev, u.host, SIZE + 1, 0, &handle), FERRY_EUNSUPPORTED,
+                         "host_alloc"));
+    CU_ASSERT_PTR_EQUAL(handle, &u);
+    CU_ASSERT(sim_failed(sim->host_free(u.dev, u.host), FERRY_EBUSY, "imported"));
+    CU_ASSERT(sim_failed(sim->free(u.dev, NULL, u.handle), FERRY_EINVAL, "unimport"));
+    free(foreign);
+    teardown();
+}
+
+static void an_ended_import_is_known_as_one(void)
+{
+    void *first, *block;
+
+    if (!setup("sync"))
+        return;
+    first = u.handle;
+    CU_ASSERT_EQUAL(sim->unimport_host(u.dev, first), 0);
+    CU_ASSERT(sim_failed(sim->unimport_host(u.dev, first), FERRY_EINVAL, "was freed"));
+    CU_ASSERT(sim_failed(map(SIZE, FERRY_READ), FERRY_EINVAL, "was freed"));
+    block = sim_block(u.dev, 64, 0);
+    CU_ASSERT(sim_failed(sim->unimport_host(u.dev, block), FERRY_EINVAL, "not imported"));
+    sim_free_block(u.dev, block);
+    CU_ASSERT_EQUAL(sim->import_host(u.dev, u.host, SIZE, 0, &u.handle), 0);
+    CU_ASSERT_EQUAL(map(SIZE, FERRY_READ), 0); /* an import may end while mapped for reading */
+    teardown();
+}
+
+static void a_discrete_device_takes_no_host_memory(void)
+{
+    void *handle, *ptr, *dev;
+    uint32_t flags;
+
+    if (!sim_load())
+        return;
+    dev = sim_open(0);
+    CU_ASSERT_EQUAL(sim->host_alloc(dev, PAGE, 0, &ptr, &flags), 0);
+    CU_ASSERT(
+        sim_failed(sim->import_host(dev, ptr, PAGE, 0, &handle), FERRY_EUNSUPPORTED, "discrete"));
+    CU_ASSERT_EQUAL(sim->host_free(dev, ptr), 0);
+    sim_close(dev);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(an_imported_block_crashes_the_host_until_it_is_mapped),
+    FERRY_TEST(a_map_of_some_bytes_gives_no_page_beyond_them),
+    FERRY_TEST(both_sides_see_what_the_other_wrote),
+    FERRY_TEST(maps_pair_and_are_counted),
+    FERRY_TEST(the_device_leaves_alone_what_the_host_has_mapped),
+    FERRY_TEST(a_copy_from_host_memory_that_is_the_devices_is_refused_not_a_crash),
+    FERRY_TEST(a_copy_that_lost_its_host_memory_before_it_ran_fails_then),
+    FERRY_TEST(map_waits_for_the_work_of_its_queue),
+    FERRY_TEST(only_pages_of_its_own_making_are_taken),
+    FERRY_TEST(an_ended_import_is_known_as_one),
+    FERRY_TEST(a_discrete_device_takes_no_host_memory),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "sim-unified", cases, FERRY_TEST_COUNT(cases));
+}
