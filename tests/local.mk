@@ -9,6 +9,7 @@ UNIT_TESTS = \
 	%D%/unit/test-blob-share \
 	%D%/unit/test-blob-storage \
 	%D%/unit/test-failures \
+	%D%/unit/test-io-proto \
 	%D%/unit/test-math \
 	%D%/unit/test-memory-adopt \
 	%D%/unit/test-memory-table \
