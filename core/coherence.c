@@ -40,6 +40,7 @@ void ferry__coherence_publish(ferry_memory *m, uint32_t valid)
     uint64_t word = valid;
     struct ferry__device_replica *d;
     struct ferry__replica *home = ferry__replica_find(m, m->home_slot);
+    void *host = NULL;
 
     word |= flags_of(m, &m->on_host, FERRY__HOST, valid);
     if (m->alias)
@@ -48,8 +49,12 @@ void ferry__coherence_publish(ferry_memory *m, uint32_t valid)
         word |= flags_of(m, &d->r, d->r.slot, valid);
     if (m->idle)
         word |= ~(uint64_t)FERRY__VALID_MASK;
-    m->host = m->on_host.ref.handle ? (char *)m->on_host.ref.handle + m->on_host.ref.offset : NULL;
-    if (home)
+    if (m->on_host.ref.handle)
+        host = (char *)m->on_host.ref.handle + m->on_host.ref.offset;
+    /* A settled reader may be looking at what has not changed. */
+    if (m->host != host)
+        m->host = host;
+    if (home && (m->home_ref.handle != home->ref.handle || m->home_ref.offset != home->ref.offset))
         m->home_ref = home->ref;
     atomic_store_explicit(&m->state, word, memory_order_release);
 }

@@ -21,7 +21,9 @@ static int refuse_writable(const char *path, const char *who, char letter,
 {
     char hint[sizeof(refusal->hint)];
 
-    snprintf(hint, sizeof(hint), "chmod %c-w %s", letter, path);
+    /* Half a command would mend nothing. */
+    if (snprintf(hint, sizeof(hint), "chmod %c-w %s", letter, path) >= (int)sizeof(hint))
+        hint[0] = '\0';
     return ferry__refuse(refusal, FERRY_EPERM, hint, "%s can be written by %s", path, who);
 }
 
@@ -33,7 +35,8 @@ static int check_one(const char *path, const struct stat *what, const struct fer
     if ((what->st_mode & S_IWOTH) && !is_shared_safely(what))
         return refuse_writable(path, "everybody", 'o', refusal);
     if (what->st_uid != 0 && what->st_uid != trust->user && what->st_uid != trust->owner) {
-        snprintf(hint, sizeof(hint), "chown root %s", path);
+        if (snprintf(hint, sizeof(hint), "chown root %s", path) >= (int)sizeof(hint))
+            hint[0] = '\0';
         return ferry__refuse(refusal, FERRY_EPERM, hint,
                              "%s belongs to user %lu, who is neither root nor who runs this nor "
                              "the owner of libferry",
