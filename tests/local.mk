@@ -4,6 +4,8 @@
 
 # One program each, linked with the core's objects so that it reaches what libferry.so hides.
 UNIT_TESTS = \
+	%D%/unit/test-cpu \
+	%D%/unit/test-hostmath \
 	%D%/unit/test-blob-math \
 	%D%/unit/test-blob-shape \
 	%D%/unit/test-blob-share \
@@ -27,10 +29,19 @@ SIM_TESTS = \
 	%D%/unit/test-sim-unified
 
 # Those that run threads against each other: what `make check-threads` and ThreadSanitizer run.
-THREAD_TESTS = %D%/unit/test-threads %D%/unit/test-sim-clock
+THREAD_TESTS = \
+	%D%/unit/test-threads \
+	%D%/unit/test-sim-clock \
+	%D%/unit/test-cpu
 
 # What needs only the core and is worth valgrind's time: `make check-valgrind`.
-CORE_TESTS = %D%/unit/test-memory-table %D%/unit/test-memory %D%/unit/test-memory-adopt %D%/unit/test-blob-storage %D%/unit/test-blob-shape
+CORE_TESTS = \
+	%D%/unit/test-hostmath \
+	%D%/unit/test-memory-table \
+	%D%/unit/test-memory \
+	%D%/unit/test-memory-adopt \
+	%D%/unit/test-blob-storage \
+	%D%/unit/test-blob-shape
 
 SCRIPT_TESTS = \
 	%D%/scripts/check-exports.sh \
@@ -44,6 +55,11 @@ UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $
 if HAVE_CUNIT
 check_LTLIBRARIES += %D%/unit/libferrytest.la
 %C%_unit_libferrytest_la_SOURCES = \
+	%D%/unit/arith-convert.c \
+	%D%/unit/arith-matrix.c \
+	%D%/unit/arith-vector.c \
+	%D%/unit/arith.c \
+	%D%/unit/arith.h \
 	%D%/unit/ferry-test.c \
 	%D%/unit/ferry-test.h \
 	%D%/unit/fixture.c \
