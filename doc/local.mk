@@ -1,4 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What is read beside the code; installed so that a plugin author has it without the repository.
 
-dist_doc_DATA +=
+dist_doc_DATA += README.md NEWS
+
+EXTRA_DIST += \
+	%D%/decisions/0001-a-note-in-the-plugins-file.md \
+	%D%/decisions/0002-the-headers-are-split-by-who-needs-them.md \
+	%D%/decisions/0003-reductions-write-f32-or-f64.md \
+	%D%/decisions/0004-host-services-take-no-context.md \
+	%D%/decisions/0005-options-are-a-table-of-strings.md \
+	%D%/decisions/0006-sim-is-never-chosen-by-default.md
