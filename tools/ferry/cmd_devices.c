@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tool.h"
+
+#include <stdio.h>
+
+/* `ferry devices`: what is there, and which one is selected. */
+
+static const char *kind(const ferry_device_properties *p)
+{
+    return p->host_memory ? "host memory" : p->unified ? "unified" : "discrete";
+}
+
+/* Free memory is asked of the open device alone: asking another would open it. */
+static bool memory_free(ferry_device *dev, const ferry_device *selected, uint64_t *out)
+{
+    return dev == selected && ferry_device_memory_free(dev, out) == FERRY_OK;
+}
+
+static json_t *json_device(ferry_device *dev, const ferry_device *selected)
+{
+    const ferry_device_properties *p = ferry_device_get_properties(dev);
+    uint64_t bytes = 0;
+    bool known = memory_free(dev, selected, &bytes);
+
+    return json_pack(
+        "{s:o, s:o, s:o, s:I, s:o, s:b, s:b, s:b, s:o, s:o}", "name", tool_json_string(p->name),
+        "plugin", tool_json_string(p->plugin), "description", tool_json_string(p->description),
+        "memory_total", (json_int_t)p->memory_total, "memory_free",
+        known ? json_integer((json_int_t)bytes) : json_null(), "unified", p->unified != 0,
+        "host_memory", p->host_memory != 0, "discrete", p->discrete != 0, "uuid",
+        tool_json_string(p->uuid), "pci", tool_json_string(p->pci));
+}
+
+static int print_json(ferry_runtime *rt, int count, const ferry_device *selected)
+{
+    json_t *devices = json_array();
+
+    for (int i = 0; i < count; i++) {
+        ferry_device *dev;
+
+        if (ferry_runtime_device_at(rt, i, &dev)) {
+            json_decref(devices);
+            return tool_ferry_error();
+        }
+        json_array_append_new(devices, json_device(dev, selected));
+    }
+    return tool_json_print(
+        json_pack("{s:o, s:o}", "selected",
+                  selected ? tool_json_string(ferry_device_name(selected)) : json_null(), "devices",
+                  devices));
+}
+
+static bool add_row(struct tool_table *t, ferry_device *dev, const ferry_device *selected)
+{
+    const ferry_device_properties *p = ferry_device_get_properties(dev);
+    char total[32], available[32];
+    uint64_t bytes = 0;
+    const char *cells[6] = { dev == selected ? "*" : "",
+                             p->name,
+                             tool_bytes(p->memory_total, total, sizeof(total)),
+                             "-",
+                             kind(p),
+                             p->description };
+
+    if (memory_free(dev, selected, &bytes))
+        cells[3] = tool_bytes(bytes, available, sizeof(available));
+    return tool_table_add(t, cells);
+}
+
+static int print_table(ferry_runtime *rt, int count, const ferry_device *selected)
+{
+    static const char *const headings[] = {
+        "", "DEVICE", ">MEMORY", ">FREE", "KIND", "DESCRIPTION"
+    };
+    struct tool_table *t = tool_table_create(headings, 6);
+    int status = TOOL_OK;
+
+    for (int i = 0; i < count && status == TOOL_OK; i++) {
+        ferry_device *dev;
+
+        if (ferry_runtime_device_at(rt, i, &dev))
+            status = tool_ferry_error();
+        else if (!t || !add_row(t, dev, selected))
+            status = tool_error(TOOL_FAILURE, "out of memory");
+    }
+    if (status == TOOL_OK && count > 0)
+        tool_table_print(t, tool_width());
+    tool_table_destroy(t);
+    return status;
+}
+
+static int list(ferry_runtime *rt, bool json)
+{
+    ferry_device *selected = NULL;
+    int count = 0, status, err;
+
+    err = ferry_runtime_device(rt, NULL, &selected);
+    if (err)
+        tool_ferry_error();
+    if (ferry_runtime_enumerate(rt, &count))
+        return tool_ferry_error();
+    status = json ? print_json(rt, count, selected) : print_table(rt, count, selected);
+    return err ? TOOL_FAILURE : status;
+}
+
+int cmd_devices(const struct tool_command *self, int argc, char **argv)
+{
+    bool json = false;
+    const struct tool_option options[] = { { "--json", NULL, &json }, { NULL, NULL, NULL } };
+    int n = tool_parse(self, argc, argv, options, 0);
+    ferry_runtime *rt = NULL;
+    int status;
+
+    if (n < 0)
+        return tool_parse_status(n);
+    if (ferry_runtime_open(NULL, &rt))
+        return tool_ferry_error();
+    status = list(rt, json);
+    ferry_runtime_close(rt);
+    return status;
+}

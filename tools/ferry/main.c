@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tool.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct tool_command commands[] = {
+    { "devices", "[--json]", "What is there, and which device is selected",
+      "\nOpens the plugins that the configuration allows, and the selected device.\n"
+      "    --json    {\"selected\", \"devices\": [{\"name\", \"plugin\", \"description\",\n"
+      "              \"memory_total\", \"memory_free\", \"unified\", ...}]}\n",
+      cmd_devices },
+    { "plugins", "[--json] [-v]", "Each plugin that was found, how far it got, and why no further",
+      "\n    --json           {\"candidates\": [{\"name\", \"path\", \"origin\", \"stage\", "
+      "\"ok\",\n"
+      "                     \"reason\", \"hint\"}]}\n"
+      "    -v, --verbose    where each was found, and what would mend it\n",
+      cmd_plugins },
+    { "inspect", "FILE [--json]", "Every array of a file, with norms computed on the device",
+      "\nName, dtype, shape, count, sum of absolute values (l1), and sum of squares (sumsq).\n"
+      "    --json    {\"file\", \"device\", \"blobs\": [{\"name\", \"dtype\", \"shape\", "
+      "\"count\",\n"
+      "              \"l1\", \"sumsq\"}]}\n",
+      cmd_inspect },
+};
+
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+static void print_help(FILE *to)
+{
+    fputs("usage: ferry COMMAND [ARGUMENTS]\n\n", to);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(to, "    %-8s %-15s %s\n", commands[i].name, commands[i].arguments,
+                commands[i].summary);
+    fputs("\n    --help, --version; `ferry COMMAND --help` says more. See ferry(1).\n"
+          "FERRY_BACKEND selects the device, as in FERRY_BACKEND=cpu or FERRY_BACKEND=cuda:1.\n",
+          to);
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[COMMAND_COUNT];
+    const char *near;
+
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        names[i] = commands[i].name;
+    near = tool_nearest(name, names, COMMAND_COUNT);
+    if (near)
+        return tool_error(TOOL_USAGE, "unknown command \"%s\"; did you mean \"%s\"?", name, near);
+    return tool_error(TOOL_USAGE, "unknown command \"%s\"; see ferry --help", name);
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return TOOL_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_help(stdout);
+        return TOOL_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        printf("ferry %s\n", ferry_version());
+        return TOOL_OK;
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(&commands[i], argc - 2, argv + 2);
+    return unknown_command(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    int status = run(argc, argv);
+
+    /* A full disk behind a redirection shows only here. */
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == TOOL_OK)
+        return tool_error(TOOL_FAILURE, "standard output: %s", strerror(errno));
+    return status;
+}

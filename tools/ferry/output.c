@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "tool.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the subcommands print: tables for people, JSON for programs. */
+
+/* ---- tables --------------------------------------------------------------------------------- */
+
+#define MOST_COLUMNS 8
+
+struct tool_table {
+    char **cells; /* row by row, the headings first */
+    size_t rows, room;
+    int columns;
+    bool flush_right[MOST_COLUMNS];
+};
+
+struct tool_table *tool_table_create(const char *const *headings, int columns)
+{
+    struct tool_table *t = calloc(1, sizeof(*t));
+    const char *texts[MOST_COLUMNS];
+
+    if (!t || columns > MOST_COLUMNS) {
+        free(t);
+        return NULL;
+    }
+    t->columns = columns;
+    for (int i = 0; i < columns; i++) {
+        t->flush_right[i] = headings[i][0] == '>';
+        texts[i] = headings[i] + t->flush_right[i];
+    }
+    if (!tool_table_add(t, texts)) {
+        tool_table_destroy(t);
+        return NULL;
+    }
+    return t;
+}
+
+/* Control bytes in a file's names must not reach a terminal. */
+static char *printable_copy(const char *text)
+{
+    char *copy = malloc(strlen(text) + 1);
+    char *to = copy;
+
+    if (!copy)
+        return NULL;
+    for (; *text; text++)
+        *to++ = (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text;
+    *to = '\0';
+    return copy;
+}
+
+static bool make_room(struct tool_table *t)
+{
+    size_t room = t->room ? t->room * 2 : 32;
+    char **cells;
+
+    if (t->rows < t->room)
+        return true;
+    cells = realloc(t->cells, room * (size_t)t->columns * sizeof(*cells));
+    if (!cells)
+        return false;
+    t->cells = cells;
+    t->room = room;
+    return true;
+}
+
+bool tool_table_add(struct tool_table *t, const char *const *cells)
+{
+    char **row;
+
+    if (!make_room(t))
+        return false;
+    row = t->cells + t->rows * (size_t)t->columns;
+    for (int i = 0; i < t->columns; i++) {
+        row[i] = printable_copy(cells[i]);
+        if (!row[i]) {
+            while (i-- > 0)
+                free(row[i]);
+            return false;
+        }
+    }
+    t->rows++;
+    return true;
+}
+
+/* Columns that a terminal needs: UTF-8's continuation bytes take none. */
+static int text_width(const char *text)
+{
+    int width = 0;
+
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+/* Prints at most `room` columns of text, the last three as dots where it was cut. */
+static void print_cut(const char *text, int room)
+{
+    int left = room - 3;
+
+    if (room <= 3 || text_width(text) <= room) {
+        fputs(text, stdout);
+        return;
+    }
+    for (; *text; text++) {
+        left -= ((unsigned char)*text & 0xc0) != 0x80;
+        if (left < 0)
+            break;
+        putchar(*text);
+    }
+    fputs("...", stdout);
+}
+
+/* The last column that has something in it: no row ends in blanks. */
+static int last_filled(const struct tool_table *t, char *const *row)
+{
+    int last = t->columns - 1;
+
+    while (last > 0 && !row[last][0])
+        last--;
+    return last;
+}
+
+static void print_row(const struct tool_table *t, char *const *row, const int *widths, int width)
+{
+    int last = last_filled(t, row), used = 0;
+
+    for (int i = 0; i <= last; i++) {
+        int pad = widths[i] - text_width(row[i]);
+
+        if (t->flush_right[i])
+            printf("%*s", pad, "");
+        if (i == t->columns - 1 && width)
+            print_cut(row[i], width - used);
+        else
+            fputs(row[i], stdout);
+        if (i < last)
+            printf("%*s", (t->flush_right[i] ? 0 : pad) + 2, "");
+        used += widths[i] + 2;
+    }
+    putchar('\n');
+}
+
+void tool_table_print(const struct tool_table *t, int width)
+{
+    int widths[MOST_COLUMNS] = { 0 };
+    size_t columns = (size_t)t->columns;
+
+    for (size_t i = 0; i < t->rows * columns; i++) {
+        int w = text_width(t->cells[i]);
+
+        if (w > widths[i % columns])
+            widths[i % columns] = w;
+    }
+    for (size_t i = 0; i < t->rows; i++)
+        print_row(t, t->cells + i * columns, widths, width);
+}
+
+void tool_table_destroy(struct tool_table *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->rows * (size_t)t->columns; i++)
+        free(t->cells[i]);
+    free(t->cells);
+    free(t);
+}
+
+int tool_width(void)
+{
+    return isatty(STDOUT_FILENO) ? 100 : 0;
+}
+
+const char *tool_bytes(uint64_t bytes, char *buf, size_t size)
+{
+    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+    double value = (double)bytes;
+    size_t unit = 0;
+
+    for (; value >= 1024 && unit < 6; unit++)
+        value /= 1024;
+    if (bytes == 0)
+        snprintf(buf, size, "-");
+    else
+        snprintf(buf, size, "%.*f %s", unit ? 1 : 0, value, units[unit]);
+    return buf;
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+json_t *tool_json_string(const char *text)
+{
+    json_t *string = json_string(text);
+    size_t length = strlen(text);
+    char *escaped, *to;
+
+    if (string)
+        return string;
+    escaped = to = malloc(length * 4 + 1);
+    if (!escaped)
+        return NULL;
+    for (; *text; text++) {
+        if ((unsigned char)*text < 0x80)
+            *to++ = *text;
+        else
+            to += sprintf(to, "\\x%02x", (unsigned)(unsigned char)*text);
+    }
+    *to = '\0';
+    string = json_string(escaped);
+    free(escaped);
+    return string;
+}
+
+json_t *tool_json_real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+int tool_json_print(json_t *document)
+{
+    int status = TOOL_OK;
+
+    if (!document || json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) != 0)
+        status = tool_error(TOOL_FAILURE, "out of memory");
+    else
+        putchar('\n');
+    json_decref(document);
+    return status;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tool.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Errors and arguments: what every subcommand starts with. */
+
+int tool_error(int status, const char *fmt, ...)
+{
+    va_list args;
+
+    fflush(stdout);
+    fputs("ferry: ", stderr);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return status;
+}
+
+int tool_ferry_error(void)
+{
+    return tool_error(TOOL_FAILURE, "%s", ferry_last_error());
+}
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+static void print_help(const struct tool_command *self)
+{
+    printf("usage: ferry %s %s\n\n%s.\n%s", self->name, self->arguments, self->summary,
+           self->details);
+}
+
+static bool *find_flag(const struct tool_option *options, const char *argument)
+{
+    for (; options->name; options++)
+        if (strcmp(argument, options->name) == 0 ||
+            (options->brief && strcmp(argument, options->brief) == 0))
+            return options->flag;
+    return NULL;
+}
+
+static int unknown_option(const struct tool_command *self, const struct tool_option *options,
+                          const char *argument)
+{
+    const char *names[16];
+    const char *near;
+    size_t n = 0;
+
+    for (; options->name && n + 1 < sizeof(names) / sizeof(names[0]); options++)
+        names[n++] = options->name;
+    names[n++] = "--help";
+    near = tool_nearest(argument, names, n);
+    tool_error(TOOL_USAGE, "%s: unknown option \"%s\"%s%s%s", self->name, argument,
+               near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    return -2;
+}
+
+int tool_parse(const struct tool_command *self, int argc, char **argv,
+               const struct tool_option *options, int most)
+{
+    bool only_operands = false;
+    int n = 0;
+
+    for (int i = 0; i < argc; i++) {
+        bool *flag;
+
+        if (only_operands || argv[i][0] != '-' || argv[i][1] == '\0') {
+            argv[n++] = argv[i];
+        } else if (strcmp(argv[i], "--") == 0) {
+            only_operands = true;
+        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            print_help(self);
+            return -1;
+        } else {
+            flag = find_flag(options, argv[i]);
+            if (!flag)
+                return unknown_option(self, options, argv[i]);
+            *flag = true;
+        }
+    }
+    if (n > most) {
+        tool_error(TOOL_USAGE, "%s: \"%s\" is one argument too many; usage: ferry %s %s",
+                   self->name, argv[most], self->name, self->arguments);
+        return -2;
+    }
+    return n;
+}
+
+int tool_parse_status(int result)
+{
+    return result == -1 ? TOOL_OK : TOOL_USAGE;
+}
+
+/* ---- the nearest name ----------------------------------------------------------------------- */
+
+#define LONGEST_WORD 32
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+    size_t ab = a < b ? a : b;
+
+    return ab < c ? ab : c;
+}
+
+/* Insertions, deletions and replacements from one word to the other. */
+static size_t edits(const char *from, const char *to)
+{
+    size_t n = strlen(to);
+    size_t row[LONGEST_WORD + 1];
+
+    if (n > LONGEST_WORD || strlen(from) > LONGEST_WORD)
+        return LONGEST_WORD;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 0; from[i]; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i + 1;
+        for (size_t j = 0; j < n; j++) {
+            size_t replaced = diagonal + (from[i] != to[j]);
+
+            diagonal = row[j + 1];
+            row[j + 1] = least(replaced, row[j] + 1, diagonal + 1);
+        }
+    }
+    return row[n];
+}
+
+const char *tool_nearest(const char *word, const char *const *candidates, size_t n)
+{
+    const char *best = NULL;
+    size_t fewest = strlen(word) / 2 + 1;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t e = edits(word, candidates[i]);
+
+        if (e < fewest) {
+            fewest = e;
+            best = candidates[i];
+        }
+    }
+    return best;
+}

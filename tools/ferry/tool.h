@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FERRY_TOOL_H
+#define FERRY_TOOL_H
+
+#include <ferry/ferry.h>
+#include <jansson.h>
+#include <stdbool.h>
+
+/*
+ * What the subcommands of `ferry` share. Each is one function in one file; it gets its arguments
+ * without the program's and its own name and returns the exit status.
+ */
+
+#define TOOL_OK      0
+#define TOOL_FAILURE 1 /* what was asked for could not be done; one line on standard error */
+#define TOOL_USAGE   2 /* what was asked for makes no sense; likewise */
+
+struct tool_command {
+    const char *name;
+    const char *arguments; /* as in the usage line */
+    const char *summary;
+    const char *details; /* printed by --help of the command, one or more lines */
+    int (*run)(const struct tool_command *self, int argc, char **argv);
+};
+
+int cmd_devices(const struct tool_command *self, int argc, char **argv);
+int cmd_plugins(const struct tool_command *self, int argc, char **argv);
+int cmd_inspect(const struct tool_command *self, int argc, char **argv);
+
+/* "ferry: " and the message on standard error, one line; returns `status`. */
+int tool_error(int status, const char *fmt, ...) FERRY_PRINTF(2, 3);
+
+/* The same with ferry_last_error() for a message; returns TOOL_FAILURE. */
+int tool_ferry_error(void);
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+struct tool_option {
+    const char *name;  /* "--json" */
+    const char *brief; /* "-v"; NULL if there is none */
+    bool *flag;
+};
+
+/*
+ * Sets the flags of `options` (ended by a NULL name) and moves what is no option to the front of
+ * argv. Returns how many of those there are; −1 if --help was asked for and printed, −2 if an
+ * option is unknown or there are more than `most` arguments, which has been said.
+ */
+int tool_parse(const struct tool_command *self, int argc, char **argv,
+               const struct tool_option *options, int most);
+
+/* The exit status that belongs to a negative result of tool_parse. */
+int tool_parse_status(int result);
+
+/* The candidate least edits away from `word`, or NULL where none is near. */
+const char *tool_nearest(const char *word, const char *const *candidates, size_t n);
+
+/* ---- output --------------------------------------------------------------------------------- */
+
+/* A table of text: rows are kept, so that columns can be as wide as what is in them. */
+struct tool_table;
+
+/* `headings` of `columns` columns; those whose heading starts with '>' are set flush right. */
+struct tool_table *tool_table_create(const char *const *headings, int columns);
+
+/* One more row of `columns` texts, copied; what a terminal could misunderstand becomes '?'. */
+bool tool_table_add(struct tool_table *t, const char *const *cells);
+
+/* Prints to standard output, the last column cut where the line would pass `width` (0: never). */
+void tool_table_print(const struct tool_table *t, int width);
+void tool_table_destroy(struct tool_table *t);
+
+/* 100 where standard output is a terminal, else 0: pipes get whole lines. */
+int tool_width(void);
+
+/* "1.5 GiB" into `buf`; "-" for 0. */
+const char *tool_bytes(uint64_t bytes, char *buf, size_t size);
+
+/* A JSON string of any bytes: what is no UTF-8 is written as \xNN. NULL if out of memory. */
+json_t *tool_json_string(const char *text);
+
+/* A JSON number, or null for what JSON has none for (NaN, infinities). */
+json_t *tool_json_real(double value);
+
+/* Prints a document to standard output and lets go of it; NULL is "out of memory". */
+int tool_json_print(json_t *document);
+
+#endif
