@@ -1,28 +1,39 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs to read. `make demo` runs them on each backend, then sends real arrays through the
-# command. A new one takes its name in EXAMPLES and its three lines below (NAME for its file):
-#
-#     %C%_NAME_CPPFLAGS = $(PUBLIC_CPPFLAGS)
-#     %C%_NAME_LDADD = libferry.la
-#     %C%_NAME_LDFLAGS =
+# Programs to read. `make demo` runs the first two on each backend, then sends real arrays to a file
+# and back through the command.
 
-EXAMPLES =
-noinst_PROGRAMS += $(EXAMPLES)
+EXAMPLES = %D%/first %D%/tour
+noinst_PROGRAMS += $(EXAMPLES) %D%/weights
 
-# Files of arrays that the demo inspects on each backend.
+%C%_first_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_first_LDADD = libferry.la
+%C%_first_LDFLAGS =
+%C%_tour_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_tour_LDADD = libferry.la
+%C%_tour_LDFLAGS =
+%C%_weights_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_weights_LDADD = libferryio.la libferry.la
+%C%_weights_LDFLAGS =
+
+# Files of arrays of your own that the demo shall inspect: make demo DEMO_FILES='a.npy b.caffemodel'
 DEMO_FILES =
 DEMO_BACKENDS = cpu sim
 
 demo: all
-	@$(RUN_ENV); set -e; for backend in $(DEMO_BACKENDS); do \
+	@$(RUN_ENV); set -e; \
+	say() { echo; echo "== FERRY_BACKEND=$$FERRY_BACKEND $$*"; "$$@"; }; \
+	for backend in $(DEMO_BACKENDS); do \
+	    case " $(BUILT_BACKENDS) " in *" $$backend "*) ;; *) continue ;; esac; \
 	    FERRY_BACKEND="$$backend"; export FERRY_BACKEND; \
-	    for program in $(EXAMPLES); do \
-	        echo; echo "== FERRY_BACKEND=$$backend $$program"; ./$$program; \
+	    for program in $(EXAMPLES); do say ./$$program; done; \
+	    say %D%/weights "$$backend.caffemodel"; \
+	    for file in "$$backend.caffemodel" $(DEMO_FILES); do \
+	        say tools/ferry/ferry inspect "$$file"; \
 	    done; \
-	    for file in $(DEMO_FILES); do \
-	        echo; echo "== FERRY_BACKEND=$$backend ferry inspect $$file"; \
-	        tools/ferry/ferry inspect "$$file"; \
-	    done; \
-	done
+	done; \
+	unset FERRY_BACKEND; \
+	echo; echo "== ferry plugins"; tools/ferry/ferry plugins
+
+CLEANFILES += cpu.caffemodel sim.caffemodel
 
 .PHONY: demo
