@@ -10,6 +10,8 @@ UNIT_TESTS = \
 	%D%/unit/test-blob-shape \
 	%D%/unit/test-blob-share \
 	%D%/unit/test-blob-storage \
+	%D%/unit/test-caffe-cases \
+	%D%/unit/test-command \
 	%D%/unit/test-failures \
 	%D%/unit/test-io-proto \
 	%D%/unit/test-math \
@@ -40,8 +42,11 @@ CORE_TESTS = \
 	%D%/unit/test-memory-table \
 	%D%/unit/test-memory \
 	%D%/unit/test-memory-adopt \
+	%D%/unit/test-blob-math \
+	%D%/unit/test-blob-shape \
+	%D%/unit/test-blob-share \
 	%D%/unit/test-blob-storage \
-	%D%/unit/test-blob-shape
+	%D%/unit/test-caffe-cases
 
 SCRIPT_TESTS = \
 	%D%/scripts/check-exports.sh \
@@ -51,6 +56,9 @@ AM_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit $(CU
 AM_LDFLAGS = -no-install
 LDADD = $(UNIT_LIBS)
 UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $(CUNIT_LIBS) -lm
+
+# It runs the command and the examples, and reads their JSON; of ferry itself it links nothing.
+%C%_unit_test_command_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
 
 if HAVE_CUNIT
 check_LTLIBRARIES += %D%/unit/libferrytest.la

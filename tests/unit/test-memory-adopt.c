@@ -121,7 +121,8 @@ static void each_side_keeps_a_deleter_of_its_own(void)
     FX_OK(ferry_memory_adopt(m, NULL, host, FX_BYTES, 0, fx_count_call, &on_host));
     FX_OK(ferry_memory_adopt(m, dev, ferry_memory_mutable_device_data(donor), FX_BYTES, 0,
                              fx_count_call, &on_dev));
-    CU_ASSERT_EQUAL(on_host, 0);
+    /* Where both sides are one block, the newcomer takes the place of the whole. */
+    CU_ASSERT_EQUAL(on_host, fx_discrete() ? 0 : 1);
     CU_ASSERT_EQUAL(on_dev, 0);
     ferry_memory_release(m);
     CU_ASSERT_EQUAL(on_host, 1);

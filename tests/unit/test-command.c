@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "ferry-test.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The ferry command and the examples, run as a user runs them; the README's program too. */
+
+static char out[65536], err[65536];
+static char folder[] = "/tmp/ferry-test-command-XXXXXX";
+
+static void slurp(const char *path, char *into, size_t size)
+{
+    FILE *file = fopen(path, "rb");
+    size_t n = file ? fread(into, 1, size - 1, file) : 0;
+
+    into[n] = '\0';
+    if (file)
+        fclose(file);
+}
+
+static const char *in_folder(const char *name)
+{
+    static char path[4][256];
+    static int turn;
+    char *p = path[turn++ % 4];
+
+    snprintf(p, sizeof(path[0]), "%s/%s", folder, name);
+    return p;
+}
+
+/* Runs a shell command; what it says is in `out` and `err` afterwards. Returns its exit status. */
+static int shell(const char *command)
+{
+    char line[8192];
+    int status;
+
+    snprintf(line, sizeof(line), "{ %s\n} >%s 2>%s </dev/null", command, in_folder("out"),
+             in_folder("err"));
+    status = system(line);
+    slurp(in_folder("out"), out, sizeof(out));
+    slurp(in_folder("err"), err, sizeof(err));
+    CU_ASSERT_FATAL(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int ferry(const char *arguments)
+{
+    char line[4096];
+
+    snprintf(line, sizeof(line), "\"$FERRY_TEST_COMMAND\" %s", arguments);
+    return shell(line);
+}
+
+static int example(const char *name)
+{
+    char line[4096];
+
+    snprintf(line, sizeof(line), "\"$FERRY_TEST_BUILDDIR\"/examples/%s", name);
+    return shell(line);
+}
+
+static bool one_line_of_error(const char *about)
+{
+    const char *end = strchr(err, '\n');
+
+    return strncmp(err, "ferry: ", 7) == 0 && end && end[1] == '\0' && strstr(err, about);
+}
+
+static json_t *parse_output(void)
+{
+    json_error_t error;
+    json_t *document = json_loads(out, 0, &error);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(document);
+    return document;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    CU_ASSERT_PTR_NOT_NULL(text);
+    return text ? text : "";
+}
+
+/* ---- devices and plugins -------------------------------------------------------------------- */
+
+static void devices_names_the_selected_one(void)
+{
+    char name[64];
+    json_t *document, *device;
+
+    snprintf(name, sizeof(name), "%s:0", ferry_test_backend());
+    CU_ASSERT_EQUAL(ferry("devices --json"), 0);
+    document = parse_output();
+    CU_ASSERT_STRING_EQUAL(text_of(document, "selected"), name);
+    device = json_array_get(json_object_get(document, "devices"), 0);
+    CU_ASSERT_STRING_EQUAL(text_of(device, "name"), name);
+    CU_ASSERT_STRING_EQUAL(text_of(device, "plugin"), ferry_test_backend());
+    CU_ASSERT(json_is_string(json_object_get(device, "description")));
+    CU_ASSERT(json_is_integer(json_object_get(device, "memory_total")));
+    CU_ASSERT(json_is_integer(json_object_get(device, "memory_free")) ||
+              json_is_null(json_object_get(device, "memory_free")));
+    CU_ASSERT(json_is_boolean(json_object_get(device, "unified")));
+    json_decref(document);
+    CU_ASSERT_EQUAL(ferry("devices"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, name));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "\n* "));
+}
+
+static void a_backend_that_is_not_there_is_one_line_and_status_1(void)
+{
+    setenv("FERRY_BACKEND", "nonesuch", 1);
+    CU_ASSERT_EQUAL(ferry("devices"), 1);
+    CU_ASSERT(one_line_of_error("nonesuch"));
+    CU_ASSERT_EQUAL(ferry("devices --json"), 1);
+    CU_ASSERT(one_line_of_error("nonesuch"));
+    setenv("FERRY_BACKEND", ferry_test_backend(), 1);
+}
+
+static void plugins_reports_every_candidate(void)
+{
+    static const char *const keys[] = { "name", "path", "origin", "stage", "reason", "hint" };
+    json_t *document, *candidate;
+    size_t i;
+    int usable = 0;
+
+    CU_ASSERT_EQUAL(ferry("plugins --json"), 0);
+    document = parse_output();
+    json_array_foreach(json_object_get(document, "candidates"), i, candidate)
+    {
+        for (size_t k = 0; k < FERRY_TEST_COUNT(keys); k++)
+            CU_ASSERT(json_is_string(json_object_get(candidate, keys[k])));
+        CU_ASSERT(json_is_boolean(json_object_get(candidate, "ok")));
+        if (strcmp(text_of(candidate, "name"), ferry_test_backend()) == 0) {
+            usable += json_is_true(json_object_get(candidate, "ok"));
+            CU_ASSERT_STRING_EQUAL(text_of(candidate, "stage"), "devices");
+        }
+    }
+    CU_ASSERT_EQUAL(usable, 1);
+    json_decref(document);
+    CU_ASSERT_EQUAL(ferry("plugins"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ferry_test_backend()));
+    CU_ASSERT_EQUAL(ferry("plugins -v"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "origin  FERRY_PLUGIN_PATH"));
+}
+
+/* ---- inspect -------------------------------------------------------------------------------- */
+
+static json_t *inspect(const char *path)
+{
+    char arguments[1024];
+
+    snprintf(arguments, sizeof(arguments), "inspect --json '%s'", path);
+    CU_ASSERT_EQUAL_FATAL(ferry(arguments), 0);
+    return parse_output();
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    const json_t *number = json_object_get(object, key);
+
+    CU_ASSERT(json_is_number(number));
+    return json_number_value(number);
+}
+
+/* What examples/weights.c fills an array of that length with, summed without ferry. */
+static void expected_norms(int64_t count, double *l1, double *sumsq)
+{
+    uint32_t state = 12345;
+
+    *l1 = *sumsq = 0;
+    for (int64_t i = 0; i < count; i++) {
+        double x;
+
+        state = state * 1664525u + 1013904223u;
+        x = ((state >> 8) - 8388608.0) / 8388608.0;
+        *l1 += fabs(x);
+        *sumsq += x * x;
+    }
+}
+
+static void weights_make_the_round_trip_and_are_inspected(void)
+{
+    static const char *const names[] = {
+        "conv1/0", "conv1/1", "conv2/0", "conv2/1", "fc/0", "fc/1"
+    };
+    static const int64_t counts[] = { 216, 8, 1152, 16, 640, 10 };
+    char command[512];
+    json_t *document, *blob;
+    size_t i;
+
+    snprintf(command, sizeof(command), "weights %s", in_folder("w.caffemodel"));
+    CU_ASSERT_EQUAL(example(command), 0);
+    document = inspect(in_folder("w.caffemodel"));
+    CU_ASSERT_STRING_EQUAL(text_of(document, "file"), in_folder("w.caffemodel"));
+    CU_ASSERT_EQUAL(strncmp(text_of(document, "device"), ferry_test_backend(), 3), 0);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(document, "blobs")), 6);
+    json_array_foreach(json_object_get(document, "blobs"), i, blob)
+    {
+        double l1, sumsq;
+
+        expected_norms(counts[i], &l1, &sumsq);
+        CU_ASSERT_STRING_EQUAL(text_of(blob, "name"), names[i]);
+        CU_ASSERT_STRING_EQUAL(text_of(blob, "dtype"), "F32");
+        CU_ASSERT_EQUAL(json_integer_value(json_object_get(blob, "count")), counts[i]);
+        CU_ASSERT_DOUBLE_EQUAL(number_of(blob, "l1"), l1, 1e-6 * l1);
+        CU_ASSERT_DOUBLE_EQUAL(number_of(blob, "sumsq"), sumsq, 1e-6 * sumsq);
+    }
+    blob = json_array_get(json_object_get(document, "blobs"), 2);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(blob, "shape")), 4);
+    CU_ASSERT_EQUAL(json_integer_value(json_array_get(json_object_get(blob, "shape"), 0)), 16);
+    json_decref(document);
+}
+
+static void write_file(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+}
+
+/* A version 1.0 .npy of one axis, whose values follow the header. */
+static void write_npy(const char *path, const char *descr, int count, const void *values,
+                      size_t size)
+{
+    char file[1024] = "\x93NUMPY\x01\x00\x76\x00";
+    int n = 10;
+
+    n += snprintf(file + n, 100, "{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }", descr,
+                  count);
+    memset(file + n, ' ', (size_t)(127 - n));
+    file[127] = '\n';
+    memcpy(file + 128, values, size);
+    write_file(path, file, 128 + size);
+}
+
+static void integers_are_measured_as_doubles(void)
+{
+    static const int64_t values[] = { 3, -4, INT64_C(1000000) };
+    json_t *document, *blob;
+
+    write_npy(in_folder("whole.npy"), "<i8", 3, values, sizeof(values));
+    document = inspect(in_folder("whole.npy"));
+    blob = json_array_get(json_object_get(document, "blobs"), 0);
+    CU_ASSERT_STRING_EQUAL(text_of(blob, "name"), "whole");
+    CU_ASSERT_STRING_EQUAL(text_of(blob, "dtype"), "I64");
+    CU_ASSERT_EQUAL(number_of(blob, "l1"), 1000007);
+    CU_ASSERT_EQUAL(number_of(blob, "sumsq"), 1000000000025.0);
+    json_decref(document);
+}
+
+static void a_sum_that_is_not_finite_is_null(void)
+{
+    static const float values[] = { 1, NAN };
+    json_t *document, *blob;
+
+    write_npy(in_folder("nan.npy"), "<f4", 2, values, sizeof(values));
+    document = inspect(in_folder("nan.npy"));
+    blob = json_array_get(json_object_get(document, "blobs"), 0);
+    CU_ASSERT(json_is_null(json_object_get(blob, "l1")));
+    CU_ASSERT(json_is_null(json_object_get(blob, "sumsq")));
+    json_decref(document);
+}
+
+static void real_weights_are_inspected(void)
+{
+    const char *path = ferry_test_data("det1.caffemodel");
+    json_int_t elements = 0;
+    json_t *document, *blob;
+    size_t i;
+
+    if (!path)
+        return;
+    document = inspect(path);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(document, "blobs")), 13);
+    json_array_foreach(json_object_get(document, "blobs"), i, blob)
+    {
+        elements += json_integer_value(json_object_get(blob, "count"));
+        CU_ASSERT(number_of(blob, "l1") > 0);
+    }
+    CU_ASSERT_EQUAL(elements, 6632);
+    json_decref(document);
+}
+
+static void check_bad_file(const char *name)
+{
+    char arguments[1024];
+
+    snprintf(arguments, sizeof(arguments), "inspect '%s'", in_folder(name));
+    CU_ASSERT_EQUAL(ferry(arguments), 1);
+    CU_ASSERT(one_line_of_error(name));
+    CU_ASSERT_STRING_EQUAL(out, "");
+}
+
+static void bad_files_get_one_line_and_status_1(void)
+{
+    static const char npy[] = "\x93NUMPY\x01\x00\x76\x00{'descr': '<f4'";
+    static const char text[] = "These are not the weights you are looking for.\n";
+
+    write_file(in_folder("empty"), "", 0);
+    write_file(in_folder("text"), text, sizeof(text) - 1);
+    write_file(in_folder("short.npy"), npy, sizeof(npy) - 1);
+    CU_ASSERT_EQUAL(shell("mkdir -p \"$FERRY_TEST_FOLDER/folder\""), 0);
+    check_bad_file("missing");
+    check_bad_file("empty");
+    check_bad_file("text");
+    check_bad_file("short.npy");
+    check_bad_file("folder");
+}
+
+/* ---- the command line ----------------------------------------------------------------------- */
+
+static void a_command_line_that_makes_no_sense_is_status_2(void)
+{
+    CU_ASSERT_EQUAL(ferry(""), 2);
+    CU_ASSERT_EQUAL(ferry("devcies"), 2);
+    CU_ASSERT(one_line_of_error("did you mean \"devices\"?"));
+    CU_ASSERT_EQUAL(ferry("xyzzyxyzzy"), 2);
+    CU_ASSERT(one_line_of_error("xyzzyxyzzy"));
+    CU_ASSERT_EQUAL(ferry("devices --jsno"), 2);
+    CU_ASSERT(one_line_of_error("--json"));
+    CU_ASSERT_EQUAL(ferry("devices more"), 2);
+    CU_ASSERT(one_line_of_error("more"));
+    CU_ASSERT_EQUAL(ferry("inspect"), 2);
+    CU_ASSERT(one_line_of_error("which file"));
+    CU_ASSERT_EQUAL(ferry("inspect a b"), 2);
+    CU_ASSERT_STRING_EQUAL(out, "");
+}
+
+static void help_and_version_are_printed(void)
+{
+    CU_ASSERT_EQUAL(ferry("--help"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "inspect"));
+    CU_ASSERT_EQUAL(ferry("--version"), 0);
+    CU_ASSERT_EQUAL(strncmp(out, "ferry ", 6), 0);
+    CU_ASSERT_EQUAL(ferry("inspect --help"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "usage: ferry inspect"));
+}
+
+static void output_that_cannot_be_written_is_status_1(void)
+{
+    if (access("/dev/full", W_OK) != 0) {
+        ferry_test_skip("there is no /dev/full");
+        return;
+    }
+    CU_ASSERT_EQUAL(shell("\"$FERRY_TEST_COMMAND\" --help >/dev/full"), 1);
+    CU_ASSERT(one_line_of_error("standard output"));
+}
+
+/* ---- the examples --------------------------------------------------------------------------- */
+
+static void the_tour_moves_what_caffe_would(void)
+{
+    static const char *const heads[] = { "AT_HOST", "SYNCED", "SYNCED",  "AT_DEVICE", "AT_DEVICE",
+                                         "SYNCED",  "SYNCED", "AT_HOST", "AT_DEVICE", "AT_HOST" };
+    static const int moved[] = { 0, 480, 0, 0, 0, 480, 0, 0, 480, 480 };
+    bool discrete = strcmp(ferry_test_backend(), "cpu") != 0;
+    int step = 0;
+
+    CU_ASSERT_EQUAL(example("tour"), 0);
+    for (char *rest = NULL, *line = strtok_r(out, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char access[64], head[64];
+        int number, bytes;
+
+        if (sscanf(line, "%d %63s %63s %d bytes", &number, access, head, &bytes) != 4)
+            continue;
+        CU_ASSERT_EQUAL_FATAL(number, step + 1);
+        CU_ASSERT_STRING_EQUAL(head, heads[step]);
+        CU_ASSERT_EQUAL(bytes, discrete ? moved[step] : 0);
+        step++;
+    }
+    CU_ASSERT_EQUAL(step, 10);
+}
+
+static void the_first_program_runs_and_is_the_readmes(void)
+{
+    static char readme[65536], source[16384];
+    const char *top = getenv("FERRY_TEST_SRCDIR");
+    char path[4096];
+    const char *program;
+
+    CU_ASSERT_EQUAL(example("first"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ":0: sum 15, b[0] 2.5\n"));
+    snprintf(path, sizeof(path), "%s/README.md", top ? top : ".");
+    slurp(path, readme, sizeof(readme));
+    snprintf(path, sizeof(path), "%s/examples/first.c", top ? top : ".");
+    slurp(path, source, sizeof(source));
+    program = strchr(source, '\n'); /* all but the licence */
+    CU_ASSERT_PTR_NOT_NULL_FATAL(program);
+    CU_ASSERT_PTR_NOT_NULL(strstr(readme, program + 1));
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(devices_names_the_selected_one),
+    FERRY_TEST(a_backend_that_is_not_there_is_one_line_and_status_1),
+    FERRY_TEST(plugins_reports_every_candidate),
+    FERRY_TEST(weights_make_the_round_trip_and_are_inspected),
+    FERRY_TEST(integers_are_measured_as_doubles),
+    FERRY_TEST(a_sum_that_is_not_finite_is_null),
+    FERRY_TEST(real_weights_are_inspected),
+    FERRY_TEST(bad_files_get_one_line_and_status_1),
+    FERRY_TEST(a_command_line_that_makes_no_sense_is_status_2),
+    FERRY_TEST(help_and_version_are_printed),
+    FERRY_TEST(output_that_cannot_be_written_is_status_1),
+    FERRY_TEST(the_tour_moves_what_caffe_would),
+    FERRY_TEST(the_first_program_runs_and_is_the_readmes),
+};
+
+int main(int argc, char **argv)
+{
+    int result;
+
+    if (!getenv("FERRY_TEST_COMMAND") || !getenv("FERRY_TEST_BUILDDIR")) {
+        puts("FERRY_TEST_COMMAND and FERRY_TEST_BUILDDIR say where the programs are");
+        return 77;
+    }
+    if (!mkdtemp(folder))
+        return 1;
+    setenv("FERRY_TEST_FOLDER", folder, 1);
+    result = ferry_test_main_backends(argc, argv, "command", cases, FERRY_TEST_COUNT(cases));
+    if (system("rm -rf \"$FERRY_TEST_FOLDER\"") != 0)
+        fprintf(stderr, "%s could not be removed\n", folder);
+    return result;
+}
