@@ -327,39 +327,62 @@ static void settle_half(struct ferry__half *h, ferry_memory *grown, size_t bytes
     }
 }
 
+int ferry__reshape_plan(const ferry_blob *b, int naxes, const int64_t *dims,
+                        struct ferry__reshape *out)
+{
+    size_t size = ferry_dtype_size((ferry_dtype)b->dtype);
+    int err = ferry__shape_set(&out->shape, naxes, dims, size);
+
+    if (err)
+        return err;
+    out->bytes = (size_t)out->shape.count * size;
+    err = grow(b, FERRY__DATA, out->bytes, &out->grown[FERRY__DATA]);
+    if (err)
+        goto err_clear_shape;
+    err = grow(b, FERRY__DIFF, out->bytes, &out->grown[FERRY__DIFF]);
+    if (err)
+        goto err_release_data;
+    return 0;
+
+err_release_data:
+    ferry_memory_release(out->grown[FERRY__DATA]);
+err_clear_shape:
+    ferry__shape_clear(&out->shape);
+    return err;
+}
+
+void ferry__reshape_commit(ferry_blob *b, struct ferry__reshape *plan)
+{
+    if (b->dims && !ferry__shape_equal(&plan->shape, &b->shape))
+        ferry_memory_release(atomic_exchange(&b->dims, NULL));
+    ferry__shape_move(&b->shape, &plan->shape);
+    settle_half(&b->half[FERRY__DATA], plan->grown[FERRY__DATA], plan->bytes);
+    settle_half(&b->half[FERRY__DIFF], plan->grown[FERRY__DIFF], plan->bytes);
+}
+
+void ferry__reshape_abandon(struct ferry__reshape *plan)
+{
+    ferry_memory_release(plan->grown[FERRY__DATA]);
+    ferry_memory_release(plan->grown[FERRY__DIFF]);
+    ferry__shape_clear(&plan->shape);
+}
+
 int ferry_blob_reshape(ferry_blob *b, int naxes, const int64_t *dims, bool *out_grew)
 {
-    struct ferry__shape shape;
-    ferry_memory *data, *diff;
-    size_t bytes;
+    struct ferry__reshape plan;
+    bool grew;
     int err;
 
     if (!b)
         return ferry__error(FERRY_EINVAL, "ferry_blob_reshape: NULL blob");
-    err = ferry__shape_set(&shape, naxes, dims, ferry_dtype_size((ferry_dtype)b->dtype));
+    err = ferry__reshape_plan(b, naxes, dims, &plan);
     if (err)
         return err;
-    bytes = (size_t)shape.count * ferry_dtype_size((ferry_dtype)b->dtype);
-    err = grow(b, FERRY__DATA, bytes, &data);
-    if (err)
-        goto err_clear_shape;
-    err = grow(b, FERRY__DIFF, bytes, &diff);
-    if (err)
-        goto err_release_data;
-    if (b->dims && !ferry__shape_equal(&shape, &b->shape))
-        ferry_memory_release(atomic_exchange(&b->dims, NULL));
-    ferry__shape_move(&b->shape, &shape);
-    settle_half(&b->half[FERRY__DATA], data, bytes);
-    settle_half(&b->half[FERRY__DIFF], diff, bytes);
+    grew = plan.grown[FERRY__DATA] || plan.grown[FERRY__DIFF];
+    ferry__reshape_commit(b, &plan);
     if (out_grew)
-        *out_grew = data || diff;
+        *out_grew = grew;
     return 0;
-
-err_release_data:
-    ferry_memory_release(data);
-err_clear_shape:
-    ferry__shape_clear(&shape);
-    return err;
 }
 
 int ferry_blob_reshape4(ferry_blob *b, int64_t n, int64_t c, int64_t h, int64_t w)

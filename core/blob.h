@@ -35,6 +35,20 @@ static inline size_t ferry__blob_bytes(const ferry_blob *b)
 }
 
 /*
+ * A reshape, prepared: it can be committed, which cannot fail, or abandoned, which changes nothing.
+ */
+struct ferry__reshape {
+    struct ferry__shape shape;
+    size_t bytes;
+    ferry_memory *grown[2]; /* what replaces a half that is too small; NULL: it is not */
+};
+
+int ferry__reshape_plan(const ferry_blob *b, int naxes, const int64_t *dims,
+                        struct ferry__reshape *out);
+void ferry__reshape_commit(ferry_blob *b, struct ferry__reshape *plan);
+void ferry__reshape_abandon(struct ferry__reshape *plan);
+
+/*
  * The memory of a half, made if it is diff's first use. NULL, with the error recorded, on failure.
  */
 ferry_memory *ferry__blob_memory(const ferry_blob *b, enum ferry__which which);

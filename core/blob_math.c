@@ -62,25 +62,58 @@ static int leave(const struct place *p, int err)
     return err;
 }
 
-/* The half at that place. A NULL handle on failure. */
-static ferry_ref get(const ferry_blob *b, enum ferry__which which, const struct place *p,
-                     unsigned access)
-{
-    ferry_memory *m = ferry__blob_memory(b, which);
-    ferry_ref ref = { NULL, 0 };
+/* The stretch of a memory that an operation is on, and what to go back to should it fail. */
+struct part {
+    ferry_memory *m;
+    size_t offset, bytes;
+    ferry_dtype dtype;
+    uint32_t mark;
+};
 
-    if (!m)
-        return ref;
-    access = ferry__blob_access(b, which, access);
+static int part_of(const ferry_blob *b, enum ferry__which which, struct part *out)
+{
+    out->m = ferry__blob_memory(b, which);
+    out->offset = b->half[which].offset;
+    out->bytes = ferry__blob_bytes(b);
+    out->dtype = (ferry_dtype)b->dtype;
+    return out->m ? 0 : ferry_last_error_code();
+}
+
+/*
+ * The part at that place. A write that does not cover all that the memory is used for keeps the
+ * rest.
+ */
+static int get(struct part *part, const struct place *p, unsigned access, ferry_ref *out)
+{
+    ferry_memory *m = part->m;
+
+    part->mark = ferry__memory_mark(m);
+    if (access == FERRY_WRITE && !ferry__memory_covers(m, part->offset, part->bytes))
+        access = FERRY_READ | FERRY_WRITE;
+    out->offset = 0;
     if (!p->where)
-        ref.handle = ferry__memory_host(m, access);
+        out->handle = ferry__memory_host(m, access);
     else if (p->where == m->home)
-        ref = ferry__memory_device(m, access);
-    else
-        ferry_memory_access(m, p->where, access, NULL, &ref);
-    if (ref.handle)
-        ref.offset += b->half[which].offset;
-    return ref;
+        *out = ferry__memory_device(m, access);
+    else if (ferry_memory_access(m, p->where, access, NULL, out))
+        out->handle = NULL;
+    out->offset += part->offset;
+    return out->handle ? 0 : ferry_last_error_code();
+}
+
+/*
+ * Operations of up to so many elements are done in one piece, so that one that failed did nothing.
+ */
+#define ONE_PIECE (INT64_C(1) << 22)
+
+/* After an operation that writes the part failed: whatever else was valid is valid again. */
+static int undo(const struct part *part, const struct place *p, int err)
+{
+    bool intact = part->bytes / ferry_dtype_size(part->dtype) <= ONE_PIECE;
+
+    if (err)
+        ferry__memory_restore(part->m, part->mark, p->where, intact);
+    return err;
 }
 
 static void *pointer(ferry_ref ref)
@@ -100,34 +133,48 @@ static int check(const ferry_blob *b, const char *what, bool arithmetic)
 
 /* ---- update ---- */
 
-static int subtract(ferry_blob *b, const struct place *p)
+static int subtract(ferry_blob *b, struct part *data, const struct place *p)
 {
-    ferry_dtype t = (ferry_dtype)b->dtype;
-    ferry_ref x = get(b, FERRY__DIFF, p, FERRY_READ), y;
+    int64_t n = b->shape.count;
+    struct part diff;
+    ferry_ref x, y;
+    int err = part_of(b, FERRY__DIFF, &diff);
 
-    if (!x.handle)
-        return ferry_last_error_code();
-    y = get(b, FERRY__DATA, p, FERRY_READ | FERRY_WRITE);
-    if (!y.handle)
-        return ferry_last_error_code();
-    if (!p->q)
-        return ferry__host_axpy(t, b->shape.count, -1, pointer(x), pointer(y));
-    return ferry_axpy(p->q, t, b->shape.count, -1, ferry_ref_const(x), y);
+    if (!err)
+        err = get(&diff, p, FERRY_READ, &x);
+    if (!err)
+        err = get(data, p, FERRY_READ | FERRY_WRITE, &y);
+    if (err)
+        return err;
+    err = p->q ? ferry_axpy(p->q, data->dtype, n, -1, ferry_ref_const(x), y)
+               : ferry__host_axpy(data->dtype, n, -1, pointer(x), pointer(y));
+    return undo(data, p, err);
 }
 
 int ferry_blob_update(ferry_blob *b)
 {
     struct place p;
+    struct part data;
     int err = check(b, "update", true);
 
+    if (!err)
+        err = part_of(b, FERRY__DATA, &data);
     if (err)
         return err;
-    if (locate(ferry__blob_memory(b, FERRY__DATA), &p))
+    if (locate(data.m, &p))
         return ferry__error(FERRY_EUNINIT, "update: data was never written");
-    return leave(&p, subtract(b, &p));
+    return leave(&p, subtract(b, &data, &p));
 }
 
 /* ---- sums ---- */
+
+/* Where the half is, if it ever was anywhere. */
+static bool was_written(const ferry_blob *b, enum ferry__which which, struct place *p)
+{
+    ferry_memory *m = ((ferry_blob *)b)->half[which].memory;
+
+    return m && !locate(m, p);
+}
 
 typedef int (*device_sum)(ferry_queue *, ferry_dtype, int64_t, ferry_cref, double *);
 typedef int (*host_sum)(ferry_dtype, int64_t, const void *, double *);
@@ -135,8 +182,8 @@ typedef int (*host_sum)(ferry_dtype, int64_t, const void *, double *);
 static int sum(const ferry_blob *b, enum ferry__which which, const char *what, device_sum on_queue,
                host_sum in_loops, double *out)
 {
-    ferry_memory *m;
     struct place p;
+    struct part part;
     ferry_ref x;
     int err = check(b, what, true);
 
@@ -144,18 +191,16 @@ static int sum(const ferry_blob *b, enum ferry__which which, const char *what, d
         err = ferry__error(FERRY_EINVAL, "%s: NULL result", what);
     if (err)
         return err;
-    m = ((ferry_blob *)b)->half[which].memory;
-    if (!m || locate(m, &p)) {
+    if (!was_written(b, which, &p)) {
         *out = 0;
         return 0;
     }
-    x = get(b, which, &p, FERRY_READ);
-    if (!x.handle)
-        err = ferry_last_error_code();
-    else if (p.q)
-        err = on_queue(p.q, (ferry_dtype)b->dtype, b->shape.count, ferry_ref_const(x), out);
-    else
-        err = in_loops((ferry_dtype)b->dtype, b->shape.count, pointer(x), out);
+    err = part_of(b, which, &part);
+    if (!err)
+        err = get(&part, &p, FERRY_READ, &x);
+    if (!err)
+        err = p.q ? on_queue(p.q, part.dtype, b->shape.count, ferry_ref_const(x), out)
+                  : in_loops(part.dtype, b->shape.count, pointer(x), out);
     return leave(&p, err);
 }
 
@@ -183,23 +228,20 @@ int ferry_blob_sumsq_diff(const ferry_blob *b, double *out)
 
 static int scale(ferry_blob *b, enum ferry__which which, double factor)
 {
-    ferry_memory *m;
     struct place p;
+    struct part part;
     ferry_ref x;
     int err = check(b, "scale", true);
 
-    if (err)
+    if (err || !was_written(b, which, &p))
         return err;
-    m = b->half[which].memory;
-    if (!m || locate(m, &p))
-        return 0;
-    x = get(b, which, &p, FERRY_READ | FERRY_WRITE);
-    if (!x.handle)
-        err = ferry_last_error_code();
-    else if (p.q)
-        err = ferry_scal(p.q, (ferry_dtype)b->dtype, b->shape.count, factor, x);
-    else
-        err = ferry__host_scal((ferry_dtype)b->dtype, b->shape.count, factor, pointer(x));
+    err = part_of(b, which, &part);
+    if (!err)
+        err = get(&part, &p, FERRY_READ | FERRY_WRITE, &x);
+    if (!err)
+        err = undo(&part, &p,
+                   p.q ? ferry_scal(p.q, part.dtype, b->shape.count, factor, x)
+                       : ferry__host_scal(part.dtype, b->shape.count, factor, pointer(x)));
     return leave(&p, err);
 }
 
@@ -216,28 +258,25 @@ int ferry_blob_scale_diff(ferry_blob *b, double factor)
 static int fill(ferry_blob *b, enum ferry__which which, double value)
 {
     unsigned char element[8];
-    ferry_memory *m;
     struct place p;
+    struct part part;
     ferry_ref y;
     int err = check(b, "fill", false);
 
     if (!err && ferry__host_fill((ferry_dtype)b->dtype, 1, value, element))
         err = ferry__error(FERRY_EOVERFLOW, "fill: %s cannot hold %g",
                            ferry_dtype_name((ferry_dtype)b->dtype), value);
+    if (!err)
+        err = part_of(b, which, &part);
     if (err)
         return err;
-    m = ferry__blob_memory(b, which);
-    if (!m)
-        return ferry_last_error_code();
-    if (locate(m, &p))
-        on_device(m->home, &p);
-    y = get(b, which, &p, FERRY_WRITE);
-    if (!y.handle)
-        err = ferry_last_error_code();
-    else if (p.q)
-        err = ferry_fill(p.q, (ferry_dtype)b->dtype, b->shape.count, value, y);
-    else
-        err = ferry__host_fill((ferry_dtype)b->dtype, b->shape.count, value, pointer(y));
+    if (locate(part.m, &p))
+        on_device(part.m->home, &p);
+    err = get(&part, &p, FERRY_WRITE, &y);
+    if (!err)
+        err = undo(&part, &p,
+                   p.q ? ferry_fill(p.q, part.dtype, b->shape.count, value, y)
+                       : ferry__host_fill(part.dtype, b->shape.count, value, pointer(y)));
     return leave(&p, err);
 }
 
@@ -256,9 +295,11 @@ int ferry_blob_fill_diff(ferry_blob *b, double value)
 static int element_at(const ferry_blob *b, enum ferry__which which, int n, const int64_t *index,
                       double *out)
 {
-    struct place p = { NULL, NULL, NULL };
+    const struct place host = { NULL, NULL, NULL };
+    struct part part;
     int64_t at;
     ferry_ref x;
+    int err;
 
     if (!b || !out)
         return ferry__error(FERRY_EINVAL, "element: NULL argument");
@@ -267,9 +308,11 @@ static int element_at(const ferry_blob *b, enum ferry__which which, int n, const
     at = ferry_blob_offset(b, n, index);
     if (at < 0)
         return (int)at;
-    x = get(b, which, &p, FERRY_READ);
-    if (!x.handle)
-        return ferry_last_error_code();
+    err = part_of(b, which, &part);
+    if (!err)
+        err = get(&part, &host, FERRY_READ, &x);
+    if (err)
+        return err;
     *out = ferry__host_load((ferry_dtype)b->dtype, pointer(x), at);
     return 0;
 }
@@ -303,12 +346,9 @@ static void place_copy(const ferry_memory *from, const ferry_memory *to, struct 
 }
 
 /* Two parts of one memory, which a device may not copy between where they overlap. */
-static bool overlap(const ferry_blob *a, const ferry_blob *b, enum ferry__which which)
+static bool overlap(const struct part *a, const struct part *b)
 {
-    size_t x = a->half[which].offset, y = b->half[which].offset;
-
-    return a->half[which].memory == b->half[which].memory && x < y + ferry__blob_bytes(b) &&
-           y < x + ferry__blob_bytes(a);
+    return a->m == b->m && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
 }
 
 static int run_copy(const struct place *p, ferry_dtype xt, ferry_ref x, ferry_dtype yt, ferry_ref y,
@@ -322,39 +362,85 @@ static int run_copy(const struct place *p, ferry_dtype xt, ferry_ref x, ferry_dt
     return 0;
 }
 
-static int copy_half(ferry_blob *b, const ferry_blob *source, enum ferry__which which)
+static int copy_part(struct part *to, struct part *from, int64_t n)
 {
-    ferry_memory *from = ferry__blob_memory(source, which), *to = ferry__blob_memory(b, which);
-    struct place p;
+    struct place p = { NULL, NULL, NULL };
     ferry_ref x, y;
     int err;
 
-    if (!from || !to)
-        return ferry_last_error_code();
-    if (from == to && b->half[which].offset == source->half[which].offset &&
-        b->dtype == source->dtype)
-        return 0;
-    if (overlap(b, source, which)) {
-        if (b->dtype != source->dtype)
-            return ferry__error(FERRY_EINVAL, "copy: the blobs overlap, and their dtypes differ");
-        p.where = p.held = NULL;
-        p.q = NULL;
-    } else {
-        place_copy(from, to, &p);
-    }
-    x = get(source, which, &p, FERRY_READ);
-    if (!x.handle)
-        return leave(&p, ferry_last_error_code());
-    y = get(b, which, &p, FERRY_WRITE);
-    if (!y.handle)
-        return leave(&p, ferry_last_error_code());
-    err = run_copy(&p, (ferry_dtype)source->dtype, x, (ferry_dtype)b->dtype, y, b->shape.count);
+    if (!overlap(to, from))
+        place_copy(from->m, to->m, &p);
+    else if (to->dtype != from->dtype)
+        return ferry__error(FERRY_EINVAL, "copy: the blobs overlap, and their dtypes differ");
+    err = get(from, &p, FERRY_READ, &x);
+    if (!err)
+        err = get(to, &p, FERRY_WRITE, &y);
+    if (!err)
+        err = undo(to, &p, run_copy(&p, from->dtype, x, to->dtype, y, n));
     return leave(&p, err);
+}
+
+static int copy_equal(ferry_blob *b, const ferry_blob *source, enum ferry__which which)
+{
+    struct part from, to;
+    int err = part_of(source, which, &from);
+
+    if (!err)
+        err = part_of(b, which, &to);
+    if (err || (from.m == to.m && from.offset == to.offset && from.dtype == to.dtype))
+        return err;
+    return copy_part(&to, &from, b->shape.count);
+}
+
+/*
+ * Into the memory that the reshape will leave the blob with, so that a failure leaves everything as
+ * it was.
+ */
+static int copy_reshaped(ferry_blob *b, const ferry_blob *source, enum ferry__which which)
+{
+    struct ferry__reshape plan;
+    struct part from, to;
+    size_t used;
+    int err = part_of(source, which, &from);
+
+    if (!err)
+        err = part_of(b, which, &to);
+    if (!err)
+        err = ferry__reshape_plan(b, source->shape.shaped ? source->shape.naxes : FERRY_UNSHAPED,
+                                  source->shape.dims, &plan);
+    if (err)
+        return err;
+    used = to.m->used;
+    if (plan.grown[which]) {
+        to.m = plan.grown[which];
+        to.offset = 0;
+    } else if (to.offset == 0 && plan.bytes > used) {
+        ferry__memory_set_used(to.m, plan.bytes);
+    }
+    to.bytes = plan.bytes;
+    err = copy_part(&to, &from, plan.shape.count);
+    if (!err) {
+        ferry__reshape_commit(b, &plan);
+        return 0;
+    }
+    if (!plan.grown[which])
+        ferry__memory_set_used(to.m, used);
+    ferry__reshape_abandon(&plan);
+    return err;
+}
+
+static int refuse_shapes(const ferry_blob *b, const ferry_blob *source)
+{
+    char ours[1024] = "?", theirs[1024] = "?";
+
+    ferry__shape_string(&b->shape, ours, sizeof ours);
+    ferry__shape_string(&source->shape, theirs, sizeof theirs);
+    return ferry__error(FERRY_ESHAPE, "copy: the source's shape is %s, not %s", theirs, ours);
 }
 
 int ferry_blob_copy_from(ferry_blob *b, const ferry_blob *source, unsigned flags)
 {
-    int err;
+    enum ferry__which which = flags & FERRY_COPY_DIFF ? FERRY__DIFF : FERRY__DATA;
 
     if (!b || !source)
         return ferry__error(FERRY_EINVAL, "ferry_blob_copy_from: NULL blob");
@@ -362,18 +448,7 @@ int ferry_blob_copy_from(ferry_blob *b, const ferry_blob *source, unsigned flags
         return ferry__error(FERRY_EINVAL, "ferry_blob_copy_from: flags are %#x", flags);
     if (b == source)
         return 0;
-    if (!ferry__shape_equal(&b->shape, &source->shape)) {
-        if (!(flags & FERRY_COPY_RESHAPE)) {
-            char ours[1024] = "?", theirs[1024] = "?";
-
-            ferry__shape_string(&b->shape, ours, sizeof ours);
-            ferry__shape_string(&source->shape, theirs, sizeof theirs);
-            return ferry__error(FERRY_ESHAPE, "copy: the source's shape is %s, not %s", theirs,
-                                ours);
-        }
-        err = ferry_blob_reshape_like(b, source);
-        if (err)
-            return err;
-    }
-    return copy_half(b, source, flags & FERRY_COPY_DIFF ? FERRY__DIFF : FERRY__DATA);
+    if (ferry__shape_equal(&b->shape, &source->shape))
+        return copy_equal(b, source, which);
+    return flags & FERRY_COPY_RESHAPE ? copy_reshaped(b, source, which) : refuse_shapes(b, source);
 }

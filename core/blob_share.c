@@ -128,6 +128,8 @@ int ferry_blob_slice(const ferry_blob *parent, int64_t start, int64_t count, fer
               (size_t)count * entry);
     take_part(&b->half[FERRY__DIFF], &parent->half[FERRY__DIFF], (size_t)start * entry,
               (size_t)count * entry);
+    ferry__memory_set_sliced(b->half[FERRY__DATA].memory);
+    ferry__memory_set_sliced(b->half[FERRY__DIFF].memory);
     *out = b;
     return 0;
 }

@@ -191,7 +191,8 @@ static int overwrite(struct ferry__request *req, struct ferry__replica *r)
     if (err)
         return err;
     ferry__uses_clear(r->uses);
-    r->filled = req->m->used;
+    if (!(req->valid & bit(req->slot)) || r->filled < req->m->used)
+        r->filled = req->m->used;
     return 0;
 }
 
@@ -235,6 +236,24 @@ static bool would_block(struct ferry__request *req, struct ferry__replica *r)
     if (r && ferry__uses_would_block(r->uses, after, req->q))
         return true;
     return !there && (req->access & FERRY_READ) && ferry__transfer_would_block(req);
+}
+
+/*
+ * A write to one side of a block that the program adopted read-only for the other: the sides part,
+ * and the one to be written gets storage of its own.
+ */
+static int part_from_readonly(struct ferry__request *req)
+{
+    ferry_memory *m = req->m;
+    int err;
+
+    if (!(req->access & FERRY_WRITE) || !m->on_host.readonly || !ferry__replica_one_pointer(m) ||
+        m->on_host.adopted_at == req->slot || (req->where && req->slot != m->alias))
+        return 0;
+    err = ferry__replica_separate(m);
+    if (!err)
+        req->valid &= ~bit(req->slot);
+    return err;
 }
 
 /* Storage for the slot; a read-only block that other contents have to go into is replaced. */
@@ -318,12 +337,15 @@ static int commit(struct ferry__request *req, struct ferry__replica *r)
 int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
 {
     ferry_memory *m = req->m;
-    struct ferry__replica *r = ferry__replica_find(m, req->slot);
+    struct ferry__replica *r;
     bool zeroed = !req->valid && (req->access & FERRY_READ), fresh = false, done = true;
     bool aliased = m->alias != 0;
     uint32_t before;
     int err = settle(req);
 
+    if (!err)
+        err = part_from_readonly(req);
+    r = ferry__replica_find(m, req->slot);
     if (!err)
         err = check_access(req, r);
     if (err)

@@ -200,10 +200,16 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
     int err;
 
     if (bytes < m->used)
-        return ferry__error(FERRY_ESHAPE, "adopt of %zu bytes where %zu are in use", bytes,
-                            m->used);
+        return ferry__error(m->sliced ? FERRY_EPERM : FERRY_ESHAPE,
+                            "adopt of %zu bytes where %zu are in use", bytes, m->used);
     if (req->where)
         ferry__replica_try_alias(m, req->where, &req->after);
+    if (ferry__replica_one_pointer(m) && m->on_host.storage == FERRY__STORAGE_ADOPTED &&
+        m->on_host.adopted_at != req->slot && (!req->where || m->alias == req->slot)) {
+        err = ferry__replica_separate(m); /* each side keeps what the program gave it */
+        if (err)
+            return err;
+    }
     r = ferry__replica_of(m, req->where);
     if (!r)
         return FERRY_ENOMEM;
@@ -211,7 +217,7 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
     if (err)
         return err;
     ferry__replica_drop(m, r, &req->after);
-    ferry__replica_take(r, ref, bytes, readonly, deleter, arg);
+    ferry__replica_take(r, ref, bytes, req->slot, readonly, deleter, arg);
     r->filled = bytes;
     m->size = bytes;
     m->lost = 0;
@@ -394,6 +400,34 @@ void ferry__memory_set_used(ferry_memory *m, size_t bytes)
         req.valid = long_enough(m, req.valid, bytes);
     m->used = bytes;
     ferry__coherence_publish(m, req.valid);
+    end(&req);
+}
+
+void ferry__memory_set_sliced(ferry_memory *m)
+{
+    struct ferry__request req;
+
+    begin(&req, m, NULL);
+    m->sliced = 1;
+    end(&req);
+}
+
+uint32_t ferry__memory_mark(const ferry_memory *m)
+{
+    return ferry__coherence_valid(m);
+}
+
+void ferry__memory_restore(ferry_memory *m, uint32_t mark, const ferry_device *where, bool intact)
+{
+    uint32_t touched = UINT32_C(1) << (where ? where->slot : FERRY__HOST);
+    struct ferry__request req;
+
+    begin(&req, m, NULL);
+    if (!intact && (mark & ~touched))
+        mark &= ~touched;
+    else if (!intact)
+        mark = touched;
+    ferry__coherence_publish(m, mark);
     end(&req);
 }
 

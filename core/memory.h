@@ -50,6 +50,7 @@ struct ferry__replica {
     uint8_t storage;
     uint8_t readonly;
     uint8_t slot;
+    uint8_t adopted_at; /* FERRY__STORAGE_ADOPTED: the slot that it was adopted for */
 };
 
 /* A device's replica, in a list. */
@@ -78,6 +79,7 @@ struct ferry_memory {
     uint8_t alias;  /* slot of the device whose copy shares the host's bytes; 0: none */
     uint8_t mapped; /* FERRY_READ, FERRY_WRITE: what the host may do with imported bytes now */
     uint8_t idle;   /* wont_use: may be evicted */
+    uint8_t sliced; /* some blob is a slice of it */
     atomic_int refs;
     int lost;    /* the code with which the last valid copy went; 0: none has */
     size_t size; /* capacity, bytes */
@@ -104,6 +106,17 @@ static inline bool ferry__memory_covers(const ferry_memory *m, size_t offset, si
 {
     return offset == 0 && bytes >= m->used;
 }
+
+/*
+ * V, to go back to after an operation on the contents failed: what a plugin said it did not do
+ * leaves the copies that were valid as they were. `where` (NULL: the host) is the copy that was
+ * operated on; unless it is `intact`, it stays valid only if no other is.
+ */
+uint32_t ferry__memory_mark(const ferry_memory *m);
+void ferry__memory_restore(ferry_memory *m, uint32_t mark, const ferry_device *where, bool intact);
+
+/* Some blob is a slice of it from now on. */
+void ferry__memory_set_sliced(ferry_memory *m);
 
 /* Moves the home. */
 int ferry__memory_to(ferry_memory *m, ferry_device *home);

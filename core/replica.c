@@ -8,6 +8,7 @@
 #include "status.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Where the bytes of a memory of 0 bytes are: somewhere, so that its accessors are valid. */
 static _Alignas(64) char nowhere[64];
@@ -99,6 +100,11 @@ bool ferry__replica_is_imported(const ferry_memory *m, unsigned slot)
     return slot && m->alias == slot && !is_host_pointer(m, slot);
 }
 
+bool ferry__replica_one_pointer(const ferry_memory *m)
+{
+    return m->alias && is_host_pointer(m, m->alias);
+}
+
 /* ---- storage ---- */
 
 static void set_storage(struct ferry__replica *r, uint8_t kind, void *handle, size_t capacity,
@@ -113,12 +119,13 @@ static void set_storage(struct ferry__replica *r, uint8_t kind, void *handle, si
     r->owner = owner ? ferry__device_retain(owner) : NULL;
 }
 
-void ferry__replica_take(struct ferry__replica *r, ferry_ref ref, size_t bytes, bool readonly,
-                         ferry_deleter deleter, void *arg)
+void ferry__replica_take(struct ferry__replica *r, ferry_ref ref, size_t bytes, unsigned slot,
+                         bool readonly, ferry_deleter deleter, void *arg)
 {
     set_storage(r, FERRY__STORAGE_ADOPTED, ref.handle, bytes, NULL);
     r->ref.offset = ref.offset;
     r->readonly = readonly;
+    r->adopted_at = (uint8_t)slot;
     r->deleter = deleter;
     r->deleter_arg = arg;
 }
@@ -215,7 +222,7 @@ void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
 static int provide_host(ferry_memory *m, struct ferry__replica *r, bool *zeroed)
 {
     ferry_device *home = m->home;
-    bool shared = m->alias && is_host_pointer(m, m->alias);
+    bool shared = ferry__replica_one_pointer(m);
     ferry_device *from = shared ? m->alias_device : home;
     void *block;
     int err = ferry__pool_alloc(from, shared ? FERRY__POOL_DEVICE : FERRY__POOL_PINNED,
@@ -286,6 +293,25 @@ static bool is_aligned(const ferry_device *dev, const struct ferry__replica *hos
     uint64_t a = dev->host_alignment ? dev->host_alignment : 1;
 
     return ((uintptr_t)host->ref.handle + host->ref.offset) % a == 0 && host->capacity % a == 0;
+}
+
+int ferry__replica_separate(ferry_memory *m)
+{
+    ferry_device *dev = m->alias_device;
+    struct ferry__device_replica *d = calloc(1, sizeof *d);
+
+    if (!d)
+        return ferry__error(FERRY_ENOMEM, "%s: no memory for a replica", dev->name);
+    d->device = ferry__device_retain(dev);
+    if (m->on_host.storage == FERRY__STORAGE_ADOPTED && m->on_host.adopted_at == dev->slot) {
+        d->r = m->on_host;
+        memset(&m->on_host, 0, sizeof m->on_host);
+    }
+    d->r.slot = (uint8_t)dev->slot;
+    d->next = m->on_devices;
+    m->on_devices = d;
+    ferry__replica_set_alias(m, NULL);
+    return 0;
 }
 
 /*

@@ -47,9 +47,12 @@ int ferry__replica_provide(ferry_memory *m, struct ferry__replica *r, ferry_devi
 void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
                          struct ferry__after_unlock *after);
 
-/* Takes the program's memory as the storage; there is none. */
-void ferry__replica_take(struct ferry__replica *r, ferry_ref ref, size_t bytes, bool readonly,
-                         ferry_deleter deleter, void *arg);
+/* Takes the program's memory, adopted for `slot`, as the storage; there is none. */
+void ferry__replica_take(struct ferry__replica *r, ferry_ref ref, size_t bytes, unsigned slot,
+                         bool readonly, ferry_deleter deleter, void *arg);
+
+/* Whether the host's block is a host-memory device's as well, as one pointer. */
+bool ferry__replica_one_pointer(const ferry_memory *m);
 
 /* Whether the two slots are the same bytes: the host and the device it is aliased with. */
 bool ferry__replica_shares(const ferry_memory *m, unsigned a, unsigned b);
@@ -62,6 +65,13 @@ bool ferry__replica_is_imported(const ferry_memory *m, unsigned slot);
 
 /* Says whose copy shares the host's bytes; NULL: nobody's. */
 void ferry__replica_set_alias(ferry_memory *m, ferry_device *dev);
+
+/*
+ * Ends the sharing between the host and a host-memory device: an adopted block stays with the side
+ * that it was adopted for, and the other is left without storage. FERRY_ENOMEM, and nothing has
+ * changed.
+ */
+int ferry__replica_separate(ferry_memory *m);
 
 /* Lets a device alias what the host has, or the other way round, if it can. Silent if not. */
 void ferry__replica_try_alias(ferry_memory *m, ferry_device *where,
