@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <ferry/ferry.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * What bench-process.c starts and reads one number from, on standard output.
+ * start: how many libraries of a GPU are mapped, once there is a first blob.
+ * memory: by how many bytes 10,000 blobs of 120 floats have made the process grow.
+ */
+
+#define BLOBS 10000
+
+static int first_blob(ferry_runtime **rt, ferry_device **device, ferry_blob **blob)
+{
+    const int64_t count = 120;
+    int err = ferry_runtime_open(NULL, rt);
+
+    if (!err)
+        err = ferry_runtime_device(*rt, NULL, device);
+    if (!err)
+        err = ferry_blob_create(*device, FERRY_F32, 1, &count, blob);
+    if (!err)
+        err = ferry_blob_mutable_host_data(*blob) ? 0 : ferry_last_error_code();
+    return err;
+}
+
+static int gpu_libraries(void)
+{
+    static const char *const names[] = { "libcuda.", "libcudart.", "libcublas", "libOpenCL.",
+                                         "libclblast." };
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4096];
+    int found = 0;
+
+    while (maps && fgets(line, sizeof(line), maps))
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+            found += strstr(line, names[i]) != NULL;
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+static long resident_bytes(void)
+{
+    FILE *statm = fopen("/proc/self/statm", "r");
+    long pages = 0;
+
+    if (!statm)
+        return 0;
+    if (fscanf(statm, "%*d %ld", &pages) != 1)
+        pages = 0;
+    fclose(statm);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+static long many_blobs(ferry_device *device)
+{
+    static ferry_blob *blob[BLOBS];
+    const int64_t count = 120;
+    long before;
+
+    memset(blob, 1, sizeof(blob)); /* the pointers themselves do not count */
+    before = resident_bytes();
+    for (int i = 0; i < BLOBS; i++) {
+        if (ferry_blob_create(device, FERRY_F32, 1, &count, &blob[i]) != 0 ||
+            !ferry_blob_mutable_host_data(blob[i]))
+            return -1;
+    }
+    return resident_bytes() - before;
+}
+
+int main(int argc, char **argv)
+{
+    ferry_runtime *rt = NULL;
+    ferry_device *device = NULL;
+    ferry_blob *blob = NULL;
+    int err = first_blob(&rt, &device, &blob);
+
+    if (err) {
+        fprintf(stderr, "%s\n", ferry_last_error());
+        return 1;
+    }
+    if (argc > 1 && strcmp(argv[1], "memory") == 0) {
+        printf("%ld\n", many_blobs(device));
+        return 0;
+    }
+    printf("!\n"); /* the moment that counts */
+    fflush(stdout);
+    printf("%d\n", gpu_libraries());
+    ferry_blob_destroy(blob);
+    ferry_runtime_close(rt);
+    return 0;
+}

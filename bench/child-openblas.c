@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <dlfcn.h>
+#include <stdio.h>
+
+/* A program that opens OpenBLAS, and says so; the path of the library is its argument. */
+int main(int argc, char **argv)
+{
+    if (argc < 2 || !dlopen(argv[1], RTLD_NOW | RTLD_LOCAL))
+        return 1;
+    printf("!\n0\n");
+    fflush(stdout);
+    return 0;
+}
