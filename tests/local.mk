@@ -12,12 +12,17 @@ UNIT_TESTS = \
 	%D%/unit/test-blob-storage \
 	%D%/unit/test-caffe-cases \
 	%D%/unit/test-command \
+	%D%/unit/test-conf \
 	%D%/unit/test-failures \
 	%D%/unit/test-io-proto \
+	%D%/unit/test-loader \
+	%D%/unit/test-log \
 	%D%/unit/test-math \
 	%D%/unit/test-memory-adopt \
 	%D%/unit/test-memory-table \
 	%D%/unit/test-memory \
+	%D%/unit/test-runtime \
+	%D%/unit/test-status \
 	%D%/unit/test-threads \
 	%D%/unit/test-frame \
 	$(SIM_TESTS)
@@ -34,11 +39,16 @@ SIM_TESTS = \
 THREAD_TESTS = \
 	%D%/unit/test-threads \
 	%D%/unit/test-sim-clock \
-	%D%/unit/test-cpu
+	%D%/unit/test-cpu \
+	%D%/unit/test-log \
+	%D%/unit/test-runtime
 
 # What needs only the core and is worth valgrind's time: `make check-valgrind`.
 CORE_TESTS = \
+	%D%/unit/test-conf \
 	%D%/unit/test-hostmath \
+	%D%/unit/test-loader \
+	%D%/unit/test-status \
 	%D%/unit/test-memory-table \
 	%D%/unit/test-memory \
 	%D%/unit/test-memory-adopt \
@@ -68,6 +78,8 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/arith-vector.c \
 	%D%/unit/arith.c \
 	%D%/unit/arith.h \
+	%D%/unit/fakes.c \
+	%D%/unit/fakes.h \
 	%D%/unit/ferry-test.c \
 	%D%/unit/ferry-test.h \
 	%D%/unit/fixture.c \
@@ -128,3 +140,5 @@ EXTRA_DIST += \
 	%D%/outside/plugin.c \
 	%D%/outside/program.c \
 	%D%/outside/run.sh
+
+include %D%/plugins/local.mk

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Builds fake.c into one folder, once for each thing that can be wrong with a plugin, and secure.c.
+# usage: build.sh SOURCES INCLUDE FOLDER; the compiler is $CC with $CFLAGS and $LDFLAGS.
+set -eu
+
+sources=$1 include=$2 folder=$3
+
+mkdir -p "$folder"
+
+# Switches override what the macro has said, and that is what a compiler would warn of.
+build() {
+    # shellcheck disable=SC2086 # flags are words
+    ${CC:-cc} -std=c11 ${CFLAGS-} -w -fPIC -fvisibility=hidden -I"$include" "$@" \
+        -shared ${LDFLAGS-}
+}
+
+# fake FILE NAME [SWITCH]: ferry_FILE.so, whose note says NAME.
+fake() {
+    build -DFAKE_NAME="\"$2\"" ${3:+-DFAKE_$3} "$sources/fake.c" -o "$folder/ferry_$1.so"
+}
+
+fake alpha alpha
+fake beta beta
+fake gamma gamma
+fake cpu cpu
+fake sim sim
+fake no_descriptor no_descriptor NO_DESCRIPTOR
+fake wrong_magic wrong_magic WRONG_MAGIC
+fake short_size short_size SHORT_SIZE
+fake huge_size huge_size HUGE_SIZE
+fake older_minor older_minor OLDER_MINOR
+fake newer_minor newer_minor NEWER_MINOR
+fake newer_host newer_host NEEDS_NEWER_HOST
+fake other_major other_major OTHER_MAJOR
+fake missing_entry missing_entry MISSING_ENTRY
+fake no_entry no_entry NO_ENTRY
+fake open_fails open_fails OPEN_FAILS
+fake count_fails count_fails COUNT_FAILS
+fake device_fails device_fails DEVICE_FAILS
+fake no_devices no_devices NO_DEVICES
+fake bad_name Bad.Name
+fake cpu_features cpu_features CPU
+fake sanitizer sanitizer SANITIZER
+fake crashes crashes CRASHES
+fake hangs hangs HANGS
+
+build "$sources/secure.c" -o "$folder/secure.so"

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A plugin that computes on the host, and, built with one of the switches below, a plugin with one
+ * thing wrong with it. tests/plugins/build.sh has the list.
+ *
+ * FAKE_NAME is its name. FERRY_TEST_TRACK=FILE makes it append a line for each thing that happens
+ * to it: "NAME loaded", "NAME opened", "NAME device 0".
+ */
+#define _GNU_SOURCE
+#include <ferry/plugin.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef FAKE_NAME
+#define FAKE_NAME "fake"
+#endif
+
+#ifndef FAKE_NO_DESCRIPTOR
+FERRY_PLUGIN(.name = FAKE_NAME, .version = "1.0", .vendor = "ferry's tests",
+#ifdef FAKE_WRONG_MAGIC
+             .magic = 0x12345678u,
+#endif
+#ifdef FAKE_SHORT_SIZE
+             .struct_size = 24u,
+#endif
+#ifdef FAKE_HUGE_SIZE
+             .struct_size = 0xfffffff0u,
+#endif
+#ifdef FAKE_NEWER_MINOR
+             .abi_minor = FERRY_ABI_MINOR + 7u,
+#endif
+#ifdef FAKE_NEEDS_NEWER_HOST
+             .min_host_minor = FERRY_ABI_MINOR + 7u,
+#endif
+#ifdef FAKE_OTHER_MAJOR
+             .abi_major = FERRY_ABI_MAJOR + 1u,
+#endif
+#ifdef FAKE_CPU
+             .cpu_features = UINT32_C(1) << 30,
+#endif
+#ifdef FAKE_SANITIZER
+             .sanitizer = FERRY_SANITIZER_MEMORY,
+#endif
+);
+#endif
+
+static const ferry_host *host;
+static int opened; /* how often it was */
+
+/* ---- what happened -------------------------------------------------------------------------- */
+
+static void track(const char *what)
+{
+    const char *path = getenv("FERRY_TEST_TRACK");
+    FILE *file = path ? fopen(path, "a") : NULL;
+
+    if (file) {
+        fprintf(file, "%s %s\n", FAKE_NAME, what);
+        fclose(file);
+    }
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+#ifdef FAKE_CRASHES
+    abort();
+#endif
+    track("loaded");
+}
+
+/* ---- the device: the host ------------------------------------------------------------------- */
+
+static int count(void *plugin, uint32_t *out)
+{
+    const char *devices = host->option("devices");
+
+    (void)plugin;
+#ifdef FAKE_COUNT_FAILS
+    return host->error(FERRY_EDEVICE, "vendorInit: VENDOR_NO_DRIVER (%d)", 35);
+#endif
+#ifdef FAKE_NO_DEVICES
+    devices = "0";
+#endif
+    *out = devices ? (uint32_t)atoi(devices) : 2;
+    return 0;
+}
+
+static int open_device(void *plugin, uint32_t index, void **out_dev)
+{
+    (void)plugin;
+#ifdef FAKE_DEVICE_FAILS
+    return host->error(FERRY_EDEVICE, "vendorContext: VENDOR_BUSY on %u", index);
+#endif
+    track(index ? "device 1" : "device 0");
+    *out_dev = &opened;
+    return 0;
+}
+
+static void close_device(void *dev)
+{
+    (void)dev;
+    track("closed");
+}
+
+static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
+                 uint32_t *out_flags)
+{
+    (void)dev;
+    (void)queue;
+    (void)flags;
+    *out_handle = aligned_alloc(64, (size_t)(bytes + 63) & ~(size_t)63);
+    if (out_flags)
+        *out_flags = 0;
+    return *out_handle ? 0 : host->error(FERRY_ENOMEM, "aligned_alloc of %lu", (unsigned long)bytes);
+}
+
+static int free_block(void *dev, void *queue, void *handle)
+{
+    (void)dev;
+    (void)queue;
+    free(handle);
+    return 0;
+}
+
+static int copy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
+                uint64_t bytes)
+{
+    (void)dev;
+    (void)queue;
+    (void)kind;
+    memmove((char *)dst.handle + dst.offset, (const char *)src.handle + src.offset, bytes);
+    return 0;
+}
+
+static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
+{
+    (void)dev;
+    (void)queue;
+    memset((char *)dst.handle + dst.offset, (int)(byte & 0xff), bytes);
+    return 0;
+}
+
+static int axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
+                ferry_ref y)
+{
+    const float *from = (const float *)((const char *)x.handle + x.offset);
+    float *to = (float *)((char *)y.handle + y.offset);
+
+    (void)dev;
+    (void)queue;
+    if (dtype != FERRY_F32)
+        return FERRY_EUNSUPPORTED;
+    for (int64_t i = 0; i < n; i++)
+        to[i] += (float)alpha * from[i];
+    return 0;
+}
+
+static int synchronize(void *dev)
+{
+    (void)dev;
+    return 0;
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static const ferry_plugin_option options[] = {
+    { .name = "devices",
+      .default_value = "2",
+      .description = "how many devices it has",
+      .type = FERRY_OPTION_INT },
+    { .name = "mode",
+      .default_value = "slow",
+      .description = "how it goes about it",
+      .values = "slow|fast",
+      .type = FERRY_OPTION_ENUM },
+};
+
+/* As a later minor would have it: more entries than this ferry knows. */
+static const struct {
+    ferry_plugin_ops ops;
+    void (*later[4])(void);
+} table = { .ops = {
+#if defined(FAKE_NEWER_MINOR)
+                .struct_size = sizeof(ferry_plugin_ops) + 4 * sizeof(void (*)(void)),
+#elif defined(FAKE_OLDER_MINOR)
+                .struct_size = offsetof(ferry_plugin_ops, properties),
+#else
+                .struct_size = sizeof(ferry_plugin_ops),
+#endif
+                .option_count = 2,
+                .option_size = sizeof(ferry_plugin_option),
+                .options = options,
+                .device_count = count,
+                .device_open = open_device,
+                .device_close = close_device,
+                .alloc = alloc,
+                .free = free_block,
+                .memcpy = copy,
+#ifndef FAKE_MISSING_ENTRY
+                .memset = set,
+#endif
+                .axpy = axpy,
+                .synchronize = synchronize,
+            } };
+
+#ifdef FAKE_NO_ENTRY
+#define ferry_plugin_open ferry_plugin_open_under_another_name
+#endif
+
+int ferry_plugin_open(const ferry_host *services, const ferry_plugin_ops **out);
+
+#ifdef FAKE_NO_ENTRY
+FERRY_API
+#endif
+int ferry_plugin_open(const ferry_host *services, const ferry_plugin_ops **out)
+{
+    host = services;
+    opened++;
+    track("opened");
+#ifdef FAKE_HANGS
+    for (;;)
+        pause();
+#endif
+#ifdef FAKE_OPEN_FAILS
+    return host->error(FERRY_EPLUGIN, "libvendor.so.7: no driver on this machine");
+#endif
+    (void)set;
+    *out = &table.ops;
+    return 0;
+}

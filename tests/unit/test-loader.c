@@ -1,0 +1,681 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "core/isa.h"
+#include "core/note.h"
+#include "fakes.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What works, and goes on working whatever else lies in the folder. */
+static void assert_works(ferry_runtime *rt, const char *name)
+{
+    ferry_device *dev = NULL;
+
+    CU_ASSERT_EQUAL(ferry_runtime_device(rt, name, &dev), 0);
+    if (dev) {
+        CU_ASSERT_STRING_EQUAL(ferry_device_get_properties(dev)->plugin, name);
+    } else {
+        printf("%s\n", ferry_last_error());
+    }
+}
+
+/* ---- what a file says ----------------------------------------------------------------------- */
+
+static void a_file_s_note_decides_before_a_line_of_it_runs(void)
+{
+    static const struct {
+        const char *fake, *stage, *reason, *hint;
+    } table[] = {
+        { "alpha", "ABI", "", "" },
+        { "newer_minor", "ABI", "", "" },
+        { "older_minor", "ABI", "", "" },
+        { "no_descriptor", "ELF", "not a plugin of ferry: it has no descriptor",
+          "its source needs FERRY_PLUGIN(.name = …)" },
+        { "wrong_magic", "ABI", "its descriptor does not begin as one", "" },
+        { "short_size", "ABI", "its descriptor is too short: 24 bytes of 160", "" },
+        { "huge_size", "ABI", "its descriptor claims 4294967280 bytes, its note has 160", "" },
+        { "other_major", "ABI", "built for ABI 2, this ferry has 1",
+          "rebuild the plugin against this ferry's headers" },
+        { "newer_host", "ABI", "needs ABI 1.7 or newer, this ferry has 1.0",
+          "install a newer ferry" },
+        { "bad_name", "ABI", "its descriptor has no valid name",
+          "names are [a-z][a-z0-9_-]*, up to 31 bytes" },
+        { "cpu_features", "ABI", "compiled for CPU features that are missing here: bit 30",
+          "rebuild the plugin for this CPU" },
+        { "sanitizer", "ABI", "compiled with MemorySanitizer, the program is not",
+          "build the program and the plugin alike, both with it or without" },
+    };
+    const char *folder = fakes_folder();
+    ferry_runtime *rt;
+
+    fakes_track();
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        fakes_put(folder, table[i].fake, NULL);
+    rt = fakes_open(folder, NULL, NULL);
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        char file[64];
+
+        snprintf(file, sizeof(file), "ferry_%s.so", table[i].fake);
+        FAKES_ASSERT_LINE(rt, fakes_path(folder, file), table[i].stage, table[i].reason,
+                          table[i].hint);
+    }
+    CU_ASSERT_STRING_EQUAL(fakes_tracked(), "");
+    assert_works(rt, "alpha");
+    assert_works(rt, "newer_minor");
+    assert_works(rt, "older_minor");
+    ferry_runtime_close(rt);
+}
+
+static void a_file_that_is_no_shared_object_for_this_machine_is_refused(void)
+{
+    const char *folder = fakes_folder();
+    const char *good = fakes_put(folder, "alpha", NULL);
+    const char *text = fakes_write(folder, "ferry_text.so", "#!/bin/sh\necho I am no plugin\n");
+    const char *empty = fakes_write(folder, "ferry_empty.so", "");
+    const char *shorter = fakes_write(folder, "ferry_short.so", "\177ELF\2\1\1");
+    const char *half = fakes_put(folder, "alpha", "ferry_half.so");
+    const char *machine = fakes_put(folder, "alpha", "ferry_machine.so");
+    const char *narrow = fakes_put(folder, "alpha", "ferry_narrow.so");
+    const char *other_end = fakes_put(folder, "alpha", "ferry_other_end.so");
+    const char *folder_so = fakes_path(folder, "ferry_folder.so");
+    const char *link = fakes_path(folder, "ferry_link.so");
+    ferry_runtime *rt;
+    struct stat st;
+
+    CU_ASSERT_EQUAL_FATAL(stat(half, &st), 0);
+    CU_ASSERT_EQUAL_FATAL(truncate(half, st.st_size / 3), 0);
+    fakes_poke(machine, offsetof(Elf64_Ehdr, e_machine), '\x7e');
+    fakes_poke(narrow, EI_CLASS, ELFCLASS32);
+    fakes_poke(other_end, EI_DATA, ELFDATA2MSB);
+    CU_ASSERT_EQUAL_FATAL(mkdir(folder_so, 0755), 0);
+    CU_ASSERT_EQUAL_FATAL(symlink("nowhere", link), 0);
+
+    rt = fakes_open(folder, NULL, NULL);
+    FAKES_ASSERT_LINE(rt, good, "ABI", "", "");
+    FAKES_ASSERT_LINE(rt, text, "ELF", "not a shared object: no ELF header", "");
+    FAKES_ASSERT_LINE(rt, empty, "ELF", "not a shared object: it is empty", "");
+    FAKES_ASSERT_LINE(rt, shorter, "ELF", "truncated: its ELF header ends early",
+                      "copy the file again");
+    FAKES_ASSERT_LINE(rt, half, "ELF", "truncated: it is shorter than its ELF header says",
+                      "copy the file again");
+    FAKES_ASSERT_LINE(rt, machine, "ELF", "built for another machine: ELF machine *",
+                      "rebuild the plugin for this machine");
+    FAKES_ASSERT_LINE(rt, narrow, "ELF",
+                      "built for another machine: 32-bit, this program is 64-bit",
+                      "rebuild the plugin for this machine");
+    FAKES_ASSERT_LINE(rt, other_end, "ELF",
+                      "built for another machine: of the other byte order",
+                      "rebuild the plugin for this machine");
+    FAKES_ASSERT_LINE(rt, folder_so, "found", "not a file", "");
+    FAKES_ASSERT_LINE(rt, link, "found", "No such file or directory", "");
+    assert_works(rt, "alpha");
+    ferry_runtime_close(rt);
+}
+
+/* ---- what happens when it is opened --------------------------------------------------------- */
+
+static void what_goes_wrong_when_it_is_opened_is_its_line_and_the_error(void)
+{
+    static const struct {
+        const char *fake, *stage, *reason, *hint;
+        int code;
+    } table[] = {
+        { "open_fails", "open", "libvendor.so.7: no driver on this machine", "", FERRY_EPLUGIN },
+        { "count_fails", "devices", "vendorInit: VENDOR_NO_DRIVER (35)", "", FERRY_EDEVICE },
+        { "no_devices", "devices", "it found no device", "", FERRY_ENODEV },
+        { "no_entry", "dlopen", "it does not export ferry_plugin_open",
+          "export ferry_plugin and ferry_plugin_open", FERRY_EPLUGIN },
+        { "missing_entry", "open", "*", "", FERRY_EABI },
+        { "device_fails", "devices", "device_fails:0: open: vendorContext: VENDOR_BUSY on 0", "",
+          FERRY_EDEVICE },
+    };
+    const char *folder = fakes_folder();
+    ferry_runtime *rt;
+
+    fakes_put(folder, "alpha", NULL);
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        fakes_put(folder, table[i].fake, NULL);
+    rt = fakes_open(folder, NULL, NULL);
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        ferry_device *dev = NULL;
+        char file[64];
+
+        snprintf(file, sizeof(file), "ferry_%s.so", table[i].fake);
+        CU_ASSERT_EQUAL(ferry_runtime_device(rt, table[i].fake, &dev), table[i].code);
+        CU_ASSERT_PTR_NULL(dev);
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), table[i].fake));
+        FAKES_ASSERT_LINE(rt, fakes_path(folder, file), table[i].stage, table[i].reason,
+                          table[i].hint);
+        CU_ASSERT_PTR_NOT_NULL(
+            strstr(ferry_last_error(), fakes_line(rt, fakes_path(folder, file))->reason));
+    }
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(fakes_line(rt, fakes_path(folder, "ferry_missing_entry.so"))->reason, "memset"));
+    assert_works(rt, "alpha");
+    ferry_runtime_close(rt);
+}
+
+static void a_library_that_is_missing_is_named(void)
+{
+    const char *folder = fakes_folder();
+    const char *path = fakes_put(folder, "alpha", NULL);
+    char hint[4096];
+    ferry_runtime *rt;
+    ferry_device *dev;
+
+    fakes_put(folder, "beta", NULL);
+    fakes_patch(path, "libc.so.6", "libq.so.6"); /* DT_NEEDED */
+    rt = fakes_open(folder, NULL, NULL);
+    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "alpha", &dev), FERRY_EPLUGIN);
+    snprintf(hint, sizeof(hint), "ldd %s shows what is missing", path);
+    FAKES_ASSERT_LINE(rt, path, "dlopen", "libq.so.6: cannot open shared object file*", hint);
+    assert_works(rt, "beta");
+    ferry_runtime_close(rt);
+}
+
+static void a_file_replaced_after_the_search_is_noticed(void)
+{
+    const char *folder = fakes_folder();
+    const char *path = fakes_put(folder, "alpha", NULL);
+    ferry_runtime *rt = fakes_open(folder, NULL, NULL);
+    ferry_device *dev;
+
+    CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
+    fakes_put(folder, "beta", "ferry_alpha.so");
+    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "alpha", &dev), FERRY_EPLUGIN);
+    FAKES_ASSERT_LINE(rt, path, "dlopen", "its file was replaced while it was being loaded",
+                      "start the program again");
+    ferry_runtime_close(rt);
+}
+
+/* ---- who may write it ----------------------------------------------------------------------- */
+
+static void a_file_or_folder_that_all_may_write_is_refused_with_the_chmod_that_mends_it(void)
+{
+    const char *open_folder = fakes_folder();
+    const char *inner = fakes_path(open_folder, "inner");
+    const char *sticky = fakes_folder();
+    const char *plain = fakes_folder();
+    const char *in_open, *in_sticky, *writable, *in_plain;
+    char path[4096], reason[1024], hint[1024];
+    ferry_runtime *rt;
+
+    CU_ASSERT_EQUAL_FATAL(mkdir(inner, 0755), 0);
+    in_open = fakes_put(inner, "alpha", NULL);
+    in_sticky = fakes_put(sticky, "beta", NULL);
+    writable = fakes_put(plain, "gamma", NULL);
+    in_plain = fakes_put(plain, "newer_minor", NULL);
+    CU_ASSERT_EQUAL_FATAL(chmod(open_folder, 0777), 0);
+    CU_ASSERT_EQUAL_FATAL(chmod(sticky, 01777), 0);
+    CU_ASSERT_EQUAL_FATAL(chmod(writable, 0757), 0);
+    snprintf(path, sizeof(path), "%s:%s:%s", inner, sticky, plain);
+    rt = fakes_open(path, NULL, NULL);
+
+    snprintf(reason, sizeof(reason), "%s can be written by everybody", open_folder);
+    snprintf(hint, sizeof(hint), "chmod o-w %s", open_folder);
+    FAKES_ASSERT_LINE(rt, in_open, "permissions", reason, hint);
+    snprintf(reason, sizeof(reason), "%s can be written by everybody", writable);
+    snprintf(hint, sizeof(hint), "chmod o-w %s", writable);
+    FAKES_ASSERT_LINE(rt, writable, "permissions", reason, hint);
+    FAKES_ASSERT_LINE(rt, in_sticky, "ABI", "", "");
+    FAKES_ASSERT_LINE(rt, in_plain, "ABI", "", "");
+    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "gamma", &(ferry_device *){ NULL }), FERRY_EPERM);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), hint));
+    assert_works(rt, "beta");
+    ferry_runtime_close(rt);
+}
+
+static void the_real_path_counts_not_the_link(void)
+{
+    const char *hidden = fakes_folder(), *shown = fakes_folder();
+    const char *link = fakes_path(shown, "ferry_alpha.so");
+    char reason[1024];
+    ferry_runtime *rt;
+
+    CU_ASSERT_EQUAL_FATAL(symlink(fakes_put(hidden, "alpha", NULL), link), 0);
+    CU_ASSERT_EQUAL_FATAL(chmod(hidden, 0777), 0);
+    rt = fakes_open(shown, NULL, NULL);
+    snprintf(reason, sizeof(reason), "%s can be written by everybody", hidden);
+    FAKES_ASSERT_LINE(rt, link, "permissions", reason, "chmod o-w *");
+    ferry_runtime_close(rt);
+}
+
+static void what_a_group_may_write_is_a_warning(void)
+{
+    const char *folder = fakes_folder();
+    const char *path = fakes_put(folder, "alpha", NULL);
+    char hint[1024];
+    ferry_runtime *rt;
+
+    CU_ASSERT_EQUAL_FATAL(chmod(path, 0775), 0);
+    fakes_log();
+    rt = fakes_open(folder, NULL, NULL);
+    snprintf(hint, sizeof(hint), "chmod g-w %s", path);
+    FAKES_ASSERT_LINE(rt, path, "ABI", "", hint);
+    CU_ASSERT_PTR_NOT_NULL(strstr(fakes_logged(), hint));
+    assert_works(rt, "alpha");
+    ferry_runtime_close(rt);
+}
+
+static void a_stranger_s_file_is_refused(void)
+{
+    const char *folder = fakes_folder();
+    const char *path = fakes_put(folder, "alpha", NULL);
+    char reason[1024];
+    ferry_runtime *rt;
+
+    if (geteuid() != 0) {
+        ferry_test_skip("only root can give a file away");
+        return;
+    }
+    CU_ASSERT_EQUAL_FATAL(chown(path, 54321, 54321), 0);
+    rt = fakes_open(folder, NULL, NULL);
+    snprintf(reason, sizeof(reason),
+             "%s belongs to user 54321, who is neither root nor who runs this nor the owner of "
+             "libferry",
+             path);
+    FAKES_ASSERT_LINE(rt, path, "permissions", reason, "chown root *");
+    ferry_runtime_close(rt);
+}
+
+/* ---- which of many -------------------------------------------------------------------------- */
+
+static void the_first_of_a_name_wins_and_the_others_are_listed(void)
+{
+    const char *first = fakes_folder(), *second = fakes_folder();
+    const char *winner = fakes_put(first, "alpha", NULL);
+    const char *loser = fakes_put(second, "alpha", NULL);
+    const char *twin = fakes_put(first, "alpha", "ferry_beta.so");
+    char path[4096], reason[1024];
+    ferry_runtime *rt;
+
+    snprintf(path, sizeof(path), "%s:%s", first, second);
+    rt = fakes_open(path, NULL, NULL);
+    FAKES_ASSERT_LINE(rt, winner, "ABI", "", "");
+    snprintf(reason, sizeof(reason), "another plugin alpha comes first: %s", winner);
+    FAKES_ASSERT_LINE(rt, loser, "ABI", reason, "");
+    FAKES_ASSERT_LINE(rt, twin, "ABI", reason, "");
+    CU_ASSERT_STRING_EQUAL(fakes_line(rt, twin)->name, "alpha");
+    ferry_runtime_close(rt);
+}
+
+static void a_file_is_loaded_once_however_many_names_it_has(void)
+{
+    const char *folder = fakes_folder();
+    const char *path = fakes_put(folder, "alpha", NULL);
+    const char *soft = fakes_path(folder, "ferry_soft.so");
+    const char *hard = fakes_path(folder, "ferry_hard.so");
+    char reason[1024];
+    ferry_runtime *rt;
+    int count;
+
+    CU_ASSERT_EQUAL_FATAL(symlink(path, soft), 0);
+    CU_ASSERT_EQUAL_FATAL(link(path, hard), 0);
+    fakes_track();
+    rt = fakes_open(folder, NULL, NULL);
+    snprintf(reason, sizeof(reason), "the same file as %s", path);
+    FAKES_ASSERT_LINE(rt, soft, "found", reason, "");
+    FAKES_ASSERT_LINE(rt, hard, "found", reason, "");
+    CU_ASSERT_EQUAL(ferry_runtime_enumerate(rt, &count), 0);
+    CU_ASSERT_STRING_EQUAL(fakes_tracked(), "alpha loaded\nalpha opened\n");
+    ferry_runtime_close(rt);
+}
+
+static void a_refused_file_does_not_stand_in_the_way_of_the_next(void)
+{
+    const char *first = fakes_folder(), *second = fakes_folder();
+    const char *bad = fakes_put(first, "alpha", NULL);
+    const char *good = fakes_put(second, "alpha", NULL);
+    char path[4096];
+    ferry_runtime *rt;
+
+    CU_ASSERT_EQUAL_FATAL(chmod(bad, 0777), 0);
+    snprintf(path, sizeof(path), "%s:%s", first, second);
+    rt = fakes_open(path, NULL, NULL);
+    FAKES_ASSERT_LINE(rt, bad, "permissions", "*", "chmod o-w *");
+    FAKES_ASSERT_LINE(rt, good, "ABI", "", "");
+    assert_works(rt, "alpha");
+    ferry_runtime_close(rt);
+}
+
+static void files_are_taken_bytewise(void)
+{
+    static const char *const names[] = { "ferry_B.so", "ferry_a-1.so", "ferry_a.so", "ferry_a1.so",
+                                         "ferry_b.so" };
+    const char *folder = fakes_folder();
+    const ferry_candidate *line;
+    ferry_runtime *rt;
+
+    for (size_t i = 5; i > 0; i--)
+        fakes_write(folder, names[i - 1], "x");
+    fakes_write(folder, "ferry_.so", "x");
+    fakes_write(folder, "libferry_c.so", "x");
+    fakes_write(folder, "ferry_c.so.1", "x");
+    rt = fakes_open(folder, NULL, NULL);
+    for (int i = 0; i < 5; i++) {
+        CU_ASSERT_EQUAL_FATAL(ferry_runtime_candidate(rt, i, &line), 0);
+        CU_ASSERT_STRING_EQUAL(line->path, fakes_path(folder, names[i]));
+        CU_ASSERT_STRING_EQUAL(line->origin, "FERRY_PLUGIN_PATH");
+    }
+    if (ferry_runtime_candidate(rt, 5, &line) == 0) {
+        CU_ASSERT_STRING_EQUAL(line->origin, "plugindir");
+    }
+    ferry_runtime_close(rt);
+}
+
+static void folders_that_cannot_be_searched_have_their_line_and_the_working_folder_is_none(void)
+{
+    const char *folder = fakes_folder();
+    const char *missing = fakes_path(folder, "missing");
+    char path[4096], here[4096];
+    const ferry_candidate *line;
+    ferry_runtime *rt;
+
+    fakes_put(folder, "alpha", NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(getcwd(here, sizeof(here)));
+    CU_ASSERT_EQUAL_FATAL(chdir(folder), 0);
+    snprintf(path, sizeof(path), ":.::%s:", missing);
+    rt = fakes_open(path, NULL, NULL);
+    CU_ASSERT_EQUAL_FATAL(chdir(here), 0);
+    FAKES_ASSERT_LINE(rt, ".", "found", "not an absolute path: not searched",
+                      "write it out from /");
+    FAKES_ASSERT_LINE(rt, missing, "found", "No such file or directory", "");
+    for (int i = 0; ferry_runtime_candidate(rt, i, &line) == 0; i++)
+        CU_ASSERT_STRING_NOT_EQUAL(line->name, "alpha");
+    ferry_runtime_close(rt);
+}
+
+/* ---- what the configuration names ----------------------------------------------------------- */
+
+static ferry_runtime *open_with(const char *path, const char *text, const char **out_conf)
+{
+    *out_conf = fakes_write(fakes_folder(), "c.conf", text);
+    return fakes_open(path, NULL, *out_conf);
+}
+
+static void a_configured_library_goes_before_all_others(void)
+{
+    const char *searched = fakes_folder(), *elsewhere = fakes_folder();
+    const char *found = fakes_put(searched, "alpha", NULL);
+    const char *absolute = fakes_put(elsewhere, "alpha", "mine.so");
+    const char *bare = fakes_put(searched, "beta", "other.so");
+    char text[4096], reason[1024];
+    const char *conf;
+    ferry_runtime *rt;
+
+    snprintf(text, sizeof(text), "[plugin beta]\nlibrary = other.so\n[plugin alpha]\nlibrary = %s\n",
+             absolute);
+    rt = open_with(searched, text, &conf);
+    FAKES_ASSERT_LINE(rt, absolute, "ABI", "", "");
+    FAKES_ASSERT_LINE(rt, bare, "ABI", "", "");
+    snprintf(reason, sizeof(reason), "another plugin alpha comes first: %s", absolute);
+    FAKES_ASSERT_LINE(rt, found, "ABI", reason, "");
+    snprintf(text, sizeof(text), "%s:4", conf);
+    CU_ASSERT_STRING_EQUAL(fakes_line(rt, absolute)->origin, text);
+    ferry_runtime_close(rt);
+}
+
+static void a_configured_library_that_is_refused_is_not_replaced_by_another(void)
+{
+    const char *searched = fakes_folder(), *elsewhere = fakes_folder();
+    const char *mine = fakes_put(elsewhere, "alpha", NULL);
+    char text[4096];
+    const char *conf;
+    ferry_runtime *rt;
+    ferry_device *dev;
+
+    fakes_put(searched, "alpha", NULL);
+    CU_ASSERT_EQUAL_FATAL(chmod(mine, 0777), 0);
+    snprintf(text, sizeof(text), "[plugin alpha]\nlibrary = %s\n", mine);
+    rt = open_with(searched, text, &conf);
+    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "alpha", &dev), FERRY_EPERM);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "chmod o-w "));
+    ferry_runtime_close(rt);
+}
+
+static void a_section_whose_file_is_another_plugin_is_an_error_with_its_line(void)
+{
+    static const char *const texts[] = { "[plugin alpha]\nlibrary = other.so\n",
+                                         "[plugin alpha]\nenabled = yes\n" };
+    const char *folder = fakes_folder();
+    char message[1024];
+
+    fakes_put(folder, "beta", "other.so");
+    fakes_put(folder, "beta", "ferry_alpha.so");
+    setenv("FERRY_PLUGIN_PATH", folder, 1);
+    for (int i = 0; i < 2; i++) {
+        const char *conf = fakes_write(fakes_folder(), "c.conf", texts[i]);
+        ferry_runtime *rt = NULL;
+
+        setenv("FERRY_CONF", conf, 1);
+        CU_ASSERT_EQUAL(ferry_runtime_open(NULL, &rt), FERRY_ECONF);
+        CU_ASSERT_PTR_NULL(rt);
+        snprintf(message, sizeof(message), "%s:%d: [plugin alpha]: %s is the plugin beta", conf,
+                 i ? 1 : 2, fakes_path(folder, i ? "ferry_alpha.so" : "other.so"));
+        CU_ASSERT_STRING_EQUAL(ferry_last_error(), message);
+    }
+}
+
+static void a_section_without_a_file_has_its_line(void)
+{
+    const char *folder = fakes_folder();
+    const char *conf;
+    ferry_runtime *rt = open_with(folder, "[plugin nosuch]\n[plugin other]\nlibrary = o.so\n",
+                                  &conf);
+    char reason[1024];
+    ferry_device *dev;
+
+    snprintf(reason, sizeof(reason), "no ferry_nosuch.so in %s, *", folder);
+    FAKES_ASSERT_LINE(rt, "ferry_nosuch.so", "found", reason, "");
+    snprintf(reason, sizeof(reason), "no o.so in %s, *", folder);
+    FAKES_ASSERT_LINE(rt, "o.so", "found", reason, "");
+    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "nosuch", &dev), FERRY_ENODEV);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "nosuch: no ferry_nosuch.so in "));
+    ferry_runtime_close(rt);
+}
+
+static void a_disabled_plugin_is_never_loaded(void)
+{
+    const char *folder = fakes_folder();
+    const char *path = fakes_put(folder, "alpha", NULL);
+    char reason[1024];
+    const char *conf;
+    ferry_runtime *rt;
+    ferry_device *dev;
+    int count;
+
+    fakes_put(folder, "beta", NULL);
+    fakes_track();
+    rt = open_with(folder, "[plugin alpha]\nenabled = no\n", &conf);
+    snprintf(reason, sizeof(reason), "disabled by %s:2", conf);
+    FAKES_ASSERT_LINE(rt, path, "ABI", reason, "set enabled = yes there");
+    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "alpha", &dev), FERRY_ENODEV);
+    CU_ASSERT_EQUAL(ferry_runtime_enumerate(rt, &count), 0);
+    CU_ASSERT_PTR_NULL(strstr(fakes_tracked(), "alpha"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(fakes_tracked(), "beta opened"));
+    ferry_runtime_close(rt);
+}
+
+/* ---- more rights than the caller ------------------------------------------------------------ */
+
+/* Run with secure.so preloaded: what a set-user-ID program would see. */
+static void inner_secure(void)
+{
+    const char *path = getenv("FERRY_TEST_SECURE_PATH");
+    const ferry_candidate *line;
+    ferry_runtime *rt = NULL;
+    const char *said;
+
+    fakes_log();
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_open(NULL, &rt), 0);
+    for (int i = 0; ferry_runtime_candidate(rt, i, &line) == 0; i++) {
+        CU_ASSERT_STRING_NOT_EQUAL(line->origin, "FERRY_PLUGIN_PATH");
+        CU_ASSERT_PTR_NULL(strstr(line->path, path));
+    }
+    ferry_runtime_close(rt);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_open(NULL, &rt), 0);
+    ferry_runtime_close(rt);
+    said = strstr(fakes_logged(), "are ignored");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
+    CU_ASSERT_PTR_NULL(strstr(said + 1, "are ignored"));
+}
+
+static void inner_secure_refuses_what_a_group_may_write(void)
+{
+    const char *path = getenv("FERRY_TEST_SECURE_PATH");
+    ferry_runtime_options options = { .struct_size = sizeof(options) };
+    char so[4096], reason[4200];
+    ferry_runtime *rt = NULL;
+
+    snprintf(so, sizeof(so), "%s/ferry_alpha.so", path);
+    options.conf = getenv("FERRY_TEST_SECURE_CONF"); /* by the program, which is trusted */
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_open(&options, &rt), 0);
+    snprintf(reason, sizeof(reason), "%s can be written by its group", so);
+    FAKES_ASSERT_LINE(rt, so, "permissions", reason, "chmod g-w *");
+    ferry_runtime_close(rt);
+}
+
+/* What that program printed, shown if it failed. */
+static void show(const char *path)
+{
+    char line[1024];
+    FILE *file = fopen(path, "r");
+
+    while (file && fgets(line, sizeof(line), file))
+        printf("inner: %s", line);
+    if (file)
+        fclose(file);
+}
+
+static void a_program_with_more_rights_ignores_the_environment_and_says_so_once(void)
+{
+    const char *folder = fakes_folder();
+    const char *path = fakes_put(folder, "alpha", NULL);
+    const char *output = fakes_write(folder, "output", "");
+    const char *build = getenv("FERRY_TEST_BUILDDIR");
+    char self[4096] = "", preload[4096], text[4096];
+    int status = -1;
+    pid_t child;
+
+    CU_ASSERT_EQUAL_FATAL(chmod(path, 0775), 0);
+    CU_ASSERT_FATAL(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+    snprintf(preload, sizeof(preload), "%s/tests/plugins/fakes/secure.so", build ? build : ".");
+    snprintf(text, sizeof(text), "[plugin alpha]\nlibrary = %s\n", path);
+    setenv("FERRY_TEST_SECURE_CONF", fakes_write(folder, "c.conf", text), 1);
+    child = fork();
+    if (child == 0) {
+        if (!freopen(output, "w", stdout))
+            _exit(1);
+        setenv("FERRY_TEST_INNER", "1", 1);
+        setenv("FERRY_TEST_SECURE_PATH", folder, 1);
+        setenv("FERRY_PLUGIN_PATH", folder, 1);
+        setenv("FERRY_CONF", "/nonexistent/ferry.conf", 1);
+        setenv("FERRY_BACKEND", "Nonsense", 1);
+        setenv("LD_PRELOAD", preload, 1);
+        setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+        execl(self, self, (char *)NULL);
+        _exit(1);
+    }
+    waitpid(child, &status, 0);
+    CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    if (status)
+        show(output);
+}
+
+/* ---- instructions --------------------------------------------------------------------------- */
+
+static void a_feature_counts_only_if_the_os_saves_its_registers(void)
+{
+    uint32_t avx = FERRY_CPU_AVX | FERRY_CPU_AVX2 | FERRY_CPU_FMA | FERRY_CPU_F16C;
+    uint32_t avx512 = FERRY_CPU_AVX512F | FERRY_CPU_AVX512BW | FERRY_CPU_AVX512VL;
+    uint32_t none = ferry__isa_decode(~0u, ~0u, 0x1);
+    char names[100];
+
+    CU_ASSERT_EQUAL(none & (avx | avx512), 0);
+    CU_ASSERT(none & FERRY_CPU_SSE42);
+    CU_ASSERT_EQUAL(ferry__isa_decode(~0u, ~0u, 0x2) & avx, 0);
+    CU_ASSERT_EQUAL(ferry__isa_decode(~0u, ~0u, 0x7) & (avx | avx512), avx);
+    CU_ASSERT_EQUAL(ferry__isa_decode(~0u, ~0u, 0xe7) & (avx | avx512), avx | avx512);
+    CU_ASSERT_EQUAL(ferry__isa_decode(0, 0, 0xe7), 0);
+    ferry__isa_names(FERRY_CPU_AVX2 | FERRY_CPU_SSE3, names, sizeof(names));
+    CU_ASSERT_STRING_EQUAL(names, "SSE3, AVX2");
+    ferry__isa_names(~0u, names, 8);
+    CU_ASSERT_EQUAL(strlen(names), 7);
+}
+
+/* ---- bytes that mean no good ---------------------------------------------------------------- */
+
+static void every_prefix_of_a_plugin_is_refused_or_read_without_harm(void)
+{
+    const char *path = fakes_put(fakes_folder(), "alpha", NULL);
+    unsigned char *bytes = malloc(1 << 20);
+    struct ferry__self self = { .elf_class = ELFCLASS64,
+                                .elf_data = ELFDATA2LSB,
+                                .machine = EM_X86_64,
+                                .abi_major = FERRY_ABI_MAJOR };
+    FILE *file = fopen(path, "rb");
+    bool was_whole = false; /* what is whole stays so with more bytes behind it */
+    size_t size;
+
+    CU_ASSERT_FATAL(file && bytes);
+    size = fread(bytes, 1, 1 << 20, file);
+    fclose(file);
+    memcpy(&self.machine, bytes + 18, 2);
+    for (size_t n = 0; n < size; n += n < 4096 ? 1 : 97) {
+        unsigned char *copy = malloc(n + 1); /* exactly that long, for the sanitizer to see */
+        struct ferry__bytes file_of = { .fd = -1, .memory = copy, .size = n };
+        ferry_plugin_descriptor note;
+        struct ferry__refusal refusal = { 0 };
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
+        memcpy(copy, bytes, n);
+        CU_ASSERT_FALSE(was_whole && ferry__note_read(&file_of, &self, &note, &refusal) != 0);
+        was_whole = ferry__note_read(&file_of, &self, &note, &refusal) == 0;
+        free(copy);
+    }
+    CU_ASSERT(was_whole);
+    free(bytes);
+}
+
+static const ferry_test_case inner_cases[] = {
+    FERRY_TEST(inner_secure),
+    FERRY_TEST(inner_secure_refuses_what_a_group_may_write),
+};
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_file_s_note_decides_before_a_line_of_it_runs),
+    FERRY_TEST(a_file_that_is_no_shared_object_for_this_machine_is_refused),
+    FERRY_TEST(what_goes_wrong_when_it_is_opened_is_its_line_and_the_error),
+    FERRY_TEST(a_library_that_is_missing_is_named),
+    FERRY_TEST(a_file_replaced_after_the_search_is_noticed),
+    FERRY_TEST(a_file_or_folder_that_all_may_write_is_refused_with_the_chmod_that_mends_it),
+    FERRY_TEST(the_real_path_counts_not_the_link),
+    FERRY_TEST(what_a_group_may_write_is_a_warning),
+    FERRY_TEST(a_stranger_s_file_is_refused),
+    FERRY_TEST(the_first_of_a_name_wins_and_the_others_are_listed),
+    FERRY_TEST(a_file_is_loaded_once_however_many_names_it_has),
+    FERRY_TEST(a_refused_file_does_not_stand_in_the_way_of_the_next),
+    FERRY_TEST(files_are_taken_bytewise),
+    FERRY_TEST(folders_that_cannot_be_searched_have_their_line_and_the_working_folder_is_none),
+    FERRY_TEST(a_configured_library_goes_before_all_others),
+    FERRY_TEST(a_configured_library_that_is_refused_is_not_replaced_by_another),
+    FERRY_TEST(a_section_whose_file_is_another_plugin_is_an_error_with_its_line),
+    FERRY_TEST(a_section_without_a_file_has_its_line),
+    FERRY_TEST(a_disabled_plugin_is_never_loaded),
+    FERRY_TEST(a_program_with_more_rights_ignores_the_environment_and_says_so_once),
+    FERRY_TEST(a_feature_counts_only_if_the_os_saves_its_registers),
+    FERRY_TEST(every_prefix_of_a_plugin_is_refused_or_read_without_harm),
+};
+
+int main(int argc, char **argv)
+{
+    if (getenv("FERRY_TEST_INNER"))
+        return ferry_test_main(argc, argv, "inner", inner_cases, FERRY_TEST_COUNT(inner_cases));
+    return ferry_test_main(argc, argv, "loader", cases, FERRY_TEST_COUNT(cases));
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "core/log.h"
+#include "fakes.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void set_level(const char *level)
+{
+    setenv("FERRY_LOG", level, 1);
+    ferry__log_configure();
+}
+
+static void lines_below_the_level_are_not_written(void)
+{
+    set_level("info");
+    fakes_log();
+    ferry__log(FERRY_LOG_DEBUG, "too much");
+    ferry__log(FERRY_LOG_INFO, "a %d", 1);
+    ferry__log(FERRY_LOG_ERROR, "b");
+    CU_ASSERT_STRING_EQUAL(fakes_logged(), "info: a 1\nerror: b\n");
+    CU_ASSERT(ferry__log_enabled(FERRY_LOG_INFO));
+    CU_ASSERT_FALSE(ferry__log_enabled(FERRY_LOG_DEBUG));
+}
+
+static void a_level_that_is_none_is_said_and_warn_is_used(void)
+{
+    fakes_log();
+    set_level("verbose");
+    CU_ASSERT_STRING_EQUAL(
+        fakes_logged(),
+        "warn: FERRY_LOG=verbose: not one of error, warn, info, debug; warn is used\n");
+    CU_ASSERT_FALSE(ferry__log_enabled(FERRY_LOG_INFO));
+}
+
+static void a_line_said_under_a_lock_waits_for_the_outermost_release(void)
+{
+    set_level("warn");
+    fakes_log();
+    ferry__log_hold();
+    ferry__log_hold();
+    ferry__log(FERRY_LOG_WARN, "one");
+    ferry__log(FERRY_LOG_WARN, "two");
+    ferry__log_release();
+    CU_ASSERT_STRING_EQUAL(fakes_logged(), "");
+    ferry__log_release();
+    CU_ASSERT_STRING_EQUAL(fakes_logged(), "warn: one\nwarn: two\n");
+}
+
+static unsigned calls;
+
+static void log_again(void *arg, int level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    (void)line;
+    calls++;
+    ferry__log(FERRY_LOG_WARN, "from the callback");
+}
+
+static void what_a_callback_logs_is_dropped(void)
+{
+    set_level("warn");
+    calls = 0;
+    ferry_log_set(log_again, NULL);
+    ferry__log(FERRY_LOG_WARN, "once");
+    CU_ASSERT_EQUAL(calls, 1);
+}
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+#define THREADS 4
+#define LINES   200
+
+static atomic_int inside, most, seen;
+
+static void count_callers(void *arg, int level, const char *line)
+{
+    int now = atomic_fetch_add(&inside, 1) + 1;
+
+    (void)arg;
+    (void)level;
+    (void)line;
+    if (now > atomic_load(&most))
+        atomic_store(&most, now);
+    atomic_fetch_add(&seen, 1);
+    atomic_fetch_sub(&inside, 1);
+}
+
+static void *say_much(void *arg)
+{
+    for (int i = 0; i < LINES; i++)
+        ferry__log(FERRY_LOG_WARN, "line %d", i);
+    return arg;
+}
+
+static void callbacks_come_one_at_a_time_and_none_is_lost(void)
+{
+    pthread_t threads[THREADS];
+
+    set_level("warn");
+    ferry_log_set(count_callers, NULL);
+    for (int i = 0; i < THREADS; i++)
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, say_much, NULL), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    CU_ASSERT_EQUAL(atomic_load(&most), 1);
+    CU_ASSERT_EQUAL(atomic_load(&seen), THREADS * LINES);
+}
+
+static void *say_one(void *arg)
+{
+    (void)arg;
+    ferry__log(FERRY_LOG_WARN, "from the other thread");
+    return NULL;
+}
+
+/* A callback that waits for another thread, which has something to say meanwhile. */
+static void wait_for_another(void *arg, int level, const char *line)
+{
+    pthread_t thread;
+
+    (void)level;
+    if (strcmp(line, "first") == 0) {
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, say_one, NULL), 0);
+        pthread_join(thread, NULL);
+    }
+    strcat(arg, line);
+    strcat(arg, ";");
+}
+
+static void nobody_waits_for_a_callback(void)
+{
+    char text[100] = "";
+
+    set_level("warn");
+    ferry_log_set(wait_for_another, text);
+    ferry__log(FERRY_LOG_WARN, "first");
+    CU_ASSERT_STRING_EQUAL(text, "first;from the other thread;");
+    ferry_log_set(NULL, NULL);
+}
+
+/* ---- processes ------------------------------------------------------------------------------ */
+
+static void fork_and_log(void *arg, int level, const char *line)
+{
+    int status = 0;
+    pid_t child;
+
+    (void)level;
+    if (strcmp(line, "before") != 0)
+        return;
+    child = fork();
+    if (child == 0) {
+        ferry_log_set(NULL, NULL);
+        _exit(7);
+    }
+    waitpid(child, &status, 0);
+    *(int *)arg = WEXITSTATUS(status);
+}
+
+static void a_child_forked_while_the_log_is_written_is_not_stuck(void)
+{
+    int status = 0;
+
+    set_level("warn");
+    ferry_log_set(fork_and_log, &status);
+    ferry__log(FERRY_LOG_WARN, "before");
+    CU_ASSERT_EQUAL(status, 7);
+    ferry_log_set(NULL, NULL);
+}
+
+static void without_a_callback_lines_go_to_standard_error(void)
+{
+    int ends[2], saved = dup(STDERR_FILENO);
+    char text[100] = "";
+
+    set_level("warn");
+    ferry_log_set(NULL, NULL);
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    dup2(ends[1], STDERR_FILENO);
+    ferry__log(FERRY_LOG_WARN, "two\nlines");
+    dup2(saved, STDERR_FILENO);
+    close(ends[1]);
+    CU_ASSERT(read(ends[0], text, sizeof(text) - 1) > 0);
+    CU_ASSERT_STRING_EQUAL(text, "ferry: warn: two lines\n");
+    close(ends[0]);
+    close(saved);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(lines_below_the_level_are_not_written),
+    FERRY_TEST(a_level_that_is_none_is_said_and_warn_is_used),
+    FERRY_TEST(a_line_said_under_a_lock_waits_for_the_outermost_release),
+    FERRY_TEST(what_a_callback_logs_is_dropped),
+    FERRY_TEST(callbacks_come_one_at_a_time_and_none_is_lost),
+    FERRY_TEST(nobody_waits_for_a_callback),
+    FERRY_TEST(a_child_forked_while_the_log_is_written_is_not_stuck),
+    FERRY_TEST(without_a_callback_lines_go_to_standard_error),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "log", cases, FERRY_TEST_COUNT(cases));
+}

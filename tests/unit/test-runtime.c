@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "core/device.h"
+#include "fakes.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *name_of(ferry_runtime *rt, const char *name)
+{
+    ferry_device *dev = NULL;
+
+    if (ferry_runtime_device(rt, name, &dev) == 0)
+        return ferry_device_name(dev);
+    return ferry_last_error();
+}
+
+/* A folder with alpha, beta, gamma, one that fails to open, and one without devices. */
+static const char *five(void)
+{
+    const char *folder = fakes_folder();
+
+    fakes_put(folder, "alpha", NULL);
+    fakes_put(folder, "beta", NULL);
+    fakes_put(folder, "gamma", NULL);
+    fakes_put(folder, "open_fails", NULL);
+    fakes_put(folder, "no_devices", NULL);
+    return folder;
+}
+
+/* ---- choosing ------------------------------------------------------------------------------- */
+
+static void one_name_means_that_and_nothing_else_is_opened(void)
+{
+    ferry_runtime *rt;
+
+    fakes_track();
+    rt = fakes_open(five(), "beta", NULL);
+    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "beta:0");
+    CU_ASSERT_STRING_EQUAL(fakes_tracked(), "beta loaded\nbeta opened\nbeta device 0\n");
+    ferry_runtime_close(rt);
+}
+
+static void one_name_that_fails_is_an_error_and_nothing_else_is_opened(void)
+{
+    ferry_runtime *rt;
+
+    fakes_track();
+    rt = fakes_open(five(), "open_fails", NULL);
+    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL),
+                           "open_fails: libvendor.so.7: no driver on this machine");
+    CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_EPLUGIN);
+    CU_ASSERT_STRING_EQUAL(fakes_tracked(), "open_fails loaded\nopen_fails opened\n");
+    ferry_runtime_close(rt);
+}
+
+static void a_name_with_a_number_means_that_device(void)
+{
+    ferry_runtime *rt = fakes_open(five(), "beta:1", NULL);
+
+    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "beta:1");
+    CU_ASSERT_STRING_EQUAL(name_of(rt, "beta"), "beta:0");
+    CU_ASSERT_STRING_EQUAL(name_of(rt, "beta:7"), "beta:7: no such device: beta has 2");
+    CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_ENODEV);
+    ferry_runtime_close(rt);
+}
+
+static void of_a_list_the_first_that_works_is_selected(void)
+{
+    ferry_runtime *rt;
+
+    fakes_track();
+    rt = fakes_open(five(), "open_fails,nosuch,gamma:5,alpha,beta", NULL);
+    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "alpha:0");
+    CU_ASSERT_PTR_NULL(strstr(fakes_tracked(), "beta"));
+    ferry_runtime_close(rt);
+}
+
+static void of_a_list_that_fails_each_reason_is_given(void)
+{
+    const char *folder = five();
+    ferry_runtime *rt = fakes_open(folder, "open_fails,no_devices,alpah", NULL);
+    const char *error = name_of(rt, NULL);
+    char wanted[1024];
+
+    snprintf(wanted, sizeof(wanted),
+             "no device works (see `ferry plugins`): open_fails: libvendor.so.7: no driver on this "
+             "machine; no_devices: it found no device; alpah: no such plugin in %s, *",
+             folder);
+    CU_ASSERT(fakes_matches(error, wanted));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error, "; did you mean alpha?"));
+    CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_ENODEV);
+    ferry_runtime_close(rt);
+}
+
+static void an_exclusion_leaves_the_others_in_bytewise_order(void)
+{
+    ferry_runtime *rt;
+
+    fakes_track();
+    rt = fakes_open(five(), "^alpha,cuda,opencl,cpu", NULL);
+    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "beta:0");
+    CU_ASSERT_PTR_NULL(strstr(fakes_tracked(), "alpha"));
+    ferry_runtime_close(rt);
+}
+
+static void the_default_order_comes_before_others_and_sim_only_by_name(void)
+{
+    const char *folder = fakes_folder();
+    ferry_runtime *rt;
+    ferry_device *dev;
+    int count;
+
+    fakes_put(folder, "sim", NULL);
+    rt = fakes_open(folder, "^cuda,opencl,cpu", NULL);
+    CU_ASSERT_EQUAL(ferry_runtime_device(rt, NULL, &dev), FERRY_ENODEV);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(ferry_last_error(), "sim is there, but only for who asks for it by name"));
+    CU_ASSERT_STRING_EQUAL(name_of(rt, "sim:1"), "sim:1");
+    ferry_runtime_close(rt);
+
+    fakes_put(folder, "cpu", NULL);
+    fakes_put(folder, "alpha", NULL);
+    rt = fakes_open(folder, "^cuda,opencl", NULL);
+    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "cpu:0");
+    CU_ASSERT_EQUAL(ferry_runtime_enumerate(rt, &count), 0);
+    CU_ASSERT_EQUAL(count, 6);
+    CU_ASSERT_EQUAL(ferry_runtime_device_at(rt, 2, &dev), 0);
+    CU_ASSERT_STRING_EQUAL(ferry_device_name(dev), "alpha:0");
+    CU_ASSERT_EQUAL(ferry_runtime_device_at(rt, 5, &dev), 0);
+    CU_ASSERT_STRING_EQUAL(ferry_device_name(dev), "sim:1");
+    ferry_runtime_close(rt);
+}
+
+static void api_goes_before_environment_and_that_before_the_file(void)
+{
+    const char *folder = five();
+    const char *conf = fakes_write(folder, "c.conf", "[ferry]\nbackend = gamma\n");
+    ferry_runtime_options options = { .struct_size = sizeof(options), .backend = "alpha" };
+    ferry_runtime *rt = fakes_open(folder, NULL, conf);
+
+    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "gamma:0");
+    CU_ASSERT_STRING_EQUAL(name_of(rt, "beta"), "beta:0");
+    ferry_runtime_close(rt);
+    rt = fakes_open(folder, "beta", conf);
+    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "beta:0");
+    ferry_runtime_close(rt);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_open(&options, &rt), 0);
+    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "alpha:0");
+    ferry_runtime_close(rt);
+}
+
+static void a_choice_that_cannot_be_read_is_an_error_that_names_its_source(void)
+{
+    ferry_runtime_options options = { .struct_size = sizeof(options), .backend = "a b" };
+    ferry_runtime *rt = NULL;
+
+    setenv("FERRY_CONF", "/dev/null", 1);
+    setenv("FERRY_BACKEND", "cuda,", 1);
+    CU_ASSERT_EQUAL(ferry_runtime_open(NULL, &rt), FERRY_ECONF);
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "FERRY_BACKEND: backend = cuda,: a name is missing");
+    CU_ASSERT_EQUAL(ferry_runtime_open(&options, &rt), FERRY_EINVAL);
+    unsetenv("FERRY_BACKEND");
+    setenv("FERRY_STRICT", "maybe", 1);
+    CU_ASSERT_EQUAL(ferry_runtime_open(NULL, &rt), FERRY_ECONF);
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "FERRY_STRICT=maybe: neither 1 nor 0");
+    unsetenv("FERRY_STRICT");
+    CU_ASSERT_PTR_NULL(rt);
+}
+
+/* ---- enumerating ---------------------------------------------------------------------------- */
+
+static void enumerating_opens_what_the_choice_allows_and_no_device(void)
+{
+    ferry_device *dev = NULL;
+    ferry_runtime *rt;
+    int count = -1;
+
+    fakes_track();
+    rt = fakes_open(five(), "gamma,alpha,no_devices,open_fails", NULL);
+    CU_ASSERT_EQUAL(ferry_runtime_device_at(rt, 0, &dev), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_enumerate(rt, &count), 0);
+    CU_ASSERT_EQUAL(count, 4);
+    CU_ASSERT_EQUAL(ferry_runtime_device_at(rt, 0, &dev), 0);
+    CU_ASSERT_STRING_EQUAL(ferry_device_name(dev), "gamma:0");
+    CU_ASSERT_EQUAL(ferry_runtime_device_at(rt, 3, &dev), 0);
+    CU_ASSERT_STRING_EQUAL(ferry_device_name(dev), "alpha:1");
+    CU_ASSERT_EQUAL(ferry_runtime_device_at(rt, 4, &dev), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_device_at(rt, -1, &dev), FERRY_EINVAL);
+    CU_ASSERT_PTR_NULL(strstr(fakes_tracked(), "beta"));
+    CU_ASSERT_PTR_NULL(strstr(fakes_tracked(), " device "));
+    ferry_runtime_close(rt);
+}
+
+static void enumerating_one_device_of_a_plugin_gives_that_one(void)
+{
+    ferry_runtime *rt = fakes_open(five(), "beta:1,beta,beta:1", NULL);
+    ferry_device *dev;
+    int count;
+
+    CU_ASSERT_EQUAL(ferry_runtime_enumerate(rt, &count), 0);
+    CU_ASSERT_EQUAL(count, 2);
+    CU_ASSERT_EQUAL(ferry_runtime_device_at(rt, 0, &dev), 0);
+    CU_ASSERT_STRING_EQUAL(ferry_device_name(dev), "beta:1");
+    ferry_runtime_close(rt);
+}
+
+static void a_device_is_one_object_for_all_runtimes_while_it_lives(void)
+{
+    const char *folder = five();
+    ferry_runtime *one = fakes_open(folder, "alpha", NULL), *two = fakes_open(folder, "alpha", NULL);
+    ferry_device *a, *b, *c;
+
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(one, NULL, &a), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(two, "alpha:0", &b), 0);
+    CU_ASSERT_PTR_EQUAL(a, b);
+    ferry__device_retain(a);
+    ferry_runtime_close(one);
+    ferry_runtime_close(two);
+    one = fakes_open(folder, "alpha", NULL);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(one, NULL, &c), 0);
+    CU_ASSERT_PTR_EQUAL(a, c);
+    ferry__device_release(a);
+    CU_ASSERT_STRING_EQUAL(ferry_device_name(c), "alpha:0");
+    ferry_runtime_close(one);
+}
+
+static void a_plugin_is_opened_once_in_a_process_and_a_device_as_often_as_needed(void)
+{
+    const char *folder = five();
+
+    fakes_track();
+    for (int i = 0; i < 2; i++) {
+        ferry_runtime *rt = fakes_open(folder, "alpha", NULL);
+
+        CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "alpha:0");
+        ferry_runtime_close(rt);
+    }
+    CU_ASSERT_STRING_EQUAL(fakes_tracked(), "alpha loaded\nalpha opened\n"
+                                            "alpha device 0\nalpha closed\n"
+                                            "alpha device 0\nalpha closed\n");
+}
+
+/* ---- options -------------------------------------------------------------------------------- */
+
+static void options_come_from_the_api_then_from_the_file(void)
+{
+    const char *folder = five();
+    const char *conf = fakes_write(folder, "c.conf", "[plugin alpha]\noption.devices = 5\n"
+                                                     "[plugin beta]\noption.devices = 3\n");
+    ferry_runtime *rt = fakes_open(folder, "alpha,beta", conf);
+    int count;
+
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "devices", "9"), 0);
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "devices", "1"), 0);
+    CU_ASSERT_EQUAL(ferry_runtime_enumerate(rt, &count), 0);
+    CU_ASSERT_EQUAL(count, 4);
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "devices", "2"), FERRY_EBUSY);
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(),
+                           "alpha: option devices: the plugin is open already");
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "gamma", "devices", "2"), 0);
+    ferry_runtime_close(rt);
+    rt = fakes_open(folder, NULL, NULL); /* open in the process, not by this runtime */
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "devices", "2"), FERRY_EBUSY);
+    ferry_runtime_close(rt);
+}
+
+static void options_that_make_no_sense_are_refused(void)
+{
+    ferry_runtime *rt = fakes_open(five(), NULL, NULL);
+
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(NULL, "alpha", "x", "1"), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, NULL, "x", "1"), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "", "x", "1"), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "", "1"), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "x", NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "pool_limit", "much"), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "pool_limit", "1MiB"), 0);
+    ferry_runtime_close(rt);
+}
+
+static void a_plugin_s_unknown_or_odd_options_are_warnings(void)
+{
+    const char *folder = five();
+    const char *conf = fakes_write(folder, "c.conf",
+                                   "[plugin alpha]\noption.devcies = 1\noption.mode = fats\n"
+                                   "option.devices = two\n");
+    ferry_runtime *rt = fakes_open(folder, "alpha", conf);
+    char wanted[4096];
+
+    fakes_log();
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "devices", "1"), 0);
+    name_of(rt, NULL);
+    snprintf(wanted, sizeof(wanted),
+             "warn: %s:2: plugin alpha has no option \"devcies\"; did you mean \"devices\"?\n",
+             conf);
+    CU_ASSERT_PTR_NOT_NULL(strstr(fakes_logged(), wanted));
+    snprintf(wanted, sizeof(wanted), "warn: %s:3: alpha: option mode = fats: not slow|fast\n",
+             conf);
+    CU_ASSERT_PTR_NOT_NULL(strstr(fakes_logged(), wanted));
+    CU_ASSERT_PTR_NULL(strstr(fakes_logged(), "two"));
+    ferry_runtime_close(rt);
+}
+
+static void a_plugin_that_failed_is_tried_again_with_other_options(void)
+{
+    const char *folder = five();
+    const char *conf = fakes_write(folder, "c.conf", "[plugin alpha]\noption.devices = 0\n");
+    ferry_runtime *rt = fakes_open(folder, "alpha", conf);
+
+    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "alpha: it found no device");
+    CU_ASSERT_STRING_EQUAL(name_of(rt, "alpha"), "alpha: it found no device");
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "devices", "1"), 0);
+    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "alpha:0");
+    ferry_runtime_close(rt);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+static void null_is_refused_and_close_accepts_it(void)
+{
+    ferry_runtime *rt = fakes_open(five(), NULL, NULL);
+    ferry_runtime_options options = { 0 };
+    ferry_runtime *other = NULL;
+    const ferry_candidate *line;
+    ferry_device *dev = NULL;
+    int count;
+
+    ferry_runtime_close(NULL);
+    CU_ASSERT_EQUAL(ferry_runtime_open(NULL, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_open(&options, &other), FERRY_EINVAL);
+    CU_ASSERT_PTR_NULL(other);
+    CU_ASSERT_EQUAL(ferry_runtime_device(NULL, NULL, &dev), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_device(rt, NULL, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "", &dev), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "alpha:", &dev), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "/etc/passwd", &dev), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_enumerate(rt, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_enumerate(NULL, &count), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_device_at(rt, 0, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_candidate(rt, -1, &line), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_candidate(rt, 0, NULL), FERRY_EINVAL);
+    CU_ASSERT_PTR_NULL(dev);
+    ferry_runtime_close(rt);
+}
+
+static void the_end_of_the_report_is_no_error_to_remember(void)
+{
+    ferry_runtime *rt = fakes_open(five(), NULL, NULL);
+    const ferry_candidate *line;
+    int i = 0;
+
+    ferry_runtime_device(rt, "nosuch", &(ferry_device *){ NULL });
+    while (ferry_runtime_candidate(rt, i, &line) == 0)
+        i++;
+    CU_ASSERT(i >= 5);
+    CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_ENODEV);
+    ferry_runtime_close(rt);
+}
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+#define THREADS 8
+
+struct job {
+    pthread_t thread;
+    ferry_runtime *rt;
+    ferry_device *dev;
+    int err;
+};
+
+static void *get_device(void *arg)
+{
+    struct job *job = arg;
+
+    job->err = ferry_runtime_device(job->rt, NULL, &job->dev);
+    return NULL;
+}
+
+static void many_threads_that_ask_at_once_get_the_same_device(void)
+{
+    ferry_runtime *rt;
+    struct job jobs[THREADS];
+
+    fakes_track();
+    rt = fakes_open(five(), "open_fails,alpha", NULL);
+    for (int i = 0; i < THREADS; i++) {
+        jobs[i] = (struct job){ .rt = rt };
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&jobs[i].thread, NULL, get_device, &jobs[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(jobs[i].thread, NULL);
+        CU_ASSERT_EQUAL(jobs[i].err, 0);
+        CU_ASSERT_PTR_EQUAL(jobs[i].dev, jobs[0].dev);
+    }
+    CU_ASSERT_PTR_NOT_NULL(strstr(fakes_tracked(), "alpha opened"));
+    CU_ASSERT_PTR_NULL(strstr(strstr(fakes_tracked(), "alpha opened") + 1, "alpha opened"));
+    ferry_runtime_close(rt);
+}
+
+static int err_in_log;
+
+static void ask_for_a_device(void *arg, int level, const char *line)
+{
+    ferry_device *dev;
+
+    (void)level;
+    (void)line;
+    err_in_log = ferry_runtime_device(arg, "beta", &dev);
+}
+
+static void a_log_callback_may_ask_for_a_device(void)
+{
+    ferry_runtime *rt = fakes_open(five(), NULL, NULL);
+
+    err_in_log = 1;
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "nonsense", "1"), 0);
+    ferry_log_set(ask_for_a_device, rt);
+    CU_ASSERT_STRING_EQUAL(name_of(rt, "alpha"), "alpha:0");
+    ferry_log_set(NULL, NULL);
+    CU_ASSERT_EQUAL(err_in_log, 0);
+    ferry_runtime_close(rt);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(one_name_means_that_and_nothing_else_is_opened),
+    FERRY_TEST(one_name_that_fails_is_an_error_and_nothing_else_is_opened),
+    FERRY_TEST(a_name_with_a_number_means_that_device),
+    FERRY_TEST(of_a_list_the_first_that_works_is_selected),
+    FERRY_TEST(of_a_list_that_fails_each_reason_is_given),
+    FERRY_TEST(an_exclusion_leaves_the_others_in_bytewise_order),
+    FERRY_TEST(the_default_order_comes_before_others_and_sim_only_by_name),
+    FERRY_TEST(api_goes_before_environment_and_that_before_the_file),
+    FERRY_TEST(a_choice_that_cannot_be_read_is_an_error_that_names_its_source),
+    FERRY_TEST(enumerating_opens_what_the_choice_allows_and_no_device),
+    FERRY_TEST(enumerating_one_device_of_a_plugin_gives_that_one),
+    FERRY_TEST(a_device_is_one_object_for_all_runtimes_while_it_lives),
+    FERRY_TEST(a_plugin_is_opened_once_in_a_process_and_a_device_as_often_as_needed),
+    FERRY_TEST(options_come_from_the_api_then_from_the_file),
+    FERRY_TEST(options_that_make_no_sense_are_refused),
+    FERRY_TEST(a_plugin_s_unknown_or_odd_options_are_warnings),
+    FERRY_TEST(a_plugin_that_failed_is_tried_again_with_other_options),
+    FERRY_TEST(null_is_refused_and_close_accepts_it),
+    FERRY_TEST(the_end_of_the_report_is_no_error_to_remember),
+    FERRY_TEST(many_threads_that_ask_at_once_get_the_same_device),
+    FERRY_TEST(a_log_callback_may_ask_for_a_device),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "runtime", cases, FERRY_TEST_COUNT(cases));
+}
