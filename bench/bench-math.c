@@ -72,17 +72,25 @@ static void *plain_axpy(void *arg)
     return NULL;
 }
 
+static four magnitude(const float *x)
+{
+    return (four)(*(const four_bits *)x & 0x7fffffffu);
+}
+
 static void *plain_asum(void *arg)
 {
     struct half *h = arg;
     const float *x = h->v->data;
-    four sums[4] = { { 0 } };
+    four s0 = { 0 }, s1 = { 0 }, s2 = { 0 }, s3 = { 0 };
 
-    for (int64_t i = h->first; i < h->end; i += 16)
-        for (int k = 0; k < 4; k++)
-            sums[k] += (four)(*(const four_bits *)(x + i + 4 * k) & 0x7fffffffu);
-    sums[0] += sums[1] + sums[2] + sums[3];
-    h->sum = sums[0][0] + sums[0][1] + sums[0][2] + sums[0][3];
+    for (int64_t i = h->first; i < h->end; i += 16) {
+        s0 += magnitude(x + i);
+        s1 += magnitude(x + i + 4);
+        s2 += magnitude(x + i + 8);
+        s3 += magnitude(x + i + 12);
+    }
+    s0 = (s0 + s1) + (s2 + s3);
+    h->sum = s0[0] + s0[1] + s0[2] + s0[3];
     return NULL;
 }
 

@@ -60,6 +60,10 @@ static int run_child(const char *program, const char *argument, double *out_seco
 static const char *openblas_path(void)
 {
     Dl_info info;
+
+    if (dladdr((void *)(uintptr_t)cblas_saxpy, &info) && info.dli_fname)
+        return info.dli_fname;
+    return "libopenblas.so.0";
 }
 
 static void start(struct bench *b)

@@ -60,13 +60,14 @@ static void relax(void)
 
 int64_t workers_piece(int64_t n, int64_t bytes)
 {
-    int64_t most = (n + WORKERS_MAX_PIECES - 1) / WORKERS_MAX_PIECES;
-    int64_t piece = PIECE_BYTES / bytes;
+    int64_t least, piece;
 
-    if (n <= SMALL_BYTES / bytes)
+    if (n * bytes <= SMALL_BYTES)
         return n;
-    if (piece < most)
-        piece = most;
+    least = (n + WORKERS_MAX_PIECES - 1) / WORKERS_MAX_PIECES;
+    piece = PIECE_BYTES / bytes;
+    if (piece < least)
+        piece = least;
     return (piece + PIECE_MULTIPLE - 1) / PIECE_MULTIPLE * PIECE_MULTIPLE;
 }
 
