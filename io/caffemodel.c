@@ -6,6 +6,9 @@
 #include "proto.h"
 #include "reader.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static const struct ferry__wire_names net_names = {
     "NetParameter",
     { { 1, "name" }, { 2, "layers" }, { 100, "layer" }, { 0, NULL } },
@@ -24,7 +27,8 @@ static const struct ferry__wire_names v0_names = {
 };
 static const struct ferry__wire_names state_names = {
     "SolverState",
-    { { 1, "iter" }, { 2, "learned_net" }, { 3, "history" }, { 0, NULL } },
+    { { 1, "iter" }, { 2, "learned_net" }, { 3, "history" }, { 4, "current_step" },
+      { 0, NULL } },
 };
 static const struct ferry__wire_names vector_names = {
     "BlobProtoVector",
@@ -270,6 +274,46 @@ static int add_layer(struct ferry_io *io, const struct ferry__wire *wire,
     return err;
 }
 
+/* ---- strings about the file ----------------------------------------------------------------- */
+
+static int add_string(struct ferry_io *io, const struct ferry__wire *wire,
+                      const struct ferry__field *field, const char *key)
+{
+    const char *value;
+    int err = take_string(io, wire, field, &value);
+
+    return err ? err : ferry__io_add_metadata(io, key, value);
+}
+
+static int add_number(struct ferry_io *io, const struct ferry__wire *wire,
+                      const struct ferry__field *field, const char *key)
+{
+    char digits[24];
+    const char *value;
+    int err = ferry__wire_expect(wire, field, FERRY__WIRE_VARINT);
+
+    if (err)
+        return err;
+    snprintf(digits, sizeof(digits), "%lld", (long long)field->value);
+    value = ferry__io_string(io, digits, strlen(digits));
+    return value ? ferry__io_add_metadata(io, key, value) : FERRY_EFORMAT;
+}
+
+static int add_state_metadata(struct ferry_io *io)
+{
+    struct ferry__wire wire = whole_file(&io->file, &state_names);
+    struct ferry__field field;
+    int got = 0;
+
+    while (!got && (got = ferry__wire_next(&wire, &field)) > 0) {
+        if (field.number == 1 || field.number == 4)
+            got = add_number(io, &wire, &field, field.number == 1 ? "iter" : "current_step");
+        else
+            got = field.number == 2 ? add_string(io, &wire, &field, "learned_net") : FERRY_OK;
+    }
+    return got;
+}
+
 /* ---- files ---------------------------------------------------------------------------------- */
 
 static int open_net(struct ferry_io *io)
@@ -280,7 +324,9 @@ static int open_net(struct ferry_io *io)
 
     while (!got && (got = ferry__wire_next(&wire, &field)) > 0) {
         got = FERRY_OK;
-        if (field.number == 2 || field.number == 100)
+        if (field.number == 1)
+            got = add_string(io, &wire, &field, "name");
+        else if (field.number == 2 || field.number == 100)
             got = add_layer(io, &wire, &field, field.number == 2);
     }
     return got;
@@ -303,11 +349,13 @@ static int open_file(struct ferry_io *io)
 {
     struct ferry__io_name history = { .layer = "history" }, blobs = { .layer = "blobs" };
     struct ferry__wire wire;
+    int err;
 
     switch (io->format) {
     case FERRY_IO_SOLVERSTATE:
         wire = whole_file(&io->file, &state_names);
-        return add_blobs(io, &wire, 3, &history);
+        err = add_state_metadata(io);
+        return err ? err : add_blobs(io, &wire, 3, &history);
     case FERRY_IO_BLOBVECTOR:
         wire = whole_file(&io->file, &vector_names);
         return add_blobs(io, &wire, 1, &blobs);

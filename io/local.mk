@@ -20,10 +20,15 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/json.h \
 	%D%/layer_types.c \
 	%D%/layer_types.h \
+	%D%/names.c \
+	%D%/names.h \
 	%D%/npy.c \
 	%D%/npy.h \
 	%D%/npy_header.c \
+	%D%/npy_write.h \
 	%D%/npz.c \
+	%D%/out.c \
+	%D%/out.h \
 	%D%/proto.c \
 	%D%/proto.h \
 	%D%/proto_write.c \
@@ -37,6 +42,12 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/values.h \
 	%D%/wire.c \
 	%D%/wire.h \
+	%D%/write_caffe.c \
+	%D%/write_npy.c \
+	%D%/write_npz.c \
+	%D%/write_safetensors.c \
+	%D%/writer.c \
+	%D%/writer.h \
 	%D%/zip.c \
 	%D%/zip.h
 %C%_libferryioobjs_la_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(IO_CPPFLAGS)

@@ -200,7 +200,8 @@ static int take_entry(struct text *text, unsigned *has, struct ferry__npy *out)
           : strcmp(key, "shape") == 0         ? HAS_SHAPE
                                               : 0;
     if (!bit || *has & bit)
-        return fail_at(text, "header", bit ? "the same key twice" : "a key that is none of NumPy's");
+        return fail_at(text, "header",
+                       bit ? "the same key twice" : "a key that is none of NumPy's");
     if (!take_char(text, ':'))
         return fail_at(text, "header", "no colon behind a key");
     *has |= bit;

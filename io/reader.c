@@ -127,45 +127,18 @@ int ferry__io_add_metadata(struct ferry_io *io, const char *key, const char *val
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static uint64_t hash_of(const char *name)
-{
-    uint64_t hash = 1469598103934665603u; /* FNV-1a */
-
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 1099511628211u;
-    return hash ^ hash >> 32;
-}
-
-/* The slot that has the name, or the empty one where it would be. */
-static uint32_t *slot_of(const struct ferry_io *io, const char *name)
-{
-    uint64_t mask = io->names_size - 1, i = hash_of(name) & mask;
-
-    while (io->names[i] && strcmp(io->table[io->names[i] - 1]->entry.name, name) != 0)
-        i = (i + 1) & mask;
-    return &io->names[i];
-}
-
 static int make_names(struct ferry_io *io)
 {
-    uint64_t size = 16;
-
-    while (size < (uint64_t)io->count * 2)
-        size *= 2;
-    io->names = calloc(size, sizeof(*io->names));
-    if (!io->names)
-        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory for %lld names", io->file.path,
-                               (long long)io->count);
-    io->names_size = size;
     for (int64_t i = 0; i < io->count; i++) {
-        uint32_t *slot = slot_of(io, io->table[i]->entry.name);
+        const ferry_io_entry *entry = &io->table[i]->entry;
+        int64_t former = ferry__names_add(&io->names, entry->name, i);
 
-        if (*slot && io->reader->unique)
+        if (former == -2)
+            return ferry_error_set(FERRY_ENOMEM, "%s: out of memory for %lld names", io->file.path,
+                                   (long long)io->count);
+        if (former >= 0 && io->reader->unique)
             return ferry_error_set(FERRY_EFORMAT, "%s: %.200s at byte %llu: comes twice",
-                                   io->file.path, io->table[i]->entry.name,
-                                   (unsigned long long)io->table[i]->entry.offset);
-        if (!*slot)
-            *slot = (uint32_t)(i + 1);
+                                   io->file.path, entry->name, (unsigned long long)entry->offset);
     }
     return FERRY_OK;
 }
@@ -276,7 +249,7 @@ void ferry_io_close(ferry_io *io)
         return;
     if (io->reader && io->reader->close)
         io->reader->close(io);
-    free(io->names);
+    ferry__names_free(&io->names);
     ferry__io_arena_free(&io->arena);
     ferry__io_file_close(&io->file);
     free(io);
@@ -336,17 +309,17 @@ void ferry_io_rewind(ferry_io *io)
 
 int ferry_io_find(ferry_io *io, const char *name, const ferry_io_entry **out)
 {
-    uint32_t found;
+    int64_t found;
     int err;
 
     if (!io || !name || !out)
         return ferry_error_set(FERRY_EINVAL, "ferry_io_find: an argument is NULL");
-    if (!io->names) {
+    if (!io->names.used) {
         err = make_names(io);
         if (err)
             return err;
     }
-    found = *slot_of(io, name);
-    *out = found ? &io->table[found - 1]->entry : NULL;
+    found = ferry__names_find(&io->names, name);
+    *out = found >= 0 ? &io->table[found]->entry : NULL;
     return FERRY_OK;
 }

@@ -8,6 +8,7 @@
 
 #include "arena.h"
 #include "file_map.h"
+#include "names.h"
 #include "values.h"
 
 #include <ferry/io.h>
@@ -59,8 +60,7 @@ struct ferry_io {
     struct ferry__io_array **table; /* by index, once all are there */
     int64_t count, position;
     struct ferry__io_metadata *metadata, *last_metadata;
-    uint32_t *names; /* a hash of the names, made by the first find; index + 1, 0 is empty */
-    uint64_t names_size;
+    struct ferry__names names; /* filled by the first find */
 };
 
 /* What an array is to be called; all three are copied. */

@@ -88,7 +88,7 @@ int ferry__zip_open(const struct ferry__io_file *file, struct ferry__zip *out)
 
     if (!end)
         return ferry_error_set(FERRY_EFORMAT,
-                               "%s: zip end record at byte %llu: there is none; is the file cut off?",
+                               "%s: zip end record at byte %llu: there is none; is it cut off?",
                                file->path, (unsigned long long)file->size);
     directory.members = get16(end + 10);
     directory.size = get32(end + 12);

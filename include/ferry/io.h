@@ -109,8 +109,9 @@ FERRY_API void ferry_io_rewind(ferry_io *io);
 FERRY_API int ferry_io_find(ferry_io *io, const char *name, const ferry_io_entry **out);
 
 /**
- * The string number `index`, from 0, that the file keeps about itself: safetensors' __metadata__.
- * Both are NULL behind the last one; they live until the file is closed. FERRY_EINVAL.
+ * The string number `index`, from 0, that the file keeps about itself: safetensors' __metadata__,
+ * a net's name, a solver's iteration. Both are NULL behind the last one; they live until the file
+ * is closed. FERRY_EINVAL.
  */
 FERRY_API int ferry_io_metadata(const ferry_io *io, int64_t index, const char **out_key,
                                 const char **out_value);
@@ -148,11 +149,19 @@ FERRY_API int ferry_io_read_diff_values(ferry_io *io, const ferry_io_entry *entr
 FERRY_API int ferry_io_create(const char *path, ferry_io_format format, ferry_io_writer **out);
 
 /**
- * Announces an array: name, dtype, naxes, dims, layer_type and has_diff of `entry` count. What the
- * format cannot hold is FERRY_EUNSUPPORTED, which names the array and says why; nothing is lost
- * silently. All arrays are declared before the first is written, and written in that order.
+ * Announces an array: name, dtype, naxes, dims, layer_type and has_diff of `entry` count; a diff
+ * has the array's dtype. What the format cannot hold is FERRY_EUNSUPPORTED, which names the array and
+ * says why; nothing is lost silently. All arrays are declared before the first is written, and
+ * written in that order.
  */
 FERRY_API int ferry_io_declare(ferry_io_writer *w, const ferry_io_entry *entry);
+
+/**
+ * A string that the file is to keep about itself, before the first array is written: any in
+ * safetensors; "name" in a caffemodel; "iter", "learned_net", "current_step" in a solverstate.
+ * FERRY_EUNSUPPORTED where the format has no place for it.
+ */
+FERRY_API int ferry_io_set_metadata(ferry_io_writer *w, const char *key, const char *value);
 
 /**
  * Writes the next `size` bytes of the declared arrays' values, this machine's byte order,

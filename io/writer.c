@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "writer.h"
+
+#include "values.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COPY_SIZE (1u << 20)
+
+static const struct ferry__io_writer_ops *ops_of(ferry_io_format format)
+{
+    switch (format) {
+    case FERRY_IO_BLOBPROTO:
+        return &ferry__blobproto_writer;
+    case FERRY_IO_CAFFEMODEL:
+    case FERRY_IO_SOLVERSTATE:
+    case FERRY_IO_BLOBVECTOR:
+        return &ferry__caffe_writer;
+    case FERRY_IO_NPY:
+        return &ferry__npy_writer;
+    case FERRY_IO_NPZ:
+        return &ferry__npz_writer;
+    case FERRY_IO_SAFETENSORS:
+        return &ferry__safetensors_writer;
+    default:
+        return NULL;
+    }
+}
+
+int ferry_io_create(const char *path, ferry_io_format format, ferry_io_writer **out)
+{
+    const struct ferry__io_writer_ops *ops = ops_of(format);
+    struct ferry_io_writer *w;
+    int err;
+
+    if (!path || !out)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_create: %s is NULL", path ? "out" : "path");
+    if (!ops)
+        return ferry_error_set(FERRY_EINVAL, "%.400s: format %s cannot be written", path,
+                               ferry_io_format_name(format));
+    w = calloc(1, sizeof(*w));
+    if (!w)
+        return ferry_error_set(FERRY_ENOMEM, "%.400s: out of memory", path);
+    w->format = format;
+    w->ops = ops;
+    w->spool = -1;
+    w->arena.limit = UINT64_MAX;
+    err = ferry__io_out_open(path, ops->named, &w->out);
+    if (err) {
+        free(w);
+        return err;
+    }
+    *out = w;
+    return FERRY_OK;
+}
+
+/* ---- the plan ------------------------------------------------------------------------------- */
+
+int ferry__io_cannot_hold(const ferry_io_writer *w, const char *name, const char *why)
+{
+    return ferry_error_set(FERRY_EUNSUPPORTED, "%s: array %.200s: %s cannot hold it: %s",
+                           w->out.shown, name, ferry_io_format_name(w->format), why);
+}
+
+static int check_entry(const ferry_io_writer *w, const ferry_io_entry *e, int64_t *out_count)
+{
+    const char *why = NULL;
+
+    if (!e || !e->name || e->naxes < 0 || e->naxes > FERRY_MAX_AXES || (e->naxes > 0 && !e->dims) ||
+        ferry_dtype_size(e->dtype) == 0)
+        return ferry_error_set(FERRY_EINVAL, "%s: array %.200s: its name, dtype or dims are wrong",
+                               w->out.shown, e && e->name ? e->name : "without a name");
+    *out_count = ferry__io_count(e->naxes, e->dims, ferry_dtype_size(e->dtype));
+    if (*out_count < 0)
+        return ferry_error_set((int)*out_count, "%s: array %.200s: its dims are %s", w->out.shown,
+                               e->name, *out_count == FERRY_EINVAL ? "negative" : "too large");
+    if (w->ops->single && w->count > 0)
+        why = "it holds one array, and has it";
+    else if (w->ops->unique && ferry__names_find(&w->names, e->name) >= 0)
+        why = "there is one of that name";
+    else
+        why = w->ops->can_hold(w, e);
+    return why ? ferry__io_cannot_hold(w, e->name, why) : FERRY_OK;
+}
+
+static const char *keep(ferry_io_writer *w, const char *text)
+{
+    return ferry__io_arena_string(&w->arena, text ? text : "", text ? strlen(text) : 0);
+}
+
+static int add_array(ferry_io_writer *w, const ferry_io_entry *e)
+{
+    struct ferry__out_array *array;
+    int64_t *dims, count = 0;
+    int err = check_entry(w, e, &count);
+
+    if (err)
+        return err;
+    array = ferry__io_arena_alloc(&w->arena, sizeof(*array));
+    dims = ferry__io_arena_alloc(&w->arena, (size_t)e->naxes * sizeof(*dims));
+    if (!array || !dims)
+        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", w->out.shown);
+    if (e->naxes > 0)
+        memcpy(dims, e->dims, (size_t)e->naxes * sizeof(*dims));
+    array->entry = *e;
+    array->entry.index = w->count++;
+    array->entry.name = keep(w, e->name);
+    array->entry.layer_type = keep(w, e->layer_type);
+    array->entry.layer_name = "";
+    array->entry.dims = dims;
+    array->entry.count = count;
+    array->entry.diff_dtype = e->dtype;
+    array->bytes = (uint64_t)count * ferry_dtype_size(e->dtype);
+    if (!array->entry.name || !array->entry.layer_type ||
+        ferry__names_add(&w->names, array->entry.name, array->entry.index) == -2)
+        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", w->out.shown);
+    if (w->last)
+        w->last->next = array;
+    else
+        w->first = array;
+    w->last = array;
+    return FERRY_OK;
+}
+
+int ferry_io_declare(ferry_io_writer *w, const ferry_io_entry *entry)
+{
+    int err;
+
+    if (!w)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_declare: the writer is NULL");
+    if (w->begun || (w->count > 0 && !w->declared))
+        return ferry_error_set(FERRY_EINVAL, "%s: arrays are declared before the first is written",
+                               w->out.shown);
+    err = add_array(w, entry);
+    if (!err)
+        w->declared = true;
+    return err;
+}
+
+int ferry_io_set_metadata(ferry_io_writer *w, const char *key, const char *value)
+{
+    struct ferry__out_metadata *metadata;
+
+    if (!w || !key || !value)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_set_metadata: an argument is NULL");
+    if (w->begun)
+        return ferry_error_set(FERRY_EINVAL, "%s: metadata come before the first array",
+                               w->out.shown);
+    if (!w->ops->takes_metadata || !w->ops->takes_metadata(w, key, value))
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %s has no place for metadata %.200s",
+                               w->out.shown, ferry_io_format_name(w->format), key);
+    metadata = ferry__io_arena_alloc(&w->arena, sizeof(*metadata));
+    if (metadata) {
+        metadata->key = keep(w, key);
+        metadata->value = keep(w, value);
+    }
+    if (!metadata || !metadata->key || !metadata->value)
+        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", w->out.shown);
+    if (w->last_metadata)
+        w->last_metadata->next = metadata;
+    else
+        w->metadata = metadata;
+    w->last_metadata = metadata;
+    return FERRY_OK;
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+int ferry__io_put_values(ferry_io_writer *w, const void *values, size_t size, ferry_dtype dtype)
+{
+    size_t element = ferry_dtype_size(dtype);
+    unsigned char swapped[4096];
+    const unsigned char *at = values;
+    int err = FERRY_OK;
+
+    if (!ferry__big_endian() || element == 1)
+        return ferry__io_out_write(&w->out, values, size);
+    while (size > 0 && !err) {
+        size_t piece = size < sizeof(swapped) ? size : sizeof(swapped);
+
+        memcpy(swapped, at, piece);
+        ferry__swap_bytes(swapped, (int64_t)(piece / element), element);
+        err = ferry__io_out_write(&w->out, swapped, piece);
+        at += piece;
+        size -= piece;
+    }
+    return err;
+}
+
+/* Opens what comes next as long as that takes no bytes; leaves `current` where values are due. */
+static int advance(ferry_io_writer *w)
+{
+    while (w->current && w->left == 0) {
+        struct ferry__out_array *array = w->current;
+        int err = FERRY_OK;
+
+        if (!w->in_diff && array->entry.has_diff) {
+            w->in_diff = true;
+            w->left = array->bytes;
+            err = w->ops->diff ? w->ops->diff(w, array) : FERRY_OK;
+        } else {
+            err = w->ops->end ? w->ops->end(w, array) : FERRY_OK;
+            w->current = array->next;
+            w->in_diff = false;
+            w->left = w->current ? w->current->bytes : 0;
+            if (!err && w->current && w->ops->array)
+                err = w->ops->array(w, w->current);
+        }
+        if (err)
+            return err;
+    }
+    return FERRY_OK;
+}
+
+/* The array is the next to come. */
+static int enter(ferry_io_writer *w, struct ferry__out_array *array)
+{
+    int err = FERRY_OK;
+
+    w->current = array;
+    w->in_diff = false;
+    w->left = array ? array->bytes : 0;
+    if (array && w->ops->array)
+        err = w->ops->array(w, array);
+    if (!err)
+        err = advance(w);
+    w->failed = err;
+    return err;
+}
+
+static int begin(ferry_io_writer *w)
+{
+    int err = w->ops->begin ? w->ops->begin(w) : FERRY_OK;
+
+    w->begun = true;
+    w->failed = err;
+    return err ? err : enter(w, w->first);
+}
+
+static int put(ferry_io_writer *w, const void *values, size_t size)
+{
+    int err;
+
+    if (w->ops->values)
+        err = w->ops->values(w, w->current, values, size);
+    else
+        err = ferry__io_put_values(w, values, size, w->current->entry.dtype);
+    if (err)
+        return err;
+    w->left -= size;
+    return advance(w);
+}
+
+static int write_values(ferry_io_writer *w, const void *values, size_t size)
+{
+    int err = w->begun ? FERRY_OK : begin(w);
+
+    if (err || size == 0)
+        return err;
+    if (!w->current)
+        return ferry_error_set(FERRY_EINVAL, "%s: %zu bytes of values for no array", w->out.shown,
+                               size);
+    if (size > w->left || size % ferry_dtype_size(w->current->entry.dtype))
+        return ferry_error_set(FERRY_EINVAL, "%s: array %.200s: %zu bytes of values where %llu are "
+                               "left", w->out.shown, w->current->entry.name, size,
+                               (unsigned long long)w->left);
+    return put(w, values, size);
+}
+
+int ferry_io_write_values(ferry_io_writer *w, const void *values, size_t size)
+{
+    if (!w || (!values && size > 0))
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_write_values: %s is NULL",
+                               w ? "values" : "the writer");
+    if (w->failed)
+        return w->failed;
+    if (!w->declared)
+        return ferry_error_set(FERRY_EINVAL, "%s: no array has been declared", w->out.shown);
+    w->failed = write_values(w, values, size);
+    return w->failed;
+}
+
+/* ---- blobs ---------------------------------------------------------------------------------- */
+
+static int fail_spool(const ferry_io_writer *w, const char *what)
+{
+    return ferry_error_set(FERRY_EIO, "%s: %s a scratch file: %s", w->out.shown, what,
+                           strerror(errno));
+}
+
+/* Beside the target, where there is room for the file, and without a name. */
+static int open_spool(ferry_io_writer *w)
+{
+    size_t size = strlen(w->out.path) + 32;
+    char *name = malloc(size);
+
+    if (!name)
+        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", w->out.shown);
+    snprintf(name, size, "%s.spool-XXXXXX", w->out.path);
+    w->spool = mkostemp(name, O_CLOEXEC);
+    if (w->spool >= 0)
+        unlink(name);
+    free(name);
+    return w->spool < 0 ? fail_spool(w, "creating") : FERRY_OK;
+}
+
+static int spool(ferry_io_writer *w, const void *values, uint64_t size)
+{
+    const char *at = values;
+    int err = w->spool < 0 ? open_spool(w) : FERRY_OK;
+
+    while (!err && size > 0) {
+        ssize_t got = write(w->spool, at, size < 1u << 30 ? (size_t)size : 1u << 30);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail_spool(w, "writing");
+        at += got;
+        size -= (uint64_t)got;
+        w->spooled += (uint64_t)got;
+    }
+    return err;
+}
+
+static int read_spool(const ferry_io_writer *w, uint64_t at, char *out, uint64_t size)
+{
+    while (size > 0) {
+        ssize_t got = pread(w->spool, out, (size_t)size, (off_t)at);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return fail_spool(w, "reading");
+        out += got;
+        at += (uint64_t)got;
+        size -= (uint64_t)got;
+    }
+    return FERRY_OK;
+}
+
+static int unspool(ferry_io_writer *w, void *buffer)
+{
+    int err = FERRY_OK;
+
+    for (uint64_t at = 0; !err && w->current && at < w->spooled;) {
+        uint64_t piece = w->left < COPY_SIZE ? w->left : COPY_SIZE;
+
+        err = read_spool(w, at, buffer, piece);
+        if (!err)
+            err = write_values(w, buffer, (size_t)piece);
+        at += piece;
+    }
+    return err;
+}
+
+/* All arrays are known now: the values that waited go where they belong. */
+static int write_spool(ferry_io_writer *w)
+{
+    void *buffer;
+    int err = begin(w);
+
+    if (err || w->spool < 0)
+        return err;
+    buffer = malloc(COPY_SIZE);
+    if (!buffer)
+        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", w->out.shown);
+    err = unspool(w, buffer);
+    free(buffer);
+    return err;
+}
+
+static bool is_like(const ferry_io_entry *a, const ferry_io_entry *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->dtype == b->dtype && a->naxes == b->naxes &&
+           a->has_diff == b->has_diff &&
+           (a->naxes == 0 || memcmp(a->dims, b->dims, (size_t)a->naxes * sizeof(*a->dims)) == 0);
+}
+
+/* Makes the array the one that takes values; in a spooled file it waits in line. */
+static int next_array(ferry_io_writer *w, const ferry_io_entry *e)
+{
+    struct ferry__out_array *former = w->last;
+    int err;
+
+    if (w->declared) {
+        err = w->begun ? FERRY_OK : begin(w);
+        if (!err && e->count > 0 && (!w->current || !is_like(&w->current->entry, e) ||
+                                     w->in_diff || w->left != w->current->bytes))
+            err = ferry_error_set(FERRY_ESHAPE, "%s: array %.200s is not what was declared",
+                                  w->out.shown, e->name);
+        return err;
+    }
+    err = add_array(w, e);
+    if (err || w->ops->needs_plan)
+        return err;
+    return former ? enter(w, w->last) : begin(w);
+}
+
+static int send_values(ferry_io_writer *w, const ferry_blob *b, bool diff)
+{
+    size_t size = (size_t)ferry_blob_count(b) * ferry_dtype_size(ferry_blob_dtype(b));
+    const void *values = diff ? ferry_blob_host_diff(b) : ferry_blob_host_data(b);
+
+    if (!values)
+        return ferry_last_error_code();
+    if (size == 0)
+        return FERRY_OK;
+    return w->declared || !w->ops->needs_plan ? write_values(w, values, size)
+                                              : spool(w, values, size);
+}
+
+int ferry_io_write(ferry_io_writer *w, const char *name, const ferry_blob *b, bool with_diff)
+{
+    ferry_io_entry e = { .name = name, .has_diff = with_diff };
+    int err;
+
+    if (!w || !name || !b)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_write: an argument is NULL");
+    if (w->failed)
+        return w->failed;
+    if (ferry_blob_naxes(b) == 0 && ferry_blob_count(b) == 0)
+        return ferry_error_set(FERRY_EINVAL, "%s: array %.200s: the blob has no shape",
+                               w->out.shown, name);
+    e.dtype = e.diff_dtype = ferry_blob_dtype(b);
+    e.naxes = ferry_blob_naxes(b);
+    e.dims = ferry_blob_dims(b);
+    e.count = ferry_blob_count(b);
+    err = next_array(w, &e);
+    if (err)
+        return err;
+    err = send_values(w, b, false);
+    if (!err && with_diff)
+        err = send_values(w, b, true);
+    w->failed = err;
+    return err;
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+static void free_writer(ferry_io_writer *w)
+{
+    if (w->spool >= 0)
+        close(w->spool);
+    ferry__names_free(&w->names);
+    ferry__io_arena_free(&w->arena);
+    free(w);
+}
+
+static int complete(ferry_io_writer *w)
+{
+    int err = FERRY_OK;
+
+    if (w->failed)
+        return w->failed;
+    if (!w->begun && w->ops->single && w->count == 0)
+        return ferry_error_set(FERRY_EINVAL, "%s: %s holds one array, and has none", w->out.shown,
+                               ferry_io_format_name(w->format));
+    if (!w->begun)
+        err = write_spool(w);
+    if (!err && w->current)
+        err = ferry_error_set(FERRY_EINVAL, "%s: array %.200s: %llu bytes of values are missing",
+                              w->out.shown, w->current->entry.name, (unsigned long long)w->left);
+    if (!err && w->ops->finish)
+        err = w->ops->finish(w);
+    return err;
+}
+
+int ferry_io_commit(ferry_io_writer *w)
+{
+    int err;
+
+    if (!w)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_commit: the writer is NULL");
+    err = complete(w);
+    if (err) {
+        ferry_io_abort(w);
+        return err;
+    }
+    err = ferry__io_out_commit(&w->out);
+    free_writer(w);
+    return err;
+}
+
+void ferry_io_abort(ferry_io_writer *w)
+{
+    if (!w)
+        return;
+    if (w->ops->discard)
+        w->ops->discard(w);
+    ferry__io_out_discard(&w->out);
+    free_writer(w);
+}

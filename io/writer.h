@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a file being written is to the formats: they put bytes around each array's values; order,
+ * accounting and the temporary file are the same for all.
+ */
+#ifndef FERRY_IO_WRITER_H
+#define FERRY_IO_WRITER_H
+
+#include "arena.h"
+#include "names.h"
+#include "out.h"
+
+#include <ferry/io.h>
+
+struct ferry__out_array {
+    ferry_io_entry entry; /* its strings and dims are the arena's */
+    uint64_t bytes;       /* of data; a diff is of the same dtype and has as many */
+    uint64_t place;       /* the format's: where in the file */
+    uint64_t mark;        /* the format's */
+    struct ferry__out_array *next;
+};
+
+struct ferry__out_metadata {
+    const char *key, *value;
+    struct ferry__out_metadata *next;
+};
+
+/* One format's part of writing. Entries but can_hold may be NULL: nothing is to be done. */
+struct ferry__io_writer_ops {
+    bool needs_plan; /* begin has to know every array */
+    bool single;     /* exactly one array */
+    bool unique;     /* no two arrays of one name */
+    bool named;      /* the temporary file needs a name */
+    /* NULL, or why the array cannot be in such a file. */
+    const char *(*can_hold)(const ferry_io_writer *w, const ferry_io_entry *entry);
+    /* Whether the file has a place for such a string about itself. NULL: it has none. */
+    bool (*takes_metadata)(const ferry_io_writer *w, const char *key, const char *value);
+    /* Before the first array: of needs_plan, all are declared. */
+    int (*begin)(ferry_io_writer *w);
+    /* Before an array's data, before its diff, behind both. */
+    int (*array)(ferry_io_writer *w, struct ferry__out_array *array);
+    int (*diff)(ferry_io_writer *w, struct ferry__out_array *array);
+    int (*end)(ferry_io_writer *w, struct ferry__out_array *array);
+    /* Values, native byte order. NULL: they go to the file as little-endian. */
+    int (*values)(ferry_io_writer *w, struct ferry__out_array *array, const void *values,
+                  size_t size);
+    /* Behind the last array; frees w->state, as discard does. */
+    int (*finish)(ferry_io_writer *w);
+    void (*discard)(ferry_io_writer *w);
+};
+
+extern const struct ferry__io_writer_ops ferry__caffe_writer;
+extern const struct ferry__io_writer_ops ferry__blobproto_writer;
+extern const struct ferry__io_writer_ops ferry__npy_writer;
+extern const struct ferry__io_writer_ops ferry__npz_writer;
+extern const struct ferry__io_writer_ops ferry__safetensors_writer;
+
+struct ferry_io_writer {
+    struct ferry__io_out out;
+    ferry_io_format format;
+    const struct ferry__io_writer_ops *ops;
+    void *state;
+    struct ferry__io_arena arena;
+    struct ferry__out_array *first, *last;
+    int64_t count;
+    struct ferry__names names;
+    struct ferry__out_metadata *metadata, *last_metadata;
+    bool declared;                    /* the caller says what will come */
+    bool begun;                       /* so do not change the plan */
+    struct ferry__out_array *current; /* that takes the next values; NULL: none is left */
+    bool in_diff;
+    uint64_t left; /* bytes of its data, or of its diff */
+    int spool;     /* values that wait for the plan to be complete; −1: none */
+    uint64_t spooled;
+    int failed; /* the first error: nothing after it makes the file whole again */
+};
+
+/* Values as a format's bytes: little-endian. */
+int ferry__io_put_values(ferry_io_writer *w, const void *values, size_t size, ferry_dtype dtype);
+
+/* An array that cannot be in the file: FERRY_EUNSUPPORTED, which names it. */
+int ferry__io_cannot_hold(const ferry_io_writer *w, const char *name, const char *why);
+
+#endif
