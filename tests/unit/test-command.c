@@ -154,6 +154,20 @@ static void plugins_reports_every_candidate(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "origin  FERRY_PLUGIN_PATH"));
 }
 
+static void choosing_one_backend_opens_no_other(void)
+{
+    json_t *document, *candidate;
+    size_t i;
+
+    CU_ASSERT_EQUAL(ferry("plugins --json"), 0);
+    document = parse_output();
+    json_array_foreach(json_object_get(document, "candidates"), i,
+                       candidate) if (text_of(candidate, "name")[0] &&
+                                      strcmp(text_of(candidate, "name"), ferry_test_backend()) != 0)
+        CU_ASSERT_STRING_NOT_EQUAL(text_of(candidate, "stage"), "devices");
+    json_decref(document);
+}
+
 /* ---- inspect -------------------------------------------------------------------------------- */
 
 static json_t *inspect(const char *path)
@@ -407,6 +421,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(devices_names_the_selected_one),
     FERRY_TEST(a_backend_that_is_not_there_is_one_line_and_status_1),
     FERRY_TEST(plugins_reports_every_candidate),
+    FERRY_TEST(choosing_one_backend_opens_no_other),
     FERRY_TEST(weights_make_the_round_trip_and_are_inspected),
     FERRY_TEST(integers_are_measured_as_doubles),
     FERRY_TEST(a_sum_that_is_not_finite_is_null),
