@@ -19,17 +19,17 @@ static int64_t copy_cost(const struct sim_settings *set, uint64_t bytes)
 static int host_side(struct sim_device *dev, struct sim_command *command, const void *handle,
                      uint64_t offset, uint64_t bytes, uint32_t access, struct sim_why *why)
 {
-    const unsigned char *ptr = (const unsigned char *)handle + offset;
+    uintptr_t address = (uintptr_t)handle + (uintptr_t)offset;
 
-    for (const struct sim_device *each = sim_shared.devices; each; each = each->next)
-        if ((uintptr_t)ptr >= each->arena.start && (uintptr_t)ptr < each->arena.end)
-            return sim_why_set(why, FERRY_EINVAL, "host side %p is memory of sim:%u",
-                               (const void *)ptr, each->index);
     if (!handle)
         return sim_why_set(why, FERRY_EINVAL, "the host side is NULL");
-    command->host = ptr;
+    for (const struct sim_device *each = sim_shared.devices; each; each = each->next)
+        if (address >= each->arena.start && address < each->arena.end)
+            return sim_why_set(why, FERRY_EINVAL, "host side %p is memory of sim:%u",
+                               (void *)address, each->index);
+    command->host = (const unsigned char *)handle + offset;
     command->host_access = access;
-    return sim_host_check(dev, ptr, bytes, access, why);
+    return sim_host_check(dev, command->host, bytes, access, why);
 }
 
 static int h2d(struct sim_device *dev, struct sim_command *c, ferry_ref dst, ferry_cref src,
@@ -167,7 +167,7 @@ int sim_memset(void *device, void *queue_handle, ferry_ref dst, uint32_t byte, u
     if (!c)
         return no_memory();
     c->bytes = bytes;
-    c->byte = byte & 0xffu;
+    c->byte = byte;
     c->engine = SIM_COMPUTE;
     c->cost = dev->set.op_latency_ns;
     sim_lock();

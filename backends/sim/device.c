@@ -18,10 +18,7 @@ int sim_alive(const struct sim_device *dev, struct sim_why *why)
 static int fault_at(struct sim_fault *fault)
 {
     fault->calls++;
-    if (!fault->now || fault->now != fault->calls)
-        return 0;
-    fault->now = 0;
-    return fault->now_code;
+    return fault->now == fault->calls ? fault->now_code : 0;
 }
 
 int sim_fault(struct sim_device *dev, uint32_t call, struct sim_why *why)
@@ -39,12 +36,9 @@ int sim_fault(struct sim_device *dev, uint32_t call, struct sim_why *why)
 
 int sim_fault_later(struct sim_device *dev, uint32_t call)
 {
-    struct sim_fault *fault = &dev->faults[call];
+    const struct sim_fault *fault = &dev->faults[call];
 
-    if (!fault->later || fault->later != fault->calls)
-        return 0;
-    fault->later = 0;
-    return fault->later_code;
+    return fault->later == fault->calls ? fault->later_code : 0;
 }
 
 int sim_queue_find(struct sim_device *dev, void *handle, struct sim_queue **out,

@@ -144,16 +144,13 @@ int sim_host_free(void *device, void *ptr)
 
 /* ---- import ---- */
 
-/* Decides what the host may do with the first `bytes` of an import, and that it may no more. */
+/* Decides what the host may do with the first `bytes` of an import. */
 static int protect(const struct sim_block *block, uint64_t bytes, uint32_t access,
                    struct sim_why *why)
 {
-    uint64_t given = whole_pages(bytes), all = whole_pages(block->bytes);
     int prot = access & FERRY_WRITE ? PROT_READ | PROT_WRITE : access ? PROT_READ : PROT_NONE;
 
-    if (mprotect(block->host_view, (size_t)given, prot) != 0 ||
-        (access && all > given &&
-         mprotect(block->host_view + given, (size_t)(all - given), PROT_NONE) != 0))
+    if (mprotect(block->host_view, (size_t)whole_pages(bytes), prot) != 0)
         return sim_why_set(why, FERRY_EDEVICE, "mprotect: %s", strerror(errno));
     return 0;
 }

@@ -52,8 +52,8 @@ static void mark(struct sim_queue *queue, struct sim_event *event, int64_t finis
     event->done = true;
 }
 
-/* The head is over, `why` says how: takes it off and lets go of what it held. */
-static void complete(struct sim_queue *queue, const struct sim_why *why)
+/* The head is over: takes it off and lets go of what it held. */
+static void complete(struct sim_queue *queue)
 {
     struct sim_command *command = queue->head;
 
@@ -65,8 +65,8 @@ static void complete(struct sim_queue *queue, const struct sim_why *why)
     for (size_t i = 0; i < sizeof(command->uses) / sizeof(command->uses[0]); i++)
         if (command->uses[i])
             command->uses[i]->pending--;
-    if (why->code)
-        note_failure(queue, why);
+    if (command->why.code)
+        note_failure(queue, &command->why);
     if (command->kind == SIM_MARK)
         mark(queue, command->event, command->finish);
     if (command->event) {
@@ -80,11 +80,10 @@ static void complete(struct sim_queue *queue, const struct sim_why *why)
 
 void sim_queue_drop(struct sim_queue *queue, int code, const char *text)
 {
-    struct sim_why why = { 0 };
-
-    sim_why_set(&why, code, "%s", text);
-    while (queue->head && !queue->running)
-        complete(queue, &why);
+    while (queue->head && !queue->running) {
+        sim_why_set(&queue->head->why, code, "%s", text);
+        complete(queue);
+    }
 }
 
 void sim_queue_submit(struct sim_queue *queue, struct sim_command *command)
@@ -111,14 +110,14 @@ bool sim_queue_ready(const struct sim_queue *queue)
     return head && !queue->running && (head->kind != SIM_WAIT || head->event->done);
 }
 
-int64_t sim_queue_schedule(struct sim_queue *queue)
+void sim_queue_schedule(struct sim_queue *queue)
 {
     struct sim_command *head = queue->head;
     int64_t *engine = &queue->dev->engine_free[head->engine];
     int64_t start = head->submitted;
 
     if (head->scheduled)
-        return head->finish;
+        return;
     if (queue->free_at > start)
         start = queue->free_at;
     if (head->kind == SIM_WAIT && head->event->finish > start)
@@ -129,7 +128,20 @@ int64_t sim_queue_schedule(struct sim_queue *queue)
     head->scheduled = true;
     if (head->engine != SIM_NO_ENGINE)
         *engine = head->finish;
-    return head->finish;
+}
+
+/*
+ * Moving bytes takes time of its own: a copy begins so much earlier that it can end in time, if the
+ * host moves eight bytes a nanosecond.
+ */
+int64_t sim_queue_due(const struct sim_queue *queue)
+{
+    const struct sim_command *head = queue->head;
+    int64_t lead = head->kind == SIM_COPY ? (int64_t)(head->bytes / 8) : 0;
+
+    if (head->moved)
+        lead = 0;
+    return head->finish - (lead < head->cost ? lead : head->cost);
 }
 
 /* What the command does to bytes. A failure leaves rubbish where it was to write. */
@@ -157,31 +169,44 @@ static void sleep_until(int64_t when)
     nanosleep(&span, NULL);
 }
 
-void sim_queue_run(struct sim_queue *queue)
+/* Does what the head is there for; the lock is released while bytes move. */
+static void move(struct sim_queue *queue)
 {
     struct sim_command *head = queue->head;
     bool sync = queue->dev->set.clock == SIM_CLOCK_SYNC;
     bool moves = head->dst != NULL;
-    struct sim_why why = { 0 };
-    int64_t finish = sim_queue_schedule(queue);
+    int64_t due = sim_queue_due(queue);
 
-    queue->running = true;
     if (head->fail)
-        sim_why_set(&why, head->fail, "the command was accepted and failed when it ran, as asked");
-    if (head->host && sim_host_check(queue->dev, head->host, head->bytes, head->host_access, &why))
+        sim_why_set(&head->why, head->fail,
+                    "the command was accepted and failed when it ran, as asked");
+    if (head->host &&
+        sim_host_check(queue->dev, head->host, head->bytes, head->host_access, &head->why))
         moves = false;
-    if (moves || sync) {
-        sim_unlock();
-        if (sync)
-            sleep_until(finish);
-        if (moves)
-            move_bytes(head);
-        sim_lock();
-    }
+    head->moved = true;
+    if (!moves && !sync)
+        return;
+    queue->running = true;
+    sim_unlock();
+    if (sync)
+        sleep_until(due);
+    if (moves)
+        move_bytes(head);
+    if (sync)
+        sleep_until(head->finish);
+    sim_lock();
     queue->running = false;
-    complete(queue, &why);
+}
+
+void sim_queue_run(struct sim_queue *queue)
+{
+    sim_queue_schedule(queue);
+    if (!queue->head->moved)
+        move(queue);
     if (queue->dev->lost)
         sim_queue_drop(queue, FERRY_ELOST, "the device is lost");
+    else if (queue->dev->set.clock != SIM_CLOCK_REAL || queue->head->finish <= sim_now())
+        complete(queue);
 }
 
 /* The queue whose head has to run before this one gets on; on the real clock, its thread's. */

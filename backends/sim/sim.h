@@ -150,6 +150,8 @@ struct sim_command {
     int fail;                        /* it shall fail with this code */
     int64_t submitted, cost, finish; /* nanoseconds; finish once it is scheduled */
     bool scheduled;
+    bool moved; /* its bytes are where they belong, its time has not come */
+    struct sim_why why;
     struct sim_event *event;
     struct sim_block *uses[3];
     const void *host; /* the host's side of a copy, to be checked again when it runs */
@@ -179,9 +181,14 @@ void sim_queue_submit(struct sim_queue *queue, struct sim_command *command);
 void sim_queue_drop(struct sim_queue *queue, int code, const char *text);
 /* Whether the head can run, in whatever time. (locked) */
 bool sim_queue_ready(const struct sim_queue *queue);
-/* When the head, which is ready, will have completed by the model. (locked) */
-int64_t sim_queue_schedule(struct sim_queue *queue);
-/* Runs the head, which is ready; the lock is released meanwhile. (locked) */
+/* Gives the head, which is ready, its time. (locked) */
+void sim_queue_schedule(struct sim_queue *queue);
+/* When somebody has to run the scheduled head. (locked) */
+int64_t sim_queue_due(const struct sim_queue *queue);
+/*
+ * Runs the head, which is ready; the lock is released meanwhile. On the real clock it may be that
+ * its bytes have moved but that it has to be run again to complete. (locked)
+ */
 void sim_queue_run(struct sim_queue *queue);
 /* Blocks until no command up to `seq` is left. (locked) */
 void sim_queue_drain(struct sim_queue *queue, uint64_t seq);

@@ -33,7 +33,7 @@ int sim_worker_init(struct sim_worker *worker, struct sim_why *why)
 }
 
 /*
- * The queue whose head completes first. Heads that became ready together get their engine in the
+ * The queue whose head is due first. Heads that became ready together get their engine in the
  * order of their submission.
  */
 static struct sim_queue *earliest(struct sim_device *dev)
@@ -52,7 +52,7 @@ static struct sim_queue *earliest(struct sim_device *dev)
         sim_queue_schedule(first);
     }
     for (struct sim_queue *queue = dev->queues; queue; queue = queue->next)
-        if (sim_queue_ready(queue) && (!best || queue->head->finish < best->head->finish))
+        if (sim_queue_ready(queue) && (!best || sim_queue_due(queue) < sim_queue_due(best)))
             best = queue;
     return best;
 }
@@ -80,8 +80,8 @@ static void *work(void *argument)
 
         if (!queue)
             sleep_until(&dev->worker, NEVER);
-        else if (queue->head->finish > sim_now())
-            sleep_until(&dev->worker, queue->head->finish);
+        else if (sim_queue_due(queue) > sim_now())
+            sleep_until(&dev->worker, sim_queue_due(queue));
         else
             sim_queue_run(queue);
     }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /*
  * The simulated device's clocks: when work runs, in which order, and who waits for it.
@@ -395,6 +396,76 @@ static void two_copies_one_way_share_the_way_whatever_their_queues(void)
     sim_close(dev);
 }
 
+/* Its bytes are moved ahead of its time, so that it need not end late; nor may it end early. */
+static void a_large_copy_ends_no_earlier_than_the_model_says(void)
+{
+    enum { SIZE = 8 << 20 };
+    void *dev, *block, *bytes = calloc(1, SIZE);
+    int64_t start;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+    if (!sim_load()) {
+        free(bytes);
+        return;
+    }
+    sim_set("bandwidth", "2GiB/s");
+    dev = sim_open(0);
+    block = sim_block(dev, SIZE, FERRY_ALLOC_ZERO);
+    sim_put(dev, block, bytes, SIZE);
+    start = now();
+    sim_put(dev, block, bytes, SIZE);
+    CU_ASSERT(now() - start >= 3906);
+    sim_free_block(dev, block);
+    sim_close(dev);
+    free(bytes);
+}
+
+static void a_wait_takes_its_place_in_the_modelled_time(void)
+{
+    void *dev, *block, *queue, *event;
+    int64_t start;
+    int value = 0;
+
+    if (!sim_load())
+        return;
+    sim_set("latency", "20000");
+    dev = sim_open(0);
+    block = sim_block(dev, 64, FERRY_ALLOC_ZERO);
+    queue = queue_of(dev);
+    start = now();
+    put(dev, NULL, block, &value, sizeof(value));
+    event = record(dev, NULL);
+    CU_ASSERT_EQUAL(sim->queue_wait(dev, queue, event), 0);
+    get(dev, queue, block, &value, sizeof(value)); /* the other way, but only then */
+    CU_ASSERT_EQUAL(sim->queue_synchronize(dev, queue), 0);
+    CU_ASSERT(now() - start >= 40000);
+    done_with(dev, event);
+    CU_ASSERT_EQUAL(sim->queue_destroy(dev, queue), 0);
+    sim_free_block(dev, block);
+    sim_close(dev);
+}
+
+static void a_copy_reads_its_source_at_its_time_not_when_it_is_submitted(void)
+{
+    int source = 1, seen = 0;
+    void *dev, *block;
+
+    if (!sim_load())
+        return;
+    sim_set("latency", "300000");
+    dev = sim_open(0);
+    block = sim_block(dev, sizeof(int), 0);
+    put(dev, NULL, block, &source, sizeof(source));
+    usleep(5000); /* time for the thread to do it wrongly */
+    source = 2;
+    sim_count(dev); /* an order between this write and the copy, for ThreadSanitizer */
+    CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
+    sim_get(dev, block, &seen, sizeof(seen));
+    CU_ASSERT_EQUAL(seen, 2);
+    sim_free_block(dev, block);
+    sim_close(dev);
+}
+
 /* ---- many threads ---- */
 
 enum { THREADS = 4, ROUNDS = 200, WORDS = 256 };
@@ -481,6 +552,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(on_the_real_clock_an_event_completes_by_itself),
     FERRY_TEST(a_copy_takes_its_latency_and_its_bytes_time),
     FERRY_TEST(two_copies_one_way_share_the_way_whatever_their_queues),
+    FERRY_TEST(a_large_copy_ends_no_earlier_than_the_model_says),
+    FERRY_TEST(a_wait_takes_its_place_in_the_modelled_time),
+    FERRY_TEST(a_copy_reads_its_source_at_its_time_not_when_it_is_submitted),
     FERRY_TEST(threads_meet_on_two_devices_and_lose_nothing),
 };
 
