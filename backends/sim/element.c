@@ -56,7 +56,7 @@ static uint16_t pack(double value, int fraction)
     exponent = ilogb(value);
     if (exponent < 1 - bias)
         exponent = 1 - bias;
-    /* The fraction with its leading one, if it has one; a carry runs into the exponent as it must. */
+    /* The fraction with its leading one, if it has one; a carry runs into the exponent. */
     bits = lrint(ldexp(value, fraction - exponent)) + ((long)(exponent + bias - 1) << fraction);
     return (uint16_t)(sign | (bits > infinity ? infinity : (int)bits));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The arithmetic itself, in plain loops. F16 and BF16 are computed in F32 or wider and rounded once;
- * sums are accumulated in double.
+ * The arithmetic itself, in plain loops. F16 and BF16 are computed in F32 or wider and rounded
+ * once; sums are accumulated in double.
  */
 #include "sim.h"
 

@@ -43,7 +43,7 @@ struct sim_settings {
     uint64_t memory;    /* bytes */
     uint64_t bandwidth; /* bytes a second; 0: unlimited */
     int64_t latency_ns, op_latency_ns;
-    uint64_t fail_alloc, fail_memcpy, fail_op; /* the how manieth call; 0: none */
+    uint64_t fail_alloc, fail_memcpy, fail_op; /* which call fails; 0: none */
 };
 
 #define SIM_OPTIONS 12u
@@ -196,7 +196,7 @@ void sim_queue_drain(struct sim_queue *queue, uint64_t seq);
 void sim_queue_await(struct sim_event *event);
 /* Reports the latest failure, unless an event has done so. (locked) */
 int sim_queue_take_failure(struct sim_queue *queue, struct sim_why *why);
-/* What the running of a command's data means; no lock. (copy.c, math.c) */
+/* Computes; no lock. (math.c) */
 void sim_op_run(const struct sim_op *op);
 
 /* ---- worker.c: the real clock ---- */
@@ -260,7 +260,7 @@ int sim_fault(struct sim_device *dev, uint32_t call, struct sim_why *why);
 int sim_fault_later(struct sim_device *dev, uint32_t call);
 /* Whether the device is there at all. (locked) FERRY_ELOST. */
 int sim_alive(const struct sim_device *dev, struct sim_why *why);
-/* The queue behind a handle, on a device that lives and whose thread runs. (locked) FERRY_EINVAL. */
+/* The queue behind a handle; the device lives and its thread runs. (locked) FERRY_EINVAL. */
 int sim_queue_find(struct sim_device *dev, void *handle, struct sim_queue **out,
                    struct sim_why *why);
 
