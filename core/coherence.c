@@ -3,6 +3,7 @@
 
 #include "coherence.h"
 
+#include "evict.h"
 #include "pending.h"
 #include "status.h"
 
@@ -329,7 +330,8 @@ static int commit(struct ferry__request *req, struct ferry__replica *r)
     if (err)
         return err;
     req->m->lost = 0;
-    req->m->idle = 0;
+    if (!req->evicting)
+        ferry__evict_withdraw(req->m);
     ferry__coherence_publish(req->m, req->valid);
     return 0;
 }

@@ -31,6 +31,7 @@ enum ferry__device_state {
 struct ferry_queue {
     ferry_device *device;
     void *handle;         /* the plugin's; NULL: the default queue */
+    unsigned number;      /* in traces; 0: the default queue */
     atomic_uint refs;     /* the owner's, and one per pending use in a memory */
     atomic_bool gone;     /* destroyed by its owner: nothing is pending on it any more */
     pthread_mutex_t lock; /* serialises entries, unless the device is concurrent */

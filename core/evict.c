@@ -3,8 +3,119 @@
 
 #include "evict.h"
 
+#include "coherence.h"
+#include "log.h"
+
+#include <string.h>
+
+/*
+ * The memories under wont_use, in the order of their promises. A memory's lock comes before this
+ * one; whoever holds this one only tries for a memory's.
+ */
+static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
+static ferry_memory *oldest, *newest;
+
+void ferry__evict_offer(ferry_memory *m)
+{
+    pthread_mutex_lock(&idle_lock);
+    m->idle = 1;
+    m->idle_next = NULL;
+    m->idle_before = newest;
+    if (newest)
+        newest->idle_next = m;
+    else
+        oldest = m;
+    newest = m;
+    pthread_mutex_unlock(&idle_lock);
+}
+
+void ferry__evict_withdraw(ferry_memory *m)
+{
+    if (!m->idle)
+        return;
+    pthread_mutex_lock(&idle_lock);
+    m->idle = 0;
+    if (m->idle_before)
+        m->idle_before->idle_next = m->idle_next;
+    else
+        oldest = m->idle_next;
+    if (m->idle_next)
+        m->idle_next->idle_before = m->idle_before;
+    else
+        newest = m->idle_before;
+    pthread_mutex_unlock(&idle_lock);
+}
+
+/* The storage that eviction would free; NULL if there is none. */
+static struct ferry__replica *candidate(ferry_memory *m, const ferry_device *dev)
+{
+    struct ferry__replica *r = ferry__replica_find(m, dev->slot);
+
+    return r && r->slot == dev->slot && r->storage == FERRY__STORAGE_POOL ? r : NULL;
+}
+
+/* Brings the only valid copy to the host. */
+static bool write_back(ferry_memory *m, struct ferry__request *req)
+{
+    req->evicting = true;
+    req->reason = FERRY__EVICT;
+    req->access = FERRY_READ;
+    return !ferry__coherence_access(req, NULL) && (ferry__coherence_valid(m) & 1);
+}
+
+/* Frees the memory's copy on the device; returns its bytes, 0 if it stays. */
+static uint64_t evict_from(ferry_memory *m, ferry_device *dev, bool dirty)
+{
+    uint32_t bit = UINT32_C(1) << dev->slot;
+    struct ferry__replica *r = candidate(m, dev);
+    struct ferry__request req;
+    double start = ferry__trace_now();
+    uint64_t bytes = r ? r->capacity : 0;
+
+    memset(&req, 0, sizeof req);
+    req.m = m;
+    req.valid = ferry__coherence_valid(m);
+    if (!r || (req.valid == bit && (!dirty || !write_back(m, &req))))
+        return 0;
+    req.valid = ferry__coherence_valid(m) & ~bit;
+    if (ferry__coherence_valid(m) & bit)
+        ferry__count(&dev->stats.evictions, 1);
+    ferry__replica_drop(m, r, &req.after);
+    ferry__coherence_publish(m, req.valid);
+    ferry__trace_event("evict", m->name, bytes, dev, start);
+    return bytes;
+}
+
+/* One pass over all idle memories, whose list stays as it is meanwhile. */
+static uint64_t pass(ferry_device *dev, uint64_t wanted, bool dirty)
+{
+    uint64_t freed = 0;
+    ferry_memory *m;
+
+    for (m = oldest; m && freed < wanted; m = m->idle_next) {
+        if (pthread_mutex_trylock(&m->lock))
+            continue; /* in use after all */
+        freed += evict_from(m, dev, dirty);
+        pthread_mutex_unlock(&m->lock);
+    }
+    return freed;
+}
+
 uint64_t ferry__evict(ferry_device *dev, uint64_t bytes)
 {
-    (void)dev, (void)bytes;
-    return 0;
+    static _Thread_local bool evicting; /* what is written back may need room in its turn */
+    uint64_t freed;
+
+    if (evicting)
+        return 0;
+    evicting = true;
+    ferry__log_hold();
+    pthread_mutex_lock(&idle_lock);
+    freed = pass(dev, bytes, false);
+    if (freed < bytes)
+        freed += pass(dev, bytes - freed, true);
+    pthread_mutex_unlock(&idle_lock);
+    ferry__log_release();
+    evicting = false;
+    return freed;
 }

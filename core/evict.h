@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Making room on a device: replicas of memories under wont_use go, clean copies first, dirty ones
- * after they were written back.
+ * Making room on a device: copies of memories under wont_use go, those that are valid elsewhere
+ * first, the others after they were written back to the host.
  */
 #ifndef FERRY_CORE_EVICT_H
 #define FERRY_CORE_EVICT_H
@@ -9,9 +9,17 @@
 #include "memory.h"
 
 /*
- * Tries to free `bytes` on the device; returns the bytes freed. No lock of the pool is held; a
- * memory's may be, which is then skipped.
+ * Tries to free `bytes` on the device, oldest promise first; returns the bytes freed, which the
+ * pool may have cached. The caller may hold one memory's lock; memories whose lock is taken are
+ * passed over.
  */
 uint64_t ferry__evict(ferry_device *dev, uint64_t bytes);
+
+/*
+ * Puts a memory among those that may be evicted, or takes it out. Its lock is held, or nobody else
+ * knows it.
+ */
+void ferry__evict_offer(ferry_memory *m);
+void ferry__evict_withdraw(ferry_memory *m);
 
 #endif

@@ -86,9 +86,11 @@ int ferry__math_fail(ferry_device *dev, const char *name, ferry_dtype dtype, int
 
 /* ---- the detour ---- */
 
-static int fetch(ferry_queue *q, struct ferry__operand *o)
+static int fetch(ferry_queue *q, const char *name, struct ferry__operand *o)
 {
     ferry_ref host = { NULL, 0 };
+    double start = ferry__trace_now();
+    int err;
 
     if (ferry__device_is(q->device, FERRY_DEVICE_HOST_MEMORY)) {
         o->host = (char *)o->ref.handle + o->ref.offset;
@@ -99,18 +101,27 @@ static int fetch(ferry_queue *q, struct ferry__operand *o)
         return ferry__error(FERRY_ENOMEM, "%s: no host memory for %" PRIu64 " bytes of a fallback",
                             q->device->name, o->bytes);
     host.handle = o->host;
-    return o->in ? ferry__queue_memcpy(q, FERRY_MEMCPY_D2H, host, ferry_ref_const(o->ref), o->bytes)
-                 : 0;
+    if (!o->in)
+        return 0;
+    err = ferry__queue_memcpy(q, FERRY_MEMCPY_D2H, host, ferry_ref_const(o->ref), o->bytes);
+    if (!err)
+        ferry__trace_copy("d2h", name, o->bytes, FERRY__COMPUTE, q, start);
+    return err;
 }
 
-static int send_back(ferry_queue *q, const struct ferry__operand *o)
+static int send_back(ferry_queue *q, const char *name, const struct ferry__operand *o)
 {
     ferry_cref host = { NULL, 0 };
+    double start = ferry__trace_now();
+    int err;
 
     if (!o->out || ferry__device_is(q->device, FERRY_DEVICE_HOST_MEMORY))
         return 0;
     host.handle = o->host;
-    return ferry__queue_memcpy(q, FERRY_MEMCPY_H2D, o->ref, host, o->bytes);
+    err = ferry__queue_memcpy(q, FERRY_MEMCPY_H2D, o->ref, host, o->bytes);
+    if (!err)
+        ferry__trace_copy("h2d", name, o->bytes, FERRY__COMPUTE, q, start);
+    return err;
 }
 
 /* Strict refuses; otherwise it is counted, and said. */
@@ -123,8 +134,6 @@ static int may_detour(ferry_device *dev, const char *name, ferry_dtype dtype)
             "the fallback on the host",
             dev->name, name, ferry_dtype_name(dtype), dev->plugin->name);
     ferry__count(&dev->stats.fallbacks, 1);
-    ferry__log(FERRY_LOG_DEBUG, "%s: %s of %s falls back on the host", dev->name, name,
-               ferry_dtype_name(dtype));
     return 0;
 }
 
@@ -141,7 +150,7 @@ int ferry__math_detour(ferry_queue *q, const char *name, ferry_dtype dtype,
     for (i = 0; i < count; i++)
         operands[i].host = NULL;
     for (i = 0; i < count && !err; i++) {
-        err = fetch(q, &operands[i]);
+        err = fetch(q, name, &operands[i]);
         bytes += operands[i].bytes;
     }
     if (!err)
@@ -149,7 +158,7 @@ int ferry__math_detour(ferry_queue *q, const char *name, ferry_dtype dtype,
     if (!err)
         err = compute(arg, operands);
     for (i = 0; i < count && !err; i++)
-        err = send_back(q, &operands[i]);
+        err = send_back(q, name, &operands[i]);
     if (!err)
         err = ferry_queue_synchronize(q); /* the host's side is about to go */
     if (!ferry__device_is(q->device, FERRY_DEVICE_HOST_MEMORY))

@@ -5,6 +5,7 @@
 
 #include "coherence.h"
 #include "log.h"
+#include "evict.h"
 #include "pending.h"
 #include "replica.h"
 #include "status.h"
@@ -52,7 +53,10 @@ void ferry_memory_release(ferry_memory *m)
 
     if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
         return;
+    ferry__evict_withdraw(m);
+    ferry__log_hold();
     ferry__replica_drop_all(m, &after);
+    ferry__log_release();
     ferry__after_unlock_run(&after);
     ferry__device_release(m->home);
     pthread_mutex_destroy(&m->lock);
@@ -221,7 +225,7 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
     r->filled = bytes;
     m->size = bytes;
     m->lost = 0;
-    m->idle = 0;
+    ferry__evict_withdraw(m);
     ferry__coherence_publish(m, req->valid);
     return 0;
 }
@@ -316,7 +320,8 @@ int ferry_memory_wont_use(ferry_memory *m)
     if (!m)
         return ferry__error(FERRY_EINVAL, "ferry_memory_wont_use: NULL memory");
     begin(&req, m, NULL);
-    m->idle = 1;
+    if (!m->idle)
+        ferry__evict_offer(m);
     ferry__coherence_publish(m, req.valid);
     end(&req);
     return 0;

@@ -87,7 +87,8 @@ struct ferry_memory {
     pthread_mutex_t lock;
     struct ferry__replica on_host;
     struct ferry__device_replica *on_devices;
-    char *name; /* for traces and logs; may be NULL */
+    char *name;                            /* for traces and logs; may be NULL */
+    ferry_memory *idle_before, *idle_next; /* evict.c's list, while idle */
 };
 
 /* ---- for blob.c ---- */

@@ -33,7 +33,8 @@ struct ferry__pool {
     struct block *cached[2][CLASSES];
     struct block *spare;
     uint64_t cached_bytes, limit; /* both kinds together */
-    uint64_t live, budget;        /* device blocks alone; budget 0: none */
+    uint64_t live;                /* device blocks handed out */
+    _Atomic uint64_t budget;      /* for device blocks; 0: none */
     bool zero_pages;              /* the plugin gives large blocks that are zero already */
 };
 
@@ -201,9 +202,29 @@ static void count_free(struct ferry__pool *pool, enum ferry__pool_kind kind, uin
         pool->live -= bytes;
 }
 
-static bool over_budget(const struct ferry__pool *pool, enum ferry__pool_kind kind, uint64_t bytes)
+/* Whether `bytes` more would be too much, counting what is cached or not. */
+static bool over_budget(struct ferry__pool *pool, enum ferry__pool_kind kind, uint64_t bytes,
+                        bool with_cache)
 {
-    return kind == FERRY__POOL_DEVICE && pool->budget && pool->live + bytes > pool->budget;
+    bool over;
+
+    if (kind != FERRY__POOL_DEVICE || !atomic_load_explicit(&pool->budget, memory_order_relaxed))
+        return false;
+    pthread_mutex_lock(&pool->lock);
+    over = pool->live + (with_cache ? pool->cached_bytes : 0) + bytes > pool->budget;
+    pthread_mutex_unlock(&pool->lock);
+    return over;
+}
+
+/* What has to go before `bytes` more fit. */
+static uint64_t bytes_over(struct ferry__pool *pool, uint64_t bytes)
+{
+    uint64_t wanted;
+
+    pthread_mutex_lock(&pool->lock);
+    wanted = pool->live + bytes > pool->budget ? pool->live + bytes - pool->budget : 0;
+    pthread_mutex_unlock(&pool->lock);
+    return wanted;
 }
 
 int ferry__pool_set_budget(struct ferry__pool *pool, uint64_t bytes)
@@ -216,7 +237,7 @@ int ferry__pool_set_budget(struct ferry__pool *pool, uint64_t bytes)
     pthread_mutex_unlock(&pool->lock);
     if (over)
         ferry__evict(pool->dev, over);
-    return 0;
+    return bytes ? ferry__pool_trim(pool) : 0;
 }
 
 /* ---- alloc ---- */
@@ -281,14 +302,18 @@ static int within_budget(struct ferry__pool *pool, enum ferry__pool_kind kind, u
 {
     uint64_t held, budget;
 
-    if (!over_budget(pool, kind, bytes))
+    if (!over_budget(pool, kind, bytes, true))
         return 0;
-    ferry__evict(pool->dev, bytes);
+    ferry__pool_trim(pool);
+    if (!over_budget(pool, kind, bytes, false))
+        return 0;
+    ferry__evict(pool->dev, bytes_over(pool, bytes));
+    ferry__pool_trim(pool);
     pthread_mutex_lock(&pool->lock);
     held = pool->live;
     budget = pool->budget;
     pthread_mutex_unlock(&pool->lock);
-    if (!over_budget(pool, kind, bytes))
+    if (!over_budget(pool, kind, bytes, false))
         return 0;
     return ferry__error(FERRY_ENOMEM,
                         "%s: alloc of %" PRIu64 " bytes: %" PRIu64
@@ -353,6 +378,7 @@ void ferry__pool_free(ferry_device *dev, enum ferry__pool_kind kind, void *block
         class = CLASSES;
     if (kind == FERRY__POOL_DEVICE && !ordered && ferry__queue_mark(&dev->queue, &event))
         dev->ops->queue_synchronize(dev->dev, NULL);
+    ferry__trace_event("free", NULL, bytes, dev, ferry__trace_now());
     pthread_mutex_lock(&pool->lock);
     count_free(pool, kind, bytes);
     b = room_for(pool, class, rounded);

@@ -4,6 +4,7 @@
 #include "queue.h"
 
 #include "status.h"
+#include "trace.h"
 
 #include <stdlib.h>
 
@@ -94,9 +95,11 @@ int ferry__queue_peer_copy(ferry_queue *q, ferry_ref dst, ferry_device *src_dev,
     return 0;
 }
 
-int ferry__queue_map(ferry_queue *q, void *handle, uint64_t bytes, uint32_t access)
+int ferry__queue_map(ferry_queue *q, void *handle, uint64_t bytes, uint32_t access,
+                     const char *name)
 {
     ferry_device *dev = q->device;
+    double start = ferry__trace_now();
     int err;
 
     ferry__queue_enter(q);
@@ -105,12 +108,14 @@ int ferry__queue_map(ferry_queue *q, void *handle, uint64_t bytes, uint32_t acce
     if (err)
         return ferry__device_fail(dev, "map", bytes, err);
     ferry__count(&dev->stats.maps, 1);
+    ferry__trace_event("map", name, 0, dev, start);
     return 0;
 }
 
-int ferry__queue_unmap(ferry_queue *q, void *handle)
+int ferry__queue_unmap(ferry_queue *q, void *handle, const char *name)
 {
     ferry_device *dev = q->device;
+    double start = ferry__trace_now();
     int err;
 
     ferry__queue_enter(q);
@@ -119,6 +124,7 @@ int ferry__queue_unmap(ferry_queue *q, void *handle)
     if (err)
         return ferry__device_fail(dev, "unmap", UINT64_MAX, err);
     ferry__count(&dev->stats.maps, 1);
+    ferry__trace_event("unmap", name, 0, dev, start);
     return 0;
 }
 
@@ -205,6 +211,9 @@ ferry_queue *ferry_device_queue(ferry_device *dev)
     return ferry__device_open(dev) ? NULL : &dev->queue;
 }
 
+/* How many there have been, for their names in traces. */
+static atomic_uint queues;
+
 static int queue_new(ferry_device *dev, void *handle, ferry_queue **out)
 {
     ferry_queue *q = calloc(1, sizeof *q);
@@ -212,6 +221,7 @@ static int queue_new(ferry_device *dev, void *handle, ferry_queue **out)
     if (!q)
         return ferry__error(FERRY_ENOMEM, "%s: no memory for a queue", dev->name);
     ferry__queue_init(q, ferry__device_retain(dev), handle);
+    q->number = 1 + atomic_fetch_add_explicit(&queues, 1, memory_order_relaxed);
     *out = q;
     return 0;
 }

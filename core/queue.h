@@ -22,9 +22,13 @@ int ferry__queue_memset(ferry_queue *q, ferry_ref dst, uint8_t byte, uint64_t by
 /* From another device of the same plugin, on a queue of the receiving one; counted there. */
 int ferry__queue_peer_copy(ferry_queue *q, ferry_ref dst, ferry_device *src_dev, ferry_cref src,
                            uint64_t bytes);
-/* Gives imported memory to the host, or takes it back; counted. */
-int ferry__queue_map(ferry_queue *q, void *handle, uint64_t bytes, uint32_t access);
-int ferry__queue_unmap(ferry_queue *q, void *handle);
+/*
+ * Gives imported memory to the host, or takes it back; counted. `name` (may be NULL) is for the
+ * trace.
+ */
+int ferry__queue_map(ferry_queue *q, void *handle, uint64_t bytes, uint32_t access,
+                     const char *name);
+int ferry__queue_unmap(ferry_queue *q, void *handle, const char *name);
 
 /* An event after the work so far; *out is NULL where nothing can be pending. */
 int ferry__queue_mark(ferry_queue *q, ferry_event **out);

@@ -380,17 +380,17 @@ int ferry__replica_map(ferry_memory *m, unsigned want)
     if (err)
         return err;
     if (before) {
-        err = ferry__queue_unmap(q, r->ref.handle);
+        err = ferry__queue_unmap(q, r->ref.handle, m->name);
         if (err)
             return err;
         m->mapped = 0;
     }
     if (!want)
         return 0;
-    err = ferry__queue_map(q, r->ref.handle, r->capacity, want);
+    err = ferry__queue_map(q, r->ref.handle, r->capacity, want, m->name);
     if (!err)
         m->mapped = (uint8_t)want;
-    else if (before && !ferry__queue_map(q, r->ref.handle, r->capacity, before))
+    else if (before && !ferry__queue_map(q, r->ref.handle, r->capacity, before, m->name))
         m->mapped = before; /* as it was */
     return err;
 }

@@ -8,6 +8,7 @@
 #include "log.h"
 #include "options.h"
 #include "status.h"
+#include "trace.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -95,6 +96,7 @@ int ferry_runtime_open(const ferry_runtime_options *options, ferry_runtime **out
         return ferry__error(FERRY_ENOMEM, "ferry_runtime_open: no memory for the runtime");
     pthread_mutex_init(&rt->lock, NULL);
     ferry__log_configure();
+    ferry__trace_configure();
     ferry__env_check();
     err = ferry__conf_load(given.conf, &rt->conf);
     if (!err)

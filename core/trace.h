@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * FERRY_TRACE: one Chrome trace event a copy, map, allocation, fallback, eviction; and the same in
- * words at debug level.
+ * FERRY_TRACE: one Chrome trace event a copy, map, allocation, fallback, eviction, which Perfetto
+ * opens; and the same in words where FERRY_LOG is debug. A device is a process of the trace, a
+ * queue one of its threads.
  */
 #ifndef FERRY_CORE_TRACE_H
 #define FERRY_CORE_TRACE_H
 
 #include "device.h"
 
+/* Why bytes move. */
 enum ferry__reason {
-    FERRY__READ_MISS,
-    FERRY__WRITE_MISS,
+    FERRY__READ_MISS,  /* a read where they were not */
+    FERRY__WRITE_MISS, /* a read-write where they were not */
     FERRY__PREFETCH,
-    FERRY__EVICT,
-    FERRY__STAGING
+    FERRY__EVICT,   /* written back, to make room */
+    FERRY__STAGING, /* through the host, on the way to another device */
+    FERRY__COMPUTE  /* to and from the host, for what a plugin does not offer */
 };
 
-/* Whether anybody wants events; cheap. */
-bool ferry__trace_on(void);
+/* Opens the trace if FERRY_TRACE asks for one; called when a runtime is opened. */
+void ferry__trace_configure(void);
 
-/* Microseconds for the start of an event; 0 when off. */
+/* The time, for the start of an event; 0 while nobody wants events. */
 double ferry__trace_now(void);
 
-/*
- * "h2d", "d2h", "d2d", "map", "unmap": bytes of `name` (may be NULL) moved on `q`, since `start`.
- */
+/* "h2d", "d2h", "d2d" of `bytes` of a memory's (name may be NULL) on `q`, since `start`. */
 void ferry__trace_copy(const char *what, const char *name, uint64_t bytes,
                        enum ferry__reason reason, const ferry_queue *q, double start);
 
-/* "alloc", "free", "pool hit", "fallback", "evict" … on a device. */
+/* "alloc", "pool hit", "free", "map", "unmap", "fallback", "evict" on a device. */
 void ferry__trace_event(const char *what, const char *name, uint64_t bytes, const ferry_device *dev,
                         double start);
 

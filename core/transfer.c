@@ -238,11 +238,7 @@ static int hand_over(struct ferry__request *req, struct ferry__replica *r, unsig
         if (!err)
             err = ferry__transfer_after_default(m->alias_device, NULL);
     } else if (src != r) {
-        double start = ferry__trace_now();
-
         err = ferry__transfer_enter(req, req->slot, valid);
-        if (!err)
-            ferry__trace_copy("map", m->name, 0, req->reason, &m->alias_device->queue, start);
     }
     if (!err)
         r->filled = src->filled;

@@ -19,6 +19,7 @@ struct ferry__request {
     unsigned access;
     bool prefetch; /* do not wait for a copy to the host */
     bool nowait;
+    bool evicting; /* not an access of the program's: wont_use stays in force */
     enum ferry__reason reason;
     uint32_t valid; /* V, as it will be published if all goes well */
     struct ferry__after_unlock after;

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The pool, budgets and eviction, as they show through the public functions, on sim alone. */
+
+#define BYTES (64u << 10)
+
+static ferry_runtime *rt;
+
+/* sim:0, without a budget and with an empty cache, in a runtime of its own. */
+static ferry_device *open_sim(void)
+{
+    ferry_runtime_options options = { .struct_size = sizeof options, .backend = "sim" };
+    ferry_device *dev = NULL;
+
+    FX_OK_FATAL(ferry_runtime_open(&options, &rt));
+    FX_OK_FATAL(ferry_runtime_device(rt, NULL, &dev));
+    FX_OK_FATAL(ferry_device_set_budget(dev, 0));
+    FX_OK_FATAL(ferry_device_trim(dev));
+    return dev;
+}
+
+static ferry_stats stats(ferry_device *dev)
+{
+    ferry_stats s;
+
+    FX_OK(ferry_device_stats(dev, &s, sizeof s));
+    return s;
+}
+
+/* A memory whose only valid copy is the device's, all bytes `value`. */
+static ferry_memory *dirty(ferry_device *dev, unsigned char value)
+{
+    ferry_memory *m = NULL;
+    void *p;
+
+    FX_OK_FATAL(ferry_memory_create(dev, BYTES, &m));
+    p = ferry_memory_overwrite_host_data(m);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    memset(p, value, BYTES);
+    CU_ASSERT_PTR_NOT_NULL(ferry_memory_mutable_device_data(m).handle);
+    return m;
+}
+
+static void check_contents(ferry_memory *m, unsigned char value)
+{
+    const unsigned char *p = ferry_memory_host_data(m);
+    size_t i, wrong = 0;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    for (i = 0; i < BYTES; i++)
+        wrong += p[i] != value;
+    CU_ASSERT_EQUAL(wrong, 0);
+}
+
+static void a_freed_block_is_handed_out_again(void)
+{
+    ferry_device *dev = open_sim();
+    ferry_memory *m = dirty(dev, 1);
+    uint64_t hits = stats(dev).pool_hits;
+
+    ferry_memory_release(m);
+    m = dirty(dev, 2);
+    CU_ASSERT(stats(dev).pool_hits > hits);
+    check_contents(m, 2);
+    ferry_memory_release(m);
+    FX_OK(ferry_device_trim(dev));
+    hits = stats(dev).pool_hits;
+    m = dirty(dev, 3);
+    CU_ASSERT_EQUAL(stats(dev).pool_hits, hits);
+    ferry_memory_release(m);
+    CU_ASSERT_EQUAL(stats(dev).live_bytes, 0);
+    ferry_runtime_close(rt);
+}
+
+static void a_budget_is_hard_and_names_what_is_held(void)
+{
+    ferry_device *dev = open_sim();
+    ferry_memory *a = dirty(dev, 1), *b = NULL;
+    char held[32];
+
+    FX_OK(ferry_device_set_budget(dev, BYTES + BYTES / 2));
+    FX_OK_FATAL(ferry_memory_create(dev, BYTES, &b));
+    FX_FAILED(FERRY_ENOMEM, !ferry_memory_mutable_device_data(b).handle);
+    snprintf(held, sizeof held, "%u", BYTES);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), held));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "sim:0"));
+    CU_ASSERT_EQUAL(ferry_memory_head(b), FERRY_HEAD_UNINITIALIZED);
+    CU_ASSERT_EQUAL(ferry_memory_head(a), FERRY_HEAD_AT_DEVICE);
+    FX_OK(ferry_device_set_budget(dev, 0));
+    CU_ASSERT_PTR_NOT_NULL(ferry_memory_mutable_device_data(b).handle);
+    ferry_memory_release(a);
+    ferry_memory_release(b);
+    ferry_runtime_close(rt);
+}
+
+static void only_memories_under_wont_use_are_evicted(void)
+{
+    ferry_device *dev = open_sim();
+    ferry_memory *used = dirty(dev, 1), *idle = dirty(dev, 2), *wanted;
+    uint64_t evictions = stats(dev).evictions;
+
+    FX_OK(ferry_memory_wont_use(idle));
+    FX_OK(ferry_device_set_budget(dev, 2 * BYTES));
+    wanted = dirty(dev, 3);
+    CU_ASSERT_EQUAL(stats(dev).evictions, evictions + 1);
+    CU_ASSERT_EQUAL(ferry_memory_head(used), FERRY_HEAD_AT_DEVICE);
+    CU_ASSERT_EQUAL(ferry_memory_head(idle), FERRY_HEAD_AT_HOST); /* written back */
+    CU_ASSERT_EQUAL(ferry_memory_head(wanted), FERRY_HEAD_AT_DEVICE);
+    check_contents(idle, 2);
+    check_contents(used, 1);
+    check_contents(wanted, 3);
+    ferry_memory_release(used);
+    ferry_memory_release(idle);
+    ferry_memory_release(wanted);
+    FX_OK(ferry_device_set_budget(dev, 0));
+    ferry_runtime_close(rt);
+}
+
+static void clean_copies_go_before_dirty_ones(void)
+{
+    ferry_device *dev = open_sim();
+    ferry_memory *bad = dirty(dev, 1), *clean = dirty(dev, 2), *wanted;
+    uint64_t written;
+
+    check_contents(clean, 2); /* now the host has it too */
+    FX_OK(ferry_memory_wont_use(bad));
+    FX_OK(ferry_memory_wont_use(clean));
+    FX_OK(ferry_device_set_budget(dev, 2 * BYTES));
+    written = stats(dev).copies_d2h;
+    wanted = dirty(dev, 3);
+    CU_ASSERT_EQUAL(stats(dev).copies_d2h, written);
+    CU_ASSERT_EQUAL(ferry_memory_head(bad), FERRY_HEAD_AT_DEVICE);
+    CU_ASSERT_EQUAL(ferry_memory_head(clean), FERRY_HEAD_AT_HOST);
+    ferry_memory_release(bad);
+    ferry_memory_release(clean);
+    ferry_memory_release(wanted);
+    FX_OK(ferry_device_set_budget(dev, 0));
+    ferry_runtime_close(rt);
+}
+
+static void an_access_ends_the_promise(void)
+{
+    ferry_device *dev = open_sim();
+    ferry_memory *m = dirty(dev, 1), *b = NULL;
+
+    FX_OK(ferry_memory_wont_use(m));
+    CU_ASSERT_PTR_NOT_NULL(ferry_memory_device_data(m).handle);
+    FX_OK(ferry_device_set_budget(dev, BYTES));
+    FX_OK_FATAL(ferry_memory_create(dev, BYTES, &b));
+    FX_FAILED(FERRY_ENOMEM, !ferry_memory_mutable_device_data(b).handle);
+    CU_ASSERT_EQUAL(ferry_memory_head(m), FERRY_HEAD_AT_DEVICE);
+    ferry_memory_release(m);
+    ferry_memory_release(b);
+    FX_OK(ferry_device_set_budget(dev, 0));
+    ferry_runtime_close(rt);
+}
+
+static void a_smaller_budget_evicts_at_once(void)
+{
+    ferry_device *dev = open_sim();
+    ferry_memory *m[4];
+    unsigned i;
+
+    for (i = 0; i < 4; i++) {
+        m[i] = dirty(dev, (unsigned char)i);
+        FX_OK(ferry_memory_wont_use(m[i]));
+    }
+    FX_OK(ferry_device_set_budget(dev, 2 * BYTES));
+    CU_ASSERT_EQUAL(ferry_memory_head(m[0]), FERRY_HEAD_AT_HOST); /* the oldest promises */
+    CU_ASSERT_EQUAL(ferry_memory_head(m[1]), FERRY_HEAD_AT_HOST);
+    CU_ASSERT_EQUAL(ferry_memory_head(m[2]), FERRY_HEAD_AT_DEVICE);
+    CU_ASSERT_EQUAL(ferry_memory_head(m[3]), FERRY_HEAD_AT_DEVICE);
+    for (i = 0; i < 4; i++) {
+        check_contents(m[i], (unsigned char)i);
+        ferry_memory_release(m[i]);
+    }
+    FX_OK(ferry_device_set_budget(dev, 0));
+    ferry_runtime_close(rt);
+}
+
+int main(int argc, char **argv)
+{
+    static const ferry_test_case cases[] = {
+        FERRY_TEST(a_freed_block_is_handed_out_again),
+        FERRY_TEST(a_budget_is_hard_and_names_what_is_held),
+        FERRY_TEST(only_memories_under_wont_use_are_evicted),
+        FERRY_TEST(clean_copies_go_before_dirty_ones),
+        FERRY_TEST(an_access_ends_the_promise),
+        FERRY_TEST(a_smaller_budget_evicts_at_once),
+    };
+
+    return ferry_test_main(argc, argv, "pool", cases, FERRY_TEST_COUNT(cases));
+}
