@@ -21,9 +21,11 @@ UNIT_TESTS = \
 	%D%/unit/test-memory-adopt \
 	%D%/unit/test-memory-table \
 	%D%/unit/test-memory \
+	%D%/unit/test-pool \
 	%D%/unit/test-runtime \
 	%D%/unit/test-status \
 	%D%/unit/test-threads \
+	%D%/unit/test-trace \
 	%D%/unit/test-frame \
 	$(SIM_TESTS)
 
@@ -68,6 +70,7 @@ LDADD = $(UNIT_LIBS)
 UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $(CUNIT_LIBS) -lm
 
 # It runs the command and the examples, and reads their JSON; of ferry itself it links nothing.
+%C%_unit_test_trace_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
 %C%_unit_test_command_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
 
 if HAVE_CUNIT

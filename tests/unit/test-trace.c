@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+
 #include "fixture.h"
 
 #include <jansson.h>
