@@ -12,6 +12,9 @@
 /* F16 and BF16 elements that are widened at a time: what fits into the first cache three times. */
 #define HALF_BLOCK 1024
 
+/* Elements of any dtype below which a loop is one piece. */
+#define SMALL_LOOP 16384
+
 typedef double (*sum_fn)(int64_t n, const void *x, const void *y);
 
 /* A loop over x and y that is to be cut into pieces. */
@@ -92,24 +95,38 @@ static void scal_piece(void *arg, int64_t first, int64_t count, int64_t piece)
         c->kernels->scal[c->dtype](count, c->alpha, y);
 }
 
-/* With alpha 0, y stays as it is whatever x holds, as BLAS defines it. */
-int cpu_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
-             ferry_ref y)
+static void axpy_large(struct cpu_device *d, uint32_t dtype, int64_t n, double alpha, const void *x,
+                       void *y)
 {
-    struct cpu_device *d = dev;
     struct call c = { .kernels = d->kernels,
                       .dtype = dtype,
                       .alpha = alpha,
                       .size = cpu_dtype_size(dtype),
-                      .x = cpu_const_pointer(x),
-                      .y = cpu_pointer(y) };
+                      .x = x,
+                      .y = y };
+
+    workers_run(d->workers, n, workers_piece(n, 2 * c.size), axpy_piece, &c);
+}
+
+/*
+ * With alpha 0, y stays as it is whatever x holds, as BLAS defines it. A hundred elements take less
+ * time than a few calls do: those of the usual types go straight to the loop.
+ */
+int cpu_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
+             ferry_ref y)
+{
+    struct cpu_device *d = dev;
 
     (void)queue;
     if (!cpu_is_real(dtype))
         return cpu_unsupported("axpy", dtype);
-    if (alpha != 0.0)
-        workers_run(d->workers, n, workers_piece(n, 2 * c.size), axpy_piece, &c);
-    cpu_count(&d->counts.ops, 1);
+    cpu_count_op(d);
+    if (alpha == 0.0)
+        return 0;
+    if (n <= SMALL_LOOP && !is_half(dtype))
+        d->kernels->axpy[dtype](n, alpha, cpu_const_pointer(x), cpu_pointer(y));
+    else
+        axpy_large(d, dtype, n, alpha, cpu_const_pointer(x), cpu_pointer(y));
     return 0;
 }
 
@@ -127,7 +144,7 @@ int cpu_scal(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, fe
     if (!cpu_is_real(dtype))
         return cpu_unsupported("scal", dtype);
     workers_run(d->workers, n, workers_piece(n, c.size), scal_piece, &c);
-    cpu_count(&d->counts.ops, 1);
+    cpu_count_op(d);
     return 0;
 }
 
@@ -140,7 +157,7 @@ int cpu_copy(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, fe
     if (!size)
         return cpu_unsupported("copy", dtype);
     cpu_copy_bytes(d, cpu_pointer(y), cpu_const_pointer(x), n * size);
-    cpu_count(&d->counts.ops, 1);
+    cpu_count_op(d);
     return 0;
 }
 
@@ -177,7 +194,7 @@ static void sum_piece(void *arg, int64_t first, int64_t count, int64_t piece)
 /* The pieces depend on n alone, and so does the order in which their sums are added. */
 static void reduce(struct cpu_device *d, struct call *c, int64_t n, ferry_ref result)
 {
-    double sums[WORKERS_MAX_PIECES] = { 0 };
+    double sums[WORKERS_MAX_PIECES]; /* each piece writes its own */
     int64_t piece;
     double sum = 0;
 
@@ -192,7 +209,7 @@ static void reduce(struct cpu_device *d, struct call *c, int64_t n, ferry_ref re
         memcpy(cpu_pointer(result), &sum, sizeof(sum));
     else
         memcpy(cpu_pointer(result), &(float){ (float)sum }, sizeof(float));
-    cpu_count(&d->counts.ops, 1);
+    cpu_count_op(d);
 }
 
 int cpu_dot(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_cref y,

@@ -233,7 +233,7 @@ int cpu_convert(void *dev, void *queue, int64_t n, uint32_t x_dtype, ferry_cref 
     if (x_dtype == y_dtype)
         return cpu_copy(dev, queue, x_dtype, n, x, y);
     workers_run(d->workers, n, workers_piece(n, c.x_size + c.y_size), convert_piece, &c);
-    cpu_count(&d->counts.ops, 1);
+    cpu_count_op(d);
     return 0;
 }
 
@@ -270,6 +270,6 @@ int cpu_fill(void *dev, void *queue, uint32_t dtype, int64_t n, double value, fe
     for (size_t at = (size_t)f.size; at < sizeof(f.pattern); at += (size_t)f.size)
         memcpy(f.pattern + at, f.pattern, (size_t)f.size);
     workers_run(d->workers, n, workers_piece(n, f.size), fill_piece, &f);
-    cpu_count(&d->counts.ops, 1);
+    cpu_count_op(d);
     return 0;
 }

@@ -173,7 +173,7 @@ int cpu_gemv(void *dev, void *queue, uint32_t dtype, uint32_t trans, int64_t m, 
         err = gemv_half(&matrix, outer, inner, alpha, first_x, incx, beta, first_y, incy);
     }
     if (!err)
-        cpu_count(&d->counts.ops, 1);
+        cpu_count_op(d);
     return err;
 }
 
@@ -257,6 +257,6 @@ int cpu_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t 
         err = gemm_half(&ma, &mb, m, n, k, alpha, beta, cp, ldc);
     }
     if (!err)
-        cpu_count(&d->counts.ops, 1);
+        cpu_count_op(d);
     return err;
 }
