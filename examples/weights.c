@@ -2,123 +2,67 @@
 #include <ferry/ferry.h>
 #include <ferry/io.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /*
  * Makes a small network's weights on the selected device and writes them as a .caffemodel, for
  * `ferry inspect` to read. usage: weights FILE
- *
- * A .caffemodel is a protobuf message: layers in field 100, each with a name (1), a type (2) and
- * its blobs (7). ferry_blob_to_proto writes the blobs; the envelope around them is written here.
  */
 
-static const struct layer {
-    const char *name, *type;
+static const struct array {
+    const char *name; /* layer/index */
     int naxes;
-    int64_t weights[4], biases[1];
-} layers[] = {
-    { "conv1", "Convolution", 4, { 8, 3, 3, 3 }, { 8 } },
-    { "conv2", "Convolution", 4, { 16, 8, 3, 3 }, { 16 } },
-    { "fc", "InnerProduct", 2, { 10, 64 }, { 10 } },
+    int64_t dims[4];
+} arrays[] = {
+    { "conv1/0", 4, { 8, 3, 3, 3 } }, { "conv1/1", 1, { 8 } },   { "conv2/0", 4, { 16, 8, 3, 3 } },
+    { "conv2/1", 1, { 16 } },         { "fc/0", 2, { 10, 64 } }, { "fc/1", 1, { 10 } },
 };
 
-struct bytes {
-    unsigned char data[65536];
-    size_t size;
-};
-
-static int put(struct bytes *to, const void *data, size_t size)
-{
-    if (size > sizeof(to->data) - to->size)
-        return -1;
-    memcpy(to->data + to->size, data, size);
-    to->size += size;
-    return 0;
-}
-
-static int put_varint(struct bytes *to, uint64_t value)
-{
-    unsigned char digits[10];
-    size_t n = 0;
-
-    for (; value >= 0x80; value >>= 7)
-        digits[n++] = (unsigned char)(value | 0x80);
-    digits[n++] = (unsigned char)value;
-    return put(to, digits, n);
-}
-
-/* A field whose value has a length of its own: wire type 2. */
-static int put_field(struct bytes *to, unsigned field, const void *data, size_t size)
-{
-    return put_varint(to, (uint64_t)field << 3 | 2) || put_varint(to, size) || put(to, data, size);
-}
-
-/* Weights from a small generator, scaled on the device, so that they come home from there. */
+/* Values from a small generator, scaled on the device, so that they come home from there. */
 static int fill(ferry_blob *b)
 {
     float *w = ferry_blob_overwrite_host_data(b);
     uint32_t state = 12345;
 
     if (!w)
-        return -1;
+        return ferry_last_error_code();
     for (int64_t i = 0; i < ferry_blob_count(b); i++) {
         state = state * 1664525u + 1013904223u;
         w[i] = (float)(state >> 8) - 8388608.0f;
     }
     if (!ferry_blob_mutable_device_data(b).handle)
-        return -1;
+        return ferry_last_error_code();
     return ferry_blob_scale_data(b, 1.0 / 8388608);
 }
 
-static int put_blob(struct bytes *layer, ferry_device *dev, int naxes, const int64_t *dims)
+static int write_array(ferry_io_writer *file, ferry_device *dev, const struct array *a)
 {
-    static unsigned char proto[32768];
     ferry_blob *b = NULL;
-    size_t size = 0;
-    int err = ferry_blob_create(dev, FERRY_F32, naxes, dims, &b);
+    int err = ferry_blob_create(dev, FERRY_F32, a->naxes, a->dims, &b);
 
     if (!err)
         err = fill(b);
     if (!err)
-        err = ferry_blob_to_proto(b, false, proto, sizeof(proto), &size);
+        err = ferry_io_write(file, a->name, b, false);
     ferry_blob_destroy(b);
-    return err ? err : put_field(layer, 7, proto, size);
+    return err;
 }
 
-static int put_layer(struct bytes *net, ferry_device *dev, const struct layer *l)
+/* The file appears under its name when it is complete, or not at all. */
+static int write_all(ferry_device *dev, const char *path)
 {
-    static struct bytes layer;
+    ferry_io_writer *file = NULL;
+    int err = ferry_io_create(path, FERRY_IO_CAFFEMODEL, &file);
 
-    layer.size = 0;
-    if (put_field(&layer, 1, l->name, strlen(l->name)) ||
-        put_field(&layer, 2, l->type, strlen(l->type)) ||
-        put_blob(&layer, dev, l->naxes, l->weights) || put_blob(&layer, dev, 1, l->biases))
-        return -1;
-    return put_field(net, 100, layer.data, layer.size);
-}
-
-static int write_file(const char *path, const struct bytes *net)
-{
-    FILE *file = fopen(path, "wb");
-    size_t written;
-
-    if (!file) {
-        perror(path);
-        return 1;
-    }
-    written = fwrite(net->data, 1, net->size, file);
-    if (fclose(file) != 0 || written != net->size) {
-        perror(path);
-        return 1;
-    }
-    printf("%s: %zu layers, %zu bytes\n", path, sizeof(layers) / sizeof(layers[0]), net->size);
-    return 0;
+    for (size_t i = 0; !err && i < sizeof(arrays) / sizeof(arrays[0]); i++)
+        err = write_array(file, dev, &arrays[i]);
+    if (!err)
+        return ferry_io_commit(file);
+    ferry_io_abort(file);
+    return err;
 }
 
 int main(int argc, char **argv)
 {
-    static struct bytes net;
     ferry_runtime *rt = NULL;
     ferry_device *dev = NULL;
     int err;
@@ -130,10 +74,13 @@ int main(int argc, char **argv)
     err = ferry_runtime_open(NULL, &rt);
     if (!err)
         err = ferry_runtime_device(rt, NULL, &dev);
-    for (size_t i = 0; !err && i < sizeof(layers) / sizeof(layers[0]); i++)
-        err = put_layer(&net, dev, &layers[i]);
+    if (!err)
+        err = write_all(dev, argv[1]);
     if (err)
         fprintf(stderr, "weights: %s\n", ferry_last_error());
+    else
+        printf("%s: %zu arrays from %s\n", argv[1], sizeof(arrays) / sizeof(arrays[0]),
+               ferry_device_name(dev));
     ferry_runtime_close(rt);
-    return err ? 1 : write_file(argv[1], &net);
+    return err != 0;
 }
