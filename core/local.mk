@@ -71,6 +71,7 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/registry.h \
 	%D%/replica.c \
 	%D%/replica.h \
+	%D%/report.c \
 	%D%/runtime.c \
 	%D%/runtime.h \
 	%D%/select.c \
@@ -83,7 +84,9 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/trace.c \
 	%D%/trace.h \
 	%D%/transfer.c \
-	%D%/transfer.h
+	%D%/transfer.h \
+	%D%/trial.c \
+	%D%/trial.h
 %C%_libferrycore_la_CPPFLAGS = -I$(top_builddir) $(PUBLIC_CPPFLAGS) \
 	-DFERRY_PLUGINDIR='"$(plugindir)"' -DFERRY_SYSCONFDIR='"$(sysconfdir)"' \
 	-DFERRY_DEFAULT_ORDER='"$(DEFAULT_ORDER)"' -DFERRY_ONLY_BY_NAME='"$(ONLY_BY_NAME)"'

@@ -13,42 +13,59 @@
 
 /* ---- settings ------------------------------------------------------------------------------- */
 
-void ferry__settings_destroy(struct ferry__settings *settings)
+static void destroy_list(const struct ferry__option *option)
 {
-    const struct ferry__option *option, *next;
+    while (option) {
+        const struct ferry__option *next = option->next;
 
-    if (!settings)
-        return;
-    for (option = settings->options; option; option = next) {
-        next = option->next;
         free((char *)option->key); /* one block with value and origin */
         free((struct ferry__option *)option);
+        option = next;
     }
+}
+
+void ferry__settings_destroy(struct ferry__settings *settings)
+{
+    if (!settings)
+        return;
+    destroy_list(settings->options);
+    destroy_list(settings->keys);
     free(settings);
 }
 
-static struct ferry__option *copy_option(const struct ferry__option *option)
+/* Puts a copy in front of a list; false without memory. */
+static bool add_copy(const struct ferry__option **list, const char *key, const char *value,
+                     const char *origin)
 {
-    size_t key = strlen(option->key) + 1, value = strlen(option->value) + 1;
-    size_t origin = strlen(option->origin) + 1;
+    size_t key_size = strlen(key) + 1, value_size = strlen(value) + 1;
+    size_t origin_size = strlen(origin) + 1;
     struct ferry__option *copy = calloc(1, sizeof(*copy));
-    char *text = malloc(key + value + origin);
+    char *text = malloc(key_size + value_size + origin_size);
 
     if (!copy || !text) {
         free(copy);
         free(text);
-        return NULL;
+        return false;
     }
-    copy->key = memcpy(text, option->key, key);
-    copy->value = memcpy(text + key, option->value, value);
-    copy->origin = memcpy(text + key + value, option->origin, origin);
-    return copy;
+    copy->key = memcpy(text, key, key_size);
+    copy->value = memcpy(text + key_size, value, value_size);
+    copy->origin = memcpy(text + key_size + value_size, origin, origin_size);
+    copy->next = (struct ferry__option *)*list;
+    *list = copy;
+    return true;
+}
+
+static bool add_key(struct ferry__settings *settings, const char *key,
+                    const struct ferry__value *value)
+{
+    return !value->text || add_copy(&settings->keys, key, value->text, value->origin);
 }
 
 struct ferry__settings *ferry__settings_create(const struct ferry__section *section)
 {
     struct ferry__settings *settings = calloc(1, sizeof(*settings));
     const struct ferry__option *option;
+    bool ok;
 
     if (!settings)
         return NULL;
@@ -57,17 +74,14 @@ struct ferry__settings *ferry__settings_create(const struct ferry__section *sect
         return settings;
     settings->pool_limit = ferry__conf_size(&section->pool_limit, UINT64_MAX);
     settings->budget = ferry__conf_size(&section->budget, 0);
-    for (option = section->options; option; option = option->next) {
-        struct ferry__option *copy = copy_option(option);
-
-        if (!copy) {
-            ferry__settings_destroy(settings);
-            return NULL;
-        }
-        copy->next = (struct ferry__option *)settings->options;
-        settings->options = copy;
-    }
-    return settings;
+    ok = add_key(settings, "pool_limit", &section->pool_limit) &&
+         add_key(settings, "budget", &section->budget);
+    for (option = section->options; option && ok; option = option->next)
+        ok = add_copy(&settings->options, option->key, option->value, option->origin);
+    if (ok)
+        return settings;
+    ferry__settings_destroy(settings);
+    return NULL;
 }
 
 /* ---- the plugin's table --------------------------------------------------------------------- */
@@ -176,4 +190,57 @@ void ferry__options_check(const struct ferry__plugin *plugin)
 
     for (given = plugin->options; given; given = given->next)
         check_option(plugin, given);
+}
+
+/* ---- what the program may see --------------------------------------------------------------- */
+
+static const ferry_plugin_option core_keys[] = {
+    { .name = "pool_limit",
+      .default_value = "",
+      .description = "bytes that the pool of a device may keep for later",
+      .type = FERRY_OPTION_SIZE },
+    { .name = "budget",
+      .default_value = "",
+      .description = "bytes that ferry may hold on a device",
+      .type = FERRY_OPTION_SIZE },
+};
+
+#define CORE_KEYS ((uint32_t)(sizeof(core_keys) / sizeof(core_keys[0])))
+
+static const char *type_name(uint32_t type)
+{
+    static const char *const names[] = { "string", "integer", "real", "boolean", "size", "enum" };
+
+    return type < sizeof(names) / sizeof(names[0]) ? names[type] : "";
+}
+
+static const struct ferry__option *find_given(const struct ferry__option *list, const char *key)
+{
+    while (list && strcmp(list->key, key) != 0)
+        list = list->next;
+    return list;
+}
+
+bool ferry__options_describe(const struct ferry__plugin *plugin, uint32_t index,
+                             ferry_option_info *out)
+{
+    const struct ferry__option *given;
+    ferry_plugin_option option;
+
+    if (index < CORE_KEYS)
+        option = core_keys[index];
+    else if (!ferry__options_at(plugin, index - CORE_KEYS, &option))
+        return false;
+    given = find_given(index < CORE_KEYS ? plugin->keys : plugin->options, option.name);
+    *out = (ferry_option_info){
+        .name = option.name,
+        .type = type_name(option.type),
+        .values = option.values ? option.values : "",
+        .default_value = option.default_value ? option.default_value : "",
+        .description = option.description ? option.description : "",
+        .core = index < CORE_KEYS,
+    };
+    out->value = given ? given->value : out->default_value;
+    out->origin = given ? given->origin : "";
+    return true;
 }

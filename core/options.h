@@ -8,6 +8,8 @@
 #include "conf.h"
 #include "registry.h"
 
+#include <ferry/runtime.h>
+
 /* Copies what a section says (NULL: nothing). NULL without memory. */
 struct ferry__settings *ferry__settings_create(const struct ferry__section *section);
 
@@ -20,5 +22,12 @@ void ferry__options_check(const struct ferry__plugin *plugin);
 /* Option `index` of the plugin's table in `out`, whatever size its entries have; false past it. */
 bool ferry__options_at(const struct ferry__plugin *plugin, uint32_t index,
                        ferry_plugin_option *out);
+
+/*
+ * Option `index` with its value in force, the core's keys of any plugin first; false past the
+ * last. Strings live as long as the process.
+ */
+bool ferry__options_describe(const struct ferry__plugin *plugin, uint32_t index,
+                             ferry_option_info *out);
 
 #endif

@@ -137,6 +137,7 @@ static void take_settings(struct opened *opened, struct ferry__settings *setting
     }
     opened->settings = settings;
     opened->plugin.options = settings->options;
+    opened->plugin.keys = settings->keys;
     opened->plugin.pool_limit = settings->pool_limit;
     opened->plugin.budget = settings->budget;
 }

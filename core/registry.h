@@ -21,6 +21,7 @@ struct ferry__option {
 /* What a plugin was told, as it stood when it was opened. */
 struct ferry__settings {
     const struct ferry__option *options;
+    const struct ferry__option *keys; /* pool_limit, budget, where they were said */
     uint64_t pool_limit; /* bytes that its pools may cache; UINT64_MAX: not said */
     uint64_t budget;     /* bytes; 0: none */
 };
@@ -34,7 +35,8 @@ struct ferry__plugin {
     uint64_t given; /* bit FERRY__GIVEN_…: what the plugin itself brought */
     uint64_t pool_limit; /* bytes; core keys of its section. UINT64_MAX: not said */
     uint64_t budget;     /* bytes; 0: none */
-    const struct ferry__option *options; /* as they stood when it was opened */
+    /* As they stood when it was opened: its own, and the core's keys. */
+    const struct ferry__option *options, *keys;
     struct ferry__plugin *next;
 };
 

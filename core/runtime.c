@@ -182,21 +182,3 @@ int ferry_runtime_set_option(ferry_runtime *rt, const char *plugin, const char *
     ferry__runtime_unlock(rt);
     return err;
 }
-
-/* ---- the load report ------------------------------------------------------------------------ */
-
-int ferry_runtime_candidate(ferry_runtime *rt, int index, const ferry_candidate **out)
-{
-    const struct ferry__candidate *candidate;
-
-    if (!rt || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_runtime_candidate: %s is NULL",
-                            rt ? "out" : "rt");
-    candidate = rt->search->first; /* the list does not change once it is there */
-    for (int i = 0; candidate && i < index; i++)
-        candidate = candidate->next;
-    if (!candidate || index < 0)
-        return FERRY_EINVAL;
-    *out = &candidate->line;
-    return 0;
-}

@@ -42,4 +42,10 @@ void ferry__runtime_unlock(ferry_runtime *rt);
 int ferry__runtime_open_plugin(ferry_runtime *rt, struct ferry__candidate *candidate,
                                const struct ferry__plugin **out);
 
+/* The reason that the report has, as this thread's error; returns its code. */
+int ferry__runtime_refused(const struct ferry__candidate *candidate);
+
+/* FERRY_ENODEV: nothing has that name. */
+int ferry__runtime_unknown(const ferry_runtime *rt, const char *name);
+
 #endif

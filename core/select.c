@@ -25,8 +25,7 @@ static const char only_by_name[] = FERRY_ONLY_BY_NAME;
 
 /* ---- one plugin ----------------------------------------------------------------------------- */
 
-/* The recorded reason as this thread's error. */
-static int fail_as_reported(const struct ferry__candidate *candidate)
+int ferry__runtime_refused(const struct ferry__candidate *candidate)
 {
     const ferry_candidate *line = &candidate->line;
 
@@ -47,7 +46,7 @@ static int open_and_report(ferry_runtime *rt, struct ferry__candidate *candidate
     if (err) {
         ferry__loader_report(rt->search, candidate, stage, err, refusal.reason, refusal.hint);
         candidate->retry = true;
-        fail_as_reported(candidate);
+        ferry__runtime_refused(candidate);
     } else {
         ferry__loader_report(rt->search, candidate, stage, 0, "", candidate->line.hint);
         candidate->plugin = plugin;
@@ -65,7 +64,7 @@ int ferry__runtime_open_plugin(ferry_runtime *rt, struct ferry__candidate *candi
 
     ferry__runtime_lock(rt);
     if (candidate->code) {
-        err = fail_as_reported(candidate);
+        err = ferry__runtime_refused(candidate);
     } else if (candidate->plugin) {
         *out = candidate->plugin;
     } else {
@@ -122,7 +121,7 @@ static int get_device(ferry_runtime *rt, const struct ferry__plugin *plugin, uin
     return err;
 }
 
-static int fail_unknown(const ferry_runtime *rt, const char *name)
+int ferry__runtime_unknown(const ferry_runtime *rt, const char *name)
 {
     const struct ferry__candidate *candidate;
     const char *names[MAX_NAMES];
@@ -158,7 +157,7 @@ static int open_item(ferry_runtime *rt, const struct ferry__choice_item *item, f
     int err;
 
     if (!candidate)
-        return fail_unknown(rt, item->name);
+        return ferry__runtime_unknown(rt, item->name);
     err = ferry__runtime_open_plugin(rt, candidate, &plugin);
     if (err)
         return err;
@@ -502,7 +501,7 @@ int ferry_device_adopt(ferry_runtime *rt, const char *plugin, const ferry_native
             return ferry__error(FERRY_EINVAL, "ferry_device_adopt: item %zu has no name", i);
     candidate = ferry__loader_find(rt->search, plugin);
     if (!candidate)
-        return fail_unknown(rt, plugin);
+        return ferry__runtime_unknown(rt, plugin);
     err = ferry__runtime_open_plugin(rt, candidate, &opened);
     if (!err)
         err = ferry__device_adopt(opened, items, n, rt->strict, &dev);

@@ -3,4 +3,5 @@
 
 dist_man_MANS += \
 	%D%/ferry.1 \
-	%D%/ferry.3
+	%D%/ferry.3 \
+	%D%/plugins.conf.5

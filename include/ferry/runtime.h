@@ -45,6 +45,18 @@ typedef struct ferry_candidate {
     int ok;             /* nonzero: nothing stands against it as far as it went */
 } ferry_candidate;
 
+/** One option of a plugin. Strings live as long as the process; unknown: "". */
+typedef struct ferry_option_info {
+    const char *name;          /* "devices", as for ferry_runtime_set_option */
+    const char *type;          /* string, integer, real, boolean, size, enum */
+    const char *values;        /* of an enum: "on|off|auto" */
+    const char *default_value; /* as it would be written */
+    const char *description;   /* one line */
+    const char *value;         /* in force */
+    const char *origin;        /* of the value: "plugins.conf:7", "API"; "" if it is the default */
+    int core;                  /* nonzero: a key of ferry's own, such as pool_limit */
+} ferry_option_info;
+
 /**
  * Reads configuration and environment, looks for plugins, and opens none of them yet.
  *
@@ -103,6 +115,29 @@ FERRY_API int ferry_runtime_device_at(ferry_runtime *rt, int index, ferry_device
  * a plugin's stage moves on as it is opened.
  */
 FERRY_API int ferry_runtime_candidate(ferry_runtime *rt, int index, const ferry_candidate **out);
+
+/**
+ * Option `index` of a plugin and the value in force, ferry's own keys first; opens the plugin. At
+ * most `size_of_out` bytes are written. FERRY_EINVAL past the last, which ends a loop and leaves
+ * ferry_last_error as it was. Errors: as ferry_runtime_device by name.
+ */
+FERRY_API int ferry_runtime_option(ferry_runtime *rt, const char *plugin, int index,
+                                   ferry_option_info *out, size_t size_of_out);
+
+/**
+ * Tries a plugin out in a child process: whether it can be loaded and opened, and how many devices
+ * it finds, within `timeout_ms` (0: 10 seconds). A driver that crashes or hangs there does no harm
+ * here.
+ *
+ * What is found becomes the plugin's line of the load report; after a failure this runtime refuses
+ * to load the plugin, with the same reason. A plugin that is open already is not tried. On success
+ * *out_count (may be NULL) is its number of devices, 1 or more. Errors: what opening it failed
+ * with; FERRY_EPLUGIN if it crashed or gave no answer in time; FERRY_EIO if no process could be
+ * made. The child is made by fork: in a program with other threads a plugin may block in it that
+ * would not elsewhere. Any thread.
+ */
+FERRY_API int ferry_runtime_probe(ferry_runtime *rt, const char *plugin, int timeout_ms,
+                                  int *out_count);
 
 FERRY_END_DECLS
 

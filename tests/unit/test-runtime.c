@@ -317,6 +317,85 @@ static void a_plugin_that_failed_is_tried_again_with_other_options(void)
     ferry_runtime_close(rt);
 }
 
+static void every_option_tells_its_value_and_where_that_came_from(void)
+{
+    const char *folder = five();
+    const char *conf = fakes_write(folder, "c.conf", "[plugin alpha]\nbudget = 1GiB\n"
+                                                     "option.mode = fast\n");
+    ferry_runtime *rt = fakes_open(folder, "alpha", conf);
+    ferry_option_info info;
+    char wanted[4096];
+
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "devices", "1"), 0);
+    CU_ASSERT_EQUAL(ferry_runtime_option(rt, "alpha", 0, &info, sizeof(info)), 0);
+    CU_ASSERT_STRING_EQUAL(info.name, "pool_limit");
+    CU_ASSERT_STRING_EQUAL(info.value, "");
+    CU_ASSERT_STRING_EQUAL(info.origin, "");
+    CU_ASSERT(info.core);
+    CU_ASSERT_EQUAL(ferry_runtime_option(rt, "alpha", 1, &info, sizeof(info)), 0);
+    CU_ASSERT_STRING_EQUAL(info.value, "1GiB");
+    snprintf(wanted, sizeof(wanted), "%s:2", conf);
+    CU_ASSERT_STRING_EQUAL(info.origin, wanted);
+    CU_ASSERT_EQUAL(ferry_runtime_option(rt, "alpha", 2, &info, sizeof(info)), 0);
+    CU_ASSERT_STRING_EQUAL(info.name, "devices");
+    CU_ASSERT_STRING_EQUAL(info.type, "integer");
+    CU_ASSERT_STRING_EQUAL(info.default_value, "2");
+    CU_ASSERT_STRING_EQUAL(info.value, "1");
+    CU_ASSERT_STRING_EQUAL(info.origin, "API");
+    CU_ASSERT_EQUAL(ferry_runtime_option(rt, "alpha", 3, &info, sizeof(info)), 0);
+    CU_ASSERT_STRING_EQUAL(info.values, "slow|fast");
+    CU_ASSERT_STRING_EQUAL(info.value, "fast");
+    CU_ASSERT_EQUAL(ferry_runtime_option(rt, "alpha", 4, &info, sizeof(info)), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_option(rt, "alpha", -1, &info, sizeof(info)), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_option(rt, "nosuch", 0, &info, sizeof(info)), FERRY_ENODEV);
+    ferry_runtime_close(rt);
+}
+
+/* ---- in a process of its own ---------------------------------------------------------------- */
+
+static void a_plugin_that_crashes_or_hangs_is_a_line_of_the_report(void)
+{
+    const char *folder = five();
+    const char *crashes = fakes_put(folder, "crashes", NULL);
+    const char *hangs = fakes_put(folder, "hangs", NULL);
+    ferry_runtime *rt = fakes_open(folder, "crashes,hangs,alpha", NULL);
+    int count = -1;
+
+    CU_ASSERT_EQUAL(ferry_runtime_probe(rt, "crashes", 0, &count), FERRY_EPLUGIN);
+    FAKES_ASSERT_LINE(rt, crashes, "open",
+                      "crashed when opened in a process of its own: signal 6 (Aborted)",
+                      "its driver crashes: see to that first");
+    CU_ASSERT_EQUAL(ferry_runtime_probe(rt, "hangs", 300, &count), FERRY_EPLUGIN);
+    FAKES_ASSERT_LINE(rt, hangs, "open",
+                      "no answer within 300 ms when opened in a process of its own",
+                      "its driver hangs: see to that first");
+    CU_ASSERT_EQUAL(count, -1);
+    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "alpha:0"); /* neither of them was loaded here */
+    ferry_runtime_close(rt);
+}
+
+static void a_plugin_that_is_tried_out_is_not_loaded_here(void)
+{
+    const char *folder = five();
+    ferry_runtime *rt = fakes_open(folder, NULL, NULL);
+    int count = -1;
+
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "devices", "3"), 0);
+    CU_ASSERT_EQUAL(ferry_runtime_probe(rt, "alpha", 0, &count), 0);
+    CU_ASSERT_EQUAL(count, 3);
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "devices", "1"), 0); /* not open yet */
+    CU_ASSERT_STRING_EQUAL(name_of(rt, "alpha"), "alpha:0");
+    CU_ASSERT_EQUAL(ferry_runtime_probe(rt, "alpha", 0, &count), 0);
+    CU_ASSERT_EQUAL(count, 1); /* of the one that is open */
+    CU_ASSERT_EQUAL(ferry_runtime_probe(rt, "open_fails", 0, NULL), FERRY_EPLUGIN);
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(),
+                           "open_fails: libvendor.so.7: no driver on this machine");
+    CU_ASSERT_EQUAL(ferry_runtime_probe(rt, "no_devices", 0, NULL), FERRY_ENODEV);
+    CU_ASSERT_EQUAL(ferry_runtime_probe(rt, "nosuch", 0, NULL), FERRY_ENODEV);
+    CU_ASSERT_EQUAL(ferry_runtime_probe(rt, "alpha", -1, NULL), FERRY_EINVAL);
+    ferry_runtime_close(rt);
+}
+
 /* ---- arguments ------------------------------------------------------------------------------ */
 
 static void null_is_refused_and_close_accepts_it(void)
@@ -442,6 +521,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(options_that_make_no_sense_are_refused),
     FERRY_TEST(a_plugin_s_unknown_or_odd_options_are_warnings),
     FERRY_TEST(a_plugin_that_failed_is_tried_again_with_other_options),
+    FERRY_TEST(every_option_tells_its_value_and_where_that_came_from),
+    FERRY_TEST(a_plugin_that_crashes_or_hangs_is_a_line_of_the_report),
+    FERRY_TEST(a_plugin_that_is_tried_out_is_not_loaded_here),
     FERRY_TEST(null_is_refused_and_close_accepts_it),
     FERRY_TEST(the_end_of_the_report_is_no_error_to_remember),
     FERRY_TEST(many_threads_that_ask_at_once_get_the_same_device),
