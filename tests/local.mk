@@ -14,7 +14,9 @@ UNIT_TESTS = \
 	%D%/unit/test-command \
 	%D%/unit/test-conf \
 	%D%/unit/test-failures \
+	%D%/unit/test-io-malformed \
 	%D%/unit/test-io-proto \
+	%D%/unit/test-io-read \
 	%D%/unit/test-loader \
 	%D%/unit/test-log \
 	%D%/unit/test-math \

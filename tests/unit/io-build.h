@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FERRY_TEST_IO_BUILD_H
+#define FERRY_TEST_IO_BUILD_H
+
+#include "fixture.h"
+
+#include <string.h>
+
+/* Files in the making, for the tests that read them. */
+
+/* A string literal without its NUL, and its size. */
+#define BYTES(text) (text), sizeof(text) - 1
+
+/* A protobuf message in the making. */
+struct msg {
+    unsigned char at[2048];
+    size_t size;
+};
+
+static inline void put_raw(struct msg *m, const void *bytes, size_t size)
+{
+    CU_ASSERT_FATAL(m->size + size <= sizeof(m->at));
+    memcpy(m->at + m->size, bytes, size);
+    m->size += size;
+}
+
+static inline void put_number(struct msg *m, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        m->at[m->size++] = (unsigned char)(value | 0x80);
+    m->at[m->size++] = (unsigned char)value;
+}
+
+static inline void put_varint(struct msg *m, unsigned field, uint64_t value)
+{
+    put_number(m, field << 3);
+    put_number(m, value);
+}
+
+static inline void put_bytes(struct msg *m, unsigned field, const void *bytes, size_t size)
+{
+    put_number(m, field << 3 | 2);
+    put_number(m, size);
+    put_raw(m, bytes, size);
+}
+
+static inline void put_string(struct msg *m, unsigned field, const char *text)
+{
+    put_bytes(m, field, text, strlen(text));
+}
+
+/* A BlobProto of one axis: floats first, first + 1, … */
+static inline void put_blob(struct msg *m, unsigned field, int n, float first)
+{
+    struct msg blob = { .size = 0 }, shape = { .size = 0 };
+    float values[64];
+
+    for (int i = 0; i < n; i++)
+        values[i] = first + (float)i;
+    put_bytes(&blob, 5, values, (size_t)n * sizeof(float));
+    put_varint(&shape, 1, (uint64_t)n);
+    put_bytes(&blob, 7, shape.at, shape.size);
+    put_bytes(m, field, blob.at, blob.size);
+}
+
+/* A .npy of version `major`: a header, and values. */
+static inline size_t make_npy(unsigned char *out, int major, const char *header, const void *values,
+                       size_t size)
+{
+    size_t length = strlen(header), at = major == 1 ? 10 : 12;
+
+    memcpy(out, "\x93NUMPY\0\0\0\0\0\0", 12);
+    out[6] = (unsigned char)major;
+    out[8] = (unsigned char)length;
+    out[9] = (unsigned char)(length >> 8);
+    memcpy(out + at, header, length);
+    memcpy(out + at + length, values, size);
+    return at + length + size;
+}
+
+/* NumPy's header around a shape. */
+#define SHAPED(shape) "{'descr': '<f4', 'fortran_order': False, 'shape': " shape ", }"
+
+/* A safetensors file: a header, and values. */
+static inline size_t make_safetensors(unsigned char *out, const char *header, const void *values,
+                               size_t size)
+{
+    size_t length = strlen(header);
+
+    memset(out, 0, 8);
+    out[0] = (unsigned char)length;
+    out[1] = (unsigned char)(length >> 8);
+    memcpy(out + 8, header, length);
+    memcpy(out + 8 + length, values, size);
+    return 8 + length + size;
+}
+
+#endif
