@@ -43,8 +43,6 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct ferry__plugin *plugins;
-    struct ferry__settings **former; /* of opens that failed: the plugin may have kept a string */
-    size_t former_count;
 } registry = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
@@ -126,15 +124,7 @@ static struct opened *create(const struct ferry__candidate *candidate)
 
 static void take_settings(struct opened *opened, struct ferry__settings *settings)
 {
-    struct ferry__settings **longer;
-
-    if (opened->settings) {
-        longer = realloc(registry.former, (registry.former_count + 1) * sizeof(*longer));
-        if (longer) {
-            longer[registry.former_count++] = opened->settings;
-            registry.former = longer;
-        }
-    }
+    settings->former = opened->settings;
     opened->settings = settings;
     opened->plugin.options = settings->options;
     opened->plugin.keys = settings->keys;

@@ -24,6 +24,8 @@ struct ferry__settings {
     const struct ferry__option *keys; /* pool_limit, budget, where they were said */
     uint64_t pool_limit; /* bytes that its pools may cache; UINT64_MAX: not said */
     uint64_t budget;     /* bytes; 0: none */
+    /* Of an open that failed: the plugin may have kept a string. */
+    struct ferry__settings *former;
 };
 
 /* An opened plugin: the adopted, full-size table, in which every entry may be called. */

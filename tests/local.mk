@@ -25,6 +25,7 @@ UNIT_TESTS = \
 	%D%/unit/test-memory \
 	%D%/unit/test-pool \
 	%D%/unit/test-runtime \
+	%D%/unit/test-runtime-oom \
 	%D%/unit/test-status \
 	%D%/unit/test-threads \
 	%D%/unit/test-trace \
@@ -145,5 +146,9 @@ EXTRA_DIST += \
 	%D%/outside/plugin.c \
 	%D%/outside/program.c \
 	%D%/outside/run.sh
+
+# The core's allocations go through the test first.
+%C%_unit_test_runtime_oom_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
+	-Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf
 
 include %D%/plugins/local.mk
