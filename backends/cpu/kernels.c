@@ -26,8 +26,13 @@
 #include "kernels_impl.h"
 #endif
 
+const struct cpu_kernels *cpu_kernels_base(void)
+{
+    return &kernels_base;
+}
+
 /* F16C is older than AVX2 and in every CPU that has it; not every compiler can ask for it. */
-const struct cpu_kernels *cpu_kernels_select(void)
+const struct cpu_kernels *cpu_kernels_best(void)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();

@@ -25,7 +25,8 @@ struct cpu_kernels {
     void (*narrow[4])(int64_t n, const float *x, void *y);
 };
 
-/* The best of them for the CPU that runs this. */
-const struct cpu_kernels *cpu_kernels_select(void);
+/* Those for any CPU, and the best for the one that runs this. */
+const struct cpu_kernels *cpu_kernels_base(void);
+const struct cpu_kernels *cpu_kernels_best(void);
 
 #endif

@@ -122,6 +122,19 @@ static int option_threads(unsigned *out)
     return 0;
 }
 
+static int option_kernels(const struct cpu_kernels **out)
+{
+    const char *text = cpu_host->option("kernels");
+
+    if (!text || !*text || strcmp(text, "best") == 0)
+        *out = cpu_kernels_best();
+    else if (strcmp(text, "base") == 0)
+        *out = cpu_kernels_base();
+    else
+        return cpu_host->error(FERRY_ECONF, "option.kernels = %s: best or base", text);
+    return 0;
+}
+
 static int device_count(void *plugin, uint32_t *out)
 {
     (void)plugin;
@@ -131,6 +144,7 @@ static int device_count(void *plugin, uint32_t *out)
 
 static int device_open(void *plugin, uint32_t index, void **out_dev)
 {
+    const struct cpu_kernels *kernels = NULL;
     struct cpu_device *d;
     unsigned threads = 1;
     int err;
@@ -139,6 +153,8 @@ static int device_open(void *plugin, uint32_t index, void **out_dev)
     if (index != 0)
         return cpu_host->error(FERRY_ENODEV, "there is one device, not %" PRIu32, index);
     err = option_threads(&threads);
+    if (!err)
+        err = option_kernels(&kernels);
     if (err)
         return err;
     d = calloc(1, sizeof(*d));
@@ -149,7 +165,7 @@ static int device_open(void *plugin, uint32_t index, void **out_dev)
         free(d);
         return cpu_host->error(FERRY_ENOMEM, "malloc of %u threads failed", threads);
     }
-    d->kernels = cpu_kernels_select();
+    d->kernels = kernels;
     d->max_alloc = memory_total() ? memory_total() : INT64_MAX;
     *out_dev = d;
     return 0;
@@ -229,6 +245,11 @@ static const ferry_plugin_option options[] = {
       .default_value = "0",
       .description = "threads for one large loop; 0: as many CPUs as the process may run on",
       .type = FERRY_OPTION_INT },
+    { .name = "kernels",
+      .default_value = "best",
+      .description = "loops for this CPU, or those that any CPU of its kind can run",
+      .values = "best|base",
+      .type = FERRY_OPTION_ENUM },
 };
 
 static const ferry_plugin_ops ops = {

@@ -21,7 +21,7 @@
 /* ---- the host ------------------------------------------------------------------------------- */
 
 static _Thread_local char said[512];
-static const char *threads_option;
+static const char *threads_option, *kernels_option;
 
 static int host_error(int code, const char *fmt, ...) FERRY_PRINTF(2, 3);
 static int host_error(int code, const char *fmt, ...)
@@ -43,6 +43,8 @@ static void host_log(int level, const char *fmt, ...)
 
 static const char *host_option(const char *key)
 {
+    if (strcmp(key, "kernels") == 0)
+        return kernels_option;
     return strcmp(key, "threads") == 0 ? threads_option : NULL;
 }
 
@@ -257,6 +259,17 @@ static void it_says_what_it_supports(void)
     }
     CU_ASSERT_EQUAL(ops->supports(dev, FERRY_OP_AXPY, 99), 0);
     CU_ASSERT_EQUAL(ops->supports(dev, FERRY_OP_COUNT, FERRY_F32), 0);
+}
+
+static void kernels_of_another_name_are_refused(void)
+{
+    void *out = NULL;
+
+    threads_option = NULL;
+    kernels_option = "fastest";
+    CU_ASSERT_EQUAL(ops->device_open(ops->plugin, 0, &out), FERRY_ECONF);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "fastest"));
+    kernels_option = NULL;
 }
 
 static void a_number_of_threads_that_is_none_is_refused(void)
@@ -505,6 +518,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(there_is_one_device_and_it_is_host_memory),
     FERRY_TEST(it_says_what_it_supports),
     FERRY_TEST(a_number_of_threads_that_is_none_is_refused),
+    FERRY_TEST(kernels_of_another_name_are_refused),
     FERRY_TEST(every_block_is_aligned_its_own_and_given_back),
     FERRY_TEST(what_is_said_to_be_zero_is),
     FERRY_TEST(too_much_is_refused_with_both_numbers),
@@ -518,6 +532,9 @@ static const ferry_test_case cases[] = {
     ARITH_CASES(CASE) FERRY_TEST(no_block_is_left),
 };
 
+/* The loops for any CPU, which the one at hand would not use by itself. */
+static const ferry_test_case base_cases[] = { ARITH_CASES(CASE) };
+
 int main(int argc, char **argv)
 {
     const char *why = load();
@@ -529,6 +546,11 @@ int main(int argc, char **argv)
     }
     arith = &plugin;
     result = ferry_test_main(argc, argv, "cpu", cases, FERRY_TEST_COUNT(cases));
+    ops->device_close(dev);
+    kernels_option = "base";
+    if (ops->device_open(ops->plugin, 0, &dev) != 0)
+        return 1;
+    result |= ferry_test_main(argc, argv, "cpu, base", base_cases, FERRY_TEST_COUNT(base_cases));
     ops->device_close(dev);
     return result;
 }
