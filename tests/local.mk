@@ -89,7 +89,8 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/ferry-test.c \
 	%D%/unit/ferry-test.h \
 	%D%/unit/fixture.c \
-	%D%/unit/fixture.h
+	%D%/unit/fixture.h \
+	%D%/unit/io-build.h
 %C%_unit_libsimdriver_la_SOURCES = \
 	%D%/unit/sim-driver.c \
 	%D%/unit/sim-driver.h
