@@ -31,7 +31,7 @@ struct ferry_blob {
 /* Bytes that the blob has in each half. */
 static inline size_t ferry__blob_bytes(const ferry_blob *b)
 {
-    return (size_t)b->shape.count * ferry_dtype_size((ferry_dtype)b->dtype);
+    return (size_t)b->shape.count * ferry__dtype_size(b->dtype);
 }
 
 /*

@@ -88,12 +88,10 @@ static int leave_event(ferry_memory *m, unsigned slot)
 
 static int leave_events(struct ferry__request *req, uint32_t losers)
 {
-    unsigned s;
     int err = 0;
 
-    for (s = FERRY__HOST + 1; s < FERRY__SLOTS && !err; s++)
-        if (losers & bit(s))
-            err = leave_event(req->m, s);
+    for (losers &= ~bit(FERRY__HOST); losers && !err; losers &= losers - 1)
+        err = leave_event(req->m, (unsigned)__builtin_ctz(losers));
     return err;
 }
 
@@ -134,7 +132,7 @@ static int zero_tail(struct ferry__request *req, struct ferry__replica *r, size_
         memset((char *)at.handle + at.offset, 0, bytes);
         return 0;
     }
-    err = ferry__uses_reserve(&r->uses, 2);
+    err = ferry__uses_reserve(&r->uses, 3);
     if (!err)
         err = ferry__queue_memset(req->q, at, 0, bytes);
     if (!err)
@@ -284,20 +282,36 @@ static int enter_slot(struct ferry__request *req, struct ferry__replica *r, bool
     return ferry__transfer_in(req, r, done);
 }
 
+/* Whether the program will work on a queue that plain accessors are not ordered with. */
+static bool is_foreign(const struct ferry__request *req)
+{
+    return req->where && !req->prefetch && req->q != &req->where->queue && req->where->events;
+}
+
+/*
+ * What an access needs besides its bytes, and could fail to get: events on the copies that will
+ * lose their bits, and room for the program's own use. Nothing that comes after the bytes have
+ * moved or were mapped can fail.
+ */
+static int prepare(struct ferry__request *req, struct ferry__replica *r)
+{
+    int err = 0;
+
+    if (req->access & FERRY_WRITE)
+        err = leave_events(req, req->valid & ~bit(req->slot));
+    if (!err && is_foreign(req))
+        err = ferry__uses_reserve(&r->uses, 1);
+    return err;
+}
+
 /*
  * The program's own work on its queue, which ferry cannot see; a write has everything before it
  * subsumed.
  */
-static int note_program(struct ferry__request *req, struct ferry__replica *r)
+static void note_program(struct ferry__request *req, struct ferry__replica *r)
 {
-    int err;
-
-    if (!req->where || req->q == &req->where->queue || !req->where->events)
-        return 0;
-    err = ferry__uses_reserve(&r->uses, 1);
-    if (!err)
+    if (is_foreign(req))
         ferry__uses_add(r->uses, NULL, req->q, (req->access & FERRY_WRITE) != 0);
-    return err;
 }
 
 /* Losses, seen before anything else is done. */
@@ -317,23 +331,29 @@ static int settle(struct ferry__request *req)
     return failed;
 }
 
-static int commit(struct ferry__request *req, struct ferry__replica *r)
+static void commit(struct ferry__request *req, struct ferry__replica *r)
 {
-    uint32_t valid = req->valid | bit(req->slot);
-    int err;
-
-    if (req->access & FERRY_WRITE)
-        valid = bit(req->slot);
-    err = note_program(req, r);
-    if (!err)
-        err = ferry__coherence_claim(req, valid);
-    if (err)
-        return err;
+    req->valid = req->access & FERRY_WRITE ? bit(req->slot) : req->valid | bit(req->slot);
+    note_program(req, r);
     req->m->lost = 0;
     if (!req->evicting)
         ferry__evict_withdraw(req->m);
     ferry__coherence_publish(req->m, req->valid);
-    return 0;
+}
+
+/* Undoes what a failed access began. */
+static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fresh,
+                   uint32_t before, int err)
+{
+    ferry_memory *m = req->m;
+
+    if (ferry__transfer_settle(req, req->slot) && !req->valid)
+        err = ferry__error(FERRY_ELOST, "the last valid copy of %zu bytes was lost: %s", m->used,
+                           ferry_strerror(m->lost));
+    if (fresh)
+        ferry__replica_drop(m, r, &req->after);
+    ferry__coherence_publish(m, req->valid ? req->valid : before && !m->lost ? before : 0);
+    return err;
 }
 
 int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
@@ -357,23 +377,20 @@ int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
     before = req->valid;
     err = provide(req, &r, &zeroed, &fresh);
     if (!err)
+        err = prepare(req, r);
+    if (!err)
         err = enter_slot(req, r, fresh && zeroed, &done);
     if (!err && done)
         err = fill_up(req, r);
-    if (!err && done)
-        err = commit(req, r);
-    if (err) {
-        if (ferry__transfer_settle(req, req->slot) && !req->valid)
-            err = ferry__error(FERRY_ELOST, "the last valid copy of %zu bytes was lost: %s",
-                               m->used, ferry_strerror(m->lost));
-        if (fresh || (!aliased && ferry__replica_is_imported(m, req->slot)))
-            ferry__replica_drop(m, r, &req->after);
-        ferry__coherence_publish(m, req->valid ? req->valid : before && !m->lost ? before : 0);
-        return err;
-    }
-    if (!done)
+    if (err)
+        return give_up(req, r, fresh || (!aliased && ferry__replica_is_imported(m, req->slot)),
+                       before, err);
+    if (!done) { /* the first leg of a prefetch */
         ferry__coherence_publish(m, req->valid);
-    else if (out)
+        return 0;
+    }
+    commit(req, r);
+    if (out)
         *out = r->ref;
     return 0;
 }

@@ -19,13 +19,12 @@
 static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
 static ferry_device *slots[FERRY__SLOTS];
 
-/* Bumped in the child of each fork, so that slow paths know before they take any lock. */
-static atomic_uint fork_generation;
+atomic_uint ferry__forks;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 static void forked_in_child(void)
 {
-    atomic_fetch_add_explicit(&fork_generation, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ferry__forks, 1, memory_order_relaxed);
 }
 
 static void watch_forks(void)
@@ -35,8 +34,7 @@ static void watch_forks(void)
 
 bool ferry__device_forked(const ferry_device *dev)
 {
-    return dev->dev &&
-           dev->generation != atomic_load_explicit(&fork_generation, memory_order_relaxed);
+    return dev->dev && dev->generation != atomic_load_explicit(&ferry__forks, memory_order_relaxed);
 }
 
 int ferry__device_fail(ferry_device *dev, const char *operation, uint64_t bytes, int code)
@@ -160,7 +158,7 @@ static ferry_device *device_new(const struct ferry__plugin *plugin, uint32_t ind
     dev->index = index;
     dev->strict = strict;
     dev->events = (plugin->given & FERRY__GIVEN_EVENTS) != 0;
-    dev->generation = atomic_load_explicit(&fork_generation, memory_order_relaxed);
+    dev->generation = atomic_load_explicit(&ferry__forks, memory_order_relaxed);
     atomic_init(&dev->refs, 1);
     pthread_mutex_init(&dev->open_lock, NULL);
     snprintf(dev->name, sizeof dev->name, "%s:%" PRIu32, plugin->name, index);
@@ -207,7 +205,7 @@ static int set_up(ferry_device *dev)
         give_slot(dev);
         return err;
     }
-    dev->generation = atomic_load_explicit(&fork_generation, memory_order_relaxed);
+    dev->generation = atomic_load_explicit(&ferry__forks, memory_order_relaxed);
     if (ferry__device_is(dev, FERRY_DEVICE_UNIFIED) && !ferry__probe_unified(dev)) {
         dev->flags &= ~FERRY_DEVICE_UNIFIED;
         dev->properties.unified = 0;
@@ -314,6 +312,8 @@ void ferry__device_release(ferry_device *dev)
 
 int ferry__device_usable(ferry_device *dev)
 {
+    if (ferry__device_ready(dev))
+        return 0;
     if (ferry__device_forked(dev))
         return ferry__error(FERRY_EFORKED, "%s: %s", dev->name, ferry_strerror(FERRY_EFORKED));
     if (atomic_load_explicit(&dev->state, memory_order_acquire) == FERRY__DEVICE_LOST)

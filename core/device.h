@@ -103,6 +103,19 @@ bool ferry__device_retain_alive(ferry_device *dev);
  */
 int ferry__device_usable(ferry_device *dev);
 
+/* Bumped in the child of each fork, so that slow paths know before they take any lock. */
+extern atomic_uint ferry__forks;
+
+/*
+ * Whether the device is open, not lost, and this process's: what ferry__device_usable finds most of
+ * the time.
+ */
+static inline bool ferry__device_ready(ferry_device *dev)
+{
+    return atomic_load_explicit(&dev->state, memory_order_acquire) == FERRY__DEVICE_OPEN &&
+           dev->generation == atomic_load_explicit(&ferry__forks, memory_order_relaxed);
+}
+
 /* 1 in a process forked after the device was opened. */
 bool ferry__device_forked(const ferry_device *dev);
 

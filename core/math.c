@@ -125,8 +125,9 @@ static int compute_axpy(const struct call *c, const void *x, void *y)
     return ferry__host_axpy(c->dtype, c->n, c->alpha, x, y);
 }
 
-int ferry_axpy(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_cref x,
-               ferry_ref y)
+/* With all checks, in pieces, or on the host. */
+static int axpy_slow(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_cref x,
+                     ferry_ref y)
 {
     const struct call c = { .name = "axpy",
                             .q = q,
@@ -147,6 +148,22 @@ int ferry_axpy(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry
         return err;
     err = on_device(&c);
     return err == FERRY_EUNSUPPORTED ? detour(&c) : err;
+}
+
+int ferry_axpy(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_cref x,
+               ferry_ref y)
+{
+    if (q && n > 0 && n <= FERRY__MATH_SPLIT && x.handle && y.handle &&
+        ferry__math_ready(q->device, FERRY_OP_AXPY,
+                          dtype)) { /* nothing to check, nothing to split */
+        int err;
+
+        ferry__queue_enter(q);
+        err = q->device->ops->axpy(q->device->dev, q->handle, dtype, n, alpha, x, y);
+        ferry__queue_leave(q);
+        return err ? ferry__math_fail(q->device, "axpy", dtype, n, err) : 0;
+    }
+    return axpy_slow(q, dtype, n, alpha, x, y);
 }
 
 /* ---- scal ---- */

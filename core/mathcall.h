@@ -36,6 +36,17 @@ ferry_ref ferry__ref_of(ferry_cref ref);
 
 /* Whether the plugin has to be tried for `op` on `dtype` at all. */
 bool ferry__math_offered(ferry_device *dev, uint32_t op, ferry_dtype dtype);
+/* Whether it is known that the plugin can, and the device may be used. */
+static inline bool ferry__math_ready(ferry_device *dev, uint32_t op, ferry_dtype dtype)
+{
+    uint32_t known, asked = UINT32_C(1) << ((unsigned)dtype & 7) << 16;
+
+    if ((unsigned)dtype >= FERRY_DTYPE_COUNT || !ferry__device_ready(dev))
+        return false;
+    known = atomic_load_explicit(&dev->refused[op], memory_order_relaxed);
+    return (known & asked) && !(known & asked >> 16);
+}
+
 /* Notes that it cannot, so that it is not asked again. */
 void ferry__math_refuse(ferry_device *dev, uint32_t op, ferry_dtype dtype);
 

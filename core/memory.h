@@ -35,6 +35,12 @@ enum ferry__storage {
     FERRY__STORAGE_EMPTY     /* of a memory of 0 bytes */
 };
 
+/* How adopted memory is given back. */
+struct ferry__adopted {
+    ferry_deleter deleter;
+    void *arg;
+};
+
 /*
  * One copy: the host's, or a device's. On a host-memory device that shares the host's block
  * (memory.alias), it is the host's replica that stands for both.
@@ -44,9 +50,10 @@ struct ferry__replica {
     size_t capacity; /* bytes of storage */
     size_t filled;   /* leading bytes that are the contents, while the copy is valid */
     struct ferry__uses *uses;
-    ferry_device *owner;   /* whose allocator made the storage (retained); NULL: nobody's */
-    ferry_deleter deleter; /* FERRY__STORAGE_ADOPTED */
-    void *deleter_arg;
+    union {
+        ferry_device *owner;            /* of a block: whose allocator made it (retained) */
+        struct ferry__adopted *adopted; /* of the program's memory: how it goes; NULL: borrowed */
+    };
     uint8_t storage;
     uint8_t readonly;
     uint8_t slot;
@@ -74,16 +81,16 @@ struct ferry_memory {
     void *host;                 /* the host's pointer, while its copy is valid */
     ferry_ref home_ref;         /* the home's reference, while its copy is valid */
     ferry_device *home;         /* retained */
-    ferry_device *alias_device; /* of `alias`; retained */
+    ferry_device *alias_device; /* of `alias`; retained, unless it is the home */
+    atomic_int refs;
+    int8_t lost; /* the code with which the last valid copy went; 0: none has */
     uint8_t home_slot;
     uint8_t alias;  /* slot of the device whose copy shares the host's bytes; 0: none */
     uint8_t mapped; /* FERRY_READ, FERRY_WRITE: what the host may do with imported bytes now */
     uint8_t idle;   /* wont_use: may be evicted */
     uint8_t sliced; /* some blob is a slice of it */
-    atomic_int refs;
-    int lost;    /* the code with which the last valid copy went; 0: none has */
-    size_t size; /* capacity, bytes */
-    size_t used; /* bytes in use */
+    size_t size;    /* capacity, bytes */
+    size_t used;    /* bytes in use */
     pthread_mutex_t lock;
     struct ferry__replica on_host;
     struct ferry__device_replica *on_devices;
@@ -135,31 +142,35 @@ static inline bool ferry__memory_shared(const ferry_memory *m)
 void *ferry__memory_host_slow(ferry_memory *m, unsigned access);
 ferry_ref ferry__memory_device_slow(ferry_memory *m, unsigned access);
 
+/* Whether m->host, or m->home_ref, may be used for that access as things stand. */
+static inline bool ferry__memory_host_settled(const ferry_memory *m, unsigned access)
+{
+    uint64_t s = atomic_load_explicit(&((ferry_memory *)m)->state, memory_order_acquire);
+
+    if (access == FERRY_READ)
+        return (s & (FERRY__VALID(0) | FERRY__SLOW(0))) == FERRY__VALID(0);
+    return (s & (FERRY__VALID_MASK | FERRY__SLOW(0) | FERRY__READERS)) == FERRY__VALID(0);
+}
+
+static inline bool ferry__memory_device_settled(const ferry_memory *m, unsigned access)
+{
+    uint64_t s = atomic_load_explicit(&((ferry_memory *)m)->state, memory_order_acquire);
+    unsigned h = m->home_slot;
+
+    if (access == FERRY_READ)
+        return (s & (FERRY__VALID(h) | FERRY__SLOW(h))) == FERRY__VALID(h);
+    return (s & (FERRY__VALID_MASK | FERRY__SLOW(h) | FERRY__READERS)) == FERRY__VALID(h);
+}
+
 static inline void *ferry__memory_host(ferry_memory *m, unsigned access)
 {
-    uint64_t s = atomic_load_explicit(&m->state, memory_order_acquire);
-
-    if (access == FERRY_READ) {
-        if ((s & (FERRY__VALID(0) | FERRY__SLOW(0))) == FERRY__VALID(0))
-            return m->host;
-    } else if ((s & (FERRY__VALID_MASK | FERRY__SLOW(0) | FERRY__READERS)) == FERRY__VALID(0)) {
-        return m->host;
-    }
-    return ferry__memory_host_slow(m, access);
+    return ferry__memory_host_settled(m, access) ? m->host : ferry__memory_host_slow(m, access);
 }
 
 static inline ferry_ref ferry__memory_device(ferry_memory *m, unsigned access)
 {
-    uint64_t s = atomic_load_explicit(&m->state, memory_order_acquire);
-    unsigned h = m->home_slot;
-
-    if (access == FERRY_READ) {
-        if ((s & (FERRY__VALID(h) | FERRY__SLOW(h))) == FERRY__VALID(h))
-            return m->home_ref;
-    } else if ((s & (FERRY__VALID_MASK | FERRY__SLOW(h) | FERRY__READERS)) == FERRY__VALID(h)) {
-        return m->home_ref;
-    }
-    return ferry__memory_device_slow(m, access);
+    return ferry__memory_device_settled(m, access) ? m->home_ref
+                                                   : ferry__memory_device_slow(m, access);
 }
 
 /*

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 
 /*
- * Size classes: multiples of 64 bytes to 512, then four to each power of two, so that no block
+ * Size classes: multiples of 32 bytes to 512, then four to each power of two, so that no block
  * wastes more than a quarter. What is beyond the last class is asked of the plugin as it is, and
  * not cached.
  */
-#define SMALL_CLASSES 8u
+#define SMALL_CLASSES 16u
 #define CLASSES       (SMALL_CLASSES + 4u * 31u)
 #define LARGE         (UINT64_C(1) << 20)
 
@@ -43,9 +43,9 @@ static unsigned class_of(uint64_t bytes, uint64_t *rounded)
     unsigned log = 63u - (unsigned)__builtin_clzll(bytes | 1);
     uint64_t step;
 
-    if (bytes <= 64 * SMALL_CLASSES) {
-        *rounded = (bytes + 63) & ~UINT64_C(63);
-        return (unsigned)(*rounded / 64) - 1;
+    if (bytes <= 32 * SMALL_CLASSES) {
+        *rounded = (bytes + 31) & ~UINT64_C(31);
+        return (unsigned)(*rounded / 32) - 1;
     }
     if ((bytes & (bytes - 1)) == 0)
         log--; /* the top of the class below */

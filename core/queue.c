@@ -17,18 +17,6 @@ void ferry__queue_init(ferry_queue *q, ferry_device *dev, void *handle)
     pthread_mutex_init(&q->lock, NULL);
 }
 
-void ferry__queue_enter(ferry_queue *q)
-{
-    if (!ferry__device_is(q->device, FERRY_DEVICE_CONCURRENT))
-        pthread_mutex_lock(&q->lock);
-}
-
-void ferry__queue_leave(ferry_queue *q)
-{
-    if (!ferry__device_is(q->device, FERRY_DEVICE_CONCURRENT))
-        pthread_mutex_unlock(&q->lock);
-}
-
 /* The default queue lives in its device; the others are counted here. */
 ferry_queue *ferry__queue_retain(ferry_queue *q)
 {

@@ -8,8 +8,17 @@
 #include "device.h"
 
 /* Around a call of a plugin's entry that takes a queue. */
-void ferry__queue_enter(ferry_queue *q);
-void ferry__queue_leave(ferry_queue *q);
+static inline void ferry__queue_enter(ferry_queue *q)
+{
+    if (!ferry__device_is(q->device, FERRY_DEVICE_CONCURRENT))
+        pthread_mutex_lock(&q->lock);
+}
+
+static inline void ferry__queue_leave(ferry_queue *q)
+{
+    if (!ferry__device_is(q->device, FERRY_DEVICE_CONCURRENT))
+        pthread_mutex_unlock(&q->lock);
+}
 
 void ferry__queue_init(ferry_queue *q, ferry_device *dev, void *handle);
 ferry_queue *ferry__queue_retain(ferry_queue *q);

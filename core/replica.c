@@ -24,11 +24,10 @@ void ferry__after_unlock_run(struct ferry__after_unlock *after)
 
 static void delete_later(struct ferry__after_unlock *after, struct ferry__replica *r)
 {
-    if (r->deleter) {
-        after->at[after->count].deleter = r->deleter;
-        after->at[after->count++].arg = r->deleter_arg;
-    }
-    r->deleter = NULL;
+    if (r->adopted)
+        after->at[after->count++] = *r->adopted;
+    free(r->adopted);
+    r->adopted = NULL;
 }
 
 /* ---- finding ---- */
@@ -120,14 +119,13 @@ static void set_storage(struct ferry__replica *r, uint8_t kind, void *handle, si
 }
 
 void ferry__replica_take(struct ferry__replica *r, ferry_ref ref, size_t bytes, unsigned slot,
-                         bool readonly, ferry_deleter deleter, void *arg)
+                         bool readonly, struct ferry__adopted *adopted)
 {
     set_storage(r, FERRY__STORAGE_ADOPTED, ref.handle, bytes, NULL);
     r->ref.offset = ref.offset;
     r->readonly = readonly;
     r->adopted_at = (uint8_t)slot;
-    r->deleter = deleter;
-    r->deleter_arg = arg;
+    r->adopted = adopted;
 }
 
 /*
@@ -211,7 +209,8 @@ void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
     default:
         break;
     }
-    ferry__device_release(r->owner);
+    if (r->storage != FERRY__STORAGE_ADOPTED)
+        ferry__device_release(r->owner);
     r->owner = NULL;
     r->storage = FERRY__STORAGE_NONE;
     r->ref.handle = NULL;
@@ -282,10 +281,13 @@ void ferry__replica_set_alias(ferry_memory *m, ferry_device *dev)
 {
     ferry_device *before = m->alias_device;
 
-    m->alias_device = dev ? ferry__device_retain(dev) : NULL;
+    m->alias_device = dev;
     m->alias = dev ? (uint8_t)dev->slot : 0;
     m->mapped = 0;
-    ferry__device_release(before);
+    if (dev && dev != m->home) /* the home is kept alive as such */
+        ferry__device_retain(dev);
+    if (before != m->home)
+        ferry__device_release(before);
 }
 
 static bool is_aligned(const ferry_device *dev, const struct ferry__replica *host)

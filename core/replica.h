@@ -11,10 +11,7 @@
 /* What has to be done once no lock is held any more: deleters of memory that was let go. */
 struct ferry__after_unlock {
     unsigned count;
-    struct {
-        ferry_deleter deleter;
-        void *arg;
-    } at[4];
+    struct ferry__adopted at[4];
 };
 
 void ferry__after_unlock_run(struct ferry__after_unlock *after);
@@ -47,9 +44,12 @@ int ferry__replica_provide(ferry_memory *m, struct ferry__replica *r, ferry_devi
 void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
                          struct ferry__after_unlock *after);
 
-/* Takes the program's memory, adopted for `slot`, as the storage; there is none. */
+/*
+ * Takes the program's memory, adopted for `slot`, as the storage; there is none. `adopted`, its
+ * deleter (NULL: borrowed), was allocated and is the replica's from then on.
+ */
 void ferry__replica_take(struct ferry__replica *r, ferry_ref ref, size_t bytes, unsigned slot,
-                         bool readonly, ferry_deleter deleter, void *arg);
+                         bool readonly, struct ferry__adopted *adopted);
 
 /* Whether the host's block is a host-memory device's as well, as one pointer. */
 bool ferry__replica_one_pointer(const ferry_memory *m);

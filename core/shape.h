@@ -7,6 +7,14 @@
 
 #include <ferry/blob.h>
 
+/* Bytes of an element of a valid dtype; inlined, for the paths that are taken all the time. */
+static inline size_t ferry__dtype_size(unsigned dtype)
+{
+    static const unsigned char sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8 };
+
+    return sizes[dtype];
+}
+
 /* Axes that need no allocation of their own. */
 #define FERRY__SHAPE_INLINE 4
 
@@ -17,6 +25,19 @@ struct ferry__shape {
     int64_t *dims; /* `few`, or allocated */
     int64_t few[FERRY__SHAPE_INLINE];
 };
+
+/* Whether the shape has just those dims already. */
+static inline bool ferry__shape_is(const struct ferry__shape *s, int naxes, const int64_t *dims)
+{
+    int i;
+
+    if (!s->shaped || naxes != s->naxes || (naxes && !dims))
+        return false;
+    for (i = 0; i < naxes; i++)
+        if (dims[i] != s->dims[i])
+            return false;
+    return true;
+}
 
 /*
  * Takes on `naxes` dims (FERRY_UNSHAPED: none), of elements of `size` bytes. FERRY_EINVAL,

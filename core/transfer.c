@@ -31,7 +31,7 @@ int ferry__transfer_settle(struct ferry__request *req, unsigned slot)
         if (m->alias)
             req->valid &= ~((UINT32_C(1) << m->alias) | 1u); /* the same bytes */
     if (!req->valid)
-        m->lost = failed;
+        m->lost = (int8_t)failed;
     return failed;
 }
 
@@ -53,14 +53,13 @@ static unsigned cost(struct ferry__request *req, unsigned slot)
 /* The cheapest valid slot, the home before others; FERRY__SLOTS if there is none. */
 static unsigned cheapest(struct ferry__request *req)
 {
-    unsigned best = FERRY__SLOTS, best_cost = 99, s;
+    unsigned best = FERRY__SLOTS, best_cost = 99;
+    uint32_t left;
 
-    for (s = 0; s < FERRY__SLOTS; s++) {
-        unsigned c;
+    for (left = req->valid; left; left &= left - 1) {
+        unsigned s = (unsigned)__builtin_ctz(left);
+        unsigned c = 2 * cost(req, s) + (s != req->m->home_slot);
 
-        if (!is_valid(req, s))
-            continue;
-        c = 2 * cost(req, s) + (s != req->m->home_slot);
         if (c < best_cost) {
             best = s;
             best_cost = c;
@@ -137,7 +136,7 @@ static int note_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__re
  */
 static int before_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__replica *from)
 {
-    int err = ferry__uses_reserve(&to->uses, 2 + (from->uses ? from->uses->count : 0));
+    int err = ferry__uses_reserve(&to->uses, 3 + (from->uses ? from->uses->count : 0));
 
     if (!err)
         err = ferry__uses_reserve(&from->uses, 2);
