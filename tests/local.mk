@@ -153,3 +153,4 @@ EXTRA_DIST += \
 	-Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf
 
 include %D%/plugins/local.mk
+include %D%/fuzz/local.mk

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What fuzzing has found worth keeping, run through the readers again. run.sh does the fuzzing.
+
+FUZZ_TESTS = %D%/replay-conf %D%/replay-env %D%/replay-note
+check_PROGRAMS += $(FUZZ_TESTS)
+TESTS += $(FUZZ_TESTS)
+
+%C%_replay_conf_SOURCES = %D%/fuzz-conf.c %D%/fuzz.h %D%/replay.c
+%C%_replay_conf_LDADD = core/libferrycore.la
+%C%_replay_env_SOURCES = %D%/fuzz-env.c %D%/fuzz.h %D%/replay.c
+%C%_replay_env_LDADD = core/libferrycore.la -lm
+%C%_replay_note_SOURCES = %D%/fuzz-note.c %D%/fuzz.h %D%/replay.c
+%C%_replay_note_LDADD = core/libferrycore.la
+
+EXTRA_DIST += %D%/run.sh %D%/corpus
