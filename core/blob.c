@@ -46,8 +46,7 @@ int ferry_blob_create(ferry_device *home, ferry_dtype dtype, int naxes, const in
     b = malloc(sizeof *b);
     if (!b)
         return ferry__error(FERRY_ENOMEM, "no memory for a blob");
-    memset(b, 0, sizeof *b);
-    b->dtype = (uint8_t)dtype;
+    *b = (struct ferry_blob){ .dtype = (uint8_t)dtype };
     b->half[FERRY__DATA].limit = b->half[FERRY__DIFF].limit = SIZE_MAX;
     err = ferry__shape_set(&b->shape, naxes, dims, ferry_dtype_size(dtype));
     if (err)

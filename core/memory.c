@@ -29,12 +29,11 @@ int ferry_memory_create(ferry_device *home, size_t bytes, ferry_memory **out)
     if (!m)
         return ferry__error(FERRY_ENOMEM, "%s: no memory to note a memory of %zu bytes", home->name,
                             bytes);
-    memset(m, 0, sizeof *m);
+    *m = (struct ferry_memory){ .size = bytes, .used = bytes };
     atomic_init(&m->refs, 1);
     pthread_mutex_init(&m->lock, NULL);
     m->home = ferry__device_retain(home);
     m->home_slot = (uint8_t)home->slot;
-    m->size = m->used = bytes;
     if (ferry__device_is(home, FERRY_DEVICE_HOST_MEMORY)) { /* kept alive as the home */
         m->alias = m->home_slot;
         m->alias_device = home;
