@@ -268,8 +268,9 @@ static int on_plugin_section(struct ferry__conf *conf, const char *words, const 
 
     name += strspn(name, " \t");
     if (!ferry__text_is_name(name, strlen(name)))
-        return ferry__error(FERRY_ECONF, "%s: [%s]: \"%s\" is not a plugin's name (as in "
-                                         "[plugin cuda])",
+        return ferry__error(FERRY_ECONF,
+                            "%s: [%s]: \"%s\" is not a plugin's name (as in "
+                            "[plugin cuda])",
                             origin, words, name);
     return ferry__conf_make_section(conf, name, origin) ? 0 : FERRY_ENOMEM;
 }

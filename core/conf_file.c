@@ -80,8 +80,8 @@ static void keep_long_value(struct reader *reader, const char *line, size_t befo
         size++;
     reader->long_value = ferry__text_trimmed(value, size);
     if (!reader->long_value)
-        reader->err = ferry__error(FERRY_ENOMEM, "%s: no memory for line %d", reader->path,
-                                   reader->line);
+        reader->err =
+            ferry__error(FERRY_ENOMEM, "%s: no memory for line %d", reader->path, reader->line);
 }
 
 /* Checks one line, without its blanks, and says how much of it inih shall see. */
@@ -135,8 +135,8 @@ static char *next_line(char *out, int size, void *stream)
         line += 3;
         length -= 3;
     }
-    while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\t' ||
-                          line[length - 1] == '\r'))
+    while (length > 0 &&
+           (line[length - 1] == ' ' || line[length - 1] == '\t' || line[length - 1] == '\r'))
         length--;
     while (length > 0 && (*line == ' ' || *line == '\t')) {
         line++;

@@ -26,12 +26,12 @@ uint32_t ferry__isa_decode(uint32_t leaf1_ecx, uint32_t leaf7_ebx, uint64_t xcr0
         unsigned leaf, bit;
         int needs;
     } table[] = {
-        { FERRY_CPU_SSE3, 1, 0, NEEDS_NONE },         { FERRY_CPU_SSSE3, 1, 9, NEEDS_NONE },
-        { FERRY_CPU_SSE41, 1, 19, NEEDS_NONE },       { FERRY_CPU_SSE42, 1, 20, NEEDS_NONE },
-        { FERRY_CPU_POPCNT, 1, 23, NEEDS_NONE },      { FERRY_CPU_AVX, 1, 28, NEEDS_AVX },
-        { FERRY_CPU_F16C, 1, 29, NEEDS_AVX },         { FERRY_CPU_FMA, 1, 12, NEEDS_AVX },
-        { FERRY_CPU_BMI2, 7, 8, NEEDS_NONE },         { FERRY_CPU_AVX2, 7, 5, NEEDS_AVX },
-        { FERRY_CPU_AVX512F, 7, 16, NEEDS_AVX512 },   { FERRY_CPU_AVX512BW, 7, 30, NEEDS_AVX512 },
+        { FERRY_CPU_SSE3, 1, 0, NEEDS_NONE },        { FERRY_CPU_SSSE3, 1, 9, NEEDS_NONE },
+        { FERRY_CPU_SSE41, 1, 19, NEEDS_NONE },      { FERRY_CPU_SSE42, 1, 20, NEEDS_NONE },
+        { FERRY_CPU_POPCNT, 1, 23, NEEDS_NONE },     { FERRY_CPU_AVX, 1, 28, NEEDS_AVX },
+        { FERRY_CPU_F16C, 1, 29, NEEDS_AVX },        { FERRY_CPU_FMA, 1, 12, NEEDS_AVX },
+        { FERRY_CPU_BMI2, 7, 8, NEEDS_NONE },        { FERRY_CPU_AVX2, 7, 5, NEEDS_AVX },
+        { FERRY_CPU_AVX512F, 7, 16, NEEDS_AVX512 },  { FERRY_CPU_AVX512BW, 7, 30, NEEDS_AVX512 },
         { FERRY_CPU_AVX512VL, 7, 31, NEEDS_AVX512 },
     };
     int enabled = NEEDS_NONE;

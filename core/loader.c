@@ -111,8 +111,7 @@ static struct ferry__candidate *find_line(const struct ferry__search *search, co
 {
     struct ferry__candidate *candidate = search->first;
 
-    while (candidate &&
-           !(candidate->claims >= claims && strcmp(candidate->line.name, name) == 0))
+    while (candidate && !(candidate->claims >= claims && strcmp(candidate->line.name, name) == 0))
         candidate = candidate->next;
     return candidate;
 }
@@ -131,8 +130,8 @@ static const struct ferry__candidate *same_file(const struct ferry__search *sear
 {
     const struct ferry__candidate *other = search->first;
 
-    while (other != candidate && !(other->real && other->dev == candidate->dev &&
-                                   other->ino == candidate->ino))
+    while (other != candidate &&
+           !(other->real && other->dev == candidate->dev && other->ino == candidate->ino))
         other = other->next;
     return other == candidate ? NULL : other;
 }
@@ -255,8 +254,8 @@ static int wrong_name(const struct ferry__section *section, const struct ferry__
 static int add_file(struct ferry__search *search, const struct ferry__conf *conf, const char *path,
                     const char *origin, const struct ferry__section *section)
 {
-    struct ferry__candidate *candidate = add_line(search, section ? section->name : NULL, path,
-                                                  origin);
+    struct ferry__candidate *candidate =
+        add_line(search, section ? section->name : NULL, path, origin);
     struct ferry__refusal refusal;
     struct stat st;
     int fd, err;
@@ -315,8 +314,8 @@ static int note_folder(struct ferry__search *search, const struct ferry__conf *c
     (void)arg;
     if (folder[0] != '/')
         return 0;
-    longer = search->folders ? ferry__text_format("%s, %s", search->folders, folder)
-                             : strdup(folder);
+    longer =
+        search->folders ? ferry__text_format("%s, %s", search->folders, folder) : strdup(folder);
     if (!longer)
         return ferry__error(FERRY_ENOMEM, "%s: no memory for its name", folder);
     free(search->folders);
@@ -412,8 +411,7 @@ static int add_missing(struct ferry__search *search, const struct ferry__section
                          section->library.text ? section->library.text : file, origin);
     if (!candidate)
         return FERRY_ENOMEM;
-    ferry__refuse(&refusal, FERRY_ENODEV, "", "no %s in %s", candidate->line.path,
-                  search->folders);
+    ferry__refuse(&refusal, FERRY_ENODEV, "", "no %s in %s", candidate->line.path, search->folders);
     report_refusal(search, candidate, FERRY__STAGE_FOUND, &refusal);
     candidate->claims = true;
     return 0;

@@ -193,8 +193,7 @@ static bool find_note(const struct ferry__bytes *file, const struct segments *se
     for (unsigned i = 0; i < segments->count && *out_whole; i++) {
         struct segment segment;
 
-        *out_whole = read_segment(file, segments, i, &segment) &&
-                     segment.size <= file->size &&
+        *out_whole = read_segment(file, segments, i, &segment) && segment.size <= file->size &&
                      (segment.size == 0 || segment.offset <= file->size - segment.size);
         if (*out_whole && !found && segment.type == PT_NOTE)
             found = find_in_segment(file, &segment, out_offset, out_size);
@@ -203,7 +202,7 @@ static bool find_note(const struct ferry__bytes *file, const struct segments *se
 }
 
 int ferry__note_read(const struct ferry__bytes *file, const struct ferry__self *self,
-                    ferry_plugin_descriptor *out, struct ferry__refusal *refusal)
+                     ferry_plugin_descriptor *out, struct ferry__refusal *refusal)
 {
     ferry_plugin_descriptor note = { 0 };
     struct segments segments = { 0 };
@@ -274,7 +273,7 @@ static const char *sanitizer_name(uint32_t missing)
 }
 
 int ferry__note_check(const ferry_plugin_descriptor *note, const struct ferry__self *self,
-                     struct ferry__refusal *refusal)
+                      struct ferry__refusal *refusal)
 {
     uint32_t lacking = note->cpu_features & ~self->cpu_features;
     uint32_t missing = note->sanitizer & ~self->sanitizer;

@@ -39,14 +39,14 @@ struct ferry__refusal {
  * the note is shorter than the structure. 0 or refusal->code.
  */
 int ferry__note_read(const struct ferry__bytes *file, const struct ferry__self *self,
-                    ferry_plugin_descriptor *out, struct ferry__refusal *refusal);
+                     ferry_plugin_descriptor *out, struct ferry__refusal *refusal);
 
 /*
  * Whether this process can use a plugin with that note: ABI, CPU features, sanitizer, and a name
  * that is one. 0 or refusal->code.
  */
 int ferry__note_check(const ferry_plugin_descriptor *note, const struct ferry__self *self,
-                     struct ferry__refusal *refusal);
+                      struct ferry__refusal *refusal);
 
 /* Fills in a refusal and returns its code; the hint may be "". */
 int ferry__refuse(struct ferry__refusal *refusal, int code, const char *hint, const char *fmt, ...)

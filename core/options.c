@@ -86,8 +86,7 @@ struct ferry__settings *ferry__settings_create(const struct ferry__section *sect
 
 /* ---- the plugin's table --------------------------------------------------------------------- */
 
-bool ferry__options_at(const struct ferry__plugin *plugin, uint32_t index,
-                       ferry_plugin_option *out)
+bool ferry__options_at(const struct ferry__plugin *plugin, uint32_t index, ferry_plugin_option *out)
 {
     const ferry_plugin_ops *ops = &plugin->ops;
     size_t size = ops->option_size < sizeof(*out) ? ops->option_size : sizeof(*out);

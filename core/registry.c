@@ -213,9 +213,9 @@ static int wait_until_settled(struct opened *opened, struct ferry__refusal *refu
     return 0;
 }
 
-int ferry__registry_open(const struct ferry__candidate *candidate,
-                         struct ferry__settings *settings, const struct ferry__plugin **out,
-                         const char **out_stage, struct ferry__refusal *refusal)
+int ferry__registry_open(const struct ferry__candidate *candidate, struct ferry__settings *settings,
+                         const struct ferry__plugin **out, const char **out_stage,
+                         struct ferry__refusal *refusal)
 {
     struct opened *opened;
     int err = 0;
@@ -287,8 +287,7 @@ const char *ferry__plugin_option(const struct ferry__plugin *plugin, const char 
 static ferry_device *share(const struct opened *opened, uint32_t index, bool strict)
 {
     for (const struct node *node = opened->nodes; node; node = node->next)
-        if (node->index == index && node->strict == strict &&
-            ferry__device_retain_alive(node->dev))
+        if (node->index == index && node->strict == strict && ferry__device_retain_alive(node->dev))
             return node->dev;
     return NULL;
 }

@@ -22,8 +22,8 @@ struct ferry__option {
 struct ferry__settings {
     const struct ferry__option *options;
     const struct ferry__option *keys; /* pool_limit, budget, where they were said */
-    uint64_t pool_limit; /* bytes that its pools may cache; UINT64_MAX: not said */
-    uint64_t budget;     /* bytes; 0: none */
+    uint64_t pool_limit;              /* bytes that its pools may cache; UINT64_MAX: not said */
+    uint64_t budget;                  /* bytes; 0: none */
     /* Of an open that failed: the plugin may have kept a string. */
     struct ferry__settings *former;
 };
@@ -50,9 +50,9 @@ struct ferry__refusal;
  * no lock. `settings` go over to the registry and are kept for good, or freed where the plugin is
  * open already. 0, or refusal->code with the stage at which it stopped.
  */
-int ferry__registry_open(const struct ferry__candidate *candidate,
-                         struct ferry__settings *settings, const struct ferry__plugin **out,
-                         const char **out_stage, struct ferry__refusal *refusal);
+int ferry__registry_open(const struct ferry__candidate *candidate, struct ferry__settings *settings,
+                         const struct ferry__plugin **out, const char **out_stage,
+                         struct ferry__refusal *refusal);
 void ferry__settings_destroy(struct ferry__settings *settings);
 
 /* Whether the plugin of that file is open, or being opened. */

@@ -19,8 +19,7 @@ int ferry_runtime_candidate(ferry_runtime *rt, int index, const ferry_candidate 
     const struct ferry__candidate *candidate;
 
     if (!rt || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_runtime_candidate: %s is NULL",
-                            rt ? "out" : "rt");
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_candidate: %s is NULL", rt ? "out" : "rt");
     candidate = rt->search->first; /* the list does not change once it is there */
     for (int i = 0; candidate && i < index; i++)
         candidate = candidate->next;
@@ -40,7 +39,9 @@ int ferry_runtime_option(ferry_runtime *rt, const char *plugin, int index, ferry
 
     if (!rt || !plugin || !out)
         return ferry__error(FERRY_EINVAL, "ferry_runtime_option: %s is NULL",
-                            !rt ? "rt" : !plugin ? "plugin" : "out");
+                            !rt       ? "rt"
+                            : !plugin ? "plugin"
+                                      : "out");
     candidate = ferry__loader_find(rt->search, plugin);
     if (!candidate)
         return ferry__runtime_unknown(rt, plugin);
@@ -68,8 +69,8 @@ static struct ferry__settings *settings_for_trial(ferry_runtime *rt,
     } else {
         settings = ferry__settings_create(ferry__conf_section(rt->conf, candidate->line.name));
         if (!settings)
-            *out_err = ferry__error(FERRY_ENOMEM, "%s: no memory for its options",
-                                    candidate->line.name);
+            *out_err =
+                ferry__error(FERRY_ENOMEM, "%s: no memory for its options", candidate->line.name);
     }
     ferry__runtime_unlock(rt);
     return settings;

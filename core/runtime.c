@@ -75,8 +75,7 @@ static int take_options(const ferry_runtime_options *theirs, ferry_runtime_optio
         return 0;
     if (theirs->struct_size < sizeof(theirs->struct_size))
         return ferry__error(FERRY_EINVAL, "ferry_runtime_open: options.struct_size is not set");
-    memcpy(out, theirs,
-           theirs->struct_size < sizeof(*out) ? theirs->struct_size : sizeof(*out));
+    memcpy(out, theirs, theirs->struct_size < sizeof(*out) ? theirs->struct_size : sizeof(*out));
     return 0;
 }
 
@@ -169,10 +168,13 @@ int ferry_runtime_set_option(ferry_runtime *rt, const char *plugin, const char *
 
     if (!rt || !plugin || !key || !*key || !value)
         return ferry__error(FERRY_EINVAL, "ferry_runtime_set_option: %s is NULL or empty",
-                            !rt ? "rt" : !plugin ? "plugin" : !value ? "value" : "key");
+                            !rt       ? "rt"
+                            : !plugin ? "plugin"
+                            : !value  ? "value"
+                                      : "key");
     if (!ferry__text_is_name(plugin, strlen(plugin)))
-        return ferry__error(FERRY_EINVAL,
-                            "ferry_runtime_set_option: \"%s\" is not a plugin's name", plugin);
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_set_option: \"%s\" is not a plugin's name",
+                            plugin);
     if ((strcmp(key, "pool_limit") == 0 || strcmp(key, "budget") == 0) &&
         !ferry__text_size(value, &size))
         return ferry__error(FERRY_EINVAL, "%s: %s = %s: not a size (as in 4096, 512MiB, 4GiB)",

@@ -68,11 +68,9 @@ int ferry__runtime_open_plugin(ferry_runtime *rt, struct ferry__candidate *candi
     } else if (candidate->plugin) {
         *out = candidate->plugin;
     } else {
-        settings =
-            ferry__settings_create(ferry__conf_section(rt->conf, candidate->line.name));
+        settings = ferry__settings_create(ferry__conf_section(rt->conf, candidate->line.name));
         if (!settings)
-            err = ferry__error(FERRY_ENOMEM, "%s: no memory for its options",
-                               candidate->line.name);
+            err = ferry__error(FERRY_ENOMEM, "%s: no memory for its options", candidate->line.name);
     }
     ferry__runtime_unlock(rt);
     return settings ? open_and_report(rt, candidate, settings, out) : err;
@@ -182,8 +180,7 @@ struct order {
 static bool has_item(const struct order *order, const struct ferry__choice_item *item)
 {
     for (size_t i = 0; i < order->count; i++)
-        if (strcmp(order->items[i].name, item->name) == 0 &&
-            order->items[i].index == item->index)
+        if (strcmp(order->items[i].name, item->name) == 0 && order->items[i].index == item->index)
             return true;
     return false;
 }
@@ -303,8 +300,7 @@ static void append_others(const ferry_runtime *rt, char *text, size_t size)
             snprintf(reason, sizeof(reason), "%s is there, but only for who asks for it by name",
                      line->name);
         else if (line->name[0])
-            snprintf(reason, sizeof(reason), "%s is excluded by %s", line->name,
-                     rt->choice_origin);
+            snprintf(reason, sizeof(reason), "%s is excluded by %s", line->name, rt->choice_origin);
         else
             snprintf(reason, sizeof(reason), "%s: %s", line->path, line->reason);
         append(text, size, "; ", reason);
@@ -469,8 +465,7 @@ int ferry_runtime_device_at(ferry_runtime *rt, int index, ferry_device **out)
     int count;
 
     if (!rt || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_runtime_device_at: %s is NULL",
-                            rt ? "out" : "rt");
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_device_at: %s is NULL", rt ? "out" : "rt");
     ferry__runtime_lock(rt);
     count = rt->listed_count;
     if (index >= 0 && index < count)
@@ -495,7 +490,10 @@ int ferry_device_adopt(ferry_runtime *rt, const char *plugin, const ferry_native
 
     if (!rt || !plugin || !out || (n && !items))
         return ferry__error(FERRY_EINVAL, "ferry_device_adopt: %s is NULL",
-                            !rt ? "rt" : !plugin ? "plugin" : !out ? "out" : "items");
+                            !rt       ? "rt"
+                            : !plugin ? "plugin"
+                            : !out    ? "out"
+                                      : "items");
     for (size_t i = 0; i < n; i++)
         if (!items[i].what)
             return ferry__error(FERRY_EINVAL, "ferry_device_adopt: item %zu has no name", i);

@@ -66,7 +66,9 @@ static bool size_unit(const char *text, unsigned *out_shift)
     static const struct {
         const char *name;
         unsigned shift;
-    } units[] = { { "", 0 }, { "B", 0 }, { "KiB", 10 }, { "MiB", 20 }, { "GiB", 30 }, { "TiB", 40 } };
+    } units[] = {
+        { "", 0 }, { "B", 0 }, { "KiB", 10 }, { "MiB", 20 }, { "GiB", 30 }, { "TiB", 40 }
+    };
 
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
         if (strcasecmp(text, units[i].name) == 0) {

@@ -19,8 +19,8 @@
 /* The program's handlers are not for its children, and a crash here is no news to keep. */
 static void behave_plainly(void)
 {
-    static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS,
-                                   SIGPIPE };
+    static const int signals[] = { SIGSEGV, SIGBUS,  SIGILL, SIGFPE,
+                                   SIGABRT, SIGTRAP, SIGSYS, SIGPIPE };
     struct rlimit none = { 0, 0 };
 
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)

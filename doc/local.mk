@@ -9,4 +9,5 @@ EXTRA_DIST += \
 	%D%/decisions/0003-reductions-write-f32-or-f64.md \
 	%D%/decisions/0004-host-services-take-no-context.md \
 	%D%/decisions/0005-options-are-a-table-of-strings.md \
-	%D%/decisions/0006-sim-is-never-chosen-by-default.md
+	%D%/decisions/0006-sim-is-never-chosen-by-default.md \
+	%D%/decisions/0007-which-file-stands-for-a-name.md

@@ -55,7 +55,7 @@ const char *fakes_path(const char *folder, const char *name)
     static struct kept {
         struct kept *next;
         char *path;
-    } *all;
+    } * all;
     struct kept *kept = malloc(sizeof(*kept));
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(kept);

@@ -371,9 +371,9 @@ static void unknown_variables_are_warnings_with_the_nearest_name(void)
     ferry__env_check();
     unsetenv("FERRY_BAKCEND");
     unsetenv("FERRY_ZZZZZZZZ");
-    CU_ASSERT_PTR_NOT_NULL(strstr(
-        fakes_logged(),
-        "warn: FERRY_BAKCEND is no variable of ferry; did you mean FERRY_BACKEND?\n"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(fakes_logged(),
+               "warn: FERRY_BAKCEND is no variable of ferry; did you mean FERRY_BACKEND?\n"));
     CU_ASSERT_PTR_NOT_NULL(
         strstr(fakes_logged(), "warn: FERRY_ZZZZZZZZ is no variable of ferry\n"));
     CU_ASSERT_FALSE(ferry__env_is_unknown("FERRY_BACKEND=x"));

@@ -109,8 +109,7 @@ static void a_file_that_is_no_shared_object_for_this_machine_is_refused(void)
     FAKES_ASSERT_LINE(rt, narrow, "ELF",
                       "built for another machine: 32-bit, this program is 64-bit",
                       "rebuild the plugin for this machine");
-    FAKES_ASSERT_LINE(rt, other_end, "ELF",
-                      "built for another machine: of the other byte order",
+    FAKES_ASSERT_LINE(rt, other_end, "ELF", "built for another machine: of the other byte order",
                       "rebuild the plugin for this machine");
     FAKES_ASSERT_LINE(rt, folder_so, "found", "not a file", "");
     FAKES_ASSERT_LINE(rt, link, "found", "No such file or directory", "");
@@ -409,8 +408,8 @@ static void a_configured_library_goes_before_all_others(void)
     const char *conf;
     ferry_runtime *rt;
 
-    snprintf(text, sizeof(text), "[plugin beta]\nlibrary = other.so\n[plugin alpha]\nlibrary = %s\n",
-             absolute);
+    snprintf(text, sizeof(text),
+             "[plugin beta]\nlibrary = other.so\n[plugin alpha]\nlibrary = %s\n", absolute);
     rt = open_with(searched, text, &conf);
     FAKES_ASSERT_LINE(rt, absolute, "ABI", "", "");
     FAKES_ASSERT_LINE(rt, bare, "ABI", "", "");
@@ -466,8 +465,8 @@ static void a_section_without_a_file_has_its_line(void)
 {
     const char *folder = fakes_folder();
     const char *conf;
-    ferry_runtime *rt = open_with(folder, "[plugin nosuch]\n[plugin other]\nlibrary = o.so\n",
-                                  &conf);
+    ferry_runtime *rt =
+        open_with(folder, "[plugin nosuch]\n[plugin other]\nlibrary = o.so\n", &conf);
     char reason[1024];
     ferry_device *dev;
 

@@ -210,7 +210,8 @@ static void enumerating_one_device_of_a_plugin_gives_that_one(void)
 static void a_device_is_one_object_for_all_runtimes_while_it_lives(void)
 {
     const char *folder = five();
-    ferry_runtime *one = fakes_open(folder, "alpha", NULL), *two = fakes_open(folder, "alpha", NULL);
+    ferry_runtime *one = fakes_open(folder, "alpha", NULL),
+                  *two = fakes_open(folder, "alpha", NULL);
     ferry_device *a, *b, *c;
 
     CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(one, NULL, &a), 0);
@@ -248,8 +249,9 @@ static void a_plugin_is_opened_once_in_a_process_and_a_device_as_often_as_needed
 static void options_come_from_the_api_then_from_the_file(void)
 {
     const char *folder = five();
-    const char *conf = fakes_write(folder, "c.conf", "[plugin alpha]\noption.devices = 5\n"
-                                                     "[plugin beta]\noption.devices = 3\n");
+    const char *conf = fakes_write(folder, "c.conf",
+                                   "[plugin alpha]\noption.devices = 5\n"
+                                   "[plugin beta]\noption.devices = 3\n");
     ferry_runtime *rt = fakes_open(folder, "alpha,beta", conf);
     int count;
 
@@ -258,8 +260,7 @@ static void options_come_from_the_api_then_from_the_file(void)
     CU_ASSERT_EQUAL(ferry_runtime_enumerate(rt, &count), 0);
     CU_ASSERT_EQUAL(count, 4);
     CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "devices", "2"), FERRY_EBUSY);
-    CU_ASSERT_STRING_EQUAL(ferry_last_error(),
-                           "alpha: option devices: the plugin is open already");
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "alpha: option devices: the plugin is open already");
     CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "gamma", "devices", "2"), 0);
     ferry_runtime_close(rt);
     rt = fakes_open(folder, NULL, NULL); /* open in the process, not by this runtime */
@@ -320,8 +321,9 @@ static void a_plugin_that_failed_is_tried_again_with_other_options(void)
 static void every_option_tells_its_value_and_where_that_came_from(void)
 {
     const char *folder = five();
-    const char *conf = fakes_write(folder, "c.conf", "[plugin alpha]\nbudget = 1GiB\n"
-                                                     "option.mode = fast\n");
+    const char *conf = fakes_write(folder, "c.conf",
+                                   "[plugin alpha]\nbudget = 1GiB\n"
+                                   "option.mode = fast\n");
     ferry_runtime *rt = fakes_open(folder, "alpha", conf);
     ferry_option_info info;
     char wanted[4096];
