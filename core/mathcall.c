@@ -105,7 +105,8 @@ static int fetch(ferry_queue *q, const char *name, struct ferry__operand *o)
         return 0;
     err = ferry__queue_memcpy(q, FERRY_MEMCPY_D2H, host, ferry_ref_const(o->ref), o->bytes);
     if (!err)
-        ferry__trace_copy("d2h", name, o->bytes, FERRY__COMPUTE, q, start);
+        ferry__trace_copy(
+            &(struct ferry__trace_copy){ "d2h", name, o->bytes, FERRY__COMPUTE, true }, q, start);
     return err;
 }
 
@@ -120,7 +121,8 @@ static int send_back(ferry_queue *q, const char *name, const struct ferry__opera
     host.handle = o->host;
     err = ferry__queue_memcpy(q, FERRY_MEMCPY_H2D, o->ref, host, o->bytes);
     if (!err)
-        ferry__trace_copy("h2d", name, o->bytes, FERRY__COMPUTE, q, start);
+        ferry__trace_copy(
+            &(struct ferry__trace_copy){ "h2d", name, o->bytes, FERRY__COMPUTE, true }, q, start);
     return err;
 }
 

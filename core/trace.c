@@ -133,23 +133,27 @@ static void introduce(const ferry_device *dev, unsigned queue)
     put_metadata("thread_name", dev->slot, queue, name);
 }
 
-static void put_event(const char *what, const char *category, const char *name, uint64_t bytes,
-                      const char *reason, const ferry_device *dev, unsigned queue, double start)
+static void put_event(const struct ferry__trace_copy *e, const char *category,
+                      const ferry_device *dev, unsigned queue, double start)
 {
     double end = ferry__trace_now();
 
     pthread_mutex_lock(&trace.lock);
     if (trace.file && trace.owner == getpid()) {
+        bool copy = strcmp(category, "copy") == 0;
+
         introduce(dev, queue);
         put_separator();
         fprintf(trace.file,
                 "{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":%u,"
                 "\"tid\":%u,\"args\":{\"blob\":",
-                what, category, start, end - start, dev->slot, queue);
-        put_string(name ? name : "");
-        fprintf(trace.file, ",\"bytes\":%" PRIu64, bytes);
-        if (reason)
-            fprintf(trace.file, ",\"reason\":\"%s\"", reason);
+                e->what, category, start, end - start, dev->slot, queue);
+        put_string(e->name ? e->name : "");
+        fprintf(trace.file, ",\"bytes\":%" PRIu64, e->bytes);
+        if (copy)
+            fprintf(trace.file, ",\"reason\":\"%s\"", reasons[e->reason]);
+        if (copy && e->unpinned)
+            fputs(",\"unpinned\":true", trace.file);
         fputs("}}", trace.file);
     }
     pthread_mutex_unlock(&trace.lock);
@@ -157,24 +161,26 @@ static void put_event(const char *what, const char *category, const char *name, 
 
 /* ---- events ---- */
 
-void ferry__trace_copy(const char *what, const char *name, uint64_t bytes,
-                       enum ferry__reason reason, const ferry_queue *q, double start)
+void ferry__trace_copy(const struct ferry__trace_copy *copy, const ferry_queue *q, double start)
 {
     if (!atomic_load_explicit(&wanted, memory_order_relaxed))
         return;
     if (atomic_load_explicit(&in_file, memory_order_relaxed))
-        put_event(what, "copy", name, bytes, reasons[reason], q->device, q->number, start);
-    ferry__log(FERRY_LOG_DEBUG, "%s: %s of %" PRIu64 " bytes%s%s (%s)", q->device->name, what,
-               bytes, name ? " of " : "", name ? name : "", reasons[reason]);
+        put_event(copy, "copy", q->device, q->number, start);
+    ferry__log(FERRY_LOG_DEBUG, "%s: %s of %" PRIu64 " bytes%s%s (%s%s)", q->device->name,
+               copy->what, copy->bytes, copy->name ? " of " : "", copy->name ? copy->name : "",
+               reasons[copy->reason], copy->unpinned ? ", unpinned" : "");
 }
 
 void ferry__trace_event(const char *what, const char *name, uint64_t bytes, const ferry_device *dev,
                         double start)
 {
+    const struct ferry__trace_copy e = { what, name, bytes, FERRY__READ_MISS, false };
+
     if (!atomic_load_explicit(&wanted, memory_order_relaxed))
         return;
     if (atomic_load_explicit(&in_file, memory_order_relaxed))
-        put_event(what, "memory", name, bytes, NULL, dev, 0, start);
+        put_event(&e, "memory", dev, 0, start);
     ferry__log(FERRY_LOG_DEBUG, "%s: %s of %" PRIu64 " bytes%s%s", dev->name, what, bytes,
                name ? " of " : "", name ? name : "");
 }

@@ -25,9 +25,17 @@ void ferry__trace_configure(void);
 /* The time, for the start of an event; 0 while nobody wants events. */
 double ferry__trace_now(void);
 
-/* "h2d", "d2h", "d2d" of `bytes` of a memory's (name may be NULL) on `q`, since `start`. */
-void ferry__trace_copy(const char *what, const char *name, uint64_t bytes,
-                       enum ferry__reason reason, const ferry_queue *q, double start);
+/* A transfer that happened. */
+struct ferry__trace_copy {
+    const char *what; /* "h2d", "d2h", "d2d" */
+    const char *name; /* of the memory; may be NULL */
+    uint64_t bytes;
+    enum ferry__reason reason;
+    bool unpinned; /* the host's side is memory that the device cannot copy from by itself */
+};
+
+/* One on `q`, since `start`. */
+void ferry__trace_copy(const struct ferry__trace_copy *copy, const ferry_queue *q, double start);
 
 /* "alloc", "pool hit", "free", "map", "unmap", "fallback", "evict" on a device. */
 void ferry__trace_event(const char *what, const char *name, uint64_t bytes, const ferry_device *dev,

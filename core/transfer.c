@@ -147,6 +147,17 @@ static int before_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__
     return err;
 }
 
+static void trace_host_copy(const char *what, const struct ferry__replica *host, const char *name,
+                            size_t bytes, enum ferry__reason reason, const ferry_queue *q,
+                            double start)
+{
+    bool pinned =
+        host->storage == FERRY__STORAGE_PINNED && (host->owner->plugin->given & FERRY__GIVEN_HOST);
+    const struct ferry__trace_copy copy = { what, name, bytes, reason, !pinned };
+
+    ferry__trace_copy(&copy, q, start);
+}
+
 static int to_host(struct ferry__request *req, struct ferry__replica *host, unsigned from,
                    bool wait, enum ferry__reason reason)
 {
@@ -168,7 +179,7 @@ static int to_host(struct ferry__request *req, struct ferry__replica *host, unsi
         err = note_copy(q, host, src, wait);
     if (err)
         return err;
-    ferry__trace_copy("d2h", m->name, bytes, reason, q, start);
+    trace_host_copy("d2h", host, m->name, bytes, reason, q, start);
     host->filled = bytes;
     return 0;
 }
@@ -197,7 +208,11 @@ static int to_device(struct ferry__request *req, struct ferry__replica *r, unsig
         err = note_copy(req->q, r, src, false);
     if (err)
         return err;
-    ferry__trace_copy(dev ? "d2d" : "h2d", m->name, bytes, req->reason, req->q, start);
+    if (!dev)
+        trace_host_copy("h2d", src, m->name, bytes, req->reason, req->q, start);
+    else
+        ferry__trace_copy(&(struct ferry__trace_copy){ "d2d", m->name, bytes, req->reason, false },
+                          req->q, start);
     r->filled = bytes;
     return 0;
 }

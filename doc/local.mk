@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What is read beside the code; installed so that a plugin author has it without the repository.
 
-dist_doc_DATA += README.md NEWS
+dist_doc_DATA += README.md NEWS %D%/coherence.md
 
 EXTRA_DIST += \
 	%D%/decisions/0001-a-note-in-the-plugins-file.md \
@@ -10,4 +10,8 @@ EXTRA_DIST += \
 	%D%/decisions/0004-host-services-take-no-context.md \
 	%D%/decisions/0005-options-are-a-table-of-strings.md \
 	%D%/decisions/0006-sim-is-never-chosen-by-default.md \
-	%D%/decisions/0007-which-file-stands-for-a-name.md
+	%D%/decisions/0007-pending-work-is-noted-per-copy.md \
+	%D%/decisions/0007-which-file-stands-for-a-name.md \
+	%D%/decisions/0008-slots-are-31-with-the-host.md \
+	%D%/decisions/0009-failed-operations-give-the-copies-back.md \
+	%D%/decisions/0010-null-blobs-in-counting-functions.md
