@@ -5,6 +5,7 @@
 
 #include "coherence.h"
 #include "log.h"
+#include "pool.h"
 
 #include <string.h>
 
@@ -14,37 +15,6 @@
  */
 static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
 static ferry_memory *oldest, *newest;
-
-void ferry__evict_offer(ferry_memory *m)
-{
-    pthread_mutex_lock(&idle_lock);
-    m->idle = 1;
-    m->idle_next = NULL;
-    m->idle_before = newest;
-    if (newest)
-        newest->idle_next = m;
-    else
-        oldest = m;
-    newest = m;
-    pthread_mutex_unlock(&idle_lock);
-}
-
-void ferry__evict_withdraw(ferry_memory *m)
-{
-    if (!m->idle)
-        return;
-    pthread_mutex_lock(&idle_lock);
-    m->idle = 0;
-    if (m->idle_before)
-        m->idle_before->idle_next = m->idle_next;
-    else
-        oldest = m->idle_next;
-    if (m->idle_next)
-        m->idle_next->idle_before = m->idle_before;
-    else
-        newest = m->idle_before;
-    pthread_mutex_unlock(&idle_lock);
-}
 
 /* The storage that eviction would free; NULL if there is none. */
 static struct ferry__replica *candidate(ferry_memory *m, const ferry_device *dev)
@@ -101,7 +71,11 @@ static uint64_t pass(ferry_device *dev, uint64_t wanted, bool dirty)
     return freed;
 }
 
-uint64_t ferry__evict(ferry_device *dev, uint64_t bytes)
+/*
+ * Tries to free `bytes` on the device, oldest promise first; returns the bytes freed, which the pool may
+ * have cached. The caller may hold one memory's lock; memories whose lock is taken are passed over.
+ */
+static uint64_t evict(ferry_device *dev, uint64_t bytes)
 {
     static _Thread_local bool evicting; /* what is written back may need room in its turn */
     uint64_t freed;
@@ -118,4 +92,36 @@ uint64_t ferry__evict(ferry_device *dev, uint64_t bytes)
     ferry__log_release();
     evicting = false;
     return freed;
+}
+
+void ferry__evict_offer(ferry_memory *m)
+{
+    pthread_mutex_lock(&idle_lock);
+    m->idle = 1;
+    m->idle_next = NULL;
+    m->idle_before = newest;
+    if (newest)
+        newest->idle_next = m;
+    else
+        oldest = m;
+    newest = m;
+    pthread_mutex_unlock(&idle_lock);
+    ferry__pool_set_relief(evict);
+}
+
+void ferry__evict_withdraw(ferry_memory *m)
+{
+    if (!m->idle)
+        return;
+    pthread_mutex_lock(&idle_lock);
+    m->idle = 0;
+    if (m->idle_before)
+        m->idle_before->idle_next = m->idle_next;
+    else
+        oldest = m->idle_next;
+    if (m->idle_next)
+        m->idle_next->idle_before = m->idle_before;
+    else
+        newest = m->idle_before;
+    pthread_mutex_unlock(&idle_lock);
 }

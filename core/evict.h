@@ -9,13 +9,6 @@
 #include "memory.h"
 
 /*
- * Tries to free `bytes` on the device, oldest promise first; returns the bytes freed, which the
- * pool may have cached. The caller may hold one memory's lock; memories whose lock is taken are
- * passed over.
- */
-uint64_t ferry__evict(ferry_device *dev, uint64_t bytes);
-
-/*
  * Puts a memory among those that may be evicted, or takes it out. Its lock is held, or nobody else
  * knows it.
  */

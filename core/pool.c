@@ -3,7 +3,6 @@
 
 #include "pool.h"
 
-#include "evict.h"
 #include "queue.h"
 #include "status.h"
 #include "trace.h"
@@ -37,6 +36,21 @@ struct ferry__pool {
     _Atomic uint64_t budget;      /* for device blocks; 0: none */
     bool zero_pages;              /* the plugin gives large blocks that are zero already */
 };
+
+/* Whoever can free memory that is in use; NULL while nobody can. */
+static _Atomic(ferry__pool_relief) relief;
+
+void ferry__pool_set_relief(ferry__pool_relief fn)
+{
+    atomic_store_explicit(&relief, fn, memory_order_release);
+}
+
+static uint64_t make_room(ferry_device *dev, uint64_t bytes)
+{
+    ferry__pool_relief fn = atomic_load_explicit(&relief, memory_order_acquire);
+
+    return fn ? fn(dev, bytes) : 0;
+}
 
 static unsigned class_of(uint64_t bytes, uint64_t *rounded)
 {
@@ -236,7 +250,7 @@ int ferry__pool_set_budget(struct ferry__pool *pool, uint64_t bytes)
     over = bytes && pool->live > bytes ? pool->live - bytes : 0;
     pthread_mutex_unlock(&pool->lock);
     if (over)
-        ferry__evict(pool->dev, over);
+        make_room(pool->dev, over);
     return bytes ? ferry__pool_trim(pool) : 0;
 }
 
@@ -282,7 +296,7 @@ static int from_plugin(struct ferry__pool *pool, enum ferry__pool_kind kind, fer
         *zeroed = wanted;
         err = plugin_alloc(pool->dev, kind, q, size, zeroed, out);
     }
-    if (err == FERRY_ENOMEM && kind == FERRY__POOL_DEVICE && ferry__evict(pool->dev, size)) {
+    if (err == FERRY_ENOMEM && kind == FERRY__POOL_DEVICE && make_room(pool->dev, size)) {
         ferry__pool_trim(pool);
         *zeroed = wanted;
         err = plugin_alloc(pool->dev, kind, q, size, zeroed, out);
@@ -307,7 +321,7 @@ static int within_budget(struct ferry__pool *pool, enum ferry__pool_kind kind, u
     ferry__pool_trim(pool);
     if (!over_budget(pool, kind, bytes, false))
         return 0;
-    ferry__evict(pool->dev, bytes_over(pool, bytes));
+    make_room(pool->dev, bytes_over(pool, bytes));
     ferry__pool_trim(pool);
     pthread_mutex_lock(&pool->lock);
     held = pool->live;

@@ -32,6 +32,14 @@ int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue
  */
 void ferry__pool_free(ferry_device *dev, enum ferry__pool_kind kind, void *block, uint64_t bytes);
 
+/*
+ * Asked for room when a device is full, or over its budget: tries to free `bytes` of what is in use
+ * there, and returns what it freed. No lock of the pool is held. The pool knows blocks, not whose they
+ * are; the layer above, which does, says so here.
+ */
+typedef uint64_t (*ferry__pool_relief)(ferry_device *dev, uint64_t bytes);
+void ferry__pool_set_relief(ferry__pool_relief fn);
+
 int ferry__pool_trim(struct ferry__pool *pool);
 int ferry__pool_set_budget(struct ferry__pool *pool, uint64_t bytes);
 
