@@ -171,6 +171,10 @@ static const ferry_plugin_option options[] = {
       .default_value = "2",
       .description = "how many devices it has",
       .type = FERRY_OPTION_INT },
+    { .name = "delay",
+      .default_value = "0",
+      .description = "how long opening it takes, in ms",
+      .type = FERRY_OPTION_INT },
     { .name = "mode",
       .default_value = "slow",
       .description = "how it goes about it",
@@ -190,7 +194,7 @@ static const struct {
 #else
                 .struct_size = sizeof(ferry_plugin_ops),
 #endif
-                .option_count = 2,
+                .option_count = 3,
                 .option_size = sizeof(ferry_plugin_option),
                 .options = options,
                 .device_count = count,
@@ -217,9 +221,14 @@ FERRY_API
 #endif
 int ferry_plugin_open(const ferry_host *services, const ferry_plugin_ops **out)
 {
+    const char *delay;
+
     host = services;
     opened++;
     track("opened");
+    delay = host->option("delay");
+    if (delay)
+        usleep((useconds_t)atoi(delay) * 1000);
 #ifdef FAKE_HANGS
     for (;;)
         pause();

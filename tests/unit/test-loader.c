@@ -4,6 +4,7 @@
 #include "core/note.h"
 #include "fakes.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,6 +176,18 @@ static void a_library_that_is_missing_is_named(void)
     snprintf(hint, sizeof(hint), "ldd %s shows what is missing", path);
     FAKES_ASSERT_LINE(rt, path, "dlopen", "libq.so.6: cannot open shared object file*", hint);
     assert_works(rt, "beta");
+    ferry_runtime_close(rt);
+}
+
+static void what_a_plugin_exports_is_nobody_else_s(void)
+{
+    const char *folder = fakes_folder();
+    ferry_runtime *rt;
+
+    fakes_put(folder, "alpha", NULL);
+    rt = fakes_open(folder, NULL, NULL);
+    assert_works(rt, "alpha");
+    CU_ASSERT_PTR_NULL(dlsym(RTLD_DEFAULT, "ferry_plugin_open"));
     ferry_runtime_close(rt);
 }
 
@@ -652,6 +665,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_file_that_is_no_shared_object_for_this_machine_is_refused),
     FERRY_TEST(what_goes_wrong_when_it_is_opened_is_its_line_and_the_error),
     FERRY_TEST(a_library_that_is_missing_is_named),
+    FERRY_TEST(what_a_plugin_exports_is_nobody_else_s),
     FERRY_TEST(a_file_replaced_after_the_search_is_noticed),
     FERRY_TEST(a_file_or_folder_that_all_may_write_is_refused_with_the_chmod_that_mends_it),
     FERRY_TEST(the_real_path_counts_not_the_link),

@@ -344,10 +344,10 @@ static void every_option_tells_its_value_and_where_that_came_from(void)
     CU_ASSERT_STRING_EQUAL(info.default_value, "2");
     CU_ASSERT_STRING_EQUAL(info.value, "1");
     CU_ASSERT_STRING_EQUAL(info.origin, "API");
-    CU_ASSERT_EQUAL(ferry_runtime_option(rt, "alpha", 3, &info, sizeof(info)), 0);
+    CU_ASSERT_EQUAL(ferry_runtime_option(rt, "alpha", 4, &info, sizeof(info)), 0);
     CU_ASSERT_STRING_EQUAL(info.values, "slow|fast");
     CU_ASSERT_STRING_EQUAL(info.value, "fast");
-    CU_ASSERT_EQUAL(ferry_runtime_option(rt, "alpha", 4, &info, sizeof(info)), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_option(rt, "alpha", 5, &info, sizeof(info)), FERRY_EINVAL);
     CU_ASSERT_EQUAL(ferry_runtime_option(rt, "alpha", -1, &info, sizeof(info)), FERRY_EINVAL);
     CU_ASSERT_EQUAL(ferry_runtime_option(rt, "nosuch", 0, &info, sizeof(info)), FERRY_ENODEV);
     ferry_runtime_close(rt);
@@ -467,6 +467,7 @@ static void many_threads_that_ask_at_once_get_the_same_device(void)
 
     fakes_track();
     rt = fakes_open(five(), "open_fails,alpha", NULL);
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "delay", "100"), 0);
     for (int i = 0; i < THREADS; i++) {
         jobs[i] = (struct job){ .rt = rt };
         CU_ASSERT_EQUAL_FATAL(pthread_create(&jobs[i].thread, NULL, get_device, &jobs[i]), 0);
