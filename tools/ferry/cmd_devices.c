@@ -106,7 +106,8 @@ static int list(ferry_runtime *rt, bool json)
 int cmd_devices(const struct tool_command *self, int argc, char **argv)
 {
     bool json = false;
-    const struct tool_option options[] = { { "--json", NULL, &json }, { NULL, NULL, NULL } };
+    const struct tool_option options[] = { { "--json", NULL, &json, NULL },
+                                           { NULL, NULL, NULL, NULL } };
     int n = tool_parse(self, argc, argv, options, 0);
     ferry_runtime *rt = NULL;
     int status;

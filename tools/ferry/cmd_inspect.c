@@ -160,7 +160,8 @@ err_close_file:
 int cmd_inspect(const struct tool_command *self, int argc, char **argv)
 {
     bool json = false;
-    const struct tool_option options[] = { { "--json", NULL, &json }, { NULL, NULL, NULL } };
+    const struct tool_option options[] = { { "--json", NULL, &json, NULL },
+                                           { NULL, NULL, NULL, NULL } };
     int n = tool_parse(self, argc, argv, options, 1);
     ferry_runtime *rt = NULL;
     int status;

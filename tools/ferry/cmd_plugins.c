@@ -65,9 +65,9 @@ static int print_verbose(ferry_runtime *rt)
 int cmd_plugins(const struct tool_command *self, int argc, char **argv)
 {
     bool json = false, verbose = false;
-    const struct tool_option options[] = { { "--json", NULL, &json },
-                                           { "--verbose", "-v", &verbose },
-                                           { NULL, NULL, NULL } };
+    const struct tool_option options[] = { { "--json", NULL, &json, NULL },
+                                           { "--verbose", "-v", &verbose, NULL },
+                                           { NULL, NULL, NULL, NULL } };
     int n = tool_parse(self, argc, argv, options, 0);
     ferry_runtime *rt = NULL;
     int count, status;

@@ -34,13 +34,43 @@ static void print_help(const struct tool_command *self)
            self->details);
 }
 
-static bool *find_flag(const struct tool_option *options, const char *argument)
+/* "--option=value" is its option too; *out_value is then what stands behind the sign. */
+static const struct tool_option *find_option(const struct tool_option *options,
+                                             const char *argument, const char **out_value)
 {
-    for (; options->name; options++)
+    size_t length = strcspn(argument, "=");
+
+    *out_value = NULL;
+    for (; options->name; options++) {
         if (strcmp(argument, options->name) == 0 ||
             (options->brief && strcmp(argument, options->brief) == 0))
-            return options->flag;
+            return options;
+        if (options->value && argument[length] && strncmp(argument, options->name, length) == 0 &&
+            !options->name[length]) {
+            *out_value = argument + length + 1;
+            return options;
+        }
+    }
     return NULL;
+}
+
+/* Sets what the option at argv[*i] says; a value that stands in the next argument is consumed. */
+static bool take_option(const struct tool_command *self, const struct tool_option *option,
+                        const char *value, int argc, char **argv, int *i)
+{
+    if (option->flag) {
+        *option->flag = true;
+        return true;
+    }
+    if (!value && *i + 1 < argc)
+        value = argv[++*i];
+    if (!value) {
+        tool_error(TOOL_USAGE, "%s: %s needs a value; usage: ferry %s %s", self->name,
+                   option->name, self->name, self->arguments);
+        return false;
+    }
+    *option->value = value;
+    return true;
 }
 
 static int unknown_option(const struct tool_command *self, const struct tool_option *options,
@@ -66,7 +96,8 @@ int tool_parse(const struct tool_command *self, int argc, char **argv,
     int n = 0;
 
     for (int i = 0; i < argc; i++) {
-        bool *flag;
+        const struct tool_option *option;
+        const char *value;
 
         if (only_operands || argv[i][0] != '-' || argv[i][1] == '\0') {
             argv[n++] = argv[i];
@@ -76,10 +107,11 @@ int tool_parse(const struct tool_command *self, int argc, char **argv,
             print_help(self);
             return -1;
         } else {
-            flag = find_flag(options, argv[i]);
-            if (!flag)
+            option = find_option(options, argv[i], &value);
+            if (!option)
                 return unknown_option(self, options, argv[i]);
-            *flag = true;
+            if (!take_option(self, option, value, argc, argv, &i))
+                return -2;
         }
     }
     if (n > most) {

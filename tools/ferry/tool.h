@@ -38,13 +38,15 @@ int tool_ferry_error(void);
 struct tool_option {
     const char *name;  /* "--json" */
     const char *brief; /* "-v"; NULL if there is none */
-    bool *flag;
+    bool *flag;         /* set where the option is there; NULL for one with a value */
+    const char **value; /* of "--option value" or "--option=value"; NULL for a flag */
 };
 
 /*
- * Sets the flags of `options` (ended by a NULL name) and moves what is no option to the front of
+ * Sets the flags and values of `options` (ended by a NULL name) and moves what is no option to the front of
  * argv. Returns how many of those there are; −1 if --help was asked for and printed, −2 if an
- * option is unknown or there are more than `most` arguments, which has been said.
+ * option is unknown or lacks its value, or there are more than `most` arguments, which has been
+ * said.
  */
 int tool_parse(const struct tool_command *self, int argc, char **argv,
                const struct tool_option *options, int most);
