@@ -15,7 +15,7 @@
 #define SHOWN_PATH 400
 
 /* Below this a copy from the mapping costs less than a system call. */
-#define READ_THRESHOLD (256u * 1024)
+#define READ_THRESHOLD (16u * 1024)
 
 static int set_names(const char *path, struct ferry__io_file *file)
 {

@@ -4,15 +4,23 @@
 if HAVE_COMMAND_SOURCES
 bin_PROGRAMS += %D%/ferry
 %C%_ferry_SOURCES = \
+	%D%/cmd_convert.c \
 	%D%/cmd_devices.c \
+	%D%/cmd_diff.c \
 	%D%/cmd_inspect.c \
+	%D%/cmd_merge.c \
 	%D%/cmd_plugins.c \
+	%D%/files.c \
+	%D%/files.h \
 	%D%/main.c \
+	%D%/merge.h \
+	%D%/merge_plan.c \
+	%D%/merge_sum.c \
 	%D%/output.c \
 	%D%/tool.c \
 	%D%/tool.h
 %C%_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS)
 %C%_ferry_CFLAGS = $(STD_CFLAGS) $(JANSSON_CFLAGS)
-%C%_ferry_LDADD = libferryio.la libferry.la $(JANSSON_LIBS)
+%C%_ferry_LDADD = libferryio.la libferry.la $(JANSSON_LIBS) -lm
 %C%_ferry_LDFLAGS =
 endif

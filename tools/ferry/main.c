@@ -23,6 +23,31 @@ static const struct tool_command commands[] = {
       "\"count\",\n"
       "              \"l1\", \"sumsq\"}]}\n",
       cmd_inspect },
+    { "convert", "IN OUT [--format F] [--dtype T] [--no-diff]",
+      "The arrays of one file into another, of any format",
+      "\nOUT's suffix names its format: .caffemodel .binaryproto .solverstate .npy .npz\n"
+      ".safetensors. What it cannot hold is an error that names the array.\n"
+      "    -f, --format F    the format, where the suffix does not say\n"
+      "    --dtype T         rounds every array to F32, F64, F16, BF16, I8, U8, I32 or I64\n"
+      "    --no-diff         leaves diffs out\n",
+      cmd_convert },
+    { "diff", "A B [--tolerance T] [--json]", "How far the arrays of two files are apart",
+      "\nExit status: 0 where all are equal, 1 where some differ, 2 for trouble.\n"
+      "    -t, --tolerance T    what is apart by up to T, or by T of the larger, is equal\n"
+      "    --json               {\"a\", \"b\", \"equal\", \"arrays\": [{\"name\", \"equal\",\n"
+      "                         \"max_abs\", \"max_rel\", \"reason\"}]}\n",
+      cmd_diff },
+    { "merge", "-o OUT [--weights W,...] [--base BASE] A B ...",
+      "A weighted sum of checkpoints, computed on the device",
+      "\nOUT = w1 A + w2 B + ..., each weight 1/n where none is given; with --base\n"
+      "OUT = BASE + w1 (A - BASE) + ..., each weight 1 where none is given.\n"
+      "    -o, --output OUT     the result, in the format of its suffix, else of A\n"
+      "    -w, --weights W,...  one number for each file\n"
+      "    --base BASE          sums differences to BASE\n"
+      "    --allow-missing      copies what is not in all files instead of stopping\n"
+      "    --no-diff            leaves diffs out\n"
+      "    -f, --format F       the format, where the suffix does not say\n",
+      cmd_merge },
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -31,8 +56,7 @@ static void print_help(FILE *to)
 {
     fputs("usage: ferry COMMAND [ARGUMENTS]\n\n", to);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(to, "    %-8s %-15s %s\n", commands[i].name, commands[i].arguments,
-                commands[i].summary);
+        fprintf(to, "    %-8s %s\n", commands[i].name, commands[i].summary);
     fputs("\n    --help, --version; `ferry COMMAND --help` says more. See ferry(1).\n"
           "FERRY_BACKEND selects the device, as in FERRY_BACKEND=cpu or FERRY_BACKEND=cuda:1.\n",
           to);

@@ -26,6 +26,9 @@ struct tool_command {
 int cmd_devices(const struct tool_command *self, int argc, char **argv);
 int cmd_plugins(const struct tool_command *self, int argc, char **argv);
 int cmd_inspect(const struct tool_command *self, int argc, char **argv);
+int cmd_convert(const struct tool_command *self, int argc, char **argv);
+int cmd_diff(const struct tool_command *self, int argc, char **argv);
+int cmd_merge(const struct tool_command *self, int argc, char **argv);
 
 /* "ferry: " and the message on standard error, one line; returns `status`. */
 int tool_error(int status, const char *fmt, ...) FERRY_PRINTF(2, 3);

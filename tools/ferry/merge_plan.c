@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "merge.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void shape_text(const ferry_io_entry *e, char *buf, size_t size)
+{
+    size_t used = (size_t)snprintf(buf, size, "%s (", ferry_dtype_name(e->dtype));
+
+    for (int i = 0; i < e->naxes && used < size; i++)
+        used += (size_t)snprintf(buf + used, size - used, "%s%" PRId64, i ? " " : "", e->dims[i]);
+    if (used < size)
+        snprintf(buf + used, size - used, ")");
+}
+
+static bool alike(const ferry_io_entry *a, const ferry_io_entry *b)
+{
+    return a->dtype == b->dtype && a->naxes == b->naxes &&
+           (a->naxes == 0 || memcmp(a->dims, b->dims, (size_t)a->naxes * sizeof(*a->dims)) == 0);
+}
+
+/* Says what of the array is wrong in one input; how many things. */
+static int check_input(const struct merge *m, struct merge_array *array, int i)
+{
+    const ferry_io_entry *entry = NULL;
+    char here[200], there[200];
+
+    if (ferry_io_find(m->inputs[i].io, array->entry->name, &entry)) {
+        (void)tool_ferry_error();
+        return 1;
+    }
+    if (!entry && m->allow_missing) {
+        array->copied = true;
+        return 0;
+    }
+    if (!entry) {
+        (void)tool_error(0, "merge: %s: is in %s, missing in %s", array->entry->name,
+                         m->inputs[array->from].path, m->inputs[i].path);
+        return 1;
+    }
+    if (alike(entry, array->entry))
+        return 0;
+    shape_text(array->entry, here, sizeof(here));
+    shape_text(entry, there, sizeof(there));
+    (void)tool_error(0, "merge: %s: %s in %s, %s in %s", array->entry->name, here,
+                     m->inputs[array->from].path, there, m->inputs[i].path);
+    return 1;
+}
+
+static int check_array(const struct merge *m, struct merge_array *array)
+{
+    const ferry_io_entry *found = NULL;
+    int wrong = 0;
+
+    if (ferry_io_find(m->inputs[array->from].io, array->entry->name, &found) ||
+        found != array->entry) {
+        (void)tool_error(0, "merge: %s: comes twice in %s", array->entry->name,
+                         m->inputs[array->from].path);
+        return 1;
+    }
+    if (array->entry->has_diff && !m->without_diff) {
+        (void)tool_error(0, "merge: %s: has a diff in %s; --no-diff leaves it out",
+                         array->entry->name, m->inputs[array->from].path);
+        wrong++;
+    }
+    for (int i = 0; i < m->count; i++)
+        wrong += check_input(m, array, i);
+    return wrong;
+}
+
+/* Whether one of the inputs before has the array: then it is in the list already. */
+static bool known(const struct merge *m, int input, const ferry_io_entry *entry)
+{
+    const ferry_io_entry *found = NULL;
+
+    for (int i = 0; i < input; i++)
+        if (ferry_io_find(m->inputs[i].io, entry->name, &found) == FERRY_OK && found)
+            return true;
+    return false;
+}
+
+int merge_plan(struct merge *m)
+{
+    int64_t room = 0;
+    int wrong = 0;
+
+    for (int i = 0; i < m->count; i++)
+        room += ferry_io_count(m->inputs[i].io);
+    m->arrays = calloc((size_t)room + 1, sizeof(*m->arrays));
+    if (!m->arrays)
+        return tool_error(TOOL_FAILURE, "out of memory");
+    for (int i = 0; i < m->count; i++) {
+        const ferry_io_entry *entry;
+
+        while (!ferry_io_next(m->inputs[i].io, &entry) && entry) {
+            struct merge_array *array = &m->arrays[m->array_count];
+
+            if (known(m, i, entry))
+                continue;
+            array->entry = entry;
+            array->from = i;
+            wrong += check_array(m, array);
+            m->array_count++;
+        }
+    }
+    return wrong ? TOOL_FAILURE : TOOL_OK;
+}
