@@ -34,8 +34,8 @@ typedef struct ferry_device_properties {
 
 /**
  * Counts since the device was opened. Transfers belong to the device at their far end; a copy
- * between two devices counts on the one that receives. Only members that fit the size given by the
- * caller are written.
+ * between two devices counts on the one that receives. The single elements that reductions bring back
+ * are not counted. Only members that fit the size given by the caller are written.
  */
 typedef struct ferry_stats {
     uint64_t copies_h2d, copies_d2h, copies_d2d;
