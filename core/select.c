@@ -119,21 +119,49 @@ static int get_device(ferry_runtime *rt, const struct ferry__plugin *plugin, uin
     return err;
 }
 
+static void append(char *text, size_t size, const char *separator, const char *more)
+{
+    size_t used = strlen(text);
+    int length = snprintf(NULL, 0, "%s%s", used ? separator : "", more);
+
+    if (length > 0 && (size_t)length < size - used)
+        snprintf(text + used, size - used, "%s%s", used ? separator : "", more);
+}
+
+/* Folders that could not be searched: what is missing may well be there. */
+static void append_folders(const ferry_runtime *rt, char *text, size_t size)
+{
+    const struct ferry__candidate *candidate;
+
+    for (candidate = rt->search->first; candidate; candidate = candidate->next) {
+        const ferry_candidate *line = &candidate->line;
+
+        if (line->name[0])
+            continue;
+        append(text, size, "; ", line->path);
+        append(text, size, ": ", line->reason);
+    }
+}
+
 int ferry__runtime_unknown(const ferry_runtime *rt, const char *name)
 {
     const struct ferry__candidate *candidate;
     const char *names[MAX_NAMES];
     const char *nearest;
+    char text[512];
     size_t n = 0;
 
     for (candidate = rt->search->first; candidate && n < MAX_NAMES; candidate = candidate->next)
         if (candidate->claims)
             names[n++] = candidate->line.name;
     nearest = ferry__text_nearest(name, names, n);
-    if (nearest)
-        return ferry__error(FERRY_ENODEV, "%s: no such plugin in %s; did you mean %s?", name,
-                            rt->search->folders, nearest);
-    return ferry__error(FERRY_ENODEV, "%s: no such plugin in %s", name, rt->search->folders);
+    snprintf(text, sizeof(text), "no such plugin in %s", rt->search->folders);
+    if (nearest) {
+        append(text, sizeof(text), "; did you mean ", nearest);
+        append(text, sizeof(text), "", "?");
+    }
+    append_folders(rt, text, sizeof(text));
+    return ferry__error(FERRY_ENODEV, "%s: %s (see `ferry plugins`)", name, text);
 }
 
 /* A device that cannot be opened is a reason in the report, and no verdict on its plugin. */
@@ -278,32 +306,23 @@ static int make_order(const ferry_runtime *rt, bool listing, struct order *out)
 
 /* ---- the selected device -------------------------------------------------------------------- */
 
-static void append(char *text, size_t size, const char *separator, const char *more)
-{
-    size_t used = strlen(text);
-    int length = snprintf(NULL, 0, "%s%s", used ? separator : "", more);
-
-    if (length > 0 && (size_t)length < size - used)
-        snprintf(text + used, size - used, "%s%s", used ? separator : "", more);
-}
-
-/* Where there is nothing to try: folders that could not be searched, plugins nobody asked for. */
+/* Plugins that are there and were not tried, because nobody asked for them. */
 static void append_others(const ferry_runtime *rt, char *text, size_t size)
 {
     const struct ferry__candidate *candidate;
 
     for (candidate = rt->search->first; candidate; candidate = candidate->next) {
-        const ferry_candidate *line = &candidate->line;
-        char reason[1024];
+        const char *name = candidate->line.name;
 
-        if (line->name[0] && ferry__choice_allows(&rt->choice, line->name))
-            snprintf(reason, sizeof(reason), "%s is there, but only for who asks for it by name",
-                     line->name);
-        else if (line->name[0])
-            snprintf(reason, sizeof(reason), "%s is excluded by %s", line->name, rt->choice_origin);
-        else
-            snprintf(reason, sizeof(reason), "%s: %s", line->path, line->reason);
-        append(text, size, "; ", reason);
+        if (!name[0])
+            continue;
+        append(text, size, "; ", name);
+        if (ferry__choice_allows(&rt->choice, name)) {
+            append(text, size, " ", "is there, but only for who asks for it by name");
+        } else {
+            append(text, size, " ", "is excluded by ");
+            append(text, size, "", rt->choice_origin);
+        }
     }
 }
 
@@ -313,6 +332,7 @@ static int fail_none(const ferry_runtime *rt, char *reasons, size_t size)
         append(reasons, size, "", "nothing to choose from in ");
         append(reasons, size, "", rt->search->folders);
         append_others(rt, reasons, size);
+        append_folders(rt, reasons, size);
     }
     return ferry__error(FERRY_ENODEV, "no device works (see `ferry plugins`): %s", reasons);
 }
