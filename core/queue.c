@@ -127,6 +127,8 @@ int ferry__queue_mark(ferry_queue *q, ferry_event **out)
     *out = NULL;
     if (!dev->events)
         return 0;
+    if (ferry__device_forked(dev))
+        return ferry__device_usable(dev);
     e = calloc(1, sizeof *e);
     if (!e)
         return ferry__error(FERRY_ENOMEM, "%s: no memory for an event", dev->name);
@@ -180,6 +182,8 @@ int ferry__queue_order(ferry_queue *q, ferry_event *e)
         return 0;
     if (state < 0)
         return ferry__error(state, "%s: the work before an event had failed", e->device->name);
+    if (ferry__device_forked(dev))
+        return ferry__device_usable(dev);
     if (!ferry__queue_can_order(q, e))
         return ferry_event_synchronize(e);
     ferry__queue_enter(q);
