@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Fuzzes one of the core's readers with libFuzzer, AddressSanitizer and UBSan, then minimises its
-# corpus. Needs clang and inih; from the top of the source tree, after ./configure in build/:
-#     tests/fuzz/run.sh conf|note|env [SECONDS]
+# Fuzzes one of the readers with libFuzzer, AddressSanitizer and UBSan, then minimises its corpus.
+# Needs clang, inih and zlib; from the top of the source tree, after ./configure in build/:
+#     tests/fuzz/run.sh conf|note|env|io [SECONDS]
 set -eu
 
 name=$1 seconds=${2:-600}
@@ -10,6 +10,12 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 build=${BUILD:-$top/build}
 work=${TMPDIR:-/tmp}/ferry-fuzz-$name
 corpus=$top/tests/fuzz/corpus/$name
+
+# Files of arrays are libferryio's; their limit is twice the input and 64 MiB.
+sources="$top/core/*.c" libs='-linih -ldl -lpthread -lm' most=64
+if [ "$name" = io ]; then
+    sources="$sources $top/io/*.c" libs="$libs -lz" most=65
+fi
 
 mkdir -p "$work/corpus" "$work/crashes" "$corpus"
 # Nothing that is installed or configured here is to play a part.
@@ -22,8 +28,8 @@ END
 # shellcheck disable=SC2086 # flags are words
 ${CLANG:-clang} -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
     -include "$work/defines.h" -I"$build" -I"$top" -I"$top/include" -I"$top/tests/fuzz" \
-    "$top"/core/*.c "$top/tests/fuzz/fuzz-$name.c" -o "$work/fuzz" ${LIBS--linih -ldl -lpthread -lm}
+    -DFERRY_IO_HAVE_ZLIB $sources "$top/tests/fuzz/fuzz-$name.c" -o "$work/fuzz" ${LIBS-$libs}
 cd "$work/crashes"
-"$work/fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=512 -malloc_limit_mb=64 \
+"$work/fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=512 -malloc_limit_mb=$most \
     -max_len=4096 -print_final_stats=1 "$work/corpus" "$corpus"
 "$work/fuzz" -set_cover_merge=1 -use_counters=0 "$corpus" "$work/corpus"
