@@ -178,11 +178,12 @@ static ferry_ref device_slow(const ferry_blob *b, enum ferry__which which, unsig
  */
 static inline void *host(const ferry_blob *b, enum ferry__which which, unsigned access)
 {
-    const struct ferry__half *h = &b->half[which];
+    const struct ferry__half *h;
     ferry_memory *m;
 
     if (__builtin_expect(!b, 0))
         return host_slow(b, which, access);
+    h = &b->half[which];
     m = atomic_load_explicit(&((struct ferry__half *)h)->memory, memory_order_acquire);
     if (__builtin_expect(m && ferry__memory_host_settled(m, access), 1))
         return (char *)m->host + h->offset;
@@ -191,11 +192,12 @@ static inline void *host(const ferry_blob *b, enum ferry__which which, unsigned 
 
 static inline ferry_ref device(const ferry_blob *b, enum ferry__which which, unsigned access)
 {
-    const struct ferry__half *h = &b->half[which];
+    const struct ferry__half *h;
     ferry_memory *m;
 
     if (__builtin_expect(!b, 0))
         return device_slow(b, which, access);
+    h = &b->half[which];
     m = atomic_load_explicit(&((struct ferry__half *)h)->memory, memory_order_acquire);
     if (__builtin_expect(m && ferry__memory_device_settled(m, access), 1)) {
         ferry_ref ref = m->home_ref;

@@ -56,7 +56,7 @@ static void describe(char *out, size_t size)
 #if defined(__x86_64__)
     uint32_t brand[13] = { 0 };
 
-    if (__get_cpuid_max(0x80000000u, NULL) < 0x80000004u)
+    if ((unsigned)__get_cpuid_max(0x80000000u, NULL) < 0x80000004u)
         return;
     for (uint32_t i = 0; i < 3; i++)
         __get_cpuid(0x80000002u + i, &brand[4 * i], &brand[4 * i + 1], &brand[4 * i + 2],
