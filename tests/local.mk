@@ -107,9 +107,12 @@ endif
 TESTS += $(SCRIPT_TESTS)
 
 # Where a program finds what was just built, and nothing that the machine or its user configured.
+# PoCL, an OpenCL driver, keeps what it has compiled in a folder that it must be able to write.
 RUN_ENV = \
 	FERRY_PLUGIN_PATH='$(abs_top_builddir)/backends/.libs'; export FERRY_PLUGIN_PATH; \
 	FERRY_CONF='$(abs_top_srcdir)/%D%/data/empty.conf'; export FERRY_CONF; \
+	POCL_CACHE_DIR="$${POCL_CACHE_DIR:-$(abs_top_builddir)/pocl-cache}"; export POCL_CACHE_DIR; \
+	$(MKDIR_P) "$$POCL_CACHE_DIR"; \
 	unset FERRY_BACKEND FERRY_STRICT FERRY_TRACE FERRY_LOG
 
 TEST_EXTENSIONS = .sh

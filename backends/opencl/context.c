@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Contexts, and the programs that are built in them.
+ */
+#include "opencl.h"
+
+#include <clblast_c.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char *const source[] = {
+#include "kernels.cl.h"
+};
+
+#define SOURCE_LINES ((cl_uint)(sizeof(source) / sizeof(source[0])))
+
+static struct {
+    pthread_mutex_t lock;
+    struct ocl_context *first;
+} ours = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct ocl_context *context_new(cl_context context, cl_device_id id)
+{
+    struct ocl_context *c = calloc(1, sizeof(*c));
+    cl_device_type type = 0;
+
+    if (!c)
+        return NULL;
+    (void)clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    c->context = context;
+    c->id = id;
+    c->cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
+    c->fp64 = ocl_has_extension(id, "cl_khr_fp64");
+    pthread_mutex_init(&c->build_lock, NULL);
+    return c;
+}
+
+static int create(const struct ocl_unit *unit, struct ocl_context **out)
+{
+    const cl_context_properties properties[] = { CL_CONTEXT_PLATFORM,
+                                                 (cl_context_properties)unit->platform, 0 };
+    int error;
+    cl_context context = clCreateContext(properties, 1, &unit->id, NULL, NULL, &error);
+    struct ocl_context *c;
+
+    if (error)
+        return error == CL_DEVICE_NOT_AVAILABLE
+                   ? ocl_host->error(FERRY_ENODEV, "clCreateContext: %s", ocl_error_name(error))
+                   : ocl_fail("clCreateContext", error);
+    c = context_new(context, unit->id);
+    if (!c) {
+        clReleaseContext(context);
+        return ocl_host->error(FERRY_ENOMEM, "no memory for the context");
+    }
+    c->next = ours.first;
+    ours.first = c;
+    *out = c;
+    return 0;
+}
+
+int ocl_context_of(const struct ocl_unit *unit, struct ocl_context **out)
+{
+    struct ocl_context *c;
+    int err = 0;
+
+    pthread_mutex_lock(&ours.lock);
+    for (c = ours.first; c && c->id != unit->id; c = c->next)
+        ;
+    if (c)
+        *out = c;
+    else
+        err = create(unit, out);
+    pthread_mutex_unlock(&ours.lock);
+    return err;
+}
+
+int ocl_context_adopt(cl_context context, cl_device_id id, struct ocl_context **out)
+{
+    struct ocl_context *c = context_new(context, id);
+
+    if (!c)
+        return ocl_host->error(FERRY_ENOMEM, "no memory for the context");
+    clRetainContext(context);
+    c->adopted = true;
+    *out = c;
+    return 0;
+}
+
+void ocl_context_release(struct ocl_context *c)
+{
+    if (!c || !c->adopted)
+        return;
+    for (unsigned i = 0; i < OCL_FLOATS; i++)
+        if (c->arithmetic[i])
+            clReleaseProgram(c->arithmetic[i]);
+    for (unsigned i = 0; i < FERRY_DTYPE_COUNT * FERRY_DTYPE_COUNT; i++)
+        if (c->convert[i / FERRY_DTYPE_COUNT][i % FERRY_DTYPE_COUNT])
+            clReleaseProgram(c->convert[i / FERRY_DTYPE_COUNT][i % FERRY_DTYPE_COUNT]);
+    /* what CLBlast keeps of the program's context would keep that context alive for good */
+    (void)CLBlastClearCache();
+    clReleaseContext(c->context);
+    pthread_mutex_destroy(&c->build_lock);
+    free(c);
+}
+
+/* ---- programs ---- */
+
+/* The compiler's words, to the log; what it stumbled over first, to the error. */
+static int build_failed(const struct ocl_context *c, cl_program program, int error)
+{
+    size_t size = 0;
+    char *text = NULL;
+    int err;
+
+    if (!clGetProgramBuildInfo(program, c->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) && size)
+        text = calloc(1, size + 1);
+    if (text)
+        (void)clGetProgramBuildInfo(program, c->id, CL_PROGRAM_BUILD_LOG, size, text, NULL);
+    ocl_host->log(FERRY_LOG_DEBUG, "clBuildProgram: %s", text ? text : "no log");
+    err = ocl_host->error(FERRY_EDEVICE, "clBuildProgram: %s: %.200s", ocl_error_name(error),
+                          text ? text : "");
+    free(text);
+    return err;
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+
+    (void)timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int build(const struct ocl_context *c, const char *options, cl_program *out)
+{
+    double start = seconds();
+    int error;
+    cl_program program = clCreateProgramWithSource(c->context, SOURCE_LINES,
+                                                   (const char **)(uintptr_t)source, NULL, &error);
+    int err;
+
+    if (error)
+        return ocl_fail("clCreateProgramWithSource", error);
+    error = clBuildProgram(program, 1, &c->id, options, NULL, NULL);
+    if (error) {
+        err = build_failed(c, program, error);
+        clReleaseProgram(program);
+        return err;
+    }
+    ocl_host->log(FERRY_LOG_DEBUG, "kernels built with%s: %.0f ms", options,
+                  (seconds() - start) * 1e3);
+    *out = program;
+    return 0;
+}
+
+static int find(struct ocl_context *c, cl_program *slot, const char *options, cl_program *out)
+{
+    int err;
+
+    pthread_mutex_lock(&c->build_lock);
+    err = *slot ? 0 : build(c, options, slot);
+    if (!err)
+        *out = *slot;
+    pthread_mutex_unlock(&c->build_lock);
+    return err;
+}
+
+static void options_of(const struct ocl_context *c, const char *what, uint32_t a, uint32_t b,
+                       char *out, size_t size)
+{
+    snprintf(out, size, " -cl-std=CL1.2 -D%s -DX=%u -DY=%u%s%s", what, (unsigned)a, (unsigned)b,
+             c->fp64 ? " -DFP64" : "", c->cpu ? " -DCPU" : "");
+}
+
+int ocl_program_arithmetic(struct ocl_context *c, uint32_t dtype, cl_program *out)
+{
+    char options[96];
+
+    options_of(c, "ARITHMETIC", dtype, dtype, options, sizeof(options));
+    return find(c, &c->arithmetic[dtype], options, out);
+}
+
+int ocl_program_convert(struct ocl_context *c, uint32_t from, uint32_t to, cl_program *out)
+{
+    char options[96];
+
+    options_of(c, "CONVERT", from, to, options, sizeof(options));
+    return find(c, &c->convert[from][to], options, out);
+}

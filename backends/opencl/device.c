@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Open devices: on a context of ours, or on the program's own.
+ */
+#include "opencl.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INFO_FREE_MEMORY_AMD 0x4039 /* KiB: what is free, and the largest block of it */
+#define PAGE                 4096u
+
+void ocl_lock(struct ocl_device *dev)
+{
+    pthread_mutex_lock(&dev->lock);
+}
+
+void ocl_unlock(struct ocl_device *dev)
+{
+    pthread_mutex_unlock(&dev->lock);
+}
+
+/* ---- opening ---- */
+
+static void learn(struct ocl_device *dev)
+{
+    cl_device_type type = 0;
+    cl_uint cores = 1, align_bits = 1024;
+    cl_ulong largest = 0;
+    size_t group = 1;
+
+    (void)clGetDeviceInfo(dev->id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    (void)clGetDeviceInfo(dev->id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cores), &cores, NULL);
+    (void)clGetDeviceInfo(dev->id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(align_bits), &align_bits,
+                          NULL);
+    (void)clGetDeviceInfo(dev->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(largest), &largest, NULL);
+    (void)clGetDeviceInfo(dev->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(group), &group, NULL);
+    (void)clGetDeviceInfo(dev->id, CL_DEVICE_PLATFORM, sizeof(dev->platform), &dev->platform, NULL);
+    dev->cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
+    dev->fp64 = dev->context->fp64;
+    dev->f16 = dev->set.f16 == OCL_ON ||
+               (dev->set.f16 == OCL_AUTO && ocl_has_extension(dev->id, "cl_khr_fp16"));
+    dev->zero_copy = ocl_is_unified(dev->id, type, dev->set.zero_copy);
+    dev->cores = cores ? cores : 1;
+    dev->max_alloc = largest;
+    dev->max_group = group;
+    dev->base_align = align_bits >= 512 ? align_bits / 8 : 64;
+    /* a CPU takes any memory that its types may lie in; where a GPU shares it, it is by pages */
+    dev->host_align = dev->cpu || dev->base_align > PAGE ? dev->base_align : PAGE;
+}
+
+/* The two queues that every device has; `q` is the default one, or NULL for one of ours. */
+static int open_queues(struct ocl_device *dev, cl_command_queue q)
+{
+    cl_command_queue own = NULL;
+    int err = q ? 0 : ocl_queue_new(dev, &own);
+
+    if (err)
+        return err;
+    err = ocl_queue_init(&dev->main, dev, q ? q : own);
+    if (own)
+        clReleaseCommandQueue(own);
+    if (err)
+        return err;
+    err = ocl_queue_new(dev, &own);
+    if (!err) {
+        err = ocl_queue_init(&dev->setup, dev, own);
+        clReleaseCommandQueue(own);
+    }
+    if (err)
+        ocl_queue_fini(&dev->main);
+    return err;
+}
+
+/* The context is the device's from here on, also on failure. */
+static int open_on(struct ocl_context *context, const struct ocl_settings *set, cl_command_queue q,
+                   struct ocl_device **out)
+{
+    struct ocl_device *dev = calloc(1, sizeof(*dev));
+    int err;
+
+    if (!dev) {
+        ocl_context_release(context);
+        return ocl_host->error(FERRY_ENOMEM, "no memory for the device");
+    }
+    dev->context = context;
+    dev->id = context->id;
+    dev->set = *set;
+    dev->index = ocl_unit_index(dev->id);
+    pthread_mutex_init(&dev->lock, NULL);
+    learn(dev);
+    err = open_queues(dev, q);
+    if (err) {
+        pthread_mutex_destroy(&dev->lock);
+        free(dev);
+        ocl_context_release(context);
+        return err;
+    }
+    *out = dev;
+    return 0;
+}
+
+int ocl_device_open(void *plugin, uint32_t index, void **out_dev)
+{
+    struct ocl_settings set;
+    const struct ocl_unit *unit;
+    struct ocl_context *context;
+    struct ocl_device *dev;
+    int err = ocl_units_find();
+
+    (void)plugin;
+    if (!err)
+        err = ocl_settings_read(&set);
+    if (err)
+        return err;
+    unit = ocl_unit_at(index);
+    if (!unit)
+        return ocl_host->error(FERRY_EINVAL, "there is no device %" PRIu32, index);
+    err = ocl_context_of(unit, &context);
+    if (!err)
+        err = open_on(context, &set, NULL, &dev);
+    if (!err)
+        *out_dev = dev;
+    return err;
+}
+
+void ocl_device_close(void *device)
+{
+    struct ocl_device *dev = device;
+
+    ocl_queue_fini(&dev->setup);
+    ocl_queue_fini(&dev->main);
+    pthread_mutex_destroy(&dev->lock);
+    ocl_context_release(dev->context);
+    free(dev);
+}
+
+/* ---- adopting ---- */
+
+struct natives {
+    cl_context context;
+    cl_device_id id;
+    cl_command_queue queue;
+};
+
+static int read_natives(const char *const *names, void *const *values, uint64_t n,
+                        struct natives *out)
+{
+    memset(out, 0, sizeof(*out));
+    for (uint64_t i = 0; i < n; i++) {
+        if (!names[i] || !values[i])
+            return ocl_host->error(FERRY_EINVAL, "%s is NULL", names[i] ? names[i] : "a name");
+        if (!strcmp(names[i], "cl_context"))
+            out->context = values[i];
+        else if (!strcmp(names[i], "cl_device_id"))
+            out->id = values[i];
+        else if (!strcmp(names[i], "cl_command_queue"))
+            out->queue = values[i];
+        else
+            return ocl_host->error(FERRY_EINVAL,
+                                   "%.64s is none of cl_context, cl_device_id, cl_command_queue",
+                                   names[i]);
+    }
+    /* a queue knows the other two */
+    if (out->queue && !out->context)
+        (void)clGetCommandQueueInfo(out->queue, CL_QUEUE_CONTEXT, sizeof(out->context),
+                                    &out->context, NULL);
+    if (out->queue && !out->id)
+        (void)clGetCommandQueueInfo(out->queue, CL_QUEUE_DEVICE, sizeof(out->id), &out->id, NULL);
+    if (!out->context || !out->id)
+        return ocl_host->error(FERRY_EINVAL, "%s is missing",
+                               out->context ? "cl_device_id" : "cl_context");
+    return 0;
+}
+
+static int check_natives(const struct natives *given)
+{
+    cl_device_id ids[64];
+    size_t size = 0;
+    int error = clGetContextInfo(given->context, CL_CONTEXT_DEVICES, sizeof(ids), ids, &size);
+    bool found = false;
+
+    if (error)
+        return ocl_host->error(FERRY_EINVAL, "cl_context: clGetContextInfo: %s",
+                               ocl_error_name(error));
+    for (size_t i = 0; i < size / sizeof(ids[0]); i++)
+        found = found || ids[i] == given->id;
+    if (!found)
+        return ocl_host->error(FERRY_EINVAL, "cl_device_id: it is not in the context");
+    return given->queue ? ocl_queue_check(given->queue, given->context, given->id) : 0;
+}
+
+int ocl_adopt(void *plugin, const char *const *names, void *const *values, uint64_t n,
+              void **out_dev, uint32_t *out_index)
+{
+    struct natives given;
+    struct ocl_settings set;
+    struct ocl_context *context;
+    struct ocl_device *dev;
+    int err = ocl_settings_read(&set);
+
+    (void)plugin;
+    if (!err)
+        err = read_natives(names, values, n, &given);
+    if (!err)
+        err = check_natives(&given);
+    if (!err)
+        err = ocl_context_adopt(given.context, given.id, &context);
+    if (!err)
+        err = open_on(context, &set, given.queue, &dev);
+    if (err)
+        return err;
+    *out_dev = dev;
+    *out_index = dev->index;
+    return 0;
+}
+
+/* ---- asking ---- */
+
+int ocl_memory_info(void *device, uint64_t *out_free, uint64_t *out_total)
+{
+    struct ocl_device *dev = device;
+    size_t kib[2] = { 0, 0 };
+    cl_ulong total = 0;
+
+    if (!ocl_has_extension(dev->id, "cl_amd_device_attribute_query") ||
+        clGetDeviceInfo(dev->id, INFO_FREE_MEMORY_AMD, sizeof(kib), kib, NULL))
+        return ocl_host->error(FERRY_EUNSUPPORTED, "OpenCL does not tell how much memory is free");
+    (void)clGetDeviceInfo(dev->id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(total), &total, NULL);
+    *out_free = (uint64_t)kib[0] * 1024;
+    *out_total = total;
+    return 0;
+}
+
+int ocl_counters(void *device, ferry_plugin_counters *out)
+{
+    struct ocl_device *dev = device;
+    ferry_plugin_counters now;
+    uint32_t size = out->struct_size;
+
+    ocl_lock(dev);
+    now = dev->counters;
+    ocl_unlock(dev);
+    now.struct_size = size;
+    memcpy(out, &now, size < sizeof(now) ? size : sizeof(now));
+    return 0;
+}
+
+int ocl_native(void *device, const char *what, void *out, uint64_t size)
+{
+    struct ocl_device *dev = device;
+    const struct {
+        const char *name;
+        void *value;
+    } natives[] = { { "cl_platform_id", dev->platform },
+                    { "cl_device_id", dev->id },
+                    { "cl_context", dev->context->context },
+                    { "cl_command_queue", dev->main.q } };
+
+    for (size_t i = 0; i < sizeof(natives) / sizeof(natives[0]); i++) {
+        if (strcmp(natives[i].name, what) != 0)
+            continue;
+        if (size != sizeof(void *))
+            return ocl_host->error(FERRY_EINVAL, "%s is a pointer, not %" PRIu64 " bytes", what,
+                                   size);
+        memcpy(out, &natives[i].value, sizeof(void *));
+        return 0;
+    }
+    return ocl_host->error(FERRY_EUNSUPPORTED, "there is no object \"%.64s\"", what);
+}

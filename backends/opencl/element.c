@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One element of any type, made on the host.
+ */
+#include "opencl.h"
+
+#include <math.h>
+#include <string.h>
+
+uint64_t ocl_element_size(uint32_t dtype)
+{
+    static const uint64_t sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8 };
+
+    return dtype < FERRY_DTYPE_COUNT ? sizes[dtype] : 0;
+}
+
+/*
+ * A float of 16 bits with `fraction` bits of fraction and exponents from `least` (of the smallest
+ * normal) on: the value in units of its last place, rounded to even, is the number but for the
+ * exponent that it adds itself to.
+ */
+static uint16_t encode16(double value, int fraction, int least)
+{
+    unsigned sign = signbit(value) ? 0x8000u : 0u;
+    unsigned infinity = 0x7fffu >> fraction << fraction;
+    double magnitude = fabs(value), units;
+    int exponent;
+    unsigned long bits;
+
+    if (isnan(value))
+        return (uint16_t)(sign | infinity | 1u << (fraction - 1));
+    if (isinf(value))
+        return (uint16_t)(sign | infinity);
+    if (magnitude == 0)
+        return (uint16_t)sign;
+    (void)frexp(magnitude, &exponent);
+    exponent = exponent - 1 < least ? least : exponent - 1;
+    units = nearbyint(ldexp(magnitude, fraction - exponent));
+    if (exponent > 1 - least || units >= 65536.0)
+        return (uint16_t)(sign | infinity);
+    bits = (unsigned long)units + ((unsigned long)(exponent - least) << fraction);
+    return (uint16_t)(sign | (bits < infinity ? (unsigned)bits : infinity));
+}
+
+size_t ocl_element_encode(uint32_t dtype, double value, void *out)
+{
+    union {
+        float f32;
+        double f64;
+        uint16_t bits;
+        int8_t i8;
+        uint8_t u8;
+        int32_t i32;
+        int64_t i64;
+    } e;
+
+    switch (dtype) {
+    case FERRY_F32:
+        e.f32 = (float)value;
+        break;
+    case FERRY_F64:
+        e.f64 = value;
+        break;
+    case FERRY_F16:
+        e.bits = encode16(value, 10, -14);
+        break;
+    case FERRY_BF16:
+        e.bits = encode16(value, 7, -126);
+        break;
+    case FERRY_I8:
+        e.i8 = (int8_t)value;
+        break;
+    case FERRY_U8:
+        e.u8 = (uint8_t)value;
+        break;
+    case FERRY_I32:
+        e.i32 = (int32_t)value;
+        break;
+    case FERRY_I64:
+        e.i64 = (int64_t)value;
+        break;
+    default:
+        return 0;
+    }
+    memcpy(out, &e, (size_t)ocl_element_size(dtype));
+    return (size_t)ocl_element_size(dtype);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory that host and device share, or that copies fast.
+ *
+ * With zero copy a host block is plain memory, aligned as the device wants to see it, and an import
+ * is a buffer over it (CL_MEM_USE_HOST_PTR). Without, a host block is a buffer of the driver's own
+ * making (CL_MEM_ALLOC_HOST_PTR) that stays mapped: drivers pin those.
+ */
+#define _GNU_SOURCE
+#include "opencl.h"
+
+#include <inttypes.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* From here on pages come from the system, as zeros. */
+#define LARGE (UINT64_C(1) << 20)
+
+struct host_block {
+    void *ptr; /* first: what the tree is sorted by */
+    size_t span;
+    cl_mem mem; /* NULL: plain memory */
+    bool pages; /* of mmap */
+};
+
+static int by_address(const void *a, const void *b)
+{
+    const struct host_block *x = a, *y = b;
+
+    return (x->ptr > y->ptr) - (x->ptr < y->ptr);
+}
+
+/* ---- plain blocks ---- */
+
+static bool take_plain(struct ocl_device *dev, struct host_block *block, uint64_t bytes)
+{
+    uint64_t align = bytes >= LARGE ? 4096 : dev->host_align;
+
+    if (align < dev->host_align)
+        align = dev->host_align;
+    if (bytes > SIZE_MAX - align)
+        return false;
+    block->span = (size_t)((bytes + align - 1) / align * align);
+    block->pages = bytes >= LARGE && align == 4096;
+    if (!block->pages) {
+        block->ptr = aligned_alloc((size_t)align, block->span);
+        return block->ptr != NULL;
+    }
+    block->ptr =
+        mmap(NULL, block->span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return block->ptr != MAP_FAILED;
+}
+
+/* ---- pinned blocks ---- */
+
+static int take_pinned(struct ocl_device *dev, struct host_block *block, uint64_t bytes)
+{
+    int error = CL_INVALID_BUFFER_SIZE;
+
+    if (bytes > SIZE_MAX - 64)
+        return ocl_host->error(FERRY_ENOMEM, "%" PRIu64 " bytes of host memory", bytes);
+    block->span = (size_t)bytes;
+    block->mem = clCreateBuffer(dev->context->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                block->span, NULL, &error);
+    if (error)
+        return ocl_host->error(FERRY_ENOMEM, "clCreateBuffer: %s", ocl_error_name(error));
+    block->ptr = clEnqueueMapBuffer(dev->setup.q, block->mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
+                                    0, block->span, 0, NULL, NULL, &error);
+    if (!error)
+        return 0;
+    clReleaseMemObject(block->mem);
+    return ocl_host->error(FERRY_ENOMEM, "clEnqueueMapBuffer: %s", ocl_error_name(error));
+}
+
+static void give(struct ocl_device *dev, struct host_block *block)
+{
+    if (block->mem) {
+        (void)clEnqueueUnmapMemObject(dev->setup.q, block->mem, block->ptr, 0, NULL, NULL);
+        (void)clFinish(dev->setup.q);
+        clReleaseMemObject(block->mem);
+    } else if (block->pages) {
+        munmap(block->ptr, block->span);
+    } else {
+        free(block->ptr);
+    }
+}
+
+/* (locked) */
+static bool remember(struct ocl_device *dev, struct host_block *block)
+{
+    void *node;
+
+    ocl_lock(dev);
+    node = tsearch(block, &dev->host_blocks, by_address);
+    if (node)
+        dev->counters.live_host_blocks++;
+    ocl_unlock(dev);
+    return node != NULL;
+}
+
+int ocl_host_alloc(void *device, uint64_t bytes, uint32_t flags, void **out_ptr,
+                   uint32_t *out_flags)
+{
+    struct ocl_device *dev = device;
+    struct host_block *block = calloc(1, sizeof(*block));
+    int err = 0;
+
+    (void)flags;
+    if (!block || bytes == 0) {
+        free(block);
+        return ocl_host->error(bytes ? FERRY_ENOMEM : FERRY_EINVAL,
+                               bytes ? "host memory is short" : "a block of 0 bytes");
+    }
+    if (!dev->zero_copy)
+        err = take_pinned(dev, block, bytes);
+    else if (!take_plain(dev, block, bytes))
+        err = ocl_host->error(FERRY_ENOMEM, "host memory is short");
+    if (!err && !remember(dev, block)) {
+        give(dev, block);
+        err = ocl_host->error(FERRY_ENOMEM, "host memory is short");
+    }
+    if (err) {
+        free(block);
+        return err;
+    }
+    *out_ptr = block->ptr;
+    *out_flags = block->pages ? FERRY_ALLOC_WAS_ZEROED : 0;
+    return 0;
+}
+
+int ocl_host_free(void *device, void *ptr)
+{
+    struct ocl_device *dev = device;
+    struct host_block key = { .ptr = ptr }, *block = NULL, **node;
+
+    ocl_lock(dev);
+    node = tfind(&key, &dev->host_blocks, by_address);
+    if (node) {
+        block = *node;
+        tdelete(&key, &dev->host_blocks, by_address);
+        dev->counters.live_host_blocks--;
+    }
+    ocl_unlock(dev);
+    if (!block)
+        return ocl_host->error(FERRY_EINVAL, "%p is no block of host_alloc", ptr);
+    give(dev, block);
+    free(block);
+    return 0;
+}
+
+/* ---- imports ---- */
+
+/*
+ * Drivers that share memory do so by whole cache lines; a block of ours has room for the rest of
+ * the last one.
+ */
+static uint64_t whole_lines(struct ocl_device *dev, void *ptr, uint64_t bytes)
+{
+    struct host_block key = { .ptr = ptr }, **node;
+    uint64_t whole = (bytes + 63) & ~UINT64_C(63);
+
+    ocl_lock(dev);
+    node = tfind(&key, &dev->host_blocks, by_address);
+    if (!node || (*node)->span < whole)
+        whole = bytes;
+    ocl_unlock(dev);
+    return whole;
+}
+
+int ocl_import_host(void *device, void *ptr, uint64_t bytes, uint32_t flags, void **out_handle)
+{
+    struct ocl_device *dev = device;
+    int error;
+    cl_mem mem;
+
+    (void)flags;
+    if (!ptr || bytes == 0)
+        return ocl_host->error(FERRY_EINVAL, "%" PRIu64 " bytes at %p", bytes, ptr);
+    if (!dev->zero_copy)
+        return ocl_host->error(FERRY_EUNSUPPORTED, "the device does not share the host's memory");
+    if ((uintptr_t)ptr % dev->host_align)
+        return ocl_host->error(FERRY_EUNSUPPORTED, "%p is not aligned to %" PRIu64 " bytes", ptr,
+                               dev->host_align);
+    if (bytes > dev->max_alloc)
+        return ocl_host->error(FERRY_EUNSUPPORTED,
+                               "%" PRIu64 " bytes, the device's largest block is %" PRIu64 " bytes",
+                               bytes, dev->max_alloc);
+    mem = clCreateBuffer(dev->context->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                         (size_t)whole_lines(dev, ptr, bytes), ptr, &error);
+    if (error)
+        return ocl_fail("clCreateBuffer", error);
+    ocl_lock(dev);
+    dev->counters.live_imports++;
+    ocl_unlock(dev);
+    *out_handle = mem;
+    return 0;
+}
+
+static int enqueue_map(struct ocl_queue *queue, cl_mem mem, uint64_t bytes, cl_map_flags how)
+{
+    void *view, *ptr = NULL;
+    int error = clGetMemObjectInfo(mem, CL_MEM_HOST_PTR, sizeof(ptr), &ptr, NULL);
+
+    if (error)
+        return ocl_fail("clGetMemObjectInfo", error);
+    if (!ptr)
+        return ocl_host->error(FERRY_EINVAL, "the buffer was not imported");
+    view = clEnqueueMapBuffer(queue->q, mem, CL_TRUE, how, 0, (size_t)bytes, 0, NULL, NULL, &error);
+    if (error)
+        return ocl_fail("clEnqueueMapBuffer", error);
+    if (view == ptr)
+        return 0;
+    (void)clEnqueueUnmapMemObject(queue->q, mem, view, 0, NULL, NULL);
+    return ocl_host->error(FERRY_EDEVICE, "clEnqueueMapBuffer: %p was imported, %p is mapped", ptr,
+                           view);
+}
+
+static int enqueue_unmap(struct ocl_queue *queue, cl_mem mem)
+{
+    void *ptr = NULL;
+    cl_event event;
+    int error = clGetMemObjectInfo(mem, CL_MEM_HOST_PTR, sizeof(ptr), &ptr, NULL);
+
+    if (!error)
+        error = clEnqueueUnmapMemObject(queue->q, mem, ptr, 0, NULL, &event);
+    return error ? ocl_fail("clEnqueueUnmapMemObject", error)
+                 : ocl_queue_note(queue, "clEnqueueUnmapMemObject", event);
+}
+
+/* A last look by the host brings home what the driver may have kept elsewhere. */
+int ocl_unimport_host(void *device, void *handle)
+{
+    struct ocl_device *dev = device;
+    size_t bytes = 0;
+    int error = clGetMemObjectInfo(handle, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL), err;
+
+    if (error)
+        return ocl_fail("clGetMemObjectInfo", error);
+    err = enqueue_map(&dev->main, handle, bytes, CL_MAP_READ);
+    if (!err)
+        err = enqueue_unmap(&dev->main, handle);
+    error = clFinish(dev->main.q);
+    clReleaseMemObject(handle);
+    ocl_lock(dev);
+    dev->counters.live_imports--;
+    ocl_unlock(dev);
+    return err ? err : error ? ocl_fail("clFinish", error) : 0;
+}
+
+int ocl_map(void *device, void *handle, void *block, uint64_t bytes, uint32_t access)
+{
+    struct ocl_device *dev = device;
+    cl_map_flags how = CL_MAP_READ | (access & FERRY_WRITE ? CL_MAP_WRITE : 0u);
+    int err = ocl_range_check("block", block, 0, bytes);
+
+    if (!err)
+        err = enqueue_map(ocl_queue_of(dev, handle), block, bytes, how);
+    if (err)
+        return err;
+    ocl_lock(dev);
+    dev->counters.maps++;
+    dev->counters.live_maps++;
+    ocl_unlock(dev);
+    return 0;
+}
+
+int ocl_unmap(void *device, void *handle, void *block)
+{
+    struct ocl_device *dev = device;
+    int err = enqueue_unmap(ocl_queue_of(dev, handle), block);
+
+    if (err)
+        return err;
+    ocl_lock(dev);
+    dev->counters.unmaps++;
+    dev->counters.live_maps--;
+    ocl_unlock(dev);
+    return 0;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ferry's own kernels (kernels.cl): finding them, and running them.
+ */
+#include "opencl.h"
+
+#include <string.h>
+
+/* Groups of a reduction, each of which leaves a partial sum: a double, or two floats. */
+#define PARTIALS      1024u
+#define PARTIAL_BYTES 8u
+
+struct arg {
+    size_t size;
+    const void *value; /* NULL: local memory */
+};
+
+#define ARG(x)          \
+    {                   \
+        sizeof(x), &(x) \
+    }
+
+/* ---- finding ---- */
+
+static int create(cl_program program, const char *name, cl_kernel *out)
+{
+    int error;
+    cl_kernel kernel = clCreateKernel(program, name, &error);
+
+    if (error)
+        return ocl_fail("clCreateKernel", error);
+    *out = kernel;
+    return 0;
+}
+
+static int find(struct ocl_queue *queue, uint32_t dtype, enum ocl_kernel k, cl_kernel *out)
+{
+    static const char *const names[OCL_KERNELS] = { "axpy",          "scal",       "sum_product",
+                                                    "sum_magnitude", "sum_square", "finish",
+                                                    "gemv",          "gemm" };
+    cl_kernel *slot = &queue->kernels[dtype][k];
+    cl_program program;
+    int err = 0;
+
+    if (!*slot) {
+        err = ocl_program_arithmetic(queue->dev->context, dtype, &program);
+        if (!err)
+            err = create(program, names[k], slot);
+    }
+    *out = *slot;
+    return err;
+}
+
+/* ---- running ---- */
+
+static int set_args(cl_kernel kernel, const struct arg *args, cl_uint count)
+{
+    for (cl_uint i = 0; i < count; i++) {
+        int error = clSetKernelArg(kernel, i, args[i].size, args[i].value);
+
+        if (error)
+            return ocl_fail("clSetKernelArg", error);
+    }
+    return 0;
+}
+
+static int run(struct ocl_queue *queue, cl_kernel kernel, const char *what, const struct arg *args,
+               cl_uint count, cl_uint dims, const size_t *global, const size_t *local)
+{
+    cl_event event;
+    int err = set_args(kernel, args, count), error;
+
+    if (err)
+        return err;
+    error = clEnqueueNDRangeKernel(queue->q, kernel, dims, NULL, global, local, 0, NULL, &event);
+    return error ? ocl_fail("clEnqueueNDRangeKernel", error) : ocl_queue_note(queue, what, event);
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The largest power of 2 that is neither beyond `most` nor beyond the device's. */
+static size_t group_size(const struct ocl_device *dev, size_t most)
+{
+    size_t size = 1;
+
+    while (2 * size <= most && 2 * size <= dev->max_group)
+        size *= 2;
+    return size;
+}
+
+/*
+ * Items for n elements. A core of a CPU takes a few groups of one item with a long piece each;
+ * other devices want so many items that they hide their latency.
+ */
+static void shape(const struct ocl_device *dev, int64_t n, size_t *global, size_t *local)
+{
+    size_t want, pieces;
+
+    if (dev->cpu) {
+        pieces = ((size_t)n + 4095) / 4096;
+        *local = 1;
+        *global = least(pieces, least((size_t)dev->cores * 4, PARTIALS));
+        return;
+    }
+    *local = group_size(dev, 256);
+    want = ((size_t)n + *local - 1) / *local;
+    *global = *local * least(want, least((size_t)dev->cores * 16, PARTIALS));
+}
+
+/* A scalar as the kernels of a dtype take it. */
+union scalar {
+    float f32;
+    double f64;
+};
+
+static size_t set_scalar(union scalar *s, uint32_t dtype, double value)
+{
+    if (dtype == FERRY_F64) {
+        s->f64 = value;
+        return sizeof(s->f64);
+    }
+    s->f32 = (float)value;
+    return sizeof(s->f32);
+}
+
+int ocl_own_vector(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, int64_t n,
+                   double alpha, struct ocl_vector x, struct ocl_vector y)
+{
+    cl_ulong count = (cl_ulong)n, x_first = x.first, y_first = y.first;
+    union scalar factor;
+    size_t size = set_scalar(&factor, dtype, alpha), global, local;
+    const struct arg args[] = { ARG(count),   { size, &factor }, ARG(x.mem),
+                                ARG(x_first), ARG(y.mem),        ARG(y_first) };
+    cl_kernel kernel;
+    int err = find(queue, dtype, k, &kernel);
+
+    if (err)
+        return err;
+    shape(queue->dev, n, &global, &local);
+    return run(queue, kernel, k == OCL_K_AXPY ? "axpy" : "scal", args, 6, 1, &global, &local);
+}
+
+/* ---- reductions ---- */
+
+static int provide_partials(struct ocl_queue *queue)
+{
+    int error = 0;
+
+    if (!queue->partials)
+        queue->partials = clCreateBuffer(queue->dev->context->context, CL_MEM_READ_WRITE,
+                                         (size_t)PARTIALS * PARTIAL_BYTES, NULL, &error);
+    return error ? ocl_fail("clCreateBuffer", error) : 0;
+}
+
+static int finish(struct ocl_queue *queue, uint32_t dtype, size_t parts, struct ocl_vector result)
+{
+    const struct ocl_device *dev = queue->dev;
+    cl_ulong count = parts, first = result.first;
+    size_t local = dev->cpu ? 1 : group_size(dev, 256);
+    const struct arg args[] = { ARG(count),
+                                ARG(queue->partials),
+                                ARG(result.mem),
+                                ARG(first),
+                                { local * PARTIAL_BYTES, NULL } };
+    cl_kernel kernel;
+    int err = find(queue, dtype, OCL_K_FINISH, &kernel);
+
+    return err ? err : run(queue, kernel, "reduction", args, dev->cpu ? 4 : 5, 1, &local, &local);
+}
+
+int ocl_own_reduce(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, int64_t n,
+                   struct ocl_vector x, struct ocl_vector y, struct ocl_vector result)
+{
+    const struct ocl_device *dev = queue->dev;
+    cl_ulong count = (cl_ulong)n, x_first = x.first, y_first = y.first;
+    size_t global, local;
+    cl_kernel kernel;
+    int err = provide_partials(queue);
+
+    if (!err)
+        err = find(queue, dtype, k, &kernel);
+    if (err)
+        return err;
+    shape(dev, n, &global, &local);
+    {
+        const struct arg args[] = { ARG(count),
+                                    ARG(x.mem),
+                                    ARG(x_first),
+                                    ARG(y.mem),
+                                    ARG(y_first),
+                                    ARG(queue->partials),
+                                    { local * PARTIAL_BYTES, NULL } };
+
+        err = run(queue, kernel, "reduction", args, dev->cpu ? 6 : 7, 1, &global, &local);
+    }
+    return err ? err : finish(queue, dtype, dev->cpu ? global : global / local, result);
+}
+
+/* ---- products ---- */
+
+/* How far op(matrix)'s next row and next column are. */
+static void strides(const struct ocl_matrix *a, cl_ulong *row, cl_ulong *column)
+{
+    *row = a->trans ? 1 : (cl_ulong)a->ld;
+    *column = a->trans ? (cl_ulong)a->ld : 1;
+}
+
+static size_t round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+int ocl_own_gemv(struct ocl_queue *queue, const struct ocl_product *p)
+{
+    bool trans = p->a.trans;
+    cl_ulong rows = (cl_ulong)(trans ? p->n : p->m), columns = (cl_ulong)(trans ? p->m : p->n);
+    cl_ulong a_first = p->a.first, a_row, a_column, x_first = p->x.first, y_first = p->y.first;
+    cl_long x_step = p->x.inc, y_step = p->y.inc;
+    union scalar alpha, beta;
+    size_t size = set_scalar(&alpha, p->dtype, p->alpha);
+    const struct arg args[] = { ARG(rows),    ARG(columns), { size, &alpha }, ARG(p->a.mem),
+                                ARG(a_first), ARG(a_row),   ARG(a_column),    ARG(p->x.mem),
+                                ARG(x_first), ARG(x_step),  { size, &beta },  ARG(p->y.mem),
+                                ARG(y_first), ARG(y_step) };
+    size_t local = group_size(queue->dev, 64), global = round_up((size_t)rows, local);
+    cl_kernel kernel;
+    int err = find(queue, p->dtype, OCL_K_GEMV, &kernel);
+
+    (void)set_scalar(&beta, p->dtype, p->beta);
+    strides(&p->a, &a_row, &a_column);
+    return err ? err : run(queue, kernel, "gemv", args, 14, 1, &global, &local);
+}
+
+int ocl_own_gemm(struct ocl_queue *queue, const struct ocl_product *p)
+{
+    cl_ulong m = (cl_ulong)p->m, n = (cl_ulong)p->n, k = (cl_ulong)p->k;
+    cl_ulong a_first = p->a.first, a_row, a_column, b_first = p->b.first, b_row, b_column;
+    cl_ulong c_first = p->c.first, c_row = (cl_ulong)p->c.ld;
+    union scalar alpha, beta;
+    size_t size = set_scalar(&alpha, p->dtype, p->alpha);
+    const struct arg args[] = { ARG(m),          ARG(n),        ARG(k),       { size, &alpha },
+                                ARG(p->a.mem),   ARG(a_first),  ARG(a_row),   ARG(a_column),
+                                ARG(p->b.mem),   ARG(b_first),  ARG(b_row),   ARG(b_column),
+                                { size, &beta }, ARG(p->c.mem), ARG(c_first), ARG(c_row) };
+    size_t local[2] = { group_size(queue->dev, 64), 1 };
+    size_t global[2] = { round_up((size_t)n, local[0]), (size_t)m };
+    cl_kernel kernel;
+    int err = find(queue, p->dtype, OCL_K_GEMM, &kernel);
+
+    (void)set_scalar(&beta, p->dtype, p->beta);
+    strides(&p->a, &a_row, &a_column);
+    strides(&p->b, &b_row, &b_column);
+    return err ? err : run(queue, kernel, "gemm", args, 16, 2, global, local);
+}
+
+/* ---- conversions ---- */
+
+int ocl_own_convert(struct ocl_queue *queue, uint32_t from, uint32_t to, int64_t n,
+                    struct ocl_vector x, struct ocl_vector y)
+{
+    cl_ulong count = (cl_ulong)n, x_first = x.first, y_first = y.first;
+    const struct arg args[] = { ARG(count), ARG(x.mem), ARG(x_first), ARG(y.mem), ARG(y_first) };
+    cl_kernel *slot = &queue->convert[from][to];
+    cl_program program;
+    size_t global, local;
+    int err = 0;
+
+    if (!*slot) {
+        err = ocl_program_convert(queue->dev->context, from, to, &program);
+        if (!err)
+            err = create(program, "convert_all", slot);
+    }
+    if (err)
+        return err;
+    shape(queue->dev, n, &global, &local);
+    return run(queue, *slot, "convert", args, 5, 1, &global, &local);
+}

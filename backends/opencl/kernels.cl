@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ferry's own kernels. Built with -DARITHMETIC for the floating dtype X, or with -DCONVERT from
+ * dtype X to dtype Y; dtypes are ferry's numbers. FP64: the device has double. CPU: its cores like
+ * one long piece of memory each, and vectors; other devices like neighbours to read neighbours.
+ */
+
+#ifdef FP64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+
+/*
+ * From `i` to `end` by STEP is this item's part of n elements: a piece in one, or every
+ * get_global_size(0)th element.
+ */
+#ifdef CPU
+#define STEP 1
+#define PART(n)                                                                             \
+    ulong part = ((n + get_global_size(0) - 1) / get_global_size(0) + 127) & ~(ulong)127;   \
+    ulong i = min((ulong)get_global_id(0) * part, n), end = min(i + part, n)
+#else
+#define STEP get_global_size(0)
+#define PART(n) \
+    ulong i = get_global_id(0), end = n
+#endif
+
+/* ---- bfloat16: the upper half of a float ---- */
+
+inline float bf16_load(ushort bits)
+{
+    return as_float((uint)bits << 16);
+}
+
+inline float16 bf16_load16(ushort16 bits)
+{
+    return as_float16(convert_uint16(bits) << 16);
+}
+
+inline ushort bf16_round(float value)
+{
+    uint bits = as_uint(value);
+
+    if (isnan(value))
+        return (ushort)(bits >> 16 | 0x40u);
+    return (ushort)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+inline ushort16 bf16_round16(float16 value)
+{
+    uint16 bits = as_uint16(value);
+    uint16 rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+
+    return convert_ushort16(select(rounded, bits >> 16 | 0x40u, as_uint16(isnan(value))));
+}
+
+#ifdef ARITHMETIC
+
+/* stored: in memory. real: what is computed with. wide: what sums are kept in. */
+#if X == 0
+typedef float stored;
+typedef float real;
+typedef float16 real16;
+typedef float8 real8;
+typedef float4 real4;
+typedef float2 real2;
+#define LOAD(p)       (*(p))
+#define STORE(v, p)   (*(p) = (v))
+#define LOAD16(p)     vload16(0, p)
+#define STORE16(v, p) vstore16(v, 0, p)
+#elif X == 1
+typedef double stored;
+typedef double real;
+typedef double16 real16;
+typedef double8 real8;
+typedef double4 real4;
+typedef double2 real2;
+#define LOAD(p)       (*(p))
+#define STORE(v, p)   (*(p) = (v))
+#define LOAD16(p)     vload16(0, p)
+#define STORE16(v, p) vstore16(v, 0, p)
+#elif X == 2
+typedef half stored;
+typedef float real;
+typedef float16 real16;
+typedef float8 real8;
+typedef float4 real4;
+typedef float2 real2;
+#define LOAD(p)       vload_half(0, p)
+#define STORE(v, p)   vstore_half_rte(v, 0, p)
+#define LOAD16(p)     vload_half16(0, p)
+#define STORE16(v, p) vstore_half16_rte(v, 0, p)
+#else
+typedef ushort stored;
+typedef float real;
+typedef float16 real16;
+typedef float8 real8;
+typedef float4 real4;
+typedef float2 real2;
+#define LOAD(p)       bf16_load(*(p))
+#define STORE(v, p)   (*(p) = bf16_round(v))
+#define LOAD16(p)     bf16_load16(vload16(0, p))
+#define STORE16(v, p) vstore16(bf16_round16(v), 0, p)
+#endif
+
+kernel void axpy(ulong n, real alpha, global const stored *x, ulong x_first, global stored *y,
+                 ulong y_first)
+{
+    PART(n);
+
+    x += x_first;
+    y += y_first;
+#ifdef CPU
+    for (; i + 16 <= end; i += 16)
+        STORE16(LOAD16(y + i) + alpha * LOAD16(x + i), y + i);
+#endif
+    for (; i < end; i += STEP)
+        STORE(LOAD(y + i) + alpha * LOAD(x + i), y + i);
+}
+
+kernel void scal(ulong n, real alpha, global const stored *unused, ulong unused_first,
+                 global stored *x, ulong x_first)
+{
+    PART(n);
+
+    x += x_first;
+#ifdef CPU
+    for (; i + 16 <= end; i += 16)
+        STORE16(alpha * LOAD16(x + i), x + i);
+#endif
+    for (; i < end; i += STEP)
+        STORE(alpha * LOAD(x + i), x + i);
+}
+
+/* ---- reductions ---- */
+
+/*
+ * Terms are added in pairs, eight at a time, and then to a sum that does not lose what they bring:
+ * a double, or a float beside what it has rounded away.
+ */
+#ifdef FP64
+typedef double wide;
+#define ZERO       0.0
+#define VALUE(sum) (sum)
+
+inline wide add(wide sum, real term)
+{
+    return sum + term;
+}
+
+inline wide join(wide a, wide b)
+{
+    return a + b;
+}
+#else
+typedef float2 wide;
+#define ZERO       ((float2)(0.0f, 0.0f))
+#define VALUE(sum) ((sum).x + (sum).y)
+
+inline wide add(wide sum, float term)
+{
+    float total = sum.x + term;
+
+    if (isfinite(total))
+        sum.y += fabs(sum.x) >= fabs(term) ? (sum.x - total) + term : (term - total) + sum.x;
+    else
+        sum.y = 0.0f;
+    sum.x = total;
+    return sum;
+}
+
+inline wide join(wide a, wide b)
+{
+    wide sum = add(a, b.x);
+
+    sum.y += b.y;
+    return sum;
+}
+#endif
+
+#ifdef CPU
+
+#ifdef FP64
+#define LANES             double16 lanes = (double16)(0.0)
+#define ADD_LANES(sum, v) (lanes += convert_double16(v))
+#define JOIN_LANES(sum)                    \
+    {                                      \
+        double8 a = lanes.lo + lanes.hi;   \
+        double4 b = a.lo + a.hi;           \
+        double2 c = b.lo + b.hi;           \
+        (sum) = join(sum, c.lo + c.hi);    \
+    }
+#else
+#define LANES
+#define ADD_LANES(sum, v)                  \
+    {                                      \
+        real16 t = (v);                    \
+        real8 a = t.lo + t.hi;             \
+        real4 b = a.lo + a.hi;             \
+        real2 c = b.lo + b.hi;             \
+        (sum) = add(sum, c.lo + c.hi);     \
+    }
+#define JOIN_LANES(sum)
+#endif
+
+/* One partial sum an item. */
+#define REDUCTION(name, TERM)                                                                    \
+    kernel void name(ulong n, global const stored *x, ulong x_first, global const stored *y,     \
+                     ulong y_first, global wide *partials)                                       \
+    {                                                                                            \
+        wide sum = ZERO;                                                                         \
+        LANES;                                                                                   \
+        PART(n);                                                                                 \
+                                                                                                 \
+        x += x_first;                                                                            \
+        y += y_first;                                                                            \
+        for (; i + 128 <= end; i += 128)                                                         \
+            ADD_LANES(sum, ((TERM(LOAD16, i) + TERM(LOAD16, i + 16)) +                           \
+                            (TERM(LOAD16, i + 32) + TERM(LOAD16, i + 48))) +                     \
+                               ((TERM(LOAD16, i + 64) + TERM(LOAD16, i + 80)) +                  \
+                                (TERM(LOAD16, i + 96) + TERM(LOAD16, i + 112))));                \
+        for (; i < end; i++)                                                                     \
+            sum = add(sum, TERM(LOAD, i));                                                       \
+        JOIN_LANES(sum)                                                                          \
+        partials[get_global_id(0)] = sum;                                                        \
+    }
+
+kernel void finish(ulong parts, global const wide *partials, global real *result, ulong first)
+{
+    wide sum = ZERO;
+
+    for (ulong i = 0; i < parts; i++)
+        sum = join(sum, partials[i]);
+    result[first] = (real)VALUE(sum);
+}
+
+#else
+
+/* The sum of a group's sums, whose size is a power of 2, in cell 0. */
+inline void join_group(local wide *cells, wide sum)
+{
+    uint item = (uint)get_local_id(0);
+
+    cells[item] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint half_size = (uint)get_local_size(0) / 2; half_size > 0; half_size /= 2) {
+        if (item < half_size)
+            cells[item] = join(cells[item], cells[item + half_size]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* One partial sum a group. */
+#define REDUCTION(name, TERM)                                                                \
+    kernel void name(ulong n, global const stored *x, ulong x_first, global const stored *y, \
+                     ulong y_first, global wide *partials, local wide *cells)                \
+    {                                                                                        \
+        wide sum = ZERO;                                                                     \
+        ulong step = get_global_size(0);                                                     \
+        PART(n);                                                                             \
+                                                                                             \
+        x += x_first;                                                                        \
+        y += y_first;                                                                        \
+        for (; i + 7 * step < end; i += 8 * step)                                            \
+            sum = add(sum, ((TERM(LOAD, i) + TERM(LOAD, i + step)) +                         \
+                            (TERM(LOAD, i + 2 * step) + TERM(LOAD, i + 3 * step))) +         \
+                               ((TERM(LOAD, i + 4 * step) + TERM(LOAD, i + 5 * step)) +      \
+                                (TERM(LOAD, i + 6 * step) + TERM(LOAD, i + 7 * step))));     \
+        for (; i < end; i += step)                                                           \
+            sum = add(sum, TERM(LOAD, i));                                                   \
+        join_group(cells, sum);                                                              \
+        if (get_local_id(0) == 0)                                                            \
+            partials[get_group_id(0)] = cells[0];                                            \
+    }
+
+kernel void finish(ulong parts, global const wide *partials, global real *result, ulong first,
+                   local wide *cells)
+{
+    wide sum = ZERO;
+
+    for (ulong i = get_local_id(0); i < parts; i += get_local_size(0))
+        sum = join(sum, partials[i]);
+    join_group(cells, sum);
+    if (get_local_id(0) == 0)
+        result[first] = (real)VALUE(cells[0]);
+}
+
+#endif
+
+#define PRODUCT(load, i)   (load(x + (i)) * load(y + (i)))
+#define MAGNITUDE(load, i) fabs(load(x + (i)))
+#define SQUARE(load, i)    (load(x + (i)) * load(x + (i)))
+
+REDUCTION(sum_product, PRODUCT)
+REDUCTION(sum_magnitude, MAGNITUDE)
+REDUCTION(sum_square, SQUARE)
+
+/* ---- products ---- */
+
+/* An item an element of y; a's rows and columns are those of op(A). */
+kernel void gemv(ulong rows, ulong columns, real alpha, global const stored *a, ulong a_first,
+                 ulong a_row, ulong a_column, global const stored *x, ulong x_first, long x_step,
+                 real beta, global stored *y, ulong y_first, long y_step)
+{
+    ulong row = get_global_id(0);
+    real sum = 0;
+
+    if (row >= rows)
+        return;
+    a += a_first + row * a_row;
+    x += x_first;
+    y += (long)y_first + (long)row * y_step;
+    for (ulong j = 0; j < columns; j++)
+        sum += LOAD(a + j * a_column) * LOAD(x + (long)j * x_step);
+    sum *= alpha;
+    if (beta != 0)
+        sum += beta * LOAD(y);
+    STORE(sum, y);
+}
+
+/* An item an element of C; strides are those of op(A) and op(B). */
+kernel void gemm(ulong m, ulong n, ulong k, real alpha, global const stored *a, ulong a_first,
+                 ulong a_row, ulong a_column, global const stored *b, ulong b_first, ulong b_row,
+                 ulong b_column, real beta, global stored *c, ulong c_first, ulong c_row)
+{
+    ulong column = get_global_id(0), row = get_global_id(1);
+    real sum = 0;
+
+    if (row >= m || column >= n)
+        return;
+    a += a_first + row * a_row;
+    b += b_first + column * b_column;
+    c += c_first + row * c_row + column;
+    for (ulong i = 0; i < k; i++)
+        sum += LOAD(a + i * a_column) * LOAD(b + i * b_row);
+    sum *= alpha;
+    if (beta != 0)
+        sum += beta * LOAD(c);
+    STORE(sum, c);
+}
+
+#endif /* ARITHMETIC */
+
+#ifdef CONVERT
+
+/* Whole numbers come as long, the others as float or double. */
+#if X == 0
+typedef float from_stored;
+typedef float from;
+#define LOAD(p) (*(p))
+#elif X == 1
+typedef double from_stored;
+typedef double from;
+#define LOAD(p) (*(p))
+#elif X == 2
+typedef half from_stored;
+typedef float from;
+#define LOAD(p) vload_half(0, p)
+#elif X == 3
+typedef ushort from_stored;
+typedef float from;
+#define LOAD(p) bf16_load(*(p))
+#elif X == 4
+typedef char from_stored;
+typedef long from;
+#define LOAD(p) ((long)*(p))
+#elif X == 5
+typedef uchar from_stored;
+typedef long from;
+#define LOAD(p) ((long)*(p))
+#elif X == 6
+typedef int from_stored;
+typedef long from;
+#define LOAD(p) ((long)*(p))
+#else
+typedef long from_stored;
+typedef long from;
+#define LOAD(p) (*(p))
+#endif
+
+/*
+ * To a float whose last bit says whether anything was cut off, so that rounding it once more, to
+ * fewer bits, rounds as if it were done once.
+ */
+#if X == 0 || X == 2 || X == 3
+#define TO_ODD(v) (v)
+#else
+inline float to_odd(from v)
+{
+    float near = convert_float(v);
+#if X == 1
+    double back = near;
+    bool inexact = !isnan(v) && back != v, beyond = fabs(back) > fabs(v);
+#else
+    long back = convert_long_sat(near);
+    bool inexact = back != v, beyond = v < 0 ? back < v : back > v;
+#endif
+
+    if (!inexact)
+        return near;
+    return as_float((as_uint(near) - (beyond ? 1u : 0u)) | 1u);
+}
+#define TO_ODD(v) to_odd(v)
+#endif
+
+#if X <= 3
+#define WHOLE(v, type) (isnan(v) ? (type)0 : convert_##type##_sat_rte(v))
+#else
+#define WHOLE(v, type) convert_##type##_sat(v)
+#endif
+
+#if Y == 0
+typedef float to_stored;
+#define STORE(v, p) (*(p) = convert_float_rte(v))
+#elif Y == 1
+typedef double to_stored;
+#define STORE(v, p) (*(p) = convert_double_rte(v))
+#elif Y == 2
+typedef half to_stored;
+#define STORE(v, p) vstore_half_rte(TO_ODD(v), 0, p)
+#elif Y == 3
+typedef ushort to_stored;
+#define STORE(v, p) (*(p) = bf16_round(TO_ODD(v)))
+#elif Y == 4
+typedef char to_stored;
+#define STORE(v, p) (*(p) = WHOLE(v, char))
+#elif Y == 5
+typedef uchar to_stored;
+#define STORE(v, p) (*(p) = WHOLE(v, uchar))
+#elif Y == 6
+typedef int to_stored;
+#define STORE(v, p) (*(p) = WHOLE(v, int))
+#else
+typedef long to_stored;
+#define STORE(v, p) (*(p) = WHOLE(v, long))
+#endif
+
+kernel void convert_all(ulong n, global const from_stored *x, ulong x_first, global to_stored *y,
+                        ulong y_first)
+{
+    PART(n);
+
+    x += x_first;
+    y += y_first;
+    for (; i < end; i += STEP)
+        STORE(LOAD(x + i), y + i);
+}
+
+#endif /* CONVERT */

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The OpenCL plugin: any driver that the ICD loader finds, and CLBlast.
+
+if BUILD_OPENCL
+plugin_LTLIBRARIES += backends/ferry_opencl.la
+backends_ferry_opencl_la_SOURCES = \
+	%D%/arith.c \
+	%D%/blas.c \
+	%D%/context.c \
+	%D%/device.c \
+	%D%/element.c \
+	%D%/errors.c \
+	%D%/event.c \
+	%D%/hostmem.c \
+	%D%/icd.c \
+	%D%/kernels.c \
+	%D%/memory.c \
+	%D%/opencl.h \
+	%D%/options.c \
+	%D%/platform.c \
+	%D%/plugin.c \
+	%D%/queue.c
+nodist_backends_ferry_opencl_la_SOURCES = %D%/kernels.cl.h
+backends_ferry_opencl_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_builddir)/%D% $(OPENCL_CFLAGS) \
+	$(CLBLAST_CFLAGS)
+backends_ferry_opencl_la_CFLAGS = $(PLUGIN_CFLAGS)
+backends_ferry_opencl_la_LDFLAGS = $(PLUGIN_LINK_FLAGS)
+backends_ferry_opencl_la_LIBADD = $(CLBLAST_LIBS) $(OPENCL_LIBS) -ldl -lpthread -lm
+
+# The kernels' source as C strings, a line each.
+BUILT_SOURCES += %D%/kernels.cl.h
+CLEANFILES += %D%/kernels.cl.h
+%D%/kernels.cl.h: $(srcdir)/%D%/kernels.cl
+	@$(MKDIR_P) %D%
+	$(AM_V_GEN)$(SED) -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n",/' $(srcdir)/%D%/kernels.cl >$@
+endif
+
+# What PoCL compiled for the tests, the benches and the demo (RUN_ENV).
+clean-local: clean-pocl-cache
+clean-pocl-cache:
+	rm -rf pocl-cache
+
+.PHONY: clean-pocl-cache
+EXTRA_DIST += %D%/kernels.cl

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the files of the OpenCL plugin share.
+ *
+ * A handle of this plugin is a cl_mem. One lock a device guards its queues' pending work, its
+ * events and its accounts; nothing that may block and nothing of OpenCL that enqueues runs under
+ * it.
+ */
+#ifndef FERRY_OPENCL_H
+#define FERRY_OPENCL_H
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include <ferry/plugin.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+
+extern const ferry_host *ocl_host;
+
+/* ---- errors.c ---- */
+
+/* OpenCL's name of an error, or CLBlast's; "error -9999" for what neither knows. */
+const char *ocl_error_name(int error);
+/* Which of ferry's codes that error is, where `call` gave it. */
+int ocl_error_code(int error);
+/* Tells the host that `call` gave `error`; returns the code. */
+int ocl_fail(const char *call, int error);
+
+/* ---- options.c ---- */
+
+enum ocl_switch { OCL_AUTO, OCL_ON, OCL_OFF };
+enum ocl_arithmetic { OCL_MEASURED, OCL_OWN, OCL_CLBLAST };
+
+struct ocl_settings {
+    const char *platform; /* "" for any */
+    cl_device_type type;
+    enum ocl_switch zero_copy, f16;
+    enum ocl_arithmetic arithmetic;
+    bool profiling;
+};
+
+#define OCL_OPTIONS 6u
+
+extern const ferry_plugin_option ocl_options[OCL_OPTIONS];
+
+/* Reads them all from the host, which allows it in some entries only. FERRY_ECONF. */
+int ocl_settings_read(struct ocl_settings *out);
+
+/* ---- icd.c ---- */
+
+/*
+ * Logs each driver that the ICD loader was told of and could not load; what is wrong with the first
+ * goes to `first`. Returns how many there are.
+ */
+unsigned ocl_icd_check(char *first, size_t size);
+
+/* ---- platform.c ---- */
+
+/* A device as enumeration found it. */
+struct ocl_unit {
+    cl_platform_id platform;
+    cl_device_id id;
+    cl_device_type type;
+    char platform_name[64];
+};
+
+/* Enumerates, once in a process. */
+int ocl_units_find(void);
+const struct ocl_unit *ocl_unit_at(uint32_t index);        /* NULL beyond the last */
+uint32_t ocl_unit_index(cl_device_id id);                  /* UINT32_MAX: not among them */
+bool ocl_has_extension(cl_device_id id, const char *name); /* of the device */
+/* A string of a device or platform, cut to fit, "" where there is none. */
+void ocl_device_string(cl_device_id id, cl_device_info what, char *out, size_t size);
+void ocl_platform_string(cl_platform_id id, cl_platform_info what, char *out, size_t size);
+
+int ocl_device_count(void *plugin, uint32_t *out);
+int ocl_properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out);
+
+/* ---- context.c: contexts, and the programs built in them ---- */
+
+#define OCL_FLOATS 4u /* F32, F64, F16, BF16: their dtypes are 0 to 3 */
+
+/*
+ * The program's own context, or one of ours. Ours live as long as the process: what was compiled in
+ * them is found again when the device is opened again, by us and by CLBlast.
+ */
+struct ocl_context {
+    struct ocl_context *next;
+    cl_context context;
+    cl_device_id id;
+    bool adopted, fp64, cpu;
+    pthread_mutex_t build_lock;
+    cl_program arithmetic[OCL_FLOATS];
+    cl_program convert[FERRY_DTYPE_COUNT][FERRY_DTYPE_COUNT];
+};
+
+/* Ours for a device, created if need be. */
+int ocl_context_of(const struct ocl_unit *unit, struct ocl_context **out);
+int ocl_context_adopt(cl_context context, cl_device_id id, struct ocl_context **out);
+void ocl_context_release(struct ocl_context *context); /* those of ours stay */
+/* The program with a dtype's arithmetic, or with one conversion; built on first use. */
+int ocl_program_arithmetic(struct ocl_context *c, uint32_t dtype, cl_program *out);
+int ocl_program_convert(struct ocl_context *c, uint32_t from, uint32_t to, cl_program *out);
+
+/* ---- queue.c, event.c ---- */
+
+enum ocl_kernel {
+    OCL_K_AXPY,
+    OCL_K_SCAL,
+    OCL_K_DOT,
+    OCL_K_ASUM,
+    OCL_K_SUMSQ,
+    OCL_K_FINISH,
+    OCL_K_GEMV,
+    OCL_K_GEMM,
+    OCL_KERNELS
+};
+
+/* A command that was enqueued and not yet seen to have ended. */
+struct ocl_pending {
+    cl_event event;
+    const char *what;
+};
+
+struct ocl_failure {
+    int error; /* of OpenCL; 0: none */
+    const char *what;
+};
+
+struct ocl_list {
+    struct ocl_pending *at;
+    size_t count, room;
+};
+
+struct ocl_event {
+    struct ocl_event *next, **link; /* among its queue's, until it is settled */
+    struct ocl_queue *queue;        /* NULL once it is settled */
+    cl_event marker;
+    struct ocl_list before; /* the queue's commands since the event before this one */
+    struct ocl_failure failure;
+};
+
+/* An in-order queue, with kernels of its own: clSetKernelArg is not thread-safe. */
+struct ocl_queue {
+    struct ocl_queue *next;
+    struct ocl_device *dev;
+    cl_command_queue q;
+    struct ocl_list pending;
+    struct ocl_event *events;     /* not settled yet */
+    struct ocl_failure for_event; /* of a command that is no longer pending */
+    struct ocl_failure for_sync;
+    cl_kernel kernels[OCL_FLOATS][OCL_KERNELS];
+    cl_kernel convert[FERRY_DTYPE_COUNT][FERRY_DTYPE_COUNT];
+    cl_mem partials; /* of reductions */
+};
+
+/* A queue around `q`, which is retained. */
+int ocl_queue_init(struct ocl_queue *queue, struct ocl_device *dev, cl_command_queue q);
+void ocl_queue_fini(struct ocl_queue *queue);
+/* The queue behind the ABI's handle. */
+struct ocl_queue *ocl_queue_of(struct ocl_device *dev, void *handle);
+/* Minds a command that was enqueued, until an event or a wait takes account of it. */
+int ocl_queue_note(struct ocl_queue *queue, const char *what, cl_event event);
+/* Creates a cl_command_queue as the device's settings want it. */
+int ocl_queue_new(struct ocl_device *dev, cl_command_queue *out);
+/* Whether `q` is an in-order queue of that context and device; FERRY_EINVAL. */
+int ocl_queue_check(cl_command_queue q, cl_context context, cl_device_id id);
+
+/* What has ended goes; the first failure among it is kept in *failure. (locked) */
+void ocl_list_reap(struct ocl_device *dev, struct ocl_list *list, struct ocl_failure *failure);
+/* Room for one more. */
+bool ocl_list_grow(struct ocl_list *list);
+/* Settles those of the queue's events that are done. (locked) */
+void ocl_events_settle(struct ocl_queue *queue);
+/* The queue goes; its work is done. (locked) */
+void ocl_events_forget(struct ocl_queue *queue);
+
+int ocl_synchronize(void *dev);
+int ocl_queue_create(void *dev, uint32_t flags, void **out_queue);
+int ocl_queue_destroy(void *dev, void *queue);
+int ocl_queue_synchronize(void *dev, void *queue);
+int ocl_queue_wrap(void *dev, void *native, void **out_queue);
+int ocl_queue_native(void *dev, void *queue, const char *what, void *out, uint64_t size);
+int ocl_event_record(void *dev, void *queue, void **out_event);
+int ocl_event_query(void *dev, void *event);
+int ocl_event_synchronize(void *dev, void *event);
+int ocl_event_destroy(void *dev, void *event);
+int ocl_queue_wait(void *dev, void *queue, void *event);
+
+/* ---- device.c ---- */
+
+struct ocl_device {
+    struct ocl_context *context;
+    cl_platform_id platform;
+    cl_device_id id;
+    struct ocl_settings set;
+    bool cpu, fp64, f16, zero_copy;
+    uint32_t index, cores;
+    uint64_t max_alloc, max_group, base_align, host_align;
+    pthread_mutex_t lock;
+    struct ocl_queue main, setup; /* the default one, and one for what waits for nobody */
+    struct ocl_queue *queues;
+    void *host_blocks; /* a tree of them, by address */
+    ferry_plugin_counters counters;
+};
+
+void ocl_lock(struct ocl_device *dev);
+void ocl_unlock(struct ocl_device *dev);
+/* Whether memory is shared with the host, as far as the device and the option say. */
+bool ocl_is_unified(cl_device_id id, cl_device_type type, enum ocl_switch zero_copy);
+
+int ocl_device_open(void *plugin, uint32_t index, void **out_dev);
+void ocl_device_close(void *dev);
+int ocl_memory_info(void *dev, uint64_t *out_free, uint64_t *out_total);
+int ocl_counters(void *dev, ferry_plugin_counters *out);
+int ocl_native(void *dev, const char *what, void *out, uint64_t size);
+int ocl_adopt(void *plugin, const char *const *names, void *const *values, uint64_t n,
+              void **out_dev, uint32_t *out_index);
+
+/* ---- memory.c ---- */
+
+/* Whether `bytes` from the reference on lie inside its buffer. FERRY_EINVAL. */
+int ocl_range_check(const char *side, const void *handle, uint64_t offset, uint64_t bytes);
+
+int ocl_alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
+              uint32_t *out_flags);
+int ocl_free(void *dev, void *queue, void *handle);
+int ocl_memcpy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
+               uint64_t bytes);
+int ocl_memset(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes);
+int ocl_copy(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref y);
+int ocl_fill(void *dev, void *queue, uint32_t dtype, int64_t n, double value, ferry_ref y);
+int ocl_peer_access(void *dst_dev, void *src_dev);
+int ocl_peer_copy(void *dst_dev, void *queue, ferry_ref dst, void *src_dev, ferry_cref src,
+                  uint64_t bytes);
+
+/* ---- hostmem.c: memory that host and device share ---- */
+
+int ocl_host_alloc(void *dev, uint64_t bytes, uint32_t flags, void **out_ptr, uint32_t *out_flags);
+int ocl_host_free(void *dev, void *ptr);
+int ocl_import_host(void *dev, void *ptr, uint64_t bytes, uint32_t flags, void **out_handle);
+int ocl_unimport_host(void *dev, void *handle);
+int ocl_map(void *dev, void *queue, void *handle, uint64_t bytes, uint32_t access);
+int ocl_unmap(void *dev, void *queue, void *handle);
+
+/* ---- element.c ---- */
+
+uint64_t ocl_element_size(uint32_t dtype); /* 0: no such type */
+/* `value` as one element, rounded to nearest even; returns its size. */
+size_t ocl_element_encode(uint32_t dtype, double value, void *out);
+
+/* ---- arith.c: what each operation is done by;  kernels.c: our own;  blas.c: CLBlast's ---- */
+
+struct ocl_vector {
+    cl_mem mem;
+    uint64_t first; /* in elements */
+    int64_t inc;
+};
+
+struct ocl_matrix {
+    cl_mem mem;
+    uint64_t first; /* in elements */
+    int64_t ld;
+    bool trans;
+};
+
+struct ocl_product {
+    uint32_t dtype;
+    int64_t m, n, k;
+    double alpha, beta;
+    struct ocl_matrix a, b, c;
+    struct ocl_vector x, y;
+};
+
+int ocl_own_vector(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, int64_t n,
+                   double alpha, struct ocl_vector x, struct ocl_vector y);
+int ocl_own_reduce(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, int64_t n,
+                   struct ocl_vector x, struct ocl_vector y, struct ocl_vector result);
+int ocl_own_gemv(struct ocl_queue *queue, const struct ocl_product *p);
+int ocl_own_gemm(struct ocl_queue *queue, const struct ocl_product *p);
+int ocl_own_convert(struct ocl_queue *queue, uint32_t from, uint32_t to, int64_t n,
+                    struct ocl_vector x, struct ocl_vector y);
+
+int ocl_blas_axpy(struct ocl_queue *queue, uint32_t dtype, int64_t n, double alpha,
+                  struct ocl_vector x, struct ocl_vector y);
+int ocl_blas_scal(struct ocl_queue *queue, uint32_t dtype, int64_t n, double alpha,
+                  struct ocl_vector x);
+int ocl_blas_reduce(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, int64_t n,
+                    struct ocl_vector x, struct ocl_vector y, struct ocl_vector result);
+int ocl_blas_gemv(struct ocl_queue *queue, const struct ocl_product *p);
+int ocl_blas_gemm(struct ocl_queue *queue, const struct ocl_product *p);
+
+int ocl_supports(void *dev, uint32_t op, uint32_t dtype);
+int ocl_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
+             ferry_ref y);
+int ocl_scal(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_ref x);
+int ocl_convert(void *dev, void *queue, int64_t n, uint32_t x_dtype, ferry_cref x, uint32_t y_dtype,
+                ferry_ref y);
+int ocl_dot(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_cref y,
+            ferry_ref result);
+int ocl_asum(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref result);
+int ocl_sumsq(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref result);
+int ocl_gemv(void *dev, void *queue, uint32_t dtype, uint32_t trans, int64_t m, int64_t n,
+             double alpha, ferry_cref a, int64_t lda, ferry_cref x, int64_t incx, double beta,
+             ferry_ref y, int64_t incy);
+int ocl_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t trans_b, int64_t m,
+             int64_t n, int64_t k, double alpha, ferry_cref a, int64_t lda, ferry_cref b,
+             int64_t ldb, double beta, ferry_ref c, int64_t ldc);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "opencl.h"
+
+#include <string.h>
+
+const ferry_plugin_option ocl_options[OCL_OPTIONS] = {
+    { "platform", "", "only platforms whose name has this in it, in any case of letters", NULL,
+      FERRY_OPTION_STRING, 0 },
+    { "type", "all", "which devices are enumerated", "all|gpu|cpu|accelerator", FERRY_OPTION_ENUM,
+      0 },
+    { "zero_copy", "auto",
+      "whether blobs are shared with the host: where the device says so, always if a test of it "
+      "passes, or never",
+      "auto|on|off", FERRY_OPTION_ENUM, 0 },
+    { "f16", "auto",
+      "arithmetic on F16: where the device has cl_khr_fp16, on any by conversion to F32, or never",
+      "auto|on|off", FERRY_OPTION_ENUM, 0 },
+    { "arithmetic", "auto",
+      "whose kernels compute: those that were the faster ones, ferry's own, or CLBlast's where it "
+      "has them",
+      "auto|own|clblast", FERRY_OPTION_ENUM, 0 },
+    { "profiling", "no", "whether queues measure, and each command's time is logged (debug)", NULL,
+      FERRY_OPTION_BOOL, 0 },
+};
+
+static const char *text_of(unsigned option)
+{
+    const char *text = ocl_host->option(ocl_options[option].name);
+
+    return text ? text : ocl_options[option].default_value;
+}
+
+/* Which of the words, which are separated by '|'. */
+static int read_word(unsigned option, unsigned *out)
+{
+    const char *words = ocl_options[option].values ? ocl_options[option].values : "no|yes";
+    const char *text = text_of(option), *at = words;
+    size_t length = strlen(text);
+
+    for (unsigned i = 0; *at; i++) {
+        size_t part = strcspn(at, "|");
+
+        if (part == length && !strncmp(at, text, length)) {
+            *out = i;
+            return 0;
+        }
+        at += part + (at[part] == '|');
+    }
+    return ocl_host->error(FERRY_ECONF, "option.%s = %.64s: expected %s", ocl_options[option].name,
+                           text, words);
+}
+
+int ocl_settings_read(struct ocl_settings *out)
+{
+    static const cl_device_type types[] = { CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_GPU,
+                                            CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_ACCELERATOR };
+    unsigned word[OCL_OPTIONS] = { 0 };
+    int err = 0;
+
+    for (unsigned i = 1; i < OCL_OPTIONS && !err; i++)
+        err = read_word(i, &word[i]);
+    if (err)
+        return err;
+    out->platform = text_of(0);
+    out->type = types[word[1]];
+    out->zero_copy = (enum ocl_switch)word[2];
+    out->f16 = (enum ocl_switch)word[3];
+    out->arithmetic = (enum ocl_arithmetic)word[4];
+    out->profiling = word[5] != 0;
+    return 0;
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * In-order queues, and the account of what was enqueued on them.
+ *
+ * A command that fails once it runs tells nobody but its own event: an in-order queue goes on, and
+ * a marker behind it completes. So each command's event is kept until an event of ours, or a wait,
+ * has looked at it.
+ */
+#include "opencl.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lists of pending commands ---- */
+
+static void log_times(const struct ocl_device *dev, const struct ocl_pending *p)
+{
+    cl_ulong queued = 0, start = 0, end = 0;
+
+    if (clGetEventProfilingInfo(p->event, CL_PROFILING_COMMAND_QUEUED, sizeof(queued), &queued,
+                                NULL) ||
+        clGetEventProfilingInfo(p->event, CL_PROFILING_COMMAND_START, sizeof(start), &start,
+                                NULL) ||
+        clGetEventProfilingInfo(p->event, CL_PROFILING_COMMAND_END, sizeof(end), &end, NULL))
+        return;
+    ocl_host->log(FERRY_LOG_DEBUG, "device %" PRIu32 ": %s: %.1f us, after waiting %.1f us",
+                  dev->index, p->what, (double)(end - start) / 1e3, (double)(start - queued) / 1e3);
+}
+
+/* Whether the command is over; what it failed with, if it did, to *error. */
+static bool has_ended(cl_event event, int *error)
+{
+    cl_int status = CL_QUEUED;
+    int err =
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+
+    *error = err ? err : status < 0 ? status : 0;
+    return err || status <= CL_COMPLETE;
+}
+
+void ocl_list_reap(struct ocl_device *dev, struct ocl_list *list, struct ocl_failure *failure)
+{
+    size_t kept = 0;
+    int error;
+
+    for (size_t i = 0; i < list->count; i++) {
+        struct ocl_pending *p = &list->at[i];
+
+        if (!has_ended(p->event, &error)) {
+            list->at[kept++] = *p;
+            continue;
+        }
+        if (error && !failure->error) {
+            failure->error = error;
+            failure->what = p->what;
+        }
+        if (dev->set.profiling && !error)
+            log_times(dev, p);
+        clReleaseEvent(p->event);
+    }
+    list->count = kept;
+}
+
+bool ocl_list_grow(struct ocl_list *list)
+{
+    size_t room = list->room ? 2 * list->room : 16;
+    struct ocl_pending *grown;
+
+    if (list->count < list->room)
+        return true;
+    grown = realloc(list->at, room * sizeof(*grown));
+    if (!grown)
+        return false;
+    list->at = grown;
+    list->room = room;
+    return true;
+}
+
+/* What was found out on the way belongs to the next event, and to the next wait. (locked) */
+static void reap_pending(struct ocl_queue *queue)
+{
+    struct ocl_failure failure = { 0, NULL };
+
+    ocl_list_reap(queue->dev, &queue->pending, &failure);
+    if (!failure.error)
+        return;
+    if (!queue->for_event.error)
+        queue->for_event = failure;
+    queue->for_sync = failure;
+}
+
+int ocl_queue_note(struct ocl_queue *queue, const char *what, cl_event event)
+{
+    struct ocl_device *dev = queue->dev;
+    bool kept;
+    int error = 0;
+
+    ocl_lock(dev);
+    if (queue->pending.count == queue->pending.room)
+        reap_pending(queue);
+    kept = ocl_list_grow(&queue->pending);
+    if (kept) {
+        queue->pending.at[queue->pending.count].event = event;
+        queue->pending.at[queue->pending.count++].what = what;
+    }
+    ocl_unlock(dev);
+    if (kept)
+        return 0;
+    (void)clWaitForEvents(1, &event); /* no memory to remember it by */
+    (void)has_ended(event, &error);
+    clReleaseEvent(event);
+    return error ? ocl_fail(what, error) : 0;
+}
+
+/* ---- creating ---- */
+
+int ocl_queue_new(struct ocl_device *dev, cl_command_queue *out)
+{
+    int error;
+    cl_command_queue q = clCreateCommandQueue(
+        dev->context->context, dev->id, dev->set.profiling ? CL_QUEUE_PROFILING_ENABLE : 0, &error);
+
+    if (error)
+        return ocl_fail("clCreateCommandQueue", error);
+    *out = q;
+    return 0;
+}
+
+int ocl_queue_check(cl_command_queue q, cl_context context, cl_device_id id)
+{
+    cl_context its_context = NULL;
+    cl_device_id its_id = NULL;
+    cl_command_queue_properties properties = 0;
+    int error = clGetCommandQueueInfo(q, CL_QUEUE_CONTEXT, sizeof(its_context), &its_context, NULL);
+
+    if (!error)
+        error = clGetCommandQueueInfo(q, CL_QUEUE_DEVICE, sizeof(its_id), &its_id, NULL);
+    if (!error)
+        error =
+            clGetCommandQueueInfo(q, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
+    if (error)
+        return ocl_host->error(FERRY_EINVAL, "cl_command_queue: clGetCommandQueueInfo: %s",
+                               ocl_error_name(error));
+    if (its_context != context || its_id != id)
+        return ocl_host->error(FERRY_EINVAL, "cl_command_queue: it is of another %s",
+                               its_context != context ? "context" : "device");
+    if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+        return ocl_host->error(FERRY_EINVAL, "cl_command_queue: it executes out of order");
+    return 0;
+}
+
+int ocl_queue_init(struct ocl_queue *queue, struct ocl_device *dev, cl_command_queue q)
+{
+    int error = clRetainCommandQueue(q);
+
+    if (error)
+        return ocl_fail("clRetainCommandQueue", error);
+    queue->dev = dev;
+    queue->q = q;
+    return 0;
+}
+
+static void release_kernels(struct ocl_queue *queue)
+{
+    for (unsigned t = 0; t < OCL_FLOATS; t++)
+        for (unsigned k = 0; k < OCL_KERNELS; k++)
+            if (queue->kernels[t][k])
+                clReleaseKernel(queue->kernels[t][k]);
+    for (unsigned x = 0; x < FERRY_DTYPE_COUNT; x++)
+        for (unsigned y = 0; y < FERRY_DTYPE_COUNT; y++)
+            if (queue->convert[x][y])
+                clReleaseKernel(queue->convert[x][y]);
+}
+
+void ocl_queue_fini(struct ocl_queue *queue)
+{
+    struct ocl_device *dev = queue->dev;
+
+    (void)clFinish(queue->q);
+    ocl_lock(dev);
+    ocl_events_forget(queue);
+    reap_pending(queue);
+    ocl_unlock(dev);
+    free(queue->pending.at);
+    release_kernels(queue);
+    if (queue->partials)
+        clReleaseMemObject(queue->partials);
+    clReleaseCommandQueue(queue->q);
+}
+
+struct ocl_queue *ocl_queue_of(struct ocl_device *dev, void *handle)
+{
+    return handle ? handle : &dev->main;
+}
+
+static int add_queue(struct ocl_device *dev, cl_command_queue q, void **out)
+{
+    struct ocl_queue *queue = calloc(1, sizeof(*queue));
+    int err;
+
+    if (!queue)
+        return ocl_host->error(FERRY_ENOMEM, "no memory for the queue");
+    err = ocl_queue_init(queue, dev, q);
+    if (err) {
+        free(queue);
+        return err;
+    }
+    ocl_lock(dev);
+    queue->next = dev->queues;
+    dev->queues = queue;
+    dev->counters.live_queues++;
+    ocl_unlock(dev);
+    *out = queue;
+    return 0;
+}
+
+int ocl_queue_create(void *device, uint32_t flags, void **out_queue)
+{
+    cl_command_queue q = NULL;
+    int err = ocl_queue_new(device, &q);
+
+    (void)flags;
+    if (err)
+        return err;
+    err = add_queue(device, q, out_queue);
+    clReleaseCommandQueue(q);
+    return err;
+}
+
+int ocl_queue_wrap(void *device, void *native, void **out_queue)
+{
+    struct ocl_device *dev = device;
+    int err = ocl_queue_check(native, dev->context->context, dev->id);
+
+    return err ? err : add_queue(dev, native, out_queue);
+}
+
+int ocl_queue_destroy(void *device, void *handle)
+{
+    struct ocl_device *dev = device;
+    struct ocl_queue *queue = handle, **link = &dev->queues;
+
+    ocl_lock(dev);
+    while (*link && *link != queue)
+        link = &(*link)->next;
+    if (*link) {
+        *link = queue->next;
+        dev->counters.live_queues--;
+        ocl_unlock(dev);
+        ocl_queue_fini(queue);
+        free(queue);
+        return 0;
+    }
+    ocl_unlock(dev);
+    return ocl_host->error(FERRY_EINVAL, "%p is no queue of queue_create or queue_wrap", handle);
+}
+
+/* ---- waiting ---- */
+
+/* What has failed on the queue, if nobody else has waited for it. (locked) */
+static struct ocl_failure take_failure(struct ocl_queue *queue)
+{
+    struct ocl_failure failure;
+
+    ocl_events_settle(queue);
+    reap_pending(queue);
+    failure = queue->for_sync;
+    queue->for_sync.error = 0;
+    return failure;
+}
+
+static int verdict(int error, struct ocl_failure failure)
+{
+    if (failure.error)
+        return ocl_fail(failure.what, failure.error);
+    return error ? ocl_fail("clFinish", error) : 0;
+}
+
+int ocl_queue_synchronize(void *device, void *handle)
+{
+    struct ocl_device *dev = device;
+    struct ocl_queue *queue = ocl_queue_of(dev, handle);
+    struct ocl_failure failure;
+    int error = clFinish(queue->q);
+
+    ocl_lock(dev);
+    failure = take_failure(queue);
+    ocl_unlock(dev);
+    return verdict(error, failure);
+}
+
+/* Waits for the queues besides the default one; others may destroy them meanwhile. */
+static int finish_others(struct ocl_device *dev)
+{
+    cl_command_queue *qs;
+    size_t count = 0;
+    int error = 0, one;
+
+    ocl_lock(dev);
+    for (struct ocl_queue *queue = dev->queues; queue; queue = queue->next)
+        count++;
+    qs = calloc(count + 1, sizeof(*qs));
+    count = 0;
+    for (struct ocl_queue *queue = dev->queues; queue && qs; queue = queue->next) {
+        clRetainCommandQueue(queue->q);
+        qs[count++] = queue->q;
+    }
+    ocl_unlock(dev);
+    for (size_t i = 0; i < count; i++) {
+        one = clFinish(qs[i]);
+        error = error ? error : one;
+        clReleaseCommandQueue(qs[i]);
+    }
+    free(qs);
+    return qs ? error : CL_OUT_OF_HOST_MEMORY;
+}
+
+int ocl_synchronize(void *device)
+{
+    struct ocl_device *dev = device;
+    struct ocl_failure failure, other;
+    int error = clFinish(dev->main.q), others = finish_others(dev);
+
+    ocl_lock(dev);
+    failure = take_failure(&dev->main);
+    for (struct ocl_queue *queue = dev->queues; queue; queue = queue->next) {
+        other = take_failure(queue);
+        failure = failure.error ? failure : other;
+    }
+    ocl_unlock(dev);
+    return verdict(error ? error : others, failure);
+}
+
+int ocl_queue_native(void *device, void *handle, const char *what, void *out, uint64_t size)
+{
+    struct ocl_queue *queue = ocl_queue_of(device, handle);
+
+    if (!what || strcmp(what, "cl_command_queue") != 0)
+        return ocl_host->error(FERRY_EUNSUPPORTED, "there is no object \"%.64s\"",
+                               what ? what : "");
+    if (size != sizeof(queue->q))
+        return ocl_host->error(FERRY_EINVAL, "%s is a pointer, not %" PRIu64 " bytes", what, size);
+    memcpy(out, &queue->q, sizeof(queue->q));
+    return 0;
+}
