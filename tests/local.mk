@@ -17,6 +17,7 @@ UNIT_TESTS = \
 	%D%/unit/test-io-malformed \
 	%D%/unit/test-io-proto \
 	%D%/unit/test-io-read \
+	%D%/unit/test-io-write \
 	%D%/unit/test-loader \
 	%D%/unit/test-log \
 	%D%/unit/test-math \

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "fixture.h"
+
+#include <ferry/io.h>
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Writing files, and reading back what was written. */
+
+static char folder[] = "/tmp/ferry-test-io-XXXXXX";
+
+static const char *in_folder(const char *name)
+{
+    static char path[2][128];
+    static int turn;
+    char *p = path[turn++ % 2];
+
+    snprintf(p, sizeof(path[0]), "%s/%s", folder, name);
+    return p;
+}
+
+/* How many files there are in the folder, hidden ones too. */
+static int files(void)
+{
+    DIR *dir = opendir(folder);
+    int n = 0;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n - 2;
+}
+
+static ferry_io_writer *create(const char *name, ferry_io_format format)
+{
+    ferry_io_writer *w = NULL;
+
+    FX_OK_FATAL(ferry_io_create(in_folder(name), format, &w));
+    return w;
+}
+
+static ferry_io *open_file(const char *name)
+{
+    ferry_io *io = NULL;
+    int err = ferry_io_open(in_folder(name), &io);
+
+    if (err)
+        printf("  %s\n", ferry_last_error());
+    CU_ASSERT_EQUAL_FATAL(err, FERRY_OK);
+    return io;
+}
+
+static void fill(ferry_blob *b, double first)
+{
+    void *data = ferry_blob_overwrite_host_data(b);
+
+    for (int64_t i = 0; i < ferry_blob_count(b); i++)
+        fx_set(ferry_blob_dtype(b), data, i, first + (double)(i % 50));
+}
+
+static bool same_bytes(const void *a, const void *b, const ferry_blob *like)
+{
+    size_t size = (size_t)ferry_blob_count(like) * ferry_dtype_size(ferry_blob_dtype(like));
+
+    return size == 0 || memcmp(a, b, size) == 0;
+}
+
+/* The entry is the blob, bit for bit. */
+static void check_entry(ferry_io *io, const char *name, const ferry_blob *b)
+{
+    const ferry_io_entry *entry = NULL;
+    ferry_blob *back = NULL;
+
+    FX_OK_FATAL(ferry_io_find(io, name, &entry));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+    CU_ASSERT_EQUAL(entry->dtype, ferry_blob_dtype(b));
+    FX_OK_FATAL(ferry_blob_create(ferry_blob_home(b), ferry_blob_dtype(b), FERRY_UNSHAPED, NULL,
+                                    &back));
+    FX_OK_FATAL(ferry_io_read(io, entry, back));
+    CU_ASSERT_EQUAL_FATAL(ferry_blob_shape_equals(back, b), 1);
+    CU_ASSERT(same_bytes(ferry_blob_host_data(back), ferry_blob_host_data(b), b));
+    if (entry->has_diff)
+        CU_ASSERT(same_bytes(ferry_blob_host_diff(back), ferry_blob_host_diff(b), b));
+    ferry_blob_destroy(back);
+}
+
+/* ---- round trips ---------------------------------------------------------------------------- */
+
+static const int64_t ones[32] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                  1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3 };
+static const struct {
+    int naxes;
+    const int64_t *dims;
+} shapes[] = {
+    { 0, NULL },
+    { 1, (const int64_t[]){ 1 } },
+    { 2, (const int64_t[]){ 0, 3 } },
+    { 3, (const int64_t[]){ 2, 3, 5 } },
+    { 32, ones },
+    { 2, (const int64_t[]){ 300, 301 } },
+};
+
+#define SHAPE_COUNT (int)(sizeof(shapes) / sizeof(shapes[0]))
+
+static bool holds(ferry_io_format format, ferry_dtype dtype)
+{
+    if (format == FERRY_IO_NPZ || format == FERRY_IO_NPY)
+        return dtype != FERRY_BF16;
+    return format == FERRY_IO_SAFETENSORS || dtype == FERRY_F32 || dtype == FERRY_F64 ||
+           dtype == FERRY_F16;
+}
+
+static ferry_io_entry entry_like(const ferry_blob *b, const char *name)
+{
+    ferry_io_entry entry = { .name = name };
+
+    entry.dtype = ferry_blob_dtype(b);
+    entry.naxes = ferry_blob_naxes(b);
+    entry.dims = ferry_blob_dims(b);
+    return entry;
+}
+
+/* All shapes of all dtypes that the format holds, in one file; `declared`: announced before. */
+static void round_trip(ferry_io_format format, bool declared)
+{
+    ferry_blob *blobs[FERRY_DTYPE_COUNT * SHAPE_COUNT];
+    char names[FERRY_DTYPE_COUNT * SHAPE_COUNT][32];
+    ferry_io_writer *w = create("file", format);
+    int n = 0;
+    ferry_io *io;
+
+    for (int t = 0; t < FERRY_DTYPE_COUNT; t++)
+        for (int s = 0; s < SHAPE_COUNT && holds(format, (ferry_dtype)t); s++, n++) {
+            blobs[n] = fx_blob((ferry_dtype)t, shapes[s].naxes, shapes[s].dims);
+            fill(blobs[n], n);
+            snprintf(names[n], sizeof(names[n]), "layer%d/%d", t, s);
+        }
+    for (int i = 0; i < n && declared; i++) {
+        ferry_io_entry entry = entry_like(blobs[i], names[i]);
+
+        FX_OK(ferry_io_declare(w, &entry));
+    }
+    for (int i = 0; i < n; i++)
+        FX_OK(ferry_io_write(w, names[i], blobs[i], false));
+    FX_OK_FATAL(ferry_io_commit(w));
+    io = open_file("file");
+    CU_ASSERT_EQUAL(ferry_io_get_format(io), format);
+    CU_ASSERT_EQUAL(ferry_io_count(io), n);
+    for (int i = 0; i < n; i++) {
+        check_entry(io, names[i], blobs[i]);
+        ferry_blob_destroy(blobs[i]);
+    }
+    ferry_io_close(io);
+    CU_ASSERT_EQUAL(files(), 1);
+    unlink(in_folder("file"));
+}
+
+static void every_dtype_and_shape_survives_each_format(void)
+{
+    static const ferry_io_format formats[] = { FERRY_IO_CAFFEMODEL, FERRY_IO_NPZ,
+                                               FERRY_IO_SAFETENSORS };
+
+    fx_device();
+    for (size_t i = 0; i < FERRY_TEST_COUNT(formats); i++) {
+        round_trip(formats[i], false);
+        round_trip(formats[i], true);
+    }
+    fx_end();
+}
+
+static void single_array_formats_survive(void)
+{
+    static const ferry_io_format formats[] = { FERRY_IO_NPY, FERRY_IO_BLOBPROTO };
+
+    fx_device();
+    for (size_t f = 0; f < FERRY_TEST_COUNT(formats); f++)
+        for (int t = 0; t < FERRY_DTYPE_COUNT; t++)
+            for (int s = 0; s < SHAPE_COUNT && holds(formats[f], (ferry_dtype)t); s++) {
+                ferry_blob *b = fx_blob((ferry_dtype)t, shapes[s].naxes, shapes[s].dims);
+                ferry_io_writer *w = create("one.x", formats[f]);
+                ferry_io *io;
+
+                fill(b, 1);
+                FX_OK(ferry_io_write(w, "any name", b, false));
+                FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_write(w, "second", b, false));
+                FX_OK_FATAL(ferry_io_commit(w));
+                io = open_file("one.x");
+                CU_ASSERT_EQUAL(ferry_io_get_format(io), formats[f]);
+                check_entry(io, "one", b);
+                ferry_io_close(io);
+                ferry_blob_destroy(b);
+            }
+    unlink(in_folder("one.x"));
+    fx_end();
+}
+
+static void diffs_and_states_survive_in_caffes_formats(void)
+{
+    static const struct {
+        ferry_io_format format;
+        const char *names[2];
+    } files_of[] = { { FERRY_IO_CAFFEMODEL, { "a/b/0", "a/b/1" } },
+                     { FERRY_IO_SOLVERSTATE, { "history/0", "history/1" } },
+                     { FERRY_IO_BLOBVECTOR, { "blobs/0", "blobs/1" } } };
+
+    fx_device();
+    for (size_t f = 0; f < FERRY_TEST_COUNT(files_of); f++) {
+        ferry_io_writer *w = create("file", files_of[f].format);
+        ferry_blob *a = FX_BLOB(FERRY_F32, 2, 3), *b = FX_BLOB(FERRY_F64, 4);
+        const char *key = NULL, *value = NULL;
+        ferry_io *io;
+
+        fill(a, 1);
+        fill(b, 2);
+        FX_OK(ferry_blob_fill_diff(a, 7));
+        if (files_of[f].format == FERRY_IO_SOLVERSTATE) {
+            FX_OK(ferry_io_set_metadata(w, "iter", "1234"));
+            FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_set_metadata(w, "iter", "many"));
+            FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_set_metadata(w, "other", "1"));
+        }
+        FX_OK(ferry_io_write(w, files_of[f].names[0], a, true));
+        FX_OK(ferry_io_write(w, files_of[f].names[1], b, false));
+        FX_OK_FATAL(ferry_io_commit(w));
+        io = open_file("file");
+        CU_ASSERT_EQUAL(ferry_io_get_format(io), files_of[f].format);
+        check_entry(io, files_of[f].names[0], a);
+        check_entry(io, files_of[f].names[1], b);
+        FX_OK(ferry_io_metadata(io, 0, &key, &value));
+        if (files_of[f].format == FERRY_IO_SOLVERSTATE)
+            CU_ASSERT(key && strcmp(key, "iter") == 0 && strcmp(value, "1234") == 0);
+        ferry_io_close(io);
+        ferry_blob_destroy(a);
+        ferry_blob_destroy(b);
+    }
+    unlink(in_folder("file"));
+    fx_end();
+}
+
+static void safetensors_keep_their_metadata_and_strange_names(void)
+{
+    ferry_io_writer *w;
+    ferry_blob *b;
+    const char *key, *value;
+    ferry_io *io;
+
+    fx_device();
+    w = create("file", FERRY_IO_SAFETENSORS);
+    b = FX_BLOB(FERRY_U8, 3);
+    fill(b, 1);
+    FX_OK(ferry_io_set_metadata(w, "format", "pt"));
+    FX_OK(ferry_io_set_metadata(w, "q\"\\\n", "\xc3\xa9"));
+    FX_OK(ferry_io_write(w, "a \"b\" \xe4\xb8\xad\1", b, false));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_write(w, "a \"b\" \xe4\xb8\xad\1", b, false));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_write(w, "\xff", b, false));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_write(w, "__metadata__", b, false));
+    FX_OK_FATAL(ferry_io_commit(w));
+    io = open_file("file");
+    check_entry(io, "a \"b\" \xe4\xb8\xad\1", b);
+    FX_OK(ferry_io_metadata(io, 1, &key, &value));
+    CU_ASSERT_STRING_EQUAL(key, "q\"\\\n");
+    CU_ASSERT_STRING_EQUAL(value, "\xc3\xa9");
+    ferry_io_close(io);
+    ferry_blob_destroy(b);
+    unlink(in_folder("file"));
+    fx_end();
+}
+
+static void values_may_come_in_pieces(void)
+{
+    static const int64_t dims[] = { 4 };
+    ferry_io_entry a = { .name = "l/0", .dtype = FERRY_F32, .naxes = 1, .dims = dims, .has_diff = 1 };
+    ferry_io_entry b = { .name = "l/1", .dtype = FERRY_F64, .naxes = 1, .dims = dims };
+    float data[] = { 1, 2, 3, 4 }, diff[] = { 5, 6, 7, 8 }, got[4];
+    double more[] = { 9, 10, 11, 12 };
+    ferry_io_writer *w = create("file", FERRY_IO_CAFFEMODEL);
+    const ferry_io_entry *entry;
+    ferry_io *io;
+
+    FX_OK(ferry_io_declare(w, &a));
+    FX_OK(ferry_io_declare(w, &b));
+    FX_OK(ferry_io_write_values(w, data, 4));
+    FX_FAILS(FERRY_EINVAL, ferry_io_declare(w, &b));
+    FX_OK(ferry_io_write_values(w, data + 1, 12));
+    FX_OK(ferry_io_write_values(w, diff, 16));
+    FX_OK(ferry_io_write_values(w, more, 8));
+    FX_OK(ferry_io_write_values(w, more + 1, 24));
+    FX_OK_FATAL(ferry_io_commit(w));
+    io = open_file("file");
+    FX_OK_FATAL(ferry_io_entry_at(io, 0, &entry));
+    FX_OK(ferry_io_read_diff_values(io, entry, 0, 4, got));
+    CU_ASSERT_EQUAL(memcmp(got, diff, sizeof(diff)), 0);
+    FX_OK(ferry_io_read_values(io, entry, 0, 4, got));
+    CU_ASSERT_EQUAL(memcmp(got, data, sizeof(data)), 0);
+    ferry_io_close(io);
+    unlink(in_folder("file"));
+}
+
+/* ---- what cannot be ------------------------------------------------------------------------- */
+
+static void check_refused(ferry_io_format format, ferry_dtype dtype, const char *name, bool diff,
+                          const char *says)
+{
+    ferry_io_writer *w = create("file", format);
+    ferry_blob *b = FX_BLOB(dtype, 2);
+
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_write(w, name, b, diff));
+    if (!strstr(ferry_last_error(), name) || !strstr(ferry_last_error(), says)) {
+        CU_FAIL("another message");
+        printf("  wanted \"%s\", got \"%s\"\n", says, ferry_last_error());
+    }
+    ferry_io_abort(w);
+    ferry_blob_destroy(b);
+    CU_ASSERT_EQUAL(files(), 0);
+}
+
+static void what_a_format_cannot_hold_is_named(void)
+{
+    fx_device();
+    check_refused(FERRY_IO_CAFFEMODEL, FERRY_I32, "a/0", false, "dtype");
+    check_refused(FERRY_IO_CAFFEMODEL, FERRY_F32, "conv.weight", false, "<layer>/<index>");
+    check_refused(FERRY_IO_CAFFEMODEL, FERRY_F32, "a/01", false, "<layer>/<index>");
+    check_refused(FERRY_IO_CAFFEMODEL, FERRY_F32, "a/1", false, "does not follow");
+    check_refused(FERRY_IO_SOLVERSTATE, FERRY_F32, "a/0", false, "history");
+    check_refused(FERRY_IO_NPZ, FERRY_BF16, "a", false, "dtype");
+    check_refused(FERRY_IO_NPY, FERRY_F32, "a", true, "diff");
+    check_refused(FERRY_IO_SAFETENSORS, FERRY_F32, "a", true, "diff");
+    fx_end();
+}
+
+static void an_unfinished_file_is_not_committed(void)
+{
+    static const int64_t dims[] = { 4 };
+    ferry_io_entry e = { .name = "a", .dtype = FERRY_F32, .naxes = 1, .dims = dims };
+    float values[4] = { 0 };
+    ferry_io_writer *w = create("file", FERRY_IO_SAFETENSORS);
+
+    FX_OK(ferry_io_declare(w, &e));
+    FX_OK(ferry_io_write_values(w, values, 8));
+    FX_FAILS(FERRY_EINVAL, ferry_io_commit(w));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "8 bytes of values are missing"));
+    CU_ASSERT_EQUAL(files(), 0);
+    w = create("file", FERRY_IO_SAFETENSORS);
+    FX_OK(ferry_io_declare(w, &e));
+    FX_FAILS(FERRY_EINVAL, ferry_io_write_values(w, values, 20));
+    FX_FAILS(FERRY_EINVAL, ferry_io_write_values(w, values, 3));
+    ferry_io_abort(w);
+    w = create("file", FERRY_IO_NPY);
+    FX_FAILS(FERRY_EINVAL, ferry_io_commit(w));
+    w = create("file", FERRY_IO_CAFFEMODEL);
+    FX_FAILS(FERRY_EINVAL, ferry_io_commit(w));
+    CU_ASSERT_EQUAL(files(), 0);
+}
+
+static void an_aborted_or_failed_write_leaves_the_old_file(void)
+{
+    const char *path = in_folder("file");
+    char text[8] = "";
+    ferry_io_writer *w;
+    struct stat info;
+    FILE *file = fopen(path, "w");
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 3);
+    fputs("old", file);
+    fclose(file);
+    chmod(path, 0640);
+    w = create("file", FERRY_IO_NPY);
+    FX_OK(ferry_io_write(w, "a", b, false));
+    ferry_io_abort(w);
+    file = fopen(path, "r");
+    CU_ASSERT_PTR_NOT_NULL(fgets(text, sizeof(text), file));
+    fclose(file);
+    CU_ASSERT_STRING_EQUAL(text, "old");
+    w = create("file", FERRY_IO_NPY);
+    FX_OK(ferry_io_write(w, "a", b, false));
+    FX_OK(ferry_io_commit(w));
+    CU_ASSERT_EQUAL(stat(path, &info), 0);
+    CU_ASSERT_EQUAL(info.st_mode & 07777, 0640); /* the permissions are the old file's */
+    CU_ASSERT_EQUAL(files(), 1);
+    unlink(path);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+static void a_link_keeps_pointing_at_its_file(void)
+{
+    const char *path = in_folder("real"), *link_path = in_folder("link");
+    ferry_io_writer *w;
+    struct stat info;
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 3);
+    fclose(fopen(path, "w"));
+    CU_ASSERT_EQUAL(symlink("real", link_path), 0);
+    FX_OK_FATAL(ferry_io_create(link_path, FERRY_IO_NPY, &w));
+    FX_OK(ferry_io_write(w, "a", b, false));
+    FX_OK(ferry_io_commit(w));
+    CU_ASSERT_EQUAL(lstat(link_path, &info), 0);
+    CU_ASSERT(S_ISLNK(info.st_mode));
+    CU_ASSERT_EQUAL(stat(path, &info), 0);
+    CU_ASSERT(info.st_size > 12);
+    unlink(path);
+    unlink(link_path);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+static void impossible_targets_are_refused(void)
+{
+    ferry_io_writer *w = NULL;
+
+    FX_FAILS(FERRY_EINVAL, ferry_io_create(folder, FERRY_IO_NPY, &w));
+    FX_FAILS(FERRY_EIO, ferry_io_create(in_folder("no/such/file"), FERRY_IO_NPY, &w));
+    FX_FAILS(FERRY_EINVAL, ferry_io_create(in_folder("x"), FERRY_IO_UNKNOWN, &w));
+    FX_FAILS(FERRY_EINVAL, ferry_io_create(NULL, FERRY_IO_NPY, &w));
+    FX_FAILS(FERRY_EINVAL, ferry_io_commit(NULL));
+    CU_ASSERT_PTR_NULL(w);
+    ferry_io_abort(NULL);
+    CU_ASSERT_EQUAL(files(), 0);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(every_dtype_and_shape_survives_each_format),
+    FERRY_TEST(single_array_formats_survive),
+    FERRY_TEST(diffs_and_states_survive_in_caffes_formats),
+    FERRY_TEST(safetensors_keep_their_metadata_and_strange_names),
+    FERRY_TEST(values_may_come_in_pieces),
+    FERRY_TEST(what_a_format_cannot_hold_is_named),
+    FERRY_TEST(an_unfinished_file_is_not_committed),
+    FERRY_TEST(an_aborted_or_failed_write_leaves_the_old_file),
+    FERRY_TEST(a_link_keeps_pointing_at_its_file),
+    FERRY_TEST(impossible_targets_are_refused),
+};
+
+int main(int argc, char **argv)
+{
+    int status;
+
+    if (!mkdtemp(folder))
+        return 1;
+    status = ferry_test_main_backends(argc, argv, "io-write", cases, FERRY_TEST_COUNT(cases));
+    rmdir(folder);
+    return status;
+}
