@@ -278,6 +278,9 @@ const char *ferry__plugin_option(const struct ferry__plugin *plugin, const char 
     for (const struct ferry__option *option = plugin->options; option; option = option->next)
         if (strcmp(option->key, key) == 0)
             return option->value;
+    for (const struct ferry__option *core = plugin->keys; core; core = core->next)
+        if (strcmp(core->key, key) == 0)
+            return core->value;
     return NULL;
 }
 
