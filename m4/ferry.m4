@@ -56,34 +56,67 @@ AC_DEFUN([FERRY_FIND_OPENCL],
 ])
 
 # FERRY_FIND_CUDA
-# The toolkit is a folder, not a package: --with-cuda, or the one that nvcc on PATH belongs to.
+# The toolkit is a folder, not a package: --with-cuda, or the one that nvcc on PATH belongs to. nvcc
+# itself is not needed. Sets CUDA_CPPFLAGS; CUDA_LDFLAGS, with which the plugin finds the runtime
+# where it was built, LD_LIBRARY_PATH going first; and the numbers in the libraries' sonames.
 AC_DEFUN([FERRY_FIND_CUDA],
-[AC_PATH_PROG([NVCC], [nvcc], [no])
+[AS_CASE([$with_cuda], [yes|no|''], [AC_MSG_ERROR([--with-cuda needs the toolkit's folder])])
 cuda_dir=$with_cuda
 AS_IF([test "x$with_cuda" = xauto && test "x$NVCC" != xno],
     [cuda_dir=`readlink -f "$NVCC"`
     cuda_dir=`AS_DIRNAME(["$cuda_dir"])`
     cuda_dir=`AS_DIRNAME(["$cuda_dir"])`])
-AS_CASE([$with_cuda], [yes|no|''], [AC_MSG_ERROR([--with-cuda needs the toolkit's folder])])
 AC_MSG_CHECKING([for the CUDA toolkit])
+cuda_incdir=
+for dir in "$cuda_dir/include" "$cuda_dir/targets/$host_cpu-linux/include"; do
+    AS_IF([test -f "$dir/cuda_runtime_api.h" && test -f "$dir/cublas_v2.h"],
+        [cuda_incdir=$dir
+        break])
+done
 cuda_libdir=
-for dir in "$cuda_dir/lib64" "$cuda_dir/lib" "$cuda_dir/targets/$host_cpu-linux/lib"; do
-    AS_IF([test -e "$dir/libcudart.so" && test -e "$dir/libcublas.so"],
+for dir in "$cuda_dir/lib64" "$cuda_dir/lib" "$cuda_dir/targets/$host_cpu-linux/lib" \
+    "$cuda_dir/lib/$host_cpu-linux-gnu"; do
+    AS_IF([test -e "$dir/libcudart.so"],
         [cuda_libdir=$dir
         break])
 done
 AS_IF([test "x$cuda_dir" = xauto],
         [why='no nvcc on PATH and no --with-cuda'],
-    [test ! -f "$cuda_dir/include/cuda_runtime_api.h"],
-        [why="no cuda_runtime_api.h below $cuda_dir/include"],
-    [test ! -f "$cuda_dir/include/cublas_v2.h"],
-        [why="no cublas_v2.h below $cuda_dir/include"],
+    [test -z "$cuda_incdir"],
+        [why="no cuda_runtime_api.h with cublas_v2.h below $cuda_dir"],
     [test -z "$cuda_libdir"],
-        [why="no libcudart.so with libcublas.so below $cuda_dir"],
+        [why="no libcudart.so below $cuda_dir"],
     [found=yes])
 AS_IF([test "x$found" = xyes], [AC_MSG_RESULT([$cuda_dir])], [AC_MSG_RESULT([no])])
-AC_SUBST([CUDA_CPPFLAGS], ["-isystem $cuda_dir/include"])
+AS_IF([test "x$found" = xyes], [FERRY_CUDA_VERSION])
+AS_IF([test "x$found" = xyes], [why="CUDA $cuda_version in $cuda_dir"])
+])
+
+# FERRY_CUDA_VERSION
+# With cuda_incdir and cuda_libdir: which CUDA that is, and whether it is new enough.
+AC_DEFUN([FERRY_CUDA_VERSION],
+[save_CPPFLAGS=$CPPFLAGS
+CPPFLAGS="$CPPFLAGS -isystem $cuda_incdir"
+AC_COMPUTE_INT([cuda_number], [CUDART_VERSION], [#include <cuda_runtime_api.h>], [cuda_number=0])
+AC_COMPUTE_INT([CUDA_CUBLAS_MAJOR], [CUBLAS_VER_MAJOR], [#include <cublas_v2.h>],
+    [CUDA_CUBLAS_MAJOR=0])
+CPPFLAGS=$save_CPPFLAGS
+cuda_version=`expr $cuda_number / 1000`.`expr $cuda_number % 1000 / 10`
+AS_IF([test "$cuda_number" -lt 11030],
+    [found=no
+    why="CUDA 11.3 or later is needed, $cuda_dir has $cuda_version"])
+# CUDA 11 calls its runtime libcudart.so.11.0, later ones by their major alone.
+CUDA_CUDART_MAJOR=`expr $cuda_number / 1000`
+AS_IF([test "x$CUDA_CUDART_MAJOR" = x11], [CUDA_CUDART_MAJOR=11.0])
+AC_SUBST([CUDA_CUDART_MAJOR])
+AC_SUBST([CUDA_CUBLAS_MAJOR])
+AC_SUBST([CUDA_CPPFLAGS], ["-isystem $cuda_incdir"])
 AC_SUBST([CUDA_LIBDIR], [$cuda_libdir])
+CUDA_LDFLAGS="-L$cuda_libdir"
+AS_CASE([$cuda_libdir],
+    [/usr/lib*|/lib*], [],
+    [CUDA_LDFLAGS="$CUDA_LDFLAGS -Wl,-rpath,$cuda_libdir -Wl,--enable-new-dtags"])
+AC_SUBST([CUDA_LDFLAGS])
 ])
 
 # FERRY_TRY_FLAG(VARIABLE, FLAG)

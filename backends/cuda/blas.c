@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cuBLAS: hundreds of megabytes, so loaded only when a device is opened, and one handle a queue,
+ * made when the queue first computes.
+ */
+#include "cuda.h"
+
+#include <dlfcn.h>
+
+#define TEXT_OF(number) #number
+#define TEXT(number)    TEXT_OF(number)
+#define SONAME          "libcublas.so." TEXT(CUBLAS_VER_MAJOR)
+
+struct cuda_blas_table cuda_blas;
+
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool loaded;
+
+static int load_locked(void)
+{
+    struct cuda_blas_table table = { 0 };
+    void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
+
+    if (!library)
+        return cuda_host->error(FERRY_ENODEV,
+                                "%s; it is part of the CUDA toolkit, and LD_LIBRARY_PATH or "
+                                "ldconfig says where",
+                                dlerror());
+        /* The headers give most of these their names by macros, hence TEXT. */
+#define LOAD(member, function)                                                    \
+    *(void **)(void *)&table.member = dlsym(library, TEXT(function));             \
+    if (!table.member) {                                                          \
+        dlclose(library);                                                         \
+        return cuda_host->error(FERRY_EPLUGIN, SONAME " has no " TEXT(function)); \
+    }
+    CUDA_BLAS_ENTRIES(LOAD)
+#undef LOAD
+    cuda_blas = table;
+    loaded = true;
+    return 0;
+}
+
+int cuda_blas_load(void)
+{
+    int err;
+
+    pthread_mutex_lock(&load_lock);
+    err = loaded ? 0 : load_locked();
+    pthread_mutex_unlock(&load_lock);
+    return err;
+}
+
+static int create(struct cuda_queue *queue)
+{
+    cublasHandle_t handle;
+    cublasStatus_t status = cuda_blas.create(&handle);
+
+    if (status != CUBLAS_STATUS_SUCCESS)
+        return cuda_fail_blas("cublasCreate", status);
+    status = cuda_blas.set_stream(handle, queue->stream);
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        (void)cuda_blas.destroy(handle);
+        return cuda_fail_blas("cublasSetStream", status);
+    }
+    queue->blas = handle;
+    return 0;
+}
+
+int cuda_blas_handle(struct cuda_queue *queue, cublasPointerMode_t mode, cublasHandle_t *out)
+{
+    cublasStatus_t status;
+    int err = queue->blas ? 0 : create(queue);
+
+    if (err)
+        return err;
+    status = cuda_blas.set_pointer_mode(queue->blas, mode);
+    if (status != CUBLAS_STATUS_SUCCESS)
+        return cuda_fail_blas("cublasSetPointerMode", status);
+    *out = queue->blas;
+    return 0;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Bytes on the move: to and from the host, within a device, between two, and set.
+ */
+#include "cuda.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static bool overlap(const void *a, const void *b, uint64_t bytes)
+{
+    uintptr_t first = (uintptr_t)a, second = (uintptr_t)b;
+
+    return first < second ? second - first < bytes : first - second < bytes;
+}
+
+/* Pinned memory makes this asynchronous; for any other the runtime copies to and fro itself. */
+int cuda_memcpy(void *device, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
+                uint64_t bytes)
+{
+    static const enum cudaMemcpyKind kinds[] = { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
+                                                 cudaMemcpyDeviceToDevice };
+    struct cuda_device *dev = device;
+    struct cuda_scope scope;
+    cudaError_t error;
+    int err;
+
+    if (kind < FERRY_MEMCPY_H2D || kind > FERRY_MEMCPY_D2D)
+        return cuda_host->error(FERRY_EINVAL, "%" PRIu32 " is no kind of copy", kind);
+    if (kind == FERRY_MEMCPY_D2D && overlap(cuda_at(dst), cuda_at_const(src), bytes))
+        return cuda_host->error(FERRY_EINVAL, "source and destination overlap");
+    err = cuda_enter(dev, &scope);
+    if (err)
+        return err;
+    error = cudaMemcpyAsync(cuda_at(dst), cuda_at_const(src), (size_t)bytes, kinds[kind - 1],
+                            cuda_queue_of(dev, queue)->stream);
+    if (error != cudaSuccess)
+        err = cuda_fail("cudaMemcpyAsync", error);
+    cuda_leave(&scope);
+    if (err)
+        return err;
+    dev->counters.copies[kind - 1]++;
+    dev->counters.bytes[kind - 1] += bytes;
+    return 0;
+}
+
+int cuda_memset(void *device, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
+{
+    struct cuda_device *dev = device;
+    struct cuda_scope scope;
+    cudaError_t error;
+    int err = cuda_enter(dev, &scope);
+
+    if (err)
+        return err;
+    error = cudaMemsetAsync(cuda_at(dst), (int)(byte & 0xff), (size_t)bytes,
+                            cuda_queue_of(dev, queue)->stream);
+    if (error != cudaSuccess)
+        err = cuda_fail("cudaMemsetAsync", error);
+    cuda_leave(&scope);
+    if (!err)
+        dev->counters.memsets++;
+    return err;
+}
+
+int cuda_copy(void *device, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref y)
+{
+    struct cuda_device *dev = device;
+    uint64_t bytes = (uint64_t)n * cuda_element_size(dtype);
+    struct cuda_scope scope;
+    cudaError_t error;
+    int err = cuda_enter(dev, &scope);
+
+    if (err)
+        return err;
+    error = cudaMemcpyAsync(cuda_at(y), cuda_at_const(x), (size_t)bytes, cudaMemcpyDeviceToDevice,
+                            cuda_queue_of(dev, queue)->stream);
+    if (error != cudaSuccess)
+        err = cuda_fail("cudaMemcpyAsync", error);
+    cuda_leave(&scope);
+    if (!err)
+        dev->counters.ops++;
+    return err;
+}
+
+/* ---- peers ---- */
+
+/* With the context of `dev` current: it may read and write what is on `peer`. */
+static cudaError_t open_way(struct cuda_device *dev, struct cuda_device *peer)
+{
+    struct cudaMemAccessDesc access = { .location = { .type = cudaMemLocationTypeDevice,
+                                                      .id = dev->ordinal },
+                                        .flags = cudaMemAccessFlagsProtReadWrite };
+    int can = 0;
+    cudaError_t error = cudaDeviceCanAccessPeer(&can, dev->ordinal, peer->ordinal);
+
+    if (error == cudaSuccess && !can)
+        error = cudaErrorPeerAccessUnsupported;
+    if (error == cudaSuccess)
+        error = cudaDeviceEnablePeerAccess(peer->ordinal, 0);
+    if (error == cudaErrorPeerAccessAlreadyEnabled) {
+        (void)cudaGetLastError();
+        error = cudaSuccess;
+    }
+    if (error == cudaSuccess && peer->pool) /* whose memory peer access leaves alone */
+        error = cudaMemPoolSetAccess(peer->pool, &access, 1);
+    if (error != cudaSuccess)
+        (void)cudaGetLastError();
+    return error;
+}
+
+static bool connect(struct cuda_device *dev, struct cuda_device *peer)
+{
+    struct cuda_scope scope;
+    cudaError_t error;
+
+    if (cuda_enter(dev, &scope))
+        return false;
+    error = open_way(dev, peer);
+    cuda_leave(&scope);
+    if (error != cudaSuccess && error != cudaErrorPeerAccessUnsupported)
+        cuda_host->log(FERRY_LOG_WARN, "cuda:%u cannot reach cuda:%u: %s", dev->index, peer->index,
+                       cudaGetErrorName(error));
+    return error == cudaSuccess;
+}
+
+/*
+ * Asked once a pair. cudaMemcpyPeerAsync knows devices by their primary contexts: one that was
+ * adopted with another goes through the host.
+ */
+int cuda_peer_access(void *dst_dev, void *src_dev)
+{
+    struct cuda_device *dst = dst_dev, *src = src_dev;
+    unsigned char known;
+
+    if (!dst->primary || !src->primary || dst->ordinal == src->ordinal ||
+        (unsigned)src->ordinal >= CUDA_MAX_DEVICES)
+        return 0;
+    pthread_mutex_lock(&dst->lock);
+    known = dst->peers[src->ordinal];
+    pthread_mutex_unlock(&dst->lock);
+    if (!known) {
+        known = connect(dst, src) && connect(src, dst) ? 2 : 1;
+        pthread_mutex_lock(&dst->lock);
+        dst->peers[src->ordinal] = known;
+        pthread_mutex_unlock(&dst->lock);
+    }
+    return known == 2;
+}
+
+int cuda_peer_copy(void *dst_dev, void *queue, ferry_ref dst, void *src_dev, ferry_cref src,
+                   uint64_t bytes)
+{
+    struct cuda_device *to = dst_dev, *from = src_dev;
+    struct cuda_scope scope;
+    cudaError_t error;
+    int err = cuda_enter(to, &scope);
+
+    if (err)
+        return err;
+    error = cudaMemcpyPeerAsync(cuda_at(dst), to->ordinal, cuda_at_const(src), from->ordinal,
+                                (size_t)bytes, cuda_queue_of(to, queue)->stream);
+    if (error != cudaSuccess)
+        err = cuda_fail("cudaMemcpyPeerAsync", error);
+    cuda_leave(&scope);
+    if (err)
+        return err;
+    to->counters.copies[FERRY_MEMCPY_D2D - 1]++;
+    to->counters.bytes[FERRY_MEMCPY_D2D - 1] += bytes;
+    return 0;
+}

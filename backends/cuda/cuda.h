@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the files of the CUDA plugin share.
+ *
+ * Every call into the runtime that needs a device goes between cuda_enter and cuda_leave: the
+ * context of the device is made current, and the caller's own put back. cudaSetDevice is never
+ * called, so no context comes into being but the one that device_open retains.
+ */
+#ifndef FERRY_CUDA_H
+#define FERRY_CUDA_H
+
+#include <ferry/plugin.h>
+
+#include <cublas_v2.h>
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#if CUDART_VERSION < 11030
+#error "the CUDA plugin needs CUDA 11.3 or later"
+#endif
+
+#define CUDA_MAX_DEVICES  64u
+#define CUDA_OPTIONS      3u
+#define CUDA_SPARE_EVENTS 64u
+
+/* ---- the driver's own calls (driver.c) ---- */
+
+/* name of the member, name of the driver's function */
+#define CUDA_DRIVER_ENTRIES(X)                    \
+    X(ctx_get_current, cuCtxGetCurrent)           \
+    X(ctx_set_current, cuCtxSetCurrent)           \
+    X(device_get, cuDeviceGet)                    \
+    X(primary_retain, cuDevicePrimaryCtxRetain)   \
+    X(primary_release, cuDevicePrimaryCtxRelease) \
+    X(primary_state, cuDevicePrimaryCtxGetState)  \
+    X(stream_get_ctx, cuStreamGetCtx)             \
+    X(memset_d16, cuMemsetD16Async)               \
+    X(memset_d32, cuMemsetD32Async)               \
+    X(error_name, cuGetErrorName)
+
+#define CUDA_MEMBER(member, function) __typeof__(function) *member;
+struct cuda_driver {
+    CUDA_DRIVER_ENTRIES(CUDA_MEMBER)
+};
+
+/* ---- cuBLAS (blas.c) ---- */
+
+#define CUDA_BLAS_ENTRIES(X)                  \
+    X(create, cublasCreate)                   \
+    X(destroy, cublasDestroy)                 \
+    X(set_stream, cublasSetStream)            \
+    X(set_pointer_mode, cublasSetPointerMode) \
+    X(saxpy, cublasSaxpy)                     \
+    X(daxpy, cublasDaxpy)                     \
+    X(axpy_ex, cublasAxpyEx)                  \
+    X(sscal, cublasSscal)                     \
+    X(dscal, cublasDscal)                     \
+    X(scal_ex, cublasScalEx)                  \
+    X(sdot, cublasSdot)                       \
+    X(ddot, cublasDdot)                       \
+    X(sasum, cublasSasum)                     \
+    X(dasum, cublasDasum)                     \
+    X(sgemv, cublasSgemv)                     \
+    X(dgemv, cublasDgemv)                     \
+    X(sgemm, cublasSgemm)                     \
+    X(dgemm, cublasDgemm)                     \
+    X(gemm_ex, cublasGemmEx)                  \
+    X(gemm_strided, cublasGemmStridedBatchedEx)
+
+struct cuda_blas_table {
+    CUDA_BLAS_ENTRIES(CUDA_MEMBER)
+};
+
+/* ---- objects ---- */
+
+/* A queue is a stream; with it goes what its reductions need. */
+struct cuda_queue {
+    cudaStream_t stream;
+    bool owned; /* the stream is the plugin's own */
+    cublasHandle_t blas;
+    float *scratch; /* of reductions, on the device; NULL until one needs it */
+    struct cuda_queue *next;
+};
+
+/* What was allocated or imported: by its handle. */
+struct cuda_block {
+    void *handle;
+    uint64_t bytes;
+    void *registered; /* of an import: the host memory that was registered for it */
+};
+
+struct cuda_blocks {
+    struct cuda_block *at; /* a hash table; room is a power of two */
+    size_t room, count;
+};
+
+struct cuda_device {
+    uint32_t index;
+    int ordinal; /* the runtime's number for it */
+    CUdevice cu;
+    CUcontext context;
+    bool primary;          /* the context is the device's primary one, retained here */
+    bool unified;          /* shares physical memory with the host */
+    bool host_page_tables; /* and sees all of it, registered or not */
+    cudaMemPool_t pool;    /* NULL: plain cudaMalloc */
+    uint64_t memory_total;
+    struct cuda_queue main, *queues; /* `queues`: the others */
+    pthread_mutex_t lock;            /* for what follows, and `queues` */
+    struct cuda_blocks blocks, imports;
+    cudaEvent_t spare[CUDA_SPARE_EVENTS];
+    unsigned spares;
+    unsigned char peers[CUDA_MAX_DEVICES]; /* by ordinal: 0 not asked, 1 no, 2 yes */
+    struct {
+        _Atomic uint64_t live_bytes, live_host_blocks, live_maps, live_queues, live_events;
+        _Atomic uint64_t copies[3], bytes[3], maps, unmaps, memsets, ops;
+    } counters;
+};
+
+/* ---- the process (plugin.c, driver.c, options.c) ---- */
+
+extern const ferry_host *cuda_host;
+extern struct cuda_driver cuda_driver;
+extern struct cuda_blas_table cuda_blas;
+extern const ferry_plugin_option cuda_options[CUDA_OPTIONS];
+
+struct cuda_settings {
+    bool pci_order, ordered_alloc, unified;
+    uint64_t pool_limit; /* UINT64_MAX: not said */
+};
+int cuda_settings_read(struct cuda_settings *out);
+
+/* The driver's entries, fetched once. */
+int cuda_driver_load(void);
+/* Runtime ordinals in ferry's order. */
+int cuda_ordinals(int *out, uint32_t *out_count);
+
+/* ---- errors (error.c): each says the vendor's name and returns ferry's code ---- */
+
+int cuda_fail(const char *call, cudaError_t error);
+int cuda_fail_driver(const char *call, CUresult error);
+int cuda_fail_blas(const char *call, cublasStatus_t status);
+int cuda_fail_count(cudaError_t error);
+bool cuda_is_lost(cudaError_t error);
+
+/* ---- the current context (driver.c) ---- */
+
+struct cuda_scope {
+    CUcontext before;
+    bool changed;
+};
+int cuda_enter(struct cuda_device *dev, struct cuda_scope *scope);
+void cuda_leave(struct cuda_scope *scope);
+
+/* ---- within ---- */
+
+struct cuda_queue *cuda_queue_of(struct cuda_device *dev, void *queue);
+/* With the context current: what a queue's objects need before its stream goes. */
+void cuda_queue_release(struct cuda_device *dev, struct cuda_queue *queue);
+/* The program's stream as a queue; `dev` has its context. */
+int cuda_stream_check(struct cuda_device *dev, cudaStream_t stream);
+
+int cuda_blas_load(void);
+/* With the context current: the handle of a queue, made at the first call. */
+int cuda_blas_handle(struct cuda_queue *queue, cublasPointerMode_t mode, cublasHandle_t *out);
+
+bool cuda_blocks_add(struct cuda_blocks *blocks, struct cuda_block block);
+bool cuda_blocks_take(struct cuda_blocks *blocks, const void *handle, struct cuda_block *out);
+void cuda_blocks_clear(struct cuda_blocks *blocks);
+
+/* Bytes of an element; 0 for what is no dtype. */
+uint64_t cuda_element_size(uint32_t dtype);
+static inline void *cuda_at(ferry_ref ref)
+{
+    return (char *)ref.handle + ref.offset;
+}
+static inline const void *cuda_at_const(ferry_cref ref)
+{
+    return (const char *)ref.handle + ref.offset;
+}
+
+/* ---- the entries ---- */
+
+int cuda_device_count(void *plugin, uint32_t *out);
+int cuda_device_open(void *plugin, uint32_t index, void **out_dev);
+void cuda_device_close(void *dev);
+int cuda_adopt(void *plugin, const char *const *names, void *const *values, uint64_t n,
+               void **out_dev, uint32_t *out_index);
+int cuda_properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out);
+int cuda_supports(void *dev, uint32_t op, uint32_t dtype);
+int cuda_memory_info(void *dev, uint64_t *out_free, uint64_t *out_total);
+int cuda_counters(void *dev, ferry_plugin_counters *out);
+int cuda_trim(void *dev);
+int cuda_native(void *dev, const char *what, void *out, uint64_t size);
+int cuda_synchronize(void *dev);
+
+int cuda_alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
+               uint32_t *out_flags);
+int cuda_free(void *dev, void *queue, void *handle);
+int cuda_host_alloc(void *dev, uint64_t bytes, uint32_t flags, void **out_ptr, uint32_t *out_flags);
+int cuda_host_free(void *dev, void *ptr);
+int cuda_import_host(void *dev, void *ptr, uint64_t bytes, uint32_t flags, void **out_handle);
+int cuda_unimport_host(void *dev, void *handle);
+int cuda_map(void *dev, void *queue, void *handle, uint64_t bytes, uint32_t access);
+int cuda_unmap(void *dev, void *queue, void *handle);
+
+int cuda_memcpy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
+                uint64_t bytes);
+int cuda_memset(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes);
+int cuda_peer_access(void *dst_dev, void *src_dev);
+int cuda_peer_copy(void *dst_dev, void *queue, ferry_ref dst, void *src_dev, ferry_cref src,
+                   uint64_t bytes);
+
+int cuda_queue_create(void *dev, uint32_t flags, void **out_queue);
+int cuda_queue_destroy(void *dev, void *queue);
+int cuda_queue_synchronize(void *dev, void *queue);
+int cuda_queue_wrap(void *dev, void *native, void **out_queue);
+int cuda_queue_native(void *dev, void *queue, const char *what, void *out, uint64_t size);
+int cuda_event_record(void *dev, void *queue, void **out_event);
+int cuda_event_query(void *dev, void *event);
+int cuda_event_synchronize(void *dev, void *event);
+int cuda_event_destroy(void *dev, void *event);
+int cuda_queue_wait(void *dev, void *queue, void *event);
+
+int cuda_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
+              ferry_ref y);
+int cuda_scal(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_ref x);
+int cuda_copy(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref y);
+int cuda_fill(void *dev, void *queue, uint32_t dtype, int64_t n, double value, ferry_ref y);
+int cuda_dot(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_cref y,
+             ferry_ref result);
+int cuda_asum(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref result);
+int cuda_sumsq(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref result);
+int cuda_gemv(void *dev, void *queue, uint32_t dtype, uint32_t trans, int64_t m, int64_t n,
+              double alpha, ferry_cref a, int64_t lda, ferry_cref x, int64_t incx, double beta,
+              ferry_ref y, int64_t incy);
+int cuda_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t trans_b, int64_t m,
+              int64_t n, int64_t k, double alpha, ferry_cref a, int64_t lda, ferry_cref b,
+              int64_t ldb, double beta, ferry_ref c, int64_t ldc);
+
+#endif

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A device as a whole: how it is described, opened, adopted and closed. Describing creates no
+ * context; opening retains the primary one, which the program's own runtime calls share.
+ */
+#include "cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int cuda_device_count(void *plugin, uint32_t *out)
+{
+    int ordinals[CUDA_MAX_DEVICES];
+
+    (void)plugin;
+    return cuda_ordinals(ordinals, out);
+}
+
+static int find_ordinal(uint32_t index, int *out)
+{
+    int ordinals[CUDA_MAX_DEVICES];
+    uint32_t count = 0;
+    int err = cuda_ordinals(ordinals, &count);
+
+    if (!err && index >= count)
+        err = cuda_host->error(FERRY_ENODEV, "there is no device %u of %u", index, count);
+    if (!err)
+        *out = ordinals[index];
+    return err;
+}
+
+/* ---- what it is ---- */
+
+static void describe(const struct cudaDeviceProp *prop, bool host_page_tables,
+                     ferry_plugin_properties *out)
+{
+    const unsigned char *id = (const unsigned char *)prop->uuid.bytes;
+    int at = snprintf(out->uuid, sizeof(out->uuid), "GPU-");
+
+    snprintf(out->description, sizeof(out->description), "%.96s, compute capability %d.%d",
+             prop->name, prop->major, prop->minor);
+    for (int i = 0; i < 16; i++)
+        at += snprintf(out->uuid + at, sizeof(out->uuid) - (size_t)at, "%s%02x",
+                       i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id[i]);
+    snprintf(out->pci, sizeof(out->pci), "%04x:%02x:%02x.0", (unsigned)prop->pciDomainID,
+             (unsigned)prop->pciBusID, (unsigned)prop->pciDeviceID);
+    out->flags = FERRY_DEVICE_POINTERS;
+    if (prop->integrated || host_page_tables)
+        out->flags |= FERRY_DEVICE_UNIFIED;
+    out->memory_total = out->max_alloc = prop->totalGlobalMem;
+    out->sync_domain = 1;
+    out->host_alignment = (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static int attribute(enum cudaDeviceAttr which, int ordinal, int *out)
+{
+    cudaError_t error = cudaDeviceGetAttribute(out, which, ordinal);
+
+    return error == cudaSuccess ? 0 : cuda_fail("cudaDeviceGetAttribute", error);
+}
+
+static int properties_of(int ordinal, const struct cuda_settings *set, ferry_plugin_properties *out)
+{
+    struct cudaDeviceProp prop;
+    cudaError_t error = cudaGetDeviceProperties(&prop, ordinal);
+    int host_page_tables = 0, pools = 0, err;
+
+    if (error != cudaSuccess)
+        return cuda_fail("cudaGetDeviceProperties", error);
+    err = attribute(cudaDevAttrPageableMemoryAccessUsesHostPageTables, ordinal, &host_page_tables);
+    if (!err)
+        err = attribute(cudaDevAttrMemoryPoolsSupported, ordinal, &pools);
+    if (err)
+        return err;
+    describe(&prop, host_page_tables != 0, out);
+    if (!set->unified)
+        out->flags &= ~FERRY_DEVICE_UNIFIED;
+    if (pools && set->ordered_alloc)
+        out->flags |= FERRY_DEVICE_ORDERED_ALLOC;
+    return 0;
+}
+
+/* Of an open device: what it was opened with, whatever the options say by now. */
+static void settle(const struct cuda_device *dev, ferry_plugin_properties *out)
+{
+    out->flags = FERRY_DEVICE_POINTERS | (dev->unified ? FERRY_DEVICE_UNIFIED : 0) |
+                 (dev->pool ? FERRY_DEVICE_ORDERED_ALLOC : 0);
+}
+
+int cuda_properties(void *plugin, uint32_t index, void *device, ferry_plugin_properties *out)
+{
+    const struct cuda_device *dev = device;
+    ferry_plugin_properties mine = { 0 };
+    struct cuda_settings set;
+    int ordinal = dev ? dev->ordinal : 0;
+    uint32_t size = out->struct_size < sizeof(mine) ? out->struct_size : (uint32_t)sizeof(mine);
+    int err = cuda_settings_read(&set);
+
+    (void)plugin;
+    if (!err && !dev)
+        err = find_ordinal(index, &ordinal);
+    if (!err)
+        err = properties_of(ordinal, &set, &mine);
+    if (err)
+        return err;
+    if (dev)
+        settle(dev, &mine);
+    mine.struct_size = out->struct_size;
+    memcpy(out, &mine, size);
+    return 0;
+}
+
+/* ---- opening ---- */
+
+/* ferry's cache limit for this plugin is what the pool keeps; its default is the core's. */
+static uint64_t threshold(const struct cuda_settings *set, uint64_t memory_total)
+{
+    uint64_t quarter = memory_total / 4, most = UINT64_C(1) << 30;
+
+    if (set->pool_limit != UINT64_MAX)
+        return set->pool_limit;
+    return quarter < most ? quarter : most;
+}
+
+/* A pool of the plugin's own: the device's default one is the program's to tune. */
+static int open_pool(struct cuda_device *dev, const struct cuda_settings *set)
+{
+    struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned,
+                                      .handleTypes = cudaMemHandleTypeNone,
+                                      .location = { .type = cudaMemLocationTypeDevice,
+                                                    .id = dev->ordinal } };
+    uint64_t keep = threshold(set, dev->memory_total);
+    cudaError_t error = cudaMemPoolCreate(&dev->pool, &props);
+
+    if (error != cudaSuccess)
+        return cuda_fail("cudaMemPoolCreate", error);
+    error = cudaMemPoolSetAttribute(dev->pool, cudaMemPoolAttrReleaseThreshold, &keep);
+    if (error == cudaSuccess)
+        return 0;
+    (void)cudaMemPoolDestroy(dev->pool);
+    dev->pool = NULL;
+    return cuda_fail("cudaMemPoolSetAttribute", error);
+}
+
+/* With the context current: the stream that is its default queue, unless it has one, and its pool. */
+static int furnish(struct cuda_device *dev)
+{
+    ferry_plugin_properties p = { 0 };
+    struct cuda_settings set;
+    cudaError_t error;
+    int page_tables = 0, err = cuda_settings_read(&set);
+
+    if (!err)
+        err = properties_of(dev->ordinal, &set, &p);
+    if (!err)
+        err = attribute(cudaDevAttrPageableMemoryAccessUsesHostPageTables, dev->ordinal,
+                        &page_tables);
+    if (err)
+        return err;
+    dev->unified = (p.flags & FERRY_DEVICE_UNIFIED) != 0;
+    dev->host_page_tables = page_tables != 0;
+    dev->memory_total = p.memory_total;
+    if (dev->main.owned) {
+        error = cudaStreamCreateWithFlags(&dev->main.stream, cudaStreamNonBlocking);
+        if (error != cudaSuccess)
+            return cuda_fail("cudaStreamCreateWithFlags", error);
+    }
+    err = p.flags & FERRY_DEVICE_ORDERED_ALLOC ? open_pool(dev, &set) : 0;
+    if (err && dev->main.owned)
+        (void)cudaStreamDestroy(dev->main.stream);
+    return err;
+}
+
+static int furnish_in_context(struct cuda_device *dev)
+{
+    struct cuda_scope scope;
+    int err = cuda_enter(dev, &scope);
+
+    if (err)
+        return err;
+    err = furnish(dev);
+    cuda_leave(&scope);
+    return err;
+}
+
+static struct cuda_device *device_new(void)
+{
+    struct cuda_device *dev = calloc(1, sizeof(*dev));
+
+    if (dev)
+        pthread_mutex_init(&dev->lock, NULL);
+    else
+        (void)cuda_host->error(FERRY_ENOMEM, "no host memory for a device");
+    return dev;
+}
+
+static void device_delete(struct cuda_device *dev)
+{
+    cuda_blocks_clear(&dev->blocks);
+    cuda_blocks_clear(&dev->imports);
+    pthread_mutex_destroy(&dev->lock);
+    free(dev);
+}
+
+static int retain(struct cuda_device *dev)
+{
+    CUresult error = cuda_driver.device_get(&dev->cu, dev->ordinal);
+
+    if (error)
+        return cuda_fail_driver("cuDeviceGet", error);
+    error = cuda_driver.primary_retain(&dev->context, dev->cu);
+    if (error)
+        return cuda_fail_driver("cuDevicePrimaryCtxRetain", error);
+    dev->primary = true;
+    return 0;
+}
+
+int cuda_device_open(void *plugin, uint32_t index, void **out_dev)
+{
+    struct cuda_device *dev = device_new();
+    int err = dev ? 0 : FERRY_ENOMEM;
+
+    (void)plugin;
+    if (err)
+        return err;
+    dev->index = index;
+    dev->main.owned = true;
+    err = find_ordinal(index, &dev->ordinal);
+    if (!err)
+        err = cuda_driver_load();
+    if (!err)
+        err = cuda_blas_load();
+    if (!err)
+        err = retain(dev);
+    if (err)
+        goto err_delete;
+    err = furnish_in_context(dev);
+    if (err)
+        goto err_release;
+    *out_dev = dev;
+    return 0;
+
+err_release:
+    cuda_driver.primary_release(dev->cu);
+err_delete:
+    device_delete(dev);
+    return err;
+}
+
+/* ---- the program's own stream ---- */
+
+/* What the stream's context is, and whether that is the primary one of its device. */
+static int adopt_context(struct cuda_device *dev)
+{
+    CUresult failed = cuda_driver.stream_get_ctx((CUstream)dev->main.stream, &dev->context);
+    struct cuda_scope scope;
+    CUcontext primary;
+    cudaError_t error;
+    unsigned flags = 0;
+    int active = 0, err;
+
+    if (failed)
+        return cuda_fail_driver("cuStreamGetCtx", failed);
+    err = cuda_enter(dev, &scope);
+    if (err)
+        return err;
+    error = cudaGetDevice(&dev->ordinal);
+    cuda_leave(&scope);
+    if (error != cudaSuccess)
+        return cuda_fail("cudaGetDevice", error);
+    failed = cuda_driver.device_get(&dev->cu, dev->ordinal);
+    if (!failed)
+        failed = cuda_driver.primary_state(dev->cu, &flags, &active);
+    if (!failed && active)
+        failed = cuda_driver.primary_retain(&primary, dev->cu);
+    if (failed)
+        return cuda_fail_driver("cuDevicePrimaryCtxRetain", failed);
+    dev->primary = active && primary == dev->context;
+    if (active && !dev->primary)
+        cuda_driver.primary_release(dev->cu);
+    return 0;
+}
+
+static uint32_t index_of(int ordinal)
+{
+    int ordinals[CUDA_MAX_DEVICES];
+    uint32_t count = 0;
+
+    if (cuda_ordinals(ordinals, &count))
+        return UINT32_MAX;
+    for (uint32_t i = 0; i < count; i++)
+        if (ordinals[i] == ordinal)
+            return i;
+    return UINT32_MAX;
+}
+
+int cuda_adopt(void *plugin, const char *const *names, void *const *values, uint64_t n,
+               void **out_dev, uint32_t *out_index)
+{
+    struct cuda_device *dev;
+    uint32_t count;
+    int err = cuda_device_count(plugin, &count);
+
+    if (err)
+        return err;
+    if (n != 1 || strcmp(names[0], "cuda_stream") != 0)
+        return cuda_host->error(FERRY_EINVAL, "a \"cuda_stream\" is needed, and nothing else; %s",
+                                n ? names[n - 1] : "there is none");
+    dev = device_new();
+    if (!dev)
+        return FERRY_ENOMEM;
+    dev->main.stream = values[0];
+    err = cuda_driver_load();
+    if (!err)
+        err = cuda_blas_load();
+    if (!err)
+        err = adopt_context(dev);
+    if (!err) {
+        err = furnish_in_context(dev);
+        if (err && dev->primary)
+            cuda_driver.primary_release(dev->cu);
+    }
+    if (err) {
+        device_delete(dev);
+        return err;
+    }
+    dev->index = index_of(dev->ordinal);
+    *out_index = dev->index;
+    *out_dev = dev;
+    return 0;
+}
+
+/* ---- closing ---- */
+
+static void strip(struct cuda_device *dev)
+{
+    struct cuda_scope scope;
+
+    if (cuda_enter(dev, &scope))
+        return;
+    for (unsigned i = 0; i < dev->spares; i++)
+        (void)cudaEventDestroy(dev->spare[i]);
+    cuda_queue_release(dev, &dev->main);
+    if (dev->pool)
+        (void)cudaMemPoolDestroy(dev->pool);
+    (void)cudaGetLastError();
+    cuda_leave(&scope);
+}
+
+void cuda_device_close(void *device)
+{
+    struct cuda_device *dev = device;
+
+    strip(dev);
+    if (dev->primary)
+        cuda_driver.primary_release(dev->cu);
+    device_delete(dev);
+}
+
+/* ---- the rest ---- */
+
+int cuda_synchronize(void *device)
+{
+    struct cuda_device *dev = device;
+    struct cuda_scope scope;
+    cudaError_t error;
+    int err = cuda_enter(dev, &scope);
+
+    if (err)
+        return err;
+    error = cudaDeviceSynchronize();
+    if (error != cudaSuccess)
+        err = cuda_fail("cudaDeviceSynchronize", error);
+    cuda_leave(&scope);
+    return err;
+}
+
+int cuda_counters(void *device, ferry_plugin_counters *out)
+{
+    struct cuda_device *dev = device;
+    ferry_plugin_counters mine = { 0 };
+    uint32_t size = out->struct_size < sizeof(mine) ? out->struct_size : (uint32_t)sizeof(mine);
+
+    pthread_mutex_lock(&dev->lock);
+    mine.live_blocks = dev->blocks.count;
+    mine.live_imports = dev->imports.count;
+    pthread_mutex_unlock(&dev->lock);
+    mine.struct_size = out->struct_size;
+    mine.live_bytes = dev->counters.live_bytes;
+    mine.live_host_blocks = dev->counters.live_host_blocks;
+    mine.live_maps = dev->counters.live_maps;
+    mine.live_queues = dev->counters.live_queues;
+    mine.live_events = dev->counters.live_events;
+    mine.copies_h2d = dev->counters.copies[0];
+    mine.copies_d2h = dev->counters.copies[1];
+    mine.copies_d2d = dev->counters.copies[2];
+    mine.bytes_h2d = dev->counters.bytes[0];
+    mine.bytes_d2h = dev->counters.bytes[1];
+    mine.bytes_d2d = dev->counters.bytes[2];
+    mine.maps = dev->counters.maps;
+    mine.unmaps = dev->counters.unmaps;
+    mine.memsets = dev->counters.memsets;
+    mine.ops = dev->counters.ops;
+    memcpy(out, &mine, size);
+    return 0;
+}
+
+int cuda_native(void *device, const char *what, void *out, uint64_t size)
+{
+    struct cuda_device *dev = device;
+
+    if (!strcmp(what, "cuda_device")) {
+        if (size != sizeof(int))
+            return cuda_host->error(FERRY_EINVAL, "%s is an int", what);
+        memcpy(out, &dev->ordinal, sizeof(int));
+        return 0;
+    }
+    if (!strcmp(what, "cuda_context")) {
+        if (size != sizeof(CUcontext))
+            return cuda_host->error(FERRY_EINVAL, "%s is a CUcontext", what);
+        memcpy(out, &dev->context, sizeof(CUcontext));
+        return 0;
+    }
+    return cuda_queue_native(device, NULL, what, out, size);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The few calls of the driver itself, which the runtime looks up: there is no libcuda to link on a
+ * machine without a driver. They make contexts current without cudaSetDevice.
+ */
+#include "cuda.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct cuda_driver cuda_driver;
+
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool loaded;
+
+/* The signature of this changed in CUDA 12, its name in 13. */
+static cudaError_t entry_point(const char *name, void **out)
+{
+#if CUDART_VERSION >= 13000
+    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+    cudaError_t error =
+        cudaGetDriverEntryPointByVersion(name, out, 11030, cudaEnableDefault, &found);
+#elif CUDART_VERSION >= 12000
+    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+    cudaError_t error = cudaGetDriverEntryPoint(name, out, cudaEnableDefault, &found);
+#else
+    cudaError_t error = cudaGetDriverEntryPoint(name, out, cudaEnableDefault);
+#endif
+
+    if (error == cudaSuccess && !*out)
+        error = cudaErrorSymbolNotFound;
+    return error;
+}
+
+static int load_locked(void)
+{
+    struct cuda_driver table = { 0 };
+    cudaError_t error;
+
+#define LOAD(member, function)                                      \
+    error = entry_point(#function, (void **)(void *)&table.member); \
+    if (error != cudaSuccess)                                       \
+        return cuda_fail("cudaGetDriverEntryPoint of " #function, error);
+    CUDA_DRIVER_ENTRIES(LOAD)
+#undef LOAD
+    cuda_driver = table;
+    loaded = true;
+    return 0;
+}
+
+int cuda_driver_load(void)
+{
+    int err;
+
+    pthread_mutex_lock(&load_lock);
+    err = loaded ? 0 : load_locked();
+    pthread_mutex_unlock(&load_lock);
+    return err;
+}
+
+int cuda_enter(struct cuda_device *dev, struct cuda_scope *scope)
+{
+    CUresult error = cuda_driver.ctx_get_current(&scope->before);
+
+    scope->changed = false;
+    if (error)
+        return cuda_fail_driver("cuCtxGetCurrent", error);
+    if (scope->before == dev->context)
+        return 0;
+    error = cuda_driver.ctx_set_current(dev->context);
+    if (error)
+        return cuda_fail_driver("cuCtxSetCurrent", error);
+    scope->changed = true;
+    return 0;
+}
+
+void cuda_leave(struct cuda_scope *scope)
+{
+    if (scope->changed)
+        cuda_driver.ctx_set_current(scope->before);
+}
+
+/* ---- which devices, in which order ---- */
+
+struct place {
+    char pci[32];
+    int ordinal;
+};
+
+static int by_pci(const void *a, const void *b)
+{
+    return strcmp(((const struct place *)a)->pci, ((const struct place *)b)->pci);
+}
+
+int cuda_ordinals(int *out, uint32_t *out_count)
+{
+    struct place places[CUDA_MAX_DEVICES] = { 0 };
+    struct cuda_settings set;
+    cudaError_t error;
+    int count = 0, err = cuda_settings_read(&set);
+
+    if (err)
+        return err;
+    error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess)
+        return cuda_fail_count(error);
+    if (count > (int)CUDA_MAX_DEVICES)
+        count = (int)CUDA_MAX_DEVICES;
+    for (int i = 0; i < count; i++) {
+        places[i].ordinal = i;
+        if (!set.pci_order)
+            continue;
+        error = cudaDeviceGetPCIBusId(places[i].pci, (int)sizeof(places[i].pci), i);
+        if (error != cudaSuccess)
+            return cuda_fail("cudaDeviceGetPCIBusId", error);
+    }
+    if (set.pci_order)
+        qsort(places, (size_t)count, sizeof(places[0]), by_pci);
+    for (int i = 0; i < count; i++)
+        out[i] = places[i].ordinal;
+    *out_count = (uint32_t)count;
+    return 0;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Failures in the vendor's words. The runtime keeps the latest failure of a thread for
+ * cudaGetLastError; what ferry has reported is taken from there, so that a program which checks it
+ * after its own launch does not find ferry's.
+ */
+#include "cuda.h"
+
+/* After these the context is of no use any more: every later call fails too. */
+bool cuda_is_lost(cudaError_t error)
+{
+    switch ((int)error) {
+    case cudaErrorCudartUnloading:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case 709: /* cudaErrorContextIsDestroyed */
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case 721: /* cudaErrorTensorMemoryLeak */
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int code_of(cudaError_t error)
+{
+    if (cuda_is_lost(error))
+        return FERRY_ELOST;
+    switch ((int)error) {
+    case cudaErrorMemoryAllocation:
+        return FERRY_ENOMEM;
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+        return FERRY_ENODEV;
+    case cudaErrorInvalidValue:
+        return FERRY_EINVAL;
+    case cudaErrorNotSupported:
+        return FERRY_EUNSUPPORTED;
+    default:
+        return FERRY_EDEVICE;
+    }
+}
+
+static const char *hint_of(int code, cudaError_t error)
+{
+    if (code == FERRY_ELOST)
+        return "; nothing on this device can be saved, and its context lasts as long as the "
+               "process";
+    if ((int)error == 46) /* cudaErrorDevicesUnavailable */
+        return "; another process has the device to itself (nvidia-smi -q shows its compute mode)";
+    return "";
+}
+
+int cuda_fail(const char *call, cudaError_t error)
+{
+    int code = code_of(error);
+
+    (void)cudaGetLastError();
+    return cuda_host->error(code, "%s: %s (%s)%s", call, cudaGetErrorName(error),
+                            cudaGetErrorString(error), hint_of(code, error));
+}
+
+/* The driver's numbers are the runtime's, its names are not. */
+int cuda_fail_driver(const char *call, CUresult error)
+{
+    int code = code_of((cudaError_t)error);
+    const char *name = NULL;
+
+    if (!cuda_driver.error_name || cuda_driver.error_name(error, &name) || !name)
+        name = "an unknown error";
+    return cuda_host->error(code, "%s: %s (%s)%s", call, name,
+                            cudaGetErrorString((cudaError_t)error),
+                            hint_of(code, (cudaError_t)error));
+}
+
+#define STATUS(X)                        \
+    X(NOT_INITIALIZED, FERRY_EDEVICE)    \
+    X(ALLOC_FAILED, FERRY_ENOMEM)        \
+    X(INVALID_VALUE, FERRY_EINVAL)       \
+    X(ARCH_MISMATCH, FERRY_EUNSUPPORTED) \
+    X(MAPPING_ERROR, FERRY_EDEVICE)      \
+    X(EXECUTION_FAILED, FERRY_EDEVICE)   \
+    X(INTERNAL_ERROR, FERRY_EDEVICE)     \
+    X(NOT_SUPPORTED, FERRY_EUNSUPPORTED) \
+    X(LICENSE_ERROR, FERRY_EDEVICE)
+
+int cuda_fail_blas(const char *call, cublasStatus_t status)
+{
+    cudaError_t behind = cudaGetLastError();
+    const char *name = "an unknown status";
+    int code = FERRY_EDEVICE;
+
+#define ROW(status_name, ferry_code)             \
+    if (status == CUBLAS_STATUS_##status_name) { \
+        name = "CUBLAS_STATUS_" #status_name;    \
+        code = ferry_code;                       \
+    }
+    STATUS(ROW)
+#undef ROW
+    if (behind == cudaSuccess)
+        return cuda_host->error(code, "%s: %s", call, name);
+    if (cuda_is_lost(behind))
+        code = FERRY_ELOST;
+    return cuda_host->error(code, "%s: %s, after %s (%s)%s", call, name, cudaGetErrorName(behind),
+                            cudaGetErrorString(behind), hint_of(code, behind));
+}
+
+/* Why there is no device: the three cases that a user can mend are told apart. */
+int cuda_fail_count(cudaError_t error)
+{
+    const char *name = cudaGetErrorName(error), *text = cudaGetErrorString(error);
+    int driver = 0;
+
+    (void)cudaGetLastError();
+    if (error == cudaErrorNoDevice)
+        return cuda_host->error(FERRY_ENODEV,
+                                "cudaGetDeviceCount: %s (%s): the driver is there, a GPU is not; "
+                                "CUDA_VISIBLE_DEVICES may hide it",
+                                name, text);
+    if (error != cudaErrorInsufficientDriver)
+        return cuda_fail("cudaGetDeviceCount", error);
+    if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
+        return cuda_host->error(FERRY_ENODEV,
+                                "cudaGetDeviceCount: %s: no NVIDIA driver (libcuda.so.1); install "
+                                "it, and see that nvidia-smi runs",
+                                name);
+    return cuda_host->error(FERRY_ENODEV,
+                            "cudaGetDeviceCount: %s: the driver is too old: it is good for CUDA "
+                            "%d.%d, and this plugin was built with %d.%d; install a newer driver",
+                            name, driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
+                            CUDART_VERSION % 1000 / 10);
+}

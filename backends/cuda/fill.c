@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Fill, without a kernel: the driver sets 8, 16 and 32 bits at a time; 64 bits grow from one element
+ * by copying what is there behind itself.
+ */
+#include "cuda.h"
+
+#include <string.h>
+
+uint64_t cuda_element_size(uint32_t dtype)
+{
+    static const uint8_t sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8 };
+
+    return dtype < FERRY_DTYPE_COUNT ? sizes[dtype] : 0;
+}
+
+/* ---- the value as bits; to nearest even where the dtype is shorter ---- */
+
+/* `bits` below the leading one of a binary32's 24, rounded away. */
+static uint32_t shift_to_even(uint32_t significand, unsigned bits)
+{
+    uint32_t kept = significand >> bits, half = UINT32_C(1) << (bits - 1);
+    uint32_t rest = significand & ((UINT32_C(1) << bits) - 1);
+
+    return kept + (rest > half || (rest == half && (kept & 1)));
+}
+
+/*
+ * A double as a float whose last bit says whether anything was cut off, so that rounding it again
+ * rounds the double.
+ */
+static uint32_t float_to_odd(double value)
+{
+    float near = (float)value;
+    double error = value - (double)near;
+    uint32_t bits;
+
+    memcpy(&bits, &near, sizeof(bits));
+    if (error == 0 || value != value || (bits & 0x7fffffff) == 0x7f800000)
+        return bits;
+    if ((error < 0) == (value > 0))
+        bits--; /* toward zero */
+    return bits | 1;
+}
+
+static uint16_t f16_bits(double value)
+{
+    uint32_t f = float_to_odd(value), magnitude = f & 0x7fffffff;
+    uint32_t sign = (f >> 16) & 0x8000, exponent = magnitude >> 23;
+    uint32_t significand = (magnitude & 0x7fffff) | 0x800000;
+
+    if (magnitude > 0x7f800000)
+        return (uint16_t)(sign | 0x7e00);
+    if (exponent >= 143) /* 2^16 and more */
+        return (uint16_t)(sign | 0x7c00);
+    if (exponent >= 113)
+        return (uint16_t)(sign | (((exponent - 113) << 10) + shift_to_even(significand, 13)));
+    if (exponent < 102)
+        return (uint16_t)sign;
+    return (uint16_t)(sign | shift_to_even(significand, 126 - exponent));
+}
+
+static uint16_t bf16_bits(double value)
+{
+    uint32_t f = float_to_odd(value);
+
+    if ((f & 0x7fffffff) > 0x7f800000)
+        return (uint16_t)((f >> 16) | 0x40);
+    return (uint16_t)((f + 0x7fff + ((f >> 16) & 1)) >> 16);
+}
+
+/* ferry has checked that an integer dtype holds the value. */
+static uint64_t bits_of(uint32_t dtype, double value)
+{
+    uint64_t bits = 0;
+    float narrow = (float)value;
+
+    switch (dtype) {
+    case FERRY_F32:
+        memcpy(&bits, &narrow, sizeof(narrow));
+        return bits;
+    case FERRY_F64:
+        memcpy(&bits, &value, sizeof(value));
+        return bits;
+    case FERRY_F16:
+        return f16_bits(value);
+    case FERRY_BF16:
+        return bf16_bits(value);
+    default:
+        return (uint64_t)(int64_t)value;
+    }
+}
+
+/* ---- setting them ---- */
+
+static int set_narrow(uint64_t size, uint64_t bits, char *at, size_t n, cudaStream_t stream)
+{
+    CUdeviceptr dst = (CUdeviceptr)(uintptr_t)at;
+    CUresult failed;
+    cudaError_t error;
+
+    if (size == 1) {
+        error = cudaMemsetAsync(at, (int)(bits & 0xff), n, stream);
+        return error == cudaSuccess ? 0 : cuda_fail("cudaMemsetAsync", error);
+    }
+    if (size == 2)
+        failed = cuda_driver.memset_d16(dst, (unsigned short)bits, n, (CUstream)stream);
+    else
+        failed = cuda_driver.memset_d32(dst, (unsigned)bits, n, (CUstream)stream);
+    return failed ? cuda_fail_driver(size == 2 ? "cuMemsetD16Async" : "cuMemsetD32Async", failed)
+                  : 0;
+}
+
+static int set_wide(uint64_t bits, char *at, size_t n, cudaStream_t stream)
+{
+    size_t done = 8, bytes = 8 * n;
+    int err;
+
+    if ((bits & 0xffffffff) == bits >> 32)
+        return set_narrow(4, bits & 0xffffffff, at, 2 * n, stream);
+    err = set_narrow(4, bits & 0xffffffff, at, 1, stream);
+    if (!err)
+        err = set_narrow(4, bits >> 32, at + 4, 1, stream);
+    while (!err && done < bytes) {
+        size_t part = done < bytes - done ? done : bytes - done;
+        cudaError_t error = cudaMemcpyAsync(at + done, at, part, cudaMemcpyDeviceToDevice, stream);
+
+        if (error != cudaSuccess)
+            err = cuda_fail("cudaMemcpyAsync", error);
+        done += part;
+    }
+    return err;
+}
+
+int cuda_fill(void *device, void *queue, uint32_t dtype, int64_t n, double value, ferry_ref y)
+{
+    struct cuda_device *dev = device;
+    uint64_t size = cuda_element_size(dtype), bits = bits_of(dtype, value);
+    cudaStream_t stream = cuda_queue_of(dev, queue)->stream;
+    struct cuda_scope scope;
+    int err = cuda_enter(dev, &scope);
+
+    if (err)
+        return err;
+    if (size == 8)
+        err = set_wide(bits, cuda_at(y), (size_t)n, stream);
+    else
+        err = set_narrow(size, bits, cuda_at(y), (size_t)n, stream);
+    cuda_leave(&scope);
+    if (!err)
+        dev->counters.ops++;
+    return err;
+}

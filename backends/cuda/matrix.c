@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Matrices. cuBLAS stores them by columns: a row-major matrix is its transpose there, so products
+ * are written the other way round.
+ */
+#include "cuda.h"
+
+static cublasOperation_t plain(uint32_t trans)
+{
+    return trans == FERRY_TRANS ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
+static cublasOperation_t flipped(uint32_t trans)
+{
+    return trans == FERRY_TRANS ? CUBLAS_OP_N : CUBLAS_OP_T;
+}
+
+/* ---- gemv ---- */
+
+struct gemv {
+    uint32_t dtype, trans;
+    int m, n, lda, incx, incy;
+    double alpha, beta;
+    const void *a, *x;
+    void *y;
+};
+
+/*
+ * Of halves, as a product of matrices: a vector with gaps is a row of one element a column. What
+ * runs backwards is no matrix.
+ */
+static cublasStatus_t gemv_halves(cublasHandle_t blas, const struct gemv *g)
+{
+    cudaDataType type = g->dtype == FERRY_F16 ? CUDA_R_16F : CUDA_R_16BF;
+    int in = g->trans == FERRY_TRANS ? g->m : g->n, out = g->trans == FERRY_TRANS ? g->n : g->m;
+    float alpha = (float)g->alpha, beta = (float)g->beta;
+
+    if (g->incx < 0 || g->incy < 0)
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    return cuda_blas.gemm_ex(blas, CUBLAS_OP_N, plain(g->trans), 1, out, in, &alpha, g->x, type,
+                             g->incx, g->a, type, g->lda, &beta, g->y, type, g->incy,
+                             CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+}
+
+static cublasStatus_t gemv(cublasHandle_t blas, const struct gemv *g)
+{
+    float alpha = (float)g->alpha, beta = (float)g->beta;
+
+    if (g->dtype == FERRY_F32)
+        return cuda_blas.sgemv(blas, flipped(g->trans), g->n, g->m, &alpha, g->a, g->lda, g->x,
+                               g->incx, &beta, g->y, g->incy);
+    if (g->dtype == FERRY_F64)
+        return cuda_blas.dgemv(blas, flipped(g->trans), g->n, g->m, &g->alpha, g->a, g->lda, g->x,
+                               g->incx, &g->beta, g->y, g->incy);
+    return gemv_halves(blas, g);
+}
+
+int cuda_gemv(void *device, void *queue, uint32_t dtype, uint32_t trans, int64_t m, int64_t n,
+              double alpha, ferry_cref a, int64_t lda, ferry_cref x, int64_t incx, double beta,
+              ferry_ref y, int64_t incy)
+{
+    struct cuda_device *dev = device;
+    const struct gemv g = { .dtype = dtype,
+                            .trans = trans,
+                            .m = (int)m,
+                            .n = (int)n,
+                            .lda = (int)lda,
+                            .incx = (int)incx,
+                            .incy = (int)incy,
+                            .alpha = alpha,
+                            .beta = beta,
+                            .a = cuda_at_const(a),
+                            .x = cuda_at_const(x),
+                            .y = cuda_at(y) };
+    cublasStatus_t status;
+    cublasHandle_t blas;
+    struct cuda_scope scope;
+    int err;
+
+    if (dtype > FERRY_BF16)
+        return FERRY_EUNSUPPORTED;
+    err = cuda_enter(dev, &scope);
+    if (err)
+        return err;
+    err = cuda_blas_handle(cuda_queue_of(dev, queue), CUBLAS_POINTER_MODE_HOST, &blas);
+    if (!err) {
+        status = gemv(blas, &g);
+        if (status != CUBLAS_STATUS_SUCCESS)
+            err = cuda_fail_blas(dtype <= FERRY_F64 ? "cublasGemv" : "cublasGemmEx", status);
+    }
+    cuda_leave(&scope);
+    if (!err)
+        dev->counters.ops++;
+    return err;
+}
+
+/* ---- gemm ---- */
+
+struct gemm {
+    uint32_t dtype, trans_a, trans_b;
+    int m, n, k, lda, ldb, ldc;
+    double alpha, beta;
+    const void *a, *b;
+    void *c;
+};
+
+static cublasStatus_t gemm(cublasHandle_t blas, const struct gemm *g)
+{
+    cudaDataType type = g->dtype == FERRY_F16 ? CUDA_R_16F : CUDA_R_16BF;
+    cublasOperation_t op_a = plain(g->trans_a), op_b = plain(g->trans_b);
+    float alpha = (float)g->alpha, beta = (float)g->beta;
+
+    if (g->dtype == FERRY_F32)
+        return cuda_blas.sgemm(blas, op_b, op_a, g->n, g->m, g->k, &alpha, g->b, g->ldb, g->a,
+                               g->lda, &beta, g->c, g->ldc);
+    if (g->dtype == FERRY_F64)
+        return cuda_blas.dgemm(blas, op_b, op_a, g->n, g->m, g->k, &g->alpha, g->b, g->ldb, g->a,
+                               g->lda, &g->beta, g->c, g->ldc);
+    return cuda_blas.gemm_ex(blas, op_b, op_a, g->n, g->m, g->k, &alpha, g->b, type, g->ldb, g->a,
+                             type, g->lda, &beta, g->c, type, g->ldc, CUBLAS_COMPUTE_32F,
+                             CUBLAS_GEMM_DEFAULT);
+}
+
+int cuda_gemm(void *device, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t trans_b,
+              int64_t m, int64_t n, int64_t k, double alpha, ferry_cref a, int64_t lda,
+              ferry_cref b, int64_t ldb, double beta, ferry_ref c, int64_t ldc)
+{
+    struct cuda_device *dev = device;
+    const struct gemm g = { .dtype = dtype,
+                            .trans_a = trans_a,
+                            .trans_b = trans_b,
+                            .m = (int)m,
+                            .n = (int)n,
+                            .k = (int)k,
+                            .lda = (int)lda,
+                            .ldb = (int)ldb,
+                            .ldc = (int)ldc,
+                            .alpha = alpha,
+                            .beta = beta,
+                            .a = cuda_at_const(a),
+                            .b = cuda_at_const(b),
+                            .c = cuda_at(c) };
+    cublasStatus_t status;
+    cublasHandle_t blas;
+    struct cuda_scope scope;
+    int err;
+
+    if (dtype > FERRY_BF16)
+        return FERRY_EUNSUPPORTED;
+    err = cuda_enter(dev, &scope);
+    if (err)
+        return err;
+    err = cuda_blas_handle(cuda_queue_of(dev, queue), CUBLAS_POINTER_MODE_HOST, &blas);
+    if (!err) {
+        status = gemm(blas, &g);
+        if (status != CUBLAS_STATUS_SUCCESS)
+            err = cuda_fail_blas(dtype <= FERRY_F64 ? "cublasGemm" : "cublasGemmEx", status);
+    }
+    cuda_leave(&scope);
+    if (!err)
+        dev->counters.ops++;
+    return err;
+}

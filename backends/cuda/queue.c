@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Queues are streams, events are events without timing. A stream of the plugin's own does not wait
+ * for the legacy default stream, nor that one for it.
+ */
+#include "cuda.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct cuda_queue *cuda_queue_of(struct cuda_device *dev, void *queue)
+{
+    return queue ? queue : &dev->main;
+}
+
+void cuda_queue_release(struct cuda_device *dev, struct cuda_queue *queue)
+{
+    (void)dev;
+    if (queue->blas)
+        (void)cuda_blas.destroy(queue->blas);
+    if (queue->scratch)
+        (void)cudaFree(queue->scratch);
+    if (queue->owned && queue->stream)
+        (void)cudaStreamDestroy(queue->stream);
+    queue->blas = NULL;
+    queue->scratch = NULL;
+}
+
+static struct cuda_queue *add(struct cuda_device *dev, struct cuda_queue *queue)
+{
+    pthread_mutex_lock(&dev->lock);
+    queue->next = dev->queues;
+    dev->queues = queue;
+    pthread_mutex_unlock(&dev->lock);
+    dev->counters.live_queues++;
+    return queue;
+}
+
+static bool remove_from(struct cuda_device *dev, const struct cuda_queue *queue)
+{
+    struct cuda_queue **link = &dev->queues;
+    bool found;
+
+    pthread_mutex_lock(&dev->lock);
+    while (*link && *link != queue)
+        link = &(*link)->next;
+    found = *link != NULL;
+    if (found)
+        *link = queue->next;
+    pthread_mutex_unlock(&dev->lock);
+    return found;
+}
+
+int cuda_queue_create(void *device, uint32_t flags, void **out_queue)
+{
+    struct cuda_device *dev = device;
+    struct cuda_queue *queue = calloc(1, sizeof(*queue));
+    struct cuda_scope scope;
+    cudaError_t error;
+    int err;
+
+    (void)flags;
+    if (!queue)
+        return cuda_host->error(FERRY_ENOMEM, "no host memory for a queue");
+    err = cuda_enter(dev, &scope);
+    if (err)
+        goto err_free;
+    error = cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking);
+    if (error != cudaSuccess)
+        err = cuda_fail("cudaStreamCreateWithFlags", error);
+    cuda_leave(&scope);
+    if (err)
+        goto err_free;
+    queue->owned = true;
+    *out_queue = add(dev, queue);
+    return 0;
+
+err_free:
+    free(queue);
+    return err;
+}
+
+int cuda_queue_destroy(void *device, void *handle)
+{
+    struct cuda_device *dev = device;
+    struct cuda_queue *queue = handle;
+    struct cuda_scope scope;
+    int err;
+
+    if (!remove_from(dev, queue))
+        return cuda_host->error(FERRY_EINVAL, "%p is no queue of this device", handle);
+    dev->counters.live_queues--;
+    err = cuda_enter(dev, &scope);
+    if (!err) {
+        cuda_queue_release(dev, queue);
+        cuda_leave(&scope);
+    }
+    free(queue);
+    return err;
+}
+
+int cuda_stream_check(struct cuda_device *dev, cudaStream_t stream)
+{
+    CUcontext context;
+    CUresult failed = cuda_driver.stream_get_ctx((CUstream)stream, &context);
+
+    if (failed)
+        return cuda_fail_driver("cuStreamGetCtx", failed);
+    if (context != dev->context)
+        return cuda_host->error(FERRY_EINVAL, "the stream belongs to another device or context");
+    return 0;
+}
+
+int cuda_queue_wrap(void *device, void *native, void **out_queue)
+{
+    struct cuda_device *dev = device;
+    struct cuda_queue *queue;
+    struct cuda_scope scope;
+    int err = cuda_enter(dev, &scope);
+
+    if (err)
+        return err;
+    err = cuda_stream_check(dev, native);
+    cuda_leave(&scope);
+    if (err)
+        return err;
+    queue = calloc(1, sizeof(*queue));
+    if (!queue)
+        return cuda_host->error(FERRY_ENOMEM, "no host memory for a queue");
+    queue->stream = native;
+    *out_queue = add(dev, queue);
+    return 0;
+}
+
+int cuda_queue_synchronize(void *device, void *handle)
+{
+    struct cuda_device *dev = device;
+    struct cuda_scope scope;
+    cudaError_t error;
+    int err = cuda_enter(dev, &scope);
+
+    if (err)
+        return err;
+    error = cudaStreamSynchronize(cuda_queue_of(dev, handle)->stream);
+    if (error != cudaSuccess)
+        err = cuda_fail("cudaStreamSynchronize", error);
+    cuda_leave(&scope);
+    return err;
+}
+
+/* The handle may not be there yet: it comes with the first BLAS call, and this is one. */
+static int native_blas(struct cuda_device *dev, struct cuda_queue *queue, void *out)
+{
+    cublasHandle_t handle;
+    struct cuda_scope scope;
+    int err = cuda_enter(dev, &scope);
+
+    if (err)
+        return err;
+    err = cuda_blas_handle(queue, CUBLAS_POINTER_MODE_HOST, &handle);
+    cuda_leave(&scope);
+    if (!err)
+        memcpy(out, &handle, sizeof(handle));
+    return err;
+}
+
+int cuda_queue_native(void *device, void *handle, const char *what, void *out, uint64_t size)
+{
+    struct cuda_queue *queue = cuda_queue_of(device, handle);
+    bool stream = !strcmp(what, "cuda_stream");
+
+    if (!stream && strcmp(what, "cublas_handle") != 0)
+        return cuda_host->error(FERRY_EUNSUPPORTED, "there is no object \"%s\"", what);
+    if (size != sizeof(void *))
+        return cuda_host->error(FERRY_EINVAL, "%s is a pointer", what);
+    if (!stream)
+        return native_blas(device, queue, out);
+    memcpy(out, &queue->stream, sizeof(queue->stream));
+    return 0;
+}
+
+/* ---- events: those destroyed are kept for the next to be recorded ---- */
+
+static cudaEvent_t take_spare(struct cuda_device *dev)
+{
+    cudaEvent_t event = NULL;
+
+    pthread_mutex_lock(&dev->lock);
+    if (dev->spares)
+        event = dev->spare[--dev->spares];
+    pthread_mutex_unlock(&dev->lock);
+    return event;
+}
+
+static bool keep_spare(struct cuda_device *dev, cudaEvent_t event)
+{
+    bool kept;
+
+    pthread_mutex_lock(&dev->lock);
+    kept = dev->spares < CUDA_SPARE_EVENTS;
+    if (kept)
+        dev->spare[dev->spares++] = event;
+    pthread_mutex_unlock(&dev->lock);
+    return kept;
+}
+
+static int record_here(struct cuda_device *dev, const struct cuda_queue *queue, void **out)
+{
+    cudaEvent_t event = take_spare(dev);
+    cudaError_t error = cudaSuccess;
+
+    if (!event)
+        error = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    if (error != cudaSuccess)
+        return cuda_fail("cudaEventCreateWithFlags", error);
+    error = cudaEventRecord(event, queue->stream);
+    if (error != cudaSuccess) {
+        int err = cuda_fail("cudaEventRecord", error);
+
+        (void)cudaEventDestroy(event);
+        return err;
+    }
+    dev->counters.live_events++;
+    *out = event;
+    return 0;
+}
+
+int cuda_event_record(void *device, void *queue, void **out_event)
+{
+    struct cuda_device *dev = device;
+    struct cuda_scope scope;
+    int err = cuda_enter(dev, &scope);
+
+    if (err)
+        return err;
+    err = record_here(dev, cuda_queue_of(dev, queue), out_event);
+    cuda_leave(&scope);
+    return err;
+}
+
+int cuda_event_query(void *device, void *event)
+{
+    struct cuda_device *dev = device;
+    struct cuda_scope scope;
+    cudaError_t error;
+    int answer = cuda_enter(dev, &scope);
+
+    if (answer)
+        return answer;
+    error = cudaEventQuery(event);
+    if (error == cudaSuccess)
+        answer = 1;
+    else if (error == cudaErrorNotReady)
+        (void)cudaGetLastError(); /* no failure, but kept as one */
+    else
+        answer = cuda_fail("cudaEventQuery", error);
+    cuda_leave(&scope);
+    return answer;
+}
+
+int cuda_event_synchronize(void *device, void *event)
+{
+    struct cuda_device *dev = device;
+    struct cuda_scope scope;
+    cudaError_t error;
+    int err = cuda_enter(dev, &scope);
+
+    if (err)
+        return err;
+    error = cudaEventSynchronize(event);
+    if (error != cudaSuccess)
+        err = cuda_fail("cudaEventSynchronize", error);
+    cuda_leave(&scope);
+    return err;
+}
+
+int cuda_event_destroy(void *device, void *event)
+{
+    struct cuda_device *dev = device;
+    struct cuda_scope scope;
+    cudaError_t error;
+    int err;
+
+    dev->counters.live_events--;
+    if (keep_spare(dev, event))
+        return 0;
+    err = cuda_enter(dev, &scope);
+    if (err)
+        return err;
+    error = cudaEventDestroy(event);
+    if (error != cudaSuccess)
+        err = cuda_fail("cudaEventDestroy", error);
+    cuda_leave(&scope);
+    return err;
+}
+
+int cuda_queue_wait(void *device, void *queue, void *event)
+{
+    struct cuda_device *dev = device;
+    struct cuda_scope scope;
+    cudaError_t error;
+    int err = cuda_enter(dev, &scope);
+
+    if (err)
+        return err;
+    error = cudaStreamWaitEvent(cuda_queue_of(dev, queue)->stream, event, 0);
+    if (error != cudaSuccess)
+        err = cuda_fail("cudaStreamWaitEvent", error);
+    cuda_leave(&scope);
+    return err;
+}

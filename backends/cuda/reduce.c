@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reductions, whose result stays on the device. cuBLAS adds up in the operand's own precision, many
+ * elements a thread: long vectors go in pieces, whose sums are added last, so that no float takes
+ * thousands of others one by one. Halves go through 1×1 matrix products with F32 results, since
+ * cublasDotEx rounds its result to a half.
+ */
+#include "cuda.h"
+
+#define PIECE INT64_C(1048576) /* elements a call */
+#define ROW   64               /* halves that one product adds up */
+#define ROWS  (PIECE / ROW)
+#define SUMS  1024 /* pieces of 2^30 elements, the most there are */
+
+/* Of a queue, on the device: sums of rows, sums of pieces, and ones to multiply either with. */
+struct scratch {
+    float *rows, *pieces, *ones;
+};
+
+struct reduction {
+    struct cuda_queue *queue;
+    cublasHandle_t blas;
+    uint32_t op, dtype;
+    const char *x, *y;
+    void *result;
+};
+
+static int scratch_of(struct cuda_queue *queue, struct scratch *out)
+{
+    float *block = queue->scratch;
+
+    if (!block) {
+        cudaError_t error = cudaMalloc((void **)&block, (2 * ROWS + SUMS) * sizeof(float));
+        CUresult failed;
+
+        if (error != cudaSuccess)
+            return cuda_fail("cudaMalloc", error);
+        failed = cuda_driver.memset_d32((CUdeviceptr)(uintptr_t)(block + ROWS + SUMS), 0x3f800000,
+                                        ROWS, (CUstream)queue->stream);
+        if (failed) {
+            (void)cudaFree(block);
+            return cuda_fail_driver("cuMemsetD32Async", failed);
+        }
+        queue->scratch = block;
+    }
+    out->rows = block;
+    out->pieces = block + ROWS;
+    out->ones = block + ROWS + SUMS;
+    return 0;
+}
+
+static int set_mode(const struct reduction *r, cublasPointerMode_t mode)
+{
+    cublasStatus_t status = cuda_blas.set_pointer_mode(r->blas, mode);
+
+    return status == CUBLAS_STATUS_SUCCESS ? 0 : cuda_fail_blas("cublasSetPointerMode", status);
+}
+
+/* ---- one piece, to one float or double of the device ---- */
+
+static int sum_plain(const struct reduction *r, const void *x, const void *y, int n, void *out)
+{
+    bool wide = r->dtype == FERRY_F64, absolute = r->op == FERRY_OP_ASUM;
+    cublasStatus_t status;
+    int err = set_mode(r, CUBLAS_POINTER_MODE_DEVICE);
+
+    if (err)
+        return err;
+    if (absolute)
+        status =
+            wide ? cuda_blas.dasum(r->blas, n, x, 1, out) : cuda_blas.sasum(r->blas, n, x, 1, out);
+    else
+        status = wide ? cuda_blas.ddot(r->blas, n, x, 1, y, 1, out)
+                      : cuda_blas.sdot(r->blas, n, x, 1, y, 1, out);
+    if (status != CUBLAS_STATUS_SUCCESS)
+        return cuda_fail_blas(absolute ? "cublasAsum" : "cublasDot", status);
+    return 0;
+}
+
+/* `count` floats of the device, added up. */
+static int add_up(const struct reduction *r, const float *values, const float *ones, int count,
+                  float *out)
+{
+    cublasStatus_t status;
+    int err = set_mode(r, CUBLAS_POINTER_MODE_DEVICE);
+
+    if (err)
+        return err;
+    status = cuda_blas.sdot(r->blas, count, values, 1, ones, 1, out);
+    return status == CUBLAS_STATUS_SUCCESS ? 0 : cuda_fail_blas("cublasSdot", status);
+}
+
+/* `rows` dot products of `length` halves each, side by side. */
+static int multiply_rows(const struct reduction *r, const char *x, const char *y, int length,
+                         int rows, float *out)
+{
+    const float one = 1, zero = 0;
+    cudaDataType type = r->dtype == FERRY_F16 ? CUDA_R_16F : CUDA_R_16BF;
+    cublasStatus_t status =
+        cuda_blas.gemm_strided(r->blas, CUBLAS_OP_T, CUBLAS_OP_N, 1, 1, length, &one, x, type,
+                               length, length, y, type, length, length, &zero, out, CUDA_R_32F, 1,
+                               1, rows, CUBLAS_COMPUTE_32F_PEDANTIC, CUBLAS_GEMM_DEFAULT);
+
+    return status == CUBLAS_STATUS_SUCCESS ? 0
+                                           : cuda_fail_blas("cublasGemmStridedBatchedEx", status);
+}
+
+static int sum_halves(const struct reduction *r, const struct scratch *s, const char *x,
+                      const char *y, int n, float *out)
+{
+    int rows = n / ROW, rest = n % ROW;
+    int err = set_mode(r, CUBLAS_POINTER_MODE_HOST);
+
+    if (!err && rows)
+        err = multiply_rows(r, x, y, ROW, rows, s->rows);
+    if (!err && rest)
+        err = multiply_rows(r, x + (size_t)rows * ROW * 2, y + (size_t)rows * ROW * 2, rest, 1,
+                            s->rows + rows);
+    return err ? err : add_up(r, s->rows, s->ones, rows + (rest != 0), out);
+}
+
+/* ---- the whole ---- */
+
+static int sum_pieces(const struct reduction *r, int64_t n)
+{
+    bool half = r->dtype != FERRY_F32;
+    size_t size = half ? 2 : 4;
+    struct scratch s = { 0 };
+    int count = 0, err = scratch_of(r->queue, &s);
+
+    for (int64_t first = 0; first < n && !err; first += PIECE) {
+        int part = (int)(n - first < PIECE ? n - first : PIECE);
+        const char *x = r->x + (size_t)first * size, *y = r->y + (size_t)first * size;
+        float *out = n <= PIECE ? (float *)r->result : s.pieces + count++;
+
+        err = half ? sum_halves(r, &s, x, y, part, out) : sum_plain(r, x, y, part, out);
+    }
+    if (!err && count)
+        err = add_up(r, s.pieces, s.ones, count, r->result);
+    return err;
+}
+
+static int reduce(void *device, void *queue, uint32_t op, uint32_t dtype, int64_t n, ferry_cref x,
+                  ferry_cref y, ferry_ref result)
+{
+    struct cuda_device *dev = device;
+    struct reduction r = { .queue = cuda_queue_of(dev, queue),
+                           .op = op,
+                           .dtype = dtype,
+                           .x = cuda_at_const(x),
+                           .y = cuda_at_const(y),
+                           .result = cuda_at(result) };
+    struct cuda_scope scope;
+    int err;
+
+    if (!cuda_supports(dev, op, dtype))
+        return FERRY_EUNSUPPORTED;
+    err = cuda_enter(dev, &scope);
+    if (err)
+        return err;
+    err = cuda_blas_handle(r.queue, CUBLAS_POINTER_MODE_HOST, &r.blas);
+    if (!err && (dtype == FERRY_F64 || (dtype == FERRY_F32 && n <= PIECE)))
+        err = sum_plain(&r, r.x, r.y, (int)n, r.result);
+    else if (!err)
+        err = sum_pieces(&r, n);
+    if (r.blas) /* as a program that shares the handle expects it */
+        (void)cuda_blas.set_pointer_mode(r.blas, CUBLAS_POINTER_MODE_HOST);
+    cuda_leave(&scope);
+    if (!err)
+        dev->counters.ops++;
+    return err;
+}
+
+int cuda_dot(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_cref y,
+             ferry_ref result)
+{
+    return reduce(dev, queue, FERRY_OP_DOT, dtype, n, x, y, result);
+}
+
+int cuda_asum(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref result)
+{
+    return reduce(dev, queue, FERRY_OP_ASUM, dtype, n, x, x, result);
+}
+
+int cuda_sumsq(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref result)
+{
+    return reduce(dev, queue, FERRY_OP_SUMSQ, dtype, n, x, x, result);
+}
