@@ -106,10 +106,17 @@ int ferry__coherence_claim(struct ferry__request *req, uint32_t valid)
 
 /* ---- the four ways into a slot ---- */
 
-/* Orders the access after uses of the replica it will touch. */
+/*
+ * Orders the access after uses of the replica it will touch: those that are noted, and what the
+ * program may do with a valid copy on the default queue. (A copy that has lost its bit left an event
+ * there.)
+ */
 static int after_uses(struct ferry__request *req, struct ferry__replica *r, enum ferry__after after)
 {
     int err = ferry__uses_order(r->uses, after, req->q);
+
+    if (!err && req->where && (req->valid & bit(req->slot)))
+        err = ferry__transfer_after_default(req->where, req->q);
 
     /* one pointer for host and device: the host waits for what the device does with it */
     if (!err && r == &req->m->on_host && req->m->alias &&
@@ -202,8 +209,6 @@ static int present(struct ferry__request *req, struct ferry__replica *r)
     uint32_t valid = write ? bit(req->slot) : req->valid;
     int err = after_uses(req, r, write ? FERRY__AFTER_ALL : FERRY__AFTER_WRITERS);
 
-    if (!err && req->where)
-        err = ferry__transfer_after_default(req->where, req->q);
     if (!err)
         err = ferry__transfer_enter(req, req->slot, valid);
     if (!err && write && r->uses)
@@ -224,6 +229,14 @@ static int check_access(struct ferry__request *req, struct ferry__replica *r)
         return ferry__error(FERRY_EPERM, "%s: write to memory adopted as read-only",
                             req->where ? req->where->name : "host");
     return 0;
+}
+
+/* The replica that a host-memory device will share once it is accessed; NULL for others. */
+static struct ferry__replica *host_block_of(struct ferry__request *req)
+{
+    bool shares = req->where && ferry__device_is(req->where, FERRY_DEVICE_HOST_MEMORY);
+
+    return shares && !req->m->alias ? &req->m->on_host : NULL;
 }
 
 static bool would_block(struct ferry__request *req, struct ferry__replica *r)
@@ -311,7 +324,7 @@ static int prepare(struct ferry__request *req, struct ferry__replica *r)
 static void note_program(struct ferry__request *req, struct ferry__replica *r)
 {
     if (is_foreign(req))
-        ferry__uses_add(r->uses, NULL, req->q, (req->access & FERRY_WRITE) != 0);
+        ferry__uses_add_program(r->uses, req->q, (req->access & FERRY_WRITE) != 0);
 }
 
 /* Losses, seen before anything else is done. */
@@ -372,7 +385,7 @@ int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
         err = check_access(req, r);
     if (err)
         return err;
-    if (req->nowait && would_block(req, r))
+    if (req->nowait && would_block(req, r ? r : host_block_of(req)))
         return ferry__error(FERRY_EBUSY, "work is pending on %zu bytes", m->used);
     before = req->valid;
     err = provide(req, &r, &zeroed, &fresh);

@@ -34,6 +34,18 @@ void ferry__uses_add(struct ferry__uses *uses, ferry_event *event, ferry_queue *
     use->write = write;
 }
 
+void ferry__uses_add_program(struct ferry__uses *uses, ferry_queue *queue, bool write)
+{
+    unsigned i = 0;
+
+    while (i < uses->count && (uses->at[i].event || uses->at[i].queue != queue))
+        i++;
+    if (i < uses->count)
+        uses->at[i].write |= write;
+    else
+        ferry__uses_add(uses, NULL, queue, write);
+}
+
 static void drop(struct ferry__uses *uses, unsigned i)
 {
     ferry__event_release(uses->at[i].event);
@@ -120,11 +132,10 @@ bool ferry__uses_would_block(const struct ferry__uses *uses, enum ferry__after a
 
         if (!concerns(use, after) || (q && is_before(use, q)))
             continue;
-        if (!use->event && !atomic_load(&use->queue->gone) && use->queue->device->events &&
-            (!q || q->device != use->queue->device))
-            return true;
-        if (use->event && (!q || !ferry__queue_can_order(q, use->event)) &&
-            ferry_event_query(use->event) == 0)
+        if (q && ferry__queue_can_order(q, use->queue->device))
+            continue;
+        if (use->event ? ferry_event_query(use->event) == 0
+                       : !atomic_load(&use->queue->gone) && use->queue->device->events)
             return true;
     }
     return false;

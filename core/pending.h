@@ -17,10 +17,15 @@ enum ferry__after { FERRY__AFTER_WRITERS, FERRY__AFTER_ALL };
 int ferry__uses_reserve(struct ferry__uses **uses, unsigned extra);
 
 /*
- * Notes a use; room was reserved. `event` (may be NULL) is retained, `queue` likewise. A use
- * without event is the program's own, on the queue of its access.
+ * Notes a use; room was reserved. `event` is retained, `queue` likewise.
  */
 void ferry__uses_add(struct ferry__uses *uses, ferry_event *event, ferry_queue *queue, bool write);
+
+/*
+ * Notes the program's own use of a queue, whose work ferry does not see: once, however often it is
+ * said.
+ */
+void ferry__uses_add_program(struct ferry__uses *uses, ferry_queue *queue, bool write);
 
 /*
  * Forgets uses whose work is done. Returns what a writer failed with, 0 if none did; failed ones

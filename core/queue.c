@@ -67,6 +67,21 @@ int ferry__queue_memset(ferry_queue *q, ferry_ref dst, uint8_t byte, uint64_t by
     return err ? ferry__device_fail(dev, "memset", bytes, err) : 0;
 }
 
+/* Which of two devices it is that the plugin calls lost: a lost one takes no event. */
+static bool is_lost(ferry_device *dev)
+{
+    ferry_queue *q = &dev->queue;
+    void *event;
+    int err;
+
+    ferry__queue_enter(q);
+    err = dev->ops->event_record(dev->dev, q->handle, &event);
+    ferry__queue_leave(q);
+    if (!err)
+        dev->ops->event_destroy(dev->dev, event);
+    return err == FERRY_ELOST;
+}
+
 int ferry__queue_peer_copy(ferry_queue *q, ferry_ref dst, ferry_device *src_dev, ferry_cref src,
                            uint64_t bytes)
 {
@@ -76,6 +91,8 @@ int ferry__queue_peer_copy(ferry_queue *q, ferry_ref dst, ferry_device *src_dev,
     ferry__queue_enter(q);
     err = dev->ops->peer_copy(dev->dev, q->handle, dst, src_dev->dev, src, bytes);
     ferry__queue_leave(q);
+    if (err == FERRY_ELOST && is_lost(src_dev))
+        return ferry__device_fail(src_dev, "copy to a peer device", bytes, err);
     if (err)
         return ferry__device_fail(dev, "copy from a peer device", bytes, err);
     ferry__count(&dev->stats.copies[FERRY_MEMCPY_D2D - 1], 1);
@@ -165,11 +182,11 @@ void ferry__event_release(ferry_event *e)
     ferry__device_release(dev);
 }
 
-bool ferry__queue_can_order(const ferry_queue *q, const ferry_event *e)
+bool ferry__queue_can_order(const ferry_queue *q, const ferry_device *dev)
 {
-    return q->device == e->device ||
-           (q->device->plugin == e->device->plugin && q->device->sync_domain &&
-            q->device->sync_domain == e->device->sync_domain);
+    return q->device == dev ||
+           (q->device->plugin == dev->plugin && q->device->sync_domain &&
+            q->device->sync_domain == dev->sync_domain);
 }
 
 int ferry__queue_order(ferry_queue *q, ferry_event *e)
@@ -184,7 +201,7 @@ int ferry__queue_order(ferry_queue *q, ferry_event *e)
         return ferry__error(state, "%s: the work before an event had failed", e->device->name);
     if (ferry__device_forked(dev))
         return ferry__device_usable(dev);
-    if (!ferry__queue_can_order(q, e))
+    if (!ferry__queue_can_order(q, e->device))
         return ferry_event_synchronize(e);
     ferry__queue_enter(q);
     err = dev->ops->queue_wait(dev->dev, q->handle, e->handle);

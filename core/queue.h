@@ -43,8 +43,8 @@ int ferry__queue_unmap(ferry_queue *q, void *handle, const char *name);
 int ferry__queue_mark(ferry_queue *q, ferry_event **out);
 /* Makes later work on `q` wait for `e`: on the queue where the plugin can, else here. */
 int ferry__queue_order(ferry_queue *q, ferry_event *e);
-/* Whether that would block the calling thread. */
-bool ferry__queue_can_order(const ferry_queue *q, const ferry_event *e);
+/* Whether that works without blocking the calling thread, for events of that device. */
+bool ferry__queue_can_order(const ferry_queue *q, const ferry_device *dev);
 
 ferry_event *ferry__event_retain(ferry_event *e);
 void ferry__event_release(ferry_event *e);

@@ -35,6 +35,19 @@ int ferry__transfer_settle(struct ferry__request *req, unsigned slot)
     return failed;
 }
 
+/* A source whose device turns out to be lost was none. */
+static bool source_is_lost(struct ferry__request *req, unsigned slot)
+{
+    ferry_device *from = ferry__replica_device(req->m, slot);
+
+    if (!from || atomic_load(&from->state) != FERRY__DEVICE_LOST || !is_valid(req, slot))
+        return false;
+    req->valid &= ~(UINT32_C(1) << slot);
+    if (!req->valid)
+        req->m->lost = FERRY_ELOST;
+    return true;
+}
+
 /* What a copy from `slot` to the request's slot costs, in legs; 0: the bytes are shared. */
 static unsigned cost(struct ferry__request *req, unsigned slot)
 {
@@ -247,11 +260,12 @@ static int hand_over(struct ferry__request *req, struct ferry__replica *r, unsig
                                                : req->valid | UINT32_C(1) << req->slot;
     int err = 0;
 
-    if (src == r && req->slot == FERRY__HOST) { /* one pointer: wait for the device's work on it */
-        err = ferry__uses_order(r->uses, FERRY__AFTER_WRITERS, NULL);
-        if (!err)
+    if (src == r) { /* one pointer: whatever is done with it is done to both */
+        err = ferry__uses_order(
+            r->uses, req->access & FERRY_WRITE ? FERRY__AFTER_ALL : FERRY__AFTER_WRITERS, req->q);
+        if (!err && req->slot == FERRY__HOST)
             err = ferry__transfer_after_default(m->alias_device, NULL);
-    } else if (src != r) {
+    } else {
         err = ferry__transfer_enter(req, req->slot, valid);
     }
     if (!err)
@@ -286,11 +300,11 @@ int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, boo
 
     while ((from = cheapest(req)) != FERRY__SLOTS) {
         ferry__transfer_settle(req, from);
-        if (!is_valid(req, from))
+        if (!is_valid(req, from) || source_is_lost(req, from))
             continue;
         err = attempt(req, r, from, &again);
         /* a source whose writer turns out to have failed was none, and so is what came from it */
-        if (ferry__transfer_settle(req, from))
+        if (ferry__transfer_settle(req, from) || (err && source_is_lost(req, from)))
             continue;
         if (err || !again)
             return err;

@@ -30,6 +30,9 @@ UNIT_TESTS = \
 	%D%/unit/test-status \
 	%D%/unit/test-threads \
 	%D%/unit/test-trace \
+	%D%/unit/test-queue \
+	%D%/unit/test-multi \
+	%D%/unit/test-events \
 	%D%/unit/test-frame \
 	$(SIM_TESTS)
 
@@ -43,6 +46,7 @@ SIM_TESTS = \
 
 # Those that run threads against each other: what `make check-threads` and ThreadSanitizer run.
 THREAD_TESTS = \
+	%D%/unit/test-multi \
 	%D%/unit/test-threads \
 	%D%/unit/test-sim-clock \
 	%D%/unit/test-cpu \
@@ -52,6 +56,9 @@ THREAD_TESTS = \
 # What needs only the core and is worth valgrind's time: `make check-valgrind`. Not what is measured
 # against long doubles, which valgrind computes as doubles.
 CORE_TESTS = \
+	%D%/unit/test-events \
+	%D%/unit/test-multi \
+	%D%/unit/test-queue \
 	%D%/unit/test-conf \
 	%D%/unit/test-loader \
 	%D%/unit/test-status \
@@ -91,7 +98,9 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/ferry-test.h \
 	%D%/unit/fixture.c \
 	%D%/unit/fixture.h \
-	%D%/unit/io-build.h
+	%D%/unit/io-build.h \
+	%D%/unit/world.c \
+	%D%/unit/world.h
 %C%_unit_libsimdriver_la_SOURCES = \
 	%D%/unit/sim-driver.c \
 	%D%/unit/sim-driver.h

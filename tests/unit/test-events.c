@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "world.h"
+
+#include <string.h>
+
+/*
+ * Events: what the host waits for, when it would have to, and what becomes of work that fails after
+ * the call that started it has returned.
+ */
+
+#define OLD 0x5a
+#define NEW 0x77
+
+static int access_host(ferry_memory *m, unsigned access, ferry_ref *out)
+{
+    return ferry_memory_access(m, NULL, access, NULL, out);
+}
+
+static int access_dev(ferry_memory *m, int i, unsigned access)
+{
+    ferry_ref ref;
+
+    return ferry_memory_access(m, wx_dev(i), access, NULL, &ref);
+}
+
+/* ---- the host waits ------------------------------------------------------------------------- */
+
+static void a_copy_is_a_reader_of_its_source(void)
+{
+    ferry_memory *m, *seen;
+    ferry_ref at, to;
+
+    wx_begin();
+    m = wx_memory_at_host(OLD);
+    seen = wx_memory(0);
+    at = wx_access(m, wx_queue(0), FERRY_READ);
+    to = wx_access(seen, wx_queue(0), FERRY_WRITE);
+    FX_OK(ferry_copy(wx_queue(0), FERRY_U8, WX_BYTES, ferry_ref_const(at), to));
+    wx_write_host(m, NEW);
+    CU_ASSERT(wx_host_reads(seen, OLD));
+    CU_ASSERT(wx_reads_on(wx_queue(0), m, NEW));
+    ferry_memory_release(seen);
+    ferry_memory_release(m);
+    wx_end();
+}
+
+static void a_copy_out_is_a_reader_of_its_source(void)
+{
+    ferry_memory *m;
+    ferry_queue *q;
+
+    wx_begin();
+    q = wx_queue_create(0);
+    m = wx_memory_at(0, OLD);
+    FX_OK(ferry_memory_prefetch(m, NULL, q));
+    wx_write_on(wx_queue(0), m, NEW);
+    CU_ASSERT_FALSE(wx_idle(wx_queue(0)));
+    CU_ASSERT(wx_idle(q));
+    CU_ASSERT(wx_idle(wx_queue(0)));
+    CU_ASSERT(wx_host_reads(m, NEW));
+    ferry_memory_release(m);
+    ferry_queue_destroy(q);
+    wx_end();
+}
+
+static void the_host_waits_for_that_copys_event_only(void)
+{
+    ferry_memory *m, *other[2];
+    ferry_queue *q;
+
+    wx_begin();
+    q = wx_queue_create(0);
+    m = wx_memory_at(0, OLD);
+    other[0] = wx_memory(0);
+    other[1] = wx_memory(0);
+    FX_OK(ferry_memory_prefetch(m, NULL, q));
+    wx_write_on(q, other[0], NEW);
+    wx_write_on(wx_queue(0), other[1], NEW);
+    CU_ASSERT(wx_host_reads(m, OLD));
+    CU_ASSERT(wx_pending(0) >= 2);
+    CU_ASSERT(wx_host_reads(other[0], NEW));
+    CU_ASSERT(wx_host_reads(other[1], NEW));
+    ferry_memory_release(m);
+    ferry_memory_release(other[0]);
+    ferry_memory_release(other[1]);
+    ferry_queue_destroy(q);
+    wx_end();
+}
+
+static void the_host_reads_beside_a_copy_that_reads_too(void)
+{
+    ferry_memory *m;
+
+    wx_begin();
+    m = wx_memory_at_host(OLD);
+    FX_OK(ferry_memory_prefetch(m, wx_dev(0), NULL));
+    CU_ASSERT(wx_host_reads(m, OLD));
+    CU_ASSERT(wx_pending(0) > 0);
+    ferry_memory_release(m);
+    wx_end();
+}
+
+static void a_last_release_waits_for_copies_from_its_host_block(void)
+{
+    ferry_memory *m;
+
+    wx_begin();
+    m = wx_memory_at_host(OLD);
+    FX_OK(ferry_memory_prefetch(m, wx_dev(0), NULL));
+    FX_OK(ferry_memory_prefetch(m, wx_dev(1), NULL));
+    CU_ASSERT(wx_pending(0) > 0 && wx_pending(1) > 0);
+    ferry_memory_release(m);
+    wx_end();
+}
+
+/* ---- FERRY_NOWAIT --------------------------------------------------------------------------- */
+
+static void a_host_read_that_would_wait_is_busy(void)
+{
+    ferry_memory *m;
+    ferry_ref ref = { &ref, 3 };
+
+    wx_begin();
+    m = wx_memory_at(0, OLD);
+    wx_mark();
+    FX_FAILS(FERRY_EBUSY, access_host(m, FERRY_READ | FERRY_NOWAIT, &ref));
+    CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(0));
+    CU_ASSERT_EQUAL(wx_since(0).copies_d2h, 0);
+    FX_OK(ferry_memory_prefetch(m, NULL, NULL));
+    FX_FAILS(FERRY_EBUSY, access_host(m, FERRY_READ | FERRY_NOWAIT, &ref));
+    FX_FAILS(FERRY_EBUSY, access_host(m, FERRY_WRITE | FERRY_NOWAIT, &ref));
+    CU_ASSERT_EQUAL(wx_valid(m), WX_HOST | WX_DEV(0));
+    CU_ASSERT(wx_pending(0) > 0);
+    CU_ASSERT_PTR_EQUAL(ref.handle, &ref);
+    wx_run_all();
+    FX_OK_FATAL(access_host(m, FERRY_READ | FERRY_NOWAIT, &ref));
+    CU_ASSERT_EQUAL(*(unsigned char *)ref.handle, OLD);
+    CU_ASSERT_EQUAL(wx_since(0).copies_d2h, 1);
+    ferry_memory_release(m);
+    wx_end();
+}
+
+static void a_host_write_that_would_wait_for_readers_is_busy(void)
+{
+    ferry_memory *m;
+    ferry_ref ref = { &ref, 3 };
+    static const unsigned writes[] = { FERRY_WRITE, FERRY_READ | FERRY_WRITE };
+
+    wx_begin();
+    m = wx_memory_at_host(OLD);
+    FX_OK(ferry_memory_prefetch(m, wx_dev(1), NULL));
+    FX_OK(access_host(m, FERRY_READ | FERRY_NOWAIT, &ref));
+    for (int i = 0; i < 2; i++) {
+        FX_FAILS(FERRY_EBUSY, access_host(m, writes[i] | FERRY_NOWAIT, &ref));
+        CU_ASSERT_EQUAL(wx_valid(m), WX_HOST | WX_DEV(1));
+        CU_ASSERT(wx_pending(1) > 0);
+    }
+    wx_run_all();
+    FX_OK(access_host(m, FERRY_WRITE | FERRY_NOWAIT, &ref));
+    CU_ASSERT_EQUAL(wx_valid(m), WX_HOST);
+    ferry_memory_release(m);
+    wx_end();
+}
+
+static void work_that_queues_can_order_is_never_busy(void)
+{
+    ferry_memory *m;
+    ferry_queue *q;
+    ferry_ref ref;
+
+    wx_begin();
+    q = wx_queue_create(0);
+    m = wx_memory_at_host(OLD);
+    FX_OK(access_dev(m, 0, FERRY_READ | FERRY_NOWAIT));
+    FX_OK(ferry_memory_access(m, wx_dev(0), FERRY_READ | FERRY_NOWAIT, q, &ref));
+    FX_OK(ferry_memory_access(m, wx_dev(0), FERRY_WRITE | FERRY_NOWAIT, q, &ref));
+    FX_OK(access_dev(m, 1, FERRY_READ | FERRY_NOWAIT));
+    CU_ASSERT(wx_pending(0) > 0 && wx_pending(1) > 0);
+    ferry_memory_release(m);
+    ferry_queue_destroy(q);
+    wx_end();
+}
+
+/* ---- failures that come later --------------------------------------------------------------- */
+
+static void a_failed_prefetch_surfaces_at_the_next_access_there(void)
+{
+    ferry_memory *m;
+
+    wx_begin();
+    m = wx_memory_at_host(OLD);
+    wx_fail_later(0, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    FX_OK(ferry_memory_prefetch(m, wx_dev(0), NULL));
+    wx_run_all();
+    FX_FAILS(FERRY_EDEVICE, access_dev(m, 0, FERRY_READ));
+    CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_EDEVICE);
+    CU_ASSERT_EQUAL(wx_valid(m), WX_HOST);
+    CU_ASSERT(wx_reads_on(wx_queue(0), m, OLD));
+    CU_ASSERT(wx_host_reads(m, OLD));
+    ferry_memory_release(m);
+    wx_end();
+}
+
+/* The access comes before the copy has run: what follows on the queue must not pass for data. */
+static void a_failed_copy_that_was_read_already_is_told_to_the_host(void)
+{
+    ferry_memory *m, *seen;
+
+    wx_begin();
+    m = wx_memory_at(0, OLD);
+    seen = wx_memory(0);
+    wx_fail_later(0, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    FX_OK(ferry_memory_prefetch(m, NULL, NULL));
+    CU_ASSERT_PTR_NULL(ferry_memory_host_data(m));
+    CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_EDEVICE);
+    CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(0));
+    CU_ASSERT(wx_host_reads(m, OLD));
+    ferry_memory_release(seen);
+    ferry_memory_release(m);
+    wx_end();
+}
+
+static void a_failed_copy_out_is_no_data_of_the_host(void)
+{
+    ferry_memory *m;
+
+    wx_begin();
+    m = wx_memory_at(0, OLD);
+    wx_fail_later(0, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    CU_ASSERT_PTR_NULL(ferry_memory_host_data(m));
+    CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_EDEVICE);
+    CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(0));
+    CU_ASSERT(wx_host_reads(m, OLD));
+    ferry_memory_release(m);
+    wx_end();
+}
+
+/* A mutable access takes the host's bit when it starts the copy. */
+static ferry_memory *lost_memory(void)
+{
+    ferry_memory *m = wx_memory_at_host(OLD);
+
+    wx_fail_later(0, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    FX_OK(access_dev(m, 0, FERRY_READ | FERRY_WRITE));
+    CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(0));
+    wx_run_all();
+    return m;
+}
+
+static void the_last_copy_that_fails_is_lost_and_never_zeros(void)
+{
+    ferry_memory *m;
+    ferry_ref ref = { &ref, 0 };
+
+    wx_begin();
+    m = lost_memory();
+    FX_FAILS(FERRY_ELOST, access_host(m, FERRY_READ, &ref));
+    FX_FAILS(FERRY_ELOST, access_host(m, FERRY_READ | FERRY_WRITE, &ref));
+    FX_FAILS(FERRY_ELOST, access_dev(m, 0, FERRY_READ));
+    FX_FAILS(FERRY_ELOST, access_dev(m, 1, FERRY_READ));
+    CU_ASSERT_PTR_NULL(ferry_memory_host_data(m));
+    CU_ASSERT_PTR_NULL(ferry_memory_device_data(m).handle);
+    CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_ELOST);
+    CU_ASSERT_EQUAL(wx_valid(m), 0);
+    CU_ASSERT_PTR_EQUAL(ref.handle, &ref);
+    wx_write_host(m, NEW);
+    CU_ASSERT(wx_host_reads(m, NEW));
+    CU_ASSERT(wx_reads_on(wx_queue(1), m, NEW));
+    ferry_memory_release(m);
+    wx_end();
+}
+
+static void what_was_lost_can_be_forgotten(void)
+{
+    ferry_memory *m;
+    ferry_ref ref;
+
+    wx_begin();
+    m = lost_memory();
+    FX_FAILS(FERRY_ELOST, access_dev(m, 1, FERRY_READ));
+    FX_OK(ferry_memory_invalidate(m));
+    FX_OK(access_host(m, FERRY_READ, &ref));
+    CU_ASSERT(wx_host_reads(m, 0));
+    ferry_memory_release(m);
+    wx_end();
+}
+
+static void what_was_lost_can_be_adopted_anew(void)
+{
+    static unsigned char bytes[WX_BYTES];
+    ferry_memory *m;
+
+    wx_begin();
+    memset(bytes, NEW, sizeof(bytes));
+    m = lost_memory();
+    FX_FAILS(FERRY_ELOST, access_dev(m, 0, FERRY_READ));
+    FX_OK(ferry_memory_adopt(m, NULL, (ferry_ref){ bytes, 0 }, WX_BYTES, 0, NULL, NULL));
+    CU_ASSERT(wx_host_reads(m, NEW));
+    CU_ASSERT(wx_reads_on(wx_queue(0), m, NEW));
+    ferry_memory_release(m);
+    wx_end();
+}
+
+static void a_kernel_that_fails_is_told_to_the_host(void)
+{
+    ferry_memory *m;
+
+    wx_begin();
+    m = wx_memory_at(0, OLD);
+    wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    wx_write_on(wx_queue(0), m, NEW);
+    CU_ASSERT_PTR_NULL(ferry_memory_host_data(m));
+    CU_ASSERT_FALSE(ferry_memory_valid_at(m, NULL));
+    wx_write_host(m, NEW);
+    CU_ASSERT(wx_reads_on(wx_queue(0), m, NEW));
+    ferry_memory_release(m);
+    wx_end();
+}
+
+/* ferry cannot know what the program's kernel wrote; the program can ask. */
+static void a_kernel_that_failed_is_told_to_who_synchronizes(void)
+{
+    ferry_memory *m;
+    ferry_queue *q;
+    ferry_ref ref;
+
+    wx_begin();
+    q = wx_queue_create(0);
+    m = wx_memory_at(0, OLD);
+    wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    wx_write_on(wx_queue(0), m, NEW);
+    FX_OK(ferry_memory_access(m, wx_dev(0), FERRY_READ, q, &ref));
+    FX_FAILS(FERRY_EDEVICE, ferry_queue_synchronize(wx_queue(0)));
+    FX_OK(ferry_queue_synchronize(wx_queue(0)));
+    ferry_memory_release(m);
+    ferry_queue_destroy(q);
+    wx_end();
+}
+
+/* The copy to dev1 reads what another copy was to bring; that one fails. */
+static void a_copy_from_a_copy_that_failed_is_not_valid_either(void)
+{
+    ferry_memory *m;
+
+    wx_begin();
+    m = wx_memory_at_host(OLD);
+    wx_fail_later(0, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    FX_OK(access_dev(m, 0, FERRY_READ | FERRY_WRITE));
+    FX_OK(ferry_memory_prefetch(m, wx_dev(1), NULL));
+    wx_run_all();
+    CU_ASSERT_PTR_NULL(ferry_memory_host_data(m));
+    CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_ELOST);
+    FX_FAILS(FERRY_ELOST, access_dev(m, 1, FERRY_READ));
+    ferry_memory_release(m);
+    wx_end();
+}
+
+/* ---- events as such ------------------------------------------------------------------------- */
+
+static void an_event_is_pending_until_the_work_before_it_is_done(void)
+{
+    ferry_memory *m;
+    ferry_event *e = NULL;
+
+    wx_begin();
+    m = wx_memory(0);
+    wx_write_on(wx_queue(0), m, NEW);
+    FX_OK_FATAL(ferry_queue_record(wx_queue(0), &e));
+    wx_write_on(wx_queue(0), m, OLD);
+    CU_ASSERT_EQUAL(ferry_event_query(e), 0);
+    FX_OK(ferry_event_synchronize(e));
+    CU_ASSERT_EQUAL(ferry_event_query(e), 1);
+    CU_ASSERT_EQUAL(wx_pending(0), 1);
+    ferry_event_destroy(e);
+    ferry_event_destroy(NULL);
+    ferry_memory_release(m);
+    wx_end();
+}
+
+static void an_event_tells_what_the_work_failed_with(void)
+{
+    ferry_memory *m;
+    ferry_event *e = NULL;
+
+    wx_begin();
+    m = wx_memory(0);
+    wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    wx_write_on(wx_queue(0), m, NEW);
+    FX_OK_FATAL(ferry_queue_record(wx_queue(0), &e));
+    FX_FAILS(FERRY_EDEVICE, ferry_event_synchronize(e));
+    FX_FAILS(FERRY_EDEVICE, ferry_event_query(e));
+    ferry_event_destroy(e);
+    ferry_memory_release(m);
+    wx_end();
+}
+
+static void an_event_that_cannot_be_recorded_is_an_error(void)
+{
+    ferry_event *e = (ferry_event *)&e;
+
+    wx_begin();
+    wx_fail_next(0, SIM_CALL_EVENT, 1, FERRY_EDEVICE);
+    FX_FAILS(FERRY_EDEVICE, ferry_queue_record(wx_queue(0), &e));
+    CU_ASSERT_PTR_EQUAL(e, &e);
+    FX_FAILS(FERRY_EINVAL, ferry_queue_record(NULL, &e));
+    FX_FAILS(FERRY_EINVAL, ferry_queue_record(wx_queue(0), NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_event_query(NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_event_synchronize(NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_queue_wait(wx_queue(0), NULL));
+    wx_end();
+}
+
+/* Device 1 is lost for the rest of the process: last in its world. */
+static void a_lost_device_is_lost_and_everything_else_goes_on(void)
+{
+    ferry_memory *there, *both, *home;
+    ferry_ref ref;
+
+    wx_begin();
+    there = wx_memory_at(1, OLD);
+    both = wx_memory_at(1, OLD);
+    home = wx_memory_at(0, OLD);
+    CU_ASSERT(wx_host_reads(both, OLD));
+    wx_lose(1);
+    FX_FAILS(FERRY_ELOST, access_host(there, FERRY_READ, &ref));
+    FX_FAILS(FERRY_ELOST, access_dev(home, 1, FERRY_READ));
+    CU_ASSERT(wx_host_reads(both, OLD));
+    CU_ASSERT(wx_reads_on(wx_queue(0), both, OLD));
+    CU_ASSERT(wx_reads_on(wx_queue(0), home, OLD));
+    FX_FAILS(FERRY_ELOST, ferry_device_synchronize(wx_dev(1)));
+    FX_FAILS(FERRY_ELOST, ferry_queue_synchronize(wx_queue(1)));
+    ferry_memory_release(there);
+    ferry_memory_release(both);
+    ferry_memory_release(home);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_copy_is_a_reader_of_its_source),
+    FERRY_TEST(a_copy_out_is_a_reader_of_its_source),
+    FERRY_TEST(the_host_waits_for_that_copys_event_only),
+    FERRY_TEST(the_host_reads_beside_a_copy_that_reads_too),
+    FERRY_TEST(a_last_release_waits_for_copies_from_its_host_block),
+    FERRY_TEST(a_host_read_that_would_wait_is_busy),
+    FERRY_TEST(a_host_write_that_would_wait_for_readers_is_busy),
+    FERRY_TEST(work_that_queues_can_order_is_never_busy),
+    FERRY_TEST(a_failed_prefetch_surfaces_at_the_next_access_there),
+    FERRY_TEST(a_failed_copy_that_was_read_already_is_told_to_the_host),
+    FERRY_TEST(a_failed_copy_out_is_no_data_of_the_host),
+    FERRY_TEST(the_last_copy_that_fails_is_lost_and_never_zeros),
+    FERRY_TEST(what_was_lost_can_be_forgotten),
+    FERRY_TEST(what_was_lost_can_be_adopted_anew),
+    FERRY_TEST(a_kernel_that_fails_is_told_to_the_host),
+    FERRY_TEST(a_kernel_that_failed_is_told_to_who_synchronizes),
+    FERRY_TEST(a_copy_from_a_copy_that_failed_is_not_valid_either),
+    FERRY_TEST(an_event_is_pending_until_the_work_before_it_is_done),
+    FERRY_TEST(an_event_tells_what_the_work_failed_with),
+    FERRY_TEST(an_event_that_cannot_be_recorded_is_an_error),
+    FERRY_TEST(a_lost_device_is_lost_and_everything_else_goes_on),
+};
+
+int main(int argc, char **argv)
+{
+    static const char *const manual[] = { "clock", "manual", NULL };
+    static const struct wx_world worlds[] = {
+        { "manual clock", manual, cases, FERRY_TEST_COUNT(cases) },
+    };
+
+    return wx_main(argc, argv, "events", worlds, FERRY_TEST_COUNT(worlds));
+}

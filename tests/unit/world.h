@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FERRY_TEST_WORLD_H
+#define FERRY_TEST_WORLD_H
+
+#include "fixture.h"
+#include "backends/sim/control.h"
+#include <ferry/plugin.h>
+
+/*
+ * Tests of several devices. A world is a set of simulated devices with their options; since a
+ * plugin is opened once a process, every world gets a process of its own.
+ */
+
+#define WX_DEVICES 2
+#define WX_BYTES   4096
+
+struct wx_world {
+    const char *name;
+    const char *const *options; /* of sim: key, value, …, NULL */
+    const ferry_test_case *cases;
+    size_t ncases;
+};
+
+/* Runs each world's cases; the suite reports as "SUITE, NAME". The result is main's. */
+int wx_main(int argc, char **argv, const char *suite, const struct wx_world *worlds, size_t n);
+
+/*
+ * Opens the devices of the running world; each case starts with it and ends with wx_end, which
+ * asserts that every byte, queue and event was given back, by ferry's account and by sim's.
+ */
+void wx_begin(void);
+void wx_end(void);
+
+/* The same for programs without cases: devices with these options, or 0 and a line of why. */
+bool wx_open(const char *const *options);
+void wx_close(void);
+
+ferry_runtime *wx_runtime(void);
+ferry_device *wx_dev(int i);
+ferry_queue *wx_queue(int i); /* its default queue */
+
+/* A further queue of device i, or a failed case. */
+ferry_queue *wx_queue_create(int i);
+
+/* ---- sim's side of device i ---- */
+
+void wx_fail_next(int i, uint32_t call, uint64_t nth, int code);
+void wx_fail_later(int i, uint32_t call, uint64_t nth, int code);
+void wx_lose(int i);
+uint64_t wx_calls(int i, uint32_t call);
+uint64_t wx_pending(int i);
+uint64_t wx_run_all(void); /* on every device, until nothing is left */
+/* Runs what that queue can run by itself. */
+uint64_t wx_run_queue(ferry_queue *q);
+ferry_plugin_counters wx_counters(int i);
+
+/* ---- statistics of device i since wx_mark ---- */
+
+void wx_mark(void);
+ferry_stats wx_since(int i);
+
+/* ---- memories of WX_BYTES bytes, all of one value ---- */
+
+ferry_memory *wx_memory(int home);
+/* One whose only copy is on the host, or on device i, and holds `value`; nothing is pending. */
+ferry_memory *wx_memory_at_host(unsigned char value);
+ferry_memory *wx_memory_at(int i, unsigned char value);
+
+/* access, with the queue's device for `where`; a failed case if it fails. */
+ferry_ref wx_access(ferry_memory *m, ferry_queue *q, unsigned access);
+/* Access on that queue and the work that belongs to it: write `value`, or copy into another. */
+void wx_write_on(ferry_queue *q, ferry_memory *m, unsigned char value);
+void wx_read_on(ferry_queue *q, ferry_memory *m, ferry_memory *into);
+void wx_write_host(ferry_memory *m, unsigned char value);
+/* Whether the host reads `value` throughout. */
+bool wx_host_reads(ferry_memory *m, unsigned char value);
+/* Whether a kernel on that queue reads `value` throughout. */
+bool wx_reads_on(ferry_queue *q, ferry_memory *m, unsigned char value);
+/* Which copies are valid: bit 0 the host, bit 1 + i device i. */
+unsigned wx_valid(const ferry_memory *m);
+#define WX_HOST 1u
+#define WX_DEV(i) (2u << (i))
+
+/* Runs what that queue can run by itself, and whether nothing is left of it. */
+bool wx_idle(ferry_queue *q);
+
+#endif
