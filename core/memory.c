@@ -25,7 +25,8 @@ int ferry_memory_create(ferry_device *home, size_t bytes, ferry_memory **out)
     err = ferry__device_open(home);
     if (err)
         return err;
-    m = malloc(sizeof *m); /* glibc's calloc passes by its thread's cache, and takes twice as long */
+    m = malloc(
+        sizeof *m); /* glibc's calloc passes by its thread's cache, and takes twice as long */
     if (!m)
         return ferry__error(FERRY_ENOMEM, "%s: no memory to note a memory of %zu bytes", home->name,
                             bytes);
@@ -506,15 +507,21 @@ int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out)
 {
     uint32_t valid = ferry__coherence_valid(m);
     unsigned slot = m->home_slot;
+    struct ferry__request req;
 
     if (!valid)
         return FERRY_EUNINIT;
     *out = NULL;
     if (valid == 1)
         return 0;
-    if (!(valid >> slot & 1))
-        for (slot = FERRY__HOST + 1; !(valid >> slot & 1); slot++)
-            ;
+    if (valid >> slot & 1) {
+        *out = m->home;
+        return 0;
+    }
+    for (slot = FERRY__HOST + 1; !(valid >> slot & 1); slot++)
+        ;
+    begin(&req, (ferry_memory *)m, NULL); /* another reader may be adding a replica */
     *out = ferry__replica_device((ferry_memory *)m, slot);
+    end(&req);
     return 0;
 }
