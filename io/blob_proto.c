@@ -14,7 +14,7 @@
 static struct ferry__io_file file_of(const void *bytes, size_t size)
 {
     static char path[] = "BlobProto bytes";
-    struct ferry__io_file file = { path, path, bytes, size, -1 };
+    struct ferry__io_file file = { path, path, path, bytes, size, -1 };
 
     return file;
 }

@@ -33,8 +33,10 @@ static int set_names(const char *path, struct ferry__io_file *file)
         if (file->path)
             snprintf(file->path, SHOWN_PATH + 4, "...%s", path + length - SHOWN_PATH);
     }
-    if (file->path && file->stem)
+    file->real = strdup(path);
+    if (file->path && file->stem && file->real)
         return FERRY_OK;
+    free(file->real);
     free(file->path);
     free(file->stem);
     return ferry_error_set(FERRY_ENOMEM, "%.400s: out of memory", path);
@@ -96,6 +98,7 @@ int ferry__io_file_open(const char *path, struct ferry__io_file *out)
 err_close:
     close(file.fd);
 err_free_names:
+    free(file.real);
     free(file.path);
     free(file.stem);
     return err;
@@ -119,6 +122,7 @@ void ferry__io_file_close(struct ferry__io_file *file)
         munmap((void *)(uintptr_t)file->bytes, (size_t)file->size);
         close(file->fd);
     }
+    free(file->real);
     free(file->path);
     free(file->stem);
 }

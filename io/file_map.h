@@ -8,7 +8,8 @@
 #include <ferry/status.h>
 
 struct ferry__io_file {
-    char *path;  /* as messages show it */
+    char *real;  /* the path */
+    char *path;  /* the same as messages show it */
     char *stem;  /* its last component without the suffix */
     const unsigned char *bytes;
     uint64_t size;

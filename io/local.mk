@@ -11,6 +11,7 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/caffemodel.c \
 	%D%/crc32.c \
 	%D%/crc32.h \
+	%D%/dlpack.c \
 	%D%/file_map.c \
 	%D%/file_map.h \
 	%D%/format.c \
@@ -50,9 +51,18 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/writer.h \
 	%D%/zip.c \
 	%D%/zip.h
+if HAVE_HDF5
+%C%_libferryioobjs_la_SOURCES += \
+	%D%/hdf5.c \
+	%D%/hdf5_lib.c \
+	%D%/hdf5_lib.h \
+	%D%/write_hdf5.c
+else
+%C%_libferryioobjs_la_SOURCES += %D%/hdf5_none.c
+endif
 %C%_libferryioobjs_la_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(IO_CPPFLAGS)
-%C%_libferryioobjs_la_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden $(ZLIB_CFLAGS)
-%C%_libferryioobjs_la_LIBADD = $(ZLIB_LIBS) $(CORE_SYSTEM_LIBS)
+%C%_libferryioobjs_la_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden $(ZLIB_CFLAGS) $(HDF5_CFLAGS)
+%C%_libferryioobjs_la_LIBADD = $(ZLIB_LIBS) $(HDF5_LIBS) $(CORE_SYSTEM_LIBS)
 
 libferryio_la_SOURCES =
 libferryio_la_LIBADD = %D%/libferryioobjs.la libferry.la

@@ -13,6 +13,7 @@ static const struct ferry__io_reader *const readers[] = {
     &ferry__npy_reader,
     &ferry__npz_reader,
     &ferry__safetensors_reader,
+    &ferry__hdf5_reader,
     &ferry__caffemodel_reader, /* last: its format has no magic number */
 };
 

@@ -41,6 +41,7 @@ struct ferry__io_reader {
 };
 
 extern const struct ferry__io_reader ferry__caffemodel_reader;
+extern const struct ferry__io_reader ferry__hdf5_reader;
 extern const struct ferry__io_reader ferry__npy_reader;
 extern const struct ferry__io_reader ferry__npz_reader;
 extern const struct ferry__io_reader ferry__safetensors_reader;

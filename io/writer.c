@@ -28,6 +28,10 @@ static const struct ferry__io_writer_ops *ops_of(ferry_io_format format)
         return &ferry__npz_writer;
     case FERRY_IO_SAFETENSORS:
         return &ferry__safetensors_writer;
+#ifdef FERRY_IO_HAVE_HDF5
+    case FERRY_IO_HDF5:
+        return &ferry__hdf5_writer;
+#endif
     default:
         return NULL;
     }

@@ -51,6 +51,7 @@ struct ferry__io_writer_ops {
 
 extern const struct ferry__io_writer_ops ferry__caffe_writer;
 extern const struct ferry__io_writer_ops ferry__blobproto_writer;
+extern const struct ferry__io_writer_ops ferry__hdf5_writer; /* with libhdf5 */
 extern const struct ferry__io_writer_ops ferry__npy_writer;
 extern const struct ferry__io_writer_ops ferry__npz_writer;
 extern const struct ferry__io_writer_ops ferry__safetensors_writer;

@@ -221,6 +221,38 @@ FERRY_API int ferry_blob_to_proto(const ferry_blob *b, bool write_diff, void *bu
  */
 FERRY_API int ferry_blob_shape_equals_proto(const ferry_blob *b, const void *bytes, size_t size);
 
+/*
+ * DLPack: memory shared with NumPy, PyTorch and others, without a copy. Callers include
+ * <dlpack/dlpack.h> for the structure. Both are FERRY_EUNSUPPORTED in a libferryio that was built
+ * without that header.
+ */
+struct DLManagedTensor;
+
+/**
+ * A tensor over the blob's own data, or with FERRY_COPY_DIFF its diff: on the host where `where` is
+ * NULL, otherwise on `where`, the blob's home: a CUDA device (a device pointer), an OpenCL device (a
+ * cl_mem and an offset) or a host-memory device (host memory again).
+ *
+ * It counts as a write there: that copy becomes the only valid one, the calling thread has waited
+ * for all work on it, and what the client writes is what ferry then reads. The tensor keeps the
+ * memory alive whatever becomes of the blob; its owner calls its deleter once. The client sees the
+ * blob's changes until ferry writes elsewhere, or the blob grows or adopts. Of count 0, data is
+ * NULL. FERRY_EINVAL, FERRY_EUNSUPPORTED for a device that DLPack has no name for, and the errors
+ * of access.
+ */
+FERRY_API int ferry_blob_to_dlpack(ferry_blob *b, ferry_device *where, unsigned flags,
+                                   struct DLManagedTensor **out);
+
+/**
+ * A blob over a tensor's memory, with `home`: host memory for any home; CUDA and OpenCL memory where
+ * `home` is that device. From success on ferry owns the tensor and calls its deleter once, when it
+ * lets go of the memory; on failure it is still the caller's. The blob may write there. Strides have
+ * to be those of a contiguous row-major array, else FERRY_EUNSUPPORTED, as for lanes and element
+ * types that ferry does not have. The caller destroys the blob.
+ */
+FERRY_API int ferry_blob_from_dlpack(ferry_device *home, struct DLManagedTensor *tensor,
+                                     ferry_blob **out);
+
 FERRY_END_DECLS
 
 #endif
