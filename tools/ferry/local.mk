@@ -4,6 +4,7 @@
 if HAVE_COMMAND_SOURCES
 bin_PROGRAMS += %D%/ferry
 %C%_ferry_SOURCES = \
+	%D%/cmd_check.c \
 	%D%/cmd_convert.c \
 	%D%/cmd_devices.c \
 	%D%/cmd_diff.c \
@@ -19,8 +20,8 @@ bin_PROGRAMS += %D%/ferry
 	%D%/output.c \
 	%D%/tool.c \
 	%D%/tool.h
-%C%_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/conform
 %C%_ferry_CFLAGS = $(STD_CFLAGS) $(JANSSON_CFLAGS)
-%C%_ferry_LDADD = libferryio.la libferry.la $(JANSSON_LIBS) -lm
+%C%_ferry_LDADD = tests/conform/libferryconform.la libferryio.la libferry.la $(JANSSON_LIBS) -lm
 %C%_ferry_LDFLAGS =
 endif

@@ -17,6 +17,19 @@ static const struct tool_command commands[] = {
       "                     \"reason\", \"hint\"}]}\n"
       "    -v, --verbose    where each was found, and what would mend it\n",
       cmd_plugins },
+    { "check", "NAME[:INDEX]|FILE.so [--only GROUP,...] [--set K=V,...] [--json]",
+      "Whether a plugin's binary keeps to the contract",
+      "\nNAME is a plugin that ferry finds; FILE.so is any file. Each group of checks runs in a\n"
+      "process of its own: pass, fail with the first case that failed, or not offered. Exit\n"
+      "status: 0 if none failed, 1 if one did, 2 for trouble. See ferry-plugin(7).\n"
+      "    --only GROUP,...     descriptor memory copy memset axpy scal copy-op fill convert dot\n"
+      "                         asum sumsq gemv gemm queues events import peer threads failure\n"
+      "                         leaks fork coherence\n"
+      "    --set KEY=VALUE,...  options of the plugin, beside those of plugins.conf\n"
+      "    --timeout SECONDS    for each group; 120\n"
+      "    --json               {\"plugin\", \"groups\": [{\"name\", \"result\", "
+      "\"detail\"}]}\n",
+      cmd_check },
     { "inspect", "FILE [--json]", "Every array of a file, with norms computed on the device",
       "\nName, dtype, shape, count, sum of absolute values (l1), and sum of squares (sumsq).\n"
       "    --json    {\"file\", \"device\", \"blobs\": [{\"name\", \"dtype\", \"shape\", "

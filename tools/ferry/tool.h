@@ -23,6 +23,7 @@ struct tool_command {
     int (*run)(const struct tool_command *self, int argc, char **argv);
 };
 
+int cmd_check(const struct tool_command *self, int argc, char **argv);
 int cmd_devices(const struct tool_command *self, int argc, char **argv);
 int cmd_plugins(const struct tool_command *self, int argc, char **argv);
 int cmd_inspect(const struct tool_command *self, int argc, char **argv);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kit.h"
+
+#include "arith.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* convert: every dtype to every other, rounded once, to nearest even; integers saturate. */
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
+#define GUARD         8
+
+/* Halves, the edges of every format and of every integer, and a little beyond them. */
+static const long double special[] = {
+    0.0L,
+    -0.0L,
+    0.5L,
+    1.5L,
+    2.5L,
+    -0.5L,
+    -1.5L,
+    -2.5L,
+    126.5L,
+    127.5L,
+    127.0L,
+    128.0L,
+    129.0L,
+    -128.0L,
+    -128.5L,
+    -129.0L,
+    254.5L,
+    255.0L,
+    255.5L,
+    256.0L,
+    300.0L,
+    -1.0L,
+    -300.0L,
+    2047.0L,
+    2049.0L,
+    2051.0L,
+    257.0L,
+    259.0L,
+    65504.0L,
+    65519.0L,
+    65520.0L,
+    65536.0L,
+    0x1p-14L,
+    0x1p-15L,
+    0x1p-24L,
+    0x1.8p-24L,
+    0x1p-25L,
+    0x1.8p-25L,
+    0x1p-26L,
+    16777217.0L,
+    16777219.0L,
+    2147483647.0L,
+    2147483648.0L,
+    -2147483648.0L,
+    -2147483649.0L,
+    0x1p53L,
+    0x1p53L + 1,
+    0x1p53L + 3,
+    9223372036854775807.0L,
+    0x1p63L,
+    -0x1p63L,
+    0x1p64L,
+    1e10L,
+    -1e10L,
+    3e38L,
+    3.5e38L,
+    1e300L,
+    -1e300L,
+    NAN,
+    INFINITY,
+    -INFINITY,
+    0x1.01p0L,
+    0x1.03p0L,
+    0x1.002p0L,
+    0x1.006p0L,
+    1.0L / 3,
+};
+
+static bool is_real(ferry_dtype t)
+{
+    return arith_is_real(t) != 0;
+}
+
+/* Numbers that a device may take for zero on the way: denormal in a format that has them in F32. */
+static long double flush_room(ferry_dtype from, ferry_dtype to, long double x)
+{
+    bool f32 = from == FERRY_F32 || to == FERRY_F32 || from == FERRY_BF16 || to == FERRY_BF16;
+
+    if (!is_real(from) || !is_real(to) || x == 0 || !isfinite(x))
+        return 0;
+    return f32 && fabsl(x) < 2 * kit_least_normal(FERRY_F32) ? 2 * kit_least_normal(FERRY_F32) : 0;
+}
+
+static void check_element(ferry_dtype from, ferry_dtype to, const struct mirror *x,
+                          const struct mirror *y, int64_t i)
+{
+    char exact[8];
+    long double value = arith_get(from, x->want, GUARD + i), want, got;
+
+    arith_put(to, exact, 0, value);
+    want = arith_get(to, exact, 0);
+    got = arith_get(to, y->got, GUARD + i);
+    if (!arith_near(got, want, flush_room(from, to, value)))
+        kit_fail("element %" PRId64 ", %.9Lg, became %.9Lg, should be %.9Lg", i, value, got, want);
+    if (want == 0 && value == 0 && is_real(from) && is_real(to) && !signbit(got) != !signbit(want))
+        kit_fail("element %" PRId64 ", %s0, lost its sign", i, signbit(value) ? "-" : "+");
+}
+
+static bool convert_case(ferry_dtype from, ferry_dtype to, int64_t n, bool specials)
+{
+    struct mirror x, y;
+    bool done;
+
+    kit_case("convert %s to %s, n = %" PRId64, kit_dtype_name(from), kit_dtype_name(to), n);
+    mirror_create(&x, (uint64_t)(n + 2 * GUARD) * arith_size(from), 1);
+    mirror_create(&y, (uint64_t)(n + 2 * GUARD) * arith_size(to), 2);
+    arith_random(from, x.want, n + 2 * GUARD, 100, (unsigned)n);
+    for (int64_t i = 0; i < n && specials; i++)
+        arith_put(from, x.want, GUARD + i, special[i % LENGTH(special)]);
+    mirror_upload(&x);
+    done =
+        kit_done(kit.ops.convert(kit.dev, NULL, n, from, mirror_cref(&x, GUARD * arith_size(from)),
+                                 to, mirror_ref(&y, GUARD * arith_size(to))),
+                 FERRY_OP_CONVERT, from, "convert");
+    if (done) {
+        kit_wait(NULL);
+        mirror_download(&y);
+        for (int64_t i = 0; i < n; i++)
+            check_element(from, to, &x, &y, i);
+        y.begin = GUARD * arith_size(to);
+        y.end = y.begin + (uint64_t)n * arith_size(to);
+        memcpy(y.want + y.begin, y.got + y.begin, y.end - y.begin);
+        mirror_check(&y);
+    }
+    mirror_destroy(&x);
+    mirror_destroy(&y);
+    return done;
+}
+
+static bool convert_pair(ferry_dtype from, ferry_dtype to)
+{
+    static const int64_t counts[] = { 1, 3, 7, 8, 9, 31, 64, 65, 257, 1000, 70000 };
+
+    for (int i = 0; i < LENGTH(counts); i++)
+        if (!convert_case(from, to, counts[i], false))
+            return false;
+    return convert_case(from, to, LENGTH(special), true);
+}
+
+void group_convert(void)
+{
+    int pairs = 0, all = FERRY_DTYPE_COUNT * (FERRY_DTYPE_COUNT - 1);
+
+    kit_open();
+    if (!kit.ops.convert)
+        kit_not_offered("no convert entry; ferry converts on the host");
+    for (uint32_t from = 0; from < FERRY_DTYPE_COUNT; from++) {
+        if (!kit_supports(FERRY_OP_CONVERT, from))
+            continue;
+        for (uint32_t to = 0; to < FERRY_DTYPE_COUNT; to++)
+            if (to != from)
+                pairs += convert_pair((ferry_dtype)from, (ferry_dtype)to);
+    }
+    if (!pairs)
+        kit_not_offered("convert supports no dtype; ferry converts on the host");
+    kit_remark("%d of %d pairs of dtypes", pairs, all);
+}

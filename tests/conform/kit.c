@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "kit.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct kit kit;
+
+static struct kit_account *account;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pid_t owner;
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+void kit_case(const char *fmt, ...)
+{
+    va_list args;
+
+    pthread_mutex_lock(&lock);
+    va_start(args, fmt);
+    vsnprintf(account->running, sizeof(account->running), fmt, args);
+    va_end(args);
+    pthread_mutex_unlock(&lock);
+}
+
+/* A line is a line: what the plugin told may have had more. */
+static void one_line(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ')
+            *text = ' ';
+}
+
+/*
+ * Ends the process at once: other threads may hang in the plugin, and its state is of no use. The
+ * first thread that comes here has the word. A child that the group has forked only exits.
+ */
+static _Noreturn void end(int result, const char *before, const char *fmt, va_list args)
+{
+    size_t n = strlen(before);
+
+    if (getpid() != owner)
+        _exit(1);
+    pthread_mutex_lock(&lock);
+    memcpy(account->detail, before, n);
+    vsnprintf(account->detail + n, sizeof(account->detail) - n, fmt, args);
+    one_line(account->detail);
+    account->result = result;
+    _exit(0);
+}
+
+void kit_fail(const char *fmt, ...)
+{
+    char before[sizeof(account->running) + 2] = "";
+    va_list args;
+
+    if (account->running[0])
+        snprintf(before, sizeof(before), "%.253s: ", account->running);
+    va_start(args, fmt);
+    end(CONFORM_FAIL, before, fmt, args);
+}
+
+void kit_not_offered(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    end(CONFORM_NOT_OFFERED, "", fmt, args);
+}
+
+void kit_remark(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(account->detail, sizeof(account->detail), fmt, args);
+    va_end(args);
+    one_line(account->detail);
+}
+
+const char *kit_code_name(int code)
+{
+    static const struct {
+        int code;
+        const char *name;
+    } names[] = {
+#define NAME(name, value, text) { value, "FERRY_" #name },
+        FERRY_STATUS_LIST(NAME)
+#undef NAME
+    };
+    static _Thread_local char other[32];
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (names[i].code == code)
+            return names[i].name;
+    snprintf(other, sizeof(other), "%d, no code of ferry's", code);
+    return other;
+}
+
+/* ---- what the plugin gets ------------------------------------------------------------------- */
+
+static _Thread_local char told[512];
+static _Thread_local bool options_allowed;
+
+static int host_error(int code, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(told, sizeof(told), fmt, args);
+    va_end(args);
+    return code;
+}
+
+static void host_log(int level, const char *fmt, ...)
+{
+    (void)level;
+    (void)fmt;
+}
+
+static const char *host_option(const char *key)
+{
+    if (!options_allowed)
+        kit_fail("host->option(\"%s\") was called where it may not be: only ferry_plugin_open, "
+                 "device_count, properties, device_open and adopt may, on the calling thread",
+                 key);
+    for (size_t i = 0; i < kit.target->option_count; i++)
+        if (strcmp(kit.target->options[i].key, key) == 0)
+            return kit.target->options[i].value;
+    return NULL;
+}
+
+static const ferry_host host = {
+    .struct_size = sizeof(ferry_host),
+    .abi_major = FERRY_ABI_MAJOR,
+    .abi_minor = FERRY_ABI_MINOR,
+    .error = host_error,
+    .log = host_log,
+    .option = host_option,
+};
+
+void kit_options_allowed(bool allowed)
+{
+    options_allowed = allowed;
+}
+
+const char *kit_told(void)
+{
+    return told;
+}
+
+void kit_ok(int code, const char *entry)
+{
+    if (code == 0)
+        return;
+    kit_fail("%s returned %s (%s)", entry, kit_code_name(code),
+             told[0] ? told : "and told host->error nothing");
+}
+
+int kit_refused(int code, const char *entry)
+{
+    if (code == 0)
+        kit_fail("%s returned 0 for what it cannot have done", entry);
+    if (code > 0 || code < -17)
+        kit_fail("%s returned %s", entry, kit_code_name(code));
+    if (!told[0] && code != FERRY_EUNSUPPORTED)
+        kit_fail("%s returned %s and told host->error nothing", entry, kit_code_name(code));
+    told[0] = '\0';
+    return code;
+}
+
+/* ---- the plugin ----------------------------------------------------------------------------- */
+
+typedef int open_fn(const ferry_host *, const ferry_plugin_ops **);
+
+static open_fn *load(void)
+{
+    open_fn *entry = NULL;
+
+    kit_case("dlopen");
+    kit.library = dlopen(kit.target->path, RTLD_NOW | RTLD_LOCAL);
+    if (!kit.library)
+        kit_fail("%s", dlerror());
+    kit.note = dlsym(kit.library, "ferry_plugin");
+    if (!kit.note)
+        kit_fail("it exports no ferry_plugin; FERRY_PLUGIN(.name = \"...\") defines it");
+    *(void **)&entry = dlsym(kit.library, "ferry_plugin_open");
+    if (!entry)
+        kit_fail("it exports no ferry_plugin_open");
+    return entry;
+}
+
+static const char *missing_entry(const ferry_plugin_ops *o)
+{
+    return !o->device_count   ? "device_count"
+           : !o->device_open  ? "device_open"
+           : !o->device_close ? "device_close"
+           : !o->alloc        ? "alloc"
+           : !o->free         ? "free"
+           : !o->memcpy       ? "memcpy"
+           : !o->memset       ? "memset"
+           : !o->axpy         ? "axpy"
+           : !o->synchronize  ? "synchronize"
+                              : NULL;
+}
+
+void kit_open_plugin(void)
+{
+    open_fn *entry = load();
+    const char *missing;
+    uint32_t size;
+
+    kit_case("ferry_plugin_open");
+    options_allowed = true;
+    kit_ok(entry(&host, &kit.table), "it");
+    if (!kit.table)
+        kit_fail("it returned 0 and stored no table");
+    size = kit.table->struct_size;
+    if (size < offsetof(ferry_plugin_ops, properties))
+        kit_fail("the table's struct_size is %u, less than the mandatory entries take (%zu)", size,
+                 offsetof(ferry_plugin_ops, properties));
+    memcpy(&kit.ops, kit.table, size < sizeof(kit.ops) ? size : sizeof(kit.ops));
+    missing = missing_entry(&kit.ops);
+    if (missing)
+        kit_fail("the mandatory entry %s is NULL", missing);
+    kit_case("device_count");
+    kit_ok(kit.ops.device_count(kit.ops.plugin, &kit.devices), "it");
+    options_allowed = false;
+    account->devices = (int)kit.devices;
+}
+
+void kit_refused_by_loader(void)
+{
+    account->refused = true;
+}
+
+void *kit_open_device(uint32_t index)
+{
+    void *dev = NULL;
+
+    options_allowed = true;
+    kit_ok(kit.ops.device_open(kit.ops.plugin, index, &dev), "device_open");
+    options_allowed = false;
+    return dev;
+}
+
+void kit_properties(void *dev, uint32_t index, ferry_plugin_properties *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->struct_size = sizeof(*out);
+    out->flags = kit.ops.properties ? 0 : FERRY_DEVICE_POINTERS;
+    if (!kit.ops.properties)
+        return;
+    options_allowed = true;
+    kit_ok(kit.ops.properties(kit.ops.plugin, index, dev, out), "properties");
+    options_allowed = false;
+}
+
+void kit_open_target(void)
+{
+    if (kit.target->device >= kit.devices)
+        kit_fail("there is no device %u to check: the plugin finds %u here", kit.target->device,
+                 kit.devices);
+    kit_case("device_open(%u)", kit.target->device);
+    kit.dev = kit_open_device(kit.target->device);
+    kit_properties(kit.dev, kit.target->device, &kit.properties);
+}
+
+void kit_open(void)
+{
+    kit_open_plugin();
+    kit_open_target();
+}
+
+bool kit_is(uint32_t flag)
+{
+    return (kit.properties.flags & flag) != 0;
+}
+
+bool kit_synchronous(void)
+{
+    return !kit.ops.event_record;
+}
+
+bool kit_supports(uint32_t op, uint32_t dtype)
+{
+    return !kit.ops.supports || kit.ops.supports(kit.dev, op, dtype) == 1;
+}
+
+bool kit_counters(ferry_plugin_counters *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->struct_size = sizeof(*out);
+    if (!kit.ops.counters)
+        return false;
+    kit_ok(kit.ops.counters(kit.dev, out), "counters");
+    return true;
+}
+
+void kit_wait(void *queue)
+{
+    void *event = NULL;
+
+    if (kit_synchronous())
+        return;
+    kit_ok(kit.ops.event_record(kit.dev, queue, &event), "event_record");
+    kit_ok(kit.ops.event_synchronize(kit.dev, event), "event_synchronize");
+    kit_ok(kit.ops.event_destroy(kit.dev, event), "event_destroy");
+}
+
+/* ---- the child of run.c --------------------------------------------------------------------- */
+
+void kit_run(const struct conform_target *target, void (*group)(void), struct kit_account *shared)
+{
+    kit.target = target;
+    account = shared;
+    owner = getpid();
+    dup2(STDERR_FILENO, STDOUT_FILENO); /* what a driver prints is no part of the report */
+    group();
+    account->result = CONFORM_PASS;
+    _exit(0);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FERRY_CONFORM_KIT_H
+#define FERRY_CONFORM_KIT_H
+
+#include "conform.h"
+
+#include <ferry/plugin.h>
+
+/*
+ * What the groups share. A group is a function that runs in a process of its own: it returns if all
+ * is well, and does not return from kit_fail. It need not clean up after a failure.
+ */
+
+struct kit {
+    const struct conform_target *target;
+    void *library; /* of dlopen */
+    const ferry_plugin_descriptor *note;
+    const ferry_plugin_ops *table; /* the plugin's own */
+    ferry_plugin_ops ops;          /* what both sides know of it; absent entries are NULL */
+    uint32_t devices;
+    void *dev; /* the device under test, open */
+    ferry_plugin_properties properties;
+};
+
+extern struct kit kit;
+
+/* ---- results (kit.c) ------------------------------------------------------------------------ */
+
+/* Says what is tried next; a failure, a crash or a timeout quotes it. One thread at a time. */
+void kit_case(const char *fmt, ...) FERRY_PRINTF(1, 2);
+/* Ends the group: "case: message". Any thread. */
+_Noreturn void kit_fail(const char *fmt, ...) FERRY_PRINTF(1, 2);
+_Noreturn void kit_not_offered(const char *fmt, ...) FERRY_PRINTF(1, 2);
+/* What a group that passes has to say. */
+void kit_remark(const char *fmt, ...) FERRY_PRINTF(1, 2);
+
+/* The entry should have succeeded. */
+void kit_ok(int code, const char *entry);
+/*
+ * The entry should have failed, with a code of ferry's and, unless that is FERRY_EUNSUPPORTED,
+ * having told why. Returns the code.
+ */
+int kit_refused(int code, const char *entry);
+/* What the plugin last told host->error on this thread. */
+const char *kit_told(void);
+const char *kit_code_name(int code); /* "FERRY_ENOMEM" */
+
+/* ---- the plugin (kit.c) --------------------------------------------------------------------- */
+
+/* Loads the plugin and takes its table. */
+void kit_open_plugin(void);
+/* Opens the device under test. */
+void kit_open_target(void);
+/* Both: what most groups begin with. The plugin is opened once in a process. */
+void kit_open(void);
+void *kit_open_device(uint32_t index);
+void kit_properties(void *dev, uint32_t index, ferry_plugin_properties *out);
+bool kit_is(uint32_t flag); /* FERRY_DEVICE_… of the device under test */
+/* Does without event_record: everything is done when an entry returns. */
+bool kit_synchronous(void);
+/* 1 or 0; true where the plugin does not say. */
+bool kit_supports(uint32_t op, uint32_t dtype);
+/* False if the plugin has no counters. */
+bool kit_counters(ferry_plugin_counters *out);
+
+/* What the report says besides. */
+void kit_refused_by_loader(void);
+
+/* Groups that make the plugin's entries answer options use this around its calls. */
+void kit_options_allowed(bool allowed);
+
+/* Waits, as ferry does, until the queue's work so far is done: by an event. */
+void kit_wait(void *queue);
+
+/* ---- blocks and what should be in them (mirror.c) ------------------------------------------- */
+
+void *kit_alloc(uint64_t bytes);
+void kit_free(void *handle);
+
+/* alloc of more than there can be is refused, and changes nothing (memory.c). */
+void kit_too_much(void);
+void kit_still_works(const char *after);
+
+/* Memory of the host, or the group ends. */
+void *kit_host(size_t bytes);
+/* Bytes that differ from their neighbours and from those of another seed. */
+void kit_pattern(void *to, size_t bytes, unsigned seed);
+uint64_t kit_random(uint64_t *state);
+
+/* A device block beside what it should hold. */
+struct mirror {
+    void *handle;
+    uint64_t bytes;
+    unsigned char *want;
+    unsigned char *got;  /* what was there when it was last looked at */
+    uint64_t begin, end; /* what the operation under test was to write */
+};
+
+/* A block that holds the pattern of that seed; uploaded and waited for. */
+void mirror_create(struct mirror *m, uint64_t bytes, unsigned seed);
+void mirror_destroy(struct mirror *m);
+/* Writes `want` to the device again. */
+void mirror_upload(struct mirror *m);
+/* Brings the block to `got`. */
+void mirror_download(struct mirror *m);
+/* The block holds `want`; if not, the group ends and says where. */
+void mirror_check(struct mirror *m);
+/*
+ * Runs an operation on all of every second of a dozen blocks of that size; the others, which lie
+ * between them in most allocators, stay as they are. The operation updates `want`.
+ */
+void mirror_crowd(uint64_t bytes, void (*operation)(struct mirror *m));
+ferry_ref mirror_ref(const struct mirror *m, uint64_t offset);
+ferry_cref mirror_cref(const struct mirror *m, uint64_t offset);
+
+/* ---- numbers (numbers.c) -------------------------------------------------------------------- */
+
+const char *kit_dtype_name(uint32_t dtype);
+
+/* How far off a result may be. */
+long double kit_tolerance(ferry_dtype dtype, long double magnitude);
+/* Below this a device may take a number for zero. */
+long double kit_least_normal(ferry_dtype dtype);
+
+/*
+ * Element by element, elements from byte `offset` on are as near to `want` as `tolerance` says; no
+ * other byte of the block has changed. Afterwards the mirror has taken over what was found.
+ */
+void mirror_check_numbers(struct mirror *m, ferry_dtype dtype, uint64_t offset, int64_t n,
+                          const long double *want, const long double *tolerance);
+
+/* "n = 1000, offset 12" and the like are worth trying: what most loops cut at. */
+extern const int64_t kit_counts[];
+extern const size_t kit_count_count;
+
+/*
+ * Whether an operation on that dtype is to be tested: not if `supports` says 0. After a call, whether
+ * it was done: false for FERRY_EUNSUPPORTED, which is a failure where `supports` said 1.
+ */
+bool kit_done(int code, uint32_t op, uint32_t dtype, const char *entry);
+/* "F32 F64" of a bit each; in static storage. */
+const char *kit_dtype_list(uint32_t mask);
+
+/* ---- the groups ----------------------------------------------------------------------------- */
+
+void group_descriptor(void);
+void group_memory(void);
+void group_copy(void);
+void group_memset(void);
+void group_axpy(void);
+void group_scal(void);
+void group_copy_op(void);
+void group_fill(void);
+void group_convert(void);
+void group_dot(void);
+void group_asum(void);
+void group_sumsq(void);
+void group_gemv(void);
+void group_gemm(void);
+void group_queues(void);
+void group_events(void);
+void group_import(void);
+void group_peer(void);
+void group_threads(void);
+void group_failure(void);
+void group_leaks(void);
+void group_fork(void);
+void group_coherence(void);
+
+/* ---- for run.c ------------------------------------------------------------------------------ */
+
+/* Shared between the child that runs a group and its parent. */
+struct kit_account {
+    int result; /* −1 while it runs */
+    int devices;
+    bool refused;
+    char running[256];
+    char detail[1024];
+};
+
+_Noreturn void kit_run(const struct conform_target *target, void (*group)(void),
+                       struct kit_account *account);
+
+#endif

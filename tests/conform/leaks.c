@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "kit.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Everything is given back, by the plugin's own account and by the system's. */
+
+/* A sanitizer keeps what was freed: the process grows without a leak. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define GROWTH_COUNTS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define GROWTH_COUNTS 0
+#endif
+#endif
+#ifndef GROWTH_COUNTS
+#define GROWTH_COUNTS 1
+#endif
+
+#define BLOCK  (UINT64_C(64) << 10)
+#define CYCLES 1000
+
+static uint64_t resident_bytes(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    unsigned long size = 0, resident = 0;
+
+    if (file && fscanf(file, "%lu %lu", &size, &resident) != 2)
+        resident = 0;
+    if (file)
+        fclose(file);
+    return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static int entries_of(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    int n = 0;
+
+    while (dir && readdir(dir))
+        n++;
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+/* ---- by the plugin's own account ------------------------------------------------------------ */
+
+static void one_of_everything(void)
+{
+    struct mirror m;
+    void *queue = NULL, *pinned = NULL, *event = NULL;
+    uint32_t flags = 0;
+
+    mirror_create(&m, 4000, 1);
+    mirror_check(&m);
+    if (kit.ops.host_alloc) {
+        kit_ok(kit.ops.host_alloc(kit.dev, 1000, 0, &pinned, &flags), "host_alloc");
+        kit_ok(kit.ops.host_free(kit.dev, pinned), "host_free");
+    }
+    if (kit.ops.queue_create)
+        kit_ok(kit.ops.queue_create(kit.dev, 0, &queue), "queue_create");
+    if (!kit_synchronous()) {
+        kit_ok(kit.ops.memset(kit.dev, queue, mirror_ref(&m, 0), 1, 4000), "memset");
+        kit_ok(kit.ops.event_record(kit.dev, queue, &event), "event_record");
+        kit_ok(kit.ops.queue_wait(kit.dev, NULL, event), "queue_wait");
+        kit_ok(kit.ops.event_destroy(kit.dev, event), "event_destroy");
+        kit_wait(queue);
+        kit_wait(NULL);
+    }
+    if (queue)
+        kit_ok(kit.ops.queue_destroy(kit.dev, queue), "queue_destroy");
+    mirror_destroy(&m);
+}
+
+#define SAME(member)                                                                        \
+    do {                                                                                    \
+        if (after.member != before.member)                                                  \
+            kit_fail(#member " is %" PRIu64 ", was %" PRIu64 " before: not given back, or " \
+                             "not counted",                                                 \
+                     after.member, before.member);                                          \
+    } while (0)
+
+static bool accounts_return(void)
+{
+    ferry_plugin_counters before, after;
+
+    kit_case("counters");
+    if (!kit_counters(&before))
+        return false;
+    kit_case("counters around alloc, host_alloc, queue_create, event_record and their opposites");
+    for (int i = 0; i < 20; i++)
+        one_of_everything();
+    kit_counters(&after);
+    SAME(live_blocks);
+    SAME(live_bytes);
+    SAME(live_host_blocks);
+    SAME(live_imports);
+    SAME(live_maps);
+    SAME(live_queues);
+    SAME(live_events);
+    return true;
+}
+
+static void copies_are_counted(void)
+{
+    ferry_plugin_counters before, after;
+    struct mirror m;
+
+    kit_case("counters around one copy of 3000 bytes in each direction");
+    mirror_create(&m, 8000, 2);
+    kit_counters(&before);
+    kit_ok(kit.ops.memcpy(kit.dev, NULL, FERRY_MEMCPY_H2D, mirror_ref(&m, 0),
+                          (ferry_cref){ m.want, 0 }, 3000),
+           "memcpy");
+    kit_ok(kit.ops.memcpy(kit.dev, NULL, FERRY_MEMCPY_D2D, mirror_ref(&m, 4000), mirror_cref(&m, 0),
+                          3000),
+           "memcpy");
+    kit_ok(kit.ops.memcpy(kit.dev, NULL, FERRY_MEMCPY_D2H, (ferry_ref){ m.got, 0 },
+                          mirror_cref(&m, 0), 3000),
+           "memcpy");
+    kit_wait(NULL);
+    if (kit_counters(&after) &&
+        (after.copies_h2d != before.copies_h2d + 1 || after.copies_d2h != before.copies_d2h + 1 ||
+         after.copies_d2d != before.copies_d2d + 1 || after.bytes_h2d != before.bytes_h2d + 3000 ||
+         after.bytes_d2h != before.bytes_d2h + 3000 || after.bytes_d2d != before.bytes_d2d + 3000))
+        kit_fail("copies and bytes rose by H2D %" PRIu64 " and %" PRIu64 ", D2H %" PRIu64
+                 " and %" PRIu64 ", D2D %" PRIu64 " and %" PRIu64,
+                 after.copies_h2d - before.copies_h2d, after.bytes_h2d - before.bytes_h2d,
+                 after.copies_d2h - before.copies_d2h, after.bytes_d2h - before.bytes_d2h,
+                 after.copies_d2d - before.copies_d2d, after.bytes_d2d - before.bytes_d2d);
+    mirror_destroy(&m);
+}
+
+/* ---- by the system's ------------------------------------------------------------------------ */
+
+static uint64_t device_bytes_used(void)
+{
+    uint64_t available = 0, total = 0;
+
+    /* On a device in host memory others' use would count. */
+    if (!kit.ops.memory_info || kit_is(FERRY_DEVICE_HOST_MEMORY) || kit_is(FERRY_DEVICE_UNIFIED) ||
+        kit.ops.memory_info(kit.dev, &available, &total) != 0)
+        return 0;
+    return total - available;
+}
+
+static void cycle(int times)
+{
+    for (int i = 0; i < times; i++) {
+        void *block = kit_alloc(BLOCK);
+
+        kit_ok(kit.ops.memset(kit.dev, NULL, (ferry_ref){ block, 0 }, 1, BLOCK), "memset");
+        kit_wait(NULL);
+        kit_free(block);
+    }
+}
+
+static void memory_comes_back(void)
+{
+    uint64_t resident, used, grown;
+
+    kit_case("%d times alloc, memset and free of 64 KiB", CYCLES);
+    cycle(20);
+    resident = resident_bytes();
+    used = device_bytes_used();
+    cycle(CYCLES);
+    grown = resident_bytes() - resident;
+    if (GROWTH_COUNTS && resident_bytes() > resident && grown > CYCLES * BLOCK / 2)
+        kit_fail("the process has grown by %" PRIu64 " MiB", grown >> 20);
+    grown = device_bytes_used() - used;
+    if (device_bytes_used() > used && grown > CYCLES * BLOCK / 2)
+        kit_fail("memory_info says that %" PRIu64 " MiB more are in use", grown >> 20);
+}
+
+/* Threads and files that a device opens go with it. The first time a vendor's library may keep some. */
+static void devices_come_and_go(void)
+{
+    enum { TIMES = 12 };
+    int threads = 0, files = 0, more_threads, more_files;
+
+    for (int i = 0; i < TIMES; i++) {
+        void *dev;
+
+        kit_case("device_open and device_close, time %d", i + 1);
+        dev = kit_open_device(kit.target->device);
+        kit.ops.device_close(dev);
+        if (i == 1) {
+            threads = entries_of("/proc/self/task");
+            files = entries_of("/proc/self/fd");
+        }
+    }
+    more_threads = entries_of("/proc/self/task") - threads;
+    more_files = entries_of("/proc/self/fd") - files;
+    if (more_threads >= TIMES - 2)
+        kit_fail("%d threads are left behind", more_threads);
+    if (more_files >= TIMES - 2)
+        kit_fail("%d open files are left behind", more_files);
+}
+
+void group_leaks(void)
+{
+    bool counted;
+
+    kit_open();
+    counted = accounts_return();
+    if (counted)
+        copies_are_counted();
+    memory_comes_back();
+    kit_case("device_close");
+    kit.ops.device_close(kit.dev);
+    devices_come_and_go();
+    if (!counted)
+        kit_not_offered("no counters: leaks inside the plugin cannot be seen; the process does not "
+                        "grow");
+    kit_remark("by counters, and by the process's size");
+}

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The conformance suite: `ferry check` is made of it.
+
+noinst_LTLIBRARIES += %D%/libferryconform.la
+%C%_libferryconform_la_SOURCES = \
+	%D%/coherence.c \
+	%D%/conform.h \
+	%D%/convert.c \
+	%D%/copy.c \
+	%D%/descriptor.c \
+	%D%/elf.c \
+	%D%/elf.h \
+	%D%/failure.c \
+	%D%/forked.c \
+	%D%/kit.c \
+	%D%/kit.h \
+	%D%/leaks.c \
+	%D%/matrix.c \
+	%D%/memory.c \
+	%D%/mirror.c \
+	%D%/numbers.c \
+	%D%/options.c \
+	%D%/peer.c \
+	%D%/queues.c \
+	%D%/reduce.c \
+	%D%/run.c \
+	%D%/share.c \
+	%D%/threads.c \
+	%D%/through.c \
+	%D%/through.h \
+	%D%/vector.c \
+	tests/unit/arith.c \
+	tests/unit/arith.h
+%C%_libferryconform_la_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/unit
+%C%_libferryconform_la_CFLAGS = $(STD_CFLAGS)
+%C%_libferryconform_la_LIBADD = $(CORE_SYSTEM_LIBS) -lm

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* alloc, free; host_alloc, host_free. */
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+static const uint64_t sizes[] = { 1,
+                                  2,
+                                  3,
+                                  7,
+                                  8,
+                                  63,
+                                  64,
+                                  65,
+                                  127,
+                                  1000,
+                                  4095,
+                                  4096,
+                                  4097,
+                                  65535,
+                                  65537,
+                                  1000003,
+                                  1u << 20,
+                                  (1u << 20) + 1,
+                                  (8u << 20) + 64 };
+
+/* A block must be the plugin's to the last byte, and zero if it says so. */
+static void *alloc_checked(uint64_t bytes, uint32_t flags)
+{
+    void *handle = NULL;
+    uint32_t out_flags = 0;
+
+    kit_ok(kit.ops.alloc(kit.dev, NULL, bytes, flags, &handle, &out_flags), "alloc");
+    if (!handle)
+        kit_fail("returned 0 and a handle of NULL");
+    if ((kit_is(FERRY_DEVICE_POINTERS) || kit_is(FERRY_DEVICE_HOST_MEMORY)) &&
+        (uintptr_t)handle % 64 != 0)
+        kit_fail("%p is not aligned to 64 bytes", handle);
+    if (out_flags & ~FERRY_ALLOC_WAS_ZEROED)
+        kit_fail("*out_flags is 0x%x; only FERRY_ALLOC_WAS_ZEROED (1) has a meaning", out_flags);
+    if (out_flags & FERRY_ALLOC_WAS_ZEROED) {
+        unsigned char *bytes_there = kit_host(bytes);
+
+        memset(bytes_there, 1, bytes);
+        kit_ok(kit.ops.memcpy(kit.dev, NULL, FERRY_MEMCPY_D2H, (ferry_ref){ bytes_there, 0 },
+                              (ferry_cref){ handle, 0 }, bytes),
+               "memcpy D2H");
+        kit_wait(NULL);
+        for (uint64_t i = 0; i < bytes; i++)
+            if (bytes_there[i])
+                kit_fail("said FERRY_ALLOC_WAS_ZEROED, and byte %" PRIu64 " is 0x%02x", i,
+                         bytes_there[i]);
+        free(bytes_there);
+    }
+    return handle;
+}
+
+static void every_size_is_there_to_its_last_byte(void)
+{
+    for (size_t i = 0; i < LENGTH(sizes); i++)
+        for (uint32_t flags = 0; flags <= FERRY_ALLOC_ZERO; flags++) {
+            struct mirror m = { .bytes = sizes[i], .end = sizes[i] };
+
+            if (kit.properties.max_alloc && sizes[i] > kit.properties.max_alloc)
+                continue;
+            kit_case("alloc of %" PRIu64 " bytes, flags %u", sizes[i], flags);
+            m.handle = alloc_checked(sizes[i], flags);
+            m.want = kit_host(sizes[i]);
+            m.got = kit_host(sizes[i]);
+            kit_pattern(m.want, sizes[i], (unsigned)i);
+            mirror_upload(&m);
+            mirror_check(&m);
+            mirror_destroy(&m);
+        }
+}
+
+/* Zeroing one block, or handing it out, must not touch another. */
+static void neighbours_stay_as_they_are(void)
+{
+    enum { BLOCKS = 48 };
+    struct mirror blocks[BLOCKS];
+
+    kit_case("%d blocks side by side", BLOCKS);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        mirror_create(&blocks[i], 1 + i * 67 % 700, i);
+        for (unsigned k = 0; k < i; k++)
+            if (blocks[k].handle == blocks[i].handle)
+                kit_fail("two live blocks have the handle %p", blocks[i].handle);
+    }
+    for (unsigned i = 0; i < BLOCKS; i += 3) {
+        kit_case("alloc of a block between live ones");
+        mirror_destroy(&blocks[i]);
+        mirror_create(&blocks[i], 1 + i * 41 % 600, 100 + i);
+    }
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        kit_case("block %u of %d after its neighbours were allocated, freed and written", i,
+                 BLOCKS);
+        mirror_check(&blocks[i]);
+    }
+    for (unsigned i = 0; i < BLOCKS; i++)
+        mirror_destroy(&blocks[(i * 7) % BLOCKS]); /* in another order */
+}
+
+static void blocks_are_counted(void)
+{
+    ferry_plugin_counters before, now;
+    void *blocks[3];
+
+    kit_case("counters around 3 allocs of 1000 bytes");
+    if (!kit_counters(&before))
+        return;
+    for (int i = 0; i < 3; i++)
+        blocks[i] = kit_alloc(1000);
+    kit_counters(&now);
+    if (now.live_blocks != before.live_blocks + 3)
+        kit_fail("live_blocks went from %" PRIu64 " to %" PRIu64, before.live_blocks,
+                 now.live_blocks);
+    if (now.live_bytes < before.live_bytes + 3000)
+        kit_fail("live_bytes went from %" PRIu64 " to %" PRIu64, before.live_bytes, now.live_bytes);
+    for (int i = 0; i < 3; i++)
+        kit_free(blocks[i]);
+    kit_case("counters after 3 frees");
+    kit_counters(&now);
+    if (now.live_blocks != before.live_blocks || now.live_bytes != before.live_bytes)
+        kit_fail("live_blocks is %" PRIu64 " and live_bytes %" PRIu64 ", were %" PRIu64
+                 " and %" PRIu64 " before",
+                 now.live_blocks, now.live_bytes, before.live_blocks, before.live_bytes);
+}
+
+/* Blocks of a host-memory device are the program's to touch. */
+static void host_memory_is_host_memory(void)
+{
+    struct mirror m;
+
+    if (!kit_is(FERRY_DEVICE_HOST_MEMORY))
+        return;
+    mirror_create(&m, 10000, 5);
+    kit_case("FERRY_DEVICE_HOST_MEMORY: reading a block of 10000 bytes through its handle");
+    if (memcmp(m.handle, m.want, m.bytes) != 0)
+        kit_fail("what memcpy H2D wrote is not there");
+    kit_pattern(m.want, m.bytes, 6);
+    memcpy(m.handle, m.want, m.bytes);
+    kit_case("FERRY_DEVICE_HOST_MEMORY: what the host wrote through the handle");
+    mirror_check(&m);
+    mirror_destroy(&m);
+}
+
+static void pinned_memory(uint64_t bytes, uint32_t flags)
+{
+    unsigned char *p = NULL;
+    uint32_t out_flags = 0;
+
+    kit_case("host_alloc of %" PRIu64 " bytes, flags %u", bytes, flags);
+    kit_ok(kit.ops.host_alloc(kit.dev, bytes, flags, (void **)(void *)&p, &out_flags),
+           "host_alloc");
+    if (!p)
+        kit_fail("returned 0 and NULL");
+    if ((uintptr_t)p % 64 != 0)
+        kit_fail("%p is not aligned to 64 bytes", (void *)p);
+    for (uint64_t i = 0; i < bytes && (out_flags & FERRY_ALLOC_WAS_ZEROED); i++)
+        if (p[i])
+            kit_fail("said FERRY_ALLOC_WAS_ZEROED, and byte %" PRIu64 " is 0x%02x", i, p[i]);
+    memset(p, 0x5a, bytes);
+    kit_ok(kit.ops.host_free(kit.dev, p), "host_free");
+}
+
+void kit_still_works(const char *after)
+{
+    struct mirror m;
+
+    kit_case("an alloc, a memset and a copy after %s", after);
+    mirror_create(&m, 5000, 1);
+    kit_ok(kit.ops.memset(kit.dev, NULL, mirror_ref(&m, 10), 0x33, 100), "memset");
+    kit_wait(NULL);
+    memset(m.want + 10, 0x33, 100);
+    mirror_check(&m);
+    mirror_destroy(&m);
+}
+
+static void too_much(uint64_t bytes)
+{
+    ferry_plugin_counters before, after;
+    void *handle = &before, *untouched = handle;
+    uint32_t flags = 0;
+    int code;
+
+    kit_case("alloc of %" PRIu64 " bytes, more than there can be", bytes);
+    kit_counters(&before);
+    code = kit_refused(kit.ops.alloc(kit.dev, NULL, bytes, 0, &handle, &flags), "alloc");
+    if (code != FERRY_ENOMEM)
+        kit_fail("returned %s; FERRY_ENOMEM says that memory is short", kit_code_name(code));
+    if (handle != untouched)
+        kit_fail("wrote *out_handle though it failed");
+    if (kit_counters(&after) &&
+        (after.live_blocks != before.live_blocks || after.live_bytes != before.live_bytes))
+        kit_fail("counters: %" PRIu64 " blocks of %" PRIu64 " bytes are live, were %" PRIu64
+                 " of %" PRIu64,
+                 after.live_blocks, after.live_bytes, before.live_blocks, before.live_bytes);
+    kit_still_works("that");
+}
+
+void kit_too_much(void)
+{
+    too_much(UINT64_MAX);
+    too_much(UINT64_MAX - 63);
+    too_much(UINT64_C(1) << 62);
+    if (kit.properties.max_alloc)
+        too_much(kit.properties.max_alloc + 1);
+}
+
+void group_memory(void)
+{
+    kit_open();
+    every_size_is_there_to_its_last_byte();
+    neighbours_stay_as_they_are();
+    blocks_are_counted();
+    host_memory_is_host_memory();
+    kit_too_much();
+    for (size_t i = 0; kit.ops.host_alloc && i < LENGTH(sizes); i++)
+        for (uint32_t flags = 0; flags <= FERRY_ALLOC_ZERO; flags++)
+            pinned_memory(sizes[i], flags);
+    kit_remark("1 byte to 8 MiB%s", kit.ops.host_alloc ? "; pinned memory too" : "");
+}

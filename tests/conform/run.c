@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "kit.h"
+
+#include "elf.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The list of groups, and the child process of each. */
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+    const char *about;
+} groups[] = {
+    { "descriptor", group_descriptor, "the file, its note, its table, its options" },
+    { "memory", group_memory, "alloc and free, of every size" },
+    { "copy", group_copy, "memcpy in all directions" },
+    { "memset", group_memset, "memset" },
+    { "axpy", group_axpy, "y += alpha x" },
+    { "scal", group_scal, "x *= alpha" },
+    { "copy-op", group_copy_op, "the copy entry, y = x" },
+    { "fill", group_fill, "y = value" },
+    { "convert", group_convert, "between all dtypes" },
+    { "dot", group_dot, "sum of x y" },
+    { "asum", group_asum, "sum of |x|" },
+    { "sumsq", group_sumsq, "sum of x squared" },
+    { "gemv", group_gemv, "matrix by vector" },
+    { "gemm", group_gemm, "matrix by matrix" },
+    { "queues", group_queues, "work of a queue in its order" },
+    { "events", group_events, "done when they say so, never before" },
+    { "import", group_import, "host memory as device memory; map and unmap" },
+    { "peer", group_peer, "copies between two devices" },
+    { "threads", group_threads, "entries at the same time" },
+    { "failure", group_failure, "what cannot be done, and the state after it" },
+    { "leaks", group_leaks, "everything is given back" },
+    { "fork", group_fork, "a child process does no harm" },
+    { "coherence", group_coherence, "every head state and operation, through ferry" },
+};
+
+const char *conform_name(size_t group)
+{
+    return group < sizeof(groups) / sizeof(groups[0]) ? groups[group].name : NULL;
+}
+
+const char *conform_about(size_t group)
+{
+    return groups[group].about;
+}
+
+void conform_plugin_name(const char *path, char *out, size_t size)
+{
+    elf_plugin_name(path, out, size);
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The child's exit status; false if it had to be killed. */
+static bool collect(pid_t child, unsigned seconds, int *status)
+{
+    double deadline = now() + seconds;
+    struct timespec pause = { 0, 200000 };
+
+    while (waitpid(child, status, WNOHANG) == 0) {
+        if (now() > deadline) {
+            kill(child, SIGKILL);
+            waitpid(child, status, 0);
+            return false;
+        }
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 20000000)
+            pause.tv_nsec *= 2;
+    }
+    return true;
+}
+
+static void judge(const struct kit_account *account, bool in_time, int status, unsigned seconds,
+                  struct conform_report *out)
+{
+    const char *running = account->running[0] ? account->running : "before its first case";
+
+    out->result = account->result;
+    out->devices = account->devices;
+    out->refused = account->refused;
+    memcpy(out->detail, account->detail, sizeof(out->detail));
+    if (account->result >= 0)
+        return;
+    out->result = CONFORM_FAIL;
+    if (!in_time)
+        snprintf(out->detail, sizeof(out->detail), "%s: not done after %u s", running, seconds);
+    else if (WIFSIGNALED(status))
+        snprintf(out->detail, sizeof(out->detail), "%s: crashed with signal %d (%s)", running,
+                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        snprintf(out->detail, sizeof(out->detail), "%s: ended the process with status %d", running,
+                 WEXITSTATUS(status));
+}
+
+int conform_run(const struct conform_target *target, size_t group, struct conform_report *out)
+{
+    struct kit_account *account =
+        mmap(NULL, sizeof(*account), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    double begin = now();
+    int status = 0;
+    bool in_time;
+    pid_t child;
+
+    if (account == MAP_FAILED)
+        return -1;
+    account->result = -1;
+    account->devices = -1;
+    fflush(NULL);
+    child = fork();
+    if (child == 0)
+        kit_run(target, groups[group].run, account);
+    if (child < 0) {
+        int why = errno;
+
+        munmap(account, sizeof(*account));
+        errno = why;
+        return -1;
+    }
+    in_time = collect(child, target->timeout, &status);
+    memset(out, 0, sizeof(*out));
+    judge(account, in_time, status, target->timeout, out);
+    out->seconds = now() - begin;
+    munmap(account, sizeof(*account));
+    return 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "through.h"
+
+#include "kit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void write_conf(char *path)
+{
+    int fd = mkstemp(path);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+    if (!file)
+        kit_fail("the check itself cannot write %s", path);
+    fprintf(file, "[plugin %s]\nlibrary = %s\n", kit.target->name, kit.target->path);
+    if (fclose(file) != 0)
+        kit_fail("the check itself cannot write %s", path);
+}
+
+ferry_runtime *through_open(void)
+{
+    ferry_runtime_options options = { .struct_size = sizeof(options) };
+    char path[] = "/tmp/ferry-check-XXXXXX";
+    ferry_runtime *rt = NULL;
+    int err;
+
+    write_conf(path);
+    unsetenv("FERRY_PLUGIN_PATH"); /* the file, and no other of its name */
+    options.conf = path;
+    options.backend = kit.target->name;
+    err = ferry_runtime_open(&options, &rt);
+    unlink(path);
+    if (err)
+        kit_fail("ferry_runtime_open: %s", ferry_last_error());
+    for (size_t i = 0; i < kit.target->option_count; i++)
+        if (kit.target->options[i].key[0] &&
+            ferry_runtime_set_option(rt, kit.target->name, kit.target->options[i].key,
+                                     kit.target->options[i].value) != FERRY_OK)
+            kit_fail("option %s: %s", kit.target->options[i].key, ferry_last_error());
+    return rt;
+}
+
+const ferry_candidate *through_candidate(ferry_runtime *rt)
+{
+    const ferry_candidate *c;
+
+    for (int i = 0; ferry_runtime_candidate(rt, i, &c) == FERRY_OK; i++)
+        if (strcmp(c->path, kit.target->path) == 0)
+            return c;
+    kit_fail("ferry does not find the file");
+}
+
+ferry_device *through_device(ferry_runtime *rt)
+{
+    ferry_device *dev = NULL;
+    char name[64];
+
+    snprintf(name, sizeof(name), "%.40s:%u", kit.target->name, kit.target->device);
+    if (ferry_runtime_device(rt, name, &dev) != FERRY_OK)
+        kit_fail("ferry_runtime_device: %s", ferry_last_error());
+    return dev;
+}

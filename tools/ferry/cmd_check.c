@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "tool.h"
+
+#include "conform.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* `ferry check`: the conformance suite on a plugin's binary. tests/conform has the suite. */
+
+#define MOST_OPTIONS 64
+
+struct check {
+    struct conform_target target;
+    struct conform_option options[MOST_OPTIONS];
+    char name[64];
+    char *path;
+    const char *only; /* groups, "memory,copy", or NULL */
+    json_t *groups;   /* with --json, else NULL */
+    int failed, passed, not_offered;
+};
+
+static const char *const results[] = { "pass", "fail", "not offered" };
+
+/* ---- what is to be checked ------------------------------------------------------------------ */
+
+static bool is_file(const char *what)
+{
+    size_t n = strlen(what);
+
+    return strchr(what, '/') || (n > 3 && strcmp(what + n - 3, ".so") == 0);
+}
+
+static int find_file(struct check *c, const char *what)
+{
+    c->path = realpath(what, NULL);
+    if (!c->path)
+        return tool_error(TOOL_USAGE, "%s: %s", what, strerror(errno));
+    conform_plugin_name(c->path, c->name, sizeof(c->name));
+    if (!c->name[0]) /* the first group says what is wrong with it */
+        snprintf(c->name, sizeof(c->name), "unnamed");
+    return TOOL_OK;
+}
+
+/* "name" or "name:1": the file that ferry would load for it, whether it can be used or not. */
+static int find_plugin(struct check *c, const char *what)
+{
+    const ferry_candidate *line, *best = NULL;
+    const char *colon = strchr(what, ':');
+    ferry_runtime *rt = NULL;
+    int status = TOOL_OK;
+
+    snprintf(c->name, sizeof(c->name), "%.*s", colon ? (int)(colon - what) : 63, what);
+    if (colon)
+        c->target.device = (uint32_t)strtoul(colon + 1, NULL, 10);
+    if (ferry_runtime_open(NULL, &rt))
+        return tool_ferry_error();
+    for (int i = 0; ferry_runtime_candidate(rt, i, &line) == FERRY_OK; i++)
+        if (strcmp(line->name, c->name) == 0 && (!best || (line->ok && !best->ok)))
+            best = line;
+    if (best)
+        c->path = strdup(best->path);
+    else
+        status = tool_error(TOOL_USAGE,
+                            "check: there is no plugin \"%s\"; `ferry plugins` lists "
+                            "them, and a file is named with its path",
+                            c->name);
+    ferry_runtime_close(rt);
+    return status;
+}
+
+/* "a=1,b=2", into which the options then point. */
+static int set_options(struct check *c, char *text)
+{
+    for (char *rest = NULL, *one = strtok_r(text, ",", &rest); one;
+         one = strtok_r(NULL, ",", &rest)) {
+        char *value = strchr(one, '=');
+
+        if (!value || value == one)
+            return tool_error(TOOL_USAGE, "check: --set %s: KEY=VALUE is wanted", one);
+        if (c->target.option_count == MOST_OPTIONS)
+            return tool_error(TOOL_USAGE, "check: --set: more than %d options", MOST_OPTIONS);
+        *value++ = '\0';
+        for (size_t i = 0; i < c->target.option_count; i++)
+            if (strcmp(c->options[i].key, one) == 0) /* configured otherwise */
+                c->options[i].key = "";
+        c->options[c->target.option_count++] = (struct conform_option){ one, value };
+    }
+    return TOOL_OK;
+}
+
+/* Whether the group is one of those asked for: of "a,b,c". */
+static bool is_wanted(const struct check *c, const char *group)
+{
+    size_t n = strlen(group);
+
+    for (const char *one = c->only; one && *one; one += strcspn(one, ","), one += *one == ',')
+        if (strcspn(one, ",") == n && strncmp(one, group, n) == 0)
+            return true;
+    return !c->only;
+}
+
+static int check_group_name(const char *only)
+{
+    const char *names[64], *near;
+    size_t n = 0;
+
+    for (; n < 64 && conform_name(n); n++) {
+        names[n] = conform_name(n);
+        if (strcmp(names[n], only) == 0)
+            return TOOL_OK;
+    }
+    near = tool_nearest(only, names, n);
+    return tool_error(TOOL_USAGE,
+                      "check: unknown group \"%s\"%s%s%s; `ferry check --help` lists them", only,
+                      near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+static int check_group_names(const char *only)
+{
+    char *text = strdup(only), *rest = NULL, *one;
+    int status = text ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
+
+    for (one = text ? strtok_r(text, ",", &rest) : NULL; one && status == TOOL_OK;
+         one = strtok_r(NULL, ",", &rest))
+        status = check_group_name(one);
+    free(text);
+    return status;
+}
+
+/* ---- the groups ----------------------------------------------------------------------------- */
+
+static int note_result(struct check *c, const char *group, const struct conform_report *r)
+{
+    json_t *row;
+
+    c->passed += r->result == CONFORM_PASS;
+    c->failed += r->result == CONFORM_FAIL;
+    c->not_offered += r->result == CONFORM_NOT_OFFERED;
+    if (!c->groups) {
+        printf("%-11s  %-10s  %s\n", results[r->result], group, r->detail);
+        fflush(stdout);
+        return TOOL_OK;
+    }
+    row = json_pack("{s:s, s:s, s:o, s:f}", "name", group, "result", results[r->result], "detail",
+                    tool_json_string(r->detail), "seconds", r->seconds);
+    if (!row || json_array_append_new(c->groups, row) != 0)
+        return tool_error(TOOL_FAILURE, "out of memory");
+    return TOOL_OK;
+}
+
+static int run_groups(struct check *c)
+{
+    int status = TOOL_OK;
+
+    for (size_t i = 0; conform_name(i) && status == TOOL_OK; i++) {
+        struct conform_report r;
+
+        if (!is_wanted(c, conform_name(i)))
+            continue;
+        if (conform_run(&c->target, i, &r) != 0)
+            return tool_error(TOOL_FAILURE, "check: no process for %s: %s", conform_name(i),
+                              strerror(errno));
+        status = note_result(c, conform_name(i), &r);
+        if (r.refused)
+            break;
+        if (r.devices == 0 && !c->only) {
+            c->failed++;
+            return tool_error(TOOL_FAILURE,
+                              "check: %s finds no device here; nothing else of it "
+                              "can be checked",
+                              c->name);
+        }
+    }
+    return status;
+}
+
+static int summary(struct check *c)
+{
+    if (c->groups) {
+        json_t *document =
+            json_pack("{s:o, s:o, s:b, s:o}", "plugin", tool_json_string(c->name), "path",
+                      tool_json_string(c->path), "ok", c->failed == 0, "groups", c->groups);
+
+        c->groups = NULL;
+        return tool_json_print(document);
+    }
+    printf("%s (%s): %d passed, %d failed, %d not offered\n", c->name, c->path, c->passed,
+           c->failed, c->not_offered);
+    return TOOL_OK;
+}
+
+static int run_check(struct check *c, bool json)
+{
+    int status, printed;
+
+    c->target.path = c->path;
+    c->target.name = c->name;
+    c->target.options = c->options;
+    if (json)
+        c->groups = json_array();
+    status = run_groups(c);
+    printed = summary(c);
+    if (status == TOOL_OK)
+        status = printed;
+    return status == TOOL_OK && c->failed ? TOOL_FAILURE : status;
+}
+
+static int parse_timeout(struct check *c, const char *text)
+{
+    char *end;
+    unsigned long seconds = strtoul(text, &end, 10);
+
+    if (*end || end == text || seconds < 1 || seconds > 86400)
+        return tool_error(TOOL_USAGE, "check: --timeout %s: seconds, 1 to 86400", text);
+    c->target.timeout = (unsigned)seconds;
+    return TOOL_OK;
+}
+
+int cmd_check(const struct tool_command *self, int argc, char **argv)
+{
+    const char *set = NULL, *timeout = "120";
+    struct check c = { .target.timeout = 120 };
+    bool json = false;
+    const struct tool_option options[] = { { "--json", NULL, &json, NULL },
+                                           { "--only", NULL, NULL, &c.only },
+                                           { "--set", NULL, NULL, &set },
+                                           { "--timeout", NULL, NULL, &timeout },
+                                           { NULL, NULL, NULL, NULL } };
+    int n = tool_parse(self, argc, argv, options, 1);
+    char *text = NULL;
+    int status;
+
+    if (n < 0)
+        return tool_parse_status(n);
+    if (n == 0)
+        return tool_error(TOOL_USAGE, "check: which plugin? usage: ferry check %s",
+                          self->arguments);
+    status = parse_timeout(&c, timeout);
+    if (status == TOOL_OK && c.only)
+        status = check_group_names(c.only);
+    if (status == TOOL_OK)
+        status = is_file(argv[0]) ? find_file(&c, argv[0]) : find_plugin(&c, argv[0]);
+    if (status == TOOL_OK && !is_file(argv[0]))
+        c.target.option_count = conform_options(c.name, c.options, MOST_OPTIONS);
+    if (status == TOOL_OK && set) {
+        text = strdup(set);
+        status = text ? set_options(&c, text) : tool_error(TOOL_FAILURE, "out of memory");
+    }
+    if (status == TOOL_OK)
+        status = run_check(&c, json);
+    free(text);
+    free(c.path);
+    return status;
+}
