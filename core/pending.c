@@ -116,7 +116,8 @@ int ferry__uses_order(struct ferry__uses *uses, enum ferry__after after, ferry_q
         if (!use->event)
             continue;
         err = q ? ferry__queue_order(q, use->event) : ferry_event_synchronize(use->event);
-        if (err && use->write) /* a reader that failed is done all the same */
+        /* a reader that failed is done all the same; one that could not be waited for is not */
+        if (err && (use->write || atomic_load(&use->event->state) >= 0))
             return err;
     }
     return 0;

@@ -34,6 +34,7 @@ UNIT_TESTS = \
 	%D%/unit/test-multi \
 	%D%/unit/test-events \
 	%D%/unit/test-frame \
+	%D%/coherence/test-coherence \
 	$(SIM_TESTS)
 
 # The sim plugin on its own, without ferry.
@@ -101,6 +102,12 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/io-build.h \
 	%D%/unit/world.c \
 	%D%/unit/world.h
+%C%_coherence_test_coherence_SOURCES = \
+	%D%/coherence/model.c \
+	%D%/coherence/model.h \
+	%D%/coherence/rig.c \
+	%D%/coherence/rig.h \
+	%D%/coherence/test-coherence.c
 %C%_unit_libsimdriver_la_SOURCES = \
 	%D%/unit/sim-driver.c \
 	%D%/unit/sim-driver.h
@@ -144,6 +151,14 @@ check-valgrind: $(check_PROGRAMS)
 	OPENBLAS_CORETYPE=Haswell FERRY_TEST_VALGRIND=1 \
 	    $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(CORE_TESTS)' LOG_COMPILER='$(VALGRIND)'
 
+# The model walks sequences of 4 operations in `make check`, of 5 here, and of 6 where there is time.
+check-model: $(check_PROGRAMS)
+	FERRY_TEST_LENGTH=5 FERRY_TEST_TIMEOUT=3600 \
+	    $(MAKE) $(AM_MAKEFLAGS) check TESTS='%D%/coherence/test-coherence'
+check-model-full: $(check_PROGRAMS)
+	FERRY_TEST_LENGTH=6 FERRY_TEST_TIMEOUT=36000 \
+	    $(MAKE) $(AM_MAKEFLAGS) check TESTS='%D%/coherence/test-coherence'
+
 # An outside program and an outside plugin, built with nothing but what `make install` left.
 installcheck-local:
 	@DESTDIR='$(DESTDIR)' CC='$(CC)' CXX='$(CXX)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' \
@@ -152,7 +167,7 @@ installcheck-local:
 	    FERRY_TEST_SRCDIR='$(abs_top_srcdir)' FERRY_TEST_BACKENDS='$(BUILT_BACKENDS)' \
 	    $(SHELL) '$(srcdir)/%D%/outside/run.sh'
 
-.PHONY: check-threads check-valgrind
+.PHONY: check-threads check-valgrind check-model check-model-full
 
 EXTRA_DIST += \
 	$(SCRIPT_TESTS) \

@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "rig.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CELL   8 /* floats */
+#define FLOATS (MODEL_CELLS * CELL)
+#define BYTES  (FLOATS * sizeof(float))
+#define POISON 222 /* what a program's memory holds once ferry has let go of it */
+#define SPARES 2
+
+/* Memory of the program's, to be adopted; two a place, so that one can follow the other. */
+struct spare {
+    unsigned slot;
+    ferry_ref ref;
+    bool in_use;
+};
+
+/* What a kernel is to have read. */
+struct expected {
+    unsigned dev, cells;
+    uint8_t cell[MODEL_CELLS];
+};
+
+static struct {
+    struct model model;
+    bool peer, settle, quiet;
+    ferry_blob *blob;
+    ferry_memory *m;
+    ferry_queue *queue[2][2];
+    ferry_memory *log[2], *lent[2][SPARES];
+    ferry_ref log_at[2];
+    _Alignas(64) float host[SPARES][FLOATS];
+    struct spare spare[MODEL_SLOTS][SPARES];
+    struct expected expected[RIG_STEPS + 2];
+    unsigned expectations;
+    ferry_stats stats[2];
+    ferry_plugin_counters counters[2];
+    unsigned ops[RIG_STEPS + 8], nops;
+    char how[64];    /* the failure that was injected */
+    uint64_t live;   /* blocks, before */
+    uint8_t value;
+    unsigned adopted, deleted;
+} rig;
+
+bool rig_fail(const char *fmt, ...)
+{
+    va_list args;
+
+    if (rig.quiet)
+        return false;
+    printf("     ");
+    for (unsigned i = 0; i < rig.nops; i++)
+        printf("%s ", model_op_name(rig.ops[i]));
+    printf("%s%s: ", rig.settle ? "[settled]" : "[pending]", rig.how);
+    va_start(args, fmt);
+    vprintf(fmt, args);
+    va_end(args);
+    printf("\n");
+    return false;
+}
+
+static bool failed(const char *what)
+{
+    return rig_fail("%s: %s", what, ferry_last_error());
+}
+
+/* ---- devices -------------------------------------------------------------------------------- */
+
+static bool lend(int i)
+{
+    for (int k = 0; k < SPARES; k++) {
+        struct spare *spare = &rig.spare[1 + i][k];
+
+        spare->slot = 1 + (unsigned)i;
+        if (ferry_memory_create(wx_dev(i), BYTES, &rig.lent[i][k]) ||
+            ferry_memory_access(rig.lent[i][k], wx_dev(i), FERRY_WRITE, NULL, &spare->ref))
+            return failed("lending memory");
+    }
+    return true;
+}
+
+bool rig_open(bool peer)
+{
+    const char *const options[] = { "clock", "manual", "peer", peer ? "on" : "off", NULL };
+
+    memset(&rig, 0, sizeof(rig));
+    rig.peer = peer;
+    if (!wx_open(options))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        rig.queue[i][0] = wx_queue(i);
+        if (ferry_queue_create(wx_dev(i), &rig.queue[i][1]) ||
+            ferry_memory_create(wx_dev(i), (RIG_STEPS + 2) * FLOATS * sizeof(double),
+                                &rig.log[i]) ||
+            !ferry_memory_host_data(rig.log[i]) || !lend(i))
+            return failed("opening");
+    }
+    for (int k = 0; k < SPARES; k++)
+        rig.spare[0][k].ref = (ferry_ref){ rig.host[k], 0 };
+    return true;
+}
+
+bool rig_close(void)
+{
+    bool none = true;
+
+    for (int i = 0; i < 2; i++) {
+        ferry_queue_destroy(rig.queue[i][1]);
+        ferry_memory_release(rig.log[i]);
+        for (int k = 0; k < SPARES; k++)
+            ferry_memory_release(rig.lent[i][k]);
+    }
+    for (int i = 0; i < 2; i++) {
+        ferry_plugin_counters left;
+
+        wx_run_all();
+        ferry_device_trim(wx_dev(i));
+        left = wx_counters(i);
+        none = none && !left.live_blocks && !left.live_host_blocks && !left.live_events &&
+               !left.live_queues;
+    }
+    wx_close();
+    return none;
+}
+
+static ferry_device *device(unsigned slot)
+{
+    return slot ? wx_dev((int)slot - 1) : NULL;
+}
+
+/* Odd steps go through a queue of the program's own. */
+static ferry_queue *queue(unsigned slot)
+{
+    return slot ? rig.queue[slot - 1][rig.nops % 2] : NULL;
+}
+
+/* Blocks that exist now, on all devices and the host. */
+static uint64_t blocks(void)
+{
+    uint64_t live = 0;
+
+    for (int i = 0; i < 2; i++) {
+        ferry_stats now = { 0 };
+
+        ferry_device_stats(wx_dev(i), &now, sizeof(now));
+        live += now.allocs - now.frees;
+    }
+    return live;
+}
+
+static void count_from_here(void)
+{
+    memset(&rig.model.traffic, 0, sizeof(rig.model.traffic));
+    for (int i = 0; i < 2; i++) {
+        ferry_device_stats(wx_dev(i), &rig.stats[i], sizeof(rig.stats[i]));
+        rig.counters[i] = wx_counters(i);
+    }
+}
+
+bool rig_begin(bool settle)
+{
+    rig.settle = settle;
+    rig.quiet = false;
+    rig.nops = rig.expectations = rig.adopted = rig.deleted = 0;
+    rig.value = 0;
+    rig.how[0] = '\0';
+    model_init(&rig.model, rig.peer);
+    for (int i = 0; i < 2; i++)
+        if (ferry_memory_access(rig.log[i], wx_dev(i), FERRY_WRITE, NULL, &rig.log_at[i]))
+            return failed("log");
+    rig.live = blocks();
+    count_from_here();
+    if (ferry_blob_create(wx_dev(0), FERRY_F32, 1, (int64_t[]){ FLOATS }, &rig.blob))
+        return failed("create");
+    rig.m = ferry_blob_data_memory(rig.blob);
+    return rig.m || failed("memory");
+}
+
+const struct model *rig_model(void)
+{
+    return &rig.model;
+}
+
+/* ---- kernels and the host's hands ------------------------------------------------------------ */
+
+/* A kernel that reads the cells in use, into a place of the log that is its own. */
+static bool kernel_reads(unsigned slot, ferry_queue *q, ferry_ref from, const struct model *model)
+{
+    struct expected *e = &rig.expected[rig.expectations];
+    ferry_ref to = rig.log_at[slot - 1];
+
+    e->dev = slot - 1;
+    e->cells = model->used;
+    memcpy(e->cell, model->cell[slot], sizeof(e->cell));
+    to.offset += rig.expectations++ * FLOATS * sizeof(double);
+    return !ferry_convert(q, e->cells * CELL, FERRY_F32, ferry_ref_const(from), FERRY_F64, to) ||
+           failed("kernel that reads");
+}
+
+static bool host_reads(const float *p, const struct model *model)
+{
+    for (unsigned i = 0; i < model->used * CELL; i++)
+        if (p[i] != model->cell[0][i / CELL])
+            return rig_fail("the host reads %g in place of %u in cell %u", (double)p[i],
+                            model->cell[0][i / CELL], i / CELL);
+    return true;
+}
+
+static bool writes(enum model_kind kind, unsigned cell)
+{
+    return kind == MODEL_OVERWRITE || kind == MODEL_ADOPT || model_mutates(cell);
+}
+
+static bool write_cells(enum model_kind kind, ferry_queue *q, ferry_ref at, unsigned cells)
+{
+    for (unsigned c = 0; c < cells; c++) {
+        ferry_ref to = at;
+
+        if (!writes(kind, c))
+            continue;
+        to.offset += c * CELL * sizeof(float);
+        if (q && ferry_fill(q, FERRY_F32, CELL, rig.value, to))
+            return failed("kernel that writes");
+        for (unsigned i = 0; !q && i < CELL; i++)
+            ((float *)at.handle)[c * CELL + i] = rig.value;
+    }
+    return true;
+}
+
+/* Adopted memory is the program's again: any work that still wanted it will not find it. */
+static void take_back(void *arg)
+{
+    struct spare *spare = arg;
+
+    rig.deleted++;
+    spare->in_use = false;
+    if (spare->slot)
+        ferry_fill(rig.queue[spare->slot - 1][0], FERRY_F32, FLOATS, POISON, spare->ref);
+    else
+        for (unsigned i = 0; i < FLOATS; i++)
+            ((float *)spare->ref.handle)[i] = POISON;
+}
+
+/* ---- operations: the call, then what the program does with what it got ------------------------ */
+
+static const unsigned access_of[] = { FERRY_READ, FERRY_READ | FERRY_WRITE, FERRY_WRITE };
+
+static struct spare *free_spare(unsigned slot)
+{
+    return &rig.spare[slot][rig.spare[slot][0].in_use];
+}
+
+static int evict(unsigned slot)
+{
+    int err = ferry_memory_wont_use(rig.m);
+
+    if (!err)
+        err = ferry_device_set_budget(device(slot), 1);
+    ferry_device_set_budget(device(slot), 0);
+    return err;
+}
+
+/* What is to be adopted is filled first, on the default queue, of which ferry has to be told. */
+static bool get_ready(const struct model_op *op)
+{
+    ferry_queue *q = op->slot ? rig.queue[op->slot - 1][0] : NULL;
+
+    return op->kind != MODEL_ADOPT ||
+           write_cells(MODEL_ADOPT, q, free_spare(op->slot)->ref, MODEL_CELLS);
+}
+
+static int adopt(unsigned slot)
+{
+    struct spare *spare = free_spare(slot);
+    int err;
+
+    err = ferry_memory_adopt(rig.m, device(slot), spare->ref, BYTES, 0, take_back, spare);
+    if (err)
+        return err;
+    spare->in_use = true;
+    rig.adopted++;
+    return 0;
+}
+
+static int reshape(unsigned cells)
+{
+    bool grew = true;
+    int err = ferry_blob_reshape(rig.blob, 1, (int64_t[]){ cells * CELL }, &grew);
+
+    if (!err && grew)
+        rig_fail("within the capacity, and yet it grew");
+    return err;
+}
+
+static int call(const struct model_op *op, ferry_ref *out)
+{
+    switch (op->kind) {
+    case MODEL_READ:
+    case MODEL_MUTABLE:
+    case MODEL_OVERWRITE:
+        return ferry_memory_access(rig.m, device(op->slot), access_of[op->kind], queue(op->slot),
+                                   out);
+    case MODEL_PREFETCH:
+        return ferry_memory_prefetch(rig.m, device(op->slot), queue(op->slot));
+    case MODEL_ADOPT:
+        return adopt(op->slot);
+    case MODEL_EVICT:
+        return evict(op->slot);
+    case MODEL_INVALIDATE:
+        return ferry_memory_invalidate(rig.m);
+    case MODEL_SHRINK:
+        return reshape(MODEL_CELLS / 2);
+    case MODEL_REGROW:
+        return reshape(MODEL_CELLS);
+    }
+    return FERRY_EINVAL;
+}
+
+/* What the program does at `ref`, the model being as it will be. */
+static bool use(const struct model_op *op, ferry_ref ref)
+{
+    ferry_queue *q = queue(op->slot);
+
+    if (op->kind == MODEL_ADOPT && op->slot)
+        return !ferry_memory_record(rig.m, rig.queue[op->slot - 1][0], FERRY_WRITE) ||
+               failed("record");
+    if (op->kind == MODEL_READ)
+        return op->slot ? kernel_reads(op->slot, q, ref, &rig.model)
+                        : host_reads(ref.handle, &rig.model);
+    if (op->kind == MODEL_MUTABLE || op->kind == MODEL_OVERWRITE)
+        return write_cells(op->kind, q, ref, rig.model.used);
+    return true;
+}
+
+/* ---- comparing -------------------------------------------------------------------------------- */
+
+static bool same(const char *what, int dev, uint64_t is, uint64_t was, uint64_t should)
+{
+    if (is - was == should)
+        return true;
+    return rig_fail("%s of dev%d: %llu, by the model %llu", what, dev,
+                    (unsigned long long)(is - was), (unsigned long long)should);
+}
+
+/* By ferry's account and by sim's. */
+static bool same_traffic(int i)
+{
+    const struct model_traffic *t = &rig.model.traffic;
+    const ferry_stats *f = &rig.stats[i];
+    const ferry_plugin_counters *p = &rig.counters[i];
+    ferry_plugin_counters sim = wx_counters(i);
+    ferry_stats now;
+    const uint64_t cell = CELL * sizeof(float);
+
+    if (ferry_device_stats(wx_dev(i), &now, sizeof(now)))
+        return failed("stats");
+    return same("copies in", i, now.copies_h2d, f->copies_h2d, t->h2d[i]) &&
+           same("copies out", i, now.copies_d2h, f->copies_d2h, t->d2h[i]) &&
+           same("peer copies", i, now.copies_d2d, f->copies_d2d, t->d2d[i]) &&
+           same("bytes in", i, now.bytes_h2d, f->bytes_h2d, t->bytes_h2d[i] * cell) &&
+           same("bytes out", i, now.bytes_d2h, f->bytes_d2h, t->bytes_d2h[i] * cell) &&
+           same("peer bytes", i, now.bytes_d2d, f->bytes_d2d, t->bytes_d2d[i] * cell) &&
+           same("sim's copies in", i, sim.copies_h2d, p->copies_h2d, t->h2d[i]) &&
+           same("sim's copies out", i, sim.copies_d2h, p->copies_d2h, t->d2h[i]) &&
+           same("sim's peer copies", i, sim.copies_d2d, p->copies_d2d, t->d2d[i]) &&
+           same("sim's bytes in", i, sim.bytes_h2d, p->bytes_h2d, t->bytes_h2d[i] * cell) &&
+           same("sim's bytes out", i, sim.bytes_d2h, p->bytes_d2h, t->bytes_d2h[i] * cell) &&
+           same("sim's peer bytes", i, sim.bytes_d2d, p->bytes_d2d, t->bytes_d2d[i] * cell);
+}
+
+static unsigned bits(unsigned mask)
+{
+    return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1);
+}
+
+static ferry_head head_of(unsigned valid)
+{
+    if (!valid)
+        return FERRY_HEAD_UNINITIALIZED;
+    if (valid == 1)
+        return FERRY_HEAD_AT_HOST;
+    return valid & 1 ? FERRY_HEAD_SYNCED : FERRY_HEAD_AT_DEVICE;
+}
+
+static bool same_validity(unsigned should)
+{
+    unsigned v = wx_valid(rig.m);
+
+    if (v != should)
+        return rig_fail("valid: %u, by the model %u (1: host, 2: dev0, 4: dev1)", v, should);
+    if (ferry_memory_head(rig.m) != head_of(v))
+        return rig_fail("head: %d, by the model %d", (int)ferry_memory_head(rig.m),
+                        (int)head_of(v));
+    return true;
+}
+
+static bool compare(void)
+{
+    if (!model_is_sound(&rig.model))
+        return rig_fail("the model has lost its senses");
+    if (!same_validity(rig.model.valid))
+        return false;
+    if (blocks() - rig.live != bits(rig.model.allocated))
+        return rig_fail("live blocks: %llu, by the model %u", (unsigned long long)(blocks() - rig.live),
+                        bits(rig.model.allocated));
+    if (rig.adopted - rig.deleted != bits(rig.model.adopted))
+        return rig_fail("%u adoptions, %u deleters run, by the model %u are left", rig.adopted,
+                        rig.deleted, bits(rig.model.adopted));
+    return same_traffic(0) && same_traffic(1);
+}
+
+/* Both have done it: the program goes on to use what it got. */
+static bool follow(const struct model_op *op, ferry_ref ref)
+{
+    model_step(&rig.model, op, rig.value);
+    if (!use(op, ref))
+        return false;
+    if (rig.settle)
+        wx_run_all();
+    return compare();
+}
+
+static const struct model_op *next(unsigned index)
+{
+    rig.ops[rig.nops++] = index;
+    rig.value++;
+    return &model_ops[index];
+}
+
+bool rig_step(unsigned index)
+{
+    const struct model_op *op = next(index);
+    ferry_ref ref = { NULL, 0 };
+
+    if (!get_ready(op))
+        return false;
+    if (call(op, &ref))
+        return failed("call");
+    return follow(op, ref);
+}
+
+/* ---- calls that fail ---------------------------------------------------------------------------- */
+
+/* Where no peer copy is possible, the host's copy may have come about on the way. */
+static void admit_staged_copy(void)
+{
+    unsigned from = rig.model.valid & 2 ? 1 : 2;
+
+    if (wx_valid(rig.m) != (rig.model.valid | 1) || rig.model.valid & 1 || rig.peer)
+        return;
+    rig.model.valid |= 1;
+    rig.model.length[0] = rig.model.length[from];
+    if (rig.model.length[0] > rig.model.used)
+        rig.model.length[0] = rig.model.used;
+    memcpy(rig.model.cell[0], rig.model.cell[from], MODEL_CELLS);
+    if (!(rig.model.adopted & 1))
+        rig.model.allocated |= 1;
+}
+
+/* Nothing happened, by its own account; it is done again, undisturbed. */
+static bool again(unsigned index)
+{
+    admit_staged_copy();
+    count_from_here();
+    if (!compare())
+        return false;
+    snprintf(rig.how, sizeof(rig.how), "[again]");
+    rig.nops--;
+    return rig_step(index);
+}
+
+/* An eviction that fails is none, and no error either. */
+static bool was_skipped(const struct model_op *op)
+{
+    return op->kind == MODEL_EVICT && wx_valid(rig.m) == rig.model.valid &&
+           blocks() - rig.live == bits(rig.model.allocated);
+}
+
+enum rig_outcome rig_step_failing(unsigned index, int dev, unsigned nth)
+{
+    const struct model_op *op = next(index);
+    ferry_ref ref = { NULL, 0 };
+    uint64_t calls;
+    bool fired, ok;
+    int err;
+
+    snprintf(rig.how, sizeof(rig.how), "[call %u of dev%d fails]", nth, dev);
+    if (!get_ready(op))
+        return RIG_WRONG;
+    calls = wx_calls(dev, SIM_CALL_ANY);
+    wx_fail_next(dev, SIM_CALL_ANY, nth, FERRY_EDEVICE);
+    err = call(op, &ref);
+    wx_fail_next(dev, SIM_CALL_ANY, 0, 0);
+    fired = wx_calls(dev, SIM_CALL_ANY) - calls >= nth;
+    if (err && !fired)
+        return failed("call"), RIG_WRONG;
+    ok = err || was_skipped(op) ? again(index) : follow(op, ref);
+    return !ok ? RIG_WRONG : fired ? RIG_WITHSTOOD : RIG_UNREACHED;
+}
+
+/* The bytes as they were, at whichever place. */
+static void same_everywhere(unsigned from)
+{
+    for (unsigned s = 0; s < MODEL_SLOTS; s++)
+        memcpy(rig.model.cell[s], rig.model.cell[from], MODEL_CELLS);
+}
+
+/* `lost`: none may succeed; else each must at the second attempt. */
+static bool read_around(unsigned first, bool lost)
+{
+    for (unsigned i = 0; i < 2 * MODEL_SLOTS; i++) {
+        unsigned slot = (first + i / 2) % MODEL_SLOTS;
+        ferry_ref ref = { NULL, 0 };
+        int err = ferry_memory_access(rig.m, device(slot), FERRY_READ, queue(slot), &ref);
+
+        if (!err && lost)
+            return rig_fail("a read at %u of what was lost succeeds", slot);
+        if (err && !lost && i % 2)
+            return failed("a second read");
+        if (!err && !(slot ? kernel_reads(slot, queue(slot), ref, &rig.model)
+                           : host_reads(ref.handle, &rig.model)))
+            return false;
+        wx_run_all();
+    }
+    return true;
+}
+
+/* A place to take the right bytes from, after the step. */
+static unsigned a_valid_slot(void)
+{
+    return rig.model.valid & 1 ? 0 : rig.model.valid & 2 ? 1 : 2;
+}
+
+enum rig_outcome rig_step_failing_later(unsigned index, int dev, unsigned nth, unsigned first)
+{
+    const struct model_op *op = next(index);
+    struct model before = rig.model;
+    ferry_ref ref = { NULL, 0 };
+    uint64_t calls;
+    bool lost;
+    int err;
+
+    snprintf(rig.how, sizeof(rig.how), "[copy %u of dev%d fails later, read %u first]", nth, dev,
+             first);
+    if (!get_ready(op))
+        return RIG_WRONG;
+    calls = wx_calls(dev, SIM_CALL_MEMCPY);
+    wx_fail_later(dev, SIM_CALL_MEMCPY, nth, FERRY_EDEVICE);
+    err = call(op, &ref);
+    wx_fail_later(dev, SIM_CALL_MEMCPY, 0, 0);
+    if (wx_calls(dev, SIM_CALL_MEMCPY) - calls < nth)
+        return RIG_UNREACHED;
+    wx_run_all();
+    lost = !err && op->kind == MODEL_MUTABLE;
+    rig.model = before;
+    same_everywhere(a_valid_slot());
+    rig.model.valid = 0; /* the order of reads decides, and has been compared elsewhere */
+    if (!read_around(first, lost))
+        return RIG_WRONG;
+    count_from_here();
+    return RIG_WITHSTOOD;
+}
+
+void rig_mislead(void)
+{
+    rig.model.peer = !rig.model.peer;
+    rig.quiet = true;
+}
+
+/* What was asked for last runs first, where it may. */
+static void run_backwards(void)
+{
+    for (int k = 1; k >= 0; k--)
+        for (int i = 1; i >= 0; i--)
+            wx_run_queue(rig.queue[i][k]);
+    wx_run_all();
+}
+
+/* ---- the end ---------------------------------------------------------------------------------- */
+
+static bool check_log(int i)
+{
+    const double *log = NULL;
+    ferry_ref ref = { NULL, 0 };
+
+    if (ferry_memory_access(rig.log[i], NULL, FERRY_READ, NULL, &ref))
+        return failed("log");
+    log = ref.handle;
+    for (unsigned k = 0; k < rig.expectations; k++) {
+        const struct expected *e = &rig.expected[k];
+
+        for (unsigned c = 0; e->dev == (unsigned)i && c < e->cells * CELL; c++)
+            if (log[k * FLOATS + c] != e->cell[c / CELL])
+                return rig_fail("kernel %u of dev%d read %g in place of %u in cell %u", k, i,
+                                log[k * FLOATS + c], e->cell[c / CELL], c / CELL);
+    }
+    return true;
+}
+
+bool rig_check_contents(void)
+{
+    ferry_ref ref = { NULL, 0 };
+
+    run_backwards();
+    for (unsigned s = MODEL_SLOTS; s-- > 0;) {
+        if (!(rig.model.valid & 1u << s))
+            continue;
+        if (ferry_memory_access(rig.m, device(s), FERRY_READ, NULL, &ref))
+            return failed("last read");
+        if (!(s ? kernel_reads(s, rig.queue[s - 1][0], ref, &rig.model)
+                : host_reads(ref.handle, &rig.model)))
+            return false;
+    }
+    if (!same_traffic(0) || !same_traffic(1))
+        return false;
+    run_backwards();
+    return check_log(0) && check_log(1);
+}
+
+bool rig_end(bool ok)
+{
+    ferry_blob_destroy(rig.blob);
+    rig.blob = NULL;
+    run_backwards();
+    if (ok && blocks() - rig.live != 0)
+        ok = rig_fail("%llu blocks left", (unsigned long long)(blocks() - rig.live));
+    if (ok && rig.adopted != rig.deleted)
+        ok = rig_fail("%u adoptions, %u deleters run", rig.adopted, rig.deleted);
+    return ok;
+}
