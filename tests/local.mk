@@ -74,7 +74,8 @@ CORE_TESTS = \
 
 SCRIPT_TESTS = \
 	%D%/scripts/check-exports.sh \
-	%D%/scripts/check-headers.sh
+	%D%/scripts/check-headers.sh \
+	%D%/scripts/check-interop.sh
 
 AM_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit $(CUNIT_CFLAGS)
 AM_LDFLAGS = -no-install
@@ -171,6 +172,7 @@ installcheck-local:
 
 EXTRA_DIST += \
 	$(SCRIPT_TESTS) \
+	%D%/scripts/check-interop.py \
 	%D%/scripts/lib.sh \
 	%D%/data/empty.conf \
 	%D%/outside/plugin.c \

@@ -1,0 +1,450 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Files and memory shared with the libraries that others use: NumPy, protobuf, safetensors, h5py,
+OpenCV. What is not installed is skipped. Run by check-interop.sh."""
+
+import ctypes
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    print("SKIP all: NumPy is not installed")
+    print("ferry-test: interop: 0 passed, 0 failed, 1 skipped")
+    sys.exit(77)
+
+FERRY = os.environ["FERRY_TEST_COMMAND"]
+BUILD = os.environ["FERRY_TEST_BUILDDIR"]
+DATA = os.environ.get("FERRY_TEST_DATA", "")
+
+NUMPY_DTYPES = {"F32": "<f4", "F64": "<f8", "F16": "<f2", "I8": "i1", "U8": "u1", "I32": "<i4",
+                "I64": "<i8"}
+SHAPES = [(), (1,), (0, 3), (2, 3, 5), (1,) * 31 + (3,), (300, 301)]
+
+
+class Skip(Exception):
+    pass
+
+
+def need(module):
+    try:
+        return __import__(module, fromlist=["x"])
+    except ImportError:
+        raise Skip(module + " is not installed") from None
+
+
+def data(name):
+    if not DATA:
+        raise Skip("FERRY_TEST_DATA is not set")
+    return os.path.join(DATA, name)
+
+
+def ferry(*arguments, status=0):
+    done = subprocess.run([FERRY, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == status, (arguments, done.returncode, done.stderr)
+    return done.stdout
+
+
+def arrays(dtypes=NUMPY_DTYPES):
+    random = np.random.default_rng(1)
+    out = {}
+    for dtype, code in dtypes.items():
+        for i, shape in enumerate(SHAPES):
+            out[f"{dtype}/{i}"] = np.asarray(random.standard_normal(shape) * 50).astype(code)
+    return out
+
+
+def same(a, b):
+    assert a.dtype.newbyteorder("=") == b.dtype.newbyteorder("="), (a.dtype, b.dtype)
+    assert a.shape == b.shape, (a.shape, b.shape)
+    assert a.tobytes() == b.astype(a.dtype).tobytes()
+
+
+def all_same(left, right):
+    assert set(left) == set(right), set(left) ^ set(right)
+    for name in left:
+        same(np.asarray(left[name]), np.asarray(right[name]))
+
+
+def load_safetensors(path):
+    """Bytes only: NumPy has no bfloat16."""
+    with open(path, "rb") as file:
+        (size,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(size))
+        values = file.read()
+    header.pop("__metadata__", None)
+    return {name: np.frombuffer(values[slice(*t["data_offsets"])],
+                                NUMPY_DTYPES[t["dtype"]]).reshape(t["shape"])
+            for name, t in header.items()}
+
+
+# ---- NumPy ---------------------------------------------------------------------------------------
+
+
+def npz_of_numpys_reads_alike():
+    want = arrays()
+    want["fortran"] = np.asfortranarray(np.arange(24.).reshape(2, 3, 4))
+    want["big"] = np.arange(6, dtype=">i4")
+    for save in (np.savez, np.savez_compressed):
+        save("in.npz", **want)
+        ferry("convert", "in.npz", "out.safetensors")
+        all_same(want, load_safetensors("out.safetensors"))
+
+
+def npz_of_ferrys_reads_alike():
+    want = arrays()
+    np.savez("in.npz", **want)
+    ferry("convert", "in.npz", "out.npz")
+    with np.load("out.npz") as got:
+        all_same(want, got)
+
+
+def npy_both_ways():
+    for array in arrays().values():
+        np.save("in.npy", array)
+        ferry("convert", "in.npy", "out.npy")
+        same(array, np.load("out.npy"))
+
+
+def the_mean_image_is_numpys():
+    want = np.load(data("ilsvrc_2012_mean.npy"))
+    ferry("convert", data("ilsvrc_2012_mean.npy"), "mean.npy")
+    same(want, np.load("mean.npy"))
+    ferry("convert", data("imagenet_256x256_mean.binaryproto"), "same.npy")
+    assert np.abs(np.load("same.npy")[0] - want).max() < 0.06
+
+
+# ---- protobuf ------------------------------------------------------------------------------------
+
+
+def caffe_messages():
+    """NetParameter and BlobProto, as far as weights go, without a compiler."""
+    need("google.protobuf")
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    file = descriptor_pb2.FileDescriptorProto(name="caffe.proto", package="caffe")
+    kinds = descriptor_pb2.FieldDescriptorProto
+    repeated, optional = kinds.LABEL_REPEATED, kinds.LABEL_OPTIONAL
+
+    def message(name, *fields):
+        m = file.message_type.add(name=name)
+        for number, field, label, kind in fields:
+            f = m.field.add(name=field, number=number, label=label)
+            if isinstance(kind, str):
+                f.type, f.type_name = kinds.TYPE_MESSAGE, ".caffe." + kind
+            else:
+                f.type = kind
+            f.options.packed = label == repeated and kind in (
+                kinds.TYPE_FLOAT, kinds.TYPE_DOUBLE, kinds.TYPE_INT64)
+
+    message("BlobShape", (1, "dim", repeated, kinds.TYPE_INT64))
+    message("BlobProto", (1, "num", optional, kinds.TYPE_INT32),
+            (2, "channels", optional, kinds.TYPE_INT32), (3, "height", optional, kinds.TYPE_INT32),
+            (4, "width", optional, kinds.TYPE_INT32), (5, "data", repeated, kinds.TYPE_FLOAT),
+            (6, "diff", repeated, kinds.TYPE_FLOAT), (7, "shape", optional, "BlobShape"),
+            (8, "double_data", repeated, kinds.TYPE_DOUBLE),
+            (9, "double_diff", repeated, kinds.TYPE_DOUBLE))
+    message("LayerParameter", (1, "name", optional, kinds.TYPE_STRING),
+            (2, "type", optional, kinds.TYPE_STRING), (7, "blobs", repeated, "BlobProto"))
+    message("NetParameter", (1, "name", optional, kinds.TYPE_STRING),
+            (100, "layer", repeated, "LayerParameter"))
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    get = getattr(message_factory, "GetMessageClass", None)
+    if get is None:
+        get = message_factory.MessageFactory(pool).GetPrototype
+    return get(pool.FindMessageTypeByName("caffe.NetParameter"))
+
+
+def parse_net(path):
+    net = caffe_messages()()
+    with open(path, "rb") as file:
+        net.ParseFromString(file.read())
+    return net
+
+
+def blobs_of(net):
+    out = {}
+    for layer in net.layer:
+        for i, blob in enumerate(layer.blobs):
+            values = np.array(blob.double_data, "<f8") if blob.double_data else \
+                np.array(blob.data, "<f4")
+            shape = list(blob.shape.dim) if not blob.HasField("num") else \
+                [blob.num, blob.channels, blob.height, blob.width]
+            out[f"{layer.name}/{i}"] = values.reshape(shape)
+    return out
+
+
+def real_nets_are_protobufs():
+    for name in ("det1.caffemodel", "det2.caffemodel"):
+        ferry("convert", data(name), "net.npz")
+        with np.load("net.npz") as got:
+            all_same(blobs_of(parse_net(data(name))), got)
+
+
+def nets_of_ferrys_are_protobufs():
+    want = {}
+    for name, array in arrays({"F32": "<f4", "F64": "<f8"}).items():
+        layer = name.split("/")[0]
+        if array.size:  # of an empty one protobuf does not tell the dtype
+            want[f"{layer}/{sum(n.startswith(layer) for n in want)}"] = array
+    np.savez("in.npz", **want)
+    ferry("convert", "in.npz", "out.caffemodel")
+    all_same(want, blobs_of(parse_net("out.caffemodel")))
+    ferry("convert", "out.caffemodel", "again.caffemodel")
+    with open("out.caffemodel", "rb") as a, open("again.caffemodel", "rb") as b:
+        assert a.read() == b.read()
+
+
+def real_nets_survive_byte_for_byte_in_their_blobs():
+    ferry("convert", data("det2.caffemodel"), "det2.caffemodel")
+    left, right = parse_net(data("det2.caffemodel")), parse_net("det2.caffemodel")
+    assert left.name == right.name
+    assert [(x.name, x.type) for x in left.layer if x.blobs] == \
+        [(x.name, x.type) for x in right.layer]
+    all_same(blobs_of(left), blobs_of(right))
+
+
+# ---- safetensors, h5py, OpenCV -------------------------------------------------------------------
+
+
+def safetensors_of_ferrys_are_the_packages():
+    package = need("safetensors.numpy")
+    want = arrays()
+    np.savez("in.npz", **want)
+    ferry("convert", "in.npz", "out.safetensors")
+    all_same(want, package.load_file("out.safetensors"))
+
+
+def safetensors_of_the_packages_read_alike():
+    package = need("safetensors.numpy")
+    want = arrays()
+    package.save_file(want, "in.safetensors", metadata={"format": "np"})
+    ferry("convert", "in.safetensors", "out.npz")
+    with np.load("out.npz") as got:
+        all_same(want, got)
+    ferry("convert", "in.safetensors", "again.safetensors")
+    need("safetensors")
+    from safetensors import safe_open
+    with safe_open("again.safetensors", "np") as file:
+        assert file.metadata() == {"format": "np"}
+
+
+def h5_datasets(path):
+    out = {}
+    with need("h5py").File(path, "r") as file:
+        file["data"].visititems(lambda name, item: out.__setitem__(name, item[...])
+                                if hasattr(item, "shape") else None)
+    return out
+
+
+def has_hdf5():
+    import re
+    help_text = subprocess.run(["ldd", os.path.join(BUILD, ".libs/libferryio.so")],
+                               capture_output=True, text=True, check=False).stdout
+    if not re.search("libhdf5", help_text):
+        raise Skip("libferryio was built without libhdf5")
+
+
+def hdf5_of_ferrys_is_h5pys():
+    need("h5py")
+    has_hdf5()
+    want = arrays()
+    np.savez("in.npz", **want)
+    ferry("convert", "in.npz", "out.h5")
+    all_same(want, h5_datasets("out.h5"))
+
+
+def hdf5_of_h5pys_reads_alike():
+    h5py = need("h5py")
+    has_hdf5()
+    want = arrays()
+    with h5py.File("in.h5", "w") as file:
+        for i, (name, array) in enumerate(want.items()):
+            chunked = {"chunks": True, "compression": "gzip"} if array.size > 9 and i % 2 else {}
+            file.create_dataset(name, data=array.astype(array.dtype.newbyteorder(">")), **chunked)
+    ferry("convert", "in.h5", "out.npz")
+    with np.load("out.npz") as got:
+        all_same(want, got)
+
+
+def opencv_imports_what_ferry_wrote():
+    cv2 = need("cv2")
+    ferry("convert", data("det1.caffemodel"), "det1.caffemodel")
+    nets = [cv2.dnn.readNetFromCaffe(data("det1.prototxt"), path)
+            for path in (data("det1.caffemodel"), "det1.caffemodel")]
+    for layer in nets[0].getLayerNames():
+        for i in range(2):
+            try:
+                want = nets[0].getParam(layer, i)
+            except cv2.error:
+                continue
+            same(want, nets[1].getParam(layer, i))
+
+
+# ---- DLPack --------------------------------------------------------------------------------------
+
+
+class Capsule:
+    """What numpy.from_dlpack asks an array for."""
+
+    def __init__(self, pointer):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p,
+                                                      ctypes.c_void_p]
+        self.capsule = new(pointer, b"dltensor", None)
+
+    def __dlpack__(self, stream=None, **_):
+        return self.capsule
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+class Ferry:
+    """As much of the libraries as sharing memory takes."""
+
+    def __init__(self):
+        core = ctypes.CDLL(os.path.join(BUILD, ".libs/libferry.so"), ctypes.RTLD_GLOBAL)
+        self.io = ctypes.CDLL(os.path.join(BUILD, ".libs/libferryio.so"))
+        self.core = core
+        core.ferry_last_error.restype = ctypes.c_char_p
+        for name in ("host_data", "mutable_host_data"):
+            getattr(core, "ferry_blob_" + name).restype = ctypes.c_void_p
+        self.runtime, self.device = ctypes.c_void_p(), ctypes.c_void_p()
+        self.ok(core.ferry_runtime_open(None, ctypes.byref(self.runtime)))
+        self.ok(core.ferry_runtime_device(self.runtime, None, ctypes.byref(self.device)))
+
+    def ok(self, code):
+        if code == -4 and b"without DLPack" in self.core.ferry_last_error():
+            raise Skip("libferryio was built without DLPack")
+        assert code == 0, self.core.ferry_last_error()
+
+    def blob(self, *dims):
+        out = ctypes.c_void_p()
+        self.ok(self.core.ferry_blob_create(self.device, 0, len(dims),
+                                            (ctypes.c_int64 * len(dims))(*dims),
+                                            ctypes.byref(out)))
+        return out
+
+    def export(self, blob):
+        out = ctypes.c_void_p()
+        self.ok(self.io.ferry_blob_to_dlpack(blob, None, 0, ctypes.byref(out)))
+        return Capsule(out.value)
+
+    def adopt(self, array):
+        capsule = array.__dlpack__()
+        get = ctypes.pythonapi.PyCapsule_GetPointer
+        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        out = ctypes.c_void_p()
+        self.ok(self.io.ferry_blob_from_dlpack(
+            self.device, ctypes.c_void_p(get(capsule, b"dltensor")), ctypes.byref(out)))
+        rename = ctypes.pythonapi.PyCapsule_SetName
+        rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
+        rename(capsule, b"used_dltensor")
+        return out
+
+    def floats(self, blob, n):
+        return (ctypes.c_float * n).from_address(self.core.ferry_blob_host_data(blob))
+
+
+def numpy_shares_a_blobs_memory():
+    f = Ferry()
+    blob = f.blob(2, 3)
+    array = np.from_dlpack(f.export(blob))
+    assert array.shape == (2, 3) and array.ctypes.data == f.core.ferry_blob_host_data(blob)
+    f.floats(blob, 6)[4] = 7
+    assert array[1, 1] == 7
+    f.core.ferry_blob_destroy(blob)
+    assert array[1, 1] == 7  # the memory outlives the blob
+    del array
+
+
+def a_blob_shares_numpys_memory():
+    f = Ferry()
+    array = np.arange(6, dtype="<f4").reshape(2, 3)
+    references = sys.getrefcount(array)
+    blob = f.adopt(array)
+    assert f.core.ferry_blob_host_data(blob) == array.ctypes.data
+    array[1, 2] = 9
+    assert f.floats(blob, 6)[5] == 9
+    assert sys.getrefcount(array) > references
+    f.core.ferry_blob_destroy(blob)
+    assert sys.getrefcount(array) == references
+
+
+def torch_shares_both_ways():
+    torch = need("torch")
+    f = Ferry()
+    blob = f.blob(2, 3)
+    tensor = torch.from_dlpack(f.export(blob))
+    tensor[1, 1] = 7
+    assert f.floats(blob, 6)[4] == 7
+    f.core.ferry_blob_destroy(blob)
+    assert tensor[1, 1] == 7
+    other = torch.arange(6, dtype=torch.float32)
+    blob = f.adopt(other)
+    other[5] = 9
+    assert f.floats(blob, 6)[5] == 9
+    f.core.ferry_blob_destroy(blob)
+
+
+# ---- merge ---------------------------------------------------------------------------------------
+
+
+def merges_are_numpys_to_the_last_bit_of_the_dtype():
+    random = np.random.default_rng(2)
+    dtypes = ["<f4", "<f8", "<f2", "<i4"]
+    inputs = [{c: (random.standard_normal((3, 50001)) * 9).astype(c) for c in dtypes}
+              for _ in range(3)]
+    for i, arrays_of in enumerate(inputs):
+        np.savez(f"{i}.npz", **arrays_of)
+    for weights in ([1 / 3] * 3, [0.2, 0.3, -0.7]):
+        text = ",".join(repr(w) for w in weights)
+        ferry("merge", "-o", "out.npz", "--weights", text, "0.npz", "1.npz", "2.npz")
+        with np.load("out.npz") as got:
+            for c in dtypes:
+                want = sum(w * x[c].astype("f8") for w, x in zip(weights, inputs))
+                exact = np.rint(want) if c == "<i4" else want.astype(c)
+                # where the sum is a tie but for its own last bit, either neighbour is right
+                off = got[c].astype("f8") != exact.astype("f8")
+                assert off.mean() < 1e-3, (c, off.mean())
+                step = 1 if c == "<i4" else np.spacing(np.abs(exact[off]))
+                assert (np.abs(got[c][off].astype("f8") - want[off]) <= step * 0.5000001).all()
+
+
+TESTS = [
+    npz_of_numpys_reads_alike, npz_of_ferrys_reads_alike, npy_both_ways, the_mean_image_is_numpys,
+    real_nets_are_protobufs, nets_of_ferrys_are_protobufs,
+    real_nets_survive_byte_for_byte_in_their_blobs, safetensors_of_ferrys_are_the_packages,
+    safetensors_of_the_packages_read_alike, hdf5_of_ferrys_is_h5pys, hdf5_of_h5pys_reads_alike,
+    opencv_imports_what_ferry_wrote, numpy_shares_a_blobs_memory, a_blob_shares_numpys_memory,
+    torch_shares_both_ways, merges_are_numpys_to_the_last_bit_of_the_dtype,
+]
+
+
+def main():
+    counts = {"pass": 0, "FAIL": 0, "SKIP": 0}
+    for test in TESTS:
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            try:
+                test()
+                verdict, detail = "pass", ""
+            except Skip as reason:
+                verdict, detail = "SKIP", f": {reason}"
+            except Exception as error:  # pylint: disable=broad-except
+                verdict, detail = "FAIL", f"\n     {type(error).__name__}: {error}"
+            os.chdir("/")
+        counts[verdict] += 1
+        print(f"{verdict} {test.__name__}{detail}")
+    print(f"ferry-test: interop: {counts['pass']} passed, {counts['FAIL']} failed, "
+          f"{counts['SKIP']} skipped")
+    sys.exit(1 if counts["FAIL"] else 0)
+
+
+main()

@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Files and memory shared with NumPy, protobuf, safetensors, h5py, OpenCV, PyTorch: check-interop.py.
+set -u
+: "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_COMMAND:?}"
+# shellcheck source=tests/scripts/lib.sh
+. "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
+
+: "${PYTHON:=python3}"
+# The system's Python has the system's packages; another on PATH may have none.
+for candidate in "$PYTHON" /usr/bin/python3; do
+    if "$candidate" -c 'import numpy' 2>/dev/null; then
+        exec "$candidate" "$FERRY_TEST_SRCDIR/tests/scripts/check-interop.py"
+    fi
+done
+skip interop 'no Python with NumPy was found'
+finish interop
