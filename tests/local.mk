@@ -121,6 +121,10 @@ SIM_LIBS = %D%/unit/libsimdriver.la %D%/unit/libferrytest.la $(CUNIT_LIBS) $(COR
 %C%_unit_test_sim_unified_LDADD = $(SIM_LIBS)
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
+if HAVE_DLPACK
+check_PROGRAMS += %D%/unit/test-io-dlpack
+TESTS += %D%/unit/test-io-dlpack
+endif
 endif
 TESTS += $(SCRIPT_TESTS)
 

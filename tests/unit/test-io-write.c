@@ -111,7 +111,7 @@ static const struct {
 
 static bool holds(ferry_io_format format, ferry_dtype dtype)
 {
-    if (format == FERRY_IO_NPZ || format == FERRY_IO_NPY)
+    if (format == FERRY_IO_NPZ || format == FERRY_IO_NPY || format == FERRY_IO_HDF5)
         return dtype != FERRY_BF16;
     return format == FERRY_IO_SAFETENSORS || dtype == FERRY_F32 || dtype == FERRY_F64 ||
            dtype == FERRY_F16;
@@ -172,6 +172,37 @@ static void every_dtype_and_shape_survives_each_format(void)
         round_trip(formats[i], false);
         round_trip(formats[i], true);
     }
+    fx_end();
+}
+
+static void hdf5_survives_where_it_was_built(void)
+{
+    ferry_io_writer *w = NULL;
+    ferry_blob *b;
+    ferry_io *io;
+
+    fx_device();
+    if (ferry_io_create(in_folder("file"), FERRY_IO_HDF5, &w) == FERRY_EINVAL) {
+        ferry_test_skip("%s", ferry_last_error());
+        return;
+    }
+    ferry_io_abort(w);
+    round_trip(FERRY_IO_HDF5, false);
+    round_trip(FERRY_IO_HDF5, true);
+    b = FX_BLOB(FERRY_F32, 3);
+    fill(b, 1);
+    FX_OK(ferry_blob_fill_diff(b, 7));
+    w = create("file", FERRY_IO_HDF5);
+    FX_OK(ferry_io_write(w, "conv/0", b, true));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_write(w, "a//b", b, false));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_write(w, "./a", b, false));
+    FX_OK_FATAL(ferry_io_commit(w));
+    io = open_file("file");
+    check_entry(io, "conv/0", b);
+    ferry_io_close(io);
+    unlink(in_folder("file"));
+    ferry_blob_destroy(b);
+    CU_ASSERT_EQUAL(files(), 0);
     fx_end();
 }
 
@@ -430,6 +461,7 @@ static void impossible_targets_are_refused(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_dtype_and_shape_survives_each_format),
+    FERRY_TEST(hdf5_survives_where_it_was_built),
     FERRY_TEST(single_array_formats_survive),
     FERRY_TEST(diffs_and_states_survive_in_caffes_formats),
     FERRY_TEST(safetensors_keep_their_metadata_and_strange_names),
