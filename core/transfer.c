@@ -230,6 +230,23 @@ static int to_device(struct ferry__request *req, struct ferry__replica *r, unsig
     return 0;
 }
 
+/* The bytes of `from` are the host's own: it waits for them. */
+static int look(struct ferry__request *req, unsigned from)
+{
+    ferry_memory *m = req->m;
+    struct ferry__replica *src = ferry__replica_find(m, from);
+    int err = 0;
+
+    if (src == &m->on_host) {
+        err = ferry__uses_order(src->uses, FERRY__AFTER_WRITERS, NULL);
+        if (!err)
+            err = ferry__transfer_after_default(m->alias_device, NULL);
+    } else {
+        m->on_host.filled = src->filled;
+    }
+    return err;
+}
+
 /* The first leg of a way through the host, whose copy becomes valid. */
 static int stage(struct ferry__request *req, unsigned from)
 {
@@ -240,7 +257,9 @@ static int stage(struct ferry__request *req, unsigned from)
     if (err)
         return err;
     err = ferry__transfer_enter(req, FERRY__HOST, req->valid | 1u);
-    if (!err)
+    if (!err && ferry__replica_shares(m, FERRY__HOST, from))
+        err = look(req, from);
+    else if (!err)
         err = to_host(req, &m->on_host, from, !req->prefetch, FERRY__STAGING);
     if (err && fresh)
         ferry__replica_drop(m, &m->on_host, &req->after);

@@ -388,6 +388,7 @@ static void a_move_of_the_home_copies_nothing_until_the_next_access(void)
     CU_ASSERT_EQUAL(fx_copies(), 0);
     CU_ASSERT(ferry_memory_valid_at(ferry_blob_data_memory(b), dev));
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    CU_ASSERT_EQUAL(fx_since().copies_d2h, fx_price(1)); /* what the host has is not fetched */
     CU_ASSERT(ferry_memory_valid_at(ferry_blob_data_memory(b), other));
     CU_ASSERT_FALSE(ferry_memory_valid_at(ferry_blob_data_memory(b), dev));
     CU_ASSERT(counts_up_from(b, 1));
