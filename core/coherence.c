@@ -272,15 +272,20 @@ static int part_from_readonly(struct ferry__request *req)
 static int provide(struct ferry__request *req, struct ferry__replica **r, bool *zeroed, bool *fresh)
 {
     ferry_memory *m = req->m;
+    int err;
 
-    if (req->where)
+    /* an import takes the bytes from the host, where other threads may be reading them */
+    if (req->where && (ferry__device_is(req->where, FERRY_DEVICE_HOST_MEMORY) || !(req->valid & 1)))
         ferry__replica_try_alias(m, req->where, &req->after);
     *r = ferry__replica_of(m, req->where);
     if (!*r)
         return FERRY_ENOMEM;
     if ((*r)->readonly && !(req->valid & bit(req->slot)) && !ferry__replica_shares(m, 0, m->alias))
         ferry__replica_drop(m, *r, &req->after);
-    return ferry__replica_provide(m, *r, req->where, req->q, zeroed, fresh, &req->after);
+    err = ferry__replica_provide(m, *r, req->where, req->q, zeroed, fresh, &req->after);
+    if (!err && !req->where && *fresh)
+        ferry__replica_share_host(m, &req->after);
+    return err;
 }
 
 /* By the state that the slot is in, up to but not including the loss of other bits. */

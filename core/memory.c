@@ -236,6 +236,8 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
     r->filled = bytes;
     m->size = bytes;
     m->lost = 0;
+    if (!req->where)
+        ferry__replica_share_host(m, &req->after);
     ferry__evict_withdraw(m);
     ferry__coherence_publish(m, req->valid);
     return 0;

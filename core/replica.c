@@ -218,18 +218,27 @@ void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
     r->capacity = r->filled = 0;
 }
 
+/* Bytes of a host block that the home may import: whole units of what it can take. */
+static size_t importable_size(const ferry_memory *m)
+{
+    size_t a = (size_t)m->home->host_alignment;
+    size_t rest = a && ferry__device_is(m->home, FERRY_DEVICE_UNIFIED) ? m->size % a : 0;
+
+    return rest && m->size <= SIZE_MAX - a ? m->size - rest + a : m->size;
+}
+
 static int provide_host(ferry_memory *m, struct ferry__replica *r, bool *zeroed)
 {
-    ferry_device *home = m->home;
     bool shared = ferry__replica_one_pointer(m);
-    ferry_device *from = shared ? m->alias_device : home;
+    ferry_device *from = shared ? m->alias_device : m->home;
+    size_t size = shared ? m->size : importable_size(m);
     void *block;
     int err = ferry__pool_alloc(from, shared ? FERRY__POOL_DEVICE : FERRY__POOL_PINNED,
-                                &from->queue, m->size, zeroed, &block);
+                                &from->queue, size, zeroed, &block);
 
     if (err)
         return err;
-    set_storage(r, shared ? FERRY__STORAGE_POOL : FERRY__STORAGE_PINNED, block, m->size, from);
+    set_storage(r, shared ? FERRY__STORAGE_POOL : FERRY__STORAGE_PINNED, block, size, from);
     return 0;
 }
 
@@ -357,6 +366,16 @@ void ferry__replica_try_alias(ferry_memory *m, ferry_device *where,
         import(m, where, r);
 }
 
+void ferry__replica_share_host(ferry_memory *m, struct ferry__after_unlock *after)
+{
+    if (m->alias || !ferry__device_is(m->home, FERRY_DEVICE_UNIFIED) ||
+        ferry__device_is(m->home, FERRY_DEVICE_HOST_MEMORY))
+        return;
+    ferry__replica_try_alias(m, m->home, after);
+    if (m->alias && ferry__replica_map(m, FERRY_READ | FERRY_WRITE))
+        ferry__replica_drop(m, ferry__replica_find(m, m->alias), after);
+}
+
 /* What must be over before the bytes change hands. */
 static int before_handover(ferry_memory *m, struct ferry__replica *r, ferry_queue *q, unsigned want)
 {
@@ -381,18 +400,10 @@ int ferry__replica_map(ferry_memory *m, unsigned want)
     err = before_handover(m, r, q, want);
     if (err)
         return err;
-    if (before) {
-        err = ferry__queue_unmap(q, r->ref.handle, m->name);
-        if (err)
-            return err;
-        m->mapped = 0;
-    }
-    if (!want)
-        return 0;
-    err = ferry__queue_map(q, r->ref.handle, r->capacity, want, m->name);
+    /* mapped otherwise, it is the host's throughout: threads may be reading it */
+    err = want ? ferry__queue_map(q, r->ref.handle, r->capacity, want, m->name)
+               : ferry__queue_unmap(q, r->ref.handle, m->name);
     if (!err)
         m->mapped = (uint8_t)want;
-    else if (before && !ferry__queue_map(q, r->ref.handle, r->capacity, before, m->name))
-        m->mapped = before; /* as it was */
     return err;
 }

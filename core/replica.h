@@ -73,6 +73,12 @@ void ferry__replica_set_alias(ferry_memory *m, ferry_device *dev);
  */
 int ferry__replica_separate(ferry_memory *m);
 
+/*
+ * Lets a home that shares the host's memory import the block that the host has just got, while no
+ * thread has a pointer to it yet. Silent if it cannot.
+ */
+void ferry__replica_share_host(ferry_memory *m, struct ferry__after_unlock *after);
+
 /* Lets a device alias what the host has, or the other way round, if it can. Silent if not. */
 void ferry__replica_try_alias(ferry_memory *m, ferry_device *where,
                               struct ferry__after_unlock *after);

@@ -249,33 +249,69 @@ int ocl_unimport_host(void *device, void *handle)
     return err ? err : error ? ocl_fail("clFinish", error) : 0;
 }
 
-int ocl_map(void *device, void *handle, void *block, uint64_t bytes, uint32_t access)
-{
-    struct ocl_device *dev = device;
-    cl_map_flags how = CL_MAP_READ | (access & FERRY_WRITE ? CL_MAP_WRITE : 0u);
-    int err = ocl_range_check("block", block, 0, bytes);
+/* ---- maps ---- */
 
-    if (!err)
-        err = enqueue_map(ocl_queue_of(dev, handle), block, bytes, how);
-    if (err)
-        return err;
+static int by_value(const void *a, const void *b)
+{
+    return (a > b) - (a < b);
+}
+
+/* CL_MEM_MAP_COUNT lags behind what was enqueued, so this is our own account. */
+static bool is_mapped(struct ocl_device *dev, const void *block)
+{
+    bool found;
+
     ocl_lock(dev);
-    dev->counters.maps++;
-    dev->counters.live_maps++;
+    found = tfind(block, &dev->mapped, by_value) != NULL;
     ocl_unlock(dev);
-    return 0;
+    return found;
+}
+
+static bool set_mapped(struct ocl_device *dev, const void *block, bool mapped)
+{
+    bool done;
+
+    ocl_lock(dev);
+    if (mapped)
+        done = tsearch(block, &dev->mapped, by_value) != NULL;
+    else
+        done = tdelete(block, &dev->mapped, by_value) != NULL;
+    if (done)
+        dev->counters.live_maps += mapped ? 1 : UINT64_MAX;
+    if (done && mapped)
+        dev->counters.maps++;
+    else if (done)
+        dev->counters.unmaps++;
+    ocl_unlock(dev);
+    return done;
 }
 
 int ocl_unmap(void *device, void *handle, void *block)
 {
     struct ocl_device *dev = device;
-    int err = enqueue_unmap(ocl_queue_of(dev, handle), block);
+    int err;
 
-    if (err)
+    if (!is_mapped(dev, block))
+        return ocl_host->error(FERRY_EINVAL, "the buffer is not mapped");
+    err = enqueue_unmap(ocl_queue_of(dev, handle), block);
+    if (!err)
+        (void)set_mapped(dev, block, false);
+    return err;
+}
+
+int ocl_map(void *device, void *handle, void *block, uint64_t bytes, uint32_t access)
+{
+    struct ocl_device *dev = device;
+    struct ocl_queue *queue = ocl_queue_of(dev, handle);
+    cl_map_flags how = CL_MAP_READ | (access & FERRY_WRITE ? CL_MAP_WRITE : 0u);
+    int err = ocl_range_check("block", block, 0, bytes);
+
+    if (!err && is_mapped(dev, block)) /* its bytes stay in place: the host can read them still */
+        err = ocl_unmap(dev, handle, block);
+    if (!err)
+        err = enqueue_map(queue, block, bytes, how);
+    if (err || set_mapped(dev, block, true))
         return err;
-    ocl_lock(dev);
-    dev->counters.unmaps++;
-    dev->counters.live_maps--;
-    ocl_unlock(dev);
-    return 0;
+    (void)enqueue_unmap(queue, block);
+    return ocl_host->error(FERRY_ENOMEM, "no memory to note the map");
 }

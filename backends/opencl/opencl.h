@@ -203,6 +203,7 @@ struct ocl_device {
     struct ocl_queue main, setup; /* the default one, and one for what waits for nobody */
     struct ocl_queue *queues;
     void *host_blocks; /* a tree of them, by address */
+    void *mapped;      /* a tree of the imported buffers that are */
     ferry_plugin_counters counters;
 };
 

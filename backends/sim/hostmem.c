@@ -300,7 +300,7 @@ static int map(struct sim_device *dev, void *queue_handle, void *handle, uint64_
         err = find_import(dev, handle, &block, why);
     if (err)
         return err;
-    if (block->mapped)
+    if (block->mapped == access || (block->mapped && block->mapped_bytes != bytes))
         return sim_why_set(why, FERRY_EINVAL, "handle %p is mapped already", handle);
     if (!bytes || bytes > block->bytes || !(access & FERRY_READ) ||
         (access & ~(FERRY_READ | FERRY_WRITE)))
@@ -310,10 +310,13 @@ static int map(struct sim_device *dev, void *queue_handle, void *handle, uint64_
     err = protect(block, bytes, access, why);
     if (err)
         return err;
+    if (block->mapped) /* changing the access ends the map before */
+        dev->counters.unmaps++;
+    else
+        dev->counters.live_maps++;
     block->mapped = access;
     block->mapped_bytes = bytes;
     dev->counters.maps++;
-    dev->counters.live_maps++;
     return 0;
 }
 

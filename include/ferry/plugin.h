@@ -256,6 +256,7 @@ typedef struct ferry_plugin_ops {
     /**
      * Gives the host the first `bytes` of an imported block, for `access` FERRY_READ or
      * FERRY_READ|FERRY_WRITE, after the queue's work so far; blocks until the host may touch them.
+     * If the block is mapped already, this changes the access, and the host can read it throughout.
      * Absent, with unmap: sharing needs no ceremony beyond waiting for the queue.
      */
     int (*map)(void *dev, void *queue, void *handle, uint64_t bytes, uint32_t access);
