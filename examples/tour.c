@@ -68,6 +68,13 @@ static int walk(ferry_blob *b, ferry_device *dev)
     return 0;
 }
 
+static const char *whose_memory(const ferry_device_properties *p)
+{
+    return p->host_memory ? "memory of the host"
+           : p->unified   ? "memory shared with the host"
+                          : "memory of its own";
+}
+
 static int tour(ferry_runtime *rt)
 {
     ferry_device *dev = NULL;
@@ -83,9 +90,7 @@ static int tour(ferry_runtime *rt)
     err = ferry_blob_shape_string(b, shape, sizeof(shape));
     if (!err) {
         printf("%s, %s: a blob of %s floats\n", ferry_device_name(dev),
-               ferry_device_get_properties(dev)->host_memory ? "memory of the host"
-                                                             : "memory of its own",
-               shape);
+               whose_memory(ferry_device_get_properties(dev)), shape);
         err = walk(b, dev);
     }
     ferry_blob_destroy(b);

@@ -137,10 +137,20 @@ RUN_ENV = \
 	$(MKDIR_P) "$$POCL_CACHE_DIR"; \
 	unset FERRY_BACKEND FERRY_STRICT FERRY_TRACE FERRY_LOG
 
+# What each suite runs on: what was built, and again with the options under which its memory is of
+# the other kind, shared with the host or not.
+TEST_VARIANTS =
+if BUILD_OPENCL
+TEST_VARIANTS += opencl[zero_copy=off]
+endif
+if BUILD_SIM
+TEST_VARIANTS += sim[unified=on]
+endif
+
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = $(SHELL)
 AM_TESTS_ENVIRONMENT = $(RUN_ENV); \
-	FERRY_TEST_BACKENDS='$(TEST_BACKENDS)'; export FERRY_TEST_BACKENDS; \
+	FERRY_TEST_BACKENDS='$(TEST_BACKENDS) $(TEST_VARIANTS)'; export FERRY_TEST_BACKENDS; \
 	FERRY_TEST_PLUGINS='$(BUILT_BACKENDS)'; export FERRY_TEST_PLUGINS; \
 	FERRY_TEST_SRCDIR='$(abs_top_srcdir)'; export FERRY_TEST_SRCDIR; \
 	FERRY_TEST_BUILDDIR='$(abs_top_builddir)'; export FERRY_TEST_BUILDDIR; \

@@ -32,8 +32,9 @@ int ferry_test_main(int argc, char **argv, const char *suite, const ferry_test_c
                     size_t ncases);
 
 /*
- * Runs a table once for each backend of FERRY_TEST_BACKENDS ("cpu sim", what was built), with
- * FERRY_BACKEND set to it; the suite reports as "SUITE on BACKEND".
+ * Runs a table once for each backend of FERRY_TEST_BACKENDS ("cpu sim", what was built), each in a
+ * process of its own with FERRY_BACKEND set to it; the suite reports as "SUITE on BACKEND". Options
+ * of the plugin may follow in brackets: "opencl[zero_copy=off,type=cpu]".
  */
 int ferry_test_main_backends(int argc, char **argv, const char *suite,
                              const ferry_test_case *cases, size_t ncases);
