@@ -17,10 +17,11 @@
 static struct {
     pthread_mutex_t lock;
     FILE *file;
-    pid_t owner;                  /* a forked child leaves the file alone */
+    pid_t owner;                  /* a forked child leaves the file alone when it ends, too */
     uint64_t named[FERRY__SLOTS]; /* queues of a slot, as bits, that have had their names written */
     const ferry_device *device[FERRY__SLOTS];
     bool any;
+    char buffer[64u << 10]; /* of the file */
 } trace = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Events are wanted: by a file, or in words. */
@@ -35,6 +36,12 @@ static const char *const reasons[] = {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* The file is the parent's, and so is what its buffer holds. */
+static void forked_in_child(void)
+{
+    atomic_store(&in_file, false);
+}
+
 static void open_file(void)
 {
     const char *path = ferry__env_get("FERRY_TRACE");
@@ -46,7 +53,9 @@ static void open_file(void)
         ferry__log(FERRY_LOG_WARN, "FERRY_TRACE: %s: %s", path, strerror(errno));
         return;
     }
+    setvbuf(trace.file, trace.buffer, _IOFBF, sizeof trace.buffer);
     trace.owner = getpid();
+    pthread_atfork(NULL, NULL, forked_in_child);
     fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", trace.file);
     atomic_store(&in_file, true);
 }
@@ -83,9 +92,19 @@ double ferry__trace_now(void)
 
 /* ---- JSON ---- */
 
+/*
+ * By hand, and without stdio's locks, which the lock here makes needless: an event must not cost
+ * what a small copy does.
+ */
+static void put(const char *text)
+{
+    while (*text)
+        putc_unlocked(*text++, trace.file);
+}
+
 static void put_string(const char *s)
 {
-    putc('"', trace.file);
+    put("\"");
     for (; *s; s++) {
         unsigned char c = (unsigned char)*s;
 
@@ -94,14 +113,34 @@ static void put_string(const char *s)
         else if (c < 0x20)
             fprintf(trace.file, "\\u%04x", c);
         else
-            putc(c, trace.file);
+            putc_unlocked(c, trace.file);
     }
-    putc('"', trace.file);
+    put("\"");
+}
+
+static void put_number(uint64_t number)
+{
+    char digits[21], *first = digits + sizeof digits - 1;
+
+    *first = '\0';
+    do
+        *--first = (char)('0' + number % 10);
+    while (number /= 10);
+    put(first);
+}
+
+/* Nanoseconds, written as microseconds to three places. */
+static void put_time(uint64_t ns)
+{
+    put_number(ns / 1000);
+    putc_unlocked('.', trace.file);
+    for (unsigned place = 100; place; place /= 10)
+        putc_unlocked((int)('0' + ns / place % 10), trace.file);
 }
 
 static void put_separator(void)
 {
-    fputs(trace.any ? ",\n" : "\n", trace.file);
+    put(trace.any ? ",\n" : "\n");
     trace.any = true;
 }
 
@@ -112,7 +151,7 @@ static void put_metadata(const char *what, unsigned pid, unsigned tid, const cha
             "{\"name\":\"%s\",\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":", what, pid,
             tid);
     put_string(name);
-    fputs("}}", trace.file);
+    put("}}");
 }
 
 /* Names a device and a queue before their first event. Slots are used again, and so named again. */
@@ -133,28 +172,43 @@ static void introduce(const ferry_device *dev, unsigned queue)
     put_metadata("thread_name", dev->slot, queue, name);
 }
 
-static void put_event(const struct ferry__trace_copy *e, const char *category,
-                      const ferry_device *dev, unsigned queue, double start)
+static void put_arguments(const struct ferry__trace_copy *e, bool copy)
 {
-    double end = ferry__trace_now();
+    put(",\"args\":{\"blob\":");
+    put_string(e->name ? e->name : "");
+    put(",\"bytes\":");
+    put_number(e->bytes);
+    if (copy) {
+        put(",\"reason\":\"");
+        put(reasons[e->reason]);
+        put(e->unpinned ? "\",\"unpinned\":true" : "\"");
+    }
+    put("}");
+}
+
+static void put_event(const struct ferry__trace_copy *e, bool copy, const ferry_device *dev,
+                      unsigned queue, double start)
+{
+    uint64_t begin = (uint64_t)(start * 1e3 + 0.5);
+    uint64_t end = (uint64_t)(ferry__trace_now() * 1e3 + 0.5);
 
     pthread_mutex_lock(&trace.lock);
-    if (trace.file && trace.owner == getpid()) {
-        bool copy = strcmp(category, "copy") == 0;
-
+    if (atomic_load_explicit(&in_file, memory_order_relaxed)) {
         introduce(dev, queue);
         put_separator();
-        fprintf(trace.file,
-                "{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":%u,"
-                "\"tid\":%u,\"args\":{\"blob\":",
-                e->what, category, start, end - start, dev->slot, queue);
-        put_string(e->name ? e->name : "");
-        fprintf(trace.file, ",\"bytes\":%" PRIu64, e->bytes);
-        if (copy)
-            fprintf(trace.file, ",\"reason\":\"%s\"", reasons[e->reason]);
-        if (copy && e->unpinned)
-            fputs(",\"unpinned\":true", trace.file);
-        fputs("}}", trace.file);
+        put("{\"name\":\"");
+        put(e->what);
+        put(copy ? "\",\"cat\":\"copy\",\"ph\":\"X\",\"ts\":"
+                 : "\",\"cat\":\"memory\",\"ph\":\"X\",\"ts\":");
+        put_time(begin);
+        put(",\"dur\":");
+        put_time(end - begin);
+        put(",\"pid\":");
+        put_number(dev->slot);
+        put(",\"tid\":");
+        put_number(queue);
+        put_arguments(e, copy);
+        put("}");
     }
     pthread_mutex_unlock(&trace.lock);
 }
@@ -166,7 +220,7 @@ void ferry__trace_copy(const struct ferry__trace_copy *copy, const ferry_queue *
     if (!atomic_load_explicit(&wanted, memory_order_relaxed))
         return;
     if (atomic_load_explicit(&in_file, memory_order_relaxed))
-        put_event(copy, "copy", q->device, q->number, start);
+        put_event(copy, true, q->device, q->number, start);
     ferry__log(FERRY_LOG_DEBUG, "%s: %s of %" PRIu64 " bytes%s%s (%s%s)", q->device->name,
                copy->what, copy->bytes, copy->name ? " of " : "", copy->name ? copy->name : "",
                reasons[copy->reason], copy->unpinned ? ", unpinned" : "");
@@ -180,7 +234,7 @@ void ferry__trace_event(const char *what, const char *name, uint64_t bytes, cons
     if (!atomic_load_explicit(&wanted, memory_order_relaxed))
         return;
     if (atomic_load_explicit(&in_file, memory_order_relaxed))
-        put_event(&e, "memory", dev, 0, start);
+        put_event(&e, false, dev, 0, start);
     ferry__log(FERRY_LOG_DEBUG, "%s: %s of %" PRIu64 " bytes%s%s", dev->name, what, bytes,
                name ? " of " : "", name ? name : "");
 }
