@@ -11,11 +11,19 @@
  * Figures, each beside a reference that was measured in the same run and, in turns, in the same
  * seconds: a ratio means something on any machine, a time on none.
  *
- * A suite is a function that measures and adds rows; main.c has the list of them.
+ * A suite is a function that measures and adds rows. Two programs share bench.c: suites.c lists
+ * what uses ferry as any program does, suites-core.c what reaches inside the core.
  */
 
 struct bench;
-typedef void (*bench_suite)(struct bench *b);
+
+struct bench_suite {
+    const char *name;
+    void (*run)(struct bench *b);
+};
+
+/* Of the program, up to one without a name. */
+extern const struct bench_suite bench_suites[];
 
 /* Whether the ratio value : reference has to stay below the goal, or above it. */
 enum bench_goal { BENCH_AT_MOST, BENCH_AT_LEAST };
@@ -51,9 +59,24 @@ ferry_device *bench_device(struct bench *b);
 /* The path of a program beside this one; lives until the next call. */
 const char *bench_beside(const char *name);
 
+/* What a program said that run-child.c has started. */
+struct bench_child {
+    double first; /* seconds from its start to its first byte */
+    double cpu;   /* seconds that it computed, in all: what others do meanwhile is not in it */
+    long number;  /* the one on its last line */
+};
+
+/*
+ * Runs a program, with this one's environment and one argument, to its end. Its output has two lines
+ * or more. 0, or -1 if it does not start, fails, or says nothing.
+ */
+int bench_run_child(const char *program, const char *argument, struct bench_child *out);
+
 /* The suites. */
 void bench_blob(struct bench *b);
+void bench_coherence(struct bench *b);
 void bench_math(struct bench *b);
+void bench_pool(struct bench *b);
 void bench_process(struct bench *b);
 
 /* libbenchref: a call into another shared object that returns a pointer. */

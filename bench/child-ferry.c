@@ -7,18 +7,24 @@
 #include <unistd.h>
 
 /*
- * What bench-process.c starts and reads one number from, on standard output.
+ * What the suites start and read one number from, on standard output.
  * start: how many libraries of a GPU are mapped, once there is a first blob.
  * memory: by how many bytes 10,000 blobs of 120 floats have made the process grow.
+ * copies: nothing to be read, many copies between host and device.
  */
 
-#define BLOBS 10000
+#define BLOBS       10000
+#define COPIED      16
+#define COPIED_SIZE (INT64_C(256) << 10) /* floats: a layer's weights */
+#define ROUNDS      60
 
-static int first_blob(ferry_runtime **rt, ferry_device **device, ferry_blob **blob)
+static int first_blob(ferry_runtime **rt, ferry_device **device, ferry_blob **blob, bool copies)
 {
     const int64_t count = 120;
     int err = ferry_runtime_open(NULL, rt);
 
+    if (!err && copies) /* by the calling thread: two would make time a matter of luck */
+        err = ferry_runtime_set_option(*rt, "sim", "clock", "sync");
     if (!err)
         err = ferry_runtime_device(*rt, NULL, device);
     if (!err)
@@ -73,21 +79,50 @@ static long many_blobs(ferry_device *device)
     return resident_bytes() - before;
 }
 
+/* To and fro; each blob with its name, as whoever traces would have it. */
+static int copies(ferry_device *device)
+{
+    const int64_t count = COPIED_SIZE;
+    ferry_blob *blob[COPIED] = { NULL };
+    char name[32];
+    int err = 0;
+
+    for (int i = 0; i < COPIED && !err; i++) {
+        snprintf(name, sizeof(name), "layer%d/weights", i);
+        err = ferry_blob_create(device, FERRY_F32, 1, &count, &blob[i]);
+        if (!err)
+            err = ferry_blob_set_name(blob[i], name);
+    }
+    for (int i = 0; i < ROUNDS * COPIED && !err; i++) {
+        ferry_blob *b = blob[i % COPIED];
+
+        if (!ferry_blob_mutable_host_data(b) || !ferry_blob_mutable_device_data(b).handle)
+            err = ferry_last_error_code();
+    }
+    for (int i = 0; i < COPIED; i++)
+        ferry_blob_destroy(blob[i]);
+    printf("!\n%d\n", err);
+    return err;
+}
+
 int main(int argc, char **argv)
 {
     ferry_runtime *rt = NULL;
     ferry_device *device = NULL;
     ferry_blob *blob = NULL;
-    int err = first_blob(&rt, &device, &blob);
+    const char *what = argc > 1 ? argv[1] : "start";
+    int err = first_blob(&rt, &device, &blob, strcmp(what, "copies") == 0);
 
     if (err) {
         fprintf(stderr, "%s\n", ferry_last_error());
         return 1;
     }
-    if (argc > 1 && strcmp(argv[1], "memory") == 0) {
+    if (strcmp(what, "memory") == 0) {
         printf("%ld\n", many_blobs(device));
         return 0;
     }
+    if (strcmp(what, "copies") == 0)
+        return copies(device) != 0;
     printf("!\n"); /* the moment that counts */
     fflush(stdout);
     printf("%d\n", gpu_libraries());

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Measurements, never part of `make check`. `make bench` builds what it needs and runs it;
-# BENCH_FLAGS=--json gives rows for a program, and a suite's name runs that one alone.
+# BENCH_FLAGS=--json gives rows for a program, one document of each program here, and a suite's name
+# runs that one alone.
 
 BENCHES =
 EXTRA_LTLIBRARIES =
 
 if BUILD_CPU
-BENCHES += %D%/ferry-bench
+BENCHES += %D%/ferry-bench %D%/ferry-bench-core
 
 # The reference is a call into another shared object: as far away as libferry is.
 EXTRA_LTLIBRARIES += %D%/libbenchref.la
@@ -17,16 +18,30 @@ EXTRA_LTLIBRARIES += %D%/libbenchref.la
 BENCH_CHILDREN = %D%/child-ferry %D%/child-openblas
 EXTRA_PROGRAMS += $(BENCH_CHILDREN)
 
+BENCH_HARNESS = \
+	%D%/bench.c \
+	%D%/bench.h \
+	%D%/run-child.c
+
 %C%_ferry_bench_SOURCES = \
+	$(BENCH_HARNESS) \
 	%D%/bench-blob.c \
+	%D%/bench-coherence.c \
 	%D%/bench-math.c \
 	%D%/bench-process.c \
-	%D%/bench.c \
-	%D%/bench.h
+	%D%/suites.c
 %C%_ferry_bench_CPPFLAGS = $(PUBLIC_CPPFLAGS)
 %C%_ferry_bench_CFLAGS = $(STD_CFLAGS) $(OPENBLAS_CFLAGS)
 %C%_ferry_bench_LDADD = %D%/libbenchref.la libferry.la $(OPENBLAS_LIBS) $(CORE_SYSTEM_LIBS)
 %C%_ferry_bench_LDFLAGS = -no-install
+
+%C%_ferry_bench_core_SOURCES = \
+	$(BENCH_HARNESS) \
+	%D%/bench-pool.c \
+	%D%/suites-core.c
+%C%_ferry_bench_core_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir)
+%C%_ferry_bench_core_LDADD = core/libferrycore.la
+%C%_ferry_bench_core_LDFLAGS = -no-install
 
 %C%_child_ferry_SOURCES = %D%/child-ferry.c
 %C%_child_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS)
@@ -37,12 +52,28 @@ EXTRA_PROGRAMS += $(BENCH_CHILDREN)
 %C%_child_openblas_CPPFLAGS =
 %C%_child_openblas_LDADD = $(CORE_SYSTEM_LIBS)
 %C%_child_openblas_LDFLAGS =
+
+# Ten plugins of ten names, and a folder with one of them.
+BENCH_PLUGINS = %D%/plugins.stamp
+$(BENCH_PLUGINS): tests/plugins/fake.c
+	@rm -rf %D%/plugins; $(MKDIR_P) %D%/plugins/ten %D%/plugins/one
+	$(AM_V_GEN)for n in 0 1 2 3 4 5 6 7 8 9; do \
+	    $(CC) $(CFLAGS) $(LDFLAGS) -std=c11 -fPIC -shared -fvisibility=hidden \
+	        -DFAKE_NAME="\"ten_$$n\"" -I'$(top_srcdir)/include' \
+	        '$(top_srcdir)/tests/plugins/fake.c' -o %D%/plugins/ten/ferry_ten_$$n.so || exit 1; \
+	done
+	@cp %D%/plugins/ten/ferry_ten_5.so %D%/plugins/one/
+	@: >$@
 endif
 
 EXTRA_PROGRAMS += $(BENCHES)
 CLEANFILES += $(BENCHES) $(BENCH_CHILDREN) $(EXTRA_LTLIBRARIES)
 
-bench: all $(BENCHES) $(BENCH_CHILDREN)
+clean-local: clean-bench-plugins
+clean-bench-plugins:
+	rm -rf %D%/plugins $(BENCH_PLUGINS)
+
+bench: all $(BENCHES) $(BENCH_CHILDREN) $(BENCH_PLUGINS)
 	@$(RUN_ENV); set -e; for program in $(BENCHES); do ./$$program $(BENCH_FLAGS); done
 
-.PHONY: bench
+.PHONY: bench clean-bench-plugins
