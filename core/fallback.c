@@ -265,7 +265,8 @@ static uint64_t what_is_given(const ferry_plugin_ops *o)
     return (o->event_record ? FERRY__GIVEN_EVENTS : 0) |
            (o->queue_create ? FERRY__GIVEN_QUEUES : 0) | (o->host_alloc ? FERRY__GIVEN_HOST : 0) |
            (o->import_host ? FERRY__GIVEN_IMPORT : 0) | (o->map ? FERRY__GIVEN_MAP : 0) |
-           (o->peer_copy ? FERRY__GIVEN_PEER : 0) | FERRY__GIVEN_OP(FERRY_OP_AXPY) |
+           (o->peer_copy ? FERRY__GIVEN_PEER : 0) |
+           (o->queue_synchronize ? FERRY__GIVEN_SETTLE : 0) | FERRY__GIVEN_OP(FERRY_OP_AXPY) |
            (o->scal ? FERRY__GIVEN_OP(FERRY_OP_SCAL) : 0) |
            (o->copy ? FERRY__GIVEN_OP(FERRY_OP_COPY) : 0) |
            (o->fill ? FERRY__GIVEN_OP(FERRY_OP_FILL) : 0) |

@@ -391,7 +391,7 @@ void ferry__pool_free(ferry_device *dev, enum ferry__pool_kind kind, void *block
     if (ordered || rounded < bytes || (max && rounded > max))
         class = CLASSES;
     if (kind == FERRY__POOL_DEVICE && !ordered && ferry__queue_mark(&dev->queue, &event))
-        dev->ops->queue_synchronize(dev->dev, NULL);
+        ferry__queue_settle(dev, NULL);
     ferry__trace_event("free", NULL, bytes, dev, ferry__trace_now());
     pthread_mutex_lock(&pool->lock);
     count_free(pool, kind, bytes);

@@ -209,6 +209,13 @@ int ferry__queue_order(ferry_queue *q, ferry_event *e)
     return err ? ferry__device_fail(dev, "queue_wait", UINT64_MAX, err) : 0;
 }
 
+int ferry__queue_settle(ferry_device *dev, void *handle)
+{
+    if (dev->plugin->given & FERRY__GIVEN_SETTLE)
+        return dev->ops->queue_synchronize(dev->dev, handle);
+    return dev->ops->synchronize(dev->dev);
+}
+
 /* ---- the public half: queues ---- */
 
 ferry_queue *ferry_device_queue(ferry_device *dev)
@@ -281,7 +288,7 @@ void ferry_queue_destroy(ferry_queue *q)
         return;
     dev = q->device;
     if (!ferry__device_forked(dev)) {
-        dev->ops->queue_synchronize(dev->dev, q->handle);
+        ferry__queue_settle(dev, q->handle);
         atomic_store(&q->gone, true);
         ferry__queue_enter(q);
         dev->ops->queue_destroy(dev->dev, q->handle);
@@ -304,7 +311,7 @@ int ferry_queue_synchronize(ferry_queue *q)
     err = ferry__device_usable(q->device);
     if (err)
         return err;
-    err = q->device->ops->queue_synchronize(q->device->dev, q->handle);
+    err = ferry__queue_settle(q->device, q->handle);
     return err ? ferry__device_fail(q->device, "queue_synchronize", UINT64_MAX, err) : 0;
 }
 

@@ -39,6 +39,12 @@ int ferry__queue_map(ferry_queue *q, void *handle, uint64_t bytes, uint32_t acce
                      const char *name);
 int ferry__queue_unmap(ferry_queue *q, void *handle, const char *name);
 
+/*
+ * Blocks until the plugin has done the work of that queue (NULL: the default one), or, where it
+ * cannot wait for one queue alone, of all. The plugin's answer as it is.
+ */
+int ferry__queue_settle(ferry_device *dev, void *handle);
+
 /* An event after the work so far; *out is NULL where nothing can be pending. */
 int ferry__queue_mark(ferry_queue *q, ferry_event **out);
 /* Makes later work on `q` wait for `e`: on the queue where the plugin can, else here. */

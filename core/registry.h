@@ -81,6 +81,7 @@ void ferry__registry_forget(const ferry_device *dev);
 #define FERRY__GIVEN_IMPORT (UINT64_C(1) << 3)           /* import_host, unimport_host */
 #define FERRY__GIVEN_MAP    (UINT64_C(1) << 4)           /* map, unmap */
 #define FERRY__GIVEN_PEER   (UINT64_C(1) << 5)           /* peer_access, peer_copy */
+#define FERRY__GIVEN_SETTLE (UINT64_C(1) << 6)           /* queue_synchronize */
 #define FERRY__GIVEN_OP(op) (UINT64_C(1) << (16 + (op))) /* arithmetic entry FERRY_OP_… */
 
 /*

@@ -127,7 +127,7 @@ static int note_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__re
     int err = ferry__queue_mark(q, &e);
 
     if (err) { /* it cannot be left unwatched */
-        q->device->ops->queue_synchronize(q->device->dev, q->handle);
+        ferry__queue_settle(q->device, q->handle);
         return err;
     }
     if (!e)

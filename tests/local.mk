@@ -11,6 +11,7 @@ UNIT_TESTS = \
 	%D%/unit/test-blob-share \
 	%D%/unit/test-blob-storage \
 	%D%/unit/test-caffe-cases \
+	%D%/unit/test-check \
 	%D%/unit/test-command \
 	%D%/unit/test-conf \
 	%D%/unit/test-failures \
@@ -84,6 +85,7 @@ UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $
 
 # It runs the command and the examples, and reads their JSON; of ferry itself it links nothing.
 %C%_unit_test_trace_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
+%C%_unit_test_check_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
 %C%_unit_test_command_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
 
 if HAVE_CUNIT

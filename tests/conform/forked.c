@@ -51,9 +51,9 @@ static void fork_with_live_blocks(bool busy)
     if (kit.ops.host_alloc)
         kit_ok(kit.ops.host_alloc(kit.dev, 1000, 0, &pinned, &flags), "host_alloc");
     for (int i = 0; busy && i < 20; i++)
-        kit_ok(kit.ops.memset(kit.dev, NULL, mirror_ref(&m, 0), (uint32_t)i, m.bytes), "memset");
-    if (busy)
-        memset(m.want, 19, m.bytes);
+        kit_ok(kit.ops.memcpy(kit.dev, NULL, FERRY_MEMCPY_H2D, mirror_ref(&m, 0),
+                              (ferry_cref){ m.want, 0 }, m.bytes),
+               "memcpy H2D");
     if (busy && kit_is(FERRY_DEVICE_HOST_MEMORY))
         kit_wait(NULL);
     child = fork();
@@ -67,9 +67,8 @@ static void fork_with_live_blocks(bool busy)
     kit_case("the parent after a fork%s", busy ? " with work on the queue" : "");
     kit_wait(NULL);
     mirror_check(&m);
-    kit_ok(kit.ops.memset(kit.dev, NULL, mirror_ref(&m, 5), 0x44, 1000), "memset");
-    kit_wait(NULL);
-    memset(m.want + 5, 0x44, 1000);
+    kit_pattern(m.want, m.bytes, 2);
+    mirror_upload(&m);
     mirror_check(&m);
     if (pinned)
         kit_ok(kit.ops.host_free(kit.dev, pinned), "host_free");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Plugins with one thing wrong with each of them, for the loader's tests.
+# Plugins with one thing wrong with each of them: for the loader's tests, and for `ferry check`.
 
 FAKES = %D%/fakes.stamp
 FAKES_FROM = %D%/fake.c %D%/secure.c %D%/build.sh
@@ -10,9 +10,36 @@ $(FAKES): $(FAKES_FROM)
 	    '$(srcdir)/%D%/build.sh' '$(srcdir)/%D%' '$(top_srcdir)/include' %D%/fakes
 	@: >$@
 
+BAD = %D%/bad.stamp
+BAD_FROM = \
+	%D%/build-bad.sh \
+	%D%/good.h \
+	%D%/bad-axpy.c \
+	%D%/bad-copy.c \
+	%D%/bad-crash.c \
+	%D%/bad-error.c \
+	%D%/bad-event.c \
+	%D%/bad-hang.c \
+	%D%/bad-kept.c \
+	%D%/bad-leak.c \
+	%D%/bad-memset.c \
+	%D%/bad-null.c \
+	%D%/bad-options.c \
+	%D%/bad-outside.c \
+	%D%/bad-threads.c \
+	%D%/bad-zero.c \
+	%D%/good-async.c \
+	%D%/good-sync.c
+
+check_DATA += $(BAD)
+$(BAD): $(BAD_FROM)
+	$(AM_V_GEN)CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' $(SHELL) \
+	    '$(srcdir)/%D%/build-bad.sh' '$(srcdir)/%D%' '$(top_srcdir)/include' %D%/bad
+	@: >$@
+
 clean-local: clean-fakes
 clean-fakes:
-	rm -rf %D%/fakes $(FAKES)
+	rm -rf %D%/fakes $(FAKES) %D%/bad $(BAD)
 
 .PHONY: clean-fakes
-EXTRA_DIST += $(FAKES_FROM)
+EXTRA_DIST += $(FAKES_FROM) $(BAD_FROM)

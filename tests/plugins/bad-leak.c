@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define GOOD_NAME "bad_leak"
+#include "good.h"
+
+/* Every sixteenth block is never given back. */
+static int forget_some(void *dev, void *queue, void *handle)
+{
+    static int calls;
+
+    return ++calls % 16 ? good_free(dev, queue, handle) : 0;
+}
+
+static void spoil(ferry_plugin_ops *ops)
+{
+    ops->free = forget_some;
+}

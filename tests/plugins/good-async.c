@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define GOOD_NAME "good_async"
+#define GOOD_ASYNC
+#include "good.h"
+
+/* Nothing wrong. */
+static void spoil(ferry_plugin_ops *ops)
+{
+    (void)ops;
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define GOOD_NAME "good_sync"
+#include "good.h"
+
+/* Nothing wrong. */
+static void spoil(ferry_plugin_ops *ops)
+{
+    (void)ops;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "ferry-test.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* `ferry check`: our own plugins pass, and each of the wrong ones is caught by the right group. */
+
+static char out[262144];
+
+/* Runs a command and keeps what it prints; returns its exit status. */
+static int shell(const char *command)
+{
+    FILE *pipe = popen(command, "r");
+    size_t n;
+    int status;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(pipe);
+    n = fread(out, 1, sizeof(out) - 1, pipe);
+    out[n] = '\0';
+    status = pclose(pipe);
+    CU_ASSERT_FATAL(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int check(const char *arguments)
+{
+    char line[2048];
+
+    snprintf(line, sizeof(line), "\"$FERRY_TEST_COMMAND\" check %s 2>&1", arguments);
+    return shell(line);
+}
+
+/* One of the plugins that tests/plugins/build-bad.sh has made. */
+static int check_bad(const char *name, const char *more)
+{
+    char arguments[1024];
+
+    snprintf(arguments, sizeof(arguments),
+             "\"$FERRY_TEST_BUILDDIR\"/tests/plugins/bad/ferry_%s.so %s", name, more);
+    return check(arguments);
+}
+
+/* No group failed. What did is shown. */
+static void passes(const char *arguments)
+{
+    int status = check(arguments);
+
+    CU_ASSERT_EQUAL(status, 0);
+    CU_ASSERT_PTR_NULL(strstr(out, "\nfail"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, " 0 failed"));
+    if (status)
+        printf("     check %s\n%s", arguments, out);
+}
+
+static void one_of_our_own_passes(void)
+{
+    passes(ferry_test_backend());
+}
+
+/* ---- sim, in each of its ways --------------------------------------------------------------- */
+
+static bool sim_is_there(void)
+{
+    const char *backends = getenv("FERRY_TEST_BACKENDS");
+
+    if (backends && strstr(backends, "sim"))
+        return true;
+    ferry_test_skip("sim is not built");
+    return false;
+}
+
+static void sim_passes_with_unified_memory(void)
+{
+    if (!sim_is_there())
+        return;
+    passes("sim --set unified=on --only import,memory,copy,failure,leaks,coherence");
+    CU_ASSERT_PTR_NULL(strstr(out, "not offered  import"));
+}
+
+static void sim_passes_with_two_devices(void)
+{
+    if (!sim_is_there())
+        return;
+    passes("sim:1 --set devices=2 --only descriptor,peer,queues,events,coherence");
+    CU_ASSERT_PTR_NULL(strstr(out, "not offered  peer"));
+}
+
+static void sim_passes_without_a_thread(void)
+{
+    if (sim_is_there())
+        passes("sim --set clock=sync,memory=64MiB --only queues,events,threads,fork,coherence");
+}
+
+static void sim_passes_with_slow_copies(void)
+{
+    if (sim_is_there())
+        passes("sim --set latency=200,bandwidth=2GiB/s,op_latency=100 "
+               "--only queues,events,threads,fork,coherence");
+}
+
+static void sim_passes_with_axpy_alone(void)
+{
+    if (!sim_is_there())
+        return;
+    passes("sim --set ops=minimal,memory=64MiB");
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "not offered  gemm"));
+}
+
+/* ---- what has to be caught ------------------------------------------------------------------ */
+
+static void the_plugins_that_are_spoiled_pass_before(void)
+{
+    CU_ASSERT_EQUAL(check_bad("good_sync", ""), 0);
+    CU_ASSERT_EQUAL(check_bad("good_async", ""), 0);
+}
+
+/* The group fails, and says something that has these words in it. */
+static void caught(const char *name, const char *group, const char *words)
+{
+    char more[128], line[64], *found;
+
+    snprintf(more, sizeof(more), "--timeout 20 --only %s", group);
+    snprintf(line, sizeof(line), "fail         %-10s  ", group);
+    CU_ASSERT_EQUAL(check_bad(name, more), 1);
+    found = strstr(out, line);
+    CU_ASSERT_PTR_NOT_NULL(found);
+    CU_ASSERT(found && strstr(found, words));
+    if (!found || !strstr(found, words))
+        printf("     %s: %s", name, out);
+}
+
+static void a_memcpy_that_is_off_by_one_is_caught(void)
+{
+    caught("bad_copy", "copy", "does not bring byte");
+}
+
+static void a_memset_that_ignores_the_offset_is_caught(void)
+{
+    caught("bad_memset", "memset", "wrote outside");
+}
+
+static void an_axpy_that_is_wrong_for_n_modulo_8_is_caught(void)
+{
+    caught("bad_axpy", "axpy", "axpy F32, n = 9");
+}
+
+static void an_event_that_completes_too_early_is_caught(void)
+{
+    caught("bad_event", "events", "complete too early");
+}
+
+static void a_leak_is_caught(void)
+{
+    caught("bad_leak", "leaks", "live_blocks");
+}
+
+static void a_leak_that_is_not_counted_is_caught(void)
+{
+    if (ferry_test_is_slow())
+        ferry_test_skip("a sanitizer keeps what was freed");
+    else
+        caught("bad_kept", "leaks", "the process has grown");
+}
+
+static void an_alloc_that_is_not_safe_from_threads_is_caught(void)
+{
+    caught("bad_threads", "threads", "threads");
+}
+
+static void a_negative_zero_that_is_lost_is_caught(void)
+{
+    caught("bad_zero", "axpy", "should be -0");
+}
+
+static void an_alloc_that_succeeds_without_a_block_is_caught(void)
+{
+    caught("bad_null", "memory", "returned 0 for what it cannot have done");
+    caught("bad_null", "failure", "returned 0 for what it cannot have done");
+}
+
+static void writing_outside_the_block_is_caught(void)
+{
+    caught("bad_outside", "memset", "wrote outside");
+}
+
+static void a_failure_without_a_reason_is_caught(void)
+{
+    caught("bad_error", "memory", "told host->error nothing");
+}
+
+static void an_option_table_that_contradicts_itself_is_caught(void)
+{
+    caught("bad_options", "descriptor", "\"middling\"");
+}
+
+static void a_crash_is_a_failed_group_and_the_rest_goes_on(void)
+{
+    CU_ASSERT_EQUAL(check_bad("bad_crash", "--only axpy,queues"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "fail         axpy"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "n = 1000"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "pass         queues"));
+}
+
+static void a_hang_is_a_failed_group_and_the_rest_goes_on(void)
+{
+    CU_ASSERT_EQUAL(check_bad("bad_hang", "--only memset,queues,copy --timeout 3"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "pass         copy"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "not done after 3 s"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "2 passed, 1 failed"));
+}
+
+/* ---- what the loader refuses, and what is no plugin ----------------------------------------- */
+
+static int check_fake(const char *name)
+{
+    char arguments[1024];
+
+    snprintf(arguments, sizeof(arguments),
+             "\"$FERRY_TEST_BUILDDIR\"/tests/plugins/fakes/ferry_%s.so", name);
+    return check(arguments);
+}
+
+static void what_the_loader_refuses_is_not_run(void)
+{
+    CU_ASSERT_EQUAL(check_fake("other_major"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "fail         descriptor"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "ABI"));
+    CU_ASSERT_PTR_NULL(strstr(out, "memory"));
+    CU_ASSERT_EQUAL(check_fake("no_devices"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "no device"));
+    CU_ASSERT_EQUAL(check_fake("missing_entry"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "memset is NULL"));
+}
+
+static void a_command_line_that_makes_no_sense_is_status_2(void)
+{
+    CU_ASSERT_EQUAL(check(""), 2);
+    CU_ASSERT_EQUAL(check("nonesuch"), 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "no plugin \"nonesuch\""));
+    CU_ASSERT_EQUAL(check("./nonesuch.so"), 2);
+    CU_ASSERT_EQUAL(check_bad("good_sync", "--only memroy"), 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "did you mean \"memory\"?"));
+    CU_ASSERT_EQUAL(check_bad("good_sync", "--set clock"), 2);
+    CU_ASSERT_EQUAL(check_bad("good_sync", "--timeout 0"), 2);
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void json_has_a_row_for_each_group(void)
+{
+    static const char *const results[] = { "pass", "fail", "not offered" };
+    json_t *document, *groups, *group;
+    int seen[3] = { 0, 0, 0 };
+    size_t i;
+
+    CU_ASSERT_EQUAL(check_bad("bad_zero", "--json --only axpy,memset,events"), 1);
+    document = json_loads(out, 0, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(document);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(document, "plugin")), "bad_zero");
+    groups = json_object_get(document, "groups");
+    CU_ASSERT_EQUAL(json_array_size(groups), 3);
+    json_array_foreach(groups, i, group)
+    {
+        const char *result = json_string_value(json_object_get(group, "result"));
+
+        CU_ASSERT(json_is_string(json_object_get(group, "name")));
+        CU_ASSERT(json_is_string(json_object_get(group, "detail")));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(result);
+        for (int k = 0; k < 3; k++)
+            seen[k] += strcmp(result, results[k]) == 0;
+    }
+    CU_ASSERT(seen[0] == 1 && seen[1] == 1 && seen[2] == 1);
+    json_decref(document);
+}
+
+static const ferry_test_case own_cases[] = {
+    FERRY_TEST(one_of_our_own_passes),
+};
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(sim_passes_with_unified_memory),
+    FERRY_TEST(sim_passes_with_two_devices),
+    FERRY_TEST(sim_passes_without_a_thread),
+    FERRY_TEST(sim_passes_with_slow_copies),
+    FERRY_TEST(sim_passes_with_axpy_alone),
+    FERRY_TEST(the_plugins_that_are_spoiled_pass_before),
+    FERRY_TEST(a_memcpy_that_is_off_by_one_is_caught),
+    FERRY_TEST(a_memset_that_ignores_the_offset_is_caught),
+    FERRY_TEST(an_axpy_that_is_wrong_for_n_modulo_8_is_caught),
+    FERRY_TEST(an_event_that_completes_too_early_is_caught),
+    FERRY_TEST(a_leak_is_caught),
+    FERRY_TEST(a_leak_that_is_not_counted_is_caught),
+    FERRY_TEST(an_alloc_that_is_not_safe_from_threads_is_caught),
+    FERRY_TEST(a_negative_zero_that_is_lost_is_caught),
+    FERRY_TEST(an_alloc_that_succeeds_without_a_block_is_caught),
+    FERRY_TEST(writing_outside_the_block_is_caught),
+    FERRY_TEST(a_failure_without_a_reason_is_caught),
+    FERRY_TEST(an_option_table_that_contradicts_itself_is_caught),
+    FERRY_TEST(a_crash_is_a_failed_group_and_the_rest_goes_on),
+    FERRY_TEST(a_hang_is_a_failed_group_and_the_rest_goes_on),
+    FERRY_TEST(what_the_loader_refuses_is_not_run),
+    FERRY_TEST(a_command_line_that_makes_no_sense_is_status_2),
+    FERRY_TEST(json_has_a_row_for_each_group),
+};
+
+int main(int argc, char **argv)
+{
+    int own, rest;
+
+    if (!getenv("FERRY_TEST_COMMAND") || !getenv("FERRY_TEST_BUILDDIR")) {
+        puts("FERRY_TEST_COMMAND and FERRY_TEST_BUILDDIR say where the programs are");
+        return 77;
+    }
+    own = ferry_test_main_backends(argc, argv, "check", own_cases, FERRY_TEST_COUNT(own_cases));
+    unsetenv("FERRY_BACKEND");
+    rest = ferry_test_main(argc, argv, "check", cases, FERRY_TEST_COUNT(cases));
+    return own == 1 || rest == 1 ? 1 : own == 77 ? rest : own;
+}
