@@ -123,6 +123,23 @@ int ferry__uses_order(struct ferry__uses *uses, enum ferry__after after, ferry_q
     return 0;
 }
 
+void ferry__uses_outlive(struct ferry__uses *uses)
+{
+    unsigned i;
+
+    for (i = 0; uses && i < uses->count; i++) {
+        struct ferry__use *use = &uses->at[i];
+        ferry_device *dev = use->queue->device;
+
+        if (ferry__device_forked(dev))
+            continue; /* it is the parent's work */
+        if (give_event(use))
+            dev->ops->queue_synchronize(dev->dev, use->queue->handle);
+        else if (use->event)
+            ferry_event_synchronize(use->event);
+    }
+}
+
 bool ferry__uses_would_block(const struct ferry__uses *uses, enum ferry__after after,
                              const ferry_queue *q)
 {

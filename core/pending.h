@@ -39,6 +39,9 @@ int ferry__uses_settle(struct ferry__uses *uses);
  */
 int ferry__uses_order(struct ferry__uses *uses, enum ferry__after after, ferry_queue *q);
 
+/* Blocks until all of them are done, by whatever means still work; cannot fail. */
+void ferry__uses_outlive(struct ferry__uses *uses);
+
 /*
  * Adds the writers of `from` that have events to `to`, which has room: what comes from them fails
  * with them.

@@ -167,17 +167,20 @@ static void outlive_uses(ferry_memory *m, struct ferry__replica *r)
 
     if (pooled && where && !ferry__device_forked(where)) {
         if (ferry__uses_order(r->uses, FERRY__AFTER_ALL, &where->queue))
-            ferry__uses_order(r->uses, FERRY__AFTER_ALL, NULL);
+            ferry__uses_outlive(r->uses);
     } else {
-        ferry__uses_order(r->uses, FERRY__AFTER_ALL, NULL);
+        ferry__uses_outlive(r->uses);
         /*
          * adopted or imported: its owner may do anything with it next, so the default queue has to
          * be done too
          */
-        if (where && r->ref.handle && !ferry__device_forked(where) &&
-            !ferry__queue_mark(&where->queue, &e) && e)
-            ferry_event_synchronize(e);
-        ferry__event_release(e);
+        if (where && r->ref.handle && !ferry__device_forked(where)) {
+            if (ferry__queue_mark(&where->queue, &e))
+                where->ops->queue_synchronize(where->dev, NULL);
+            else if (e)
+                ferry_event_synchronize(e);
+            ferry__event_release(e);
+        }
     }
     ferry__uses_clear(r->uses);
 }

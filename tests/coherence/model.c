@@ -113,12 +113,11 @@ static void zero(struct model *m, unsigned slot)
     m->valid = BIT(slot);
 }
 
-static void read_at(struct model *m, unsigned slot)
+/* From wherever it is cheapest to a place that has no valid copy. */
+static void fetch(struct model *m, unsigned slot)
 {
     unsigned from = cheapest(m, slot);
 
-    if (m->valid & BIT(slot))
-        return;
     if (from == NOBODY) {
         zero(m, slot);
         return;
@@ -130,11 +129,26 @@ static void read_at(struct model *m, unsigned slot)
     copy(m, from, slot);
 }
 
+/* Whoever looks at cells in use that hold nothing yet finds zeros, which are contents from then on. */
+static void fill_up(struct model *m, unsigned slot)
+{
+    if (m->length[slot] < m->used)
+        m->length[slot] = m->used;
+}
+
+static void read_at(struct model *m, unsigned slot)
+{
+    if (!(m->valid & BIT(slot)))
+        fetch(m, slot);
+    fill_up(m, slot);
+}
+
 /* The only valid copy, and all of what is in use is the program's. */
 static void written(struct model *m, unsigned slot)
 {
-    if (!(m->valid & BIT(slot)) || m->length[slot] < m->used)
+    if (!(m->valid & BIT(slot)))
         m->length[slot] = m->used;
+    fill_up(m, slot);
     m->valid = BIT(slot);
 }
 
@@ -162,7 +176,12 @@ static void prefetch(struct model *m, unsigned slot)
     if (m->valid & BIT(slot) || from == NOBODY)
         return;
     make_room(m, slot); /* so that want of room shows at once */
-    copy(m, from, needs_the_host(m, from, slot) ? HOST : slot);
+    if (needs_the_host(m, from, slot)) {
+        copy(m, from, HOST); /* the first leg; the next touch brings the second */
+        return;
+    }
+    copy(m, from, slot);
+    fill_up(m, slot);
 }
 
 /* The program's memory holds the value in all of its cells. */
@@ -181,7 +200,7 @@ static void evict(struct model *m, unsigned slot)
     if (!(m->allocated & BIT(slot)))
         return;
     if (m->valid == BIT(slot))
-        copy(m, slot, HOST);
+        read_at(m, HOST);
     m->valid &= ~BIT(slot);
     m->allocated &= ~BIT(slot);
 }

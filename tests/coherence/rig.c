@@ -27,7 +27,7 @@ struct expected {
 
 static struct {
     struct model model;
-    bool peer, settle, quiet;
+    bool open, peer, settle, quiet;
     ferry_blob *blob;
     ferry_memory *m;
     ferry_queue *queue[2][2];
@@ -85,11 +85,11 @@ static bool lend(int i)
 
 bool rig_open(bool peer)
 {
-    const char *const options[] = { "clock", "manual", "peer", peer ? "on" : "off", NULL };
-
+    if (rig.open)
+        return true;
     memset(&rig, 0, sizeof(rig));
     rig.peer = peer;
-    if (!wx_open(options))
+    if (!wx_open(wx_running()->options))
         return false;
     for (int i = 0; i < 2; i++) {
         rig.queue[i][0] = wx_queue(i);
@@ -101,12 +101,13 @@ bool rig_open(bool peer)
     }
     for (int k = 0; k < SPARES; k++)
         rig.spare[0][k].ref = (ferry_ref){ rig.host[k], 0 };
+    rig.open = true;
     return true;
 }
 
 bool rig_close(void)
 {
-    bool none = true;
+    bool none = rig.open;
 
     for (int i = 0; i < 2; i++) {
         ferry_queue_destroy(rig.queue[i][1]);
@@ -124,6 +125,7 @@ bool rig_close(void)
                !left.live_queues;
     }
     wx_close();
+    rig.open = false;
     return none;
 }
 

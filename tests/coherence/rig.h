@@ -13,7 +13,7 @@
 
 #define RIG_STEPS 16
 
-/* Opens the devices; false, and a line of why, if that cannot be. */
+/* Opens the running world's devices, once; `peer`: they copy to one another. */
 bool rig_open(bool peer);
 /* Whether all blocks, events and queues of sim's were given back. */
 bool rig_close(void);

@@ -22,6 +22,8 @@ static void begin(bool settled)
 {
     settle = settled;
     bad = 0;
+    peer = !strcmp(wx_running()->options[3], "on");
+    CU_ASSERT_FATAL(rig_open(peer));
 }
 
 static void end(void)
@@ -271,43 +273,32 @@ static void a_copy_that_fails_among_pending_ones_never_passes_for_data(void)
 
 /* ---- worlds --------------------------------------------------------------------------------- */
 
-static void with_peer_copies(void)
-{
-    peer = true;
-    CU_ASSERT_FATAL(rig_open(peer));
-}
-
-static void without_peer_copies(void)
-{
-    peer = false;
-    CU_ASSERT_FATAL(rig_open(peer));
-}
-
 static void nothing_is_left_at_the_end(void)
 {
+    begin(true);
     CU_ASSERT(rig_close());
 }
 
-#define CASES                                                                   \
-    FERRY_TEST(a_model_that_is_wrong_is_found_out),                             \
-        FERRY_TEST(every_reachable_state_agrees_with_the_model),                \
-        FERRY_TEST(every_reachable_state_agrees_while_work_is_pending),         \
-        FERRY_TEST(a_call_that_fails_changes_nothing),                          \
-        FERRY_TEST(a_call_that_fails_changes_nothing_while_work_is_pending),    \
-        FERRY_TEST(a_copy_that_fails_later_never_passes_for_data),              \
-        FERRY_TEST(a_copy_that_fails_among_pending_ones_never_passes_for_data), \
-        FERRY_TEST(every_sequence_agrees_with_the_model),                       \
-        FERRY_TEST(every_sequence_agrees_while_work_is_pending),                \
-        FERRY_TEST(nothing_is_left_at_the_end)
-
-static const ferry_test_case peer_cases[] = { FERRY_TEST(with_peer_copies), CASES };
-static const ferry_test_case host_cases[] = { FERRY_TEST(without_peer_copies), CASES };
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_model_that_is_wrong_is_found_out),
+    FERRY_TEST(every_reachable_state_agrees_with_the_model),
+    FERRY_TEST(every_reachable_state_agrees_while_work_is_pending),
+    FERRY_TEST(a_call_that_fails_changes_nothing),
+    FERRY_TEST(a_call_that_fails_changes_nothing_while_work_is_pending),
+    FERRY_TEST(a_copy_that_fails_later_never_passes_for_data),
+    FERRY_TEST(a_copy_that_fails_among_pending_ones_never_passes_for_data),
+    FERRY_TEST(every_sequence_agrees_with_the_model),
+    FERRY_TEST(every_sequence_agrees_while_work_is_pending),
+    FERRY_TEST(nothing_is_left_at_the_end),
+};
 
 int main(int argc, char **argv)
 {
+    static const char *const direct[] = { "clock", "manual", "peer", "on", NULL };
+    static const char *const staged[] = { "clock", "manual", "peer", "off", NULL };
     static const struct wx_world worlds[] = {
-        { "peer copies", NULL, peer_cases, FERRY_TEST_COUNT(peer_cases) },
-        { "through the host", NULL, host_cases, FERRY_TEST_COUNT(host_cases) },
+        { "peer copies", direct, cases, FERRY_TEST_COUNT(cases) },
+        { "through the host", staged, cases, FERRY_TEST_COUNT(cases) },
     };
 
     return wx_main(argc, argv, "coherence", worlds, FERRY_TEST_COUNT(worlds));

@@ -128,6 +128,11 @@ ferry_plugin_counters wx_counters(int i)
     return now;
 }
 
+const struct wx_world *wx_running(void)
+{
+    return wx.world;
+}
+
 void wx_begin(void)
 {
     if (!wx.rt)

@@ -21,6 +21,9 @@ struct wx_world {
     size_t ncases;
 };
 
+/* The one that runs. */
+const struct wx_world *wx_running(void);
+
 /* Runs each world's cases; the suite reports as "SUITE, NAME". The result is main's. */
 int wx_main(int argc, char **argv, const char *suite, const struct wx_world *worlds, size_t n);
 

@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# The event rules, searched by spin: as they are, nothing is lost and nothing deadlocks; with any
+# one of them left out, something is or does. FERRY_TEST_STEPS (3) accesses of the program, and one
+# more to find what is broken.
+set -u
+: "${FERRY_TEST_SRCDIR:?}" "${CC:=cc}"
+# shellcheck source=tests/scripts/lib.sh
+. "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
+
+model=$FERRY_TEST_SRCDIR/tests/model/events.pml
+steps=${FERRY_TEST_STEPS:-3}
+devices='two_devices one_device_with_two_queues'
+
+# flag DEVICES
+flag() {
+    [ "$1" = two_devices ] || echo -DTWO_QUEUES
+}
+
+# search FLAG… leaves what was found in search.out; fails if the search could not be made.
+search() {
+    rm -f pan pan.* search.out &&
+        spin -a "$@" "$model" &&
+        sh -c "$CC -O1 -w -DSAFETY -DMEMLIM=3000 -o pan pan.c" &&
+        ./pan -m1000000 >search.out 2>&1 &&
+        grep -q 'errors: ' search.out
+}
+
+# nothing_found FLAG…
+nothing_found() {
+    search "-DSTEPS=$steps" "$@" && grep 'states, stored' search.out && grep -q 'errors: 0$' search.out &&
+        ! grep -q 'Search not completed' search.out
+}
+
+# something_found WHAT FLAG…
+something_found() {
+    what=$1
+    shift
+    search "-DSTEPS=$((steps + 1))" "$@" && grep "$what" search.out
+}
+
+if ! command -v spin >/dev/null 2>&1; then
+    skip events 'spin was not found'
+    finish events
+fi
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+
+for which in $devices; do
+    # shellcheck disable=SC2046
+    check "nothing_is_lost_and_nothing_deadlocks_on_$which" nothing_found $(flag "$which")
+    [ -f search.out ] && sed -n '/states, stored/s/^ */     /p' search.out
+    for rule in READERS SOURCE HOST STALE; do
+        name=$(echo "$rule" | tr '[:upper:]' '[:lower:]')
+        # shellcheck disable=SC2046
+        check "an_update_is_lost_on_${which}_without_the_rule_of_$name" \
+            something_found 'assertion violated' "-DBROKEN_$rule" $(flag "$which")
+    done
+    # shellcheck disable=SC2046
+    check "events_recorded_too_late_deadlock_on_$which" \
+        something_found 'invalid end state' -DBROKEN_EVENT $(flag "$which")
+done
+
+finish events
