@@ -54,15 +54,14 @@ static uint64_t make_room(ferry_device *dev, uint64_t bytes)
 
 static unsigned class_of(uint64_t bytes, uint64_t *rounded)
 {
-    unsigned log = 63u - (unsigned)__builtin_clzll(bytes | 1);
+    unsigned log;
     uint64_t step;
 
     if (bytes <= 32 * SMALL_CLASSES) {
         *rounded = (bytes + 31) & ~UINT64_C(31);
         return (unsigned)(*rounded / 32) - 1;
     }
-    if ((bytes & (bytes - 1)) == 0)
-        log--; /* the top of the class below */
+    log = 63u - (unsigned)__builtin_clzll(bytes - 1); /* a power of two tops the class below it */
     step = UINT64_C(1) << (log - 2);
     *rounded = (bytes + step - 1) & ~(step - 1);
     return SMALL_CLASSES + 4 * (log - 9) + (unsigned)((*rounded - (UINT64_C(1) << log)) / step) - 1;
@@ -344,7 +343,7 @@ int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue
     bool cacheable = class < CLASSES && !(kind == FERRY__POOL_DEVICE &&
                                           ferry__device_is(dev, FERRY_DEVICE_ORDERED_ALLOC));
     double start = ferry__trace_now();
-    int err = ferry__device_usable(dev);
+    int err = ferry__device_ready(dev) ? 0 : ferry__device_usable(dev);
 
     if (!err)
         err = within_budget(pool, kind, bytes);
@@ -390,7 +389,8 @@ void ferry__pool_free(ferry_device *dev, enum ferry__pool_kind kind, void *block
 
     if (ordered || rounded < bytes || (max && rounded > max))
         class = CLASSES;
-    if (kind == FERRY__POOL_DEVICE && !ordered && ferry__queue_mark(&dev->queue, &event))
+    if (kind == FERRY__POOL_DEVICE && !ordered && dev->events &&
+        ferry__queue_mark(&dev->queue, &event))
         ferry__queue_settle(dev, NULL);
     ferry__trace_event("free", NULL, bytes, dev, ferry__trace_now());
     pthread_mutex_lock(&pool->lock);

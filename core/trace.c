@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The file, while it is open; everything but `wanted` is read and written under the lock. */
+/* The file, while it is open; all of it is read and written under the lock. */
 static struct {
     pthread_mutex_t lock;
     FILE *file;
@@ -24,8 +24,8 @@ static struct {
     char buffer[64u << 10]; /* of the file */
 } trace = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Events are wanted: by a file, or in words. */
-static atomic_bool wanted;
+/* Events are wanted, by a file or in words; and by a file. */
+atomic_bool ferry__trace_wanted;
 static atomic_bool in_file;
 
 static const char *const reasons[] = {
@@ -63,7 +63,8 @@ static void open_file(void)
 void ferry__trace_configure(void)
 {
     pthread_once(&once, open_file);
-    atomic_store(&wanted, atomic_load(&in_file) || ferry__log_enabled(FERRY_LOG_DEBUG));
+    atomic_store(&ferry__trace_wanted,
+                 atomic_load(&in_file) || ferry__log_enabled(FERRY_LOG_DEBUG));
 }
 
 /* The closing bracket, once nothing can happen any more. */
@@ -73,19 +74,17 @@ static void __attribute__((destructor)) close_file(void)
         return;
     pthread_mutex_lock(&trace.lock);
     atomic_store(&in_file, false);
-    atomic_store(&wanted, false);
+    atomic_store(&ferry__trace_wanted, false);
     fputs("\n]}\n", trace.file);
     fclose(trace.file);
     trace.file = NULL;
     pthread_mutex_unlock(&trace.lock);
 }
 
-double ferry__trace_now(void)
+double ferry__trace_clock(void)
 {
     struct timespec t;
 
-    if (!atomic_load_explicit(&wanted, memory_order_relaxed))
-        return 0;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
@@ -215,10 +214,9 @@ static void put_event(const struct ferry__trace_copy *e, bool copy, const ferry_
 
 /* ---- events ---- */
 
-void ferry__trace_copy(const struct ferry__trace_copy *copy, const ferry_queue *q, double start)
+void ferry__trace_write_copy(const struct ferry__trace_copy *copy, const ferry_queue *q,
+                             double start)
 {
-    if (!atomic_load_explicit(&wanted, memory_order_relaxed))
-        return;
     if (atomic_load_explicit(&in_file, memory_order_relaxed))
         put_event(copy, true, q->device, q->number, start);
     ferry__log(FERRY_LOG_DEBUG, "%s: %s of %" PRIu64 " bytes%s%s (%s%s)", q->device->name,
@@ -226,13 +224,11 @@ void ferry__trace_copy(const struct ferry__trace_copy *copy, const ferry_queue *
                reasons[copy->reason], copy->unpinned ? ", unpinned" : "");
 }
 
-void ferry__trace_event(const char *what, const char *name, uint64_t bytes, const ferry_device *dev,
-                        double start)
+void ferry__trace_write_event(const char *what, const char *name, uint64_t bytes,
+                              const ferry_device *dev, double start)
 {
     const struct ferry__trace_copy e = { what, name, bytes, FERRY__READ_MISS, false };
 
-    if (!atomic_load_explicit(&wanted, memory_order_relaxed))
-        return;
     if (atomic_load_explicit(&in_file, memory_order_relaxed))
         put_event(&e, false, dev, 0, start);
     ferry__log(FERRY_LOG_DEBUG, "%s: %s of %" PRIu64 " bytes%s%s", dev->name, what, bytes,

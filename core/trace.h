@@ -22,8 +22,21 @@ enum ferry__reason {
 /* Opens the trace if FERRY_TRACE asks for one; called when a runtime is opened. */
 void ferry__trace_configure(void);
 
+/* Whether anybody wants events; what is below asks it inline, because most programs do not. */
+extern atomic_bool ferry__trace_wanted;
+
+static inline bool ferry__trace_is_on(void)
+{
+    return atomic_load_explicit(&ferry__trace_wanted, memory_order_relaxed);
+}
+
 /* The time, for the start of an event; 0 while nobody wants events. */
-double ferry__trace_now(void);
+double ferry__trace_clock(void);
+
+static inline double ferry__trace_now(void)
+{
+    return ferry__trace_is_on() ? ferry__trace_clock() : 0;
+}
 
 /* A transfer that happened. */
 struct ferry__trace_copy {
@@ -35,10 +48,25 @@ struct ferry__trace_copy {
 };
 
 /* One on `q`, since `start`. */
-void ferry__trace_copy(const struct ferry__trace_copy *copy, const ferry_queue *q, double start);
+void ferry__trace_write_copy(const struct ferry__trace_copy *copy, const ferry_queue *q,
+                             double start);
+
+static inline void ferry__trace_copy(const struct ferry__trace_copy *copy, const ferry_queue *q,
+                                     double start)
+{
+    if (ferry__trace_is_on())
+        ferry__trace_write_copy(copy, q, start);
+}
 
 /* "alloc", "pool hit", "free", "map", "unmap", "fallback", "evict" on a device. */
-void ferry__trace_event(const char *what, const char *name, uint64_t bytes, const ferry_device *dev,
-                        double start);
+void ferry__trace_write_event(const char *what, const char *name, uint64_t bytes,
+                              const ferry_device *dev, double start);
+
+static inline void ferry__trace_event(const char *what, const char *name, uint64_t bytes,
+                                      const ferry_device *dev, double start)
+{
+    if (ferry__trace_is_on())
+        ferry__trace_write_event(what, name, bytes, dev, start);
+}
 
 #endif
