@@ -155,6 +155,8 @@ SH_LOG_COMPILER = $(SHELL)
 AM_TESTS_ENVIRONMENT = $(RUN_ENV); \
 	FERRY_TEST_BACKENDS='$(TEST_BACKENDS) $(TEST_VARIANTS)'; export FERRY_TEST_BACKENDS; \
 	FERRY_TEST_PLUGINS='$(BUILT_BACKENDS)'; export FERRY_TEST_PLUGINS; \
+	LD_LIBRARY_PATH='$(DOUBLES_PATH)'$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}; \
+	export LD_LIBRARY_PATH; \
 	FERRY_TEST_SRCDIR='$(abs_top_srcdir)'; export FERRY_TEST_SRCDIR; \
 	FERRY_TEST_BUILDDIR='$(abs_top_builddir)'; export FERRY_TEST_BUILDDIR; \
 	FERRY_TEST_COMMAND='$(abs_top_builddir)/tools/ferry/ferry'; export FERRY_TEST_COMMAND; \
@@ -204,4 +206,5 @@ EXTRA_DIST += \
 	-Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf
 
 include %D%/plugins/local.mk
+include %D%/doubles/local.mk
 include %D%/fuzz/local.mk

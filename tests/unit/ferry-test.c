@@ -179,6 +179,37 @@ static int worse(int so_far, int result)
     return so_far == 77 ? result : so_far;
 }
 
+/* What is in capitals is no option, but a variable of the environment. */
+static bool is_variable(const char *setting)
+{
+    return *setting >= 'A' && *setting <= 'Z';
+}
+
+static void set_variables(const char *given)
+{
+    char text[256], *options, *rest = NULL;
+
+    snprintf(text, sizeof(text), "%s", given);
+    options = strchr(text, '[');
+    for (char *o = options ? strtok_r(options + 1, ",]", &rest) : NULL; o;
+         o = strtok_r(NULL, ",]", &rest))
+        if (is_variable(o) && strchr(o, '='))
+            putenv(strdup(o));
+}
+
+/* "cuda(double)": the title says "cuda (double)", the plugin is cuda. */
+static void take_note(const char *given, char *name, char *title, size_t size, const char *suite)
+{
+    size_t plain = strcspn(given, "([");
+    const char *rest = given + plain;
+
+    snprintf(title, size, "%s on %.*s%s%s", suite, (int)plain, given, *rest == '(' ? " " : "",
+             rest);
+    if (*rest == '(')
+        rest += strcspn(rest, "[");
+    sprintf(name, "%.*s%s", (int)plain, given, rest);
+}
+
 /*
  * A file of configuration with the options of "opencl[zero_copy=off,type=cpu]", whose brackets go.
  * `path` is mkstemp's template.
@@ -194,7 +225,8 @@ static bool write_options(char *name, char *path)
     *options++ = '\0';
     fprintf(f, "[plugin %s]\n", name);
     for (char *o = strtok_r(options, ",]", &rest); o; o = strtok_r(NULL, ",]", &rest))
-        fprintf(f, "option.%s\n", o);
+        if (!is_variable(o))
+            fprintf(f, "option.%s\n", o);
     return fclose(f) == 0;
 }
 
@@ -216,13 +248,14 @@ static int wait_for(pid_t child, const char *title)
 static int run_on(const char *given, const char *suite, const char *only,
                   const ferry_test_case *cases, size_t ncases)
 {
-    char title[160], name[128], path[] = "/tmp/ferry-test-XXXXXX";
+    char title[256], name[256], path[] = "/tmp/ferry-test-XXXXXX";
     bool options = strchr(given, '[') != NULL;
     pid_t child;
     int result;
 
-    snprintf(title, sizeof(title), "%s on %s", suite, given);
-    snprintf(name, sizeof(name), "%s", given);
+    if (strlen(given) >= sizeof(name))
+        return 1;
+    take_note(given, name, title, sizeof(title), suite);
     if (options && !write_options(name, path)) {
         printf("ferry-test: %s: %s cannot be written\n", title, path);
         return 1;
@@ -231,6 +264,7 @@ static int run_on(const char *given, const char *suite, const char *only,
     child = fork();
     if (child == 0) {
         state.backend = name;
+        set_variables(given);
         setenv("FERRY_BACKEND", name, 1);
         if (options)
             setenv("FERRY_CONF", path, 1);
@@ -242,8 +276,8 @@ static int run_on(const char *given, const char *suite, const char *only,
     return result;
 }
 
-int ferry_test_main_backends(int argc, char **argv, const char *suite,
-                             const ferry_test_case *cases, size_t ncases)
+int ferry_test_main_backends(int argc, char **argv, const char *suite, const ferry_test_case *cases,
+                             size_t ncases)
 {
     const char *built = getenv("FERRY_TEST_BACKENDS");
     char *list = strdup(built ? built : "cpu sim");

@@ -34,7 +34,8 @@ int ferry_test_main(int argc, char **argv, const char *suite, const ferry_test_c
 /*
  * Runs a table once for each backend of FERRY_TEST_BACKENDS ("cpu sim", what was built), each in a
  * process of its own with FERRY_BACKEND set to it; the suite reports as "SUITE on BACKEND". Options
- * of the plugin may follow in brackets: "opencl[zero_copy=off,type=cpu]".
+ * of the plugin may follow in brackets: "opencl[zero_copy=off,type=cpu]"; in capitals they are
+ * variables of the environment. A word in parentheses is for the report: "cuda(double)".
  */
 int ferry_test_main_backends(int argc, char **argv, const char *suite,
                              const ferry_test_case *cases, size_t ncases);

@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Builds libcudart and libcublas as the plugin looks for them: by their sonames, and with the version
+# node that the real ones give their symbols.
+# usage: build.sh SOURCES TOP FOLDER CUDART CUBLAS; CUDART and CUBLAS are the numbers in the sonames,
+# the compiler is $CC with $CPPFLAGS, $CFLAGS and $LDFLAGS.
+set -eu
+
+sources=$1 top=$2 folder=$3
+cudart=libcudart.so.$4 cublas=libcublas.so.$5
+
+mkdir -p "$folder"
+
+# library SONAME PREFIX OPTION…: exports PREFIX*, and to its neighbour ferry_cuda_double*.
+library() {
+    soname=$1 prefix=$2
+    shift 2
+    printf '%s { global: %s*; local: *; };\nFERRY { global: ferry_cuda_double*; };\n' \
+        "$soname" "$prefix" >"$folder/$soname.map"
+    # shellcheck disable=SC2086 # flags are words
+    ${CC:-cc} -std=c11 ${CPPFLAGS-} ${CFLAGS-} -fPIC -I"$top" "$@" -shared \
+        -Wl,-soname,"$soname" -Wl,--version-script="$folder/$soname.map" ${LDFLAGS-} \
+        -o "$folder/$soname" -lpthread
+}
+
+library "$cudart" cuda "$sources/arena.c" "$sources/context.c" "$sources/control.c" \
+    "$sources/copy.c" "$sources/device.c" "$sources/memory.c" "$sources/stream.c"
+library "$cublas" cublas "$sources/cublas.c" "$sources/compute.c" "$folder/$cudart"

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a test says to the doubles, and what they say of the plugin. The table is found by its symbol
+ * in the libcudart that the plugin has loaded; the real one has none.
+ *
+ * Environment, read whenever the devices are counted: CUDA_DOUBLE_DEVICES (1), CUDA_DOUBLE_MEMORY
+ * (bytes, 1 GiB), CUDA_DOUBLE_DRIVER (ok, none, old, no-device), CUDA_DOUBLE_POOLS (1),
+ * CUDA_DOUBLE_UNIFIED (0; integrated, page-tables), CUDA_DOUBLE_PEERS (1), CUDA_DOUBLE_LATE
+ * (microseconds before each command runs), CUDA_DOUBLE_FAIL (CALL:N:CODE).
+ */
+#ifndef FERRY_CUDA_DOUBLE_CONTROL_H
+#define FERRY_CUDA_DOUBLE_CONTROL_H
+
+#include <stdint.h>
+
+#define CUDA_DOUBLE_CONTROL "ferry_cuda_double"
+
+struct cuda_double_control {
+    /* The n-th call of that name from now fails with that code of the vendor; n 0: none does. */
+    void (*fail)(const char *call, unsigned n, int code);
+    /* It is accepted and fails when it runs, as a kernel that faults does. */
+    void (*fail_later)(const char *call, unsigned n, int code);
+    /* How often it was called so far; "": any call. */
+    unsigned (*calls)(const char *call);
+    /* Streams stand still while `on`, but for what somebody waits for. */
+    void (*hold)(int on);
+    /* Contexts that exist on a device. */
+    int (*contexts)(int device);
+    /* Errors of use: they end the program, unless they are tolerated; the latest as text. */
+    void (*tolerate)(int on);
+    unsigned (*misuses)(void);
+    const char *(*misuse)(void);
+    /* What exists. */
+    uint64_t (*live_bytes)(int device);
+    unsigned (*live_blocks)(int device), (*live_pinned)(void), (*live_streams)(void);
+    unsigned (*live_events)(void), (*live_handles)(void);
+    /* Bytes copied from unpinned memory or to it; between devices, directly and not. */
+    uint64_t (*staged_bytes)(void), (*direct_bytes)(void), (*indirect_bytes)(void);
+    uint64_t (*threshold)(int device); /* of the latest pool */
+};
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FERRY_CUDA_DOUBLE_CUBLAS_H
+#define FERRY_CUDA_DOUBLE_CUBLAS_H
+
+#include "double.h"
+
+#include <cublas_v2.h>
+
+enum operation { AXPY, SCAL, DOT, ASUM, GEMV_, GEMM_ };
+
+/* One call, as its stream runs it; a, b and c are filled in when it is submitted. */
+struct work {
+    enum operation operation;
+    cudaDataType type, result; /* of the operands, of c */
+    int m, n, k, lda, ldb, ldc, batch;
+    int64_t stride_a, stride_b, stride_c;
+    bool trans_a, trans_b;
+    double alpha, beta;
+    const unsigned char *a, *b;
+    unsigned char *c;
+};
+
+/* Takes a struct work; gives a cudaError_t. */
+int work_run(void *argument);
+
+#endif

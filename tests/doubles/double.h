@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the files of the doubles share. One lock guards everything; a stream is a thread that runs
+ * its commands in order, without the lock.
+ */
+#ifndef FERRY_CUDA_DOUBLE_H
+#define FERRY_CUDA_DOUBLE_H
+
+#define __CUDA_DEPRECATED
+#include "control.h"
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MOST_DEVICES 8
+
+struct device;
+struct stream;
+
+struct context {
+    struct device *device;
+    unsigned references; /* of the primary one; 0: it does not exist */
+    cudaError_t sticky;  /* what has ended it */
+    struct stream *main; /* the legacy default stream */
+};
+
+struct device {
+    int ordinal;
+    struct context primary;
+    unsigned char *base, *cursor; /* its addresses, which nobody can touch */
+    uint64_t used, memory;
+    uint64_t threshold;
+    unsigned peers; /* mask of devices that it may reach */
+};
+
+struct pool {
+    struct device *device;
+    unsigned access; /* mask of devices, besides its own */
+    unsigned live;
+};
+
+/* A block of a device, or a range of pinned host memory. */
+struct block {
+    unsigned char *address;
+    size_t size;
+    unsigned char *bytes;  /* what is really there; of host memory, the address */
+    struct device *device; /* NULL: host */
+    struct pool *pool;
+    unsigned users; /* commands that name it and are not done */
+    bool ready;     /* its allocation has been reached by its stream */
+    bool freed;     /* nothing may name it any more */
+    bool allocated; /* of host memory: by cudaHostAlloc, not registered */
+};
+
+struct event;
+
+#define MOST_USES 6
+struct command {
+    struct command *next;
+    int (*run)(void *argument); /* NULL: nothing to run; else a cudaError_t */
+    void *argument;             /* freed with the command */
+    struct block *uses[MOST_USES];
+    unsigned used;
+    struct event *mark, *await; /* an event to complete, or to wait for */
+    uint64_t generation;        /* which recording of it */
+    struct block *release;      /* a block of a pool to free */
+    struct block *prepare;      /* a block of a pool that is there from now on */
+    cudaError_t fails;
+    const char *call;
+};
+
+struct stream {
+    struct stream *next;
+    struct context *context;
+    struct command *head, **tail;
+    uint64_t submitted, done;
+    bool quit;
+    pthread_t thread;
+};
+
+struct event {
+    struct context *context;
+    uint64_t recorded, done; /* generations */
+    unsigned references;
+};
+
+/* ---- control.c ---- */
+
+struct settings {
+    int devices;
+    uint64_t memory;
+    char driver[16];
+    bool pools, integrated, page_tables, peers;
+    unsigned late; /* microseconds */
+};
+extern struct settings settings;
+extern bool held;
+extern unsigned waiting; /* callers that block */
+extern uint64_t staged_bytes, direct_bytes, indirect_bytes;
+
+void settings_read(void);
+void lock(void);
+void unlock(void);
+void wait_for_change(void);
+void announce(void);
+
+/* Counts a call and says whether it is to fail. (locked) */
+cudaError_t enter(const char *call);
+/* Whether the command of the call that was just entered is to fail when it runs. (locked) */
+cudaError_t fails_later(const char *call);
+/* An error of use; ends the program unless tolerated. Returns cudaErrorInvalidValue. */
+cudaError_t misuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Leaves a runtime call: unlocks, and notes the error for cudaGetLastError. */
+cudaError_t leave(cudaError_t error);
+
+/* ---- context.c ---- */
+
+struct device *device_at(int ordinal);
+/* The current context; one that nobody asked for is an error of use. (locked) */
+cudaError_t current(const char *call, struct context **out);
+void *driver_entry(const char *name);
+
+/* ---- arena.c; all locked ---- */
+
+struct block *block_new(struct device *device, size_t size);
+void block_delete(struct block *block);
+struct block *block_find(const void *address);
+struct block *host_add(void *address, size_t size, bool allocated);
+struct block *host_find(const void *address, size_t size);
+/*
+ * What is at an address of a device's memory, `size` bytes of it, for a command to use later; NULL,
+ * and an error of use, if it is none that the device may touch.
+ */
+unsigned char *resolve(const char *call, struct command *command, struct device *device,
+                       const void *address, size_t size);
+/* Whether the address is one of any device's. */
+bool is_device_address(const void *address);
+void use(struct command *command, struct block *block);
+
+/* ---- stream.c; all locked ---- */
+
+struct command *command_new(const char *call, size_t argument_size);
+void command_delete(struct command *command);
+cudaError_t stream_of(const char *call, struct context *context, cudaStream_t handle,
+                      struct stream **out);
+void submit(struct stream *stream, struct command *command);
+void drain(struct stream *stream);
+void drain_context(struct context *context);
+struct stream *stream_new(struct context *context);
+void stream_delete(struct stream *stream);
+extern struct stream *streams;
+extern unsigned live_events;
+bool is_stream(const void *handle);
+
+/* ---- for the double of cuBLAS, which is another shared object ---- */
+
+struct ferry_cuda_double_operand {
+    const void *address;
+    size_t size; /* bytes; 0: not touched */
+    unsigned char *bytes;
+};
+
+/* A context to compare with, or NULL: the one that is current. */
+__attribute__((visibility("default"))) int ferry_cuda_double_enter(const char *call,
+                                                                   void **context);
+/*
+ * Work on a stream of that context: a copy of the argument is run later, its pointers at `places`
+ * filled in with what is behind the operands.
+ */
+__attribute__((visibility("default"))) int
+ferry_cuda_double_submit(const char *call, void *context, cudaStream_t stream, int (*run)(void *),
+                         const void *argument, size_t size,
+                         const struct ferry_cuda_double_operand *operands, const size_t *places,
+                         unsigned count);
+__attribute__((visibility("default"))) void ferry_cuda_double_wait(cudaStream_t stream,
+                                                                   void *context);
+__attribute__((visibility("default"))) void ferry_cuda_double_misuse(const char *text);
+__attribute__((visibility("default"))) void ferry_cuda_double_handle(int change);
+__attribute__((visibility("default"))) int ferry_cuda_double_is_device(const void *address);
+
+#endif

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Stand-ins for the CUDA runtime and cuBLAS, on which the CUDA plugin runs where there is no GPU. The
+# plugin is the one that is installed: LD_LIBRARY_PATH decides what it finds.
+
+DOUBLES_FROM = \
+	%D%/arena.c \
+	%D%/build.sh \
+	%D%/compute.c \
+	%D%/context.c \
+	%D%/control.c \
+	%D%/control.h \
+	%D%/copy.c \
+	%D%/cublas.c \
+	%D%/cublas.h \
+	%D%/device.c \
+	%D%/double.h \
+	%D%/memory.c \
+	%D%/stream.c
+DOUBLES = %D%/lib.stamp
+DOUBLES_PATH = $(abs_top_builddir)/%D%/lib
+
+if BUILD_CUDA
+check_DATA += $(DOUBLES)
+endif
+$(DOUBLES): $(DOUBLES_FROM)
+	$(AM_V_GEN)CC='$(CC)' CPPFLAGS='$(CPPFLAGS) $(CUDA_CPPFLAGS)' CFLAGS='$(CFLAGS) $(WARN_CFLAGS)' \
+	    LDFLAGS='$(LDFLAGS)' $(SHELL) '$(srcdir)/%D%/build.sh' '$(srcdir)/%D%' '$(srcdir)' \
+	    %D%/lib '$(CUDA_CUDART_MAJOR)' '$(CUDA_CUBLAS_MAJOR)'
+	@: >$@
+
+clean-local: clean-doubles
+clean-doubles:
+	rm -rf %D%/lib $(DOUBLES)
+
+.PHONY: clean-doubles
+EXTRA_DIST += $(DOUBLES_FROM)

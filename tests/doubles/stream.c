@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Streams: each a thread that runs its commands later, one after the other; and events.
+ */
+#define _GNU_SOURCE
+#include "double.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct stream *streams;
+unsigned live_events;
+
+/* ---- commands; the lock is held ---- */
+
+struct command *command_new(const char *call, size_t argument_size)
+{
+    struct command *command = calloc(1, sizeof(*command));
+
+    if (!command)
+        return NULL;
+    command->call = call;
+    command->fails = fails_later(call);
+    command->argument = argument_size ? calloc(1, argument_size) : NULL;
+    return command;
+}
+
+void command_delete(struct command *command)
+{
+    for (unsigned i = 0; i < command->used; i++)
+        command->uses[i]->users--;
+    free(command->argument);
+    free(command);
+}
+
+static void event_release(struct event *event)
+{
+    if (--event->references == 0)
+        free(event);
+}
+
+/* A block that is used before its stream has come to its allocation is a race. */
+static void check_uses(const struct command *command)
+{
+    for (unsigned i = 0; i < command->used; i++)
+        if (!command->uses[i]->ready)
+            (void)misuse("%s: %p is used before the stream that allocates it has come so far",
+                         command->call, (void *)command->uses[i]->address);
+}
+
+static void release_block(const struct command *command)
+{
+    if (command->release->users)
+        (void)misuse("%s: %p is freed while %u commands of other streams still use it",
+                     command->call, (void *)command->release->address, command->release->users);
+    block_delete(command->release);
+}
+
+/* Without the lock: what the command does to bytes. */
+static cudaError_t run(const struct command *command)
+{
+    if (settings.late)
+        usleep(settings.late);
+    if (command->fails != cudaSuccess)
+        return command->fails;
+    return command->run ? (cudaError_t)command->run(command->argument) : cudaSuccess;
+}
+
+static void step(struct stream *stream)
+{
+    struct command *command = stream->head;
+    cudaError_t error = cudaSuccess;
+
+    while (command->await && command->await->done < command->generation)
+        wait_for_change();
+    if (stream->context->sticky == cudaSuccess) {
+        check_uses(command);
+        unlock();
+        error = run(command);
+        lock();
+        if (error != cudaSuccess)
+            stream->context->sticky = error;
+    }
+    if (command->prepare)
+        command->prepare->ready = true;
+    stream->head = command->next;
+    if (!stream->head)
+        stream->tail = &stream->head;
+    if (command->mark)
+        command->mark->done = command->generation;
+    if (command->mark)
+        event_release(command->mark);
+    if (command->await)
+        event_release(command->await);
+    if (command->release)
+        release_block(command);
+    command_delete(command);
+    stream->done++;
+    announce();
+}
+
+static void *worker(void *argument)
+{
+    struct stream *stream = argument;
+
+    lock();
+    for (;;) {
+        while (!stream->quit && (!stream->head || (held && !waiting)))
+            wait_for_change();
+        if (stream->head)
+            step(stream);
+        else
+            break;
+    }
+    unlock();
+    return NULL;
+}
+
+/* ---- streams; the lock is held ---- */
+
+struct stream *stream_new(struct context *context)
+{
+    struct stream *stream = calloc(1, sizeof(*stream));
+    pthread_attr_t small;
+
+    if (!stream)
+        return NULL;
+    stream->context = context;
+    stream->tail = &stream->head;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 1 << 18);
+    if (pthread_create(&stream->thread, &small, worker, stream) != 0) {
+        free(stream);
+        stream = NULL;
+    } else {
+        stream->next = streams;
+        streams = stream;
+    }
+    pthread_attr_destroy(&small);
+    return stream;
+}
+
+void stream_delete(struct stream *stream)
+{
+    struct stream **link = &streams;
+
+    drain(stream);
+    while (*link != stream)
+        link = &(*link)->next;
+    *link = stream->next;
+    stream->quit = true;
+    announce();
+    unlock();
+    pthread_join(stream->thread, NULL);
+    lock();
+    free(stream);
+}
+
+bool is_stream(const void *handle)
+{
+    for (const struct stream *stream = streams; stream; stream = stream->next)
+        if (stream == handle)
+            return true;
+    return false;
+}
+
+cudaError_t stream_of(const char *call, struct context *context, cudaStream_t handle,
+                      struct stream **out)
+{
+    struct stream *stream = (struct stream *)(void *)handle;
+
+    if (!handle || handle == cudaStreamLegacy) {
+        *out = context->main;
+        return cudaSuccess;
+    }
+    if (!is_stream(handle)) {
+        (void)misuse("%s: %p is no stream", call, (void *)handle);
+        return cudaErrorInvalidResourceHandle;
+    }
+    if (stream->context != context) {
+        (void)misuse("%s: the stream is of device %d, and device %d is current", call,
+                     stream->context->device->ordinal, context->device->ordinal);
+        return cudaErrorInvalidResourceHandle;
+    }
+    *out = stream;
+    return cudaSuccess;
+}
+
+void submit(struct stream *stream, struct command *command)
+{
+    *stream->tail = command;
+    stream->tail = &command->next;
+    stream->submitted++;
+    announce();
+}
+
+void drain(struct stream *stream)
+{
+    uint64_t until = stream->submitted;
+
+    waiting++;
+    announce();
+    while (stream->done < until)
+        wait_for_change();
+    waiting--;
+}
+
+void drain_context(struct context *context)
+{
+    for (struct stream *stream = streams; stream; stream = stream->next)
+        if (stream->context == context)
+            drain(stream);
+}
+
+/* The runtime's own; each in the context that is current. */
+
+#define BEGIN(call)                       \
+    struct context *context = NULL;       \
+    cudaError_t error;                    \
+    lock();                               \
+    error = enter(#call);                 \
+    if (error == cudaSuccess)             \
+        error = current(#call, &context); \
+    if (error != cudaSuccess)             \
+    return leave(error)
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
+{
+    struct stream *stream;
+
+    BEGIN(cudaStreamCreateWithFlags);
+    (void)flags;
+    stream = stream_new(context);
+    if (!stream)
+        return leave(cudaErrorMemoryAllocation);
+    *out = (cudaStream_t)(void *)stream;
+    return leave(cudaSuccess);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t handle)
+{
+    struct stream *stream;
+
+    BEGIN(cudaStreamDestroy);
+    error = stream_of("cudaStreamDestroy", context, handle, &stream);
+    if (error == cudaSuccess && stream == context->main)
+        error = misuse("cudaStreamDestroy: the default stream");
+    if (error == cudaSuccess)
+        stream_delete(stream);
+    return leave(error);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t handle)
+{
+    struct stream *stream;
+
+    BEGIN(cudaStreamSynchronize);
+    error = stream_of("cudaStreamSynchronize", context, handle, &stream);
+    if (error == cudaSuccess)
+        drain(stream);
+    return leave(error == cudaSuccess ? context->sticky : error);
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    BEGIN(cudaDeviceSynchronize);
+    drain_context(context);
+    return leave(context->sticky);
+}
+
+/* ---- events ---- */
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
+{
+    struct event *event;
+
+    BEGIN(cudaEventCreateWithFlags);
+    if (!(flags & cudaEventDisableTiming))
+        return leave(misuse("cudaEventCreateWithFlags: an event with timing"));
+    event = calloc(1, sizeof(*event));
+    if (!event)
+        return leave(cudaErrorMemoryAllocation);
+    event->context = context;
+    event->references = 1;
+    live_events++;
+    *out = (cudaEvent_t)(void *)event;
+    return leave(cudaSuccess);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t handle)
+{
+    BEGIN(cudaEventDestroy);
+    live_events--;
+    event_release((struct event *)(void *)handle);
+    return leave(cudaSuccess);
+}
+
+/* A command that completes the event, or waits for it. */
+static cudaError_t submit_event(const char *call, struct stream *stream, struct event *event,
+                                bool mark)
+{
+    struct command *command = command_new(call, 0);
+
+    if (!command)
+        return cudaErrorMemoryAllocation;
+    command->generation = mark ? ++event->recorded : event->recorded;
+    *(mark ? &command->mark : &command->await) = event;
+    event->references++;
+    submit(stream, command);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream_handle)
+{
+    struct event *event = (struct event *)(void *)handle;
+    struct stream *stream;
+
+    BEGIN(cudaEventRecord);
+    error = stream_of("cudaEventRecord", context, stream_handle, &stream);
+    if (error == cudaSuccess && event->context != context)
+        error = misuse("cudaEventRecord: an event of device %d on a stream of device %d",
+                       event->context->device->ordinal, context->device->ordinal);
+    if (error == cudaSuccess)
+        error = submit_event("cudaEventRecord", stream, event, true);
+    return leave(error);
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, unsigned flags)
+{
+    struct event *event = (struct event *)(void *)event_handle;
+    struct stream *stream;
+
+    BEGIN(cudaStreamWaitEvent);
+    (void)flags;
+    error = stream_of("cudaStreamWaitEvent", context, handle, &stream);
+    if (error == cudaSuccess)
+        error = submit_event("cudaStreamWaitEvent", stream, event, false);
+    return leave(error);
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t handle)
+{
+    const struct event *event = (struct event *)(void *)handle;
+
+    BEGIN(cudaEventQuery);
+    if (event->context->sticky != cudaSuccess)
+        return leave(event->context->sticky);
+    return leave(event->done < event->recorded ? cudaErrorNotReady : cudaSuccess);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t handle)
+{
+    struct event *event = (struct event *)(void *)handle;
+    uint64_t until;
+
+    BEGIN(cudaEventSynchronize);
+    until = event->recorded;
+    event->references++;
+    waiting++;
+    announce();
+    while (event->done < until)
+        wait_for_change();
+    waiting--;
+    error = event->context->sticky;
+    event_release(event);
+    return leave(error);
+}
