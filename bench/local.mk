@@ -43,6 +43,24 @@ BENCH_HARNESS = \
 %C%_ferry_bench_core_LDADD = core/libferrycore.la
 %C%_ferry_bench_core_LDFLAGS = -no-install
 
+if BUILD_OPENCL
+BENCHES += %D%/ferry-bench-opencl
+BENCH_CHILDREN += %D%/child-opencl
+
+%C%_ferry_bench_opencl_SOURCES = \
+	$(BENCH_HARNESS) \
+	%D%/bench-opencl.c \
+	%D%/suites-opencl.c
+%C%_ferry_bench_opencl_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(OPENCL_CFLAGS) $(CLBLAST_CFLAGS)
+%C%_ferry_bench_opencl_LDADD = libferry.la $(CLBLAST_LIBS) $(OPENCL_LIBS)
+%C%_ferry_bench_opencl_LDFLAGS = -no-install
+
+%C%_child_opencl_SOURCES = %D%/child-opencl.c
+%C%_child_opencl_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(OPENCL_CFLAGS)
+%C%_child_opencl_LDADD = libferry.la $(OPENCL_LIBS)
+%C%_child_opencl_LDFLAGS = -no-install
+endif
+
 %C%_child_ferry_SOURCES = %D%/child-ferry.c
 %C%_child_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS)
 %C%_child_ferry_LDADD = libferry.la
