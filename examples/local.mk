@@ -36,4 +36,16 @@ demo: all
 
 CLEANFILES += cpu.caffemodel sim.caffemodel
 
+# A project of its own, to start a plugin from: tests/outside builds it from where it is installed.
+templatedir = $(docdir)/plugin-template
+dist_template_DATA = \
+	%D%/plugin-template/Makefile.am \
+	%D%/plugin-template/README.md \
+	%D%/plugin-template/acme.c \
+	%D%/plugin-template/acme_driver.c \
+	%D%/plugin-template/acme_driver.h \
+	%D%/plugin-template/acme_queues.c \
+	%D%/plugin-template/configure.ac \
+	%D%/plugin-template/plugins.conf
+
 .PHONY: demo

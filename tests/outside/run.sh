@@ -46,6 +46,17 @@ build_plugin() {
         -o "$work/ferry_outside.so" $LDFLAGS
 }
 
+# The template, copied to where its author will work on it, and built as its README says.
+build_template() {
+    found=$(pkg-config --variable=templatedir ferry)
+    [ -d "$found" ] || found=$DESTDIR$found
+    cp -r "$found" "$work/template" && chmod -R u+w "$work/template" && cd "$work/template" || return 1
+    autoreconf -fi && ./configure CC="$CC" CFLAGS="$CFLAGS" LDFLAGS="$LDFLAGS" \
+        FERRY_COMMAND="$DESTDIR$bindir/ferry" && make && make check &&
+        make install DESTDIR="$work/staged" || return 1
+    cp .libs/ferry_acme.so .libs/ferry_acme_queues.so "$work"
+}
+
 # runs_on DEVICE: the program chooses it by environment and says so.
 runs_on() {
     answer=$(FERRY_BACKEND=${1%:*} "$work/program") || return 1
@@ -78,6 +89,18 @@ done
 check the_program_runs_on_the_outside_plugin runs_on outside:0
 if [ -x "$DESTDIR$bindir/ferry" ]; then
     check the_installed_command_lists_devices "$DESTDIR$bindir/ferry" devices
+    check the_installed_command_checks_the_outside_plugin \
+        "$DESTDIR$bindir/ferry" check "$work/ferry_outside.so"
+    for tool in autoreconf libtoolize make; do
+        command -v "$tool" >/dev/null 2>&1 || no_tool=$tool
+    done
+    if [ -n "${no_tool-}" ]; then
+        skip the_plugin_template_builds_and_passes_its_check "there is no $no_tool"
+    else
+        check the_plugin_template_builds_and_passes_its_check build_template
+        check the_program_runs_on_the_template runs_on acme:0
+        check the_program_runs_on_the_grown_template runs_on acme_queues:0
+    fi
 else
     fail the_installed_command_lists_devices "no $DESTDIR$bindir/ferry"
 fi

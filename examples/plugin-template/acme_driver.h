@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ACME_DRIVER_H
+#define ACME_DRIVER_H
+
+#include <stddef.h>
+
+/*
+ * A pretend vendor's driver, so that the template builds, runs and passes `ferry check` as it is.
+ * Yours takes its place: delete acme_driver.[ch], and include and link your vendor's.
+ *
+ * Its accelerator has 256 MiB of memory and any number of streams. Work on a stream is done later,
+ * in order, by a thread.
+ */
+
+enum { ACME_OK = 0, ACME_OUT_OF_MEMORY = 2, ACME_OUT_OF_THREADS = 5 };
+
+typedef struct acme_stream acme_stream;
+typedef struct acme_event acme_event;
+
+const char *acme_error_name(int code); /* "ACME_OUT_OF_MEMORY" */
+
+int acme_malloc(void **out, size_t bytes);
+int acme_free(void *ptr);
+size_t acme_size(const void *ptr); /* of a block, as it was asked for */
+void acme_memory_info(size_t *out_free, size_t *out_total);
+
+/* Blocking. */
+int acme_memcpy(void *dst, const void *src, size_t bytes);
+int acme_memset(void *dst, int byte, size_t bytes);
+int acme_saxpy(long n, float alpha, const float *x, float *y);
+
+/* The same on a stream: they return at once. */
+int acme_stream_create(acme_stream **out);
+int acme_stream_destroy(acme_stream *stream); /* its work is done */
+int acme_stream_synchronize(acme_stream *stream);
+int acme_device_synchronize(void); /* all streams */
+int acme_memcpy_async(acme_stream *stream, void *dst, const void *src, size_t bytes);
+int acme_memset_async(acme_stream *stream, void *dst, int byte, size_t bytes);
+int acme_saxpy_async(acme_stream *stream, long n, float alpha, const float *x, float *y);
+
+/* An event is done once all that was on the stream before it is. */
+int acme_event_record(acme_stream *stream, acme_event **out);
+int acme_event_is_done(acme_event *event);
+int acme_event_synchronize(acme_event *event);
+int acme_event_destroy(acme_event *event);
+/* What comes on the stream later waits for the event, which may be destroyed meanwhile. */
+int acme_stream_wait(acme_stream *stream, acme_event *event);
+
+#endif
