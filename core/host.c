@@ -7,10 +7,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static _Thread_local struct {
     const struct ferry__plugin *plugin; /* whose entry runs on this thread; NULL: not known */
-    char said[512];
+    char said[1024];
     int has_said;
 } mine;
 
@@ -32,13 +33,34 @@ const char *ferry__host_take_error(void)
     return said;
 }
 
+/* Where the option that a message speaks of was set; NULL if it speaks of none. */
+static const char *origin_of_option(const char *text)
+{
+    const struct ferry__option *option = mine.plugin ? mine.plugin->options : NULL;
+
+    for (; option; option = option->next) {
+        size_t length = strlen(option->key);
+        const char *at = strstr(text, "option.");
+
+        if (at && strncmp(at + 7, option->key, length) == 0 && at[7 + length] == ' ')
+            return option->origin;
+    }
+    return NULL;
+}
+
+/* A plugin knows what is wrong with an option, ferry where it was set. */
 static int host_error(int code, const char *fmt, ...)
 {
+    char text[512];
+    const char *origin;
     va_list args;
 
     va_start(args, fmt);
-    mine.has_said = vsnprintf(mine.said, sizeof(mine.said), fmt, args) > 0;
+    mine.has_said = vsnprintf(text, sizeof(text), fmt, args) > 0;
     va_end(args);
+    origin = mine.has_said && code == FERRY_ECONF ? origin_of_option(text) : NULL;
+    snprintf(mine.said, sizeof(mine.said), "%s%s%s", origin ? origin : "", origin ? ": " : "",
+             mine.has_said ? text : "");
     return code;
 }
 

@@ -25,13 +25,26 @@ static const char only_by_name[] = FERRY_ONLY_BY_NAME;
 
 /* ---- one plugin ----------------------------------------------------------------------------- */
 
-int ferry__runtime_refused(const struct ferry__candidate *candidate)
+/* Whether the reason is about the file itself and does not name it yet. */
+static bool needs_path(const struct ferry__candidate *candidate)
 {
     const ferry_candidate *line = &candidate->line;
 
-    if (line->hint[0])
-        return ferry__error(candidate->code, "%s: %s (%s)", line->name, line->reason, line->hint);
-    return ferry__error(candidate->code, "%s: %s", line->name, line->reason);
+    return (candidate->code == FERRY_EPLUGIN || candidate->code == FERRY_EABI ||
+            candidate->code == FERRY_EPERM || candidate->code == FERRY_EIO) &&
+           strcmp(line->stage, FERRY__STAGE_OPEN) != 0 &&
+           strcmp(line->stage, FERRY__STAGE_DEVICES) != 0 && !strstr(line->reason, line->path);
+}
+
+int ferry__runtime_refused(const struct ferry__candidate *candidate)
+{
+    const ferry_candidate *line = &candidate->line;
+    bool path = needs_path(candidate);
+    bool hint = line->hint[0] != '\0';
+
+    return ferry__error(candidate->code, "%s: %s%s%s%s%s%s", line->name, path ? line->path : "",
+                        path ? ": " : "", line->reason, hint ? " (" : "", line->hint,
+                        hint ? ")" : "");
 }
 
 static int open_and_report(ferry_runtime *rt, struct ferry__candidate *candidate,

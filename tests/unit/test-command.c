@@ -373,6 +373,61 @@ static void output_that_cannot_be_written_is_status_1(void)
     CU_ASSERT(one_line_of_error("standard output"));
 }
 
+/* Without an array that lacks what did not fit: half a shape would be a lie. */
+static void json_that_memory_is_short_for_is_status_1(void)
+{
+    char inspect[300], line[1024];
+    const char *commands[] = { "devices", "plugins", inspect };
+
+    snprintf(inspect, sizeof(inspect), "inspect %s", in_folder("short.npz"));
+    snprintf(line, sizeof(line), "weights %s", in_folder("short.npz"));
+    CU_ASSERT_EQUAL(example(line), 0);
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        snprintf(line, sizeof(line),
+                 "FERRY_TEST_SHORT=1 ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 "
+                 "LD_PRELOAD=\"$FERRY_TEST_BUILDDIR\"/tests/plugins/fakes/short.so "
+                 "\"$FERRY_TEST_COMMAND\" %s --json",
+                 commands[i]);
+        CU_ASSERT_EQUAL(shell(line), 1);
+        CU_ASSERT_STRING_EQUAL(out, "");
+        CU_ASSERT(one_line_of_error("out of memory"));
+    }
+}
+
+/* ---- configuration -------------------------------------------------------------------------- */
+
+static void write_conf(const char *text)
+{
+    FILE *file = fopen(in_folder("conf"), "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void an_option_that_a_plugin_refuses_names_its_line(void)
+{
+    char line[512], where[300];
+
+    write_conf("[plugin sim]\noption.latency = 1\noption.devices = 99\n");
+    snprintf(where, sizeof(where), "%s:3: option.devices = 99", in_folder("conf"));
+    snprintf(line, sizeof(line), "FERRY_BACKEND=sim FERRY_CONF=%s \"$FERRY_TEST_COMMAND\" devices",
+             in_folder("conf"));
+    CU_ASSERT_EQUAL(shell(line), 1);
+    CU_ASSERT(one_line_of_error(where));
+}
+
+static void a_library_that_is_not_there_is_named(void)
+{
+    char line[512];
+
+    write_conf("[plugin acme]\nlibrary = /nonexistent/acme.so\n");
+    snprintf(line, sizeof(line), "FERRY_BACKEND=acme FERRY_CONF=%s \"$FERRY_TEST_COMMAND\" devices",
+             in_folder("conf"));
+    CU_ASSERT_EQUAL(shell(line), 1);
+    CU_ASSERT(one_line_of_error("acme: /nonexistent/acme.so: "));
+}
+
 /* ---- the examples --------------------------------------------------------------------------- */
 
 static void the_tour_moves_what_caffe_would(void)
@@ -431,6 +486,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_command_line_that_makes_no_sense_is_status_2),
     FERRY_TEST(help_and_version_are_printed),
     FERRY_TEST(output_that_cannot_be_written_is_status_1),
+    FERRY_TEST(json_that_memory_is_short_for_is_status_1),
+    FERRY_TEST(an_option_that_a_plugin_refuses_names_its_line),
+    FERRY_TEST(a_library_that_is_not_there_is_named),
     FERRY_TEST(the_tour_moves_what_caffe_would),
     FERRY_TEST(the_first_program_runs_and_is_the_readmes),
 };
