@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Builds fake.c into one folder, once for each thing that can be wrong with a plugin, and secure.c.
+# Builds fake.c into one folder, once for each thing that can be wrong with a plugin, and what is
+# to be preloaded.
 # usage: build.sh SOURCES INCLUDE FOLDER; the compiler is $CC with $CFLAGS and $LDFLAGS.
 set -eu
 
@@ -46,3 +47,4 @@ fake crashes crashes CRASHES
 fake hangs hangs HANGS
 
 build "$sources/secure.c" -o "$folder/secure.so"
+build "$sources/short.c" -o "$folder/short.so"

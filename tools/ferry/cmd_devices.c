@@ -42,7 +42,10 @@ static int print_json(ferry_runtime *rt, int count, const ferry_device *selected
             json_decref(devices);
             return tool_ferry_error();
         }
-        json_array_append_new(devices, json_device(dev, selected));
+        if (json_array_append_new(devices, json_device(dev, selected)) != 0) {
+            json_decref(devices);
+            return tool_error(TOOL_FAILURE, "out of memory");
+        }
     }
     return tool_json_print(
         json_pack("{s:o, s:o}", "selected",

@@ -46,8 +46,12 @@ static json_t *json_shape(const ferry_io_entry *entry)
 {
     json_t *shape = json_array();
 
-    for (int i = 0; i < entry->naxes; i++)
-        json_array_append_new(shape, json_integer((json_int_t)entry->dims[i]));
+    for (int i = 0; i < entry->naxes; i++) {
+        if (json_array_append_new(shape, json_integer((json_int_t)entry->dims[i])) != 0) {
+            json_decref(shape);
+            return NULL; /* which json_pack takes for the failure that it is */
+        }
+    }
     return shape;
 }
 

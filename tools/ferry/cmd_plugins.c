@@ -18,8 +18,12 @@ static int print_json(ferry_runtime *rt)
     json_t *candidates = json_array();
     const ferry_candidate *c;
 
-    for (int i = 0; ferry_runtime_candidate(rt, i, &c) == FERRY_OK; i++)
-        json_array_append_new(candidates, json_candidate(c));
+    for (int i = 0; ferry_runtime_candidate(rt, i, &c) == FERRY_OK; i++) {
+        if (json_array_append_new(candidates, json_candidate(c)) != 0) {
+            json_decref(candidates);
+            return tool_error(TOOL_FAILURE, "out of memory");
+        }
+    }
     return tool_json_print(json_pack("{s:o}", "candidates", candidates));
 }
 
