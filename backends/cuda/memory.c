@@ -268,13 +268,14 @@ int cuda_unimport_host(void *device, void *handle)
 
     if (!forget(dev, &dev->imports, handle, &block))
         return cuda_host->error(FERRY_EINVAL, "%p is no import of this device", handle);
-    if (!block.registered)
-        return 0;
     err = cuda_enter(dev, &scope);
     if (err)
         return err;
-    error = cudaHostUnregister(block.registered);
+    error = cudaDeviceSynchronize(); /* the memory is the host's from here on */
     if (error != cudaSuccess)
+        err = cuda_fail("cudaDeviceSynchronize", error);
+    error = block.registered ? cudaHostUnregister(block.registered) : cudaSuccess;
+    if (error != cudaSuccess && !err)
         err = cuda_fail("cudaHostUnregister", error);
     cuda_leave(&scope);
     return err;

@@ -15,6 +15,9 @@ void *kit_alloc(uint64_t bytes)
     kit_ok(kit.ops.alloc(kit.dev, NULL, bytes, 0, &handle, &flags), "alloc");
     if (!handle)
         kit_fail("alloc of %" PRIu64 " bytes returned 0 and a handle of NULL", bytes);
+    /* Ordered on the default queue; any may use it once that has come so far. */
+    if (kit_is(FERRY_DEVICE_ORDERED_ALLOC))
+        kit_ok(kit.ops.synchronize(kit.dev), "synchronize");
     return handle;
 }
 

@@ -265,8 +265,7 @@ int ferry_cuda_double_is_device(const void *address)
     int is;
 
     lock();
-    is = is_device_address(address) || settings.page_tables ||
-         (settings.integrated && host_find(address, 1));
+    is = is_device_address(address);
     unlock();
     return is;
 }
