@@ -342,8 +342,8 @@ bool ferry__transfer_would_block(struct ferry__request *req)
     unsigned from = cheapest(req);
     ferry_device *dev = from == FERRY__SLOTS ? NULL : ferry__replica_device(m, from);
 
-    if (from == FERRY__SLOTS)
-        return false;
+    if (from == FERRY__SLOTS || (dev && ferry__device_forked(dev)))
+        return false; /* it fails at once */
     switch (cost(req, from)) {
     case 0:
         return m->alias_device->events;

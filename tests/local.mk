@@ -32,6 +32,7 @@ UNIT_TESTS = \
 	%D%/unit/test-threads \
 	%D%/unit/test-trace \
 	%D%/unit/test-queue \
+	%D%/unit/test-fork \
 	%D%/unit/test-multi \
 	%D%/unit/test-events \
 	%D%/unit/test-frame \
@@ -61,6 +62,7 @@ CORE_TESTS = \
 	%D%/unit/test-events \
 	%D%/unit/test-multi \
 	%D%/unit/test-queue \
+	%D%/unit/test-fork \
 	%D%/unit/test-conf \
 	%D%/unit/test-loader \
 	%D%/unit/test-status \

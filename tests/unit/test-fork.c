@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "world.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/*
+ * A child of fork has the parent's blobs and none of its devices: what is settled on the host goes
+ * on working, device calls say so, and everything can be destroyed.
+ */
+
+#define OLD 0x5a
+#define NEW 0x77
+
+/* The child has no CUnit: it says where it failed and ends. */
+#define EXPECT(condition)                                                                 \
+    do {                                                                                  \
+        if (!(condition)) {                                                               \
+            fprintf(stderr, "in the child: %s:%d: %s\n", __FILE__, __LINE__, #condition); \
+            _exit(1);                                                                     \
+        }                                                                                 \
+    } while (0)
+
+#define EXPECT_FORKED(call) EXPECT((call) == FERRY_EFORKED)
+
+/* Runs `body` in a child, which may take ten seconds. */
+static void in_child(void (*body)(void *), void *arg)
+{
+    int status = 0;
+    pid_t child;
+
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        alarm(10);
+        body(arg);
+        _exit(0);
+    }
+    CU_ASSERT_FATAL(child > 0);
+    CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
+    CU_ASSERT_EQUAL(status, 0);
+}
+
+struct things {
+    ferry_memory *host, *both, *there;
+    ferry_queue *queue;
+    ferry_event *event;
+};
+
+static bool holds(const unsigned char *p, unsigned char value)
+{
+    for (size_t i = 0; p && i < WX_BYTES; i++)
+        if (p[i] != value)
+            return false;
+    return p != NULL;
+}
+
+static void begin_things(struct things *t)
+{
+    wx_begin();
+    t->host = wx_memory_at_host(OLD);
+    t->both = wx_memory_at(0, OLD);
+    CU_ASSERT(wx_host_reads(t->both, OLD));
+    t->there = wx_memory_at(1, OLD);
+    t->queue = wx_queue_create(0);
+    t->event = NULL;
+    FX_OK(ferry_queue_record(t->queue, &t->event));
+}
+
+static void end_things(struct things *t)
+{
+    ferry_event_destroy(t->event);
+    ferry_queue_destroy(t->queue);
+    ferry_memory_release(t->host);
+    ferry_memory_release(t->both);
+    ferry_memory_release(t->there);
+}
+
+/* ---- the host's side ------------------------------------------------------------------------ */
+
+static void use_the_host(void *arg)
+{
+    struct things *t = arg;
+    void *p;
+
+    EXPECT(holds(ferry_memory_host_data(t->host), OLD));
+    EXPECT(holds(ferry_memory_host_data(t->both), OLD));
+    p = ferry_memory_mutable_host_data(t->host);
+    EXPECT(holds(p, OLD));
+    memset(p, NEW, WX_BYTES);
+    EXPECT(holds(ferry_memory_host_data(t->host), NEW));
+    p = ferry_memory_overwrite_host_data(t->host);
+    EXPECT(p != NULL);
+    EXPECT(ferry_memory_head(t->there) == FERRY_HEAD_AT_DEVICE);
+    EXPECT(ferry_memory_valid_at(t->both, NULL));
+}
+
+static void settled_host_access_works_in_the_child(void)
+{
+    struct things t;
+
+    begin_things(&t);
+    in_child(use_the_host, &t);
+    CU_ASSERT(wx_host_reads(t.host, OLD));
+    end_things(&t);
+    wx_end();
+}
+
+/* ---- the devices' ----------------------------------------------------------------------------- */
+
+static void use_the_devices(void *arg)
+{
+    struct things *t = arg;
+    ferry_ref ref = { &ref, 1 };
+    ferry_queue *q = NULL;
+    ferry_event *e = NULL;
+    uint64_t bytes = 0;
+    double sum = 0;
+
+    EXPECT(!ferry_memory_host_data(t->there));
+    EXPECT(ferry_last_error_code() == FERRY_EFORKED);
+    EXPECT_FORKED(ferry_memory_access(t->host, wx_dev(0), FERRY_READ, NULL, &ref));
+    EXPECT_FORKED(ferry_memory_access(t->both, wx_dev(0), FERRY_READ, NULL, &ref));
+    EXPECT_FORKED(ferry_memory_access(t->there, wx_dev(1), FERRY_WRITE, NULL, &ref));
+    EXPECT_FORKED(ferry_memory_access(t->there, NULL, FERRY_READ | FERRY_NOWAIT, NULL, &ref));
+    EXPECT_FORKED(ferry_memory_prefetch(t->host, wx_dev(1), NULL));
+    EXPECT_FORKED(ferry_memory_prefetch(t->there, NULL, NULL));
+    EXPECT_FORKED(ferry_memory_record(t->both, wx_queue(0), FERRY_READ));
+    EXPECT_FORKED(ferry_memory_adopt(t->both, wx_dev(0), ref, WX_BYTES, 0, NULL, NULL));
+    EXPECT_FORKED(ferry_queue_create(wx_dev(0), &q));
+    EXPECT_FORKED(ferry_queue_synchronize(t->queue));
+    EXPECT_FORKED(ferry_queue_record(t->queue, &e));
+    EXPECT_FORKED(ferry_queue_wait(t->queue, t->event));
+    EXPECT_FORKED(ferry_device_synchronize(wx_dev(1)));
+    EXPECT_FORKED(ferry_device_memory_free(wx_dev(0), &bytes));
+    EXPECT_FORKED(ferry_device_trim(wx_dev(0)));
+    EXPECT_FORKED(ferry_device_set_budget(wx_dev(0), 1));
+    EXPECT_FORKED(ferry_fill(t->queue, FERRY_U8, 1, 0, ref));
+    EXPECT_FORKED(ferry_asum(t->queue, FERRY_F32, 1, ferry_ref_const(ref), &sum));
+    EXPECT(ref.handle == &ref && ref.offset == 1 && !q && !e);
+    EXPECT(ferry_memory_head(t->there) == FERRY_HEAD_AT_DEVICE);
+    EXPECT(strstr(ferry_last_error(), "fork") != NULL);
+}
+
+static void device_calls_say_that_the_device_stayed_with_the_parent(void)
+{
+    struct things t;
+
+    begin_things(&t);
+    in_child(use_the_devices, &t);
+    CU_ASSERT(wx_host_reads(t.there, OLD));
+    end_things(&t);
+    wx_end();
+}
+
+static void let_go(void *arg)
+{
+    end_things(arg);
+    wx_close();
+}
+
+static void everything_can_be_destroyed_in_the_child(void)
+{
+    struct things t;
+
+    begin_things(&t);
+    in_child(let_go, &t);
+    CU_ASSERT(wx_reads_on(wx_queue(0), t.host, OLD));
+    CU_ASSERT(wx_reads_on(wx_queue(1), t.there, OLD));
+    end_things(&t);
+    wx_end();
+}
+
+static void use_a_blob(void *arg)
+{
+    ferry_blob *b = arg;
+    double value = 0;
+
+    EXPECT(ferry_blob_count(b) == 8);
+    EXPECT(ferry_blob_data_at(b, 1, (int64_t[]){ 3 }, &value) == 0 && value == 2);
+    EXPECT_FORKED(ferry_blob_to(b, wx_dev(1)));
+    EXPECT(ferry_blob_home(b) == wx_dev(0));
+    ferry_blob_destroy(b);
+}
+
+static void a_blob_on_the_host_can_be_read_in_the_child(void)
+{
+    ferry_blob *b = NULL;
+
+    wx_begin();
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, (int64_t[]){ 8 }, &b));
+    FX_OK(ferry_blob_fill_data(b, 2));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(b));
+    in_child(use_a_blob, b);
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
+/* ---- what was going on when it happened --------------------------------------------------------- */
+
+static void release_pending(void *arg)
+{
+    struct things *t = arg;
+
+    EXPECT(holds(ferry_memory_host_data(t->host), OLD));
+    ferry_memory_release(t->host);
+    ferry_memory_release(t->there);
+}
+
+static void a_child_waits_for_none_of_the_parents_work(void)
+{
+    struct things t;
+
+    begin_things(&t);
+    FX_OK(ferry_memory_prefetch(t.host, wx_dev(0), NULL));
+    FX_OK(ferry_memory_prefetch(t.there, wx_dev(0), NULL));
+    in_child(release_pending, &t);
+    CU_ASSERT(wx_reads_on(wx_queue(0), t.there, OLD));
+    end_things(&t);
+    wx_end();
+}
+
+static atomic_bool stop;
+
+static void *keep_busy(void *arg)
+{
+    (void)arg;
+    while (!atomic_load(&stop)) {
+        ferry_memory *m = NULL;
+        ferry_ref ref;
+
+        if (ferry_memory_create(wx_dev(0), WX_BYTES, &m))
+            break;
+        ferry_memory_host_data(m);
+        ferry_memory_access(m, wx_dev(0), FERRY_READ | FERRY_WRITE, NULL, &ref);
+        ferry_memory_access(m, wx_dev(1), FERRY_READ, NULL, &ref);
+        ferry_memory_release(m);
+    }
+    return NULL;
+}
+
+static void a_child_does_not_inherit_the_locks_of_other_threads(void)
+{
+    pthread_t busy[2];
+    struct things t;
+
+    begin_things(&t);
+    atomic_store(&stop, false);
+    for (int i = 0; i < 2; i++)
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&busy[i], NULL, keep_busy, NULL), 0);
+    for (int i = 0; i < (ferry_test_is_slow() ? 10 : 300); i++) {
+        in_child(use_the_host, &t);
+        in_child(use_the_devices, &t);
+        in_child(let_go, &t);
+    }
+    atomic_store(&stop, true);
+    for (int i = 0; i < 2; i++)
+        pthread_join(busy[i], NULL);
+    end_things(&t);
+    wx_end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(settled_host_access_works_in_the_child),
+    FERRY_TEST(device_calls_say_that_the_device_stayed_with_the_parent),
+    FERRY_TEST(everything_can_be_destroyed_in_the_child),
+    FERRY_TEST(a_blob_on_the_host_can_be_read_in_the_child),
+};
+
+static const ferry_test_case manual_cases[] = {
+    FERRY_TEST(settled_host_access_works_in_the_child),
+    FERRY_TEST(everything_can_be_destroyed_in_the_child),
+    FERRY_TEST(a_child_waits_for_none_of_the_parents_work),
+};
+
+static const ferry_test_case threads[] = {
+    FERRY_TEST(a_child_does_not_inherit_the_locks_of_other_threads),
+};
+
+int main(int argc, char **argv)
+{
+    static const char *const real[] = { "latency", "100", NULL };
+    static const char *const manual[] = { "clock", "manual", NULL };
+    static const char *const sync[] = { "clock", "sync", NULL };
+    static const struct wx_world worlds[] = {
+        { "real clock", real, cases, FERRY_TEST_COUNT(cases) },
+        { "manual clock", manual, manual_cases, FERRY_TEST_COUNT(manual_cases) },
+        { "threads", sync, threads, FERRY_TEST_COUNT(threads) },
+    };
+
+    return wx_main(argc, argv, "fork", worlds, FERRY_TEST_COUNT(worlds));
+}
