@@ -32,6 +32,8 @@ UNIT_TESTS = \
 	%D%/unit/test-threads \
 	%D%/unit/test-trace \
 	%D%/unit/test-queue \
+	%D%/unit/test-readers \
+	%D%/unit/test-soak \
 	%D%/unit/test-fork \
 	%D%/unit/test-multi \
 	%D%/unit/test-events \
@@ -49,6 +51,7 @@ SIM_TESTS = \
 
 # Those that run threads against each other: what `make check-threads` and ThreadSanitizer run.
 THREAD_TESTS = \
+	%D%/unit/test-readers \
 	%D%/unit/test-multi \
 	%D%/unit/test-threads \
 	%D%/unit/test-sim-clock \
