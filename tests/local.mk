@@ -62,10 +62,12 @@ THREAD_TESTS = \
 # What needs only the core and is worth valgrind's time: `make check-valgrind`. Not what is measured
 # against long doubles, which valgrind computes as doubles.
 CORE_TESTS = \
+	%D%/coherence/test-coherence \
+	%D%/unit/test-readers \
+	%D%/unit/test-soak \
 	%D%/unit/test-events \
 	%D%/unit/test-multi \
 	%D%/unit/test-queue \
-	%D%/unit/test-fork \
 	%D%/unit/test-conf \
 	%D%/unit/test-loader \
 	%D%/unit/test-status \

@@ -255,8 +255,7 @@ int sim_synchronize(void *device)
     sim_lock();
     seq = sim_shared.seq;
     if (!sim_alive(dev, &why))
-        for (struct sim_queue *queue = dev->queues; queue; queue = queue->next)
-            sim_queue_drain(queue, seq);
+        sim_queue_drain_all(dev, seq);
     if (!sim_alive(dev, &why))
         for (struct sim_queue *queue = dev->queues; queue; queue = queue->next)
             (void)sim_queue_take_failure(queue, &why);

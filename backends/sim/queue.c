@@ -235,6 +235,19 @@ void sim_queue_drain(struct sim_queue *queue, uint64_t seq)
         progress(queue);
 }
 
+void sim_queue_drain_all(struct sim_device *dev, uint64_t seq)
+{
+    struct sim_queue *queue = dev->queues;
+
+    while (queue)
+        if (queue->head && queue->head->seq <= seq) {
+            progress(queue);
+            queue = dev->queues; /* it may be gone by now */
+        } else {
+            queue = queue->next;
+        }
+}
+
 void sim_queue_await(struct sim_event *event)
 {
     event->refs++;

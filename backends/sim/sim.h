@@ -192,6 +192,8 @@ int64_t sim_queue_due(const struct sim_queue *queue);
 void sim_queue_run(struct sim_queue *queue);
 /* Blocks until no command up to `seq` is left. (locked) */
 void sim_queue_drain(struct sim_queue *queue, uint64_t seq);
+/* The same for all queues of the device, of which some may come and go meanwhile. (locked) */
+void sim_queue_drain_all(struct sim_device *dev, uint64_t seq);
 /* Blocks until the event is done. (locked) */
 void sim_queue_await(struct sim_event *event);
 /* Reports the latest failure, unless an event has done so. (locked) */
