@@ -84,7 +84,8 @@ SCRIPT_TESTS = \
 	%D%/model/check-events.sh \
 	%D%/scripts/check-exports.sh \
 	%D%/scripts/check-headers.sh \
-	%D%/scripts/check-interop.sh
+	%D%/scripts/check-interop.sh \
+	%D%/scripts/check-opencl-drivers.sh
 
 AM_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit $(CUNIT_CFLAGS)
 AM_LDFLAGS = -no-install
@@ -148,10 +149,10 @@ RUN_ENV = \
 	unset FERRY_BACKEND FERRY_STRICT FERRY_TRACE FERRY_LOG
 
 # What each suite runs on: what was built, and again with the options under which its memory is of
-# the other kind, shared with the host or not.
+# the other kind, shared with the host or not, and the kernels are those for a GPU.
 TEST_VARIANTS =
 if BUILD_OPENCL
-TEST_VARIANTS += opencl[zero_copy=off]
+TEST_VARIANTS += opencl[zero_copy=off,items=many,f16=on]
 endif
 if BUILD_SIM
 TEST_VARIANTS += sim[unified=on]

@@ -24,15 +24,11 @@ static struct {
 static struct ocl_context *context_new(cl_context context, cl_device_id id)
 {
     struct ocl_context *c = calloc(1, sizeof(*c));
-    cl_device_type type = 0;
 
     if (!c)
         return NULL;
-    (void)clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
     c->context = context;
     c->id = id;
-    c->cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
-    c->fp64 = ocl_has_extension(id, "cl_khr_fp64");
     pthread_mutex_init(&c->build_lock, NULL);
     return c;
 }
@@ -88,16 +84,22 @@ int ocl_context_adopt(cl_context context, cl_device_id id, struct ocl_context **
     return 0;
 }
 
+static void release_programs(const cl_program *programs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (programs[i])
+            clReleaseProgram(programs[i]);
+}
+
 void ocl_context_release(struct ocl_context *c)
 {
     if (!c || !c->adopted)
         return;
-    for (unsigned i = 0; i < OCL_FLOATS; i++)
-        if (c->arithmetic[i])
-            clReleaseProgram(c->arithmetic[i]);
-    for (unsigned i = 0; i < FERRY_DTYPE_COUNT * FERRY_DTYPE_COUNT; i++)
-        if (c->convert[i / FERRY_DTYPE_COUNT][i % FERRY_DTYPE_COUNT])
-            clReleaseProgram(c->convert[i / FERRY_DTYPE_COUNT][i % FERRY_DTYPE_COUNT]);
+    for (unsigned v = 0; v < OCL_VARIANTS; v++) {
+        release_programs(c->arithmetic[v], OCL_FLOATS);
+        for (unsigned from = 0; from < FERRY_DTYPE_COUNT; from++)
+            release_programs(c->convert[v][from], FERRY_DTYPE_COUNT);
+    }
     /* what CLBlast keeps of the program's context would keep that context alive for good */
     (void)CLBlastClearCache();
     clReleaseContext(c->context);
@@ -167,25 +169,26 @@ static int find(struct ocl_context *c, cl_program *slot, const char *options, cl
     return err;
 }
 
-static void options_of(const struct ocl_context *c, const char *what, uint32_t a, uint32_t b,
-                       char *out, size_t size)
+static void options_of(unsigned variant, const char *what, uint32_t x, uint32_t y, char *out,
+                       size_t size)
 {
-    snprintf(out, size, " -cl-std=CL1.2 -D%s -DX=%u -DY=%u%s%s", what, (unsigned)a, (unsigned)b,
-             c->fp64 ? " -DFP64" : "", c->cpu ? " -DCPU" : "");
+    snprintf(out, size, " -cl-std=CL1.2 -D%s -DX=%u -DY=%u%s%s", what, (unsigned)x, (unsigned)y,
+             variant & OCL_DOUBLES ? " -DFP64" : "", variant & OCL_FEW_ITEMS ? " -DFEW" : "");
 }
 
-int ocl_program_arithmetic(struct ocl_context *c, uint32_t dtype, cl_program *out)
+int ocl_program_arithmetic(struct ocl_context *c, unsigned variant, uint32_t dtype, cl_program *out)
 {
     char options[96];
 
-    options_of(c, "ARITHMETIC", dtype, dtype, options, sizeof(options));
-    return find(c, &c->arithmetic[dtype], options, out);
+    options_of(variant, "ARITHMETIC", dtype, dtype, options, sizeof(options));
+    return find(c, &c->arithmetic[variant][dtype], options, out);
 }
 
-int ocl_program_convert(struct ocl_context *c, uint32_t from, uint32_t to, cl_program *out)
+int ocl_program_convert(struct ocl_context *c, unsigned variant, uint32_t from, uint32_t to,
+                        cl_program *out)
 {
     char options[96];
 
-    options_of(c, "CONVERT", from, to, options, sizeof(options));
-    return find(c, &c->convert[from][to], options, out);
+    options_of(variant, "CONVERT", from, to, options, sizeof(options));
+    return find(c, &c->convert[variant][from][to], options, out);
 }

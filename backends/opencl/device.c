@@ -29,6 +29,7 @@ static void learn(struct ocl_device *dev)
     cl_uint cores = 1, align_bits = 1024;
     cl_ulong largest = 0;
     size_t group = 1;
+    bool cpu;
 
     (void)clGetDeviceInfo(dev->id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
     (void)clGetDeviceInfo(dev->id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cores), &cores, NULL);
@@ -37,8 +38,10 @@ static void learn(struct ocl_device *dev)
     (void)clGetDeviceInfo(dev->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(largest), &largest, NULL);
     (void)clGetDeviceInfo(dev->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(group), &group, NULL);
     (void)clGetDeviceInfo(dev->id, CL_DEVICE_PLATFORM, sizeof(dev->platform), &dev->platform, NULL);
-    dev->cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
-    dev->fp64 = dev->context->fp64;
+    cpu = (type & CL_DEVICE_TYPE_CPU) && !(type & CL_DEVICE_TYPE_GPU);
+    dev->few = dev->set.items == OCL_FEW || (dev->set.items == OCL_BY_TYPE && cpu);
+    dev->fp64 = dev->set.f64 == OCL_AUTO && ocl_has_extension(dev->id, "cl_khr_fp64");
+    dev->variant = (dev->few ? OCL_FEW_ITEMS : 0) | (dev->fp64 ? OCL_DOUBLES : 0);
     dev->f16 = dev->set.f16 == OCL_ON ||
                (dev->set.f16 == OCL_AUTO && ocl_has_extension(dev->id, "cl_khr_fp16"));
     dev->zero_copy = ocl_is_unified(dev->id, type, dev->set.zero_copy);
@@ -47,7 +50,7 @@ static void learn(struct ocl_device *dev)
     dev->max_group = group;
     dev->base_align = align_bits >= 512 ? align_bits / 8 : 64;
     /* a CPU takes any memory that its types may lie in; where a GPU shares it, it is by pages */
-    dev->host_align = dev->cpu || dev->base_align > PAGE ? dev->base_align : PAGE;
+    dev->host_align = cpu || dev->base_align > PAGE ? dev->base_align : PAGE;
 }
 
 /* The two queues that every device has; `q` is the default one, or NULL for one of ours. */

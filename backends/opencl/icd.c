@@ -49,17 +49,16 @@ static bool read_name(const char *file, char *out, int size)
 
 static void check_library(struct report *r, const char *file, const char *library)
 {
-    void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    void *loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    /* what the loader has not got says why to whoever asks again */
+    void *handle = loaded ? loaded : dlopen(library, RTLD_LAZY | RTLD_LOCAL);
 
-    if (!handle) { /* the loader has not got it: it says why to whoever asks again */
-        handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
-        if (!handle)
-            broken(r, file, dlerror());
-        else if (!dlsym(handle, "clGetExtensionFunctionAddress"))
-            broken(r, file, "the library is no OpenCL driver");
-        else
-            ocl_host->log(FERRY_LOG_INFO, "%s: the driver has no platform to offer", file);
-    }
+    if (!handle)
+        broken(r, file, dlerror());
+    else if (!dlsym(handle, "clGetExtensionFunctionAddress"))
+        broken(r, file, "the library is no OpenCL driver");
+    else if (!loaded)
+        ocl_host->log(FERRY_LOG_INFO, "%s: the driver has no platform to offer", file);
     if (handle)
         dlclose(handle);
 }

@@ -43,7 +43,7 @@ static int find(struct ocl_queue *queue, uint32_t dtype, enum ocl_kernel k, cl_k
     int err = 0;
 
     if (!*slot) {
-        err = ocl_program_arithmetic(queue->dev->context, dtype, &program);
+        err = ocl_program_arithmetic(queue->dev->context, queue->dev->variant, dtype, &program);
         if (!err)
             err = create(program, names[k], slot);
     }
@@ -99,7 +99,7 @@ static void shape(const struct ocl_device *dev, int64_t n, size_t *global, size_
 {
     size_t want, pieces;
 
-    if (dev->cpu) {
+    if (dev->few) {
         pieces = ((size_t)n + 4095) / 4096;
         *local = 1;
         *global = least(pieces, least((size_t)dev->cores * 4, PARTIALS));
@@ -159,7 +159,7 @@ static int finish(struct ocl_queue *queue, uint32_t dtype, size_t parts, struct 
 {
     const struct ocl_device *dev = queue->dev;
     cl_ulong count = parts, first = result.first;
-    size_t local = dev->cpu ? 1 : group_size(dev, 256);
+    size_t local = dev->few ? 1 : group_size(dev, 256);
     const struct arg args[] = { ARG(count),
                                 ARG(queue->partials),
                                 ARG(result.mem),
@@ -168,7 +168,7 @@ static int finish(struct ocl_queue *queue, uint32_t dtype, size_t parts, struct 
     cl_kernel kernel;
     int err = find(queue, dtype, OCL_K_FINISH, &kernel);
 
-    return err ? err : run(queue, kernel, "reduction", args, dev->cpu ? 4 : 5, 1, &local, &local);
+    return err ? err : run(queue, kernel, "reduction", args, dev->few ? 4 : 5, 1, &local, &local);
 }
 
 int ocl_own_reduce(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, int64_t n,
@@ -194,9 +194,9 @@ int ocl_own_reduce(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, i
                                     ARG(queue->partials),
                                     { local * PARTIAL_BYTES, NULL } };
 
-        err = run(queue, kernel, "reduction", args, dev->cpu ? 6 : 7, 1, &global, &local);
+        err = run(queue, kernel, "reduction", args, dev->few ? 6 : 7, 1, &global, &local);
     }
-    return err ? err : finish(queue, dtype, dev->cpu ? global : global / local, result);
+    return err ? err : finish(queue, dtype, dev->few ? global : global / local, result);
 }
 
 /* ---- products ---- */
@@ -269,7 +269,7 @@ int ocl_own_convert(struct ocl_queue *queue, uint32_t from, uint32_t to, int64_t
     int err = 0;
 
     if (!*slot) {
-        err = ocl_program_convert(queue->dev->context, from, to, &program);
+        err = ocl_program_convert(queue->dev->context, queue->dev->variant, from, to, &program);
         if (!err)
             err = create(program, "convert_all", slot);
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ferry's own kernels. Built with -DARITHMETIC for the floating dtype X, or with -DCONVERT from
- * dtype X to dtype Y; dtypes are ferry's numbers. FP64: the device has double. CPU: its cores like
- * one long piece of memory each, and vectors; other devices like neighbours to read neighbours.
+ * dtype X to dtype Y; dtypes are ferry's numbers. FP64: the device has double. FEW: an item has one
+ * long piece of memory, and goes through it by vectors, as CPUs like it; without, neighbours read
+ * neighbours.
  */
 
 #ifdef FP64
@@ -13,7 +14,7 @@
  * From `i` to `end` by STEP is this item's part of n elements: a piece in one, or every
  * get_global_size(0)th element.
  */
-#ifdef CPU
+#ifdef FEW
 #define STEP 1
 #define PART(n)                                                                             \
     ulong part = ((n + get_global_size(0) - 1) / get_global_size(0) + 127) & ~(ulong)127;   \
@@ -109,7 +110,7 @@ kernel void axpy(ulong n, real alpha, global const stored *x, ulong x_first, glo
 
     x += x_first;
     y += y_first;
-#ifdef CPU
+#ifdef FEW
     for (; i + 16 <= end; i += 16)
         STORE16(LOAD16(y + i) + alpha * LOAD16(x + i), y + i);
 #endif
@@ -123,7 +124,7 @@ kernel void scal(ulong n, real alpha, global const stored *unused, ulong unused_
     PART(n);
 
     x += x_first;
-#ifdef CPU
+#ifdef FEW
     for (; i + 16 <= end; i += 16)
         STORE16(alpha * LOAD16(x + i), x + i);
 #endif
@@ -177,7 +178,7 @@ inline wide join(wide a, wide b)
 }
 #endif
 
-#ifdef CPU
+#ifdef FEW
 
 #ifdef FP64
 #define LANES             double16 lanes = (double16)(0.0)

@@ -32,16 +32,18 @@ int ocl_fail(const char *call, int error);
 
 enum ocl_switch { OCL_AUTO, OCL_ON, OCL_OFF };
 enum ocl_arithmetic { OCL_MEASURED, OCL_OWN, OCL_CLBLAST };
+enum ocl_items { OCL_BY_TYPE, OCL_FEW, OCL_MANY };
 
 struct ocl_settings {
     const char *platform; /* "" for any */
     cl_device_type type;
-    enum ocl_switch zero_copy, f16;
+    enum ocl_switch zero_copy, f16, f64;
     enum ocl_arithmetic arithmetic;
+    enum ocl_items items;
     bool profiling;
 };
 
-#define OCL_OPTIONS 6u
+#define OCL_OPTIONS 8u
 
 extern const ferry_plugin_option ocl_options[OCL_OPTIONS];
 
@@ -82,6 +84,11 @@ int ocl_properties(void *plugin, uint32_t index, void *dev, ferry_plugin_propert
 
 #define OCL_FLOATS 4u /* F32, F64, F16, BF16: their dtypes are 0 to 3 */
 
+/* Variants of the kernels: for few work-items, and with doubles. */
+#define OCL_FEW_ITEMS 1u
+#define OCL_DOUBLES   2u
+#define OCL_VARIANTS  4u
+
 /*
  * The program's own context, or one of ours. Ours live as long as the process: what was compiled in
  * them is found again when the device is opened again, by us and by CLBlast.
@@ -90,10 +97,10 @@ struct ocl_context {
     struct ocl_context *next;
     cl_context context;
     cl_device_id id;
-    bool adopted, fp64, cpu;
+    bool adopted;
     pthread_mutex_t build_lock;
-    cl_program arithmetic[OCL_FLOATS];
-    cl_program convert[FERRY_DTYPE_COUNT][FERRY_DTYPE_COUNT];
+    cl_program arithmetic[OCL_VARIANTS][OCL_FLOATS];
+    cl_program convert[OCL_VARIANTS][FERRY_DTYPE_COUNT][FERRY_DTYPE_COUNT];
 };
 
 /* Ours for a device, created if need be. */
@@ -101,8 +108,10 @@ int ocl_context_of(const struct ocl_unit *unit, struct ocl_context **out);
 int ocl_context_adopt(cl_context context, cl_device_id id, struct ocl_context **out);
 void ocl_context_release(struct ocl_context *context); /* those of ours stay */
 /* The program with a dtype's arithmetic, or with one conversion; built on first use. */
-int ocl_program_arithmetic(struct ocl_context *c, uint32_t dtype, cl_program *out);
-int ocl_program_convert(struct ocl_context *c, uint32_t from, uint32_t to, cl_program *out);
+int ocl_program_arithmetic(struct ocl_context *c, unsigned variant, uint32_t dtype,
+                           cl_program *out);
+int ocl_program_convert(struct ocl_context *c, unsigned variant, uint32_t from, uint32_t to,
+                        cl_program *out);
 
 /* ---- queue.c, event.c ---- */
 
@@ -196,7 +205,9 @@ struct ocl_device {
     cl_platform_id platform;
     cl_device_id id;
     struct ocl_settings set;
-    bool cpu, fp64, f16, zero_copy;
+    bool fp64, f16, zero_copy;
+    bool few; /* work-items, each with a long piece of memory: what CPUs like */
+    unsigned variant;
     uint32_t index, cores;
     uint64_t max_alloc, max_group, base_align, host_align;
     pthread_mutex_t lock;

@@ -15,10 +15,16 @@ const ferry_plugin_option ocl_options[OCL_OPTIONS] = {
     { "f16", "auto",
       "arithmetic on F16: where the device has cl_khr_fp16, on any by conversion to F32, or never",
       "auto|on|off", FERRY_OPTION_ENUM, 0 },
+    { "f64", "auto", "arithmetic on F64: where the device has cl_khr_fp64, or never", "auto|off",
+      FERRY_OPTION_ENUM, 0 },
     { "arithmetic", "auto",
-      "whose kernels compute: those that were the faster ones, ferry's own, or CLBlast's where it "
-      "has them",
+      "whose kernels compute: those that did better, ferry's own, or CLBlast's, whose sums of "
+      "long vectors are less exact",
       "auto|own|clblast", FERRY_OPTION_ENUM, 0 },
+    { "items", "auto",
+      "how ferry's own kernels divide a vector: as suits the type of the device, among few "
+      "work-items, or among many",
+      "auto|few|many", FERRY_OPTION_ENUM, 0 },
     { "profiling", "no", "whether queues measure, and each command's time is logged (debug)", NULL,
       FERRY_OPTION_BOOL, 0 },
 };
@@ -65,7 +71,9 @@ int ocl_settings_read(struct ocl_settings *out)
     out->type = types[word[1]];
     out->zero_copy = (enum ocl_switch)word[2];
     out->f16 = (enum ocl_switch)word[3];
-    out->arithmetic = (enum ocl_arithmetic)word[4];
-    out->profiling = word[5] != 0;
+    out->f64 = word[4] ? OCL_OFF : OCL_AUTO;
+    out->arithmetic = (enum ocl_arithmetic)word[5];
+    out->items = (enum ocl_items)word[6];
+    out->profiling = word[7] != 0;
     return 0;
 }

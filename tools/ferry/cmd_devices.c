@@ -2,6 +2,7 @@
 #include "tool.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* `ferry devices`: what is there, and which one is selected. */
 
@@ -31,6 +32,29 @@ static json_t *json_device(ferry_device *dev, const ferry_device *selected)
         tool_json_string(p->uuid), "pci", tool_json_string(p->pci));
 }
 
+/* The next plugin that works and has found no device, from candidate *index on; NULL after all. */
+static const ferry_candidate *next_without_devices(ferry_runtime *rt, int *index)
+{
+    const ferry_candidate *c;
+
+    while (ferry_runtime_candidate(rt, (*index)++, &c) == FERRY_OK)
+        if (!c->ok && c->name[0] && strcmp(c->stage, "devices") == 0)
+            return c;
+    return NULL;
+}
+
+static json_t *json_missing(ferry_runtime *rt)
+{
+    json_t *missing = json_array();
+    const ferry_candidate *c;
+    int i = 0;
+
+    while ((c = next_without_devices(rt, &i)))
+        json_array_append_new(missing, json_pack("{s:o, s:o}", "plugin", tool_json_string(c->name),
+                                                 "reason", tool_json_string(c->reason)));
+    return missing;
+}
+
 static int print_json(ferry_runtime *rt, int count, const ferry_device *selected)
 {
     json_t *devices = json_array();
@@ -48,9 +72,9 @@ static int print_json(ferry_runtime *rt, int count, const ferry_device *selected
         }
     }
     return tool_json_print(
-        json_pack("{s:o, s:o}", "selected",
+        json_pack("{s:o, s:o, s:o}", "selected",
                   selected ? tool_json_string(ferry_device_name(selected)) : json_null(), "devices",
-                  devices));
+                  devices, "missing", json_missing(rt)));
 }
 
 static bool add_row(struct tool_table *t, ferry_device *dev, const ferry_device *selected)
@@ -76,6 +100,7 @@ static int print_table(ferry_runtime *rt, int count, const ferry_device *selecte
         "", "DEVICE", ">MEMORY", ">FREE", "KIND", "DESCRIPTION"
     };
     struct tool_table *t = tool_table_create(headings, 6);
+    const ferry_candidate *c;
     int status = TOOL_OK;
 
     for (int i = 0; i < count && status == TOOL_OK; i++) {
@@ -89,6 +114,8 @@ static int print_table(ferry_runtime *rt, int count, const ferry_device *selecte
     if (status == TOOL_OK && count > 0)
         tool_table_print(t, tool_width());
     tool_table_destroy(t);
+    for (int i = 0; status == TOOL_OK && selected && (c = next_without_devices(rt, &i));)
+        printf("no device of %s: %s\n", c->name, c->reason);
     return status;
 }
 

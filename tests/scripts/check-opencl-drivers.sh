@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Which OpenCL drivers are there: one, one beside others that are broken, broken ones alone, none.
+set -u
+: "${FERRY_TEST_COMMAND:?}" "${FERRY_TEST_SRCDIR:?}"
+# shellcheck source=tests/scripts/lib.sh
+. "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
+
+case " ${FERRY_TEST_PLUGINS:-} " in
+*' opencl '*) ;;
+*)
+    skip opencl_drivers 'the OpenCL plugin was not built'
+    finish opencl-drivers
+    ;;
+esac
+
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+mkdir "$folder/none" "$folder/broken" "$folder/among"
+echo libferry-no-such-driver.so.1 >"$folder/broken/absent.icd"
+: >"$folder/broken/empty.icd"
+cp "$folder/broken/"*.icd "$folder/among"
+echo libc.so.6 >"$folder/among/wrong.icd"
+
+# with FOLDER BACKEND: what `ferry devices` prints there; the log and the errors in $folder/err.
+with() {
+    OCL_ICD_VENDORS="$folder/$1" FERRY_BACKEND="$2" "$FERRY_TEST_COMMAND" devices 2>"$folder/err"
+}
+
+# says NAME TEXT PART
+says() {
+    case $2 in
+    *"$3"*) pass "$1" ;;
+    *) fail "$1" "wanted: $3" "$2" ;;
+    esac
+}
+
+out=$(with none 'opencl, cpu')
+says no_driver_at_all_is_told_beside_the_other_devices "$out" \
+    'no device of opencl: clGetPlatformIDs: CL_PLATFORM_NOT_FOUND_KHR: no OpenCL driver'
+says and_another_device_is_selected "$out" '*  cpu:0'
+if with none opencl >/dev/null; then
+    fail a_choice_of_opencl_alone_fails_without_a_driver
+else
+    says a_choice_of_opencl_alone_fails_without_a_driver "$(cat "$folder/err")" \
+        'CL_PLATFORM_NOT_FOUND_KHR'
+fi
+
+out=$(with broken 'opencl, cpu')
+says a_driver_that_cannot_be_loaded_is_why_there_is_no_device "$out" \
+    "no OpenCL driver works: $folder/broken/absent.icd: libferry-no-such-driver.so.1"
+
+pocl=/etc/OpenCL/vendors/pocl.icd
+if [ ! -f "$pocl" ]; then
+    skip broken_drivers_among_others 'PoCL, the driver that is to work beside them, is not installed'
+else
+    cp "$pocl" "$folder/among"
+    out=$(with among opencl)
+    says a_driver_that_works_is_used_beside_broken_ones "$out" '*  opencl:0'
+    err=$(cat "$folder/err")
+    says and_one_that_cannot_be_loaded_is_named "$err" \
+        "$folder/among/absent.icd: the driver is skipped: libferry-no-such-driver.so.1"
+    says and_one_that_names_nothing "$err" "$folder/among/empty.icd: the driver is skipped: it names"
+    says and_one_that_is_something_else "$err" \
+        "$folder/among/wrong.icd: the driver is skipped: the library is no OpenCL driver"
+fi
+finish opencl-drivers
