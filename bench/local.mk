@@ -27,12 +27,15 @@ BENCH_HARNESS = \
 	$(BENCH_HARNESS) \
 	%D%/bench-blob.c \
 	%D%/bench-coherence.c \
+	%D%/bench-io.c \
 	%D%/bench-math.c \
 	%D%/bench-process.c \
 	%D%/suites.c
-%C%_ferry_bench_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_ferry_bench_CPPFLAGS = $(PUBLIC_CPPFLAGS) \
+	-DFERRY_COMMAND='"$(abs_top_builddir)/tools/ferry/ferry"'
 %C%_ferry_bench_CFLAGS = $(STD_CFLAGS) $(OPENBLAS_CFLAGS)
-%C%_ferry_bench_LDADD = %D%/libbenchref.la libferry.la $(OPENBLAS_LIBS) $(CORE_SYSTEM_LIBS)
+%C%_ferry_bench_LDADD = %D%/libbenchref.la libferryio.la libferry.la \
+	$(OPENBLAS_LIBS) $(CORE_SYSTEM_LIBS)
 %C%_ferry_bench_LDFLAGS = -no-install
 
 %C%_ferry_bench_core_SOURCES = \

@@ -47,6 +47,7 @@ static int open_file(struct ferry_io *io)
 }
 
 const struct ferry__io_reader ferry__npy_reader = {
+    .adoptable = true,
     .probe = probe,
     .open = open_file,
 };

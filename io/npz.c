@@ -348,6 +348,7 @@ static void close_file(struct ferry_io *io)
 }
 
 const struct ferry__io_reader ferry__npz_reader = {
+    .adoptable = true,
     .unique = true,
     .probe = probe,
     .open = open_file,

@@ -78,7 +78,7 @@ static int try_adopt(const struct ferry_io *io, const struct ferry__io_array *ar
     void *bytes, *mapping;
     ferry_ref ref = { NULL, 0 };
 
-    if (v->size < ADOPT_THRESHOLD || !ferry__values_adoptable(v))
+    if (!io->reader->adoptable || v->size < ADOPT_THRESHOLD || !ferry__values_adoptable(v))
         return 0;
     memory = ferry_blob_data_memory(b);
     if (!memory || ferry__io_file_map_private(&io->file, (uint64_t)(v->bytes - io->file.bytes),

@@ -22,7 +22,8 @@ struct ferry__io_array {
 
 /* One format's part of reading. */
 struct ferry__io_reader {
-    bool unique; /* two arrays of one name are an error */
+    bool unique;    /* two arrays of one name are an error */
+    bool adoptable; /* values may stay in the file's pages; nobody rewrites such files in place */
     /*
      * Which format the bytes are, FERRY_IO_UNKNOWN if none of this reader's. Never fails and sets
      * no message.

@@ -343,6 +343,7 @@ static int open_file(struct ferry_io *io)
 }
 
 const struct ferry__io_reader ferry__safetensors_reader = {
+    .adoptable = true,
     .unique = true,
     .probe = probe,
     .open = open_file,

@@ -25,25 +25,7 @@ struct conversion {
 
 /* ---- rounding ------------------------------------------------------------------------------- */
 
-/*
- * The float next to `value` whose last bit is odd, unless one is equal to it: rounded on to F16 or
- * BF16 it gives what `value` would, whereas rounding to nearest twice may miss by one.
- */
-static float to_odd_float(double value)
-{
-    float near = (float)value;
-    double excess = __builtin_fabs((double)near) - __builtin_fabs(value);
-    uint32_t bits;
-
-    if ((double)near == value || value != value)
-        return near;
-    memcpy(&bits, &near, sizeof(bits));
-    bits = (bits - (uint32_t)(excess > 0)) | 1u;
-    memcpy(&near, &bits, sizeof(near));
-    return near;
-}
-
-/* The same for an integer of more than 53 bits and a double. */
+/* A double as odd_f64 makes floats (kernels.h), for an integer of more than 53 bits. */
 static double to_odd_double(int64_t value)
 {
     const int64_t low = 0x7ff;
@@ -101,11 +83,11 @@ static void load_real(const struct cpu_kernels *k, uint32_t dtype, int64_t n, co
     case FERRY_F64:
         LOAD(double, to);
     case FERRY_F32:
-        LOAD(float, to);
+        k->to_f64(n, x, to);
+        break;
     default:
         k->widen[dtype](n, x, wide);
-        x = wide;
-        LOAD(float, to);
+        k->to_f64(n, wide, to);
     }
 }
 
@@ -130,7 +112,8 @@ static void store_real(const struct cpu_kernels *k, uint32_t dtype, int64_t n, c
 
     switch (dtype) {
     case FERRY_F32:
-        STORE(float, from[i]);
+        k->from_f64(n, from, y);
+        break;
     case FERRY_F64:
         STORE(double, from[i]);
     case FERRY_I8:
@@ -142,8 +125,7 @@ static void store_real(const struct cpu_kernels *k, uint32_t dtype, int64_t n, c
     case FERRY_I64:
         STORE(int64_t, saturate(from[i], INT64_MIN, INT64_MAX));
     default:
-        for (int64_t i = 0; i < n; i++)
-            near[i] = to_odd_float(from[i]);
+        k->odd_f64(n, from, near);
         k->narrow[dtype](n, near, y);
     }
 }
@@ -152,6 +134,7 @@ static void store_integer(const struct cpu_kernels *k, uint32_t dtype, int64_t n
                           const int64_t *from, void *y)
 {
     float near[BLOCK];
+    double wide[BLOCK];
 
     switch (dtype) {
     case FERRY_F32:
@@ -168,7 +151,8 @@ static void store_integer(const struct cpu_kernels *k, uint32_t dtype, int64_t n
         STORE(int64_t, from[i]);
     default:
         for (int64_t i = 0; i < n; i++)
-            near[i] = to_odd_float(to_odd_double(from[i]));
+            wide[i] = to_odd_double(from[i]);
+        k->odd_f64(n, wide, near);
         k->narrow[dtype](n, near, y);
     }
 }

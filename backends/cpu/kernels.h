@@ -23,6 +23,14 @@ struct cpu_kernels {
     /* Indexed by FERRY_F16, FERRY_BF16: to F32, and back, rounded to nearest even. */
     void (*widen[4])(int64_t n, const void *x, float *y);
     void (*narrow[4])(int64_t n, const float *x, void *y);
+    /* F32 to F64, and back, rounded to nearest even. */
+    void (*to_f64)(int64_t n, const float *x, double *y);
+    void (*from_f64)(int64_t n, const double *x, float *y);
+    /*
+     * To the float beside x whose last bit is odd, unless one is equal to it: rounded on to F16 or
+     * BF16 it gives what x would, whereas rounding to nearest twice may miss by one.
+     */
+    void (*odd_f64)(int64_t n, const double *x, float *y);
 };
 
 /* Those for any CPU, and the best for the one that runs this. */

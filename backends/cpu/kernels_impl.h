@@ -231,6 +231,80 @@ INLINE NAME(v_u16) NAME(narrow_bf16_vector)(NAME(v_float) v)
 HALF(f16)
 HALF(bf16)
 
+/* ---- F32 and F64 into one another ----------------------------------------------------------- */
+
+TARGET static void NAME(to_f64)(int64_t n, const float *x, double *y)
+{
+    int64_t i = 0;
+
+    for (; i + DOUBLES <= n; i += DOUBLES)
+        AT(NAME(v_double), y, i) = NAME(load_f32)(x + i);
+    for (; i < n; i++)
+        y[i] = (double)x[i];
+}
+
+TARGET static void NAME(from_f64)(int64_t n, const double *x, float *y)
+{
+    int64_t i = 0;
+
+#if HAVE_AVX2
+    for (; i + DOUBLES <= n; i += DOUBLES)
+        _mm_storeu_ps(y + i, _mm256_cvtpd_ps(_mm256_loadu_pd(x + i)));
+#endif
+    for (; i < n; i++)
+        y[i] = (float)x[i];
+}
+
+/* Without branches, which would be taken at random. */
+INLINE float NAME(odd_float)(double value)
+{
+    float near = (float)value;
+    double wide = (double)near;
+    uint32_t away = __builtin_fabs(wide) > __builtin_fabs(value);
+    uint32_t inexact = (uint32_t)(wide < value) | (uint32_t)(wide > value);
+    uint32_t bits;
+
+    memcpy(&bits, &near, sizeof(bits));
+    bits = (bits - away) | inexact;
+    memcpy(&near, &bits, sizeof(near));
+    return near;
+}
+
+#if HAVE_AVX2
+/* The low halves of four masks. */
+INLINE __m128i NAME(short_masks)(__m256d masks)
+{
+    __m128 low = _mm_castpd_ps(_mm256_castpd256_pd128(masks));
+    __m128 high = _mm_castpd_ps(_mm256_extractf128_pd(masks, 1));
+
+    return _mm_castps_si128(_mm_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0)));
+}
+#endif
+
+TARGET static void NAME(odd_f64)(int64_t n, const double *x, float *y)
+{
+    int64_t i = 0;
+
+#if HAVE_AVX2
+    const __m256d sign = _mm256_set1_pd(-0.0);
+
+    for (; i + DOUBLES <= n; i += DOUBLES) {
+        __m256d value = _mm256_loadu_pd(x + i);
+        __m128 near = _mm256_cvtpd_ps(value);
+        __m256d wide = _mm256_cvtps_pd(near);
+        __m256d away = _mm256_cmp_pd(_mm256_andnot_pd(sign, wide), _mm256_andnot_pd(sign, value),
+                                     _CMP_GT_OQ);
+        __m256d inexact = _mm256_cmp_pd(wide, value, _CMP_NEQ_OQ);
+        __m128i bits = _mm_add_epi32(_mm_castps_si128(near), NAME(short_masks)(away));
+
+        bits = _mm_or_si128(bits, _mm_srli_epi32(NAME(short_masks)(inexact), 31));
+        _mm_storeu_ps(y + i, _mm_castsi128_ps(bits));
+    }
+#endif
+    for (; i < n; i++)
+        y[i] = NAME(odd_float)(x[i]);
+}
+
 /* ---- the table ------------------------------------------------------------------------------ */
 
 #define TEXT_(a) #a
@@ -245,6 +319,9 @@ static const struct cpu_kernels NAME(kernels) = {
     .sumsq = { NAME(sumsq_f32), NAME(sumsq_f64) },
     .widen = { [FERRY_F16] = NAME(widen_f16), [FERRY_BF16] = NAME(widen_bf16) },
     .narrow = { [FERRY_F16] = NAME(narrow_f16), [FERRY_BF16] = NAME(narrow_bf16) },
+    .to_f64 = NAME(to_f64),
+    .from_f64 = NAME(from_f64),
+    .odd_f64 = NAME(odd_f64),
 };
 
 #undef VECTOR

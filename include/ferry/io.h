@@ -122,8 +122,8 @@ FERRY_API int ferry_io_metadata(const ferry_io *io, int64_t index, const char **
  * it.
  *
  * `entry` must be one of this file's. Where the blob's dtype differs from the file's, values are
- * converted as ferry_blob_copy_from converts. Where they agree and the file's bytes can serve as
- * they are, large arrays are adopted: the blob's memory becomes a private mapping of the file,
+ * converted as ferry_blob_copy_from converts. Where they agree and the bytes of a .npy, .npz or
+ * safetensors file can serve as they are, large arrays are adopted: the blob's memory becomes a private mapping of the file,
  * whose pages the kernel reads when they are touched and copies when they are written. Errors:
  * FERRY_EIO, FERRY_ENOMEM, FERRY_EINVAL, those of ferry_blob_reshape; the blob is then as before,
  * except that after FERRY_EIO its values are unspecified.

@@ -22,6 +22,6 @@ bin_PROGRAMS += %D%/ferry
 	%D%/tool.h
 %C%_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/conform
 %C%_ferry_CFLAGS = $(STD_CFLAGS) $(JANSSON_CFLAGS)
-%C%_ferry_LDADD = tests/conform/libferryconform.la libferryio.la libferry.la $(JANSSON_LIBS) -lm
+%C%_ferry_LDADD = tests/conform/libferryconform.la libferryio.la libferry.la $(JANSSON_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_ferry_LDFLAGS =
 endif
