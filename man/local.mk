@@ -2,6 +2,7 @@
 # Manual pages.
 
 dist_man_MANS += \
+	%D%/ferry-plugin.7 \
 	%D%/ferry.1 \
 	%D%/ferry.3 \
 	%D%/plugins.conf.5

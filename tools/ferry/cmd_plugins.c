@@ -2,15 +2,50 @@
 #include "tool.h"
 
 #include <stdio.h>
+#include <string.h>
 
-/* `ferry plugins`: the load report. */
+/* `ferry plugins`: the load report, and the options of what could be opened. */
 
-static json_t *json_candidate(const ferry_candidate *c)
+/*
+ * Options are asked of open plugins alone: asking another would open it, and FERRY_BACKEND may have
+ * ruled it out.
+ */
+static bool is_open(const ferry_candidate *c)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "name", tool_json_string(c->name),
+    return c->ok && strcmp(c->stage, "devices") == 0;
+}
+
+static json_t *json_option(const ferry_option_info *o)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "name", tool_json_string(o->name),
+                     "type", tool_json_string(o->type), "values", tool_json_string(o->values),
+                     "default", tool_json_string(o->default_value), "description",
+                     tool_json_string(o->description), "value", tool_json_string(o->value),
+                     "origin", tool_json_string(o->origin), "core", o->core != 0);
+}
+
+/* NULL if out of memory. */
+static json_t *json_options(ferry_runtime *rt, const ferry_candidate *c)
+{
+    json_t *options = json_array();
+    ferry_option_info o;
+
+    for (int i = 0;
+         is_open(c) && ferry_runtime_option(rt, c->name, i, &o, sizeof(o)) == FERRY_OK; i++)
+        if (json_array_append_new(options, json_option(&o)) != 0) {
+            json_decref(options);
+            return NULL;
+        }
+    return options;
+}
+
+static json_t *json_candidate(ferry_runtime *rt, const ferry_candidate *c)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "name", tool_json_string(c->name),
                      "path", tool_json_string(c->path), "origin", tool_json_string(c->origin),
                      "stage", tool_json_string(c->stage), "ok", c->ok != 0, "reason",
-                     tool_json_string(c->reason), "hint", tool_json_string(c->hint));
+                     tool_json_string(c->reason), "hint", tool_json_string(c->hint), "options",
+                     json_options(rt, c));
 }
 
 static int print_json(ferry_runtime *rt)
@@ -19,7 +54,7 @@ static int print_json(ferry_runtime *rt)
     const ferry_candidate *c;
 
     for (int i = 0; ferry_runtime_candidate(rt, i, &c) == FERRY_OK; i++) {
-        if (json_array_append_new(candidates, json_candidate(c)) != 0) {
+        if (json_array_append_new(candidates, json_candidate(rt, c)) != 0) {
             json_decref(candidates);
             return tool_error(TOOL_FAILURE, "out of memory");
         }
@@ -50,9 +85,27 @@ static int print_table(ferry_runtime *rt)
     return status;
 }
 
+/* "pool_limit = 1GiB  (size, from plugins.conf:7)", and what it is for. */
+static void print_option(const ferry_option_info *o)
+{
+    const char *type = o->values[0] ? o->values : o->type;
+
+    printf("    %s  %s = %s  (%s", o->core ? "key   " : "option", o->name,
+           o->value[0] ? o->value : "unset", type);
+    if (!o->origin[0])
+        printf(", default)\n");
+    else if (o->default_value[0])
+        printf(", from %s; default %s)\n", o->origin, o->default_value);
+    else
+        printf(", from %s)\n", o->origin);
+    if (o->description[0])
+        printf("            %s\n", o->description);
+}
+
 static int print_verbose(ferry_runtime *rt)
 {
     const ferry_candidate *c;
+    ferry_option_info o;
 
     for (int i = 0; ferry_runtime_candidate(rt, i, &c) == FERRY_OK; i++) {
         printf("%s%s: %s\n", i ? "\n" : "", c->name[0] ? c->name : "a folder",
@@ -62,6 +115,9 @@ static int print_verbose(ferry_runtime *rt)
             printf("    reason  %s\n", c->reason);
         if (c->hint[0])
             printf("    hint    %s\n", c->hint);
+        for (int k = 0;
+             is_open(c) && ferry_runtime_option(rt, c->name, k, &o, sizeof(o)) == FERRY_OK; k++)
+            print_option(&o);
     }
     return TOOL_OK;
 }

@@ -11,6 +11,7 @@ bin_PROGRAMS += %D%/ferry
 	%D%/cmd_inspect.c \
 	%D%/cmd_merge.c \
 	%D%/cmd_plugins.c \
+	%D%/cmd_trace.c \
 	%D%/files.c \
 	%D%/files.h \
 	%D%/main.c \

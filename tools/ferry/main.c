@@ -14,8 +14,9 @@ static const struct tool_command commands[] = {
     { "plugins", "[--json] [-v]", "Each plugin that was found, how far it got, and why no further",
       "\n    --json           {\"candidates\": [{\"name\", \"path\", \"origin\", \"stage\", "
       "\"ok\",\n"
-      "                     \"reason\", \"hint\"}]}\n"
-      "    -v, --verbose    where each was found, and what would mend it\n",
+      "                     \"reason\", \"hint\", \"options\": [...]}]}\n"
+      "    -v, --verbose    where each was found, what would mend it, and each option of what\n"
+      "                     could be opened: its value, and where that came from\n",
       cmd_plugins },
     { "check", "NAME[:INDEX]|FILE.so [--only GROUP,...] [--set K=V,...] [--json]",
       "Whether a plugin's binary keeps to the contract",
@@ -61,6 +62,13 @@ static const struct tool_command commands[] = {
       "    --no-diff            leaves diffs out\n"
       "    -f, --format F       the format, where the suffix does not say\n",
       cmd_merge },
+    { "trace", "FILE [--json]", "A file of FERRY_TRACE, summed: what was moved, and why",
+      "\nOne row for each device, blob, kind of event and reason: copies first, the most\n"
+      "bytes first.\n"
+      "    --json    {\"file\", \"events\", \"rows\": [{\"device\", \"blob\", \"what\", "
+      "\"reason\",\n"
+      "              \"copy\", \"count\", \"bytes\", \"seconds\"}]}\n",
+      cmd_trace },
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
