@@ -3,6 +3,7 @@
 
 #include <ferry/math.h>
 
+#include "hostblock.h"
 #include "hostmath.h"
 #include "mathcall.h"
 #include "status.h"
@@ -253,6 +254,14 @@ static bool is_one_byte(const unsigned char *element, size_t size)
     return true;
 }
 
+/* A plugin is given what an integer can hold, and need not know how ferry rounds. */
+static double rounded(ferry_dtype dtype, double value)
+{
+    bool whole = dtype == FERRY_I8 || dtype == FERRY_U8 || dtype == FERRY_I32 || dtype == FERRY_I64;
+
+    return whole ? ferry__round_even(value) : value;
+}
+
 int ferry_fill(ferry_queue *q, ferry_dtype dtype, int64_t n, double value, ferry_ref y)
 {
     const struct call c = { .name = "fill",
@@ -261,7 +270,7 @@ int ferry_fill(ferry_queue *q, ferry_dtype dtype, int64_t n, double value, ferry
                             .dtype = dtype,
                             .y_dtype = dtype,
                             .n = n,
-                            .alpha = value,
+                            .alpha = rounded(dtype, value),
                             .y = y,
                             .submit = submit_fill,
                             .compute = compute_fill };

@@ -183,6 +183,17 @@ static void fill_rounds_and_refuses_what_an_integer_cannot_hold(void)
         x.values[i] = (double)0.1f;
     FX_OK(ferry_fill(queue, FERRY_F32, 4, 0.1, to_write(&x)));
     check_and_free(&x, 0);
+    for (int t = FERRY_I8; t <= FERRY_I64; t++) {
+        static const double given[] = { 1.5, 2.5, 2.75 }, wanted[] = { 2, 2, 3 };
+
+        for (size_t i = 0; i < FERRY_TEST_COUNT(given); i++) {
+            make(&x, (ferry_dtype)t, 4, 0);
+            for (int k = 0; k < 4; k++)
+                x.values[k] = wanted[i];
+            FX_OK(ferry_fill(queue, (ferry_dtype)t, 4, given[i], to_write(&x)));
+            check_and_free(&x, 0);
+        }
+    }
     make(&x, FERRY_I8, 4, 1);
     FX_FAILS(FERRY_EOVERFLOW, ferry_fill(queue, FERRY_I8, 4, 128, to_write(&x)));
     FX_FAILS(FERRY_EOVERFLOW, ferry_fill(queue, FERRY_I8, 4, NAN, to_write(&x)));
