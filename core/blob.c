@@ -3,6 +3,7 @@
 
 #include "blob.h"
 
+#include "fresh.h"
 #include "status.h"
 
 #include <inttypes.h>
@@ -43,12 +44,12 @@ int ferry_blob_create(ferry_device *home, ferry_dtype dtype, int naxes, const in
         return ferry__error(FERRY_EINVAL, "ferry_blob_create: NULL argument");
     if (!ferry_dtype_size(dtype))
         return ferry__error(FERRY_EINVAL, "ferry_blob_create: %d is no dtype", (int)dtype);
-    b = malloc(sizeof *b);
+    b = ferry__fresh(sizeof *b);
     if (!b)
         return ferry__error(FERRY_ENOMEM, "no memory for a blob");
-    *b = (struct ferry_blob){ .dtype = (uint8_t)dtype };
+    b->dtype = (uint8_t)dtype;
     b->half[FERRY__DATA].limit = b->half[FERRY__DIFF].limit = SIZE_MAX;
-    err = ferry__shape_set(&b->shape, naxes, dims, ferry_dtype_size(dtype));
+    err = ferry__shape_set(&b->shape, naxes, dims, ferry__dtype_size(dtype));
     if (err)
         goto err_free_blob;
     err = ferry_memory_create(home, ferry__blob_bytes(b), &data);

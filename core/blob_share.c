@@ -3,6 +3,7 @@
 
 #include "blob.h"
 
+#include "fresh.h"
 #include "status.h"
 
 #include <inttypes.h>
@@ -109,7 +110,7 @@ int ferry_blob_slice(const ferry_blob *parent, int64_t start, int64_t count, fer
         return err;
     if (!ferry__blob_memory(parent, FERRY__DIFF))
         return ferry_last_error_code();
-    b = calloc(1, sizeof *b);
+    b = ferry__fresh(sizeof *b);
     if (!b)
         return ferry__error(FERRY_ENOMEM, "no memory for a slice");
     memcpy(dims, parent->shape.dims, (size_t)parent->shape.naxes * sizeof dims[0]);

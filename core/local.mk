@@ -31,6 +31,8 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/evict.h \
 	%D%/fallback.c \
 	%D%/fallback.h \
+	%D%/fresh.c \
+	%D%/fresh.h \
 	%D%/half.h \
 	%D%/host.c \
 	%D%/host.h \

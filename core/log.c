@@ -236,11 +236,12 @@ void ferry__log_hold(void)
 
 void ferry__log_release(void)
 {
-    struct line_list kept = mine.kept;
+    struct line_list kept;
     struct line *line;
 
-    if (--mine.held > 0)
+    if (--mine.held > 0 || (!mine.kept.first && !mine.kept.lost))
         return;
+    kept = mine.kept;
     mine.kept = (struct line_list){ 0 };
     while ((line = list_take(&kept))) {
         write_line(line->level, line->text);

@@ -4,8 +4,9 @@
 #include "memory.h"
 
 #include "coherence.h"
-#include "log.h"
 #include "evict.h"
+#include "fresh.h"
+#include "log.h"
 #include "pending.h"
 #include "replica.h"
 #include "status.h"
@@ -22,15 +23,14 @@ int ferry_memory_create(ferry_device *home, size_t bytes, ferry_memory **out)
 
     if (!home || !out)
         return ferry__error(FERRY_EINVAL, "ferry_memory_create: NULL argument");
-    err = ferry__device_open(home);
+    err = ferry__device_ready(home) ? 0 : ferry__device_open(home);
     if (err)
         return err;
-    m = malloc(
-        sizeof *m); /* glibc's calloc passes by its thread's cache, and takes twice as long */
+    m = ferry__fresh(sizeof *m);
     if (!m)
         return ferry__error(FERRY_ENOMEM, "%s: no memory to note a memory of %zu bytes", home->name,
                             bytes);
-    *m = (struct ferry_memory){ .size = bytes, .used = bytes };
+    m->size = m->used = bytes;
     atomic_init(&m->refs, 1);
     pthread_mutex_init(&m->lock, NULL);
     m->home = ferry__device_retain(home);
@@ -91,7 +91,8 @@ static void end(struct ferry__request *req)
 {
     pthread_mutex_unlock(&req->m->lock);
     ferry__log_release();
-    ferry__after_unlock_run(&req->after);
+    if (req->after.count)
+        ferry__after_unlock_run(&req->after);
 }
 
 /* Whether a device, and a queue that should be one of its own, can take part. */
@@ -470,13 +471,7 @@ int ferry__memory_to(ferry_memory *m, ferry_device *home)
     if (m->home == home)
         return 0;
     begin(&req, m, NULL);
-    before = m->home;
-    m->home = ferry__device_retain(home);
-    if (m->alias_device == home)
-        ferry__device_release(home); /* from now on it is kept alive as the home */
-    if (m->alias_device == before)
-        ferry__device_retain(before);
-    m->home_slot = (uint8_t)home->slot;
+    before = ferry__replica_move_home(m, home);
     ferry__coherence_publish(m, req.valid);
     end(&req);
     ferry__device_release(before);

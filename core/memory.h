@@ -51,7 +51,7 @@ struct ferry__replica {
     size_t filled;   /* leading bytes that are the contents, while the copy is valid */
     struct ferry__uses *uses;
     union {
-        ferry_device *owner;            /* of a block: whose allocator made it (retained) */
+        ferry_device *owner;            /* of a block: whose allocator made it; retained so, too */
         struct ferry__adopted *adopted; /* of the program's memory: how it goes; NULL: borrowed */
     };
     uint8_t storage;
@@ -81,7 +81,7 @@ struct ferry_memory {
     void *host;                 /* the host's pointer, while its copy is valid */
     ferry_ref home_ref;         /* the home's reference, while its copy is valid */
     ferry_device *home;         /* retained */
-    ferry_device *alias_device; /* of `alias`; retained, unless it is the home */
+    ferry_device *alias_device; /* of `alias`; retained unless it is the home */
     atomic_int refs;
     int8_t lost; /* the code with which the last valid copy went; 0: none has */
     uint8_t home_slot;

@@ -164,13 +164,3 @@ void ferry__uses_clear(struct ferry__uses *uses)
     while (uses && uses->count)
         drop(uses, uses->count - 1);
 }
-
-bool ferry__uses_have(const struct ferry__uses *uses, bool writers)
-{
-    unsigned i;
-
-    for (i = 0; uses && i < uses->count; i++)
-        if (uses->at[i].write || !writers)
-            return true;
-    return false;
-}

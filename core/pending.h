@@ -55,6 +55,15 @@ bool ferry__uses_would_block(const struct ferry__uses *uses, enum ferry__after a
 /* Forgets all uses; the caller has ordered itself after them, or waited. */
 void ferry__uses_clear(struct ferry__uses *uses);
 
-bool ferry__uses_have(const struct ferry__uses *uses, bool writers);
+/* Whether there are any, or any writers. */
+static inline bool ferry__uses_have(const struct ferry__uses *uses, bool writers)
+{
+    unsigned i;
+
+    for (i = 0; uses && i < uses->count; i++)
+        if (uses->at[i].write || !writers)
+            return true;
+    return false;
+}
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "queue.h"
 
+#include "fresh.h"
 #include "status.h"
 #include "trace.h"
 
@@ -146,7 +147,7 @@ int ferry__queue_mark(ferry_queue *q, ferry_event **out)
         return 0;
     if (ferry__device_forked(dev))
         return ferry__device_usable(dev);
-    e = calloc(1, sizeof *e);
+    e = ferry__fresh(sizeof *e);
     if (!e)
         return ferry__error(FERRY_ENOMEM, "%s: no memory for an event", dev->name);
     ferry__queue_enter(q);
@@ -333,7 +334,7 @@ int ferry_queue_native(ferry_queue *q, const char *what, void *out, size_t size)
 /* What record gives on a device where nothing is ever pending: an event that is done. */
 static int done_event(ferry_device *dev, ferry_event **out)
 {
-    ferry_event *e = calloc(1, sizeof *e);
+    ferry_event *e = ferry__fresh(sizeof *e);
 
     if (!e)
         return ferry__error(FERRY_ENOMEM, "%s: no memory for an event", dev->name);

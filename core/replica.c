@@ -3,6 +3,7 @@
 
 #include "replica.h"
 
+#include "fresh.h"
 #include "pending.h"
 #include "pool.h"
 #include "status.h"
@@ -41,18 +42,11 @@ static struct ferry__device_replica *find_on_device(ferry_memory *m, unsigned sl
     return d;
 }
 
-/* Whether an aliased slot has no replica of its own: the host's pointer is its handle. */
-static bool is_host_pointer(const ferry_memory *m, unsigned slot)
-{
-    return slot && m->alias == slot && m->alias_device &&
-           ferry__device_is(m->alias_device, FERRY_DEVICE_HOST_MEMORY);
-}
-
 struct ferry__replica *ferry__replica_find(ferry_memory *m, unsigned slot)
 {
     struct ferry__device_replica *d;
 
-    if (slot == FERRY__HOST || is_host_pointer(m, slot))
+    if (slot == FERRY__HOST || ferry__replica_is_host_pointer(m, slot))
         return &m->on_host;
     d = find_on_device(m, slot);
     return d ? &d->r : NULL;
@@ -77,7 +71,7 @@ struct ferry__replica *ferry__replica_of(ferry_memory *m, ferry_device *where)
 
     if (r)
         return r;
-    d = calloc(1, sizeof *d);
+    d = ferry__fresh(sizeof *d);
     if (!d) {
         ferry__error(FERRY_ENOMEM, "%s: no memory for a replica", where->name);
         return NULL;
@@ -89,23 +83,56 @@ struct ferry__replica *ferry__replica_of(ferry_memory *m, ferry_device *where)
     return &d->r;
 }
 
-bool ferry__replica_shares(const ferry_memory *m, unsigned a, unsigned b)
+/* ---- references ---- */
+
+/*
+ * The home is kept alive as such. Other devices that a memory points at are retained once for each
+ * pointer.
+ */
+static ferry_device *keep(const ferry_memory *m, ferry_device *dev)
 {
-    return m->alias && ((a == FERRY__HOST && b == m->alias) || (b == FERRY__HOST && a == m->alias));
+    return dev && dev != m->home ? ferry__device_retain(dev) : dev;
 }
 
-bool ferry__replica_is_imported(const ferry_memory *m, unsigned slot)
+static void let_go(const ferry_memory *m, ferry_device *dev)
 {
-    return slot && m->alias == slot && !is_host_pointer(m, slot);
+    if (dev != m->home)
+        ferry__device_release(dev);
 }
 
-bool ferry__replica_one_pointer(const ferry_memory *m)
+/* A pointer that is kept becomes one to the home, or is no longer one. */
+static void change_keeper(ferry_device *kept, ferry_device *before, ferry_device *home)
 {
-    return m->alias && is_host_pointer(m, m->alias);
+    if (kept == home)
+        ferry__device_release(home);
+    if (kept == before)
+        ferry__device_retain(before);
+}
+
+static ferry_device *owner_of(const struct ferry__replica *r)
+{
+    bool owned = r->storage == FERRY__STORAGE_POOL || r->storage == FERRY__STORAGE_PINNED;
+
+    return owned ? r->owner : NULL;
+}
+
+ferry_device *ferry__replica_move_home(ferry_memory *m, ferry_device *home)
+{
+    struct ferry__device_replica *d;
+    ferry_device *before = m->home;
+
+    m->home = ferry__device_retain(home);
+    m->home_slot = (uint8_t)home->slot;
+    change_keeper(m->alias_device, before, home);
+    change_keeper(owner_of(&m->on_host), before, home);
+    for (d = m->on_devices; d; d = d->next)
+        change_keeper(owner_of(&d->r), before, home);
+    return before;
 }
 
 /* ---- storage ---- */
 
+/* `owner`: kept, and the replica's from then on. */
 static void set_storage(struct ferry__replica *r, uint8_t kind, void *handle, size_t capacity,
                         ferry_device *owner)
 {
@@ -115,7 +142,7 @@ static void set_storage(struct ferry__replica *r, uint8_t kind, void *handle, si
     r->capacity = capacity;
     r->filled = 0;
     r->readonly = 0;
-    r->owner = owner ? ferry__device_retain(owner) : NULL;
+    r->owner = owner;
 }
 
 void ferry__replica_take(struct ferry__replica *r, ferry_ref ref, size_t bytes, unsigned slot,
@@ -212,8 +239,7 @@ void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
     default:
         break;
     }
-    if (r->storage != FERRY__STORAGE_ADOPTED)
-        ferry__device_release(r->owner);
+    let_go(m, owner_of(r));
     r->owner = NULL;
     r->storage = FERRY__STORAGE_NONE;
     r->ref.handle = NULL;
@@ -241,7 +267,8 @@ static int provide_host(ferry_memory *m, struct ferry__replica *r, bool *zeroed)
 
     if (err)
         return err;
-    set_storage(r, shared ? FERRY__STORAGE_POOL : FERRY__STORAGE_PINNED, block, size, from);
+    set_storage(r, shared ? FERRY__STORAGE_POOL : FERRY__STORAGE_PINNED, block, size,
+                keep(m, from));
     return 0;
 }
 
@@ -267,7 +294,7 @@ int ferry__replica_provide(ferry_memory *m, struct ferry__replica *r, ferry_devi
     err = ferry__pool_alloc(where, FERRY__POOL_DEVICE, q, m->size, zeroed, &block);
     if (err)
         return err;
-    set_storage(r, FERRY__STORAGE_POOL, block, m->size, where);
+    set_storage(r, FERRY__STORAGE_POOL, block, m->size, keep(m, where));
     return 0;
 }
 
@@ -293,13 +320,10 @@ void ferry__replica_set_alias(ferry_memory *m, ferry_device *dev)
 {
     ferry_device *before = m->alias_device;
 
-    m->alias_device = dev;
+    m->alias_device = keep(m, dev);
     m->alias = dev ? (uint8_t)dev->slot : 0;
     m->mapped = 0;
-    if (dev && dev != m->home) /* the home is kept alive as such */
-        ferry__device_retain(dev);
-    if (before != m->home)
-        ferry__device_release(before);
+    let_go(m, before);
 }
 
 static bool is_aligned(const ferry_device *dev, const struct ferry__replica *host)
@@ -312,7 +336,7 @@ static bool is_aligned(const ferry_device *dev, const struct ferry__replica *hos
 int ferry__replica_separate(ferry_memory *m)
 {
     ferry_device *dev = m->alias_device;
-    struct ferry__device_replica *d = calloc(1, sizeof *d);
+    struct ferry__device_replica *d = ferry__fresh(sizeof *d);
 
     if (!d)
         return ferry__error(FERRY_ENOMEM, "%s: no memory for a replica", dev->name);

@@ -51,17 +51,36 @@ void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
 void ferry__replica_take(struct ferry__replica *r, ferry_ref ref, size_t bytes, unsigned slot,
                          bool readonly, struct ferry__adopted *adopted);
 
+/* Moves the home; returns the former one, which the caller has to release. */
+ferry_device *ferry__replica_move_home(ferry_memory *m, ferry_device *home);
+
+/* Whether an aliased slot has no replica of its own: the host's pointer is its handle. */
+static inline bool ferry__replica_is_host_pointer(const ferry_memory *m, unsigned slot)
+{
+    return slot && m->alias == slot && m->alias_device &&
+           ferry__device_is(m->alias_device, FERRY_DEVICE_HOST_MEMORY);
+}
+
 /* Whether the host's block is a host-memory device's as well, as one pointer. */
-bool ferry__replica_one_pointer(const ferry_memory *m);
+static inline bool ferry__replica_one_pointer(const ferry_memory *m)
+{
+    return ferry__replica_is_host_pointer(m, m->alias);
+}
 
 /* Whether the two slots are the same bytes: the host and the device it is aliased with. */
-bool ferry__replica_shares(const ferry_memory *m, unsigned a, unsigned b);
+static inline bool ferry__replica_shares(const ferry_memory *m, unsigned a, unsigned b)
+{
+    return m->alias && ((a == FERRY__HOST && b == m->alias) || (b == FERRY__HOST && a == m->alias));
+}
 
 /*
  * Whether host and aliased device need map and unmap between them (imported memory), not just one
  * pointer.
  */
-bool ferry__replica_is_imported(const ferry_memory *m, unsigned slot);
+static inline bool ferry__replica_is_imported(const ferry_memory *m, unsigned slot)
+{
+    return slot && m->alias == slot && !ferry__replica_is_host_pointer(m, slot);
+}
 
 /* Says whose copy shares the host's bytes; NULL: nobody's. */
 void ferry__replica_set_alias(ferry_memory *m, ferry_device *dev);

@@ -11,10 +11,10 @@
 #include <string.h>
 
 /*
- * The product of the dims, which has to fit, and so has that of the dims that are not 0: whether a
- * shape overflows does not depend on where its zeros are.
+ * Copies the dims and multiplies them. The product has to fit, and so has that of the dims that are
+ * not 0: whether a shape overflows does not depend on where its zeros are.
  */
-static int count_of(int naxes, const int64_t *dims, size_t size, int64_t *out)
+static int take_dims(int naxes, const int64_t *dims, size_t size, int64_t *to, int64_t *out)
 {
     int64_t product = 1, bytes;
     bool zero = false;
@@ -23,6 +23,7 @@ static int count_of(int naxes, const int64_t *dims, size_t size, int64_t *out)
     for (i = 0; i < naxes; i++) {
         if (dims[i] < 0)
             return ferry__error(FERRY_EINVAL, "dim %d is %" PRId64, i, dims[i]);
+        to[i] = dims[i];
         zero = zero || dims[i] == 0;
         if (dims[i] && __builtin_mul_overflow(product, dims[i], &product))
             return ferry__error(FERRY_EOVERFLOW,
@@ -47,17 +48,17 @@ int ferry__shape_set(struct ferry__shape *s, int naxes, const int64_t *dims, siz
         return ferry__error(FERRY_EINVAL, "%d axes; there may be 0 to %d", naxes, FERRY_MAX_AXES);
     if (naxes && !dims)
         return ferry__error(FERRY_EINVAL, "NULL dims for %d axes", naxes);
-    err = count_of(naxes, dims, size, &s->count);
-    if (err)
-        return err;
     s->dims = s->few;
     if (naxes > FERRY__SHAPE_INLINE) {
         s->dims = malloc((size_t)naxes * sizeof *s->dims);
         if (!s->dims)
             return ferry__error(FERRY_ENOMEM, "no memory for %d dims", naxes);
     }
-    if (naxes)
-        memcpy(s->dims, dims, (size_t)naxes * sizeof *dims);
+    err = take_dims(naxes, dims, size, s->dims, &s->count);
+    if (err) {
+        ferry__shape_clear(s);
+        return err;
+    }
     s->naxes = naxes;
     s->shaped = shaped;
     if (!shaped)

@@ -22,7 +22,7 @@ int ferry__transfer_settle(struct ferry__request *req, unsigned slot)
 {
     ferry_memory *m = req->m;
     struct ferry__replica *r = ferry__replica_find(m, slot);
-    int failed = r ? ferry__uses_settle(r->uses) : 0;
+    int failed = r && r->uses ? ferry__uses_settle(r->uses) : 0;
 
     if (!failed || !is_valid(req, slot))
         return 0;
@@ -106,7 +106,7 @@ int ferry__transfer_after_default(ferry_device *dev, ferry_queue *q)
     ferry_event *e;
     int err;
 
-    if (q == &dev->queue)
+    if (q == &dev->queue || !dev->events)
         return 0;
     err = ferry__queue_mark(&dev->queue, &e);
     if (err || !e)
