@@ -80,6 +80,7 @@ void bench_math(struct bench *b);
 void bench_opencl(struct bench *b);
 void bench_pool(struct bench *b);
 void bench_process(struct bench *b);
+void bench_transfers(struct bench *b);
 
 /* libbenchref: a call into another shared object that returns a pointer. */
 __attribute__((visibility("default"))) const void *bench_reference_pointer(const void *const *p);

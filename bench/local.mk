@@ -30,6 +30,7 @@ BENCH_HARNESS = \
 	%D%/bench-io.c \
 	%D%/bench-math.c \
 	%D%/bench-process.c \
+	%D%/bench-transfers.c \
 	%D%/suites.c
 %C%_ferry_bench_CPPFLAGS = $(PUBLIC_CPPFLAGS) \
 	-DFERRY_COMMAND='"$(abs_top_builddir)/tools/ferry/ferry"'
