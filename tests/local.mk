@@ -13,6 +13,7 @@ UNIT_TESTS = \
 	%D%/unit/test-caffe-cases \
 	%D%/unit/test-check \
 	%D%/unit/test-command \
+	%D%/unit/test-command-files \
 	%D%/unit/test-conf \
 	%D%/unit/test-failures \
 	%D%/unit/test-io-malformed \

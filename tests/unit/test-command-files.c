@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "fixture.h"
+
+#include <ferry/io.h>
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* `ferry convert`, `diff` and `merge`, run as a user runs them. */
+
+static char out[16384], err[16384];
+static char folder[] = "/tmp/ferry-test-files-XXXXXX";
+
+static const char *in_folder(const char *name)
+{
+    static char path[4][256];
+    static int turn;
+    char *p = path[turn++ % 4];
+
+    snprintf(p, sizeof(path[0]), "%s/%s", folder, name);
+    return p;
+}
+
+static void slurp(const char *name, char *into, size_t size)
+{
+    FILE *file = fopen(in_folder(name), "rb");
+    size_t n = file ? fread(into, 1, size - 1, file) : 0;
+
+    into[n] = '\0';
+    if (file)
+        fclose(file);
+}
+
+/* Runs ferry in the folder; what it says is in `out` and `err`. Returns its exit status. */
+static int ferry(const char *arguments)
+{
+    char line[4096];
+    int status;
+
+    snprintf(line, sizeof(line), "cd %s && \"$FERRY_TEST_COMMAND\" %s >.out 2>.err </dev/null",
+             folder, arguments);
+    status = system(line);
+    slurp(".out", out, sizeof(out));
+    slurp(".err", err, sizeof(err));
+    CU_ASSERT_FATAL(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static bool is_there(const char *name)
+{
+    return access(in_folder(name), F_OK) == 0;
+}
+
+/* Files but for the two that `ferry` leaves. */
+static int files(void)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    int n = 0;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+    while ((entry = readdir(dir)))
+        n += strcmp(entry->d_name, ".out") != 0 && strcmp(entry->d_name, ".err") != 0;
+    closedir(dir);
+    return n - 2;
+}
+
+static void clean(void)
+{
+    char line[512];
+
+    snprintf(line, sizeof(line), "rm -rf %s/* %s/.[!.]*", folder, folder);
+    CU_ASSERT_EQUAL(system(line), 0);
+}
+
+struct array {
+    const char *name;
+    ferry_dtype dtype;
+    int n;
+    double first; /* then first + 1, … */
+    bool diff;
+};
+
+static void make(const char *file, const struct array *arrays, size_t count)
+{
+    ferry_io_writer *w = NULL;
+
+    FX_OK_FATAL(ferry_io_create(in_folder(file), ferry_io_format_of(file), &w));
+    for (size_t a = 0; a < count; a++) {
+        ferry_blob *b = FX_BLOB(arrays[a].dtype, arrays[a].n);
+        void *data = ferry_blob_overwrite_host_data(b);
+
+        for (int i = 0; i < arrays[a].n; i++)
+            fx_set(arrays[a].dtype, data, i, arrays[a].first + i);
+        FX_OK(ferry_io_write(w, arrays[a].name, b, arrays[a].diff));
+        ferry_blob_destroy(b);
+    }
+    FX_OK_FATAL(ferry_io_commit(w));
+}
+
+#define MAKE(file, ...)                                \
+    make(file, (const struct array[]){ __VA_ARGS__ }, \
+         sizeof((const struct array[]){ __VA_ARGS__ }) / sizeof(struct array))
+
+static double value(const char *file, const char *name, int64_t i)
+{
+    const ferry_io_entry *entry = NULL;
+    unsigned char element[8];
+    ferry_io *io = NULL;
+    double v;
+
+    FX_OK_FATAL(ferry_io_open(in_folder(file), &io));
+    FX_OK_FATAL(ferry_io_find(io, name, &entry));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+    FX_OK(ferry_io_read_values(io, entry, i, 1, element));
+    v = fx_get(entry->dtype, element, 0);
+    ferry_io_close(io);
+    return v;
+}
+
+/* ---- convert -------------------------------------------------------------------------------- */
+
+static void arrays_go_from_format_to_format(void)
+{
+    fx_device();
+    MAKE("a.safetensors", { "c/1", FERRY_F32, 3, 1, false }, { "d/0", FERRY_F64, 2, 7, false },
+         { "c/0", FERRY_F16, 2, 5, false });
+    /* a layer's blobs come together, whatever order they were in */
+    CU_ASSERT_EQUAL(ferry("convert a.safetensors b.caffemodel"), 0);
+    CU_ASSERT_EQUAL(ferry("convert b.caffemodel c.npz"), 0);
+    CU_ASSERT_EQUAL(ferry("convert c.npz d --format safetensors"), 0);
+    CU_ASSERT_EQUAL(ferry("diff a.safetensors d"), 0);
+    CU_ASSERT_EQUAL(value("b.caffemodel", "c/1", 2), 3);
+    clean();
+    fx_end();
+}
+
+static void what_cannot_be_expressed_is_an_error_and_nothing_is_written(void)
+{
+    fx_device();
+    MAKE("a.safetensors", { "w/0", FERRY_F32, 1, 1, false }, { "conv.weight", FERRY_BF16, 2, 1, false });
+    CU_ASSERT_EQUAL(ferry("convert a.safetensors b.npz"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "conv.weight"));
+    CU_ASSERT_EQUAL(ferry("convert a.safetensors b.caffemodel --dtype F32"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "<layer>/<index>"));
+    MAKE("d.caffemodel", { "w/0", FERRY_F32, 2, 1, true });
+    CU_ASSERT_EQUAL(ferry("convert d.caffemodel b.npz"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "diff"));
+    CU_ASSERT_EQUAL(files(), 2);
+    CU_ASSERT_EQUAL(ferry("convert d.caffemodel b.npz --no-diff"), 0);
+    CU_ASSERT_EQUAL(ferry("convert a.safetensors c.npz --dtype f32"), 0);
+    CU_ASSERT_EQUAL(value("c.npz", "conv.weight", 1), 2);
+    CU_ASSERT_EQUAL(ferry("convert a.safetensors x.what"), 2);
+    CU_ASSERT_EQUAL(ferry("convert a.safetensors x.npz --dtype F31"), 2);
+    CU_ASSERT_EQUAL(ferry("convert a.safetensors"), 2);
+    CU_ASSERT_EQUAL(ferry("convert nothere.npz x.npz"), 1);
+    CU_ASSERT_EQUAL(files(), 4);
+    clean();
+    fx_end();
+}
+
+/* ---- diff ----------------------------------------------------------------------------------- */
+
+static void differences_are_measured_and_tell_in_the_status(void)
+{
+    fx_device();
+    MAKE("a.npz", { "x", FERRY_F32, 3, 1, false }, { "y", FERRY_I64, 2, 5, false });
+    MAKE("b.npz", { "x", FERRY_F32, 3, 1.5, false }, { "y", FERRY_I64, 2, 5, false });
+    MAKE("c.npz", { "x", FERRY_F64, 3, 1, false }, { "z", FERRY_I64, 2, 5, false });
+    CU_ASSERT_EQUAL(ferry("diff a.npz a.npz"), 0);
+    CU_ASSERT_EQUAL(ferry("diff a.npz b.npz"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "0.5"));
+    CU_ASSERT_EQUAL(ferry("diff a.npz b.npz --tolerance 0.5"), 0);
+    CU_ASSERT_EQUAL(ferry("diff a.npz c.npz"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "another dtype"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "only in the first"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "only in the second"));
+    CU_ASSERT_EQUAL(ferry("diff a.npz b.npz --json"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "\"max_abs\": 0.5"));
+    CU_ASSERT_EQUAL(ferry("diff a.npz nothere.npz"), 2);
+    CU_ASSERT_EQUAL(ferry("diff a.npz"), 2);
+    CU_ASSERT_EQUAL(ferry("diff a.npz b.npz -t x"), 2);
+    clean();
+    fx_end();
+}
+
+/* ---- merge ---------------------------------------------------------------------------------- */
+
+static void sums_are_weighted_and_rounded_once(void)
+{
+    fx_device();
+    MAKE("a.safetensors", { "x", FERRY_F32, 70000, 1, false }, { "h", FERRY_F16, 2, 1, false },
+         { "i", FERRY_I32, 2, 1, false }, { "none", FERRY_F32, 0, 0, false });
+    MAKE("b.safetensors", { "x", FERRY_F32, 70000, 3, false }, { "h", FERRY_F16, 2, 2, false },
+         { "i", FERRY_I32, 2, 2, false }, { "none", FERRY_F32, 0, 0, false });
+    CU_ASSERT_EQUAL(ferry("merge -o m.safetensors a.safetensors b.safetensors"), 0);
+    CU_ASSERT_EQUAL(value("m.safetensors", "x", 0), 2);
+    CU_ASSERT_EQUAL(value("m.safetensors", "x", 69999), 70001);
+    CU_ASSERT_EQUAL(value("m.safetensors", "h", 0), 1.5);
+    CU_ASSERT_EQUAL(value("m.safetensors", "i", 0), 2); /* 1.5, to even */
+    CU_ASSERT_EQUAL(value("m.safetensors", "i", 1), 2);
+    CU_ASSERT_EQUAL(ferry("merge -o m.npz -w 2,-1 a.safetensors b.safetensors"), 0);
+    CU_ASSERT_EQUAL(value("m.npz", "x", 10), 2 * 11 - 13);
+    /* a + 3 · (b − a) */
+    CU_ASSERT_EQUAL(ferry("merge -o m.npz --base a.safetensors --weights=3 b.safetensors"), 0);
+    CU_ASSERT_EQUAL(value("m.npz", "x", 10), 11 + 3 * 2);
+    CU_ASSERT_EQUAL(ferry("merge -o m.npz --base a.safetensors b.safetensors"), 0);
+    CU_ASSERT_EQUAL(value("m.npz", "x", 10), 13);
+    CU_ASSERT_EQUAL(files(), 4);
+    clean();
+    fx_end();
+}
+
+static void all_mismatches_are_listed_before_anything_is_written(void)
+{
+    fx_device();
+    MAKE("a.npz", { "x", FERRY_F32, 3, 1, false }, { "y", FERRY_F32, 2, 1, false },
+         { "only", FERRY_F32, 1, 4, false }, { "both", FERRY_F32, 1, 1, false });
+    MAKE("b.npz", { "x", FERRY_F32, 4, 1, false }, { "y", FERRY_F64, 2, 1, false },
+         { "other", FERRY_F32, 1, 6, false }, { "both", FERRY_F32, 1, 2, false });
+    CU_ASSERT_EQUAL(ferry("merge -o m.npz a.npz b.npz"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "x: F32 (3) in a.npz, F32 (4) in b.npz"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "y: F32 (2) in a.npz, F64 (2) in b.npz"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "only: is in a.npz, missing in b.npz"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "other: is in b.npz, missing in a.npz"));
+    CU_ASSERT_PTR_NULL(strstr(err, "both"));
+    CU_ASSERT(!is_there("m.npz"));
+    MAKE("c.npz", { "other", FERRY_F32, 1, 6, false }, { "both", FERRY_F32, 1, 2, false });
+    CU_ASSERT_EQUAL(ferry("merge -o m.npz --allow-missing a.npz c.npz"), 0);
+    CU_ASSERT_EQUAL(value("m.npz", "both", 0), 1.5);
+    CU_ASSERT_EQUAL(value("m.npz", "only", 0), 4);
+    CU_ASSERT_EQUAL(value("m.npz", "other", 0), 6);
+    CU_ASSERT_EQUAL(value("m.npz", "x", 2), 3);
+    CU_ASSERT_EQUAL(ferry("merge a.npz c.npz"), 2);
+    CU_ASSERT_EQUAL(ferry("merge -o m.npz"), 2);
+    CU_ASSERT_EQUAL(ferry("merge -o m.npz -w 1 a.npz c.npz"), 2);
+    CU_ASSERT_EQUAL(ferry("merge -o m.npz -w 1,x a.npz c.npz"), 2);
+    CU_ASSERT_EQUAL(files(), 4);
+    clean();
+    fx_end();
+}
+
+/* An array of 64 MiB takes a while to merge with itself 16 times over. */
+static void an_interrupt_leaves_no_half_file(void)
+{
+    static const struct timespec moment = { 0, 30 * 1000 * 1000 };
+    char arguments[512] = "";
+    int status = 0;
+    pid_t child;
+
+    fx_device();
+    MAKE("a.npz", { "x", FERRY_F64, 8 << 20, 1, false });
+    for (int i = 0; i < 16; i++)
+        strcat(arguments, " a.npz");
+    child = fork();
+    if (child == 0) {
+        char line[1024];
+
+        snprintf(line, sizeof(line), "cd %s && exec \"$FERRY_TEST_COMMAND\" merge -o m.npz%s",
+                 folder, arguments);
+        execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+        _exit(127);
+    }
+    nanosleep(&moment, NULL);
+    kill(child, SIGINT);
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    /* where it was faster than we the file is whole */
+    CU_ASSERT_EQUAL(files(), WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 2 : 1);
+    clean();
+    fx_end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(arrays_go_from_format_to_format),
+    FERRY_TEST(what_cannot_be_expressed_is_an_error_and_nothing_is_written),
+    FERRY_TEST(differences_are_measured_and_tell_in_the_status),
+    FERRY_TEST(sums_are_weighted_and_rounded_once),
+    FERRY_TEST(all_mismatches_are_listed_before_anything_is_written),
+    FERRY_TEST(an_interrupt_leaves_no_half_file),
+};
+
+int main(int argc, char **argv)
+{
+    int status;
+
+    if (!mkdtemp(folder))
+        return 1;
+    status = ferry_test_main_backends(argc, argv, "command-files", cases, FERRY_TEST_COUNT(cases));
+    rmdir(folder);
+    return status;
+}
