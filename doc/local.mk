@@ -15,4 +15,5 @@ EXTRA_DIST += \
 	%D%/decisions/0008-slots-are-31-with-the-host.md \
 	%D%/decisions/0009-failed-operations-give-the-copies-back.md \
 	%D%/decisions/0010-null-blobs-in-counting-functions.md \
-	%D%/decisions/0011-the-abi-on-paper-for-cuda-and-opencl.md
+	%D%/decisions/0011-the-abi-on-paper-for-cuda-and-opencl.md \
+	%D%/decisions/0012-files-are-read-where-they-lie.md
