@@ -19,10 +19,18 @@
 enum { IMAGES, CONV1, POOL1, CONV2, POOL2, IP1, IP2, LOSS, W_CONV1, W_CONV2, W_IP1, W_IP2, BLOBS };
 
 static const int64_t floats[BLOBS] = {
-    [IMAGES] = 64 * 28 * 28,     [CONV1] = 64 * 20 * 24 * 24, [POOL1] = 64 * 20 * 12 * 12,
-    [CONV2] = 64 * 50 * 8 * 8,   [POOL2] = 64 * 50 * 4 * 4,   [IP1] = 64 * 500,
-    [IP2] = 64 * 10,             [LOSS] = 1,                  [W_CONV1] = 20 * 25 + 20,
-    [W_CONV2] = 50 * 20 * 25 + 50, [W_IP1] = 500 * 800 + 500, [W_IP2] = 10 * 500 + 10,
+    [IMAGES] = 64 * 28 * 28,
+    [CONV1] = 64 * 20 * 24 * 24,
+    [POOL1] = 64 * 20 * 12 * 12,
+    [CONV2] = 64 * 50 * 8 * 8,
+    [POOL2] = 64 * 50 * 4 * 4,
+    [IP1] = 64 * 500,
+    [IP2] = 64 * 10,
+    [LOSS] = 1,
+    [W_CONV1] = 20 * 25 + 20,
+    [W_CONV2] = 50 * 20 * 25 + 50,
+    [W_IP1] = 500 * 800 + 500,
+    [W_IP2] = 10 * 500 + 10,
 };
 
 enum half { DATA, DIFF };
@@ -36,16 +44,20 @@ struct step {
     enum verb verb;
 };
 
-/* A layer on the device: bottom and weights are read, top is overwritten. */
-#define FORWARD(bottom, weights, top)                                            \
-    { bottom, DATA, DEVICE, READ }, { weights, DATA, DEVICE, READ },             \
-        { top, DATA, DEVICE, OVERWRITE }
-#define POOL(bottom, top) { bottom, DATA, DEVICE, READ }, { top, DATA, DEVICE, OVERWRITE }
-#define BACKWARD(bottom, weights, top)                                           \
-    { top, DIFF, DEVICE, READ }, { bottom, DATA, DEVICE, READ },                 \
-        { weights, DIFF, DEVICE, OVERWRITE }, { weights, DATA, DEVICE, READ },   \
-        { bottom, DIFF, DEVICE, OVERWRITE }
-#define UNPOOL(bottom, top) { top, DIFF, DEVICE, READ }, { bottom, DIFF, DEVICE, OVERWRITE }
+/* Layers on the device: bottom and weights are read, top is overwritten; and back. */
+/* clang-format off */
+#define FORWARD(bottom, weights, top)                                          \
+    { bottom, DATA, DEVICE, READ }, { weights, DATA, DEVICE, READ },           \
+    { top, DATA, DEVICE, OVERWRITE }
+#define POOL(bottom, top)                                                      \
+    { bottom, DATA, DEVICE, READ }, { top, DATA, DEVICE, OVERWRITE }
+#define BACKWARD(bottom, weights, top)                                         \
+    { top, DIFF, DEVICE, READ }, { bottom, DATA, DEVICE, READ },               \
+    { weights, DIFF, DEVICE, OVERWRITE }, { weights, DATA, DEVICE, READ },     \
+    { bottom, DIFF, DEVICE, OVERWRITE }
+#define UNPOOL(bottom, top)                                                    \
+    { top, DIFF, DEVICE, READ }, { bottom, DIFF, DEVICE, OVERWRITE }
+/* clang-format on */
 
 static const struct step steps[] = {
     { IMAGES, DATA, HOST, OVERWRITE }, /* the program's */
@@ -115,9 +127,9 @@ static int64_t caffe_bytes(void)
             const struct step *s = &steps[i];
             int64_t bytes = floats[s->blob] * (int64_t)sizeof(float);
 
-            moved += s->verb == UPDATE ? caffe_update(heads[s->blob], bytes)
-                                       : caffe_access(&heads[s->blob][s->half], s->place,
-                                                      s->verb != READ, bytes);
+            moved += s->verb == UPDATE
+                         ? caffe_update(heads[s->blob], bytes)
+                         : caffe_access(&heads[s->blob][s->half], s->place, s->verb != READ, bytes);
         }
     return moved;
 }

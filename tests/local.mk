@@ -118,6 +118,8 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 %C%_coherence_test_coherence_SOURCES = \
 	%D%/coherence/model.c \
 	%D%/coherence/model.h \
+	%D%/coherence/rig-faults.c \
+	%D%/coherence/rig-inside.h \
 	%D%/coherence/rig.c \
 	%D%/coherence/rig.h \
 	%D%/coherence/test-coherence.c

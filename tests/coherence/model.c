@@ -8,23 +8,20 @@
 #define NOBODY MODEL_SLOTS
 
 const struct model_op model_ops[MODEL_OPS] = {
-    { MODEL_READ, 0 },     { MODEL_READ, 1 },       { MODEL_READ, 2 },
-    { MODEL_MUTABLE, 0 },  { MODEL_MUTABLE, 1 },    { MODEL_MUTABLE, 2 },
-    { MODEL_OVERWRITE, 0 }, { MODEL_OVERWRITE, 1 }, { MODEL_OVERWRITE, 2 },
-    { MODEL_PREFETCH, 0 }, { MODEL_PREFETCH, 1 },   { MODEL_PREFETCH, 2 },
-    { MODEL_ADOPT, 0 },    { MODEL_ADOPT, 1 },      { MODEL_ADOPT, 2 },
-    { MODEL_EVICT, 1 },    { MODEL_EVICT, 2 },      { MODEL_INVALIDATE, 0 },
-    { MODEL_SHRINK, 0 },   { MODEL_REGROW, 0 },
+    { MODEL_READ, 0 },      { MODEL_READ, 1 },       { MODEL_READ, 2 },      { MODEL_MUTABLE, 0 },
+    { MODEL_MUTABLE, 1 },   { MODEL_MUTABLE, 2 },    { MODEL_OVERWRITE, 0 }, { MODEL_OVERWRITE, 1 },
+    { MODEL_OVERWRITE, 2 }, { MODEL_PREFETCH, 0 },   { MODEL_PREFETCH, 1 },  { MODEL_PREFETCH, 2 },
+    { MODEL_ADOPT, 0 },     { MODEL_ADOPT, 1 },      { MODEL_ADOPT, 2 },     { MODEL_EVICT, 1 },
+    { MODEL_EVICT, 2 },     { MODEL_INVALIDATE, 0 }, { MODEL_SHRINK, 0 },    { MODEL_REGROW, 0 },
 };
 
 const char *model_op_name(unsigned op)
 {
     static const char *const names[MODEL_OPS] = {
-        "read(host)",      "read(dev0)",      "read(dev1)",      "mutable(host)",  "mutable(dev0)",
-        "mutable(dev1)",   "overwrite(host)", "overwrite(dev0)", "overwrite(dev1)",
-        "prefetch(host)",  "prefetch(dev0)",  "prefetch(dev1)",  "adopt(host)",    "adopt(dev0)",
-        "adopt(dev1)",     "evict(dev0)",     "evict(dev1)",     "invalidate",     "shrink",
-        "regrow",
+        "read(host)",     "read(dev0)",      "read(dev1)",      "mutable(host)",   "mutable(dev0)",
+        "mutable(dev1)",  "overwrite(host)", "overwrite(dev0)", "overwrite(dev1)", "prefetch(host)",
+        "prefetch(dev0)", "prefetch(dev1)",  "adopt(host)",     "adopt(dev0)",     "adopt(dev1)",
+        "evict(dev0)",    "evict(dev1)",     "invalidate",      "shrink",          "regrow",
     };
 
     return names[op];
@@ -265,8 +262,8 @@ unsigned model_state(const struct model *m)
     for (unsigned s = 0; s < MODEL_SLOTS; s++)
         if (m->valid & BIT(s) && m->length[s] == MODEL_CELLS)
             longs |= BIT(s);
-    return (m->used == MODEL_CELLS) + 2u * (m->valid + 8u * (m->allocated + 8u * (m->adopted +
-           8u * longs)));
+    return (m->used == MODEL_CELLS) +
+           2u * (m->valid + 8u * (m->allocated + 8u * (m->adopted + 8u * longs)));
 }
 
 bool model_is_sound(const struct model *m)

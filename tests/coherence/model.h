@@ -45,11 +45,11 @@ struct model_traffic {
 };
 
 struct model {
-    bool peer;                /* the devices copy to one another */
-    unsigned valid;           /* V, bit 0 the host */
-    unsigned allocated;       /* the library's own blocks */
-    unsigned adopted;         /* the program's */
-    unsigned used;            /* cells in use: 2 or 4 */
+    bool peer;                    /* the devices copy to one another */
+    unsigned valid;               /* V, bit 0 the host */
+    unsigned allocated;           /* the library's own blocks */
+    unsigned adopted;             /* the program's */
+    unsigned used;                /* cells in use: 2 or 4 */
     unsigned length[MODEL_SLOTS]; /* how many cells of a valid copy hold something */
     uint8_t cell[MODEL_SLOTS][MODEL_CELLS];
     struct model_traffic traffic;

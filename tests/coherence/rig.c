@@ -1,50 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
-#include "rig.h"
+#include "rig-inside.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define CELL   8 /* floats */
-#define FLOATS (MODEL_CELLS * CELL)
-#define BYTES  (FLOATS * sizeof(float))
-#define POISON 222 /* what a program's memory holds once ferry has let go of it */
-#define SPARES 2
-
-/* Memory of the program's, to be adopted; two a place, so that one can follow the other. */
-struct spare {
-    unsigned slot;
-    ferry_ref ref;
-    bool in_use;
-};
-
-/* What a kernel is to have read. */
-struct expected {
-    unsigned dev, cells;
-    uint8_t cell[MODEL_CELLS];
-};
-
-static struct {
-    struct model model;
-    bool open, peer, settle, quiet;
-    ferry_blob *blob;
-    ferry_memory *m;
-    ferry_queue *queue[2][2];
-    ferry_memory *log[2], *lent[2][SPARES];
-    ferry_ref log_at[2];
-    _Alignas(64) float host[SPARES][FLOATS];
-    struct spare spare[MODEL_SLOTS][SPARES];
-    struct expected expected[RIG_STEPS + 2];
-    unsigned expectations;
-    ferry_stats stats[2];
-    ferry_plugin_counters counters[2];
-    unsigned ops[RIG_STEPS + 8], nops;
-    char how[64];    /* the failure that was injected */
-    uint64_t live;   /* blocks, before */
-    uint8_t value;
-    unsigned adopted, deleted;
-} rig;
+struct rig rig;
 
 bool rig_fail(const char *fmt, ...)
 {
@@ -63,7 +25,7 @@ bool rig_fail(const char *fmt, ...)
     return false;
 }
 
-static bool failed(const char *what)
+bool rig_failed(const char *what)
 {
     return rig_fail("%s: %s", what, ferry_last_error());
 }
@@ -78,7 +40,7 @@ static bool lend(int i)
         spare->slot = 1 + (unsigned)i;
         if (ferry_memory_create(wx_dev(i), BYTES, &rig.lent[i][k]) ||
             ferry_memory_access(rig.lent[i][k], wx_dev(i), FERRY_WRITE, NULL, &spare->ref))
-            return failed("lending memory");
+            return rig_failed("lending memory");
     }
     return true;
 }
@@ -94,10 +56,10 @@ bool rig_open(bool peer)
     for (int i = 0; i < 2; i++) {
         rig.queue[i][0] = wx_queue(i);
         if (ferry_queue_create(wx_dev(i), &rig.queue[i][1]) ||
-            ferry_memory_create(wx_dev(i), (RIG_STEPS + 2) * FLOATS * sizeof(double),
+            ferry_memory_create(wx_dev(i), (RIG_STEPS + 8) * FLOATS * sizeof(double),
                                 &rig.log[i]) ||
             !ferry_memory_host_data(rig.log[i]) || !lend(i))
-            return failed("opening");
+            return rig_failed("opening");
     }
     for (int k = 0; k < SPARES; k++)
         rig.spare[0][k].ref = (ferry_ref){ rig.host[k], 0 };
@@ -129,19 +91,19 @@ bool rig_close(void)
     return none;
 }
 
-static ferry_device *device(unsigned slot)
+ferry_device *rig_device(unsigned slot)
 {
     return slot ? wx_dev((int)slot - 1) : NULL;
 }
 
 /* Odd steps go through a queue of the program's own. */
-static ferry_queue *queue(unsigned slot)
+ferry_queue *rig_queue(unsigned slot)
 {
     return slot ? rig.queue[slot - 1][rig.nops % 2] : NULL;
 }
 
 /* Blocks that exist now, on all devices and the host. */
-static uint64_t blocks(void)
+uint64_t rig_blocks(void)
 {
     uint64_t live = 0;
 
@@ -154,7 +116,7 @@ static uint64_t blocks(void)
     return live;
 }
 
-static void count_from_here(void)
+void rig_count_from_here(void)
 {
     memset(&rig.model.traffic, 0, sizeof(rig.model.traffic));
     for (int i = 0; i < 2; i++) {
@@ -173,13 +135,13 @@ bool rig_begin(bool settle)
     model_init(&rig.model, rig.peer);
     for (int i = 0; i < 2; i++)
         if (ferry_memory_access(rig.log[i], wx_dev(i), FERRY_WRITE, NULL, &rig.log_at[i]))
-            return failed("log");
-    rig.live = blocks();
-    count_from_here();
+            return rig_failed("log");
+    rig.live = rig_blocks();
+    rig_count_from_here();
     if (ferry_blob_create(wx_dev(0), FERRY_F32, 1, (int64_t[]){ FLOATS }, &rig.blob))
-        return failed("create");
+        return rig_failed("create");
     rig.m = ferry_blob_data_memory(rig.blob);
-    return rig.m || failed("memory");
+    return rig.m || rig_failed("memory");
 }
 
 const struct model *rig_model(void)
@@ -190,7 +152,7 @@ const struct model *rig_model(void)
 /* ---- kernels and the host's hands ------------------------------------------------------------ */
 
 /* A kernel that reads the cells in use, into a place of the log that is its own. */
-static bool kernel_reads(unsigned slot, ferry_queue *q, ferry_ref from, const struct model *model)
+bool rig_kernel_reads(unsigned slot, ferry_queue *q, ferry_ref from, const struct model *model)
 {
     struct expected *e = &rig.expected[rig.expectations];
     ferry_ref to = rig.log_at[slot - 1];
@@ -200,10 +162,10 @@ static bool kernel_reads(unsigned slot, ferry_queue *q, ferry_ref from, const st
     memcpy(e->cell, model->cell[slot], sizeof(e->cell));
     to.offset += rig.expectations++ * FLOATS * sizeof(double);
     return !ferry_convert(q, e->cells * CELL, FERRY_F32, ferry_ref_const(from), FERRY_F64, to) ||
-           failed("kernel that reads");
+           rig_failed("kernel that reads");
 }
 
-static bool host_reads(const float *p, const struct model *model)
+bool rig_host_reads(const float *p, const struct model *model)
 {
     for (unsigned i = 0; i < model->used * CELL; i++)
         if (p[i] != model->cell[0][i / CELL])
@@ -226,7 +188,7 @@ static bool write_cells(enum model_kind kind, ferry_queue *q, ferry_ref at, unsi
             continue;
         to.offset += c * CELL * sizeof(float);
         if (q && ferry_fill(q, FERRY_F32, CELL, rig.value, to))
-            return failed("kernel that writes");
+            return rig_failed("kernel that writes");
         for (unsigned i = 0; !q && i < CELL; i++)
             ((float *)at.handle)[c * CELL + i] = rig.value;
     }
@@ -261,13 +223,13 @@ static int evict(unsigned slot)
     int err = ferry_memory_wont_use(rig.m);
 
     if (!err)
-        err = ferry_device_set_budget(device(slot), 1);
-    ferry_device_set_budget(device(slot), 0);
+        err = ferry_device_set_budget(rig_device(slot), 1);
+    ferry_device_set_budget(rig_device(slot), 0);
     return err;
 }
 
 /* What is to be adopted is filled first, on the default queue, of which ferry has to be told. */
-static bool get_ready(const struct model_op *op)
+bool rig_get_ready(const struct model_op *op)
 {
     ferry_queue *q = op->slot ? rig.queue[op->slot - 1][0] : NULL;
 
@@ -280,7 +242,7 @@ static int adopt(unsigned slot)
     struct spare *spare = free_spare(slot);
     int err;
 
-    err = ferry_memory_adopt(rig.m, device(slot), spare->ref, BYTES, 0, take_back, spare);
+    err = ferry_memory_adopt(rig.m, rig_device(slot), spare->ref, BYTES, 0, take_back, spare);
     if (err)
         return err;
     spare->in_use = true;
@@ -298,16 +260,16 @@ static int reshape(unsigned cells)
     return err;
 }
 
-static int call(const struct model_op *op, ferry_ref *out)
+int rig_call(const struct model_op *op, ferry_ref *out)
 {
     switch (op->kind) {
     case MODEL_READ:
     case MODEL_MUTABLE:
     case MODEL_OVERWRITE:
-        return ferry_memory_access(rig.m, device(op->slot), access_of[op->kind], queue(op->slot),
-                                   out);
+        return ferry_memory_access(rig.m, rig_device(op->slot), access_of[op->kind],
+                                   rig_queue(op->slot), out);
     case MODEL_PREFETCH:
-        return ferry_memory_prefetch(rig.m, device(op->slot), queue(op->slot));
+        return ferry_memory_prefetch(rig.m, rig_device(op->slot), rig_queue(op->slot));
     case MODEL_ADOPT:
         return adopt(op->slot);
     case MODEL_EVICT:
@@ -325,14 +287,14 @@ static int call(const struct model_op *op, ferry_ref *out)
 /* What the program does at `ref`, the model being as it will be. */
 static bool use(const struct model_op *op, ferry_ref ref)
 {
-    ferry_queue *q = queue(op->slot);
+    ferry_queue *q = rig_queue(op->slot);
 
     if (op->kind == MODEL_ADOPT && op->slot)
         return !ferry_memory_record(rig.m, rig.queue[op->slot - 1][0], FERRY_WRITE) ||
-               failed("record");
+               rig_failed("record");
     if (op->kind == MODEL_READ)
-        return op->slot ? kernel_reads(op->slot, q, ref, &rig.model)
-                        : host_reads(ref.handle, &rig.model);
+        return op->slot ? rig_kernel_reads(op->slot, q, ref, &rig.model)
+                        : rig_host_reads(ref.handle, &rig.model);
     if (op->kind == MODEL_MUTABLE || op->kind == MODEL_OVERWRITE)
         return write_cells(op->kind, q, ref, rig.model.used);
     return true;
@@ -359,7 +321,7 @@ static bool same_traffic(int i)
     const uint64_t cell = CELL * sizeof(float);
 
     if (ferry_device_stats(wx_dev(i), &now, sizeof(now)))
-        return failed("stats");
+        return rig_failed("stats");
     return same("copies in", i, now.copies_h2d, f->copies_h2d, t->h2d[i]) &&
            same("copies out", i, now.copies_d2h, f->copies_d2h, t->d2h[i]) &&
            same("peer copies", i, now.copies_d2d, f->copies_d2d, t->d2d[i]) &&
@@ -374,7 +336,7 @@ static bool same_traffic(int i)
            same("sim's peer bytes", i, sim.bytes_d2d, p->bytes_d2d, t->bytes_d2d[i] * cell);
 }
 
-static unsigned bits(unsigned mask)
+unsigned rig_bits(unsigned mask)
 {
     return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1);
 }
@@ -400,33 +362,34 @@ static bool same_validity(unsigned should)
     return true;
 }
 
-static bool compare(void)
+bool rig_compare(void)
 {
     if (!model_is_sound(&rig.model))
         return rig_fail("the model has lost its senses");
     if (!same_validity(rig.model.valid))
         return false;
-    if (blocks() - rig.live != bits(rig.model.allocated))
-        return rig_fail("live blocks: %llu, by the model %u", (unsigned long long)(blocks() - rig.live),
-                        bits(rig.model.allocated));
-    if (rig.adopted - rig.deleted != bits(rig.model.adopted))
+    if (rig_blocks() - rig.live != rig_bits(rig.model.allocated))
+        return rig_fail("live blocks: %llu, by the model %u",
+                        (unsigned long long)(rig_blocks() - rig.live),
+                        rig_bits(rig.model.allocated));
+    if (rig.adopted - rig.deleted != rig_bits(rig.model.adopted))
         return rig_fail("%u adoptions, %u deleters run, by the model %u are left", rig.adopted,
-                        rig.deleted, bits(rig.model.adopted));
+                        rig.deleted, rig_bits(rig.model.adopted));
     return same_traffic(0) && same_traffic(1);
 }
 
 /* Both have done it: the program goes on to use what it got. */
-static bool follow(const struct model_op *op, ferry_ref ref)
+bool rig_follow(const struct model_op *op, ferry_ref ref)
 {
     model_step(&rig.model, op, rig.value);
     if (!use(op, ref))
         return false;
     if (rig.settle)
         wx_run_all();
-    return compare();
+    return rig_compare();
 }
 
-static const struct model_op *next(unsigned index)
+const struct model_op *rig_next(unsigned index)
 {
     rig.ops[rig.nops++] = index;
     rig.value++;
@@ -435,136 +398,14 @@ static const struct model_op *next(unsigned index)
 
 bool rig_step(unsigned index)
 {
-    const struct model_op *op = next(index);
+    const struct model_op *op = rig_next(index);
     ferry_ref ref = { NULL, 0 };
 
-    if (!get_ready(op))
+    if (!rig_get_ready(op))
         return false;
-    if (call(op, &ref))
-        return failed("call");
-    return follow(op, ref);
-}
-
-/* ---- calls that fail ---------------------------------------------------------------------------- */
-
-/* Where no peer copy is possible, the host's copy may have come about on the way. */
-static void admit_staged_copy(void)
-{
-    unsigned from = rig.model.valid & 2 ? 1 : 2;
-
-    if (wx_valid(rig.m) != (rig.model.valid | 1) || rig.model.valid & 1 || rig.peer)
-        return;
-    rig.model.valid |= 1;
-    rig.model.length[0] = rig.model.length[from];
-    if (rig.model.length[0] > rig.model.used)
-        rig.model.length[0] = rig.model.used;
-    memcpy(rig.model.cell[0], rig.model.cell[from], MODEL_CELLS);
-    if (!(rig.model.adopted & 1))
-        rig.model.allocated |= 1;
-}
-
-/* Nothing happened, by its own account; it is done again, undisturbed. */
-static bool again(unsigned index)
-{
-    admit_staged_copy();
-    count_from_here();
-    if (!compare())
-        return false;
-    snprintf(rig.how, sizeof(rig.how), "[again]");
-    rig.nops--;
-    return rig_step(index);
-}
-
-/* An eviction that fails is none, and no error either. */
-static bool was_skipped(const struct model_op *op)
-{
-    return op->kind == MODEL_EVICT && wx_valid(rig.m) == rig.model.valid &&
-           blocks() - rig.live == bits(rig.model.allocated);
-}
-
-enum rig_outcome rig_step_failing(unsigned index, int dev, unsigned nth)
-{
-    const struct model_op *op = next(index);
-    ferry_ref ref = { NULL, 0 };
-    uint64_t calls;
-    bool fired, ok;
-    int err;
-
-    snprintf(rig.how, sizeof(rig.how), "[call %u of dev%d fails]", nth, dev);
-    if (!get_ready(op))
-        return RIG_WRONG;
-    calls = wx_calls(dev, SIM_CALL_ANY);
-    wx_fail_next(dev, SIM_CALL_ANY, nth, FERRY_EDEVICE);
-    err = call(op, &ref);
-    wx_fail_next(dev, SIM_CALL_ANY, 0, 0);
-    fired = wx_calls(dev, SIM_CALL_ANY) - calls >= nth;
-    if (err && !fired)
-        return failed("call"), RIG_WRONG;
-    ok = err || was_skipped(op) ? again(index) : follow(op, ref);
-    return !ok ? RIG_WRONG : fired ? RIG_WITHSTOOD : RIG_UNREACHED;
-}
-
-/* The bytes as they were, at whichever place. */
-static void same_everywhere(unsigned from)
-{
-    for (unsigned s = 0; s < MODEL_SLOTS; s++)
-        memcpy(rig.model.cell[s], rig.model.cell[from], MODEL_CELLS);
-}
-
-/* `lost`: none may succeed; else each must at the second attempt. */
-static bool read_around(unsigned first, bool lost)
-{
-    for (unsigned i = 0; i < 2 * MODEL_SLOTS; i++) {
-        unsigned slot = (first + i / 2) % MODEL_SLOTS;
-        ferry_ref ref = { NULL, 0 };
-        int err = ferry_memory_access(rig.m, device(slot), FERRY_READ, queue(slot), &ref);
-
-        if (!err && lost)
-            return rig_fail("a read at %u of what was lost succeeds", slot);
-        if (err && !lost && i % 2)
-            return failed("a second read");
-        if (!err && !(slot ? kernel_reads(slot, queue(slot), ref, &rig.model)
-                           : host_reads(ref.handle, &rig.model)))
-            return false;
-        wx_run_all();
-    }
-    return true;
-}
-
-/* A place to take the right bytes from, after the step. */
-static unsigned a_valid_slot(void)
-{
-    return rig.model.valid & 1 ? 0 : rig.model.valid & 2 ? 1 : 2;
-}
-
-enum rig_outcome rig_step_failing_later(unsigned index, int dev, unsigned nth, unsigned first)
-{
-    const struct model_op *op = next(index);
-    struct model before = rig.model;
-    ferry_ref ref = { NULL, 0 };
-    uint64_t calls;
-    bool lost;
-    int err;
-
-    snprintf(rig.how, sizeof(rig.how), "[copy %u of dev%d fails later, read %u first]", nth, dev,
-             first);
-    if (!get_ready(op))
-        return RIG_WRONG;
-    calls = wx_calls(dev, SIM_CALL_MEMCPY);
-    wx_fail_later(dev, SIM_CALL_MEMCPY, nth, FERRY_EDEVICE);
-    err = call(op, &ref);
-    wx_fail_later(dev, SIM_CALL_MEMCPY, 0, 0);
-    if (wx_calls(dev, SIM_CALL_MEMCPY) - calls < nth)
-        return RIG_UNREACHED;
-    wx_run_all();
-    lost = !err && op->kind == MODEL_MUTABLE;
-    rig.model = before;
-    same_everywhere(a_valid_slot());
-    rig.model.valid = 0; /* the order of reads decides, and has been compared elsewhere */
-    if (!read_around(first, lost))
-        return RIG_WRONG;
-    count_from_here();
-    return RIG_WITHSTOOD;
+    if (rig_call(op, &ref))
+        return rig_failed("call");
+    return rig_follow(op, ref);
 }
 
 void rig_mislead(void)
@@ -590,7 +431,7 @@ static bool check_log(int i)
     ferry_ref ref = { NULL, 0 };
 
     if (ferry_memory_access(rig.log[i], NULL, FERRY_READ, NULL, &ref))
-        return failed("log");
+        return rig_failed("log");
     log = ref.handle;
     for (unsigned k = 0; k < rig.expectations; k++) {
         const struct expected *e = &rig.expected[k];
@@ -611,10 +452,10 @@ bool rig_check_contents(void)
     for (unsigned s = MODEL_SLOTS; s-- > 0;) {
         if (!(rig.model.valid & 1u << s))
             continue;
-        if (ferry_memory_access(rig.m, device(s), FERRY_READ, NULL, &ref))
-            return failed("last read");
-        if (!(s ? kernel_reads(s, rig.queue[s - 1][0], ref, &rig.model)
-                : host_reads(ref.handle, &rig.model)))
+        if (ferry_memory_access(rig.m, rig_device(s), FERRY_READ, NULL, &ref))
+            return rig_failed("last read");
+        if (!(s ? rig_kernel_reads(s, rig.queue[s - 1][0], ref, &rig.model)
+                : rig_host_reads(ref.handle, &rig.model)))
             return false;
     }
     if (!same_traffic(0) || !same_traffic(1))
@@ -628,8 +469,8 @@ bool rig_end(bool ok)
     ferry_blob_destroy(rig.blob);
     rig.blob = NULL;
     run_backwards();
-    if (ok && blocks() - rig.live != 0)
-        ok = rig_fail("%llu blocks left", (unsigned long long)(blocks() - rig.live));
+    if (ok && rig_blocks() - rig.live != 0)
+        ok = rig_fail("%llu blocks left", (unsigned long long)(rig_blocks() - rig.live));
     if (ok && rig.adopted != rig.deleted)
         ok = rig_fail("%u adoptions, %u deleters run", rig.adopted, rig.deleted);
     return ok;

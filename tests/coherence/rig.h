@@ -32,9 +32,9 @@ bool rig_step(unsigned op);
 
 /* What came of an operation one of whose calls was to fail. */
 enum rig_outcome {
-    RIG_WRONG,      /* not as it should; a line has been printed */
-    RIG_UNREACHED,  /* it makes fewer calls than that */
-    RIG_WITHSTOOD   /* a call did fail */
+    RIG_WRONG,     /* not as it should; a line has been printed */
+    RIG_UNREACHED, /* it makes fewer calls than that */
+    RIG_WITHSTOOD  /* a call did fail */
 };
 
 /*

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /*
  * The library against the model: every sequence of operations up to FERRY_TEST_LENGTH (4), every
@@ -226,8 +228,8 @@ static unsigned long long fail_each_copy_later(const struct path *p, unsigned op
 
     for (unsigned first = 0; first < MODEL_SLOTS; first++)
         for (int dev = 0; dev < 2; dev++) {
-            enum rig_outcome outcome = go_to(p) ? rig_step_failing_later(op, dev, 1, first)
-                                                : RIG_WRONG;
+            enum rig_outcome outcome =
+                go_to(p) ? rig_step_failing_later(op, dev, 1, first) : RIG_WRONG;
 
             bad += !rig_end(outcome == RIG_UNREACHED ||
                             (outcome == RIG_WITHSTOOD && rig_check_contents()));
@@ -280,6 +282,101 @@ static void nothing_is_left_at_the_end(void)
     CU_ASSERT(rig_close());
 }
 
+/* ---- the trace ------------------------------------------------------------------------------ */
+
+static char trace_path[] = "/tmp/ferry-test-coherence-XXXXXX";
+
+/* Adds an event's bytes, if it is of that name. One event is a line. */
+static void add_event(const char *line, const char *name, uint64_t *copies, uint64_t *bytes)
+{
+    const char *at = strstr(line, "\"bytes\":");
+    char start[32];
+
+    snprintf(start, sizeof(start), "{\"name\":\"%s\",", name);
+    if (strncmp(line, start, strlen(start)) != 0 || !at)
+        return;
+    ++*copies;
+    *bytes += strtoull(at + strlen("\"bytes\":"), NULL, 10);
+}
+
+static void check_trace(const ferry_stats *moved)
+{
+    FILE *f = fopen(trace_path, "r");
+    ferry_stats traced = { 0 };
+    char line[1024];
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    while (fgets(line, sizeof(line), f)) {
+        add_event(line, "h2d", &traced.copies_h2d, &traced.bytes_h2d);
+        add_event(line, "d2h", &traced.copies_d2h, &traced.bytes_d2h);
+        add_event(line, "d2d", &traced.copies_d2d, &traced.bytes_d2d);
+    }
+    fclose(f);
+    CU_ASSERT(moved->bytes_h2d > 0 && moved->bytes_d2h > 0 && moved->bytes_d2d > 0);
+    CU_ASSERT_EQUAL(traced.copies_h2d, moved->copies_h2d);
+    CU_ASSERT_EQUAL(traced.copies_d2h, moved->copies_d2h);
+    CU_ASSERT_EQUAL(traced.copies_d2d, moved->copies_d2d);
+    CU_ASSERT_EQUAL(traced.bytes_h2d, moved->bytes_h2d);
+    CU_ASSERT_EQUAL(traced.bytes_d2h, moved->bytes_d2h);
+    CU_ASSERT_EQUAL(traced.bytes_d2d, moved->bytes_d2d);
+}
+
+/* Of both devices, since they were opened. */
+static ferry_stats all_moved(void)
+{
+    ferry_stats sum = { 0 };
+
+    for (int i = 0; i < WX_DEVICES; i++) {
+        ferry_stats s = { 0 };
+
+        FX_OK(ferry_device_stats(wx_dev(i), &s, sizeof(s)));
+        sum.copies_h2d += s.copies_h2d;
+        sum.copies_d2h += s.copies_d2h;
+        sum.copies_d2d += s.copies_d2d;
+        sum.bytes_h2d += s.bytes_h2d;
+        sum.bytes_d2h += s.bytes_d2h;
+        sum.bytes_d2d += s.bytes_d2d;
+    }
+    return sum;
+}
+
+/* In a process of its own, since the trace is whole when the process is over. */
+static int traced_program(int out)
+{
+    ferry_stats moved;
+
+    setenv("FERRY_TRACE", trace_path, 1);
+    begin(false);
+    walk_states();
+    moved = all_moved();
+    if (bad || !rig_close() || write(out, &moved, sizeof(moved)) != (ssize_t)sizeof(moved))
+        return 1;
+    return 0;
+}
+
+/* The steps themselves hold ferry's account against sim's and the model's. */
+static void the_trace_has_every_byte_that_was_counted(void)
+{
+    ferry_stats moved = { 0 };
+    int ends[2], status = -1, fd = mkstemp(trace_path);
+    pid_t child;
+
+    CU_ASSERT_FATAL(fd >= 0);
+    close(fd);
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    fflush(stdout);
+    child = fork();
+    if (child == 0)
+        exit(traced_program(ends[1]));
+    close(ends[1]);
+    CU_ASSERT_EQUAL(read(ends[0], &moved, sizeof(moved)), (ssize_t)sizeof(moved));
+    close(ends[0]);
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    CU_ASSERT_EQUAL(status, 0);
+    check_trace(&moved);
+    unlink(trace_path);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_model_that_is_wrong_is_found_out),
     FERRY_TEST(every_reachable_state_agrees_with_the_model),
@@ -293,6 +390,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(nothing_is_left_at_the_end),
 };
 
+static const ferry_test_case traced[] = {
+    FERRY_TEST(the_trace_has_every_byte_that_was_counted),
+};
+
 int main(int argc, char **argv)
 {
     static const char *const direct[] = { "clock", "manual", "peer", "on", NULL };
@@ -300,6 +401,7 @@ int main(int argc, char **argv)
     static const struct wx_world worlds[] = {
         { "peer copies", direct, cases, FERRY_TEST_COUNT(cases) },
         { "through the host", staged, cases, FERRY_TEST_COUNT(cases) },
+        { "traced", direct, traced, FERRY_TEST_COUNT(traced) },
     };
 
     return wx_main(argc, argv, "coherence", worlds, FERRY_TEST_COUNT(worlds));

@@ -488,8 +488,7 @@ static void a_failed_adoption_leaves_ownership_with_the_caller(void)
 
     wx_begin();
     m = wx_memory_at(0, OLD);
-    FX_FAILS(FERRY_EINVAL,
-             ferry_memory_adopt(m, NULL, none, WX_BYTES, 0, fx_count_call, &calls));
+    FX_FAILS(FERRY_EINVAL, ferry_memory_adopt(m, NULL, none, WX_BYTES, 0, fx_count_call, &calls));
     FX_FAILS(FERRY_ESHAPE,
              ferry_memory_adopt(m, NULL, ref, WX_BYTES - 1, 0, fx_count_call, &calls));
     CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(0));

@@ -13,8 +13,8 @@
  * FERRY_TEST_QUICK is a tenth of it.
  */
 
-#define BLOBS 200
-#define COUNT 256
+#define BLOBS   200
+#define COUNT   256
 #define LARGEST (1 << 22) /* integers up to here are exact in F32, sums of two as well */
 
 struct pair {
@@ -108,8 +108,8 @@ static void fill_device(struct pair *p)
     float value = (float)roll(1000);
 
     EXPECT(ref.handle != NULL);
-    EXPECT(!ferry_fill(ferry_device_queue(ferry_blob_home(p->blob)), FERRY_F32, p->count, value,
-                       ref));
+    EXPECT(
+        !ferry_fill(ferry_device_queue(ferry_blob_home(p->blob)), FERRY_F32, p->count, value, ref));
     for (int64_t i = 0; i < p->count; i++)
         p->data[i] = value;
 }
@@ -245,11 +245,15 @@ static const struct {
     void (*run)(struct pair *p);
     unsigned weight;
 } operations[] = {
-    { read_host, 12 },    { read_host_diff, 4 }, { mutate_host, 10 }, { overwrite_host, 6 },
-    { fill_device, 10 },  { negate_device, 15 }, { update, 8 },       { sum, 4 },
-    { prefetch, 12 },     { move_home, 6 },      { forget, 1 },       { reshape, 2 },
-    { copy_another, 4 },  { adopt, 1 },          { write_slice, 1 },  { renew, 1 },
-    { synchronize, 2 },   { overwrite_host_diff, 3 },
+    { read_host, 12 },   { read_host_diff, 4 },
+    { mutate_host, 10 }, { overwrite_host, 6 },
+    { fill_device, 10 }, { negate_device, 15 },
+    { update, 8 },       { sum, 4 },
+    { prefetch, 12 },    { move_home, 6 },
+    { forget, 1 },       { reshape, 2 },
+    { copy_another, 4 }, { adopt, 1 },
+    { write_slice, 1 },  { renew, 1 },
+    { synchronize, 2 },  { overwrite_host_diff, 3 },
 };
 
 static void one_operation(void)
@@ -294,7 +298,9 @@ static void report(double seconds)
 
 static void blobs_equal_arrays_after_many_operations(void)
 {
-    unsigned long most = ferry_test_is_slow() ? 20000 : getenv("FERRY_TEST_QUICK") ? 100000 : 1000000;
+    unsigned long most = ferry_test_is_slow()         ? 20000
+                         : getenv("FERRY_TEST_QUICK") ? 100000
+                                                      : 1000000;
     unsigned long n = number("FERRY_TEST_OPS", most);
     unsigned long seed = number("FERRY_TEST_SEED", (unsigned long)time(NULL));
     struct timespec start, stop;

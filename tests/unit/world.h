@@ -81,7 +81,7 @@ bool wx_host_reads(ferry_memory *m, unsigned char value);
 bool wx_reads_on(ferry_queue *q, ferry_memory *m, unsigned char value);
 /* Which copies are valid: bit 0 the host, bit 1 + i device i. */
 unsigned wx_valid(const ferry_memory *m);
-#define WX_HOST 1u
+#define WX_HOST   1u
 #define WX_DEV(i) (2u << (i))
 
 /* Runs what that queue can run by itself, and whether nothing is left of it. */
