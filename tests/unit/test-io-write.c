@@ -5,9 +5,11 @@
 #include <ferry/io.h>
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -421,6 +423,38 @@ static void an_aborted_or_failed_write_leaves_the_old_file(void)
     fx_end();
 }
 
+/* As if the disk were full after 16 KiB. */
+static void a_full_disk_is_an_error_and_leaves_the_old_file(void)
+{
+    static const ferry_io_format formats[] = { FERRY_IO_NPY, FERRY_IO_NPZ, FERRY_IO_SAFETENSORS,
+                                               FERRY_IO_CAFFEMODEL };
+    struct rlimit limit, small;
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 100000);
+    fill(b, 1);
+    fclose(fopen(in_folder("file"), "w"));
+    getrlimit(RLIMIT_FSIZE, &limit);
+    small = limit;
+    small.rlim_cur = 16384;
+    signal(SIGXFSZ, SIG_IGN);
+    for (size_t i = 0; i < FERRY_TEST_COUNT(formats); i++) {
+        ferry_io_writer *w = create("file", formats[i]);
+        int written;
+
+        setrlimit(RLIMIT_FSIZE, &small);
+        written = ferry_io_write(w, "a/0", b, false);
+        CU_ASSERT(written == FERRY_OK || written == FERRY_EIO);
+        FX_FAILS(FERRY_EIO, ferry_io_commit(w));
+        setrlimit(RLIMIT_FSIZE, &limit);
+        CU_ASSERT_EQUAL(files(), 1);
+    }
+    unlink(in_folder("file"));
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
 static void a_link_keeps_pointing_at_its_file(void)
 {
     const char *path = in_folder("real"), *link_path = in_folder("link");
@@ -469,6 +503,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_a_format_cannot_hold_is_named),
     FERRY_TEST(an_unfinished_file_is_not_committed),
     FERRY_TEST(an_aborted_or_failed_write_leaves_the_old_file),
+    FERRY_TEST(a_full_disk_is_an_error_and_leaves_the_old_file),
     FERRY_TEST(a_link_keeps_pointing_at_its_file),
     FERRY_TEST(impossible_targets_are_refused),
 };
