@@ -40,7 +40,13 @@ UNIT_TESTS = \
 	%D%/unit/test-events \
 	%D%/unit/test-frame \
 	%D%/coherence/test-coherence \
+	$(CUDA_TESTS) \
 	$(SIM_TESTS)
+
+# The CUDA plugin on its own, without ferry; skipped where it was not built.
+CUDA_TESTS = \
+	%D%/unit/test-cuda \
+	%D%/unit/test-cuda-faults
 
 # The sim plugin on its own, without ferry.
 SIM_TESTS = \
@@ -127,6 +133,13 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/sim-driver.c \
 	%D%/unit/sim-driver.h
 check_LTLIBRARIES += %D%/unit/libsimdriver.la
+%C%_unit_libcudadriver_la_SOURCES = \
+	%D%/unit/cuda-driver.c \
+	%D%/unit/cuda-driver.h
+check_LTLIBRARIES += %D%/unit/libcudadriver.la
+CUDA_LIBS = %D%/unit/libcudadriver.la $(UNIT_LIBS)
+%C%_unit_test_cuda_LDADD = $(CUDA_LIBS)
+%C%_unit_test_cuda_faults_LDADD = $(CUDA_LIBS)
 SIM_LIBS = %D%/unit/libsimdriver.la %D%/unit/libferrytest.la $(CUNIT_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_unit_test_sim_LDADD = $(SIM_LIBS)
 %C%_unit_test_sim_clock_LDADD = $(SIM_LIBS)
@@ -154,6 +167,10 @@ RUN_ENV = \
 # What each suite runs on: what was built, and again with the options under which its memory is of
 # the other kind, shared with the host or not, and the kernels are those for a GPU.
 TEST_VARIANTS =
+if BUILD_CUDA
+TEST_VARIANTS += cuda(double)[CUDA_DOUBLE_DEVICES=3,CUDA_DOUBLE_POOLS=0,device_order=pci]
+TEST_VARIANTS += cuda(double)[CUDA_DOUBLE_UNIFIED=integrated]
+endif
 if BUILD_OPENCL
 TEST_VARIANTS += opencl[zero_copy=off,items=many,f16=on]
 endif

@@ -95,10 +95,8 @@ cudaError_t current(const char *call, struct context **out)
         bound = &devices[chosen].primary;
         return error;
     }
-    if (bound->sticky != cudaSuccess)
-        return bound->sticky;
     *out = bound;
-    return cudaSuccess;
+    return bound->sticky;
 }
 
 /* ---- the driver ---- */

@@ -120,7 +120,10 @@ cudaError_t leave(cudaError_t error);
 /* ---- context.c ---- */
 
 struct device *device_at(int ordinal);
-/* The current context; one that nobody asked for is an error of use. (locked) */
+/*
+ * The current context; one that nobody asked for is an error of use. Where it has ended in a failure
+ * that is the answer, and what is given back is taken all the same. (locked)
+ */
 cudaError_t current(const char *call, struct context **out);
 void *driver_entry(const char *name);
 

@@ -93,7 +93,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t handle)
 
     lock();
     drain_context(&pool->device->primary); /* what was freed is freed when its stream gets there */
-    if (pool->live)
+    if (pool->live && pool->device->primary.sticky == cudaSuccess)
         (void)misuse("cudaMemPoolDestroy: %u blocks are left", pool->live);
     free(pool);
     return leave(cudaSuccess);
@@ -235,10 +235,20 @@ static cudaError_t unpin(const char *call, void *address, bool allocated)
     return cudaSuccess;
 }
 
+/* In a context that has ended too. */
 cudaError_t cudaFreeHost(void *address)
 {
-    BEGIN(cudaFreeHost);
-    return leave(unpin("cudaFreeHost", address, true));
+    struct context *context = NULL;
+    cudaError_t error, unpinned;
+
+    lock();
+    error = enter("cudaFreeHost");
+    if (error == cudaSuccess)
+        error = current("cudaFreeHost", &context);
+    if (!context)
+        return leave(error);
+    unpinned = unpin("cudaFreeHost", address, true);
+    return leave(error == cudaSuccess ? unpinned : error);
 }
 
 cudaError_t cudaHostRegister(void *address, size_t size, unsigned flags)

@@ -225,6 +225,17 @@ void drain_context(struct context *context)
     if (error != cudaSuccess)             \
     return leave(error)
 
+/* The same for what gives back: it does so in a context that has ended too. */
+#define BEGIN_BACK(call)                  \
+    struct context *context = NULL;       \
+    cudaError_t error;                    \
+    lock();                               \
+    error = enter(#call);                 \
+    if (error == cudaSuccess)             \
+        error = current(#call, &context); \
+    if (!context)                         \
+    return leave(error)
+
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
 {
     struct stream *stream;
@@ -242,12 +253,12 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle)
 {
     struct stream *stream;
 
-    BEGIN(cudaStreamDestroy);
-    error = stream_of("cudaStreamDestroy", context, handle, &stream);
-    if (error == cudaSuccess && stream == context->main)
-        error = misuse("cudaStreamDestroy: the default stream");
-    if (error == cudaSuccess)
-        stream_delete(stream);
+    BEGIN_BACK(cudaStreamDestroy);
+    if (stream_of("cudaStreamDestroy", context, handle, &stream) != cudaSuccess)
+        return leave(cudaErrorInvalidResourceHandle);
+    if (stream == context->main)
+        return leave(misuse("cudaStreamDestroy: the default stream"));
+    stream_delete(stream);
     return leave(error);
 }
 
@@ -290,10 +301,10 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
 
 cudaError_t cudaEventDestroy(cudaEvent_t handle)
 {
-    BEGIN(cudaEventDestroy);
+    BEGIN_BACK(cudaEventDestroy);
     live_events--;
     event_release((struct event *)(void *)handle);
-    return leave(cudaSuccess);
+    return leave(error);
 }
 
 /* A command that completes the event, or waits for it. */

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "cuda-driver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The CUDA plugin when the vendor's calls fail, at once or later; and the doubles themselves, which
+ * have to find what CUDA forbids.
+ */
+
+/* ---- each call, failed ---- */
+
+/* What a program does, step by step; the first that fails ends it, and all is given back. */
+struct session {
+    void *dev, *block, *pinned, *queue, *event;
+};
+
+static int begin(struct session *s)
+{
+    uint32_t count, flags;
+    int err = cuda->device_count(NULL, &count);
+
+    if (!err)
+        err = cuda->device_open(NULL, 0, &s->dev);
+    if (!err)
+        err = cuda->alloc(s->dev, NULL, 256, 0, &s->block, &flags);
+    if (!err)
+        err = cuda->host_alloc(s->dev, 256, 0, &s->pinned, &flags);
+    if (!err)
+        err = cuda->queue_create(s->dev, 0, &s->queue);
+    return err;
+}
+
+static int compute(struct session *s)
+{
+    ferry_ref at = { s->block, 0 }, result = { s->block, 128 };
+    ferry_cref in = { s->block, 0 };
+    int err = cuda->memcpy(s->dev, NULL, FERRY_MEMCPY_H2D, at, cuda_cref(s->pinned, 0), 64);
+
+    if (!err)
+        err = cuda->memset(s->dev, NULL, at, 0, 64);
+    if (!err)
+        err = cuda->fill(s->dev, NULL, FERRY_F64, 3, 0.1, cuda_ref(s->block, 64));
+    if (!err)
+        err = cuda->fill(s->dev, NULL, FERRY_F16, 3, 0.1, cuda_ref(s->block, 64));
+    if (!err)
+        err = cuda->axpy(s->dev, NULL, FERRY_F32, 8, 2, in, cuda_ref(s->block, 32));
+    if (!err)
+        err = cuda->scal(s->dev, NULL, FERRY_BF16, 8, 2, at);
+    if (!err)
+        err = cuda->dot(s->dev, NULL, FERRY_F16, 8, in, in, result);
+    if (!err)
+        err = cuda->asum(s->dev, NULL, FERRY_F64, 4, in, result);
+    if (!err)
+        err = cuda->gemv(s->dev, NULL, FERRY_F32, FERRY_TRANS, 2, 2, 1, in, 2, in, 1, 0, result, 1);
+    if (!err)
+        err = cuda->gemm(s->dev, NULL, FERRY_F16, FERRY_TRANS, FERRY_TRANS, 2, 2, 2, 1, in, 2, in,
+                         2, 0, result, 2);
+    return err;
+}
+
+static int end(struct session *s)
+{
+    int err = cuda->event_record(s->dev, NULL, &s->event);
+
+    if (!err)
+        err = cuda->queue_wait(s->dev, s->queue, s->event);
+    if (!err && (err = cuda->event_query(s->dev, s->event)) > 0)
+        err = 0;
+    if (!err)
+        err = cuda->event_synchronize(s->dev, s->event);
+    if (!err)
+        err = cuda->queue_synchronize(s->dev, s->queue);
+    if (!err)
+        err = cuda->trim(s->dev);
+    if (!err)
+        err = cuda->synchronize(s->dev);
+    return err;
+}
+
+static void give_back(struct session *s)
+{
+    if (!s->dev)
+        return;
+    cuda->synchronize(s->dev);
+    if (s->event)
+        CU_ASSERT_EQUAL(cuda->event_destroy(s->dev, s->event), 0);
+    if (s->queue)
+        CU_ASSERT_EQUAL(cuda->queue_destroy(s->dev, s->queue), 0);
+    if (s->pinned)
+        CU_ASSERT_EQUAL(cuda->host_free(s->dev, s->pinned), 0);
+    if (s->block)
+        cuda_free_block(s->dev, s->block);
+    cuda_close(s->dev);
+}
+
+static bool nothing_is_left(void)
+{
+    bool nothing = !control->contexts(0) && !control->live_blocks(0) && !control->live_pinned() &&
+                   !control->live_streams() && !control->live_events() && !control->live_handles();
+
+    if (!nothing)
+        printf("     contexts %d, blocks %u, pinned %u, streams %u, events %u, handles %u\n",
+               control->contexts(0), control->live_blocks(0), control->live_pinned(),
+               control->live_streams(), control->live_events(), control->live_handles());
+    return nothing;
+}
+
+/* Everything, with the n-th call failing; how many calls there were. */
+static unsigned run_session(unsigned n, int *out_err)
+{
+    struct session s = { 0 };
+    unsigned before = control->calls("");
+    int err;
+
+    control->fail("", n, CUDA_MEMORY_ALLOCATION);
+    err = begin(&s);
+    if (!err)
+        err = compute(&s);
+    if (!err)
+        err = end(&s);
+    control->fail("", 0, 0);
+    before = control->calls("") - before;
+    give_back(&s);
+    CU_ASSERT(nothing_is_left());
+    *out_err = err;
+    return before;
+}
+
+static void each_call_of_the_vendor_fails_once(void)
+{
+    for (int pools = 0; pools < 2; pools++) {
+        unsigned calls, failures = 0;
+        int err;
+
+        if (!cuda_load(1, true))
+            return;
+        setenv("CUDA_DOUBLE_POOLS", pools ? "1" : "0", 1);
+        calls = run_session(0, &err);
+        CU_ASSERT_EQUAL(err, 0);
+        CU_ASSERT(calls > 40);
+        for (unsigned n = 1; n <= calls; n++) {
+            run_session(n, &err);
+            CU_ASSERT(err <= 0);
+            CU_ASSERT_EQUAL(rt.last_error(), 0);
+            failures += err < 0;
+        }
+        CU_ASSERT(failures >= calls / 2); /* the others put the caller's context back */
+    }
+}
+
+/* ---- failures that come later ---- */
+
+static void a_kernel_that_faults_loses_the_device(void)
+{
+    struct session s = { 0 };
+    uint32_t flags;
+    void *block = NULL;
+
+    if (!cuda_load(1, true))
+        return;
+    CU_ASSERT_EQUAL_FATAL(begin(&s), 0);
+    control->fail_later("cublasSscal", 1, CUDA_ILLEGAL_ADDRESS);
+    CU_ASSERT_EQUAL(cuda->scal(s.dev, NULL, FERRY_F32, 8, 2, cuda_ref(s.block, 0)), 0);
+    CU_ASSERT_EQUAL(cuda->event_record(s.dev, NULL, &s.event), 0);
+    CU_ASSERT(cuda_failed(cuda->event_synchronize(s.dev, s.event), FERRY_ELOST,
+                          "cudaErrorIllegalAddress"));
+    CU_ASSERT(cuda_failed(cuda->event_query(s.dev, s.event), FERRY_ELOST, "cudaEventQuery"));
+    CU_ASSERT(cuda_failed(cuda->alloc(s.dev, NULL, 64, 0, &block, &flags), FERRY_ELOST,
+                          "an illegal memory access"));
+    CU_ASSERT(cuda_failed(
+        cuda->axpy(s.dev, NULL, FERRY_F32, 8, 1, cuda_cref(s.block, 0), cuda_ref(s.block, 32)),
+        FERRY_ELOST, "cublas"));
+    cuda->event_destroy(s.dev, s.event);
+    cuda->queue_destroy(s.dev, s.queue);
+    cuda->host_free(s.dev, s.pinned);
+    cuda->free(s.dev, NULL, s.block);
+    cuda->device_close(s.dev);
+    CU_ASSERT_EQUAL(control->contexts(0), 0);
+    s = (struct session){ 0 };
+    CU_ASSERT_EQUAL(begin(&s), 0); /* a new context is as good as new */
+    CU_ASSERT_EQUAL(compute(&s), 0);
+    give_back(&s);
+}
+
+/* ---- the doubles ---- */
+
+static bool misused(int result, const char *part)
+{
+    bool found =
+        result == CUDA_INVALID_VALUE && control->misuses() && strstr(control->misuse(), part);
+
+    if (!found)
+        printf("     got %d, \"%s\"\n", result, control->misuse());
+    control->tolerate(1);
+    return found;
+}
+
+static void the_doubles_find_wrong_pointers(void)
+{
+    char host[64] = { 0 };
+    void *block, *other;
+    uint32_t count;
+
+    if (!cuda_load(2, true))
+        return;
+    CU_ASSERT_EQUAL(cuda->device_count(NULL, &count), 0); /* where the doubles' settings are read */
+    control->tolerate(1);
+    CU_ASSERT_EQUAL(rt.set_device(1), 0);
+    CU_ASSERT_EQUAL(rt.malloc(&other, 64), 0);
+    rt.set_device(0);
+    CU_ASSERT_EQUAL(rt.malloc(&block, 64), 0);
+    CU_ASSERT(misused(rt.memset_async(host, 0, 8, NULL), "is host memory"));
+    CU_ASSERT(misused(rt.memcpy_async(block, block, 8, CUDA_H2D, NULL), "is a device pointer"));
+    CU_ASSERT(misused(rt.memcpy_async(host, host, 8, CUDA_D2H, NULL), "is host memory"));
+    CU_ASSERT(misused(rt.memset_async(other, 0, 8, NULL), "is of device 1"));
+    CU_ASSERT(misused(rt.memset_async(block, 0, 65, NULL), "65 bytes at offset 0"));
+    CU_ASSERT(misused(rt.free(other), "a block of device 1"));
+    CU_ASSERT_EQUAL(rt.free(block), 0);
+    CU_ASSERT(misused(rt.free(block), "was freed"));
+    CU_ASSERT(misused(rt.memset_async(block, 0, 8, NULL), "was freed"));
+    CU_ASSERT(misused(rt.free_host(host), "does not come from cudaHostAlloc"));
+    rt.set_device(1);
+    CU_ASSERT_EQUAL(rt.free(other), 0);
+    control->tolerate(0);
+}
+
+static void the_doubles_find_wrong_streams_and_contexts(void)
+{
+    void *stream, *event, *block;
+    uint32_t count;
+
+    if (!cuda_load(2, true))
+        return;
+    CU_ASSERT_EQUAL(cuda->device_count(NULL, &count), 0); /* where the doubles' settings are read */
+    control->tolerate(1);
+    CU_ASSERT_EQUAL(rt.set_device(1), 0);
+    CU_ASSERT_EQUAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
+    CU_ASSERT(misused(rt.event_create(&event, 0), "with timing"));
+    CU_ASSERT_EQUAL(rt.event_create(&event, CUDA_DISABLE_TIMING), 0);
+    rt.set_device(0);
+    CU_ASSERT_EQUAL(rt.malloc(&block, 64), 0);
+    CU_ASSERT_NOT_EQUAL(rt.memset_async(block, 0, 8, stream), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(control->misuse(), "the stream is of device 1"));
+    CU_ASSERT(misused(rt.event_record(event, NULL), "an event of device 1"));
+    CU_ASSERT_NOT_EQUAL(rt.stream_sync(block), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(control->misuse(), "is no stream"));
+    CU_ASSERT_EQUAL(rt.free(block), 0);
+    rt.set_device(1);
+    CU_ASSERT_EQUAL(rt.event_destroy(event), 0);
+    CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);
+    control->tolerate(0);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(each_call_of_the_vendor_fails_once),
+    FERRY_TEST(a_kernel_that_faults_loses_the_device),
+    FERRY_TEST(the_doubles_find_wrong_pointers),
+    FERRY_TEST(the_doubles_find_wrong_streams_and_contexts),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "cuda faults (double)", cases, FERRY_TEST_COUNT(cases));
+}
