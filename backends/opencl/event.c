@@ -46,6 +46,8 @@ static bool settle(struct ocl_event *event)
 
     if (!queue)
         return true;
+    if (!event->marker) /* it is being recorded */
+        return false;
     status = status_of(event->marker);
     if (status > CL_COMPLETE)
         return false;
@@ -92,28 +94,50 @@ static int mark(struct ocl_queue *queue, cl_event *out)
     return ocl_fail("clFlush", error);
 }
 
+/* The commands of an event that nobody saw done are its queue's again. (locked) */
+static void return_commands(struct ocl_event *event)
+{
+    struct ocl_queue *queue = event->queue;
+
+    for (size_t i = 0; i < event->before.count; i++)
+        if (ocl_list_grow(&queue->pending))
+            queue->pending.at[queue->pending.count++] = event->before.at[i];
+        else
+            clReleaseEvent(event->before.at[i].event);
+    unlink_event(event);
+}
+
 int ocl_event_record(void *device, void *handle, void **out_event)
 {
     struct ocl_device *dev = device;
     struct ocl_queue *queue = ocl_queue_of(dev, handle);
     struct ocl_event *event = calloc(1, sizeof(*event));
+    cl_event marker = NULL;
     int err;
 
     if (!event)
         return ocl_host->error(FERRY_ENOMEM, "no memory for the event");
-    err = mark(queue, &event->marker);
-    if (err) {
-        free(event);
-        return err;
-    }
+    /* the commands first: one that another thread adds behind the marker is not the event's to wait for */
     ocl_lock(dev);
     event->before = queue->pending;
     queue->pending = (struct ocl_list){ NULL, 0, 0 };
     event->failure = queue->for_event;
     queue->for_event.error = 0;
     link_event(queue, event);
-    dev->counters.live_events++;
     ocl_unlock(dev);
+    err = mark(queue, &marker);
+    ocl_lock(dev);
+    event->marker = marker;
+    if (err)
+        return_commands(event);
+    else
+        dev->counters.live_events++;
+    ocl_unlock(dev);
+    if (err) {
+        free(event->before.at);
+        free(event);
+        return err;
+    }
     *out_event = event;
     return 0;
 }
@@ -134,28 +158,33 @@ int ocl_event_query(void *device, void *handle)
     return failure.error ? ocl_fail(failure.what, failure.error) : 1;
 }
 
+/* A command of the event that is not over, retained; NULL if there is none. */
+static cl_event one_pending(struct ocl_device *dev, struct ocl_event *event)
+{
+    cl_event command = NULL;
+
+    ocl_lock(dev);
+    if (event->queue && event->before.count) {
+        command = event->before.at[0].event;
+        clRetainEvent(command);
+    }
+    ocl_unlock(dev);
+    return command;
+}
+
 int ocl_event_synchronize(void *device, void *handle)
 {
     struct ocl_event *event = handle;
-    int error = clWaitForEvents(1, &event->marker), answer = ocl_event_query(device, event);
+    cl_event command;
+    int answer;
 
-    if (answer == 0) /* the marker is over, and a command before it is not */
-        answer =
-            error ? ocl_fail("clWaitForEvents", error) : ocl_host->error(FERRY_EDEVICE, "marker");
+    (void)clWaitForEvents(1, &event->marker); /* whether it failed, its status says */
+    while ((answer = ocl_event_query(device, event)) == 0 &&
+           (command = one_pending(device, event))) {
+        (void)clWaitForEvents(1, &command);
+        clReleaseEvent(command);
+    }
     return answer < 0 ? answer : 0;
-}
-
-/* The commands of an event that nobody saw done are its queue's again. (locked) */
-static void return_commands(struct ocl_event *event)
-{
-    struct ocl_queue *queue = event->queue;
-
-    for (size_t i = 0; i < event->before.count; i++)
-        if (ocl_list_grow(&queue->pending))
-            queue->pending.at[queue->pending.count++] = event->before.at[i];
-        else
-            clReleaseEvent(event->before.at[i].event);
-    unlink_event(event);
 }
 
 int ocl_event_destroy(void *device, void *handle)
