@@ -11,9 +11,9 @@ EXTRA_DIST += \
 	%D%/decisions/0005-options-are-a-table-of-strings.md \
 	%D%/decisions/0006-sim-is-never-chosen-by-default.md \
 	%D%/decisions/0007-pending-work-is-noted-per-copy.md \
-	%D%/decisions/0007-which-file-stands-for-a-name.md \
 	%D%/decisions/0008-slots-are-31-with-the-host.md \
 	%D%/decisions/0009-failed-operations-give-the-copies-back.md \
 	%D%/decisions/0010-null-blobs-in-counting-functions.md \
 	%D%/decisions/0011-the-abi-on-paper-for-cuda-and-opencl.md \
-	%D%/decisions/0012-files-are-read-where-they-lie.md
+	%D%/decisions/0012-files-are-read-where-they-lie.md \
+	%D%/decisions/0013-which-file-stands-for-a-name.md
