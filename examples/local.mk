@@ -15,6 +15,14 @@ noinst_PROGRAMS += $(EXAMPLES) %D%/weights
 %C%_weights_LDADD = libferryio.la libferry.la
 %C%_weights_LDFLAGS =
 
+# A kernel of the program's own on ferry's data.
+if BUILD_OPENCL
+noinst_PROGRAMS += %D%/opencl-kernel
+%C%_opencl_kernel_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(OPENCL_CFLAGS)
+%C%_opencl_kernel_LDADD = libferry.la $(OPENCL_LIBS)
+%C%_opencl_kernel_LDFLAGS =
+endif
+
 # Files of arrays of your own that the demo shall inspect: make demo DEMO_FILES='a.npy b.caffemodel'
 DEMO_FILES =
 DEMO_BACKENDS = cpu sim

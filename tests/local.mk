@@ -56,6 +56,15 @@ SIM_TESTS = \
 	%D%/unit/test-sim-math \
 	%D%/unit/test-sim-unified
 
+# The OpenCL plugin on its own, likewise.
+if BUILD_OPENCL
+OPENCL_TESTS = \
+	%D%/unit/test-opencl \
+	%D%/unit/test-opencl-math \
+	%D%/unit/test-opencl-queue
+UNIT_TESTS += $(OPENCL_TESTS)
+endif
+
 # Those that run threads against each other: what `make check-threads` and ThreadSanitizer run.
 THREAD_TESTS = \
 	%D%/unit/test-readers \
@@ -146,6 +155,21 @@ SIM_LIBS = %D%/unit/libsimdriver.la %D%/unit/libferrytest.la $(CUNIT_LIBS) $(COR
 %C%_unit_test_sim_faults_LDADD = $(SIM_LIBS)
 %C%_unit_test_sim_math_LDADD = $(SIM_LIBS)
 %C%_unit_test_sim_unified_LDADD = $(SIM_LIBS)
+if BUILD_OPENCL
+%C%_unit_libopencldriver_la_SOURCES = \
+	%D%/unit/opencl-driver.c \
+	%D%/unit/opencl-driver.h
+%C%_unit_libopencldriver_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+check_LTLIBRARIES += %D%/unit/libopencldriver.la
+OPENCL_TEST_LIBS = %D%/unit/libopencldriver.la %D%/unit/libferrytest.la $(CUNIT_LIBS) \
+	$(OPENCL_LIBS) $(CORE_SYSTEM_LIBS) -lm
+%C%_unit_test_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+%C%_unit_test_opencl_LDADD = $(OPENCL_TEST_LIBS)
+%C%_unit_test_opencl_math_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+%C%_unit_test_opencl_math_LDADD = $(OPENCL_TEST_LIBS)
+%C%_unit_test_opencl_queue_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+%C%_unit_test_opencl_queue_LDADD = $(OPENCL_TEST_LIBS)
+endif
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 if HAVE_DLPACK

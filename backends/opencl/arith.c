@@ -106,7 +106,7 @@ int ocl_axpy(void *device, void *handle, uint32_t dtype, int64_t n, double alpha
         err = vector("x", dtype, x, n, 1, &vx);
     if (!err)
         err = vector("y", dtype, ferry_ref_const(y), n, 1, &vy);
-    if (err)
+    if (err || alpha == 0) /* then x is not read */
         return err;
     if (by_clblast(dev, FERRY_OP_AXPY, dtype) && fits(vx.first, (uint64_t)n) &&
         fits(vy.first, (uint64_t)n))
@@ -189,7 +189,7 @@ int ocl_sumsq(void *device, void *handle, uint32_t dtype, int64_t n, ferry_cref 
 
 /* ---- products ---- */
 
-/* Elements from a matrix's first to its last, as it is stored. */
+/* Elements from a matrix's first to its last, as it is stored; sizes are those of op(A). */
 static uint64_t extent(const struct ocl_matrix *a, int64_t rows, int64_t columns)
 {
     int64_t stored_rows = a->trans ? columns : rows;
@@ -202,6 +202,18 @@ static void turn(struct ocl_vector *v, int64_t n)
 {
     if (v->inc < 0)
         v->first += (uint64_t)(n - 1) * (uint64_t)-v->inc;
+}
+
+/* Whether CLBlast computes this y = … in which alpha is not 0. */
+static bool gemv_fits(const struct ocl_device *dev, const struct ocl_product *p)
+{
+    int64_t nx = p->a.trans ? p->m : p->n, ny = p->a.trans ? p->n : p->m;
+
+    return by_clblast(dev, FERRY_OP_GEMV, p->dtype) && p->alpha != 0 && p->x.inc > 0 &&
+           p->y.inc > 0 && (p->beta != 0 || p->y.inc == 1) &&
+           fits(p->a.first, extent(&p->a, ny, nx)) &&
+           fits(p->x.first, (uint64_t)nx * (uint64_t)p->x.inc) &&
+           fits(p->y.first, (uint64_t)ny * (uint64_t)p->y.inc);
 }
 
 int ocl_gemv(void *device, void *handle, uint32_t dtype, uint32_t trans, int64_t m, int64_t n,
@@ -223,10 +235,7 @@ int ocl_gemv(void *device, void *handle, uint32_t dtype, uint32_t trans, int64_t
         err = vector("y", dtype, ferry_ref_const(y), ny, incy, &p.y);
     if (err)
         return err;
-    if (by_clblast(dev, FERRY_OP_GEMV, dtype) && incx > 0 && incy > 0 && (beta != 0 || incy == 1) &&
-        fits(p.a.first, (uint64_t)m * (uint64_t)lda) &&
-        fits(p.x.first, (uint64_t)nx * (uint64_t)incx) &&
-        fits(p.y.first, (uint64_t)ny * (uint64_t)incy)) {
+    if (gemv_fits(dev, &p)) {
         if (beta == 0) /* it reads y all the same */
             err = ocl_memset(dev, handle, y, 0, (uint64_t)ny * ocl_element_size(dtype));
         return err ? err : ocl_blas_gemv(queue, &p);
@@ -236,6 +245,14 @@ int ocl_gemv(void *device, void *handle, uint32_t dtype, uint32_t trans, int64_t
     return ocl_own_gemv(queue, &p);
 }
 
+static bool gemm_fits(const struct ocl_device *dev, const struct ocl_product *p)
+{
+    return by_clblast(dev, FERRY_OP_GEMM, p->dtype) && p->k > 0 &&
+           fits(p->a.first, extent(&p->a, p->m, p->k)) &&
+           fits(p->b.first, extent(&p->b, p->k, p->n)) &&
+           fits(p->c.first, extent(&p->c, p->m, p->n));
+}
+
 int ocl_gemm(void *device, void *handle, uint32_t dtype, uint32_t trans_a, uint32_t trans_b,
              int64_t m, int64_t n, int64_t k, double alpha, ferry_cref a, int64_t lda, ferry_cref b,
              int64_t ldb, double beta, ferry_ref c, int64_t ldc)
@@ -243,20 +260,18 @@ int ocl_gemm(void *device, void *handle, uint32_t dtype, uint32_t trans_a, uint3
     struct ocl_device *dev = device;
     struct ocl_queue *queue = ocl_queue_of(dev, handle);
     bool ta = trans_a == FERRY_TRANS, tb = trans_b == FERRY_TRANS;
-    struct ocl_product p = { .dtype = dtype, .m = m, .n = n, .k = k, .alpha = alpha, .beta = beta };
-    int64_t least = m < n ? m : n;
-    int err = begin(dev, FERRY_OP_GEMM, dtype, least < k ? least : k);
+    struct ocl_product p = { .dtype = dtype, .m = m, .n = n, .alpha = alpha, .beta = beta };
+    int err = begin(dev, FERRY_OP_GEMM, dtype, m < n ? m : n);
 
-    if (!err)
-        err = matrix("A", dtype, a, ta ? k : m, ta ? m : k, lda, ta, &p.a);
-    if (!err)
-        err = matrix("B", dtype, b, tb ? n : k, tb ? k : n, ldb, tb, &p.b);
+    p.k = alpha == 0 ? 0 : k; /* then A and B are not read */
     if (!err)
         err = matrix("C", dtype, ferry_ref_const(c), m, n, ldc, false, &p.c);
+    p.a = p.b = p.c;
+    if (!err && p.k > 0)
+        err = matrix("A", dtype, a, ta ? k : m, ta ? m : k, lda, ta, &p.a);
+    if (!err && p.k > 0)
+        err = matrix("B", dtype, b, tb ? n : k, tb ? k : n, ldb, tb, &p.b);
     if (err)
         return err;
-    if (by_clblast(dev, FERRY_OP_GEMM, dtype) && fits(p.a.first, extent(&p.a, m, k)) &&
-        fits(p.b.first, extent(&p.b, k, n)) && fits(p.c.first, extent(&p.c, m, n)))
-        return ocl_blas_gemm(queue, &p);
-    return ocl_own_gemm(queue, &p);
+    return gemm_fits(dev, &p) ? ocl_blas_gemm(queue, &p) : ocl_own_gemm(queue, &p);
 }

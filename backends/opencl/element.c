@@ -68,16 +68,16 @@ size_t ocl_element_encode(uint32_t dtype, double value, void *out)
         e.bits = encode16(value, 7, -126);
         break;
     case FERRY_I8:
-        e.i8 = (int8_t)value;
+        e.i8 = (int8_t)nearbyint(value);
         break;
     case FERRY_U8:
-        e.u8 = (uint8_t)value;
+        e.u8 = (uint8_t)nearbyint(value);
         break;
     case FERRY_I32:
-        e.i32 = (int32_t)value;
+        e.i32 = (int32_t)nearbyint(value);
         break;
     case FERRY_I64:
-        e.i64 = (int64_t)value;
+        e.i64 = (int64_t)nearbyint(value);
         break;
     default:
         return 0;

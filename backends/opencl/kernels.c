@@ -216,7 +216,8 @@ static size_t round_up(size_t n, size_t to)
 int ocl_own_gemv(struct ocl_queue *queue, const struct ocl_product *p)
 {
     bool trans = p->a.trans;
-    cl_ulong rows = (cl_ulong)(trans ? p->n : p->m), columns = (cl_ulong)(trans ? p->m : p->n);
+    cl_ulong rows = (cl_ulong)(trans ? p->n : p->m);
+    cl_ulong columns = p->alpha == 0 ? 0 : (cl_ulong)(trans ? p->m : p->n); /* that are read */
     cl_ulong a_first = p->a.first, a_row, a_column, x_first = p->x.first, y_first = p->y.first;
     cl_long x_step = p->x.inc, y_step = p->y.inc;
     union scalar alpha, beta;

@@ -136,14 +136,16 @@ kernel void scal(ulong n, real alpha, global const stored *unused, ulong unused_
 
 /*
  * Terms are added in pairs, eight at a time, and then to a sum that does not lose what they bring:
- * a double, or a float beside what it has rounded away.
+ * a double, or a float beside what it has rounded away. With doubles, products are doubles too.
  */
 #ifdef FP64
 typedef double wide;
+#define LOAD_WIDE(p)   ((double)LOAD(p))
+#define LOAD16_WIDE(p) convert_double16(LOAD16(p))
 #define ZERO       0.0
 #define VALUE(sum) (sum)
 
-inline wide add(wide sum, real term)
+inline wide add(wide sum, double term)
 {
     return sum + term;
 }
@@ -154,6 +156,8 @@ inline wide join(wide a, wide b)
 }
 #else
 typedef float2 wide;
+#define LOAD_WIDE(p)   LOAD(p)
+#define LOAD16_WIDE(p) LOAD16(p)
 #define ZERO       ((float2)(0.0f, 0.0f))
 #define VALUE(sum) ((sum).x + (sum).y)
 
@@ -287,9 +291,9 @@ kernel void finish(ulong parts, global const wide *partials, global real *result
 
 #endif
 
-#define PRODUCT(load, i)   (load(x + (i)) * load(y + (i)))
+#define PRODUCT(load, i)   (load##_WIDE(x + (i)) * load##_WIDE(y + (i)))
 #define MAGNITUDE(load, i) fabs(load(x + (i)))
-#define SQUARE(load, i)    (load(x + (i)) * load(x + (i)))
+#define SQUARE(load, i)    (load##_WIDE(x + (i)) * load##_WIDE(x + (i)))
 
 REDUCTION(sum_product, PRODUCT)
 REDUCTION(sum_magnitude, MAGNITUDE)

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "opencl-driver.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what there is -------------------------------------------------------------------------- */
+
+static ferry_plugin_properties properties(uint32_t index, void *of)
+{
+    ferry_plugin_properties p;
+
+    memset(&p, 0, sizeof(p));
+    p.struct_size = sizeof(p);
+    CU_ASSERT_EQUAL(ocl->properties(ocl->plugin, index, of, &p), 0);
+    return p;
+}
+
+static void devices_are_described_before_they_are_opened(void)
+{
+    ferry_plugin_properties closed, open;
+
+    if (!ocl_load())
+        return;
+    closed = properties(0, NULL);
+    CU_ASSERT(closed.description[0] != '\0');
+    CU_ASSERT(closed.memory_total > 0);
+    CU_ASSERT(closed.max_alloc > 0 && closed.max_alloc <= closed.memory_total);
+    CU_ASSERT_EQUAL(closed.flags & (FERRY_DEVICE_HOST_MEMORY | FERRY_DEVICE_POINTERS), 0);
+    CU_ASSERT_EQUAL(closed.sync_domain, 0);
+    if (!ocl_open(0, NULL))
+        return;
+    open = properties(UINT32_MAX, dev);
+    CU_ASSERT_STRING_EQUAL(open.description, closed.description);
+    CU_ASSERT_EQUAL(open.flags, closed.flags);
+    CU_ASSERT_NOT_EQUAL(open.sync_domain, 0);
+    ocl_close();
+}
+
+static void there_is_no_device_past_the_last(void)
+{
+    ferry_plugin_properties p = { .struct_size = sizeof(p) };
+    uint32_t count = 0;
+    void *none = NULL;
+
+    if (!ocl_load())
+        return;
+    CU_ASSERT_EQUAL(ocl->device_count(ocl->plugin, &count), 0);
+    CU_ASSERT(ocl_failed(ocl->device_open(ocl->plugin, count, &none), FERRY_EINVAL, "no device"));
+    CU_ASSERT(ocl_failed(ocl->properties(ocl->plugin, count, NULL, &p), FERRY_EINVAL, "no device"));
+    CU_ASSERT_PTR_NULL(none);
+}
+
+static void an_option_that_makes_no_sense_is_named(void)
+{
+    void *none = NULL;
+
+    if (!ocl_load())
+        return;
+    for (uint32_t i = 0; i < ocl->option_count; i++) {
+        if (!ocl->options[i].values)
+            continue;
+        ocl_unset();
+        ocl_set(ocl->options[i].name, "perhaps");
+        CU_ASSERT(ocl_failed(ocl->device_open(ocl->plugin, 0, &none), FERRY_ECONF, "perhaps"));
+    }
+}
+
+static void zero_copy_is_an_option(void)
+{
+    if (!ocl_open(0, "zero_copy", "off", NULL))
+        return;
+    CU_ASSERT_EQUAL(properties(0, dev).flags & FERRY_DEVICE_UNIFIED, 0);
+    ocl_close();
+    ocl_open(0, "zero_copy", "on", NULL);
+    CU_ASSERT_EQUAL(properties(0, dev).flags & FERRY_DEVICE_UNIFIED, FERRY_DEVICE_UNIFIED);
+    ocl_close();
+}
+
+/* ---- blocks --------------------------------------------------------------------------------- */
+
+static void a_block_beyond_the_largest_is_refused_with_both_numbers(void)
+{
+    ferry_plugin_properties p;
+    void *handle = NULL;
+    uint32_t flags;
+    char both[2][64];
+
+    if (!ocl_open(0, NULL))
+        return;
+    p = properties(0, dev);
+    snprintf(both[0], sizeof(both[0]), "%" PRIu64 " bytes wanted", p.max_alloc + 1);
+    snprintf(both[1], sizeof(both[1]), "largest block is %" PRIu64 " bytes", p.max_alloc);
+    for (int i = 0; i < 2; i++)
+        CU_ASSERT(ocl_failed(ocl->alloc(dev, NULL, p.max_alloc + 1, 0, &handle, &flags),
+                             FERRY_ENOMEM, both[i]));
+    CU_ASSERT(ocl_failed(ocl->alloc(dev, NULL, UINT64_MAX, 0, &handle, &flags), FERRY_ENOMEM,
+                         "CL_INVALID_BUFFER_SIZE"));
+    CU_ASSERT(ocl_failed(ocl->alloc(dev, NULL, 0, 0, &handle, &flags), FERRY_EINVAL, "0 bytes"));
+    CU_ASSERT_PTR_NULL(handle);
+    ocl_close();
+}
+
+static void copies_and_memsets_keep_to_their_bytes(void)
+{
+    unsigned char there[1000], expected[1000];
+    void *block;
+
+    if (!ocl_open(0, NULL))
+        return;
+    block = ocl_block(sizeof(there));
+    for (size_t i = 0; i < sizeof(expected); i++)
+        expected[i] = (unsigned char)(i * 7);
+    ocl_put(block, 0, expected, sizeof(expected));
+    for (size_t at = 0; at < 300; at += 37)
+        for (size_t n = 1; n < 600; n += 1 + n) {
+            memset(expected + at, (int)n, n);
+            CU_ASSERT_EQUAL(ocl->memset(dev, NULL, ocl_ref(block, at), 0xf00u | (n & 0xffu), n), 0);
+            ocl_get(block, 0, there, sizeof(there));
+            CU_ASSERT_EQUAL(memcmp(there, expected, sizeof(there)), 0);
+        }
+    memmove(expected + 3, expected + 501, 490);
+    CU_ASSERT_EQUAL(
+        ocl->memcpy(dev, NULL, FERRY_MEMCPY_D2D, ocl_ref(block, 3), ocl_cref(block, 501), 490), 0);
+    ocl_get(block, 0, there, sizeof(there));
+    CU_ASSERT_EQUAL(memcmp(there, expected, sizeof(there)), 0);
+    ocl_get(block, 999, there, 1);
+    CU_ASSERT_EQUAL(there[0], expected[999]);
+    ocl_free_block(block);
+    ocl_close();
+}
+
+static void what_is_outside_a_block_is_refused(void)
+{
+    unsigned char byte = 0;
+    void *block;
+
+    if (!ocl_open(0, NULL))
+        return;
+    block = ocl_block(100);
+    CU_ASSERT(ocl_failed(
+        ocl->memcpy(dev, NULL, FERRY_MEMCPY_H2D, ocl_ref(block, 100), ocl_cref(&byte, 0), 1),
+        FERRY_EINVAL, "1 bytes at 100 of a buffer of 100 bytes"));
+    CU_ASSERT(ocl_failed(
+        ocl->memcpy(dev, NULL, FERRY_MEMCPY_D2H, ocl_ref(&byte, 0), ocl_cref(block, 1), 100),
+        FERRY_EINVAL, "100 bytes at 1"));
+    CU_ASSERT(ocl_failed(ocl->memset(dev, NULL, ocl_ref(block, UINT64_MAX), 0, 2), FERRY_EINVAL,
+                         "of a buffer of 100 bytes"));
+    CU_ASSERT(ocl_failed(ocl->memset(dev, NULL, ocl_ref(NULL, 0), 0, 2), FERRY_EINVAL, "nothing"));
+    CU_ASSERT(ocl_failed(
+        ocl->memcpy(dev, NULL, FERRY_MEMCPY_D2D, ocl_ref(block, 0), ocl_cref(block, 9), 10),
+        FERRY_EINVAL, "overlap"));
+    CU_ASSERT(ocl_failed(ocl->memcpy(dev, NULL, 9, ocl_ref(block, 0), ocl_cref(block, 9), 1),
+                         FERRY_EINVAL, "kind 9"));
+    CU_ASSERT(
+        ocl_failed(ocl->axpy(dev, NULL, FERRY_F32, 26, 1, ocl_cref(block, 0), ocl_ref(block, 0)),
+                   FERRY_EINVAL, "x: 104 bytes at 0"));
+    CU_ASSERT(
+        ocl_failed(ocl->axpy(dev, NULL, FERRY_F32, 2, 1, ocl_cref(block, 0), ocl_ref(block, 2)),
+                   FERRY_EINVAL, "y: byte 2 is no multiple of 4"));
+    ocl_free_block(block);
+    ocl_close();
+}
+
+/* ---- memory of the host --------------------------------------------------------------------- */
+
+static void host_blocks_are_aligned_and_copy(void)
+{
+    static const char *const modes[] = { "on", "off" };
+    static const uint64_t sizes[] = { 1, 100, 4097, (1 << 20) + 1 };
+
+    for (size_t mode = 0; mode < 2; mode++) {
+        if (!ocl_open(0, "zero_copy", modes[mode], NULL))
+            return;
+        for (size_t i = 0; i < FERRY_TEST_COUNT(sizes); i++) {
+            unsigned char *p = NULL;
+            void *block = ocl_block(sizes[i]);
+            uint32_t flags = 0;
+
+            CU_ASSERT_EQUAL_FATAL(ocl->host_alloc(dev, sizes[i], 0, (void **)&p, &flags), 0);
+            CU_ASSERT_EQUAL((uintptr_t)p % 64, 0);
+            CU_ASSERT(!(flags & FERRY_ALLOC_WAS_ZEROED) || p[sizes[i] - 1] == 0);
+            memset(p, 42, sizes[i]);
+            ocl_put(block, 0, p, sizes[i]);
+            memset(p, 0, sizes[i]);
+            ocl_get(block, 0, p, sizes[i]);
+            CU_ASSERT(p[0] == 42 && p[sizes[i] - 1] == 42);
+            CU_ASSERT_EQUAL(ocl->host_free(dev, p), 0);
+            ocl_free_block(block);
+        }
+        CU_ASSERT(ocl_failed(ocl->host_free(dev, &mode), FERRY_EINVAL, "no block"));
+        ocl_close();
+    }
+}
+
+static void an_imported_block_is_the_same_memory_on_both_sides(void)
+{
+    unsigned char *p = NULL, byte = 0;
+    void *handle = NULL, *view = NULL;
+    uint32_t flags;
+    ferry_plugin_counters c;
+
+    if (!ocl_open(0, "zero_copy", "on", NULL))
+        return;
+    CU_ASSERT_EQUAL_FATAL(ocl->host_alloc(dev, 5000, 0, (void **)&p, &flags), 0);
+    memset(p, 1, 5000);
+    CU_ASSERT_EQUAL_FATAL(ocl->import_host(dev, p, 5000, 0, &handle), 0);
+    CU_ASSERT_EQUAL(clGetMemObjectInfo(handle, CL_MEM_HOST_PTR, sizeof(view), &view, NULL), 0);
+    CU_ASSERT_PTR_EQUAL(view, p); /* no arithmetic, no other block: the very memory */
+    ocl_get(handle, 4999, &byte, 1);
+    CU_ASSERT_EQUAL(byte, 1); /* what it held is kept */
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, ocl_ref(handle, 10), 2, 4000), 0);
+    CU_ASSERT_EQUAL(ocl->map(dev, NULL, handle, 5000, FERRY_READ), 0);
+    CU_ASSERT(p[9] == 1 && p[10] == 2 && p[4009] == 2 && p[4010] == 1);
+    CU_ASSERT_EQUAL(ocl->map(dev, NULL, handle, 5000, FERRY_READ | FERRY_WRITE), 0);
+    p[11] = 3;
+    CU_ASSERT_EQUAL(ocl->unmap(dev, NULL, handle), 0);
+    ocl_get(handle, 11, &byte, 1);
+    CU_ASSERT_EQUAL(byte, 3);
+    CU_ASSERT(ocl_failed(ocl->unmap(dev, NULL, handle), FERRY_EINVAL, "not mapped"));
+    c = ocl_count();
+    CU_ASSERT(c.maps == 2 && c.unmaps == 2 && c.live_maps == 0 && c.live_imports == 1);
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, ocl_ref(handle, 0), 9, 5000), 0);
+    CU_ASSERT_EQUAL(ocl->unimport_host(dev, handle), 0);
+    CU_ASSERT(p[0] == 9 && p[4999] == 9); /* the host's again, with what the device had */
+    CU_ASSERT_EQUAL(ocl->host_free(dev, p), 0);
+    ocl_close();
+}
+
+static void memory_that_cannot_be_shared_is_left_alone(void)
+{
+    static unsigned char own[8192];
+    void *handle = NULL;
+
+    if (!ocl_open(0, "zero_copy", "on", NULL))
+        return;
+    CU_ASSERT(ocl_failed(ocl->import_host(dev, own + (1 - (uintptr_t)own % 2), 100, 0, &handle),
+                         FERRY_EUNSUPPORTED, "not aligned"));
+    CU_ASSERT(ocl_failed(ocl->import_host(dev, NULL, 100, 0, &handle), FERRY_EINVAL, "100 bytes"));
+    ocl_close();
+    ocl_open(0, "zero_copy", "off", NULL);
+    CU_ASSERT(ocl_failed(ocl->import_host(dev, own, 100, 0, &handle), FERRY_EUNSUPPORTED,
+                         "does not share"));
+    CU_ASSERT_PTR_NULL(handle);
+    ocl_close();
+}
+
+static void a_device_that_is_opened_again_finds_its_context_and_its_programs(void)
+{
+    cl_context first;
+    void *block;
+
+    if (!ocl_open(0, NULL))
+        return;
+    first = ocl_context();
+    ocl_close();
+    ocl_open(0, NULL);
+    CU_ASSERT_PTR_EQUAL(ocl_context(), first);
+    block = ocl_block(64);
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, ocl_ref(block, 0), 0, 64), 0);
+    CU_ASSERT_EQUAL(ocl->axpy(dev, NULL, FERRY_F32, 16, 1, ocl_cref(block, 0), ocl_ref(block, 0)),
+                    0);
+    ocl_free_block(block);
+    ocl_close();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(devices_are_described_before_they_are_opened),
+    FERRY_TEST(there_is_no_device_past_the_last),
+    FERRY_TEST(an_option_that_makes_no_sense_is_named),
+    FERRY_TEST(zero_copy_is_an_option),
+    FERRY_TEST(a_block_beyond_the_largest_is_refused_with_both_numbers),
+    FERRY_TEST(copies_and_memsets_keep_to_their_bytes),
+    FERRY_TEST(what_is_outside_a_block_is_refused),
+    FERRY_TEST(host_blocks_are_aligned_and_copy),
+    FERRY_TEST(an_imported_block_is_the_same_memory_on_both_sides),
+    FERRY_TEST(memory_that_cannot_be_shared_is_left_alone),
+    FERRY_TEST(a_device_that_is_opened_again_finds_its_context_and_its_programs),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "opencl", cases, FERRY_TEST_COUNT(cases));
+}
