@@ -124,6 +124,7 @@ static void there_and_back(struct shared *s, const char *what, unsigned char *wa
         compute(s, what);
     device_set(s, 0, 0x23, s->bytes);
     memset(want, 0x23, s->bytes);
+    kit_wait(NULL); /* as ferry does before it ends an import */
     kit_case("unimport_host of %s: the host has what the device had", what);
     kit_ok(kit.ops.unimport_host(kit.dev, s->handle), "unimport_host");
     expect(s->host, want, s->bytes);

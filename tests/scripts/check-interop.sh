@@ -7,6 +7,9 @@ set -u
 . "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
 
 : "${PYTHON:=python3}"
+# sim is chosen by name alone, and may be all that was built.
+: "${FERRY_BACKEND:=cpu,sim}"
+export FERRY_BACKEND
 # The system's Python has the system's packages; another on PATH may have none.
 for candidate in "$PYTHON" /usr/bin/python3; do
     if "$candidate" -c 'import numpy' 2>/dev/null; then
