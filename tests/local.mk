@@ -257,6 +257,7 @@ EXTRA_DIST += \
 %C%_unit_test_runtime_oom_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
 	-Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf
 
+include %D%/abi/local.mk
 include %D%/plugins/local.mk
 include %D%/doubles/local.mk
 include %D%/fuzz/local.mk

@@ -295,11 +295,22 @@ bool kit_supports(uint32_t op, uint32_t dtype)
 
 bool kit_counters(ferry_plugin_counters *out)
 {
-    memset(out, 0, sizeof(*out));
-    out->struct_size = sizeof(*out);
+    struct {
+        ferry_plugin_counters counters;
+        unsigned char guard[64];
+    } room;
+
+    memset(&room, 0, sizeof(room));
+    memset(room.guard, 0xee, sizeof(room.guard));
+    room.counters.struct_size = sizeof(room.counters);
+    *out = room.counters;
     if (!kit.ops.counters)
         return false;
-    kit_ok(kit.ops.counters(kit.dev, out), "counters");
+    kit_ok(kit.ops.counters(kit.dev, &room.counters), "counters");
+    for (size_t i = 0; i < sizeof(room.guard); i++)
+        if (room.guard[i] != 0xee)
+            kit_fail("counters wrote beyond struct_size");
+    *out = room.counters;
     return true;
 }
 

@@ -369,7 +369,7 @@ static int good_counters(void *dev, ferry_plugin_counters *out)
 
     (void)dev;
     pthread_mutex_lock(&good_lock);
-    *out = good_account;
+    memcpy(out, &good_account, size < sizeof(*out) ? size : sizeof(*out));
     pthread_mutex_unlock(&good_lock);
     out->struct_size = size;
     return 0;

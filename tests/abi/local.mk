@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The interfaces between binaries: check-abi.sh says what is looked at.
+
+TESTS += %D%/check-abi.sh
+
+EXTRA_DIST += \
+	%D%/1.0/ferry/descriptor.h \
+	%D%/1.0/ferry/plugin.h \
+	%D%/1.0/ferry/status.h \
+	%D%/1.0/ferry/types.h \
+	%D%/check-abi.sh \
+	%D%/headers.sh \
+	%D%/libferry.abi \
+	%D%/libferryio.abi \
+	%D%/offsets.c \
+	%D%/plugin.abi \
+	%D%/suppress.ini
+
+# At each release, and when something that was never released has changed: writes the dumps that
+# check-abi.sh compares with. Needs abidw (Debian: abigail-tools), gcc and -g.
+ABIDW = abidw --exported-interfaces-only --drop-undefined-syms --no-show-locs --no-comp-dir-path \
+	--no-corpus-path --no-elf-needed
+abi-dump: all
+	$(ABIDW) .libs/libferry.so >'$(srcdir)/%D%/libferry.abi'
+	$(ABIDW) .libs/libferryio.so >'$(srcdir)/%D%/libferryio.abi'
+	$(ABIDW) backends/.libs/ferry_sim.so >'$(srcdir)/%D%/plugin.abi'
+
+.PHONY: abi-dump
