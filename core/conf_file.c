@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define MAX_FILE (1u << 20)
+#define CHUNK    4096u
 #define MAX_WORD 49 /* bytes of a section or a key that inih keeps: it cuts longer ones off */
 
 /*
@@ -185,14 +186,26 @@ static int file_error(const char *path, const char *what)
     return ferry__error(FERRY_ECONF, "%s: %s", path, what);
 }
 
-/* Reads to the end; what is no regular file (/dev/null) has no size to go by. */
-static int read_all(int fd, const char *path, char *out, size_t *out_size)
+/*
+ * Reads to the end; what is no regular file (/dev/null) has no size to go by. *bytes is to be freed
+ * whatever comes of it.
+ */
+static int read_all(int fd, const char *path, char **bytes, size_t *out_size)
 {
-    size_t size = 0;
+    size_t size = 0, room = 0;
 
     while (size <= MAX_FILE) {
-        ssize_t n = read(fd, out + size, MAX_FILE + 1 - size);
+        ssize_t n;
 
+        if (size == room) {
+            char *longer = realloc(*bytes, room + CHUNK);
+
+            if (!longer)
+                return ferry__error(FERRY_ENOMEM, "%s: no memory for it", path);
+            *bytes = longer;
+            room += CHUNK;
+        }
+        n = read(fd, *bytes + size, room - size);
         if (n == 0) {
             *out_size = size;
             return 0;
@@ -238,18 +251,11 @@ int ferry__conf_read(struct ferry__conf *conf, const char *path, bool must_exist
         return !must_exist && is_absent(path) ? 0 : file_error(path, why);
     }
     err = check_kind(fd, path);
-    if (err)
-        goto out_close;
-    bytes = malloc(MAX_FILE + 1);
-    if (!bytes) {
-        err = ferry__error(FERRY_ENOMEM, "%s: no memory for it", path);
-        goto out_close;
-    }
-    err = read_all(fd, path, bytes, &size);
+    if (!err)
+        err = read_all(fd, path, &bytes, &size);
     if (!err)
         err = ferry__conf_parse(conf, path, bytes, size);
     free(bytes);
-out_close:
     close(fd);
     return err;
 }

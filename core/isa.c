@@ -62,16 +62,21 @@ static uint64_t read_xcr0(void)
 
 uint32_t ferry__isa_features(void)
 {
-    unsigned eax, ebx = 0, ecx = 0, edx, leaf1 = 0;
+    unsigned eax, ebx, ecx, edx, leaf1 = 0, leaf7 = 0;
+    unsigned leaves = __get_cpuid_max(0, NULL);
     uint64_t xcr0 = 0;
 
-    if (__get_cpuid(1, &eax, &ebx, &ecx, &edx))
+    if (leaves >= 1) {
+        __cpuid(1, eax, ebx, ecx, edx);
         leaf1 = ecx;
+    }
     if (leaf1 & LEAF1_OSXSAVE)
         xcr0 = read_xcr0();
-    if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx))
-        ebx = 0;
-    return ferry__isa_decode(leaf1, ebx, xcr0);
+    if (leaves >= 7) {
+        __cpuid_count(7, 0, eax, ebx, ecx, edx);
+        leaf7 = ebx;
+    }
+    return ferry__isa_decode(leaf1, leaf7, xcr0);
 }
 
 #else

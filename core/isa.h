@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* FERRY_CPU_… bits. */
+/* FERRY_CPU_… bits. In a virtual machine cpuid takes ten microseconds each time. */
 uint32_t ferry__isa_features(void);
 
 /* What cpuid leaves 1 and 7 and XCR0 amount to; apart, so that it can be tested. */

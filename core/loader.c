@@ -3,6 +3,7 @@
 
 #include "loader.h"
 #include "env.h"
+#include "isa.h"
 #include "loader_posix.h"
 #include "log.h"
 #include "status.h"
@@ -195,7 +196,8 @@ static int examine(struct ferry__search *search, struct ferry__candidate *candid
     char loose[PATH_MAX];
     int err;
 
-    err = ferry__permit_file(candidate->real, st, &search->trust, loose, sizeof(loose), &refusal);
+    err = ferry__permit_file(candidate->real, st, &search->trust, &search->permitted, loose,
+                             &refusal);
     if (!err && loose[0])
         warn_loose(search, candidate, loose);
     if (!err) {
@@ -209,6 +211,8 @@ static int examine(struct ferry__search *search, struct ferry__candidate *candid
             strcmp(candidate->note.name, candidate->line.name) != 0)
             candidate->line.name = keep(search, candidate->note.name);
         stage = FERRY__STAGE_ABI;
+        if (candidate->note.cpu_features && !search->self.cpu_features)
+            search->self.cpu_features = ferry__isa_features();
         err = ferry__note_check(&candidate->note, &search->self, &refusal);
     }
     if (err)

@@ -45,6 +45,7 @@ struct ferry__search {
     char *folders; /* "/a, /b": for messages */
     struct ferry__self self;
     struct ferry__trust trust;
+    struct ferry__permitted permitted;
 };
 
 /*

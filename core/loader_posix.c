@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include "loader_posix.h"
-#include "isa.h"
 
 #include <ferry/status.h>
 
@@ -85,7 +84,6 @@ void ferry__os_self(struct ferry__self *out)
     const ElfW(Ehdr) *header = own_header(&info);
 
     *out = (struct ferry__self){
-        .cpu_features = ferry__isa_features(),
         .sanitizer = sanitizers(),
         .abi_major = FERRY_ABI_MAJOR,
         .abi_minor = FERRY_ABI_MINOR,

@@ -18,7 +18,7 @@ bool ferry__os_is_secure(void);
 /* FERRY_CPU_… bits that only the OS knows of. */
 uint32_t ferry__os_isa_features(void);
 
-/* What this process is. */
+/* What this process is, but for cpu_features, which takes long to find out: 0. */
 void ferry__os_self(struct ferry__self *out);
 
 /* Who owns the file of the library, or program, that this function is in. */

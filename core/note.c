@@ -18,6 +18,7 @@
 #define MAX_NOTES    65536 /* bytes of one segment of notes */
 #define NOTE_HEADER  12
 #define OWNER        "ferry"
+#define HEAD         2048 /* bytes in which headers and notes usually are */
 
 #define HINT_BUILD "rebuild the plugin for this machine"
 
@@ -42,7 +43,7 @@ static bool read_at(const struct ferry__bytes *file, uint64_t offset, void *out,
 
     if (offset > file->size || size > file->size - offset)
         return false;
-    if (file->fd < 0) {
+    if (file->fd < 0 || (offset <= file->known && size <= file->known - offset)) {
         memcpy(out, file->memory + offset, size);
         return true;
     }
@@ -201,7 +202,7 @@ static bool find_note(const struct ferry__bytes *file, const struct segments *se
     return found;
 }
 
-int ferry__note_read(const struct ferry__bytes *file, const struct ferry__self *self,
+static int read_note(const struct ferry__bytes *file, const struct ferry__self *self,
                      ferry_plugin_descriptor *out, struct ferry__refusal *refusal)
 {
     ferry_plugin_descriptor note = { 0 };
@@ -229,6 +230,21 @@ int ferry__note_read(const struct ferry__bytes *file, const struct ferry__self *
                              "truncated: its descriptor ends early");
     *out = note;
     return 0;
+}
+
+int ferry__note_read(const struct ferry__bytes *file, const struct ferry__self *self,
+                     ferry_plugin_descriptor *out, struct ferry__refusal *refusal)
+{
+    unsigned char head[HEAD];
+    struct ferry__bytes begun = *file;
+    ssize_t n;
+
+    if (file->fd < 0)
+        return read_note(file, self, out, refusal);
+    n = pread(file->fd, head, file->size < HEAD ? (size_t)file->size : HEAD, 0);
+    begun.memory = head;
+    begun.known = n > 0 ? (uint64_t)n : 0; /* if it failed, whoever needs the bytes finds out */
+    return read_note(&begun, self, out, refusal);
 }
 
 /* ---- what it says --------------------------------------------------------------------------- */

@@ -11,18 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A file, or bytes in memory (fd −1). */
+/* A file, or bytes in memory (fd −1; all of them). */
 struct ferry__bytes {
     int fd;
-    const unsigned char *memory;
-    uint64_t size;
+    const unsigned char *memory; /* of a file: as many of its first bytes as were read already */
+    uint64_t known, size;
 };
 
 /* What this process is, to be compared with what a file is. */
 struct ferry__self {
     uint8_t elf_class, elf_data; /* EI_CLASS, EI_DATA */
     uint16_t machine;            /* e_machine */
-    uint32_t cpu_features;       /* FERRY_CPU_… that can run */
+    uint32_t cpu_features;       /* FERRY_CPU_… that can run; 0 before a plugin needs any */
     uint32_t sanitizer;          /* FERRY_SANITIZER_… whose runtime is here */
     uint32_t abi_major, abi_minor;
 };

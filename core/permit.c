@@ -6,7 +6,6 @@
 #include <ferry/status.h>
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,26 +50,52 @@ static int check_one(const char *path, const struct stat *what, const struct fer
     return 0;
 }
 
-int ferry__permit_file(const char *path, const struct stat *file, const struct ferry__trust *trust,
-                       char *out_loose, size_t loose_size, struct ferry__refusal *refusal)
+/* The folder and all above it; passed, it is the last one that did. */
+static int check_folders(const char *folder, const struct ferry__trust *trust,
+                         struct ferry__permitted *last, struct ferry__refusal *refusal)
 {
     char above[PATH_MAX];
+    int err = 0;
+
+    last->folder[0] = last->loose[0] = '\0';
+    memcpy(above, folder, strlen(folder) + 1);
+    while (!err) {
+        char *slash = strrchr(above, '/');
+        struct stat st;
+
+        if (stat(above, &st) != 0)
+            return ferry__refuse(refusal, FERRY_EPERM, "", "%s: %s", above, strerror(errno));
+        err = check_one(above, &st, trust, last->loose, sizeof(last->loose), refusal);
+        if (strcmp(above, "/") == 0)
+            break;
+        slash[slash == above] = '\0'; /* of the first slash the slash stays */
+    }
+    if (!err)
+        memcpy(last->folder, folder, strlen(folder) + 1);
+    return err;
+}
+
+int ferry__permit_file(const char *path, const struct stat *file, const struct ferry__trust *trust,
+                       struct ferry__permitted *last, char out_loose[PATH_MAX],
+                       struct ferry__refusal *refusal)
+{
+    char folder[PATH_MAX];
     size_t length = strlen(path);
+    char *slash;
     int err;
 
     out_loose[0] = '\0';
-    if (length >= sizeof(above) || path[0] != '/')
+    if (length >= sizeof(folder) || path[0] != '/')
         return ferry__refuse(refusal, FERRY_EPERM, "", "its path is too long, or not absolute");
-    memcpy(above, path, length + 1);
-    err = check_one(path, file, trust, out_loose, loose_size, refusal);
-    while (!err && strcmp(above, "/") != 0) {
-        char *slash = strrchr(above, '/');
-        struct stat folder;
-
-        slash[slash == above] = '\0'; /* of the first slash the slash stays */
-        if (stat(above, &folder) != 0)
-            return ferry__refuse(refusal, FERRY_EPERM, "", "%s: %s", above, strerror(errno));
-        err = check_one(above, &folder, trust, out_loose, loose_size, refusal);
-    }
+    err = check_one(path, file, trust, out_loose, PATH_MAX, refusal);
+    if (err)
+        return err;
+    memcpy(folder, path, length + 1);
+    slash = strrchr(folder, '/');
+    slash[slash == folder] = '\0';
+    if (strcmp(folder, last->folder) != 0)
+        err = check_folders(folder, trust, last, refusal);
+    if (!err && !out_loose[0])
+        memcpy(out_loose, last->loose, strlen(last->loose) + 1);
     return err;
 }

@@ -8,6 +8,7 @@
 
 #include "note.h"
 
+#include <limits.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -19,10 +20,20 @@ struct ferry__trust {
 };
 
 /*
+ * The last folder that passed, with all above it: plugins lie side by side, and a search need not
+ * look at what is above them once for each. Zeroed, before there was one.
+ */
+struct ferry__permitted {
+    char folder[PATH_MAX];
+    char loose[PATH_MAX]; /* as below */
+};
+
+/*
  * Checks an open file, of which `path` is the real path, and each folder above it. 0, with what a
- * group may write in *out_loose ("": nothing; else the path); or refusal->code.
+ * group may write in out_loose ("": nothing; else the path); or refusal->code.
  */
 int ferry__permit_file(const char *path, const struct stat *file, const struct ferry__trust *trust,
-                       char *out_loose, size_t loose_size, struct ferry__refusal *refusal);
+                       struct ferry__permitted *last, char out_loose[PATH_MAX],
+                       struct ferry__refusal *refusal);
 
 #endif
