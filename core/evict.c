@@ -5,6 +5,7 @@
 
 #include "coherence.h"
 #include "log.h"
+#include "pending.h"
 #include "pool.h"
 
 #include <string.h>
@@ -24,7 +25,16 @@ static struct ferry__replica *candidate(ferry_memory *m, const ferry_device *dev
     return r && r->slot == dev->slot && r->storage == FERRY__STORAGE_POOL ? r : NULL;
 }
 
-/* Brings the only valid copy to the host. */
+/* Whether one of the other valid copies is there already, and not merely on its way. */
+static bool safe_elsewhere(ferry_memory *m, uint32_t others)
+{
+    for (; others; others &= others - 1)
+        if (!ferry__uses_have(ferry__replica_find(m, (unsigned)__builtin_ctz(others))->uses, true))
+            return true;
+    return false;
+}
+
+/* Brings the bytes to the host, and waits until they are there. */
 static bool write_back(ferry_memory *m, struct ferry__request *req)
 {
     req->evicting = true;
@@ -45,7 +55,8 @@ static uint64_t evict_from(ferry_memory *m, ferry_device *dev, bool dirty)
     memset(&req, 0, sizeof req);
     req.m = m;
     req.valid = ferry__coherence_valid(m);
-    if (!r || (req.valid == bit && (!dirty || !write_back(m, &req))))
+    if (!r || ((req.valid & bit) && !safe_elsewhere(m, req.valid & ~bit) &&
+               (!dirty || !write_back(m, &req))))
         return 0;
     req.valid = ferry__coherence_valid(m) & ~bit;
     if (ferry__coherence_valid(m) & bit)
