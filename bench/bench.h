@@ -75,6 +75,7 @@ int bench_run_child(const char *program, const char *argument, struct bench_chil
 /* The suites. */
 void bench_blob(struct bench *b);
 void bench_coherence(struct bench *b);
+void bench_cuda(struct bench *b);
 void bench_io(struct bench *b);
 void bench_math(struct bench *b);
 void bench_opencl(struct bench *b);

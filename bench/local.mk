@@ -47,6 +47,18 @@ BENCH_HARNESS = \
 %C%_ferry_bench_core_LDADD = core/libferrycore.la
 %C%_ferry_bench_core_LDFLAGS = -no-install
 
+if BUILD_CUDA
+BENCHES += %D%/ferry-bench-cuda
+
+%C%_ferry_bench_cuda_SOURCES = \
+	$(BENCH_HARNESS) \
+	%D%/bench-cuda.c \
+	%D%/suites-cuda.c
+%C%_ferry_bench_cuda_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(CUDA_CPPFLAGS)
+%C%_ferry_bench_cuda_LDADD = %D%/libbenchref.la libferry.la -lcudart $(CORE_SYSTEM_LIBS)
+%C%_ferry_bench_cuda_LDFLAGS = -no-install $(CUDA_LDFLAGS)
+endif
+
 if BUILD_OPENCL
 BENCHES += %D%/ferry-bench-opencl
 BENCH_CHILDREN += %D%/child-opencl

@@ -22,6 +22,17 @@ noinst_PROGRAMS += %D%/opencl-kernel
 %C%_opencl_kernel_LDADD = libferry.la $(OPENCL_LIBS)
 %C%_opencl_kernel_LDFLAGS =
 endif
+# A kernel of the program's own; where there is no nvcc it is a text to read.
+if HAVE_NVCC
+CUDA_EXAMPLE = %D%/cuda-kernel
+noinst_DATA = $(CUDA_EXAMPLE)
+endif
+%D%/cuda-kernel: %D%/cuda-kernel.cu libferry.la
+	$(AM_V_GEN)$(NVCC) -std=c++17 -I'$(top_srcdir)/include' '$(srcdir)/%D%/cuda-kernel.cu' -o $@ \
+	    -L.libs -lferry -Xlinker -rpath,'$(abs_top_builddir)/.libs' || \
+	    { echo '$(NVCC) cannot build $@ here; it is left out'; : >$@; }
+CLEANFILES += %D%/cuda-kernel
+EXTRA_DIST += %D%/cuda-kernel.cu
 
 # Files of arrays of your own that the demo shall inspect: make demo DEMO_FILES='a.npy b.caffemodel'
 DEMO_FILES =
