@@ -22,6 +22,7 @@ noinst_PROGRAMS += %D%/opencl-kernel
 %C%_opencl_kernel_LDADD = libferry.la $(OPENCL_LIBS)
 %C%_opencl_kernel_LDFLAGS =
 endif
+
 # A kernel of the program's own; where there is no nvcc it is a text to read.
 if HAVE_NVCC
 CUDA_EXAMPLE = %D%/cuda-kernel

@@ -241,10 +241,21 @@ installcheck-local:
 	    FERRY_TEST_SRCDIR='$(abs_top_srcdir)' FERRY_TEST_BACKENDS='$(BUILT_BACKENDS)' \
 	    $(SHELL) '$(srcdir)/%D%/outside/run.sh'
 
+# What goes to a machine with a GPU, in one folder; there, `sh run` writes one report.
+GPU_FOLDER = ferry-gpu
+gpu-pack: all $(check_PROGRAMS) $(check_DATA) $(BENCHES)
+	$(SHELL) '$(srcdir)/%D%/gpu/pack' . '$(GPU_FOLDER)'
+clean-local: clean-gpu
+clean-gpu:
+	rm -rf '$(GPU_FOLDER)'
+
+.PHONY: gpu-pack clean-gpu
 .PHONY: check-threads check-valgrind check-model check-model-full
 
 EXTRA_DIST += \
 	$(SCRIPT_TESTS) \
+	%D%/gpu/pack \
+	%D%/gpu/run \
 	%D%/scripts/check-interop.py \
 	%D%/scripts/lib.sh \
 	%D%/model/events.pml \
