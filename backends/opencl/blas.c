@@ -7,12 +7,13 @@
 
 #include <clblast_c.h>
 
+/* The event is a pointer, because a routine sets it while the arguments are being evaluated. */
 static int done(struct ocl_queue *queue, const char *routine, CLBlastStatusCode status,
-                cl_event event)
+                const cl_event *event)
 {
     if (status)
         return ocl_fail(routine, (int)status);
-    return event ? ocl_queue_note(queue, routine, event) : 0;
+    return *event ? ocl_queue_note(queue, routine, *event) : 0;
 }
 
 int ocl_blas_axpy(struct ocl_queue *queue, uint32_t dtype, int64_t n, double alpha,
@@ -23,11 +24,12 @@ int ocl_blas_axpy(struct ocl_queue *queue, uint32_t dtype, int64_t n, double alp
     if (dtype == FERRY_F64)
         return done(
             queue, "CLBlastDaxpy",
-            CLBlastDaxpy((size_t)n, alpha, x.mem, x.first, 1, y.mem, y.first, 1, &queue->q, &e), e);
+            CLBlastDaxpy((size_t)n, alpha, x.mem, x.first, 1, y.mem, y.first, 1, &queue->q, &e),
+            &e);
     return done(
         queue, "CLBlastSaxpy",
         CLBlastSaxpy((size_t)n, (float)alpha, x.mem, x.first, 1, y.mem, y.first, 1, &queue->q, &e),
-        e);
+        &e);
 }
 
 int ocl_blas_scal(struct ocl_queue *queue, uint32_t dtype, int64_t n, double alpha,
@@ -37,9 +39,9 @@ int ocl_blas_scal(struct ocl_queue *queue, uint32_t dtype, int64_t n, double alp
 
     if (dtype == FERRY_F64)
         return done(queue, "CLBlastDscal",
-                    CLBlastDscal((size_t)n, alpha, x.mem, x.first, 1, &queue->q, &e), e);
+                    CLBlastDscal((size_t)n, alpha, x.mem, x.first, 1, &queue->q, &e), &e);
     return done(queue, "CLBlastSscal",
-                CLBlastSscal((size_t)n, (float)alpha, x.mem, x.first, 1, &queue->q, &e), e);
+                CLBlastSscal((size_t)n, (float)alpha, x.mem, x.first, 1, &queue->q, &e), &e);
 }
 
 static int dot(struct ocl_queue *queue, uint32_t dtype, int64_t n, struct ocl_vector x,
@@ -51,11 +53,11 @@ static int dot(struct ocl_queue *queue, uint32_t dtype, int64_t n, struct ocl_ve
         return done(queue, "CLBlastDdot",
                     CLBlastDdot((size_t)n, result.mem, result.first, x.mem, x.first, 1, y.mem,
                                 y.first, 1, &queue->q, &e),
-                    e);
+                    &e);
     return done(queue, "CLBlastSdot",
                 CLBlastSdot((size_t)n, result.mem, result.first, x.mem, x.first, 1, y.mem, y.first,
                             1, &queue->q, &e),
-                e);
+                &e);
 }
 
 int ocl_blas_reduce(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, int64_t n,
@@ -68,10 +70,11 @@ int ocl_blas_reduce(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, 
     if (dtype == FERRY_F64)
         return done(
             queue, "CLBlastDasum",
-            CLBlastDasum((size_t)n, result.mem, result.first, x.mem, x.first, 1, &queue->q, &e), e);
+            CLBlastDasum((size_t)n, result.mem, result.first, x.mem, x.first, 1, &queue->q, &e),
+            &e);
     return done(queue, "CLBlastSasum",
                 CLBlastSasum((size_t)n, result.mem, result.first, x.mem, x.first, 1, &queue->q, &e),
-                e);
+                &e);
 }
 
 static CLBlastTranspose transpose(const struct ocl_matrix *a)
@@ -89,13 +92,13 @@ int ocl_blas_gemv(struct ocl_queue *queue, const struct ocl_product *p)
                                  (size_t)p->n, p->alpha, p->a.mem, p->a.first, (size_t)p->a.ld,
                                  p->x.mem, p->x.first, (size_t)p->x.inc, p->beta, p->y.mem,
                                  p->y.first, (size_t)p->y.inc, &queue->q, &e),
-                    e);
+                    &e);
     return done(queue, "CLBlastSgemv",
                 CLBlastSgemv(CLBlastLayoutRowMajor, transpose(&p->a), (size_t)p->m, (size_t)p->n,
                              (float)p->alpha, p->a.mem, p->a.first, (size_t)p->a.ld, p->x.mem,
                              p->x.first, (size_t)p->x.inc, (float)p->beta, p->y.mem, p->y.first,
                              (size_t)p->y.inc, &queue->q, &e),
-                e);
+                &e);
 }
 
 int ocl_blas_gemm(struct ocl_queue *queue, const struct ocl_product *p)
@@ -108,11 +111,11 @@ int ocl_blas_gemm(struct ocl_queue *queue, const struct ocl_product *p)
                                  (size_t)p->m, (size_t)p->n, (size_t)p->k, p->alpha, p->a.mem,
                                  p->a.first, (size_t)p->a.ld, p->b.mem, p->b.first, (size_t)p->b.ld,
                                  p->beta, p->c.mem, p->c.first, (size_t)p->c.ld, &queue->q, &e),
-                    e);
+                    &e);
     return done(queue, "CLBlastSgemm",
                 CLBlastSgemm(CLBlastLayoutRowMajor, transpose(&p->a), transpose(&p->b),
                              (size_t)p->m, (size_t)p->n, (size_t)p->k, (float)p->alpha, p->a.mem,
                              p->a.first, (size_t)p->a.ld, p->b.mem, p->b.first, (size_t)p->b.ld,
                              (float)p->beta, p->c.mem, p->c.first, (size_t)p->c.ld, &queue->q, &e),
-                e);
+                &e);
 }

@@ -158,7 +158,10 @@ void *ocl_block(uint64_t bytes)
     void *handle = NULL;
     uint32_t flags = 99;
 
-    CU_ASSERT_EQUAL_FATAL(ocl->alloc(dev, NULL, bytes, 0, &handle, &flags), 0);
+    if (ocl->alloc(dev, NULL, bytes, 0, &handle, &flags)) {
+        printf("     %s\n", error_text);
+        CU_FAIL_FATAL("alloc");
+    }
     CU_ASSERT_PTR_NOT_NULL_FATAL(handle);
     CU_ASSERT_EQUAL(flags, 0);
     return handle;
