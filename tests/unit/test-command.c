@@ -52,6 +52,15 @@ static int shell(const char *command)
     return WEXITSTATUS(status);
 }
 
+static void write_file(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+}
+
 static int ferry(const char *arguments)
 {
     char line[4096];
@@ -154,6 +163,40 @@ static void plugins_reports_every_candidate(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "origin  FERRY_PLUGIN_PATH"));
 }
 
+/* Every option with its value and origin: from a file, with its line, or the default. */
+static void plugins_documents_every_option(void)
+{
+    char command[1024];
+    FILE *conf = fopen(in_folder("options.conf"), "w");
+    json_t *document, *candidate, *option;
+    size_t i, k;
+    int found = 0;
+
+    if (strcmp(ferry_test_backend(), "sim") != 0) {
+        if (conf)
+            fclose(conf);
+        ferry_test_skip("only sim's options are known here");
+        return;
+    }
+    CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
+    fputs("[plugin sim]\noption.devices = 2\n", conf);
+    fclose(conf);
+    snprintf(command, sizeof(command), "FERRY_CONF=%s \"$FERRY_TEST_COMMAND\" plugins -v",
+             in_folder("options.conf"));
+    CU_ASSERT_EQUAL(shell(command), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "option  devices = 2  (integer, from "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "options.conf:2; default 1)"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "option  clock = real  (real|manual|sync, default)"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "key     pool_limit = unset"));
+    CU_ASSERT_EQUAL(ferry("plugins --json"), 0);
+    document = parse_output();
+    json_array_foreach(json_object_get(document, "candidates"), i, candidate)
+        json_array_foreach(json_object_get(candidate, "options"), k, option)
+            found += strcmp(text_of(option, "name"), "bandwidth") == 0;
+    CU_ASSERT_EQUAL(found, 1);
+    json_decref(document);
+}
+
 static void choosing_one_backend_opens_no_other(void)
 {
     json_t *document, *candidate;
@@ -166,6 +209,69 @@ static void choosing_one_backend_opens_no_other(void)
                                       strcmp(text_of(candidate, "name"), ferry_test_backend()) != 0)
         CU_ASSERT_STRING_NOT_EQUAL(text_of(candidate, "stage"), "devices");
     json_decref(document);
+}
+
+/* ---- trace ----------------------------------------------------------------------------------- */
+
+/* What the trace's rows say of copies in that direction. */
+static json_int_t copied(const json_t *document, const char *what, const char *key)
+{
+    json_int_t sum = 0;
+    json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(document, "rows"), i, row)
+        if (strcmp(text_of(row, "what"), what) == 0 &&
+            json_is_true(json_object_get(row, "copy")))
+            sum += json_integer_value(json_object_get(row, key));
+    return sum;
+}
+
+/* Whether copies to the selected device are copies. */
+static bool is_discrete(void)
+{
+    json_t *document, *device;
+    bool discrete;
+
+    CU_ASSERT_EQUAL_FATAL(ferry("devices --json"), 0);
+    document = parse_output();
+    device = json_array_get(json_object_get(document, "devices"), 0);
+    discrete = json_is_true(json_object_get(device, "discrete"));
+    json_decref(document);
+    return discrete;
+}
+
+static void trace_sums_what_the_tour_moved(void)
+{
+    char command[1024];
+    json_t *document;
+
+    if (!is_discrete()) {
+        ferry_test_skip("nothing is copied here");
+        return;
+    }
+    snprintf(command, sizeof(command), "FERRY_TRACE=%s \"$FERRY_TEST_BUILDDIR\"/examples/tour",
+             in_folder("trace.json"));
+    CU_ASSERT_EQUAL(shell(command), 0);
+    snprintf(command, sizeof(command), "trace %s --json", in_folder("trace.json"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    document = parse_output();
+    CU_ASSERT_EQUAL(copied(document, "h2d", "count") + copied(document, "d2h", "count"), 4);
+    CU_ASSERT_EQUAL(copied(document, "h2d", "bytes") + copied(document, "d2h", "bytes"), 4 * 480);
+    json_decref(document);
+    snprintf(command, sizeof(command), "trace %s", in_folder("trace.json"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "read-miss"));
+    snprintf(command, sizeof(command), "head -c 700 %s >%s", in_folder("trace.json"),
+             in_folder("cut.json"));
+    CU_ASSERT_EQUAL(shell(command), 0);
+    snprintf(command, sizeof(command), "trace %s", in_folder("cut.json"));
+    CU_ASSERT_EQUAL(ferry(command), 0); /* as far as it goes */
+    write_file(in_folder("other.json"), "{}\n", 3);
+    snprintf(command, sizeof(command), "trace %s", in_folder("other.json"));
+    CU_ASSERT_EQUAL(ferry(command), 1);
+    CU_ASSERT(one_line_of_error("traceEvents"));
+    CU_ASSERT_EQUAL(ferry("trace"), 2);
 }
 
 /* ---- inspect -------------------------------------------------------------------------------- */
@@ -234,15 +340,6 @@ static void weights_make_the_round_trip_and_are_inspected(void)
     CU_ASSERT_EQUAL(json_array_size(json_object_get(blob, "shape")), 4);
     CU_ASSERT_EQUAL(json_integer_value(json_array_get(json_object_get(blob, "shape"), 0)), 16);
     json_decref(document);
-}
-
-static void write_file(const char *path, const void *bytes, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    CU_ASSERT_EQUAL(fwrite(bytes, 1, size, file), size);
-    fclose(file);
 }
 
 /* A version 1.0 .npy of one axis, whose values follow the header. */
@@ -477,6 +574,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(devices_names_the_selected_one),
     FERRY_TEST(a_backend_that_is_not_there_is_one_line_and_status_1),
     FERRY_TEST(plugins_reports_every_candidate),
+    FERRY_TEST(plugins_documents_every_option),
+    FERRY_TEST(trace_sums_what_the_tour_moved),
     FERRY_TEST(choosing_one_backend_opens_no_other),
     FERRY_TEST(weights_make_the_round_trip_and_are_inspected),
     FERRY_TEST(integers_are_measured_as_doubles),
