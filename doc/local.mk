@@ -17,4 +17,6 @@ EXTRA_DIST += \
 	%D%/decisions/0011-the-abi-on-paper-for-cuda-and-opencl.md \
 	%D%/decisions/0012-files-are-read-where-they-lie.md \
 	%D%/decisions/0013-which-file-stands-for-a-name.md \
-	%D%/decisions/0014-what-a-minor-and-a-major-may-change.md
+	%D%/decisions/0014-what-a-minor-and-a-major-may-change.md \
+	%D%/decisions/0015-what-the-cuda-plugin-links-and-touches.md \
+	%D%/decisions/0016-arithmetic-on-cuda-without-kernels.md
