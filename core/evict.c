@@ -25,12 +25,15 @@ static struct ferry__replica *candidate(ferry_memory *m, const ferry_device *dev
     return r && r->slot == dev->slot && r->storage == FERRY__STORAGE_POOL ? r : NULL;
 }
 
-/* Whether one of the other valid copies is there already, and not merely on its way. */
+/* Whether one of the other valid copies is there, and not merely on its way; waits to find out. */
 static bool safe_elsewhere(ferry_memory *m, uint32_t others)
 {
-    for (; others; others &= others - 1)
-        if (!ferry__uses_have(ferry__replica_find(m, (unsigned)__builtin_ctz(others))->uses, true))
+    for (; others; others &= others - 1) {
+        struct ferry__replica *r = ferry__replica_find(m, (unsigned)__builtin_ctz(others));
+
+        if (!ferry__uses_order(r->uses, FERRY__AFTER_WRITERS, NULL))
             return true;
+    }
     return false;
 }
 

@@ -299,5 +299,5 @@ int ferry_cuda_double_enter(const char *call, void **context)
         error = misuse("%s: the handle belongs to another context", call);
     if (error == cudaSuccess)
         *context = now;
-    return leave(error);
+    return (int)leave(error);
 }
