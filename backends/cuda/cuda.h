@@ -137,6 +137,12 @@ int cuda_driver_load(void);
 /* Runtime ordinals in ferry's order. */
 int cuda_ordinals(int *out, uint32_t *out_count);
 
+/* ---- what a device is, without a context (properties.c) ---- */
+
+int cuda_find_ordinal(uint32_t index, int *out);
+int cuda_attribute(enum cudaDeviceAttr which, int ordinal, int *out);
+int cuda_properties_of(int ordinal, const struct cuda_settings *set, ferry_plugin_properties *out);
+
 /* ---- errors (error.c): each says the vendor's name and returns ferry's code ---- */
 
 int cuda_fail(const char *call, cudaError_t error);

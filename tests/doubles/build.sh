@@ -25,4 +25,5 @@ library() {
 
 library "$cudart" cuda "$sources/arena.c" "$sources/context.c" "$sources/control.c" \
     "$sources/copy.c" "$sources/device.c" "$sources/memory.c" "$sources/stream.c"
-library "$cublas" cublas "$sources/cublas.c" "$sources/compute.c" "$folder/$cudart"
+library "$cublas" cublas "$sources/cublas.c" "$sources/cublas-matrix.c" \
+    "$sources/compute.c" "$folder/$cudart"

@@ -17,7 +17,7 @@ struct cublasContext {
     cublasPointerMode_t mode;
 };
 
-static cublasStatus_t refuse(const char *call, const char *what)
+cublasStatus_t refuse(const char *call, const char *what)
 {
     char text[160];
 
@@ -36,7 +36,7 @@ static cublasStatus_t status_of(int error)
                                                 : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
-static cublasStatus_t begin(const char *call, cublasHandle_t handle)
+cublasStatus_t begin(const char *call, cublasHandle_t handle)
 {
     if (!handle || handle->magic != MAGIC)
         return refuse(call, "no handle");
@@ -94,14 +94,14 @@ cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t m
 
 /* ---- work ---- */
 
-static size_t size_of(cudaDataType type)
+size_t size_of(cudaDataType type)
 {
     return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2;
 }
 
-static cublasStatus_t submit_work(const char *call, cublasHandle_t handle, const struct work *work,
-                                  const void *const addresses[3], const size_t sizes[3],
-                                  unsigned char *host_result)
+cublasStatus_t submit_work(const char *call, cublasHandle_t handle, const struct work *work,
+                           const void *const addresses[3], const size_t sizes[3],
+                           unsigned char *host_result)
 {
     static const size_t places[3] = { offsetof(struct work, a), offsetof(struct work, b),
                                       offsetof(struct work, c) };
@@ -117,8 +117,8 @@ static cublasStatus_t submit_work(const char *call, cublasHandle_t handle, const
 }
 
 /* A scalar of the host, which is where the plugin's are. */
-static cublasStatus_t scalar(const char *call, cublasHandle_t handle, const void *value,
-                             cudaDataType type, double *out)
+cublasStatus_t scalar(const char *call, cublasHandle_t handle, const void *value, cudaDataType type,
+                      double *out)
 {
     if (handle->mode != CUBLAS_POINTER_MODE_HOST)
         return refuse(call, "scalars of the host, and the pointer mode is the device's");
@@ -245,165 +245,3 @@ cublasStatus_t cublasDasum(cublasHandle_t handle, int n, const double *x, int in
         return refuse("cublasDasum", "an increment");
     return reduce("cublasDasum", handle, ASUM, CUDA_R_64F, n, x, NULL, result);
 }
-
-/* ---- matrices, by columns ---- */
-
-static size_t span(int rows, int columns, int ld, int64_t stride, int batch, cudaDataType type)
-{
-    size_t one = rows && columns ? (size_t)(columns - 1) * (size_t)ld + (size_t)rows : 0;
-
-    return (one + (size_t)stride * (size_t)(batch - 1)) * size_of(type);
-}
-
-static cublasStatus_t product(const char *call, cublasHandle_t handle, struct work *work,
-                              const void *alpha, const void *beta, const void *a, const void *b,
-                              void *c)
-{
-    cudaDataType scalars = work->type == CUDA_R_64F ? CUDA_R_64F : CUDA_R_32F;
-    int a_rows = work->trans_a ? work->k : work->m, b_rows = work->trans_b ? work->n : work->k;
-    const void *const addresses[3] = { a, b, c };
-    const size_t sizes[3] = {
-        span(a_rows, work->m + work->k - a_rows, work->lda, work->stride_a, work->batch,
-             work->type),
-        span(b_rows, work->n + work->k - b_rows, work->ldb, work->stride_b, work->batch,
-             work->type),
-        span(work->m, work->n, work->ldc, work->stride_c, work->batch, work->result),
-    };
-    cublasStatus_t status = begin(call, handle);
-
-    if (status == CUBLAS_STATUS_SUCCESS &&
-        (work->lda < (a_rows > 1 ? a_rows : 1) || work->ldb < (b_rows > 1 ? b_rows : 1) ||
-         work->ldc < (work->m > 1 ? work->m : 1)))
-        status = refuse(call, "leading dimensions that are too short");
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = scalar(call, handle, alpha, scalars, &work->alpha);
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = scalar(call, handle, beta, scalars, &work->beta);
-    if (status != CUBLAS_STATUS_SUCCESS)
-        return status;
-    return submit_work(call, handle, work, addresses, sizes, NULL);
-}
-
-#define GEMM(name, type_of_element, data_type)                                                    \
-    cublasStatus_t name(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, \
-                        int n, int k, const type_of_element *alpha, const type_of_element *a,     \
-                        int lda, const type_of_element *b, int ldb, const type_of_element *beta,  \
-                        type_of_element *c, int ldc)                                              \
-    {                                                                                             \
-        struct work work = { .operation = GEMM_,                                                  \
-                             .type = data_type,                                                   \
-                             .result = data_type,                                                 \
-                             .m = m,                                                              \
-                             .n = n,                                                              \
-                             .k = k,                                                              \
-                             .lda = lda,                                                          \
-                             .ldb = ldb,                                                          \
-                             .ldc = ldc,                                                          \
-                             .batch = 1,                                                          \
-                             .trans_a = ta != CUBLAS_OP_N,                                        \
-                             .trans_b = tb != CUBLAS_OP_N };                                      \
-        return product(#name, handle, &work, alpha, beta, a, b, c);                               \
-    }
-GEMM(cublasSgemm, float, CUDA_R_32F)
-GEMM(cublasDgemm, double, CUDA_R_64F)
-
-cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t ta,
-                                          cublasOperation_t tb, int m, int n, int k,
-                                          const void *alpha, const void *a, cudaDataType a_type,
-                                          int lda, long long stride_a, const void *b,
-                                          cudaDataType b_type, int ldb, long long stride_b,
-                                          const void *beta, void *c, cudaDataType c_type, int ldc,
-                                          long long stride_c, int batch,
-                                          cublasComputeType_t compute, cublasGemmAlgo_t algorithm)
-{
-    struct work work = { .operation = GEMM_,
-                         .type = a_type,
-                         .result = c_type,
-                         .m = m,
-                         .n = n,
-                         .k = k,
-                         .lda = lda,
-                         .ldb = ldb,
-                         .ldc = ldc,
-                         .batch = batch,
-                         .stride_a = stride_a,
-                         .stride_b = stride_b,
-                         .stride_c = stride_c,
-                         .trans_a = ta != CUBLAS_OP_N,
-                         .trans_b = tb != CUBLAS_OP_N };
-
-    (void)algorithm;
-    if (a_type != b_type || (c_type != a_type && c_type != CUDA_R_32F) ||
-        (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_PEDANTIC))
-        return refuse("cublasGemmStridedBatchedEx", "a combination that it does not have");
-    return product("cublasGemmStridedBatchedEx", handle, &work, alpha, beta, a, b, c);
-}
-
-cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb,
-                            int m, int n, int k, const void *alpha, const void *a,
-                            cudaDataType a_type, int lda, const void *b, cudaDataType b_type,
-                            int ldb, const void *beta, void *c, cudaDataType c_type, int ldc,
-                            cublasComputeType_t compute, cublasGemmAlgo_t algorithm)
-{
-    struct work work = { .operation = GEMM_,
-                         .type = a_type,
-                         .result = c_type,
-                         .m = m,
-                         .n = n,
-                         .k = k,
-                         .lda = lda,
-                         .ldb = ldb,
-                         .ldc = ldc,
-                         .batch = 1,
-                         .trans_a = ta != CUBLAS_OP_N,
-                         .trans_b = tb != CUBLAS_OP_N };
-
-    (void)algorithm;
-    if (a_type != b_type || c_type != a_type || compute != CUBLAS_COMPUTE_32F)
-        return refuse("cublasGemmEx", "a combination that it does not have");
-    return product("cublasGemmEx", handle, &work, alpha, beta, a, b, c);
-}
-
-static cublasStatus_t times_vector(const char *call, cublasHandle_t handle, struct work *work,
-                                   const void *alpha, const void *a, const void *x,
-                                   const void *beta, void *y)
-{
-    int in = work->trans_a ? work->m : work->n, out = work->trans_a ? work->n : work->m;
-    int incx = abs(work->ldb), incy = abs(work->ldc);
-    const void *const addresses[3] = { a, x, y };
-    const size_t sizes[3] = { span(work->m, work->n, work->lda, 0, 1, work->type),
-                              span(1, in, incx, 0, 1, work->type),
-                              span(1, out, incy, 0, 1, work->type) };
-    cublasStatus_t status = begin(call, handle);
-
-    if (status == CUBLAS_STATUS_SUCCESS && work->lda < (work->m > 1 ? work->m : 1))
-        status = refuse(call, "a leading dimension that is too short");
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = scalar(call, handle, alpha, work->type, &work->alpha);
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = scalar(call, handle, beta, work->type, &work->beta);
-    if (status != CUBLAS_STATUS_SUCCESS)
-        return status;
-    return submit_work(call, handle, work, addresses, sizes, NULL);
-}
-
-#define GEMV(name, type_of_element, data_type)                                           \
-    cublasStatus_t name(cublasHandle_t handle, cublasOperation_t ta, int m, int n,       \
-                        const type_of_element *alpha, const type_of_element *a, int lda, \
-                        const type_of_element *x, int incx, const type_of_element *beta, \
-                        type_of_element *y, int incy)                                    \
-    {                                                                                    \
-        struct work work = { .operation = GEMV_,                                         \
-                             .type = data_type,                                          \
-                             .result = data_type,                                        \
-                             .m = m,                                                     \
-                             .n = n,                                                     \
-                             .lda = lda,                                                 \
-                             .ldb = incx,                                                \
-                             .ldc = incy,                                                \
-                             .batch = 1,                                                 \
-                             .trans_a = ta != CUBLAS_OP_N };                             \
-        return times_vector(#name, handle, &work, alpha, a, x, beta, y);                 \
-    }
-GEMV(cublasSgemv, float, CUDA_R_32F)
-GEMV(cublasDgemv, double, CUDA_R_64F)

@@ -20,6 +20,16 @@ struct work {
     unsigned char *c;
 };
 
+/* cublas.c: an error of use; the start of a call; a scalar's value; the work on its stream. */
+cublasStatus_t refuse(const char *call, const char *what);
+cublasStatus_t begin(const char *call, cublasHandle_t handle);
+cublasStatus_t scalar(const char *call, cublasHandle_t handle, const void *value, cudaDataType type,
+                      double *out);
+cublasStatus_t submit_work(const char *call, cublasHandle_t handle, const struct work *work,
+                           const void *const addresses[3], const size_t sizes[3],
+                           unsigned char *host_result);
+size_t size_of(cudaDataType type);
+
 /* Takes a struct work; gives a cudaError_t. */
 int work_run(void *argument);
 

@@ -10,6 +10,7 @@ DOUBLES_FROM = \
 	%D%/control.c \
 	%D%/control.h \
 	%D%/copy.c \
+	%D%/cublas-matrix.c \
 	%D%/cublas.c \
 	%D%/cublas.h \
 	%D%/device.c \

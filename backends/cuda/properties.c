@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a device is, asked without a context.
+ */
+#include "cuda.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int cuda_device_count(void *plugin, uint32_t *out)
+{
+    int ordinals[CUDA_MAX_DEVICES];
+
+    (void)plugin;
+    return cuda_ordinals(ordinals, out);
+}
+
+int cuda_find_ordinal(uint32_t index, int *out)
+{
+    int ordinals[CUDA_MAX_DEVICES];
+    uint32_t count = 0;
+    int err = cuda_ordinals(ordinals, &count);
+
+    if (!err && index >= count)
+        err = cuda_host->error(FERRY_ENODEV, "there is no device %u of %u", index, count);
+    if (!err)
+        *out = ordinals[index];
+    return err;
+}
+
+/* ---- what it is ---- */
+
+static void describe(const struct cudaDeviceProp *prop, bool host_page_tables,
+                     ferry_plugin_properties *out)
+{
+    const unsigned char *id = (const unsigned char *)prop->uuid.bytes;
+    int at = snprintf(out->uuid, sizeof(out->uuid), "GPU-");
+
+    snprintf(out->description, sizeof(out->description), "%.96s, compute capability %d.%d",
+             prop->name, prop->major, prop->minor);
+    for (int i = 0; i < 16; i++)
+        at += snprintf(out->uuid + at, sizeof(out->uuid) - (size_t)at, "%s%02x",
+                       i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id[i]);
+    snprintf(out->pci, sizeof(out->pci), "%04x:%02x:%02x.0", (unsigned)prop->pciDomainID,
+             (unsigned)prop->pciBusID, (unsigned)prop->pciDeviceID);
+    out->flags = FERRY_DEVICE_POINTERS;
+    if (prop->integrated || host_page_tables)
+        out->flags |= FERRY_DEVICE_UNIFIED;
+    out->memory_total = out->max_alloc = prop->totalGlobalMem;
+    out->sync_domain = 1;
+    out->host_alignment = (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+int cuda_attribute(enum cudaDeviceAttr which, int ordinal, int *out)
+{
+    cudaError_t error = cudaDeviceGetAttribute(out, which, ordinal);
+
+    return error == cudaSuccess ? 0 : cuda_fail("cudaDeviceGetAttribute", error);
+}
+
+int cuda_properties_of(int ordinal, const struct cuda_settings *set, ferry_plugin_properties *out)
+{
+    struct cudaDeviceProp prop;
+    cudaError_t error = cudaGetDeviceProperties(&prop, ordinal);
+    int host_page_tables = 0, pools = 0, err;
+
+    if (error != cudaSuccess)
+        return cuda_fail("cudaGetDeviceProperties", error);
+    err = cuda_attribute(cudaDevAttrPageableMemoryAccessUsesHostPageTables, ordinal,
+                         &host_page_tables);
+    if (!err)
+        err = cuda_attribute(cudaDevAttrMemoryPoolsSupported, ordinal, &pools);
+    if (err)
+        return err;
+    describe(&prop, host_page_tables != 0, out);
+    if (!set->unified)
+        out->flags &= ~FERRY_DEVICE_UNIFIED;
+    if (pools && set->ordered_alloc)
+        out->flags |= FERRY_DEVICE_ORDERED_ALLOC;
+    return 0;
+}
+
+/* Of an open device: what it was opened with, whatever the options say by now. */
+static void settle(const struct cuda_device *dev, ferry_plugin_properties *out)
+{
+    out->flags = FERRY_DEVICE_POINTERS | (dev->unified ? FERRY_DEVICE_UNIFIED : 0) |
+                 (dev->pool ? FERRY_DEVICE_ORDERED_ALLOC : 0);
+}
+
+int cuda_properties(void *plugin, uint32_t index, void *device, ferry_plugin_properties *out)
+{
+    const struct cuda_device *dev = device;
+    ferry_plugin_properties mine = { 0 };
+    struct cuda_settings set;
+    int ordinal = dev ? dev->ordinal : 0;
+    uint32_t size = out->struct_size < sizeof(mine) ? out->struct_size : (uint32_t)sizeof(mine);
+    int err = cuda_settings_read(&set);
+
+    (void)plugin;
+    if (!err && !dev)
+        err = cuda_find_ordinal(index, &ordinal);
+    if (!err)
+        err = cuda_properties_of(ordinal, &set, &mine);
+    if (err)
+        return err;
+    if (dev)
+        settle(dev, &mine);
+    mine.struct_size = out->struct_size;
+    memcpy(out, &mine, size);
+    return 0;
+}
