@@ -13,10 +13,13 @@ struct cuda_driver cuda_driver;
 static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool loaded;
 
-/* The signature of this changed in CUDA 12, its name in 13. */
+/*
+ * By version, where the runtime has that: it would otherwise give the newest of a name, and that of
+ * cuStreamGetCtx takes an argument more since 12.5.
+ */
 static cudaError_t entry_point(const char *name, void **out)
 {
-#if CUDART_VERSION >= 13000
+#if CUDART_VERSION >= 12050
     enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
     cudaError_t error =
         cudaGetDriverEntryPointByVersion(name, out, 11030, cudaEnableDefault, &found);

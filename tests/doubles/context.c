@@ -232,39 +232,48 @@ void *driver_entry(const char *name)
 
 /* ---- the runtime's view of the same ---- */
 
-static cudaError_t find_entry(const char *name, void **out,
-                              enum cudaDriverEntryPointQueryResult *found)
+static cudaError_t find_entry(const char *name, void **out)
 {
     cudaError_t error;
 
     lock();
     error = enter("cudaGetDriverEntryPoint");
     *out = error == cudaSuccess ? driver_entry(name) : NULL;
-    if (found)
-        *found = *out ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     return leave(error);
 }
 
-#if CUDART_VERSION >= 13000
+#if CUDART_VERSION >= 12000
+static cudaError_t find_and_say(const char *name, void **out,
+                                enum cudaDriverEntryPointQueryResult *found)
+{
+    cudaError_t error = find_entry(name, out);
+
+    if (found)
+        *found = *out ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    return error;
+}
+#endif
+
+#if CUDART_VERSION >= 12050
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **out, unsigned version,
                                              unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult *found)
 {
     (void)version, (void)flags;
-    return find_entry(name, out, found);
+    return find_and_say(name, out, found);
 }
 #elif CUDART_VERSION >= 12000
 cudaError_t cudaGetDriverEntryPoint(const char *name, void **out, unsigned long long flags,
                                     enum cudaDriverEntryPointQueryResult *found)
 {
     (void)flags;
-    return find_entry(name, out, found);
+    return find_and_say(name, out, found);
 }
 #else
 cudaError_t cudaGetDriverEntryPoint(const char *name, void **out, unsigned long long flags)
 {
     (void)flags;
-    return find_entry(name, out, NULL);
+    return find_entry(name, out);
 }
 #endif
 
