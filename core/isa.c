@@ -63,7 +63,7 @@ static uint64_t read_xcr0(void)
 uint32_t ferry__isa_features(void)
 {
     unsigned eax, ebx, ecx, edx, leaf1 = 0, leaf7 = 0;
-    unsigned leaves = __get_cpuid_max(0, NULL);
+    unsigned leaves = (unsigned)__get_cpuid_max(0, NULL);
     uint64_t xcr0 = 0;
 
     if (leaves >= 1) {
