@@ -370,6 +370,9 @@ void group_coherence(void)
     not_null(ferry_device_queue(dev), "ferry_device_queue");
     p = ferry_device_get_properties(dev);
     discrete = p->discrete != 0;
+    kit_remark("28 cells twice, on a %s device", p->host_memory ? "host-memory"
+                                                 : discrete     ? "discrete"
+                                                                : "unified");
     live = stats().live_bytes;
     whole_table();
     random_walk(1, 60);
@@ -382,7 +385,4 @@ void group_coherence(void)
         kit_fail("%" PRIu64 " bytes are live, were %" PRIu64 " before", stats().live_bytes, live);
     kit_case("closing the runtime");
     ferry_runtime_close(rt);
-    kit_remark("28 cells twice, on a %s device", p->host_memory ? "host-memory"
-                                                 : discrete     ? "discrete"
-                                                                : "unified");
 }

@@ -57,6 +57,7 @@ static char *read_all(int fd, size_t *out_size)
 
 size_t conform_options(const char *plugin, struct conform_option *out, size_t most)
 {
+    static char *kept; /* the options point into it */
     size_t size = 0, n = 0;
     const char *text, *end;
     int ends[2];
@@ -68,7 +69,8 @@ size_t conform_options(const char *plugin, struct conform_option *out, size_t mo
     if (child == 0)
         ask(plugin, ends[1]);
     close(ends[1]);
-    text = read_all(ends[0], &size); /* kept: the options point into it */
+    free(kept);
+    text = kept = read_all(ends[0], &size);
     close(ends[0]);
     if (child > 0)
         waitpid(child, NULL, 0);
