@@ -41,8 +41,8 @@ static int launch(ferry_device *dev, ferry_blob *b)
     cudaSetDevice(before);
     if (error == cudaSuccess)
         return 0;
-    std::fprintf(stderr, "square: %s\n", cudaGetErrorString(error));
-    return FERRY_EDEVICE;
+    std::fprintf(stderr, "cuda-kernel: square: %s\n", cudaGetErrorString(error));
+    return 1; /* said; ferry knows nothing of it */
 }
 
 static int run(ferry_device *dev, ferry_blob *b)
@@ -76,7 +76,7 @@ int main()
         err = ferry_blob_create(dev, FERRY_F32, 2, dims, &b);
     if (!err)
         err = run(dev, b);
-    if (err)
+    if (err < 0)
         std::fprintf(stderr, "cuda-kernel: %s\n", ferry_last_error());
     ferry_blob_destroy(b);
     ferry_runtime_close(rt);
