@@ -51,9 +51,10 @@ int conform_run(const struct conform_target *target, size_t group, struct confor
 /*
  * The name in the note of a plugin's file, "" if it has none; and what ferry would answer it for
  * options, given its configuration: opened in a child process, and written to `out`. The strings live
- * until the next call. Returns how many.
+ * in *out_text (may come out NULL), which the caller frees. Returns how many.
  */
 void conform_plugin_name(const char *path, char *out, size_t size);
-size_t conform_options(const char *plugin, struct conform_option *out, size_t most);
+size_t conform_options(const char *plugin, struct conform_option *out, size_t most,
+                       char **out_text);
 
 #endif

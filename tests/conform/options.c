@@ -55,22 +55,21 @@ static char *read_all(int fd, size_t *out_size)
     return text;
 }
 
-size_t conform_options(const char *plugin, struct conform_option *out, size_t most)
+size_t conform_options(const char *plugin, struct conform_option *out, size_t most, char **out_text)
 {
-    static char *kept; /* the options point into it */
     size_t size = 0, n = 0;
     const char *text, *end;
     int ends[2];
     pid_t child;
 
+    *out_text = NULL;
     if (pipe(ends) != 0)
         return 0;
     child = fork();
     if (child == 0)
         ask(plugin, ends[1]);
     close(ends[1]);
-    free(kept);
-    text = kept = read_all(ends[0], &size);
+    text = *out_text = read_all(ends[0], &size);
     close(ends[0]);
     if (child > 0)
         waitpid(child, NULL, 0);

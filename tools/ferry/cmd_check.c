@@ -18,6 +18,7 @@ struct check {
     struct conform_option options[MOST_OPTIONS];
     char name[64];
     char *path;
+    char *answers;    /* what the options point into */
     const char *only; /* groups, "memory,copy", or NULL */
     json_t *groups;   /* with --json, else NULL */
     int failed, passed, not_offered;
@@ -245,7 +246,7 @@ int cmd_check(const struct tool_command *self, int argc, char **argv)
     if (status == TOOL_OK)
         status = is_file(argv[0]) ? find_file(&c, argv[0]) : find_plugin(&c, argv[0]);
     if (status == TOOL_OK && !is_file(argv[0]))
-        c.target.option_count = conform_options(c.name, c.options, MOST_OPTIONS);
+        c.target.option_count = conform_options(c.name, c.options, MOST_OPTIONS, &c.answers);
     if (status == TOOL_OK && set) {
         text = strdup(set);
         status = text ? set_options(&c, text) : tool_error(TOOL_FAILURE, "out of memory");
@@ -253,6 +254,7 @@ int cmd_check(const struct tool_command *self, int argc, char **argv)
     if (status == TOOL_OK)
         status = run_check(&c, json);
     free(text);
+    free(c.answers);
     free(c.path);
     return status;
 }
