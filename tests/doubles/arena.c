@@ -245,3 +245,10 @@ void drop_blocks(const struct device *device)
         if (table.at[i]->device == device)
             block_delete(table.at[i]);
 }
+
+void forget_pool(const struct pool *pool)
+{
+    for (size_t i = 0; i < table.count; i++)
+        if (table.at[i]->pool == pool)
+            table.at[i]->pool = NULL;
+}

@@ -131,6 +131,8 @@ void *driver_entry(const char *name);
 
 struct block *block_new(struct device *device, size_t size);
 void block_delete(struct block *block);
+/* Blocks that a pool leaves behind, in a context that has ended. */
+void forget_pool(const struct pool *pool);
 struct block *block_find(const void *address);
 struct block *host_add(void *address, size_t size, bool allocated);
 struct block *host_find(const void *address, size_t size);

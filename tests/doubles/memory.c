@@ -95,6 +95,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t handle)
     drain_context(&pool->device->primary); /* what was freed is freed when its stream gets there */
     if (pool->live && pool->device->primary.sticky == cudaSuccess)
         (void)misuse("cudaMemPoolDestroy: %u blocks are left", pool->live);
+    forget_pool(pool);
     free(pool);
     return leave(cudaSuccess);
 }
