@@ -42,6 +42,7 @@ struct ferry_event {
     void *handle; /* the plugin's */
     atomic_uint refs;
     atomic_int state; /* 1: pending; 0: done; negative: what it failed with */
+    bool unbound;     /* it holds no reference to its device */
 };
 
 struct ferry__counters {

@@ -392,6 +392,8 @@ void ferry__pool_free(ferry_device *dev, enum ferry__pool_kind kind, void *block
     if (kind == FERRY__POOL_DEVICE && !ordered && dev->events &&
         ferry__queue_mark(&dev->queue, &event))
         ferry__queue_settle(dev, NULL);
+    if (event) /* a cached block must not keep the device open */
+        ferry__event_unbind(event);
     ferry__trace_event("free", NULL, bytes, dev, ferry__trace_now());
     pthread_mutex_lock(&pool->lock);
     count_free(pool, kind, bytes);

@@ -164,6 +164,12 @@ int ferry__queue_mark(ferry_queue *q, ferry_event **out)
     return 0;
 }
 
+void ferry__event_unbind(ferry_event *e)
+{
+    e->unbound = true;
+    ferry__device_release(e->device);
+}
+
 ferry_event *ferry__event_retain(ferry_event *e)
 {
     atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
@@ -179,8 +185,9 @@ void ferry__event_release(ferry_event *e)
     dev = e->device;
     if (e->handle && !ferry__device_forked(dev))
         dev->ops->event_destroy(dev->dev, e->handle);
+    if (!e->unbound)
+        ferry__device_release(dev);
     free(e);
-    ferry__device_release(dev);
 }
 
 bool ferry__queue_can_order(const ferry_queue *q, const ferry_device *dev)

@@ -52,6 +52,8 @@ int ferry__queue_order(ferry_queue *q, ferry_event *e);
 /* Whether that works without blocking the calling thread, for events of that device. */
 bool ferry__queue_can_order(const ferry_queue *q, const ferry_device *dev);
 
+/* Gives up the event's reference to its device: the caller's events go before the device does. */
+void ferry__event_unbind(ferry_event *e);
 ferry_event *ferry__event_retain(ferry_event *e);
 void ferry__event_release(ferry_event *e);
 

@@ -182,6 +182,44 @@ static void a_smaller_budget_evicts_at_once(void)
     ferry_runtime_close(rt);
 }
 
+/* A blob of sim:0 with a block on either side, whose home is moved so many times, and last of all. */
+static ferry_blob *moved(ferry_device *dev, ferry_device *other, int times)
+{
+    const int64_t count = BYTES / sizeof(float);
+    ferry_blob *b = NULL;
+    float *p;
+
+    FX_OK_FATAL(ferry_blob_create(dev, FERRY_F32, 1, &count, &b));
+    p = ferry_blob_mutable_host_data(b);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    p[count - 1] = 7;
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_data(b).handle);
+    for (int i = 1; i <= times; i++)
+        FX_OK(ferry_blob_to(b, i % 2 ? other : dev));
+    return b;
+}
+
+static void a_device_outlives_its_blocks_and_nothing_else(void)
+{
+    for (int times = 0; times < 4; times++) {
+        ferry_device *dev = open_sim(), *other = NULL;
+        ferry_blob *b;
+
+        if (ferry_runtime_device(rt, "cpu", &other)) {
+            ferry_test_skip("no cpu: %s", ferry_last_error());
+            ferry_runtime_close(rt);
+            return;
+        }
+        CU_ASSERT_EQUAL(stats(dev).allocs, 0); /* nothing has kept it open since the last time */
+        b = moved(dev, other, times);
+        ferry_runtime_close(rt);
+        CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[BYTES / sizeof(float) - 1], 7);
+        CU_ASSERT_EQUAL(ferry_memory_valid_at(ferry_blob_data_memory(b), dev), 1);
+        CU_ASSERT_EQUAL(stats(dev).live_bytes, 2 * BYTES);
+        ferry_blob_destroy(b);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const ferry_test_case cases[] = {
@@ -191,6 +229,7 @@ int main(int argc, char **argv)
         FERRY_TEST(clean_copies_go_before_dirty_ones),
         FERRY_TEST(an_access_ends_the_promise),
         FERRY_TEST(a_smaller_budget_evicts_at_once),
+        FERRY_TEST(a_device_outlives_its_blocks_and_nothing_else),
     };
 
     return ferry_test_main(argc, argv, "pool", cases, FERRY_TEST_COUNT(cases));
