@@ -280,6 +280,8 @@ cudaError_t cudaGetDriverEntryPoint(const char *name, void **out, unsigned long 
 cudaError_t cudaSetDevice(int ordinal)
 {
     lock();
+    if (!settings.memory) /* nobody has counted yet */
+        settings_read();
     if (ordinal < 0 || ordinal >= settings.devices)
         return leave(cudaErrorInvalidDevice);
     chosen = ordinal;

@@ -125,6 +125,26 @@ static bool load(void)
     return true;
 }
 
+static int is_cublas(struct dl_phdr_info *info, size_t size, void *out)
+{
+    (void)size;
+    if (!strstr(info->dlpi_name, "/libcublas.so."))
+        return 0;
+    snprintf(out, 4096, "%s", info->dlpi_name);
+    return 1;
+}
+
+void *cuda_cublas(const char *name)
+{
+    char path[4096] = "";
+    void *library;
+
+    dl_iterate_phdr(is_cublas, path);
+    library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(library);
+    return symbol(library, name);
+}
+
 bool cuda_load(int devices, bool on_double)
 {
     char number[16];

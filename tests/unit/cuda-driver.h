@@ -48,6 +48,9 @@ bool cuda_load(int devices, bool on_double);
 /* An option of the plugin, or NULL for none, from here on. */
 void cuda_set(const char *key, const char *value);
 
+/* A function of the cuBLAS that the plugin has loaded. */
+void *cuda_cublas(const char *name);
+
 /* A device, opened; and closed, with a check that nothing of it is left. */
 void *cuda_open(uint32_t index);
 void cuda_close(void *dev);

@@ -628,19 +628,27 @@ static void sums_of_halves_go_beyond_what_a_half_holds(void)
     cuda_close(dev);
 }
 
+/* With scalars on the host: a program may share the handle. */
 static void a_reduction_leaves_the_handle_as_programs_expect_it(void)
 {
-    void *dev, *block;
+    int (*sscal)(void *, int, const float *, float *, int);
+    const float two = 2;
+    float got = 0;
+    void *dev, *block, *handle = NULL;
 
     if (!cuda_load(1, false))
         return;
+    CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
     dev = cuda_open(0);
     block = cuda_block(dev, 64);
+    CU_ASSERT_EQUAL(cuda->native(dev, "cublas_handle", &handle, sizeof(handle)), 0);
+    *(void **)&sscal = cuda_cublas("cublasSscal_v2");
     CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F32, 16, 1, cuda_ref(block, 0)), 0);
     CU_ASSERT_EQUAL(cuda->asum(dev, NULL, FERRY_F32, 8, cuda_cref(block, 0), cuda_ref(block, 32)),
                     0);
-    CU_ASSERT_EQUAL(cuda->scal(dev, NULL, FERRY_F32, 4, 2, cuda_ref(block, 0)), 0);
-    CU_ASSERT_EQUAL(cuda->synchronize(dev), 0);
+    CU_ASSERT_EQUAL(sscal(handle, 4, &two, block, 1), 0);
+    cuda_get(dev, block, &got, 4);
+    CU_ASSERT_EQUAL((double)got, 2);
     cuda_free_block(dev, block);
     cuda_close(dev);
 }
