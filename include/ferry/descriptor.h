@@ -67,6 +67,9 @@ typedef struct ferry_plugin_descriptor {
     char vendor[64];
 } ferry_plugin_descriptor;
 
+/** The first of the two symbols of a plugin; FERRY_PLUGIN defines it. */
+extern FERRY_API const ferry_plugin_descriptor ferry_plugin;
+
 #define FERRY_PLUGIN_DESCRIPTOR_SIZE ((uint32_t)(sizeof(ferry_plugin_descriptor) - 20u))
 
 /* What the compiler was told, for the descriptor. */
@@ -166,13 +169,30 @@ typedef struct ferry_plugin_descriptor {
      FERRY_HAVE_BMI2_ | FERRY_HAVE_AVX2_ | FERRY_HAVE_AVX512F_ | FERRY_HAVE_AVX512BW_ | \
      FERRY_HAVE_AVX512VL_ | FERRY_HAVE_SVE_)
 
+/*
+ * Designators are C++20, and no compiler that knows attributes minds them earlier: what it says of
+ * them, and of members that are zero for want of one, is switched off for the descriptor.
+ */
+#ifdef __cplusplus
+#define FERRY_PLUGIN_QUIET_                                                         \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wpedantic\"") \
+        _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")
+#define FERRY_PLUGIN_END_ \
+    ;                     \
+    _Pragma("GCC diagnostic pop") extern "C" const ferry_plugin_descriptor ferry_plugin
+#else
+#define FERRY_PLUGIN_QUIET_
+#define FERRY_PLUGIN_END_
+#endif
+
 /**
  * Defines the descriptor: FERRY_PLUGIN(.name = "acme", .version = "1.0", .vendor = "Acme"); at file
- * scope of one C file, once. `name` is required; everything else has been filled in from what the
- * compiler knows.
+ * scope of one C or C++ file, once. `name` is required; everything else has been filled in from
+ * what the compiler knows.
  */
 #define FERRY_PLUGIN(...)                                                                       \
-    __attribute__((section(".note.ferry"), used, aligned(4), visibility("default")))            \
+    FERRY_PLUGIN_QUIET_                                                                         \
+    __extension__ __attribute__((section(".note.ferry"), used, aligned(4)))                     \
     const ferry_plugin_descriptor ferry_plugin = { .note_namesz = 6,                            \
                                                    .note_descsz = FERRY_PLUGIN_DESCRIPTOR_SIZE, \
                                                    .note_type = FERRY_PLUGIN_NOTE_TYPE,         \
@@ -183,7 +203,7 @@ typedef struct ferry_plugin_descriptor {
                                                    .abi_minor = FERRY_ABI_MINOR,                \
                                                    .sanitizer = FERRY_HAVE_SANITIZER_,          \
                                                    .cpu_features = FERRY_CPU_COMPILED,          \
-                                                   __VA_ARGS__ }
+                                                   __VA_ARGS__ } FERRY_PLUGIN_END_
 
 FERRY_END_DECLS
 

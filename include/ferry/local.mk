@@ -11,6 +11,7 @@ ferryinclude_HEADERS = \
 	%D%/math.h \
 	%D%/memory.h \
 	%D%/plugin.h \
+	%D%/plugin_types.h \
 	%D%/queue.h \
 	%D%/runtime.h \
 	%D%/status.h \

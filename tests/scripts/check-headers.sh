@@ -17,6 +17,13 @@ compile() {
         $1 -x "$2" -std="$3" $warnings -I"$include" -fsyntax-only -
 }
 
+# What a plugin begins with. -S, because some warnings come late.
+# shellcheck disable=SC2086
+begin_plugin() {
+    printf '#include <ferry/plugin.h>\nFERRY_PLUGIN(.name = "a", .version = "1", .vendor = "b");\n' |
+        $1 -x "$2" -std="$3" $warnings -fvisibility=hidden -I"$include" -S -o /dev/null -
+}
+
 for path in "$include"/ferry/*.h; do
     header=$(basename "$path")
     stem=$(basename "$path" .h)
@@ -27,5 +34,11 @@ for path in "$include"/ferry/*.h; do
         check "${stem}_h_compiles_alone_as_cxx17" compile "$CXX" c++ c++17 "$header"
     fi
 done
+check a_plugin_begins_in_c11 begin_plugin "$CC" c c11
+if [ "$CXX" = no ]; then
+    skip a_plugin_begins_in_cxx17 'no C++ compiler was found'
+else
+    check a_plugin_begins_in_cxx17 begin_plugin "$CXX" c++ c++17
+fi
 
 finish headers

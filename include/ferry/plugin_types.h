@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * @file plugin_types.h
+ * What goes back and forth between ferry and a plugin: ferry's services, and the structures and
+ * numbers that the entries of plugin.h take and give.
+ *
+ * Included by plugin.h, which has the rules.
+ */
+#ifndef FERRY_PLUGIN_TYPES_H
+#define FERRY_PLUGIN_TYPES_H
+
+#include <ferry/types.h>
+
+FERRY_BEGIN_DECLS
+
+/* ---- What ferry offers to a plugin ---- */
+
+/** Services of ferry. The table lives as long as the process. */
+typedef struct ferry_host {
+    uint32_t struct_size;
+    uint32_t abi_major, abi_minor;
+    uint32_t reserved;
+    /**
+     * Says why the entry that is running on this thread fails: the vendor's call and its error by
+     * name ("clEnqueueWriteBuffer: CL_OUT_OF_RESOURCES"). ferry adds plugin, device, operation and
+     * bytes. Returns `code`, so that an entry may `return host->error(FERRY_EDEVICE, …)`. Code
+     * FERRY_ELOST marks the device as lost for good.
+     */
+    int (*error)(int code, const char *fmt, ...) FERRY_PRINTF(2, 3);
+    /** Writes a line to ferry's log at FERRY_LOG_…. Any thread, also the plugin's own. */
+    void (*log)(int level, const char *fmt, ...) FERRY_PRINTF(2, 3);
+    /**
+     * The value of this plugin's `option.<key>`, else of its core key of that name ("pool_limit",
+     * for a plugin that keeps memory itself), or NULL where none was set; lives as long as the
+     * process. Only inside ferry_plugin_open, device_count, properties, device_open and adopt, on
+     * the thread that ferry called.
+     */
+    const char *(*option)(const char *key);
+} ferry_host;
+
+/* ---- What a plugin says of its devices ---- */
+
+/** Flags of ferry_plugin_properties. */
+/** Handles are host pointers, usable by the program as they are. */
+#define FERRY_DEVICE_HOST_MEMORY 1u
+/** Shares physical memory with the host; ferry probes before it believes. */
+#define FERRY_DEVICE_UNIFIED 2u
+/** Entries may be called concurrently even on one queue. */
+#define FERRY_DEVICE_CONCURRENT 4u
+/** Alloc and free are ordered on their queue and cheap; no pool on top. */
+#define FERRY_DEVICE_ORDERED_ALLOC 8u
+/** Handles are pointers of the device: handle + offset is meaningful to it. */
+#define FERRY_DEVICE_POINTERS 16u
+
+/**
+ * What a device is; ferry sets struct_size and zeroes the rest before the call. Unknown: 0 or "".
+ */
+typedef struct ferry_plugin_properties {
+    uint32_t struct_size;
+    uint32_t flags;
+    uint64_t memory_total; /* bytes */
+    uint64_t max_alloc;    /* bytes of the largest single block */
+    /** Devices of this plugin with equal nonzero values can wait for one another's events. */
+    uint64_t sync_domain;
+    /** What import_host wants of a pointer and of a size, in bytes; 0: anything. */
+    uint64_t host_alignment;
+    char description[128];
+    char uuid[64];
+    char pci[32];
+} ferry_plugin_properties;
+
+/** Flags of alloc and host_alloc, and what they answer in *out_flags. */
+/** In: zeros are wanted; fresh zero pages are welcome, filling is ferry's business. */
+#define FERRY_ALLOC_ZERO 1u
+/** Out: the whole block reads as zeros already. */
+#define FERRY_ALLOC_WAS_ZEROED 1u
+
+/** Kinds of memcpy. Device means the device of the call, on both sides of D2D. */
+#define FERRY_MEMCPY_H2D 1u
+#define FERRY_MEMCPY_D2H 2u
+#define FERRY_MEMCPY_D2D 3u
+
+/** Operations that `supports` is asked about. Values never change. */
+#define FERRY_OP_AXPY    0u
+#define FERRY_OP_SCAL    1u
+#define FERRY_OP_COPY    2u
+#define FERRY_OP_FILL    3u
+#define FERRY_OP_CONVERT 4u
+#define FERRY_OP_DOT     5u
+#define FERRY_OP_ASUM    6u
+#define FERRY_OP_SUMSQ   7u
+#define FERRY_OP_GEMV    8u
+#define FERRY_OP_GEMM    9u
+#define FERRY_OP_COUNT   10u
+
+/** Types of an option's value. */
+#define FERRY_OPTION_STRING 0u
+#define FERRY_OPTION_INT    1u
+#define FERRY_OPTION_REAL   2u
+#define FERRY_OPTION_BOOL   3u /* yes, no */
+#define FERRY_OPTION_SIZE   4u /* bytes, with KiB, MiB, GiB */
+#define FERRY_OPTION_ENUM   5u /* one of the words in `values` */
+
+/** One option of a plugin, as `ferry plugins -v` documents it. */
+typedef struct ferry_plugin_option {
+    const char *name;          /* "devices", for option.devices */
+    const char *default_value; /* as it would be written; "" if there is none */
+    const char *description;   /* one line */
+    const char *values;        /* FERRY_OPTION_ENUM: "on|off|auto"; else NULL */
+    uint32_t type;
+    uint32_t reserved;
+} ferry_plugin_option;
+
+/**
+ * The plugin's own account, for leak checks: what exists now, and what it was asked to move since
+ * the device was opened.
+ */
+typedef struct ferry_plugin_counters {
+    uint32_t struct_size; /* set by ferry, as in ferry_plugin_properties */
+    uint32_t reserved;
+    uint64_t live_blocks, live_bytes; /* device blocks of alloc */
+    uint64_t live_host_blocks;        /* of host_alloc */
+    uint64_t live_imports, live_maps, live_queues, live_events;
+    uint64_t copies_h2d, copies_d2h, copies_d2d, bytes_h2d, bytes_d2h, bytes_d2d;
+    uint64_t maps, unmaps, memsets, ops;
+} ferry_plugin_counters;
+
+FERRY_END_DECLS
+
+#endif
