@@ -212,6 +212,8 @@ AM_TESTS_ENVIRONMENT = $(RUN_ENV); \
 	FERRY_TEST_SRCDIR='$(abs_top_srcdir)'; export FERRY_TEST_SRCDIR; \
 	FERRY_TEST_BUILDDIR='$(abs_top_builddir)'; export FERRY_TEST_BUILDDIR; \
 	FERRY_TEST_COMMAND='$(abs_top_builddir)/tools/ferry/ferry'; export FERRY_TEST_COMMAND; \
+	LSAN_OPTIONS="suppressions=$(abs_top_srcdir)/%D%/data/leaks.supp:print_suppressions=0$${LSAN_OPTIONS:+:$$LSAN_OPTIONS}"; \
+	export LSAN_OPTIONS; \
 	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; NM='$(NM)'; export NM;
 
 check-threads: $(check_PROGRAMS)
@@ -260,6 +262,7 @@ EXTRA_DIST += \
 	%D%/scripts/lib.sh \
 	%D%/model/events.pml \
 	%D%/data/empty.conf \
+	%D%/data/leaks.supp \
 	%D%/outside/plugin.c \
 	%D%/outside/program.c \
 	%D%/outside/run.sh

@@ -10,6 +10,12 @@ set -u
 # sim is chosen by name alone, and may be all that was built.
 : "${FERRY_BACKEND:=cpu,sim}"
 export FERRY_BACKEND
+# A sanitizer has to be in the program, and Python's has none.
+if "${NM:-nm}" -D "$FERRY_TEST_BUILDDIR/io/.libs/libferryio.so" 2>/dev/null |
+    grep -q -E ' __(asan|tsan|msan|ubsan_handle)_'; then
+    skip interop 'Python cannot load a libferryio that was built with a sanitizer'
+    finish interop
+fi
 # The system's Python has the system's packages; another on PATH may have none.
 for candidate in "$PYTHON" /usr/bin/python3; do
     if "$candidate" -c 'import numpy' 2>/dev/null; then
