@@ -83,24 +83,6 @@ static unsigned cheapest(struct ferry__request *req)
 
 /* ---- imported bytes: the side that the slot is on ---- */
 
-int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t valid)
-{
-    ferry_memory *m = req->m;
-    unsigned want;
-
-    if (!m->alias || !ferry__replica_is_imported(m, m->alias))
-        return 0;
-    if (slot == FERRY__HOST)
-        want = (valid >> m->alias) & 1 ? FERRY_READ : FERRY_READ | FERRY_WRITE;
-    else if (slot == m->alias)
-        want = valid & 1 ? FERRY_READ : 0;
-    else
-        return 0;
-    return ferry__replica_map(m, want);
-}
-
-/* ---- one leg ---- */
-
 int ferry__transfer_after_default(ferry_device *dev, ferry_queue *q)
 {
     ferry_event *e;
@@ -115,6 +97,28 @@ int ferry__transfer_after_default(ferry_device *dev, ferry_queue *q)
     ferry__event_release(e);
     return err;
 }
+
+int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t valid)
+{
+    ferry_memory *m = req->m;
+    unsigned want;
+    int err = 0;
+
+    if (!m->alias || !ferry__replica_is_imported(m, m->alias))
+        return 0;
+    if (slot == FERRY__HOST)
+        want = (valid >> m->alias) & 1 ? FERRY_READ : FERRY_READ | FERRY_WRITE;
+    else if (slot == m->alias)
+        want = valid & 1 ? FERRY_READ : 0;
+    else
+        return 0;
+    /* a map waits for what the device did, and does not say whether that failed */
+    if (want == FERRY_READ && !m->mapped)
+        err = ferry__transfer_after_default(m->alias_device, NULL);
+    return err ? err : ferry__replica_map(m, want);
+}
+
+/* ---- one leg ---- */
 
 /*
  * Notes a copy that was submitted to `q`: `to` is written, `from` read, until it is done; or waits

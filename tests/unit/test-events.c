@@ -317,6 +317,71 @@ static void a_kernel_that_fails_is_told_to_the_host(void)
     wx_end();
 }
 
+/* The bytes are the host's own: no copy is there to bring the failure along. */
+static void a_kernel_that_fails_is_told_to_who_maps(void)
+{
+    ferry_memory *m;
+    ferry_ref ref;
+
+    wx_begin();
+    m = wx_memory_at(0, OLD);
+    wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    wx_write_on(wx_queue(0), m, NEW);
+    FX_FAILS(FERRY_EDEVICE, access_host(m, FERRY_READ, &ref));
+    CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(0));
+    FX_OK(access_host(m, FERRY_READ, &ref)); /* told once: it may have been another memory's */
+    wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    wx_write_on(wx_queue(0), m, NEW);
+    CU_ASSERT(access_host(m, FERRY_READ | FERRY_WRITE, &ref) < 0);
+    CU_ASSERT_EQUAL(wx_since(0).copies_d2h, 0);
+    ferry_memory_release(m);
+    wx_end();
+}
+
+/* V={d} unmapped, {host,d} mapped for reading, {host} for writing: never more, never less. */
+static void a_shared_block_is_mapped_as_its_valid_copies_say(void)
+{
+    static const struct {
+        bool on_host;
+        unsigned access;
+        uint64_t maps, unmaps; /* in all, by the plugin's account */
+        unsigned valid;
+    } steps[] = {
+        { true, FERRY_READ | FERRY_WRITE, 1, 0, WX_HOST },
+        { false, FERRY_READ, 2, 1, WX_HOST | WX_DEV(0) },
+        { true, FERRY_READ, 2, 1, WX_HOST | WX_DEV(0) },
+        { false, FERRY_READ | FERRY_WRITE, 2, 2, WX_DEV(0) },
+        { true, FERRY_READ, 3, 2, WX_HOST | WX_DEV(0) },
+        { true, FERRY_READ | FERRY_WRITE, 4, 3, WX_HOST },
+        { false, FERRY_WRITE, 4, 4, WX_DEV(0) },
+        { true, FERRY_WRITE, 5, 4, WX_HOST },
+        { false, FERRY_READ | FERRY_WRITE, 5, 5, WX_DEV(0) },
+        { true, FERRY_READ, 6, 5, WX_HOST | WX_DEV(0) },
+    };
+    ferry_plugin_counters before, now;
+    ferry_memory *m;
+    ferry_ref ref;
+
+    wx_begin();
+    before = wx_counters(0);
+    m = wx_memory(0);
+    for (size_t i = 0; i < FERRY_TEST_COUNT(steps); i++) {
+        FX_OK(ferry_memory_access(m, steps[i].on_host ? NULL : wx_dev(0), steps[i].access, NULL,
+                                  &ref));
+        now = wx_counters(0);
+        CU_ASSERT_EQUAL(now.maps - before.maps, steps[i].maps);
+        CU_ASSERT_EQUAL(now.unmaps - before.unmaps, steps[i].unmaps);
+        CU_ASSERT_EQUAL(now.live_maps, now.maps - now.unmaps);
+        CU_ASSERT_EQUAL(wx_valid(m), steps[i].valid);
+    }
+    ferry_memory_release(m);
+    now = wx_counters(0);
+    CU_ASSERT_EQUAL(now.maps - before.maps, 6);
+    CU_ASSERT_EQUAL(now.unmaps - before.unmaps, 6);
+    CU_ASSERT_EQUAL(wx_since(0).copies_h2d + wx_since(0).copies_d2h, 0);
+    wx_end();
+}
+
 /* ferry cannot know what the program's kernel wrote; the program can ask. */
 static void a_kernel_that_failed_is_told_to_who_synchronizes(void)
 {
@@ -458,11 +523,18 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_lost_device_is_lost_and_everything_else_goes_on),
 };
 
+static const ferry_test_case shared_cases[] = {
+    FERRY_TEST(a_kernel_that_fails_is_told_to_who_maps),
+    FERRY_TEST(a_shared_block_is_mapped_as_its_valid_copies_say),
+};
+
 int main(int argc, char **argv)
 {
     static const char *const manual[] = { "clock", "manual", NULL };
+    static const char *const shared[] = { "clock", "manual", "unified", "on", NULL };
     static const struct wx_world worlds[] = {
         { "manual clock", manual, cases, FERRY_TEST_COUNT(cases) },
+        { "shared memory", shared, shared_cases, FERRY_TEST_COUNT(shared_cases) },
     };
 
     return wx_main(argc, argv, "events", worlds, FERRY_TEST_COUNT(worlds));
