@@ -18,10 +18,14 @@
 /* From here on pages come from the system, as zeros. */
 #define LARGE (UINT64_C(1) << 20)
 
+/* What a host block is aligned to at the least; drivers align theirs as they like. */
+#define LINE 64u
+
 struct host_block {
     void *ptr; /* first: what the tree is sorted by */
     size_t span;
     cl_mem mem; /* NULL: plain memory */
+    void *view; /* where mem is mapped */
     bool pages; /* of mmap */
 };
 
@@ -58,18 +62,22 @@ static bool take_plain(struct ocl_device *dev, struct host_block *block, uint64_
 static int take_pinned(struct ocl_device *dev, struct host_block *block, uint64_t bytes)
 {
     int error = CL_INVALID_BUFFER_SIZE;
+    size_t room;
 
-    if (bytes > SIZE_MAX - 64)
+    if (bytes > SIZE_MAX - LINE)
         return ocl_host->error(FERRY_ENOMEM, "%" PRIu64 " bytes of host memory", bytes);
     block->span = (size_t)bytes;
+    room = block->span + LINE - 1;
     block->mem = clCreateBuffer(dev->context->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                                block->span, NULL, &error);
+                                room, NULL, &error);
     if (error)
         return ocl_host->error(FERRY_ENOMEM, "clCreateBuffer: %s", ocl_error_name(error));
-    block->ptr = clEnqueueMapBuffer(dev->setup.q, block->mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
-                                    0, block->span, 0, NULL, NULL, &error);
-    if (!error)
+    block->view = clEnqueueMapBuffer(dev->setup.q, block->mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
+                                     0, room, 0, NULL, NULL, &error);
+    if (!error) {
+        block->ptr = (char *)block->view + (LINE - (uintptr_t)block->view % LINE) % LINE;
         return 0;
+    }
     clReleaseMemObject(block->mem);
     return ocl_host->error(FERRY_ENOMEM, "clEnqueueMapBuffer: %s", ocl_error_name(error));
 }
@@ -77,7 +85,7 @@ static int take_pinned(struct ocl_device *dev, struct host_block *block, uint64_
 static void give(struct ocl_device *dev, struct host_block *block)
 {
     if (block->mem) {
-        (void)clEnqueueUnmapMemObject(dev->setup.q, block->mem, block->ptr, 0, NULL, NULL);
+        (void)clEnqueueUnmapMemObject(dev->setup.q, block->mem, block->view, 0, NULL, NULL);
         (void)clFinish(dev->setup.q);
         clReleaseMemObject(block->mem);
     } else if (block->pages) {
