@@ -70,8 +70,8 @@ void ferry_blob_destroy(ferry_blob *b)
 {
     if (!b)
         return;
-    ferry_memory_release(b->half[FERRY__DATA].memory);
-    ferry_memory_release(b->half[FERRY__DIFF].memory);
+    ferry__memory_leave(b->half[FERRY__DATA].memory, &b->half[FERRY__DATA]);
+    ferry__memory_leave(b->half[FERRY__DIFF].memory, &b->half[FERRY__DIFF]);
     ferry_memory_release(b->dims);
     ferry__shape_clear(&b->shape);
     free(b->name);
@@ -89,7 +89,7 @@ static ferry_memory *make_diff(ferry_blob *b)
 
     if (ferry_memory_create(data->home, data->size, &made))
         return NULL;
-    ferry__memory_set_used(made, ferry__blob_bytes(b));
+    ferry__memory_set_used(made, &b->half[FERRY__DIFF], ferry__blob_bytes(b));
     if (b->name && ferry__memory_set_name(made, b->name, suffixes[FERRY__DIFF])) {
         ferry_memory_release(made);
         return NULL;
@@ -357,9 +357,9 @@ static void settle_half(struct ferry__half *h, ferry_memory *grown, size_t bytes
         h->memory = grown;
         h->offset = 0;
         h->limit = SIZE_MAX;
-        ferry_memory_release(before);
+        ferry__memory_leave(before, h);
     } else if (before && h->offset == 0 && h->limit == SIZE_MAX) {
-        ferry__memory_set_used(before, bytes);
+        ferry__memory_set_used(before, h, bytes);
     }
 }
 

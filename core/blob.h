@@ -34,6 +34,14 @@ static inline size_t ferry__blob_bytes(const ferry_blob *b)
     return (size_t)b->shape.count * ferry__dtype_size(b->dtype);
 }
 
+/* How far into its memory a half reaches; a slice's range is its own however small its shape. */
+static inline size_t ferry__blob_end(const ferry_blob *b, enum ferry__which which)
+{
+    const struct ferry__half *h = &b->half[which];
+
+    return h->offset + (h->limit < SIZE_MAX ? h->limit : ferry__blob_bytes(b));
+}
+
 /*
  * A reshape, prepared: it can be committed, which cannot fail, or abandoned, which changes nothing.
  */

@@ -398,9 +398,10 @@ static int copy_equal(ferry_blob *b, const ferry_blob *source, enum ferry__which
  */
 static int copy_reshaped(ferry_blob *b, const ferry_blob *source, enum ferry__which which)
 {
+    const struct ferry__half *half = &b->half[which];
     struct ferry__reshape plan;
     struct part from, to;
-    size_t used;
+    bool longer = false;
     int err = part_of(source, which, &from);
 
     if (!err)
@@ -410,12 +411,12 @@ static int copy_reshaped(ferry_blob *b, const ferry_blob *source, enum ferry__wh
                                   source->shape.dims, &plan);
     if (err)
         return err;
-    used = to.m->used;
     if (plan.grown[which]) {
         to.m = plan.grown[which];
         to.offset = 0;
-    } else if (to.offset == 0 && plan.bytes > used) {
-        ferry__memory_set_used(to.m, plan.bytes);
+    } else if (half->limit == SIZE_MAX && plan.bytes > ferry__blob_bytes(b)) {
+        ferry__memory_set_used(to.m, half, plan.bytes);
+        longer = true;
     }
     to.bytes = plan.bytes;
     err = copy_part(&to, &from, plan.shape.count);
@@ -423,8 +424,8 @@ static int copy_reshaped(ferry_blob *b, const ferry_blob *source, enum ferry__wh
         ferry__reshape_commit(b, &plan);
         return 0;
     }
-    if (!plan.grown[which])
-        ferry__memory_set_used(to.m, used);
+    if (longer)
+        ferry__memory_set_used(to.m, half, ferry__blob_bytes(b));
     ferry__reshape_abandon(&plan);
     return err;
 }

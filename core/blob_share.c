@@ -15,6 +15,8 @@
 static int share(ferry_blob *b, const ferry_blob *other, enum ferry__which which)
 {
     ferry_memory *theirs, *before;
+    size_t end;
+    int err;
 
     if (!b || !other)
         return ferry__error(FERRY_EINVAL, "share: NULL blob");
@@ -28,11 +30,17 @@ static int share(ferry_blob *b, const ferry_blob *other, enum ferry__which which
     theirs = ferry__blob_memory(other, which);
     if (!theirs)
         return ferry_last_error_code();
+    end = ferry__blob_end(other, which);
+    err = ferry__memory_share(theirs, &other->half[which], end, &b->half[which], end);
+    if (err)
+        return err;
     before = b->half[which].memory;
-    b->half[which].memory = ferry_memory_retain(theirs);
     b->half[which].offset = other->half[which].offset;
     b->half[which].limit = other->half[which].limit;
-    ferry_memory_release(before);
+    if (before != theirs) {
+        b->half[which].memory = ferry_memory_retain(theirs);
+        ferry__memory_leave(before, &b->half[which]);
+    }
     return 0;
 }
 
@@ -76,12 +84,23 @@ int ferry_blob_to(ferry_blob *b, ferry_device *device)
 
 /* ---- slices ---- */
 
-static void take_part(struct ferry__half *to, const struct ferry__half *from, size_t offset,
-                      size_t bytes)
+/* A part of the parent's half, of which the parent's memory is told. */
+static int take_part(ferry_blob *slice, const ferry_blob *parent, enum ferry__which which,
+                     size_t offset, size_t bytes)
 {
-    atomic_init(&to->memory, ferry_memory_retain(from->memory));
+    const struct ferry__half *from = &parent->half[which];
+    struct ferry__half *to = &slice->half[which];
+    int err;
+
     to->offset = from->offset + offset;
     to->limit = bytes;
+    err = ferry__memory_share(from->memory, from, ferry__blob_end(parent, which), to,
+                              to->offset + to->limit);
+    if (err)
+        return err;
+    atomic_init(&to->memory, ferry_memory_retain(from->memory));
+    ferry__memory_set_sliced(to->memory);
+    return 0;
 }
 
 static int check_range(const ferry_blob *parent, int64_t start, int64_t count)
@@ -119,18 +138,16 @@ int ferry_blob_slice(const ferry_blob *parent, int64_t start, int64_t count, fer
             ferry_dtype_size((ferry_dtype)parent->dtype);
     err = ferry__shape_set(&b->shape, parent->shape.naxes, dims,
                            ferry_dtype_size((ferry_dtype)parent->dtype));
+    if (!err)
+        err = take_part(b, parent, FERRY__DATA, (size_t)start * entry, (size_t)count * entry);
+    if (!err)
+        err = take_part(b, parent, FERRY__DIFF, (size_t)start * entry, (size_t)count * entry);
     if (err) {
-        free(b);
+        ferry_blob_destroy(b);
         return err;
     }
     b->dtype = parent->dtype;
     b->slice = true;
-    take_part(&b->half[FERRY__DATA], &parent->half[FERRY__DATA], (size_t)start * entry,
-              (size_t)count * entry);
-    take_part(&b->half[FERRY__DIFF], &parent->half[FERRY__DIFF], (size_t)start * entry,
-              (size_t)count * entry);
-    ferry__memory_set_sliced(b->half[FERRY__DATA].memory);
-    ferry__memory_set_sliced(b->half[FERRY__DIFF].memory);
     *out = b;
     return 0;
 }

@@ -79,6 +79,8 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/select.c \
 	%D%/shape.c \
 	%D%/shape.h \
+	%D%/sharers.c \
+	%D%/sharers.h \
 	%D%/status.c \
 	%D%/status.h \
 	%D%/text.c \

@@ -66,6 +66,7 @@ void ferry_memory_release(ferry_memory *m)
     ferry__after_unlock_run(&after);
     ferry__device_release(m->home);
     pthread_mutex_destroy(&m->lock);
+    free(m->sharers);
     free(m->name);
     free(m);
 }
@@ -418,18 +419,59 @@ static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
     return kept;
 }
 
-void ferry__memory_set_used(ferry_memory *m, size_t bytes)
+/* Of `holders` references those that are no blob's keep the bytes in use from shrinking. */
+static void use(struct ferry__request *req, int holders, size_t bytes)
+{
+    ferry_memory *m = req->m;
+    unsigned blobs = ferry__sharers_count(m->sharers);
+
+    if (bytes == m->used || (bytes < m->used && holders > (blobs ? (int)blobs : 1)))
+        return;
+    if (bytes > m->used)
+        req->valid = long_enough(m, req->valid, bytes);
+    m->used = bytes;
+    ferry__coherence_publish(m, req->valid);
+}
+
+void ferry__memory_set_used(ferry_memory *m, const void *who, size_t end_of_use)
 {
     struct ferry__request req;
 
-    if (bytes == m->used || (bytes < m->used && ferry__memory_shared(m)))
+    if (end_of_use == m->used && !ferry__memory_shared(m))
         return;
     begin(&req, m, NULL);
-    if (bytes > m->used)
-        req.valid = long_enough(m, req.valid, bytes);
-    m->used = bytes;
-    ferry__coherence_publish(m, req.valid);
+    ferry__sharers_move(m->sharers, who, end_of_use);
+    use(&req, atomic_load(&m->refs),
+        ferry__sharers_count(m->sharers) ? ferry__sharers_end(m->sharers) : end_of_use);
     end(&req);
+}
+
+int ferry__memory_share(ferry_memory *m, const void *owner, size_t owner_end, const void *who,
+                        size_t end_of_use)
+{
+    struct ferry__request req;
+    bool noted;
+
+    begin(&req, m, NULL);
+    noted = ferry__sharers_put(&m->sharers, owner, owner_end) &&
+            ferry__sharers_put(&m->sharers, who, end_of_use);
+    end(&req);
+    return noted ? 0
+                 : ferry__error(FERRY_ENOMEM, "no memory to note who shares %zu bytes", owner_end);
+}
+
+void ferry__memory_leave(ferry_memory *m, const void *who)
+{
+    struct ferry__request req;
+
+    if (m && ferry__memory_shared(m)) {
+        begin(&req, m, NULL);
+        ferry__sharers_drop(m->sharers, who);
+        if (ferry__sharers_count(m->sharers))
+            use(&req, atomic_load(&m->refs) - 1, ferry__sharers_end(m->sharers));
+        end(&req);
+    }
+    ferry_memory_release(m);
 }
 
 void ferry__memory_set_sliced(ferry_memory *m)

@@ -7,6 +7,7 @@
 #define FERRY_CORE_MEMORY_H
 
 #include "queue.h"
+#include "sharers.h"
 
 #include <ferry/memory.h>
 
@@ -94,6 +95,7 @@ struct ferry_memory {
     pthread_mutex_t lock;
     struct ferry__replica on_host;
     struct ferry__device_replica *on_devices;
+    struct ferry__sharers *sharers;        /* NULL until blobs share it */
     char *name;                            /* for traces and logs; may be NULL */
     ferry_memory *idle_before, *idle_next; /* evict.c's list, while idle */
 };
@@ -101,11 +103,22 @@ struct ferry_memory {
 /* ---- for blob.c ---- */
 
 /*
- * Sets the bytes in use, within the capacity. Shrinking has no effect while others hold references,
- * since one of them may use more. Copies too short for a larger use leave V if another covers it;
- * otherwise the tail reads as zeros.
+ * `who`, a half of a blob known by its address, uses the first `end` bytes from now on, which are
+ * within the capacity. The bytes in use are what the furthest of its blobs needs, and do not shrink
+ * while somebody else, of whom nobody knows how much they need, holds a reference. Copies too short
+ * for a larger use leave V if another covers it; otherwise the tail reads as zeros.
  */
-void ferry__memory_set_used(ferry_memory *m, size_t bytes);
+void ferry__memory_set_used(ferry_memory *m, const void *who, size_t end);
+
+/*
+ * A blob's half comes to use a memory that is `owner`'s; the caller takes the reference. ENOMEM: as
+ * before.
+ */
+int ferry__memory_share(ferry_memory *m, const void *owner, size_t owner_end, const void *who,
+                        size_t end);
+
+/* A blob's half is done with it: releases its reference, if there is one. */
+void ferry__memory_leave(ferry_memory *m, const void *who);
 
 /*
  * Whether `bytes` from offset 0 are all that anybody uses, so that writing them writes the whole.

@@ -213,7 +213,8 @@ FERRY_API int ferry_blob_copy_from(ferry_blob *b, const ferry_blob *source, unsi
 /**
  * Lets b use the other's data memory in place of its own; counts and dtypes must be equal
  * (FERRY_ESHAPE). Both see one another's writes and adoptions from then on, until one of them
- * grows. [ShareData]
+ * grows. They are one memory for threads too: while one of them is written or reshaped, no other
+ * thread may use either. FERRY_ENOMEM: as before. [ShareData]
  */
 FERRY_API int ferry_blob_share_data(ferry_blob *b, const ferry_blob *other);
 /** The same for diff. [ShareDiff] */

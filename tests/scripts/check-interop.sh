@@ -11,7 +11,8 @@ set -u
 : "${FERRY_BACKEND:=cpu,sim}"
 export FERRY_BACKEND
 # A sanitizer has to be in the program, and Python's has none.
-if "${NM:-nm}" -D "$FERRY_TEST_BUILDDIR/io/.libs/libferryio.so" 2>/dev/null |
+# shellcheck disable=SC2086
+if ${NM:-nm} -D "$FERRY_TEST_BUILDDIR/io/.libs/libferryio.so" 2>/dev/null |
     grep -q -E ' __(asan|tsan|msan|ubsan_handle)_'; then
     skip interop 'Python cannot load a libferryio that was built with a sanitizer'
     finish interop
