@@ -51,7 +51,8 @@ static struct sim_host *create_host(uint64_t bytes, bool unified, struct sim_why
     struct sim_host *host;
 
     if (!bytes || bytes > SIZE_MAX / 2) {
-        sim_why_set(why, FERRY_EINVAL, "a host block of %" PRIu64 " bytes", bytes);
+        sim_why_set(why, bytes ? FERRY_ENOMEM : FERRY_EINVAL, "a host block of %" PRIu64 " bytes",
+                    bytes);
         return NULL;
     }
     host = calloc(1, sizeof(*host));

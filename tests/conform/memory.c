@@ -179,20 +179,23 @@ void kit_still_works(const char *after)
     mirror_destroy(&m);
 }
 
-static void too_much(uint64_t bytes)
+static void too_much(uint64_t bytes, bool host)
 {
     ferry_plugin_counters before, after;
     void *handle = &before, *untouched = handle;
+    const char *entry = host ? "host_alloc" : "alloc";
     uint32_t flags = 0;
     int code;
 
-    kit_case("alloc of %" PRIu64 " bytes, more than there can be", bytes);
+    kit_case("%s of %" PRIu64 " bytes, more than there can be", entry, bytes);
     kit_counters(&before);
-    code = kit_refused(kit.ops.alloc(kit.dev, NULL, bytes, 0, &handle, &flags), "alloc");
+    code = kit_refused(host ? kit.ops.host_alloc(kit.dev, bytes, 0, &handle, &flags)
+                            : kit.ops.alloc(kit.dev, NULL, bytes, 0, &handle, &flags),
+                       entry);
     if (code != FERRY_ENOMEM)
         kit_fail("returned %s; FERRY_ENOMEM says that memory is short", kit_code_name(code));
     if (handle != untouched)
-        kit_fail("wrote *out_handle though it failed");
+        kit_fail("wrote its result though it failed");
     if (kit_counters(&after) &&
         (after.live_blocks != before.live_blocks || after.live_bytes != before.live_bytes))
         kit_fail("counters: %" PRIu64 " blocks of %" PRIu64 " bytes are live, were %" PRIu64
@@ -203,11 +206,15 @@ static void too_much(uint64_t bytes)
 
 void kit_too_much(void)
 {
-    too_much(UINT64_MAX);
-    too_much(UINT64_MAX - 63);
-    too_much(UINT64_C(1) << 62);
+    static const uint64_t more[] = { UINT64_MAX, UINT64_MAX - 63, UINT64_C(1) << 62 };
+
+    for (size_t i = 0; i < LENGTH(more); i++) {
+        too_much(more[i], false);
+        if (kit.ops.host_alloc)
+            too_much(more[i], true);
+    }
     if (kit.properties.max_alloc)
-        too_much(kit.properties.max_alloc + 1);
+        too_much(kit.properties.max_alloc + 1, false);
 }
 
 void group_memory(void)
