@@ -60,6 +60,7 @@ SIM_TESTS = \
 if BUILD_OPENCL
 OPENCL_TESTS = \
 	%D%/unit/test-opencl \
+	%D%/unit/test-opencl-limits \
 	%D%/unit/test-opencl-math \
 	%D%/unit/test-opencl-queue
 UNIT_TESTS += $(OPENCL_TESTS)
@@ -165,6 +166,9 @@ OPENCL_TEST_LIBS = %D%/unit/libopencldriver.la %D%/unit/libferrytest.la $(CUNIT_
 	$(OPENCL_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_unit_test_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 %C%_unit_test_opencl_LDADD = $(OPENCL_TEST_LIBS)
+%C%_unit_test_opencl_limits_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS) $(CLBLAST_CFLAGS)
+%C%_unit_test_opencl_limits_LDADD = $(OPENCL_TEST_LIBS)
+%C%_unit_test_opencl_limits_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 %C%_unit_test_opencl_math_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 %C%_unit_test_opencl_math_LDADD = $(OPENCL_TEST_LIBS)
 %C%_unit_test_opencl_queue_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "opencl-driver.h"
+
+#include <clblast_c.h>
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <string.h>
+
+/*
+ * CLBlast numbers elements with ints. What lies beyond them is for the plugin's own kernels, which
+ * need not be tried on buffers that no machine has: what the plugin calls is this, before the ICD
+ * loader and CLBlast, and here a buffer can be as large as one likes.
+ */
+
+static struct {
+    bool on;
+    uint64_t size;    /* what every buffer claims to have */
+    unsigned clblast; /* calls of its axpy */
+    CLBlastStatusCode answer;
+    unsigned kernels; /* launches, none of which is made */
+    cl_ulong args[8]; /* of the last kernel; 0 for those that are no cl_ulong */
+} lie;
+
+cl_int clGetMemObjectInfo(cl_mem mem, cl_mem_info what, size_t size, void *value,
+                          size_t *value_size)
+{
+    cl_int (*next)(cl_mem, cl_mem_info, size_t, void *, size_t *);
+    cl_int error;
+
+    *(void **)&next = dlsym(RTLD_NEXT, "clGetMemObjectInfo");
+    error = next(mem, what, size, value, value_size);
+    if (lie.on && !error && what == CL_MEM_SIZE)
+        *(size_t *)value = (size_t)lie.size;
+    return error;
+}
+
+CLBlastStatusCode CLBlastSaxpy(const size_t n, const float alpha, const cl_mem x,
+                               const size_t x_offset, const size_t x_inc, cl_mem y,
+                               const size_t y_offset, const size_t y_inc, cl_command_queue *queue,
+                               cl_event *event)
+{
+    (void)n, (void)alpha, (void)x, (void)x_offset, (void)x_inc, (void)y, (void)y_offset;
+    (void)y_inc, (void)queue, (void)event;
+    lie.clblast++;
+    return lie.answer;
+}
+
+cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
+{
+    cl_int (*next)(cl_kernel, cl_uint, size_t, const void *);
+
+    if (lie.on && index < FERRY_TEST_COUNT(lie.args)) {
+        lie.args[index] = 0;
+        if (size == sizeof(lie.args[0]) && value)
+            memcpy(&lie.args[index], value, size);
+    }
+    *(void **)&next = dlsym(RTLD_NEXT, "clSetKernelArg");
+    return next(kernel, index, size, value);
+}
+
+cl_int clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel kernel, cl_uint dims,
+                              const size_t *offset, const size_t *global, const size_t *local,
+                              cl_uint events, const cl_event *wait_list, cl_event *event)
+{
+    cl_int (*next)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *,
+                   const size_t *, cl_uint, const cl_event *, cl_event *);
+
+    if (lie.on) {
+        lie.kernels++;
+        return clEnqueueMarkerWithWaitList(q, 0, NULL, event);
+    }
+    *(void **)&next = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
+    return next(q, kernel, dims, offset, global, local, events, wait_list, event);
+}
+
+/* An axpy of n floats at these elements of x and y; the order in which they are kernel arguments. */
+enum { ARG_N = 0, ARG_X = 3, ARG_Y = 5 };
+
+static int axpy(void *block, int64_t n, uint64_t x, uint64_t y)
+{
+    lie.clblast = lie.kernels = 0;
+    return ocl->axpy(dev, NULL, FERRY_F32, n, 1, ocl_cref(block, 4 * x), ocl_ref(block, 4 * y));
+}
+
+static void elements_that_an_int_can_number_are_clblasts(void)
+{
+    const uint64_t last = INT32_MAX;
+    void *block;
+
+    if (!ocl_open(0, "arithmetic", "clblast", NULL))
+        return;
+    block = ocl_block(64);
+    lie.on = true;
+    lie.size = UINT64_C(1) << 40;
+    lie.answer = 0;
+    CU_ASSERT_EQUAL(axpy(block, 8, last - 8, 0), 0);
+    CU_ASSERT(lie.clblast == 1 && lie.kernels == 0);
+    CU_ASSERT_EQUAL(axpy(block, 8, last - 7, 0), 0);
+    CU_ASSERT(lie.clblast == 0 && lie.kernels == 1);
+    CU_ASSERT_EQUAL(axpy(block, 8, 0, last - 7), 0);
+    CU_ASSERT(lie.clblast == 0 && lie.kernels == 1);
+    CU_ASSERT_EQUAL(axpy(block, 8, UINT64_C(5) << 32, UINT64_C(7) << 33), 0);
+    CU_ASSERT(lie.clblast == 0 && lie.kernels == 1);
+    CU_ASSERT_EQUAL(lie.args[ARG_N], 8);
+    CU_ASSERT_EQUAL(lie.args[ARG_X], UINT64_C(5) << 32);
+    CU_ASSERT_EQUAL(lie.args[ARG_Y], UINT64_C(7) << 33);
+    lie.on = false;
+    ocl_free_block(block);
+    ocl_close();
+}
+
+static void an_error_of_clblast_is_named(void)
+{
+    void *block;
+
+    if (!ocl_open(0, "arithmetic", "clblast", NULL))
+        return;
+    block = ocl_block(64);
+    lie.on = true;
+    lie.size = 64;
+    lie.answer = CLBlastInsufficientMemoryY;
+    CU_ASSERT(ocl_failed(axpy(block, 8, 0, 8), FERRY_EDEVICE,
+                         "CLBlastSaxpy: CLBlastInsufficientMemoryY"));
+    lie.answer = CLBlastOpenCLOutOfHostMemory;
+    CU_ASSERT(
+        ocl_failed(axpy(block, 8, 0, 8), FERRY_ENOMEM, "CLBlastSaxpy: CL_OUT_OF_HOST_MEMORY"));
+    lie.on = false;
+    ocl_free_block(block);
+    ocl_close();
+}
+
+/* Really, with what is largest in elements where memory is short: bytes. */
+static void elements_from_2_to_the_31_on_are_reached(void)
+{
+    static const signed char bytes[5] = { 1, -2, 3, -4, 5 };
+    const uint64_t far = (UINT64_C(1) << 31) + 3, size = far + 4096;
+    ferry_plugin_properties p = { .struct_size = sizeof(p) };
+    float floats[5] = { 0 };
+    void *there, *here;
+
+    if (!ocl_open(0, NULL))
+        return;
+    CU_ASSERT_EQUAL(ocl->properties(ocl->plugin, 0, dev, &p), 0);
+    if (p.max_alloc < size) {
+        ferry_test_skip("the device's largest block is %" PRIu64 " bytes", p.max_alloc);
+        ocl_close();
+        return;
+    }
+    there = ocl_block(size);
+    here = ocl_block(64);
+    ocl_put(there, far, bytes, sizeof(bytes));
+    CU_ASSERT_EQUAL(ocl->convert(dev, NULL, 5, FERRY_I8, ocl_cref(there, far), FERRY_F32,
+                                 ocl_ref(here, 4)),
+                    0);
+    ocl_get(here, 4, floats, sizeof(floats));
+    for (int i = 0; i < 5; i++)
+        CU_ASSERT_EQUAL(floats[i], bytes[i]);
+    CU_ASSERT_EQUAL(ocl->convert(dev, NULL, 2, FERRY_F32, ocl_cref(here, 8), FERRY_I8,
+                                 ocl_ref(there, far + 100)),
+                    0);
+    CU_ASSERT_EQUAL(
+        ocl->memcpy(dev, NULL, FERRY_MEMCPY_D2D, ocl_ref(here, 0), ocl_cref(there, far + 100), 2),
+        0);
+    ocl_get(here, 0, floats, 2);
+    CU_ASSERT_EQUAL(memcmp(floats, bytes + 1, 2), 0);
+    ocl_free_block(here);
+    ocl_free_block(there);
+    ocl_close();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(elements_that_an_int_can_number_are_clblasts),
+    FERRY_TEST(an_error_of_clblast_is_named),
+    FERRY_TEST(elements_from_2_to_the_31_on_are_reached),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "opencl-limits", cases, FERRY_TEST_COUNT(cases));
+}
