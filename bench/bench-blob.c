@@ -15,7 +15,6 @@ static const int64_t dims[4] = { 2, 3, 4, 5 }; /* 120 floats, 480 bytes */
 struct blobs {
     ferry_device *device;
     ferry_blob *blob;
-    const void *pointer;
 };
 
 static void host_data(void *arg, int64_t times)
@@ -24,14 +23,6 @@ static void host_data(void *arg, int64_t times)
 
     for (int64_t i = 0; i < times; i++)
         KEEP(ferry_blob_host_data(a->blob));
-}
-
-static void reference_pointer(void *arg, int64_t times)
-{
-    const struct blobs *a = arg;
-
-    for (int64_t i = 0; i < times; i++)
-        KEEP(bench_reference_pointer(&a->pointer));
 }
 
 static void create_destroy(void *arg, int64_t times)
@@ -98,15 +89,15 @@ static void reshape_same(void *arg, int64_t times)
 
 void bench_blob(struct bench *b)
 {
-    struct blobs a = { .device = bench_device(b) };
+    struct blobs a = { .device = b->device };
     const struct bench_figure figures[] = {
-        { "settled host_data : call that returns a pointer", host_data, reference_pointer, &a, 0,
+        { "settled host_data : call that returns a pointer", host_data, bench_bare_call, &a, 0,
           BENCH_AT_MOST, 1.3 },
         { "create + destroy, 4 axes : malloc(64) + free", create_destroy, malloc_free, &a, 0,
           BENCH_AT_MOST, 10 },
         { "  480 bytes touched : that + aligned_alloc", create_touch_destroy,
           create_destroy_and_bytes, &a, 0, BENCH_AT_MOST, 1.2 },
-        { "reshape to the same shape : that call", reshape_same, reference_pointer, &a, 0,
+        { "reshape to the same shape : that call", reshape_same, bench_bare_call, &a, 0,
           BENCH_AT_MOST, 4 },
     };
 
@@ -114,7 +105,7 @@ void bench_blob(struct bench *b)
         bench_skip(b, "blob", "%s", ferry_last_error());
         return;
     }
-    a.pointer = ferry_blob_mutable_host_data(a.blob);
+    KEEP(ferry_blob_mutable_host_data(a.blob));
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
         bench_measure(b, &figures[i]);
     ferry_blob_destroy(a.blob);

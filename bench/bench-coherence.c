@@ -82,25 +82,12 @@ static void overlap(struct bench *b, ferry_device *device)
 
 /* ---- settled access ------------------------------------------------------------------------- */
 
-struct settled {
-    ferry_blob *blob;
-    const void *pointer;
-};
-
 static void host_data(void *arg, int64_t times)
 {
-    const struct settled *s = arg;
+    const ferry_blob *blob = arg;
 
     for (int64_t i = 0; i < times; i++)
-        KEEP(ferry_blob_host_data(s->blob));
-}
-
-static void reference_pointer(void *arg, int64_t times)
-{
-    const struct settled *s = arg;
-
-    for (int64_t i = 0; i < times; i++)
-        KEEP(bench_reference_pointer(&s->pointer));
+        KEEP(ferry_blob_host_data(blob));
 }
 
 /* Valid at the host and on every device, with nothing pending. */
@@ -127,16 +114,16 @@ static void settled(struct bench *b, ferry_runtime *rt, ferry_device *device)
 {
     static const char figure[] = "settled host_data, 4 devices : that call";
     const int64_t count = 120;
-    struct settled s = { 0 };
+    ferry_blob *blob = NULL;
 
-    if (ferry_blob_create(device, FERRY_F32, 1, &count, &s.blob) != 0 || spread(rt, s.blob) != 0) {
+    if (ferry_blob_create(device, FERRY_F32, 1, &count, &blob) != 0 || spread(rt, blob) != 0) {
         bench_skip(b, figure, "%s", ferry_last_error());
     } else {
-        s.pointer = ferry_blob_host_data(s.blob);
-        bench_measure(b, &(struct bench_figure){ figure, host_data, reference_pointer, &s, 0,
+        KEEP(ferry_blob_host_data(blob));
+        bench_measure(b, &(struct bench_figure){ figure, host_data, bench_bare_call, blob, 0,
                                                  BENCH_AT_MOST, 1.3 });
     }
-    ferry_blob_destroy(s.blob);
+    ferry_blob_destroy(blob);
 }
 
 /* ---- the trace ------------------------------------------------------------------------------ */

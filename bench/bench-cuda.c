@@ -125,15 +125,6 @@ static void settled(void *arg, int64_t times)
         seen = ferry_blob_device_data(w->other).handle;
 }
 
-static void reference_call(void *arg, int64_t times)
-{
-    const struct world *w = arg;
-    const void *p = w->there;
-
-    for (int64_t i = 0; i < times; i++)
-        seen = bench_reference_pointer(&p);
-}
-
 static void pool(void *arg, int64_t times)
 {
     const struct world *w = arg;
@@ -210,8 +201,8 @@ static void both(void *arg, int64_t times)
 
 static void overlap(struct bench *b, struct world *w)
 {
-    double kernel = bench_time(kernels_alone, w), copy = bench_time(prefetch_alone, w);
-    double together = bench_time(both, w), shorter = kernel < copy ? kernel : copy;
+    double kernel = bench_time(b, kernels_alone, w), copy = bench_time(b, prefetch_alone, w);
+    double together = bench_time(b, both, w), shorter = kernel < copy ? kernel : copy;
 
     bench_add(b, "cuda: part of a prefetch that a kernel hides", "",
               (kernel + copy - together) / shorter, 0, BENCH_AT_LEAST, 0.9);
@@ -228,12 +219,13 @@ static void measure(struct bench *b, struct world *w)
           BENCH_AT_LEAST, 0.95 },
         { "cuda: host to device, unpinned : cudaMemcpyAsync", unpinned_to_device, bare_unpinned, w,
           bytes, BENCH_AT_LEAST, 0.95 },
-        { "cuda: settled device_data : a call", settled, reference_call, w, 0, BENCH_AT_MOST, 1.3 },
+        { "cuda: settled device_data : a call", settled, bench_bare_call, w, 0, BENCH_AT_MOST,
+          1.3 },
         { "cuda: alloc and free : cudaMalloc, cudaFree", pool, bare_malloc, w, 0, BENCH_AT_MOST,
           0.1 },
     };
     double seconds = bench_measure(b, &figures[0]);
-    double copy = bench_time(bare_device_copy, w);
+    double copy = bench_time(b, bare_device_copy, w);
 
     bench_add(b, "cuda: update : copy within the device", "GB/s", 3 * bytes / seconds * 1e-9,
               2 * bytes / copy * 1e-9, BENCH_AT_LEAST, 0.9);

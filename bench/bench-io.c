@@ -49,7 +49,7 @@ static bool make_net(struct io_bench *io)
     ferry_blob *blob = NULL;
     ferry_io_writer *w = NULL;
     struct stat info;
-    int err = ferry_blob_create(bench_device(io->b), FERRY_F32, 1, &count, &blob);
+    int err = ferry_blob_create(io->b->device, FERRY_F32, 1, &count, &blob);
 
     if (!err)
         err = ferry_blob_fill_data(blob, 0.5);
@@ -165,7 +165,7 @@ static void read_blobs(void *arg, int64_t times)
             fail(io, "the net cannot be opened");
         for (int i = 0; file && i < NET_BLOBS; i++)
             if (ferry_io_next(file, &entry) || !entry ||
-                ferry_blob_create(bench_device(io->b), FERRY_F32, FERRY_UNSHAPED, NULL,
+                ferry_blob_create(io->b->device, FERRY_F32, FERRY_UNSHAPED, NULL,
                                   &blobs[i]) ||
                 ferry_io_read(file, entry, blobs[i]))
                 fail(io, "the net cannot be read");
@@ -187,7 +187,7 @@ static void first_blob(void *arg, int64_t times)
         ferry_io *file = NULL;
 
         if (ferry_io_open(io->big, &file) || ferry_io_next(file, &entry) ||
-            ferry_blob_create(bench_device(io->b), FERRY_F32, FERRY_UNSHAPED, NULL, &blob) ||
+            ferry_blob_create(io->b->device, FERRY_F32, FERRY_UNSHAPED, NULL, &blob) ||
             ferry_io_read(file, entry, blob) || !ferry_blob_host_data(blob))
             fail(io, "the first blob cannot be read");
         ferry_blob_destroy(blob);
@@ -215,7 +215,7 @@ static void bench_reading(struct io_bench *io)
         bench_skip(io->b, "safetensors: open to first blob", "no room for a file");
         return;
     }
-    seconds = bench_time(first_blob, io);
+    seconds = bench_time(io->b, first_blob, io);
     bench_add(io->b, "1 GiB safetensors: open to first blob, ms", "ms", seconds * 1e3, 0,
               BENCH_AT_MOST, 5);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include "bench.h"
+#include "plain.h"
 
 #include <cblas.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 /* Arithmetic where the data is, beside OpenBLAS and beside two threads with a plain loop. */
@@ -47,77 +47,20 @@ static void asum(void *arg, int64_t times)
     }
 }
 
-/* ---- two threads, a plain loop -------------------------------------------------------------- */
-
-/* Four floats side by side, whatever the compiler's own idea of vectors. */
-typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
-typedef uint32_t four_bits __attribute__((vector_size(16), aligned(4), may_alias));
-
-struct half {
-    const struct vectors *v;
-    int64_t first, end;
-    float sum;
-};
-
-static void *plain_axpy(void *arg)
-{
-    const struct half *h = arg;
-    const float *x = h->v->diff;
-    float *y = h->v->data;
-
-    for (int64_t i = h->first; i < h->end; i += 8) {
-        *(four *)(y + i) += -1.0f * *(const four *)(x + i);
-        *(four *)(y + i + 4) += -1.0f * *(const four *)(x + i + 4);
-    }
-    return NULL;
-}
-
-static four magnitude(const float *x)
-{
-    return (four)(*(const four_bits *)x & 0x7fffffffu);
-}
-
-static void *plain_asum(void *arg)
-{
-    struct half *h = arg;
-    const float *x = h->v->data;
-    four s0 = { 0 }, s1 = { 0 }, s2 = { 0 }, s3 = { 0 };
-
-    for (int64_t i = h->first; i < h->end; i += 16) {
-        s0 += magnitude(x + i);
-        s1 += magnitude(x + i + 4);
-        s2 += magnitude(x + i + 8);
-        s3 += magnitude(x + i + 12);
-    }
-    s0 = (s0 + s1) + (s2 + s3);
-    h->sum = s0[0] + s0[1] + s0[2] + s0[3];
-    return NULL;
-}
-
-static void on_two_threads(const struct vectors *v, void *(*loop)(void *))
-{
-    struct half low = { v, 0, v->n / 2, 0 }, high = { v, v->n / 2, v->n, 0 };
-    pthread_t thread;
-    bool alone = pthread_create(&thread, NULL, loop, &high) != 0;
-
-    if (alone)
-        loop(&high);
-    loop(&low);
-    if (!alone)
-        pthread_join(thread, NULL);
-    sink = (double)(low.sum + high.sum);
-}
-
 static void two_thread_axpy(void *arg, int64_t times)
 {
+    const struct vectors *v = arg;
+
     for (int64_t i = 0; i < times; i++)
-        on_two_threads(arg, plain_axpy);
+        plain_axpy(2, v->n, -1, v->diff, v->data);
 }
 
 static void two_thread_asum(void *arg, int64_t times)
 {
+    const struct vectors *v = arg;
+
     for (int64_t i = 0; i < times; i++)
-        on_two_threads(arg, plain_asum);
+        sink = (double)plain_asum(2, v->n, v->data);
 }
 
 /* ---- the rows ------------------------------------------------------------------------------- */
@@ -146,14 +89,14 @@ void bench_math(struct bench *b)
     struct vectors small = { 0 }, large = { 0 };
     double large_bytes = (double)LARGE * sizeof(float);
 
-    if (make(bench_device(b), SMALL, &small) != 0) {
+    if (make(b->device, SMALL, &small) != 0) {
         bench_skip(b, "update, 120 floats", "%s", ferry_last_error());
         return;
     }
     bench_measure(b, &(struct bench_figure){ "update, 120 floats : cblas_saxpy", update, saxpy,
                                              &small, 0, BENCH_AT_MOST, 1.6 });
     ferry_blob_destroy(small.blob);
-    if (make(bench_device(b), LARGE, &large) != 0) {
+    if (make(b->device, LARGE, &large) != 0) {
         bench_skip(b, "update, asum, 2^26 floats", "%s", ferry_last_error());
         return;
     }

@@ -222,8 +222,8 @@ static void measure(struct bench *b, struct world *w)
         bench_skip(b, "opencl: 64 MiB to the device and back", "the device shares no memory");
         return;
     }
-    transition = bench_time(to_and_fro, w);
-    copies = bench_time(bare_copies, w);
+    transition = bench_time(b, to_and_fro, w);
+    copies = bench_time(b, bare_copies, w);
     bench_add(b, "opencl: 64 MiB to the device and back", "us", transition * 1e6, 0, BENCH_AT_MOST,
               50);
     bench_add(b, "  : Write and ReadBuffer", "us", transition * 1e6, copies * 1e6, BENCH_AT_MOST,
@@ -255,7 +255,7 @@ static int make(struct bench *b, ferry_runtime *rt, struct world *w)
 {
     int err = ferry_runtime_device(rt, NULL, &w->device);
 
-    w->cpu = bench_device(b);
+    w->cpu = b->device;
     if (!err)
         err = make_blob(w->device, &w->blob);
     if (!err)

@@ -59,7 +59,7 @@ void bench_pool(struct bench *b)
     char figure[64];
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        struct blocks a = { bench_device(b), sizes[i].bytes };
+        struct blocks a = { b->device, sizes[i].bytes };
 
         snprintf(figure, sizeof(figure), "pool, %s touched : malloc, free", sizes[i].name);
         bench_measure(

@@ -2,20 +2,13 @@
 #ifndef FERRY_BENCH_H
 #define FERRY_BENCH_H
 
-#include <ferry/ferry.h>
-
-#include <stdbool.h>
-#include <stdint.h>
+#include "measure.h"
 
 /*
- * Figures, each beside a reference that was measured in the same run and, in turns, in the same
- * seconds: a ratio means something on any machine, a time on none.
- *
- * A suite is a function that measures and adds rows. Two programs share bench.c: suites.c lists
- * what uses ferry as any program does, suites-core.c what reaches inside the core.
+ * A suite is a function that measures and adds rows. The programs of `make bench` share main.c;
+ * each lists its own: suites.c what uses ferry as any program does, suites-core.c what reaches
+ * inside the core.
  */
-
-struct bench;
 
 struct bench_suite {
     const char *name;
@@ -25,37 +18,6 @@ struct bench_suite {
 /* Of the program, up to one without a name. */
 extern const struct bench_suite bench_suites[];
 
-/* Whether the ratio value : reference has to stay below the goal, or above it. */
-enum bench_goal { BENCH_AT_MOST, BENCH_AT_LEAST };
-
-/* Does what is measured so many times over. */
-typedef void (*bench_loop)(void *arg, int64_t times);
-
-struct bench_figure {
-    const char *figure;
-    bench_loop value, reference;
-    void *arg;
-    double bytes; /* what one time moves, for GB/s; 0: nanoseconds a time */
-    enum bench_goal direction;
-    double goal;
-};
-
-/* Runs both loops by turns, and adds a row of their medians. Returns the value's median. */
-double bench_measure(struct bench *b, const struct bench_figure *f);
-/* The median of one loop alone, in seconds a time. */
-double bench_time(bench_loop loop, void *arg);
-/* Adds a row that was measured otherwise; with a reference of 0 the ratio is the value itself. */
-void bench_add(struct bench *b, const char *figure, const char *unit, double value,
-               double reference, enum bench_goal direction, double goal);
-/* Says in a row's place why there is none. */
-void bench_skip(struct bench *b, const char *figure, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-
-double bench_now(void); /* seconds */
-double bench_median(double *samples, int count);
-
-/* The device that is measured on; the CPU's. */
-ferry_device *bench_device(struct bench *b);
 /* The path of a program beside this one; lives until the next call. */
 const char *bench_beside(const char *name);
 
@@ -72,6 +34,15 @@ struct bench_child {
  */
 int bench_run_child(const char *program, const char *argument, struct bench_child *out);
 
+/*
+ * How long the selected device takes to be there, beside loading its plugin's file alone. Both in
+ * child processes: nothing of ferry may be open here yet.
+ */
+void bench_start(struct bench *b);
+
+/* Of `ferry bench`, whatever the device is. */
+void bench_of_device(struct bench *b);
+
 /* The suites. */
 void bench_blob(struct bench *b);
 void bench_coherence(struct bench *b);
@@ -82,8 +53,5 @@ void bench_opencl(struct bench *b);
 void bench_pool(struct bench *b);
 void bench_process(struct bench *b);
 void bench_transfers(struct bench *b);
-
-/* libbenchref: a call into another shared object that returns a pointer. */
-__attribute__((visibility("default"))) const void *bench_reference_pointer(const void *const *p);
 
 #endif

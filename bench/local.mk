@@ -1,26 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Measurements, never part of `make check`. `make bench` builds what it needs and runs it;
 # BENCH_FLAGS=--json gives rows for a program, one document of each program here, and a suite's name
-# runs that one alone.
+# runs that one alone. `ferry bench` shares what measures and prints (tools/ferry/local.mk).
 
 BENCHES =
-EXTRA_LTLIBRARIES =
 
 if BUILD_CPU
 BENCHES += %D%/ferry-bench %D%/ferry-bench-core
-
-# The reference is a call into another shared object: as far away as libferry is.
-EXTRA_LTLIBRARIES += %D%/libbenchref.la
-%C%_libbenchref_la_SOURCES = %D%/ref.c
-%C%_libbenchref_la_CPPFLAGS = $(PUBLIC_CPPFLAGS)
-%C%_libbenchref_la_LDFLAGS = -rpath /nowhere -avoid-version
 
 BENCH_CHILDREN = %D%/child-ferry %D%/child-openblas
 EXTRA_PROGRAMS += $(BENCH_CHILDREN)
 
 BENCH_HARNESS = \
-	%D%/bench.c \
 	%D%/bench.h \
+	%D%/main.c \
+	%D%/measure.c \
+	%D%/measure.h \
+	%D%/row.c \
 	%D%/run-child.c
 
 %C%_ferry_bench_SOURCES = \
@@ -31,11 +27,13 @@ BENCH_HARNESS = \
 	%D%/bench-math.c \
 	%D%/bench-process.c \
 	%D%/bench-transfers.c \
+	%D%/plain.c \
+	%D%/plain.h \
 	%D%/suites.c
 %C%_ferry_bench_CPPFLAGS = $(PUBLIC_CPPFLAGS) \
 	-DFERRY_COMMAND='"$(abs_top_builddir)/tools/ferry/ferry"'
 %C%_ferry_bench_CFLAGS = $(STD_CFLAGS) $(OPENBLAS_CFLAGS)
-%C%_ferry_bench_LDADD = %D%/libbenchref.la libferryio.la libferry.la \
+%C%_ferry_bench_LDADD = libferryio.la libferry.la \
 	$(OPENBLAS_LIBS) $(CORE_SYSTEM_LIBS)
 %C%_ferry_bench_LDFLAGS = -no-install
 
@@ -55,7 +53,7 @@ BENCHES += %D%/ferry-bench-cuda
 	%D%/bench-cuda.c \
 	%D%/suites-cuda.c
 %C%_ferry_bench_cuda_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(CUDA_CPPFLAGS)
-%C%_ferry_bench_cuda_LDADD = %D%/libbenchref.la libferry.la -lcudart $(CORE_SYSTEM_LIBS)
+%C%_ferry_bench_cuda_LDADD = libferry.la -lcudart $(CORE_SYSTEM_LIBS)
 %C%_ferry_bench_cuda_LDFLAGS = -no-install $(CUDA_LDFLAGS)
 endif
 
@@ -101,7 +99,7 @@ $(BENCH_PLUGINS): tests/plugins/fake.c
 endif
 
 EXTRA_PROGRAMS += $(BENCHES)
-CLEANFILES += $(BENCHES) $(BENCH_CHILDREN) $(EXTRA_LTLIBRARIES)
+CLEANFILES += $(BENCHES) $(BENCH_CHILDREN)
 
 clean-local: clean-bench-plugins
 clean-bench-plugins:

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "runtime.h"
+#include "choice.h"
 #include "options.h"
 #include "status.h"
 #include "trial.h"
@@ -112,27 +113,68 @@ static int try_out(ferry_runtime *rt, struct ferry__candidate *candidate, int ti
     return err;
 }
 
-int ferry_runtime_probe(ferry_runtime *rt, const char *plugin, int timeout_ms, int *out_count)
+static int probe_one(ferry_runtime *rt, struct ferry__candidate *candidate, int timeout_ms,
+                     uint32_t *out_count)
 {
     const struct ferry__plugin *opened = NULL;
+    int err;
+
+    if (!candidate->real || !ferry__registry_is_open(candidate))
+        return try_out(rt, candidate, timeout_ms, out_count);
+    err = ferry__runtime_open_plugin(rt, candidate, &opened);
+    if (!err)
+        *out_count = ferry__registry_count(opened);
+    return err;
+}
+
+static bool is_refused(ferry_runtime *rt, const struct ferry__candidate *candidate)
+{
+    bool refused;
+
+    ferry__runtime_lock(rt);
+    refused = candidate->code != 0;
+    ferry__runtime_unlock(rt);
+    return refused;
+}
+
+/* A failure that is no line of the report, such as a want of processes, is the caller's. */
+static int probe_all(ferry_runtime *rt, int timeout_ms, uint32_t *out_count)
+{
+    struct ferry__candidate *candidate;
+    uint32_t sum = 0;
+
+    for (candidate = rt->search->first; candidate; candidate = candidate->next) {
+        uint32_t count = 0;
+        int err = 0;
+
+        if (candidate->claims && ferry__choice_allows(&rt->choice, candidate->line.name))
+            err = probe_one(rt, candidate, timeout_ms, &count);
+        if (err && !is_refused(rt, candidate))
+            return err;
+        sum += err ? 0 : count;
+    }
+    *out_count = sum;
+    return 0;
+}
+
+int ferry_runtime_probe(ferry_runtime *rt, const char *plugin, int timeout_ms, int *out_count)
+{
     struct ferry__candidate *candidate;
     uint32_t count = 0;
-    int err = 0;
+    int err;
 
-    if (!rt || !plugin)
-        return ferry__error(FERRY_EINVAL, "ferry_runtime_probe: %s is NULL", rt ? "plugin" : "rt");
+    if (!rt)
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_probe: rt is NULL");
     if (timeout_ms < 0)
         return ferry__error(FERRY_EINVAL, "ferry_runtime_probe: %d ms", timeout_ms);
-    candidate = ferry__loader_find(rt->search, plugin);
-    if (!candidate)
+    candidate = plugin ? ferry__loader_find(rt->search, plugin) : NULL;
+    if (plugin && !candidate)
         return ferry__runtime_unknown(rt, plugin);
-    if (candidate->real && ferry__registry_is_open(candidate))
-        err = ferry__runtime_open_plugin(rt, candidate, &opened);
-    else
-        err = try_out(rt, candidate, timeout_ms ? timeout_ms : DEFAULT_TIMEOUT_MS, &count);
-    if (err)
-        return err;
-    if (out_count)
-        *out_count = (int)(opened ? ferry__registry_count(opened) : count);
-    return 0;
+    if (!timeout_ms)
+        timeout_ms = DEFAULT_TIMEOUT_MS;
+    err = candidate ? probe_one(rt, candidate, timeout_ms, &count)
+                    : probe_all(rt, timeout_ms, &count);
+    if (!err && out_count)
+        *out_count = (int)count;
+    return err;
 }

@@ -13,6 +13,7 @@ UNIT_TESTS = \
 	%D%/unit/test-caffe-cases \
 	%D%/unit/test-check \
 	%D%/unit/test-command \
+	%D%/unit/test-command-devices \
 	%D%/unit/test-command-files \
 	%D%/unit/test-conf \
 	%D%/unit/test-failures \
@@ -113,6 +114,7 @@ UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $
 %C%_unit_test_trace_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
 %C%_unit_test_check_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
 %C%_unit_test_command_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
+%C%_unit_test_command_devices_LDADD = $(%C%_unit_test_command_LDADD)
 
 if HAVE_CUNIT
 check_LTLIBRARIES += %D%/unit/libferrytest.la
@@ -131,6 +133,9 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/io-build.h \
 	%D%/unit/world.c \
 	%D%/unit/world.h
+COMMAND_TEST = %D%/unit/command.c %D%/unit/command.h
+%C%_unit_test_command_SOURCES = %D%/unit/test-command.c $(COMMAND_TEST)
+%C%_unit_test_command_devices_SOURCES = %D%/unit/test-command-devices.c $(COMMAND_TEST)
 %C%_coherence_test_coherence_SOURCES = \
 	%D%/coherence/model.c \
 	%D%/coherence/model.h \

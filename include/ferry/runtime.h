@@ -133,7 +133,13 @@ FERRY_API int ferry_runtime_option(ferry_runtime *rt, const char *plugin, int in
  * to load the plugin, with the same reason. A plugin that is open already is not tried. On success
  * *out_count (may be NULL) is its number of devices, 1 or more. Errors: what opening it failed
  * with; FERRY_EPLUGIN if it crashed or gave no answer in time; FERRY_EIO if no process could be
- * made. The child is made by fork: in a program with other threads a plugin may block in it that
+ * made.
+ *
+ * With NULL for a plugin, each that ferry_runtime_enumerate would open is tried, in a child of its
+ * own. What fails is then a line of the report and no error; *out_count is the number of all devices
+ * that were found.
+ *
+ * The child is made by fork: in a program with other threads a plugin may block in it that
  * would not elsewhere. Any thread.
  */
 FERRY_API int ferry_runtime_probe(ferry_runtime *rt, const char *plugin, int timeout_ms,

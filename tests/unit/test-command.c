@@ -1,56 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
-#include "ferry-test.h"
+#include "command.h"
 
-#include <jansson.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* The ferry command and the examples, run as a user runs them; the README's program too. */
-
-static char out[65536], err[65536];
-static char folder[] = "/tmp/ferry-test-command-XXXXXX";
-
-static void slurp(const char *path, char *into, size_t size)
-{
-    FILE *file = fopen(path, "rb");
-    size_t n = file ? fread(into, 1, size - 1, file) : 0;
-
-    into[n] = '\0';
-    if (file)
-        fclose(file);
-}
-
-static const char *in_folder(const char *name)
-{
-    static char path[4][256];
-    static int turn;
-    char *p = path[turn++ % 4];
-
-    snprintf(p, sizeof(path[0]), "%s/%s", folder, name);
-    return p;
-}
-
-/* Runs a shell command; what it says is in `out` and `err` afterwards. Returns its exit status. */
-static int shell(const char *command)
-{
-    char line[8192];
-    int status;
-
-    snprintf(line, sizeof(line), "{ %s\n} >%s 2>%s </dev/null", command, in_folder("out"),
-             in_folder("err"));
-    status = system(line);
-    slurp(in_folder("out"), out, sizeof(out));
-    slurp(in_folder("err"), err, sizeof(err));
-    CU_ASSERT_FATAL(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
 
 static void write_file(const char *path, const void *bytes, size_t size)
 {
@@ -61,154 +20,12 @@ static void write_file(const char *path, const void *bytes, size_t size)
     fclose(file);
 }
 
-static int ferry(const char *arguments)
-{
-    char line[4096];
-
-    snprintf(line, sizeof(line), "\"$FERRY_TEST_COMMAND\" %s", arguments);
-    return shell(line);
-}
-
 static int example(const char *name)
 {
     char line[4096];
 
     snprintf(line, sizeof(line), "\"$FERRY_TEST_BUILDDIR\"/examples/%s", name);
     return shell(line);
-}
-
-static bool one_line_of_error(const char *about)
-{
-    const char *end = strchr(err, '\n');
-
-    return strncmp(err, "ferry: ", 7) == 0 && end && end[1] == '\0' && strstr(err, about);
-}
-
-static json_t *parse_output(void)
-{
-    json_error_t error;
-    json_t *document = json_loads(out, 0, &error);
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(document);
-    return document;
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    CU_ASSERT_PTR_NOT_NULL(text);
-    return text ? text : "";
-}
-
-/* ---- devices and plugins -------------------------------------------------------------------- */
-
-static void devices_names_the_selected_one(void)
-{
-    char name[64];
-    json_t *document, *device;
-
-    snprintf(name, sizeof(name), "%s:0", ferry_test_backend());
-    CU_ASSERT_EQUAL(ferry("devices --json"), 0);
-    document = parse_output();
-    CU_ASSERT_STRING_EQUAL(text_of(document, "selected"), name);
-    device = json_array_get(json_object_get(document, "devices"), 0);
-    CU_ASSERT_STRING_EQUAL(text_of(device, "name"), name);
-    CU_ASSERT_STRING_EQUAL(text_of(device, "plugin"), ferry_test_backend());
-    CU_ASSERT(json_is_string(json_object_get(device, "description")));
-    CU_ASSERT(json_is_integer(json_object_get(device, "memory_total")));
-    CU_ASSERT(json_is_integer(json_object_get(device, "memory_free")) ||
-              json_is_null(json_object_get(device, "memory_free")));
-    CU_ASSERT(json_is_boolean(json_object_get(device, "unified")));
-    json_decref(document);
-    CU_ASSERT_EQUAL(ferry("devices"), 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, name));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "\n* "));
-}
-
-static void a_backend_that_is_not_there_is_one_line_and_status_1(void)
-{
-    setenv("FERRY_BACKEND", "nonesuch", 1);
-    CU_ASSERT_EQUAL(ferry("devices"), 1);
-    CU_ASSERT(one_line_of_error("nonesuch"));
-    CU_ASSERT_EQUAL(ferry("devices --json"), 1);
-    CU_ASSERT(one_line_of_error("nonesuch"));
-    setenv("FERRY_BACKEND", ferry_test_backend(), 1);
-}
-
-static void plugins_reports_every_candidate(void)
-{
-    static const char *const keys[] = { "name", "path", "origin", "stage", "reason", "hint" };
-    json_t *document, *candidate;
-    size_t i;
-    int usable = 0;
-
-    CU_ASSERT_EQUAL(ferry("plugins --json"), 0);
-    document = parse_output();
-    json_array_foreach(json_object_get(document, "candidates"), i, candidate)
-    {
-        for (size_t k = 0; k < FERRY_TEST_COUNT(keys); k++)
-            CU_ASSERT(json_is_string(json_object_get(candidate, keys[k])));
-        CU_ASSERT(json_is_boolean(json_object_get(candidate, "ok")));
-        if (strcmp(text_of(candidate, "name"), ferry_test_backend()) == 0) {
-            usable += json_is_true(json_object_get(candidate, "ok"));
-            CU_ASSERT_STRING_EQUAL(text_of(candidate, "stage"), "devices");
-        }
-    }
-    CU_ASSERT_EQUAL(usable, 1);
-    json_decref(document);
-    CU_ASSERT_EQUAL(ferry("plugins"), 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, ferry_test_backend()));
-    CU_ASSERT_EQUAL(ferry("plugins -v"), 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "origin  FERRY_PLUGIN_PATH"));
-}
-
-/* Every option with its value and origin: from a file, with its line, or the default. */
-static void plugins_documents_every_option(void)
-{
-    char command[1024];
-    FILE *conf = fopen(in_folder("options.conf"), "w");
-    json_t *document, *candidate, *option;
-    size_t i, k;
-    int found = 0;
-
-    if (strcmp(ferry_test_backend(), "sim") != 0) {
-        if (conf)
-            fclose(conf);
-        ferry_test_skip("only sim's options are known here");
-        return;
-    }
-    CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
-    fputs("[plugin sim]\noption.devices = 2\n", conf);
-    fclose(conf);
-    snprintf(command, sizeof(command), "FERRY_CONF=%s \"$FERRY_TEST_COMMAND\" plugins -v",
-             in_folder("options.conf"));
-    CU_ASSERT_EQUAL(shell(command), 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "option  devices = 2  (integer, from "));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "options.conf:2; default 1)"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "option  clock = real  (real|manual|sync, default)"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "key     pool_limit = unset"));
-    CU_ASSERT_EQUAL(ferry("plugins --json"), 0);
-    document = parse_output();
-    json_array_foreach(json_object_get(document, "candidates"), i, candidate)
-        json_array_foreach(json_object_get(candidate, "options"), k, option)
-            found += strcmp(text_of(option, "name"), "bandwidth") == 0;
-    CU_ASSERT_EQUAL(found, 1);
-    json_decref(document);
-}
-
-static void choosing_one_backend_opens_no_other(void)
-{
-    json_t *document, *candidate;
-    size_t i;
-
-    CU_ASSERT_EQUAL(ferry("plugins --json"), 0);
-    document = parse_output();
-    json_array_foreach(json_object_get(document, "candidates"), i,
-                       candidate) if (text_of(candidate, "name")[0] &&
-                                      strcmp(text_of(candidate, "name"), ferry_test_backend()) != 0)
-        CU_ASSERT_STRING_NOT_EQUAL(text_of(candidate, "stage"), "devices");
-    json_decref(document);
 }
 
 /* ---- trace ----------------------------------------------------------------------------------- */
@@ -571,12 +388,7 @@ static void the_first_program_runs_and_is_the_readmes(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(devices_names_the_selected_one),
-    FERRY_TEST(a_backend_that_is_not_there_is_one_line_and_status_1),
-    FERRY_TEST(plugins_reports_every_candidate),
-    FERRY_TEST(plugins_documents_every_option),
     FERRY_TEST(trace_sums_what_the_tour_moved),
-    FERRY_TEST(choosing_one_backend_opens_no_other),
     FERRY_TEST(weights_make_the_round_trip_and_are_inspected),
     FERRY_TEST(integers_are_measured_as_doubles),
     FERRY_TEST(a_sum_that_is_not_finite_is_null),
@@ -594,17 +406,5 @@ static const ferry_test_case cases[] = {
 
 int main(int argc, char **argv)
 {
-    int result;
-
-    if (!getenv("FERRY_TEST_COMMAND") || !getenv("FERRY_TEST_BUILDDIR")) {
-        puts("FERRY_TEST_COMMAND and FERRY_TEST_BUILDDIR say where the programs are");
-        return 77;
-    }
-    if (!mkdtemp(folder))
-        return 1;
-    setenv("FERRY_TEST_FOLDER", folder, 1);
-    result = ferry_test_main_backends(argc, argv, "command", cases, FERRY_TEST_COUNT(cases));
-    if (system("rm -rf \"$FERRY_TEST_FOLDER\"") != 0)
-        fprintf(stderr, "%s could not be removed\n", folder);
-    return result;
+    return command_main(argc, argv, "command", cases, FERRY_TEST_COUNT(cases));
 }

@@ -398,6 +398,26 @@ static void a_plugin_that_is_tried_out_is_not_loaded_here(void)
     ferry_runtime_close(rt);
 }
 
+static void all_are_tried_out_but_what_is_ruled_out(void)
+{
+    const char *folder = five();
+    const char *crashes = fakes_put(folder, "crashes", NULL);
+    ferry_runtime *rt = fakes_open(folder, "^beta", NULL);
+    const char *noted;
+    int count = -1;
+
+    fakes_track();
+    CU_ASSERT_EQUAL(ferry_runtime_probe(rt, NULL, 0, &count), 0);
+    FAKES_ASSERT_LINE(rt, crashes, "open", "crashed when opened in a process of its own*", "*");
+    CU_ASSERT(count > 0);
+    noted = fakes_tracked();
+    CU_ASSERT_PTR_NOT_NULL(strstr(noted, "alpha opened"));
+    CU_ASSERT_PTR_NULL(strstr(noted, "beta"));
+    CU_ASSERT_EQUAL(ferry_runtime_enumerate(rt, &count), 0); /* goes on, and opens it not here */
+    CU_ASSERT(count > 0);
+    ferry_runtime_close(rt);
+}
+
 /* ---- arguments ------------------------------------------------------------------------------ */
 
 static void null_is_refused_and_close_accepts_it(void)
@@ -527,6 +547,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(every_option_tells_its_value_and_where_that_came_from),
     FERRY_TEST(a_plugin_that_crashes_or_hangs_is_a_line_of_the_report),
     FERRY_TEST(a_plugin_that_is_tried_out_is_not_loaded_here),
+    FERRY_TEST(all_are_tried_out_but_what_is_ruled_out),
     FERRY_TEST(null_is_refused_and_close_accepts_it),
     FERRY_TEST(the_end_of_the_report_is_no_error_to_remember),
     FERRY_TEST(many_threads_that_ask_at_once_get_the_same_device),

@@ -210,21 +210,10 @@ static int run_check(struct check *c, bool json)
     return status == TOOL_OK && c->failed ? TOOL_FAILURE : status;
 }
 
-static int parse_timeout(struct check *c, const char *text)
-{
-    char *end;
-    unsigned long seconds = strtoul(text, &end, 10);
-
-    if (*end || end == text || seconds < 1 || seconds > 86400)
-        return tool_error(TOOL_USAGE, "check: --timeout %s: seconds, 1 to 86400", text);
-    c->target.timeout = (unsigned)seconds;
-    return TOOL_OK;
-}
-
 int cmd_check(const struct tool_command *self, int argc, char **argv)
 {
     const char *set = NULL, *timeout = "120";
-    struct check c = { .target.timeout = 120 };
+    struct check c = { .only = NULL };
     bool json = false;
     const struct tool_option options[] = { { "--json", NULL, &json, NULL },
                                            { "--only", NULL, NULL, &c.only },
@@ -240,7 +229,8 @@ int cmd_check(const struct tool_command *self, int argc, char **argv)
     if (n == 0)
         return tool_error(TOOL_USAGE, "check: which plugin? usage: ferry check %s",
                           self->arguments);
-    status = parse_timeout(&c, timeout);
+    c.target.timeout = tool_parse_timeout(self, timeout);
+    status = c.target.timeout ? TOOL_OK : TOOL_USAGE;
     if (status == TOOL_OK && c.only)
         status = check_group_names(c.only);
     if (status == TOOL_OK)

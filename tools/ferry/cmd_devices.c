@@ -32,13 +32,20 @@ static json_t *json_device(ferry_device *dev, const ferry_device *selected)
         tool_json_string(p->uuid), "pci", tool_json_string(p->pci));
 }
 
-/* The next plugin that works and has found no device, from candidate *index on; NULL after all. */
+/* It was wanted, and looked like a plugin: what it says of itself is no reason any more. */
+static bool was_opened(const ferry_candidate *c)
+{
+    return strcmp(c->stage, "dlopen") == 0 || strcmp(c->stage, "open") == 0 ||
+           strcmp(c->stage, "devices") == 0;
+}
+
+/* The next plugin that has no device to offer, from candidate *index on; NULL after all. */
 static const ferry_candidate *next_without_devices(ferry_runtime *rt, int *index)
 {
     const ferry_candidate *c;
 
     while (ferry_runtime_candidate(rt, (*index)++, &c) == FERRY_OK)
-        if (!c->ok && c->name[0] && strcmp(c->stage, "devices") == 0)
+        if (!c->ok && c->name[0] && was_opened(c))
             return c;
     return NULL;
 }
@@ -119,11 +126,14 @@ static int print_table(ferry_runtime *rt, int count, const ferry_device *selecte
     return status;
 }
 
-static int list(ferry_runtime *rt, bool json)
+/* `timeout`: of the probe, in seconds; 0 for none. */
+static int list(ferry_runtime *rt, unsigned timeout, bool json)
 {
     ferry_device *selected = NULL;
     int count = 0, status, err;
 
+    if (timeout && ferry_runtime_probe(rt, NULL, (int)timeout * 1000, NULL))
+        return tool_ferry_error();
     err = ferry_runtime_device(rt, NULL, &selected);
     if (err)
         tool_ferry_error();
@@ -135,18 +145,25 @@ static int list(ferry_runtime *rt, bool json)
 
 int cmd_devices(const struct tool_command *self, int argc, char **argv)
 {
-    bool json = false;
+    const char *timeout = "10";
+    bool json = false, probe = false;
     const struct tool_option options[] = { { "--json", NULL, &json, NULL },
+                                           { "--probe", NULL, &probe, NULL },
+                                           { "--timeout", NULL, NULL, &timeout },
                                            { NULL, NULL, NULL, NULL } };
     int n = tool_parse(self, argc, argv, options, 0);
     ferry_runtime *rt = NULL;
+    unsigned seconds;
     int status;
 
     if (n < 0)
         return tool_parse_status(n);
+    seconds = tool_parse_timeout(self, timeout);
+    if (!seconds)
+        return TOOL_USAGE;
     if (ferry_runtime_open(NULL, &rt))
         return tool_ferry_error();
-    status = list(rt, json);
+    status = list(rt, probe ? seconds : 0, json);
     ferry_runtime_close(rt);
     return status;
 }

@@ -4,6 +4,16 @@
 if HAVE_COMMAND_SOURCES
 bin_PROGRAMS += %D%/ferry
 %C%_ferry_SOURCES = \
+	bench/bench-blob.c \
+	bench/bench-device.c \
+	bench/bench-start.c \
+	bench/bench.h \
+	bench/measure.c \
+	bench/measure.h \
+	bench/plain.c \
+	bench/plain.h \
+	bench/row.c \
+	%D%/cmd_bench.c \
 	%D%/cmd_check.c \
 	%D%/cmd_convert.c \
 	%D%/cmd_devices.c \
@@ -21,7 +31,8 @@ bin_PROGRAMS += %D%/ferry
 	%D%/output.c \
 	%D%/tool.c \
 	%D%/tool.h
-%C%_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/conform
+%C%_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/conform \
+	-iquote $(top_srcdir)/bench
 %C%_ferry_CFLAGS = $(STD_CFLAGS) $(JANSSON_CFLAGS)
 %C%_ferry_LDADD = tests/conform/libferryconform.la libferryio.la libferry.la $(JANSSON_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_ferry_LDFLAGS =

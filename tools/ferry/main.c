@@ -6,10 +6,15 @@
 #include <string.h>
 
 static const struct tool_command commands[] = {
-    { "devices", "[--json]", "What is there, and which device is selected",
+    { "devices", "[--probe] [--timeout SECONDS] [--json]",
+      "What is there, and which device is selected",
       "\nOpens the plugins that the configuration allows, and the selected device.\n"
-      "    --json    {\"selected\", \"devices\": [{\"name\", \"plugin\", \"description\",\n"
-      "              \"memory_total\", \"memory_free\", \"unified\", ...}]}\n",
+      "    --probe              first opens each in a process of its own: one that crashes or\n"
+      "                         hangs there is a line, and is not opened here\n"
+      "    --timeout SECONDS    for each of them; 10\n"
+      "    --json               {\"selected\", \"devices\": [{\"name\", \"plugin\",\n"
+      "                         \"description\", \"memory_total\", \"memory_free\",\n"
+      "                         \"unified\", ...}]}\n",
       cmd_devices },
     { "plugins", "[--json] [-v]", "Each plugin that was found, how far it got, and why no further",
       "\n    --json           {\"candidates\": [{\"name\", \"path\", \"origin\", \"stage\", "
@@ -31,6 +36,13 @@ static const struct tool_command commands[] = {
       "    --json               {\"plugin\", \"groups\": [{\"name\", \"result\", "
       "\"detail\"}]}\n",
       cmd_check },
+    { "bench", "[--json] [--quick]", "How the selected device does, beside plain loops and memcpy",
+      "\nEach figure stands beside a reference that was measured in the same seconds, and the goal\n"
+      "for their ratio. A goal that is not met is no failure: the machine may be busy.\n"
+      "    --quick    fewer samples of less: whether it runs, rather than how fast\n"
+      "    --json     {\"device\", \"rows\": [{\"figure\", \"unit\", \"value\", \"reference\",\n"
+      "               \"ratio\", \"goal\", \"met\"}]}\n",
+      cmd_bench },
     { "inspect", "FILE [--json]", "Every array of a file, with norms computed on the device",
       "\nName, dtype, shape, count, sum of absolute values (l1), and sum of squares (sumsq).\n"
       "    --json    {\"file\", \"device\", \"blobs\": [{\"name\", \"dtype\", \"shape\", "

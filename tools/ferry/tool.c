@@ -127,6 +127,17 @@ int tool_parse_status(int result)
     return result == -1 ? TOOL_OK : TOOL_USAGE;
 }
 
+unsigned tool_parse_timeout(const struct tool_command *self, const char *text)
+{
+    char *end;
+    unsigned long seconds = strtoul(text, &end, 10);
+
+    if (!*end && end != text && seconds >= 1 && seconds <= 86400)
+        return (unsigned)seconds;
+    tool_error(TOOL_USAGE, "%s: --timeout %s: seconds, 1 to 86400", self->name, text);
+    return 0;
+}
+
 /* ---- the nearest name ----------------------------------------------------------------------- */
 
 #define LONGEST_WORD 32

@@ -23,6 +23,7 @@ struct tool_command {
     int (*run)(const struct tool_command *self, int argc, char **argv);
 };
 
+int cmd_bench(const struct tool_command *self, int argc, char **argv);
 int cmd_check(const struct tool_command *self, int argc, char **argv);
 int cmd_devices(const struct tool_command *self, int argc, char **argv);
 int cmd_plugins(const struct tool_command *self, int argc, char **argv);
@@ -58,6 +59,9 @@ int tool_parse(const struct tool_command *self, int argc, char **argv,
 
 /* The exit status that belongs to a negative result of tool_parse. */
 int tool_parse_status(int result);
+
+/* The seconds that --timeout was given, 1 to a day; 0 if they make no sense, which has been said. */
+unsigned tool_parse_timeout(const struct tool_command *self, const char *text);
 
 /* The candidate least edits away from `word`, or NULL where none is near. */
 const char *tool_nearest(const char *word, const char *const *candidates, size_t n);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "bench.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* `make bench`: the suites of a program, on the CPU's device. */
+
+const char *bench_beside(const char *name)
+{
+    static char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    char *slash;
+
+    path[length > 0 ? length : 0] = '\0';
+    slash = strrchr(path, '/');
+    if (slash)
+        snprintf(slash + 1, sizeof(path) - (size_t)(slash + 1 - path), "%s", name);
+    return path;
+}
+
+static int run_suites(struct bench *b, const char *only, bool json)
+{
+    for (const struct bench_suite *suite = bench_suites; suite->name; suite++)
+        if (!only || strcmp(only, suite->name) == 0)
+            suite->run(b);
+    if (b->count > 0 || !only) /* else it is the other program's suite */
+        bench_print(b, json);
+    return 0;
+}
+
+/* Results that miss their goal are no failure: the machine may be busy. */
+int main(int argc, char **argv)
+{
+    static struct bench b;
+    const ferry_runtime_options options = { .struct_size = sizeof(options), .backend = "cpu" };
+    ferry_runtime *runtime;
+    bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
+    int status = 1;
+
+    if (ferry_runtime_open(&options, &runtime) == 0) {
+        if (ferry_runtime_device(runtime, NULL, &b.device) == 0)
+            status = run_suites(&b, argc > 1 + json ? argv[1 + json] : NULL, json);
+        ferry_runtime_close(runtime);
+    }
+    if (status)
+        fprintf(stderr, "bench: %s\n", ferry_last_error());
+    return status;
+}

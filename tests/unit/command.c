@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+char out[65536], err[65536];
+
+static char folder[] = "/tmp/ferry-test-command-XXXXXX";
+
+void slurp(const char *path, char *into, size_t size)
+{
+    FILE *file = fopen(path, "rb");
+    size_t n = file ? fread(into, 1, size - 1, file) : 0;
+
+    into[n] = '\0';
+    if (file)
+        fclose(file);
+}
+
+const char *in_folder(const char *name)
+{
+    static char path[4][256];
+    static int turn;
+    char *p = path[turn++ % 4];
+
+    snprintf(p, sizeof(path[0]), "%s/%s", folder, name);
+    return p;
+}
+
+/* Runs a shell command; what it says is in `out` and `err` afterwards. Returns its exit status. */
+int shell(const char *command)
+{
+    char line[8192];
+    int status;
+
+    snprintf(line, sizeof(line), "{ %s\n} >%s 2>%s </dev/null", command, in_folder("out"),
+             in_folder("err"));
+    status = system(line);
+    slurp(in_folder("out"), out, sizeof(out));
+    slurp(in_folder("err"), err, sizeof(err));
+    CU_ASSERT_FATAL(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+int ferry(const char *arguments)
+{
+    char line[4096];
+
+    snprintf(line, sizeof(line), "\"$FERRY_TEST_COMMAND\" %s", arguments);
+    return shell(line);
+}
+
+bool one_line_of_error(const char *about)
+{
+    const char *end = strchr(err, '\n');
+
+    return strncmp(err, "ferry: ", 7) == 0 && end && end[1] == '\0' && strstr(err, about);
+}
+
+json_t *parse_output(void)
+{
+    json_error_t error;
+    json_t *document = json_loads(out, 0, &error);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(document);
+    return document;
+}
+
+const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    CU_ASSERT_PTR_NOT_NULL(text);
+    return text ? text : "";
+}
+
+int command_main(int argc, char **argv, const char *name, const ferry_test_case *cases,
+                 size_t count)
+{
+    int result;
+
+    if (!getenv("FERRY_TEST_COMMAND") || !getenv("FERRY_TEST_BUILDDIR")) {
+        puts("FERRY_TEST_COMMAND and FERRY_TEST_BUILDDIR say where the programs are");
+        return 77;
+    }
+    if (!mkdtemp(folder))
+        return 1;
+    setenv("FERRY_TEST_FOLDER", folder, 1);
+    result = ferry_test_main_backends(argc, argv, name, cases, count);
+    if (system("rm -rf \"$FERRY_TEST_FOLDER\"") != 0)
+        fprintf(stderr, "%s could not be removed\n", folder);
+    return result;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* `ferry devices`, `plugins` and `bench`. */
+
+/* ---- devices and plugins -------------------------------------------------------------------- */
+
+static void devices_names_the_selected_one(void)
+{
+    char name[64];
+    json_t *document, *device;
+
+    snprintf(name, sizeof(name), "%s:0", ferry_test_backend());
+    CU_ASSERT_EQUAL(ferry("devices --json"), 0);
+    document = parse_output();
+    CU_ASSERT_STRING_EQUAL(text_of(document, "selected"), name);
+    device = json_array_get(json_object_get(document, "devices"), 0);
+    CU_ASSERT_STRING_EQUAL(text_of(device, "name"), name);
+    CU_ASSERT_STRING_EQUAL(text_of(device, "plugin"), ferry_test_backend());
+    CU_ASSERT(json_is_string(json_object_get(device, "description")));
+    CU_ASSERT(json_is_integer(json_object_get(device, "memory_total")));
+    CU_ASSERT(json_is_integer(json_object_get(device, "memory_free")) ||
+              json_is_null(json_object_get(device, "memory_free")));
+    CU_ASSERT(json_is_boolean(json_object_get(device, "unified")));
+    json_decref(document);
+    CU_ASSERT_EQUAL(ferry("devices"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, name));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "\n* "));
+}
+
+static void a_backend_that_is_not_there_is_one_line_and_status_1(void)
+{
+    setenv("FERRY_BACKEND", "nonesuch", 1);
+    CU_ASSERT_EQUAL(ferry("devices"), 1);
+    CU_ASSERT(one_line_of_error("nonesuch"));
+    CU_ASSERT_EQUAL(ferry("devices --json"), 1);
+    CU_ASSERT(one_line_of_error("nonesuch"));
+    setenv("FERRY_BACKEND", ferry_test_backend(), 1);
+}
+
+/* A fake that aborts and one that sleeps, before one that works. */
+static void devices_that_are_probed_may_crash_and_hang(void)
+{
+    static const char fakes[] = "FERRY_PLUGIN_PATH=\"$FERRY_TEST_BUILDDIR\"/tests/plugins/fakes "
+                                "FERRY_BACKEND=crashes,hangs,alpha \"$FERRY_TEST_COMMAND\" devices";
+    char command[1024];
+    json_t *document;
+
+    snprintf(command, sizeof(command), "%s --probe --timeout 1", fakes);
+    CU_ASSERT_EQUAL(shell(command), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "*  alpha:0"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "no device of crashes: crashed when opened"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "no device of hangs: no answer within 1000 ms"));
+    snprintf(command, sizeof(command), "%s --probe --timeout 1 --json", fakes);
+    CU_ASSERT_EQUAL(shell(command), 0);
+    document = parse_output();
+    CU_ASSERT_STRING_EQUAL(text_of(document, "selected"), "alpha:0");
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(document, "missing")), 2);
+    json_decref(document);
+    CU_ASSERT_EQUAL(ferry("devices --probe --timeout 0"), 2);
+    CU_ASSERT(one_line_of_error("--timeout 0"));
+}
+
+static void plugins_reports_every_candidate(void)
+{
+    static const char *const keys[] = { "name", "path", "origin", "stage", "reason", "hint" };
+    json_t *document, *candidate;
+    size_t i;
+    int usable = 0;
+
+    CU_ASSERT_EQUAL(ferry("plugins --json"), 0);
+    document = parse_output();
+    json_array_foreach(json_object_get(document, "candidates"), i, candidate)
+    {
+        for (size_t k = 0; k < FERRY_TEST_COUNT(keys); k++)
+            CU_ASSERT(json_is_string(json_object_get(candidate, keys[k])));
+        CU_ASSERT(json_is_boolean(json_object_get(candidate, "ok")));
+        if (strcmp(text_of(candidate, "name"), ferry_test_backend()) == 0 &&
+            json_is_true(json_object_get(candidate, "ok"))) { /* not one that it hides */
+            usable++;
+            CU_ASSERT_STRING_EQUAL(text_of(candidate, "stage"), "devices");
+        }
+    }
+    CU_ASSERT_EQUAL(usable, 1);
+    json_decref(document);
+    CU_ASSERT_EQUAL(ferry("plugins"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ferry_test_backend()));
+    CU_ASSERT_EQUAL(ferry("plugins -v"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "origin  FERRY_PLUGIN_PATH"));
+}
+
+/* Every option with its value and origin: from a file, with its line, or the default. */
+static void plugins_documents_every_option(void)
+{
+    char command[1024];
+    FILE *conf = fopen(in_folder("options.conf"), "w");
+    json_t *document, *candidate, *option;
+    size_t i, k;
+    int found = 0;
+
+    if (strcmp(ferry_test_backend(), "sim") != 0) {
+        if (conf)
+            fclose(conf);
+        ferry_test_skip("only sim's options are known here");
+        return;
+    }
+    CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
+    fputs("[plugin sim]\noption.devices = 2\n", conf);
+    fclose(conf);
+    snprintf(command, sizeof(command), "FERRY_CONF=%s \"$FERRY_TEST_COMMAND\" plugins -v",
+             in_folder("options.conf"));
+    CU_ASSERT_EQUAL(shell(command), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "option  devices = 2  (integer, from "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "options.conf:2; default 1)"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "option  clock = real  (real|manual|sync, default)"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "key     pool_limit = unset"));
+    CU_ASSERT_EQUAL(ferry("plugins --json"), 0);
+    document = parse_output();
+    json_array_foreach(json_object_get(document, "candidates"), i, candidate)
+        json_array_foreach(json_object_get(candidate, "options"), k, option) found +=
+        strcmp(text_of(option, "name"), "bandwidth") == 0;
+    CU_ASSERT_EQUAL(found, 1);
+    json_decref(document);
+}
+
+static void choosing_one_backend_opens_no_other(void)
+{
+    json_t *document, *candidate;
+    size_t i;
+
+    CU_ASSERT_EQUAL(ferry("plugins --json"), 0);
+    document = parse_output();
+    json_array_foreach(json_object_get(document, "candidates"), i,
+                       candidate) if (text_of(candidate, "name")[0] &&
+                                      strcmp(text_of(candidate, "name"), ferry_test_backend()) != 0)
+        CU_ASSERT_STRING_NOT_EQUAL(text_of(candidate, "stage"), "devices");
+    json_decref(document);
+}
+
+/* ---- bench ---------------------------------------------------------------------------------- */
+
+/* A number, or null in each row that says why there is none. */
+static bool is_figure(const json_t *row, const char *key)
+{
+    const json_t *value = json_object_get(row, key);
+
+    return json_is_number(value) || (json_is_null(value) && json_object_get(row, "reason"));
+}
+
+static void bench_has_a_row_for_each_figure(void)
+{
+    char name[64];
+    json_t *document, *rows, *row;
+    size_t i;
+    int measured = 0;
+
+    CU_ASSERT_EQUAL(ferry("bench --quick --json"), 0);
+    CU_ASSERT_STRING_EQUAL(err, "");
+    document = parse_output();
+    snprintf(name, sizeof(name), "%s:0", ferry_test_backend());
+    CU_ASSERT_STRING_EQUAL(text_of(document, "device"), name);
+    rows = json_object_get(document, "rows");
+    json_array_foreach(rows, i, row)
+    {
+        const json_t *met = json_object_get(row, "met");
+
+        CU_ASSERT(text_of(row, "figure")[0] != '\0');
+        CU_ASSERT(is_figure(row, "value") && is_figure(row, "reference") &&
+                  is_figure(row, "ratio"));
+        CU_ASSERT_EQUAL(json_is_number(json_object_get(row, "goal")), json_is_boolean(met));
+        CU_ASSERT(json_is_boolean(met) || json_is_null(met));
+        measured += json_is_number(json_object_get(row, "ratio"));
+    }
+    CU_ASSERT_EQUAL(json_array_size(rows), 12);
+    CU_ASSERT(measured >= 10); /* copies may be none */
+    json_decref(document);
+}
+
+static void bench_prints_a_table_and_knows_its_options(void)
+{
+    CU_ASSERT_EQUAL(ferry("bench --quick"), 0);
+    CU_ASSERT_EQUAL(strncmp(out, "figure ", 7), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "\nsettled device_data"));
+    CU_ASSERT_EQUAL(ferry("bench --quack"), 2);
+    CU_ASSERT(one_line_of_error("did you mean --quick?"));
+    CU_ASSERT_EQUAL(shell("FERRY_BACKEND=nonesuch \"$FERRY_TEST_COMMAND\" bench --quick"), 1);
+    CU_ASSERT(one_line_of_error("nonesuch"));
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(devices_names_the_selected_one),
+    FERRY_TEST(a_backend_that_is_not_there_is_one_line_and_status_1),
+    FERRY_TEST(devices_that_are_probed_may_crash_and_hang),
+    FERRY_TEST(plugins_reports_every_candidate),
+    FERRY_TEST(plugins_documents_every_option),
+    FERRY_TEST(choosing_one_backend_opens_no_other),
+    FERRY_TEST(bench_has_a_row_for_each_figure),
+    FERRY_TEST(bench_prints_a_table_and_knows_its_options),
+};
+
+int main(int argc, char **argv)
+{
+    return command_main(argc, argv, "command-devices", cases, FERRY_TEST_COUNT(cases));
+}

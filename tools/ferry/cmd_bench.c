@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tool.h"
+
+#include "bench.h"
+
+/* `ferry bench`: how the selected device does. bench/ has the suites and what measures. */
+
+static int measure(struct bench *b, ferry_runtime *rt, bool json)
+{
+    if (ferry_runtime_device(rt, NULL, &b->device))
+        return tool_ferry_error();
+    bench_blob(b);
+    bench_of_device(b);
+    bench_print(b, json);
+    return TOOL_OK;
+}
+
+int cmd_bench(const struct tool_command *self, int argc, char **argv)
+{
+    static struct bench b;
+    bool json = false;
+    const struct tool_option options[] = { { "--json", NULL, &json, NULL },
+                                           { "--quick", NULL, &b.quick, NULL },
+                                           { NULL, NULL, NULL, NULL } };
+    int n = tool_parse(self, argc, argv, options, 0);
+    ferry_runtime *rt = NULL;
+    int status;
+
+    if (n < 0)
+        return tool_parse_status(n);
+    bench_start(&b); /* first: its children want a process in which nothing is open */
+    if (ferry_runtime_open(NULL, &rt))
+        return tool_ferry_error();
+    status = measure(&b, rt, json);
+    ferry_runtime_close(rt);
+    return status;
+}
