@@ -135,10 +135,32 @@ static bool is_word_of(const char *value, const char *words)
     return false;
 }
 
+static const char *const type_names[] = { "string", "int", "real", "bool", "size", "enum" };
+
+/* Whether ferry could read it as a value of that type: one that is not "" is what users copy. */
+static bool fits(const ferry_plugin_option *o)
+{
+    static const char words[] = "yes|no|true|false|on|off|1|0";
+    const char *text = o->default_value;
+    char *end = NULL;
+
+    switch (o->type) {
+    case FERRY_OPTION_INT:
+        return (strtoll(text, &end, 0), !*end);
+    case FERRY_OPTION_REAL:
+    case FERRY_OPTION_SIZE: /* with a unit, and what a plugin puts behind that */
+        return (strtod(text, &end), end != text && (o->type == FERRY_OPTION_SIZE || !*end));
+    case FERRY_OPTION_BOOL:
+        return is_word_of(text, words);
+    case FERRY_OPTION_ENUM:
+        return is_word_of(text, o->values);
+    default:
+        return true;
+    }
+}
+
 static void one_option(const ferry_plugin_option *o, uint32_t index)
 {
-    char *end;
-
     kit_case("option %u", index);
     if (!o->name || !o->name[0] || strpbrk(o->name, " =.;#[]"))
         kit_fail("its name is empty, or cannot be written in plugins.conf");
@@ -151,12 +173,9 @@ static void one_option(const ferry_plugin_option *o, uint32_t index)
         kit_fail("type is %u; FERRY_OPTION_STRING to FERRY_OPTION_ENUM are 0 to 5", o->type);
     if (o->type == FERRY_OPTION_ENUM && (!o->values || !o->values[0]))
         kit_fail("an enum without values");
-    if (o->type == FERRY_OPTION_ENUM && o->default_value[0] &&
-        !is_word_of(o->default_value, o->values))
-        kit_fail("the default \"%s\" is none of %s", o->default_value, o->values);
-    if (o->type == FERRY_OPTION_INT && o->default_value[0] &&
-        (strtoll(o->default_value, &end, 0), *end))
-        kit_fail("the default \"%s\" is no whole number", o->default_value);
+    if (o->default_value[0] && !fits(o))
+        kit_fail("the default \"%s\" is no value of its type, %s", o->default_value,
+                 o->type == FERRY_OPTION_ENUM ? o->values : type_names[o->type]);
 }
 
 static void options(void)

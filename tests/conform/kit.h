@@ -72,6 +72,13 @@ void kit_options_allowed(bool allowed);
 /* Waits, as ferry does, until the queue's work so far is done: by an event. */
 void kit_wait(void *queue);
 
+/* What was printed meanwhile, and what became of the locale (manners.c). */
+void kit_manners_begin(void);
+void kit_manners_end(void);
+
+/* event_query, and queue_wait of another queue, do not wait for a busy one (blocking.c). */
+void kit_calls_come_back(void *queue, void *other);
+
 /* ---- blocks and what should be in them (mirror.c) ------------------------------------------- */
 
 void *kit_alloc(uint64_t bytes);

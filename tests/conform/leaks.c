@@ -25,6 +25,8 @@
 
 #define BLOCK  (UINT64_C(64) << 10)
 #define CYCLES 1000
+#define EVENTS 5000
+#define LEAST  24 /* bytes that a forgotten event takes at the least */
 
 static uint64_t resident_bytes(void)
 {
@@ -179,18 +181,54 @@ static void memory_comes_back(void)
         kit_fail("memory_info says that %" PRIu64 " MiB more are in use", grown >> 20);
 }
 
-/* Threads and files that a device opens go with it. The first time a vendor's library may keep some. */
-static void devices_come_and_go(void)
+/* By how much the process grows with so many events. */
+static uint64_t growth_of_events(int times)
+{
+    uint64_t before = resident_bytes(), after;
+
+    for (int i = 0; i < times; i++)
+        kit_wait(NULL);
+    after = resident_bytes();
+    return after > before ? after - before : 0;
+}
+
+/* Small as they are, there is one for each copy. Whatever grows but once is no leak. */
+static void events_come_back(void)
+{
+    uint64_t grown = 0;
+
+    kit_case("%d times event_record and event_destroy", EVENTS);
+    growth_of_events(EVENTS / 10);
+    for (int i = 0; i < 3; i++) {
+        grown = growth_of_events(EVENTS);
+        if (!GROWTH_COUNTS || grown <= EVENTS * LEAST)
+            return;
+    }
+    kit_fail("the process has grown by %" PRIu64 " KiB, each time that was done", grown >> 10);
+}
+
+static void open_and_close(void)
+{
+    kit.ops.device_close(kit_open_device(kit.target->device));
+}
+
+static void create_and_destroy_queue(void)
+{
+    void *queue = NULL;
+
+    kit_ok(kit.ops.queue_create(kit.dev, 0, &queue), "queue_create");
+    kit_ok(kit.ops.queue_destroy(kit.dev, queue), "queue_destroy");
+}
+
+/* Threads and files that come with it go with it. The first time a vendor's library may keep some. */
+static void come_and_go(const char *what, void (*both)(void))
 {
     enum { TIMES = 12 };
     int threads = 0, files = 0, more_threads, more_files;
 
     for (int i = 0; i < TIMES; i++) {
-        void *dev;
-
-        kit_case("device_open and device_close, time %d", i + 1);
-        dev = kit_open_device(kit.target->device);
-        kit.ops.device_close(dev);
+        kit_case("%s, time %d", what, i + 1);
+        both();
         if (i == 1) {
             threads = entries_of("/proc/self/task");
             files = entries_of("/proc/self/fd");
@@ -213,9 +251,13 @@ void group_leaks(void)
     if (counted)
         copies_are_counted();
     memory_comes_back();
+    if (!kit_synchronous())
+        events_come_back();
+    if (kit.ops.queue_create)
+        come_and_go("queue_create and queue_destroy", create_and_destroy_queue);
     kit_case("device_close");
     kit.ops.device_close(kit.dev);
-    devices_come_and_go();
+    come_and_go("device_open and device_close", open_and_close);
     if (!counted)
         kit_not_offered("no counters: leaks inside the plugin cannot be seen; the process does not "
                         "grow");

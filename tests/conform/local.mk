@@ -3,6 +3,7 @@
 
 noinst_LTLIBRARIES += %D%/libferryconform.la
 %C%_libferryconform_la_SOURCES = \
+	%D%/blocking.c \
 	%D%/coherence.c \
 	%D%/conform.h \
 	%D%/convert.c \
@@ -15,6 +16,7 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 	%D%/kit.c \
 	%D%/kit.h \
 	%D%/leaks.c \
+	%D%/manners.c \
 	%D%/matrix.c \
 	%D%/memory.c \
 	%D%/mirror.c \

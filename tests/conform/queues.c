@@ -386,6 +386,7 @@ void group_events(void)
     completes_without_a_call(NULL);
     completes_without_a_call(queue);
     many_events(queue);
+    kit_calls_come_back(NULL, queue);
     if (queue)
         kit_ok(kit.ops.queue_destroy(kit.dev, queue), "queue_destroy");
     kit_remark("of the default queue%s", queue ? " and another" : "");

@@ -15,18 +15,24 @@ BAD_FROM = \
 	%D%/build-bad.sh \
 	%D%/good.h \
 	%D%/bad-axpy.c \
+	%D%/bad-bool.c \
 	%D%/bad-copy.c \
 	%D%/bad-crash.c \
 	%D%/bad-error.c \
 	%D%/bad-event.c \
+	%D%/bad-events.c \
 	%D%/bad-hang.c \
 	%D%/bad-kept.c \
 	%D%/bad-leak.c \
+	%D%/bad-manners.c \
 	%D%/bad-memset.c \
 	%D%/bad-null.c \
 	%D%/bad-options.c \
 	%D%/bad-outside.c \
+	%D%/bad-query.c \
+	%D%/bad-queues.c \
 	%D%/bad-threads.c \
+	%D%/bad-wait.c \
 	%D%/bad-zero.c \
 	%D%/good-async.c \
 	%D%/good-sync.c

@@ -186,6 +186,35 @@ static void an_alloc_that_is_not_safe_from_threads_is_caught(void)
     caught("bad_threads", "threads", "threads");
 }
 
+static void a_query_that_waits_is_caught(void)
+{
+    caught("bad_query", "events", "event_query behind ");
+}
+
+static void a_queue_wait_that_makes_the_caller_wait_is_caught(void)
+{
+    caught("bad_wait", "events", "queue_wait behind ");
+}
+
+static void an_event_that_is_kept_and_not_counted_is_caught(void)
+{
+    if (ferry_test_is_slow())
+        ferry_test_skip("a sanitizer keeps what was freed");
+    else
+        caught("bad_events", "leaks", "event_destroy: the process has grown");
+}
+
+static void a_queue_that_leaves_a_file_open_is_caught(void)
+{
+    caught("bad_queues", "leaks", "queue_destroy, time 12: 10 open files");
+}
+
+static void printing_and_changing_the_locale_are_caught(void)
+{
+    caught("bad_manners", "memset", "\"memset of 1 bytes\"");
+    caught("bad_manners", "axpy", "locale: it has become");
+}
+
 static void a_negative_zero_that_is_lost_is_caught(void)
 {
     caught("bad_zero", "axpy", "should be -0");
@@ -210,6 +239,7 @@ static void a_failure_without_a_reason_is_caught(void)
 static void an_option_table_that_contradicts_itself_is_caught(void)
 {
     caught("bad_options", "descriptor", "\"middling\"");
+    caught("bad_bool", "descriptor", "\"maybe\" is no value of its type, bool");
 }
 
 static void a_crash_is_a_failed_group_and_the_rest_goes_on(void)
@@ -313,6 +343,11 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_leak_is_caught),
     FERRY_TEST(a_leak_that_is_not_counted_is_caught),
     FERRY_TEST(an_alloc_that_is_not_safe_from_threads_is_caught),
+    FERRY_TEST(a_query_that_waits_is_caught),
+    FERRY_TEST(a_queue_wait_that_makes_the_caller_wait_is_caught),
+    FERRY_TEST(an_event_that_is_kept_and_not_counted_is_caught),
+    FERRY_TEST(a_queue_that_leaves_a_file_open_is_caught),
+    FERRY_TEST(printing_and_changing_the_locale_are_caught),
     FERRY_TEST(a_negative_zero_that_is_lost_is_caught),
     FERRY_TEST(an_alloc_that_succeeds_without_a_block_is_caught),
     FERRY_TEST(writing_outside_the_block_is_caught),
