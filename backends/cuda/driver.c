@@ -15,21 +15,33 @@ static bool loaded;
 
 /*
  * By version, where the runtime has that: it would otherwise give the newest of a name, and that of
- * cuStreamGetCtx takes an argument more since 12.5.
+ * cuStreamGetCtx takes an argument more since 12.5. A plugin built with an older 12 may find a newer
+ * one in the process, hence the weak reference.
  */
-static cudaError_t entry_point(const char *name, void **out)
-{
-#if CUDART_VERSION >= 12050
-    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-    cudaError_t error =
-        cudaGetDriverEntryPointByVersion(name, out, 11030, cudaEnableDefault, &found);
-#elif CUDART_VERSION >= 12000
-    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-    cudaError_t error = cudaGetDriverEntryPoint(name, out, cudaEnableDefault, &found);
-#else
-    cudaError_t error = cudaGetDriverEntryPoint(name, out, cudaEnableDefault);
+#if CUDART_VERSION >= 12000 && CUDART_VERSION < 12050
+extern cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **out,
+                                                    unsigned version, unsigned long long flags,
+                                                    enum cudaDriverEntryPointQueryResult *found)
+    __attribute__((weak));
 #endif
 
+static cudaError_t entry_point(const char *name, void **out)
+{
+    cudaError_t error;
+#if CUDART_VERSION >= 12000
+    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#endif
+
+#if CUDART_VERSION >= 12050
+    error = cudaGetDriverEntryPointByVersion(name, out, 11030, cudaEnableDefault, &found);
+#elif CUDART_VERSION >= 12000
+    if (cudaGetDriverEntryPointByVersion)
+        error = cudaGetDriverEntryPointByVersion(name, out, 11030, cudaEnableDefault, &found);
+    else
+        error = cudaGetDriverEntryPoint(name, out, cudaEnableDefault, &found);
+#else
+    error = cudaGetDriverEntryPoint(name, out, cudaEnableDefault);
+#endif
     if (error == cudaSuccess && !*out)
         error = cudaErrorSymbolNotFound;
     return error;

@@ -254,7 +254,11 @@ static cudaError_t find_and_say(const char *name, void **out,
 }
 #endif
 
-#if CUDART_VERSION >= 12050
+/* Of every 12 the newest, which has both; the older call gives what the newest header describes. */
+#if CUDART_VERSION >= 12000
+cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **out, unsigned version,
+                                             unsigned long long flags,
+                                             enum cudaDriverEntryPointQueryResult *found);
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **out, unsigned version,
                                              unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult *found)
@@ -262,11 +266,16 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **out, unsig
     (void)version, (void)flags;
     return find_and_say(name, out, found);
 }
-#elif CUDART_VERSION >= 12000
+
 cudaError_t cudaGetDriverEntryPoint(const char *name, void **out, unsigned long long flags,
                                     enum cudaDriverEntryPointQueryResult *found)
 {
     (void)flags;
+    lock();
+    if (!strcmp(name, "cuStreamGetCtx"))
+        return leave(misuse("cudaGetDriverEntryPoint: cuStreamGetCtx has two forms since 12.5, and "
+                            "this gives the newer"));
+    unlock();
     return find_and_say(name, out, found);
 }
 #else
