@@ -47,7 +47,9 @@ UNIT_TESTS = \
 # The CUDA plugin on its own, without ferry; skipped where it was not built.
 CUDA_TESTS = \
 	%D%/unit/test-cuda \
-	%D%/unit/test-cuda-faults
+	%D%/unit/test-cuda-faults \
+	%D%/unit/test-cuda-math \
+	%D%/unit/test-cuda-queues
 
 # The sim plugin on its own, without ferry.
 SIM_TESTS = \
@@ -155,6 +157,8 @@ check_LTLIBRARIES += %D%/unit/libcudadriver.la
 CUDA_LIBS = %D%/unit/libcudadriver.la $(UNIT_LIBS)
 %C%_unit_test_cuda_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_faults_LDADD = $(CUDA_LIBS)
+%C%_unit_test_cuda_math_LDADD = $(CUDA_LIBS)
+%C%_unit_test_cuda_queues_LDADD = $(CUDA_LIBS)
 SIM_LIBS = %D%/unit/libsimdriver.la %D%/unit/libferrytest.la $(CUNIT_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_unit_test_sim_LDADD = $(SIM_LIBS)
 %C%_unit_test_sim_clock_LDADD = $(SIM_LIBS)

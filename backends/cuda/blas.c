@@ -50,20 +50,36 @@ int cuda_blas_load(void)
     return err;
 }
 
+/*
+ * Left to itself, cuBLAS may add the parts of a product of halves up in halves, and overflow where
+ * the sum does not.
+ */
+static const cublasMath_t whole_sums = CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+
 static int create(struct cuda_queue *queue)
 {
     cublasHandle_t handle;
     cublasStatus_t status = cuda_blas.create(&handle);
+    int err;
 
     if (status != CUBLAS_STATUS_SUCCESS)
         return cuda_fail_blas("cublasCreate", status);
     status = cuda_blas.set_stream(handle, queue->stream);
     if (status != CUBLAS_STATUS_SUCCESS) {
-        (void)cuda_blas.destroy(handle);
-        return cuda_fail_blas("cublasSetStream", status);
+        err = cuda_fail_blas("cublasSetStream", status);
+        goto err_destroy;
+    }
+    status = cuda_blas.set_math_mode(handle, whole_sums);
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        err = cuda_fail_blas("cublasSetMathMode", status);
+        goto err_destroy;
     }
     queue->blas = handle;
     return 0;
+
+err_destroy:
+    (void)cuda_blas.destroy(handle);
+    return err;
 }
 
 int cuda_blas_handle(struct cuda_queue *queue, cublasPointerMode_t mode, cublasHandle_t *out)
@@ -78,4 +94,31 @@ int cuda_blas_handle(struct cuda_queue *queue, cublasPointerMode_t mode, cublasH
         return cuda_fail_blas("cublasSetPointerMode", status);
     *out = queue->blas;
     return 0;
+}
+
+int cuda_blas_begin(void *device, void *queue, uint32_t dtype, struct cuda_blas_call *out)
+{
+    struct cuda_device *dev = device;
+    int err;
+
+    if (dtype > FERRY_BF16)
+        return FERRY_EUNSUPPORTED;
+    out->dev = dev;
+    err = cuda_enter(dev, &out->scope);
+    if (err)
+        return err;
+    err = cuda_blas_handle(cuda_queue_of(dev, queue), CUBLAS_POINTER_MODE_HOST, &out->handle);
+    if (err)
+        cuda_leave(&out->scope);
+    return err;
+}
+
+int cuda_blas_end(struct cuda_blas_call *call, const char *name, cublasStatus_t status)
+{
+    int err = status == CUBLAS_STATUS_SUCCESS ? 0 : cuda_fail_blas(name, status);
+
+    cuda_leave(&call->scope);
+    if (!err)
+        call->dev->counters.ops++;
+    return err;
 }

@@ -22,7 +22,6 @@ int cuda_memcpy(void *device, void *queue, uint32_t kind, ferry_ref dst, ferry_c
                                                  cudaMemcpyDeviceToDevice };
     struct cuda_device *dev = device;
     struct cuda_scope scope;
-    cudaError_t error;
     int err;
 
     if (kind < FERRY_MEMCPY_H2D || kind > FERRY_MEMCPY_D2D)
@@ -30,13 +29,10 @@ int cuda_memcpy(void *device, void *queue, uint32_t kind, ferry_ref dst, ferry_c
     if (kind == FERRY_MEMCPY_D2D && overlap(cuda_at(dst), cuda_at_const(src), bytes))
         return cuda_host->error(FERRY_EINVAL, "source and destination overlap");
     err = cuda_enter(dev, &scope);
-    if (err)
-        return err;
-    error = cudaMemcpyAsync(cuda_at(dst), cuda_at_const(src), (size_t)bytes, kinds[kind - 1],
-                            cuda_queue_of(dev, queue)->stream);
-    if (error != cudaSuccess)
-        err = cuda_fail("cudaMemcpyAsync", error);
-    cuda_leave(&scope);
+    if (!err)
+        err = cuda_end(&scope, "cudaMemcpyAsync",
+                       cudaMemcpyAsync(cuda_at(dst), cuda_at_const(src), (size_t)bytes,
+                                       kinds[kind - 1], cuda_queue_of(dev, queue)->stream));
     if (err)
         return err;
     dev->counters.copies[kind - 1]++;
@@ -48,16 +44,12 @@ int cuda_memset(void *device, void *queue, ferry_ref dst, uint32_t byte, uint64_
 {
     struct cuda_device *dev = device;
     struct cuda_scope scope;
-    cudaError_t error;
     int err = cuda_enter(dev, &scope);
 
-    if (err)
-        return err;
-    error = cudaMemsetAsync(cuda_at(dst), (int)(byte & 0xff), (size_t)bytes,
-                            cuda_queue_of(dev, queue)->stream);
-    if (error != cudaSuccess)
-        err = cuda_fail("cudaMemsetAsync", error);
-    cuda_leave(&scope);
+    if (!err)
+        err = cuda_end(&scope, "cudaMemsetAsync",
+                       cudaMemsetAsync(cuda_at(dst), (int)(byte & 0xff), (size_t)bytes,
+                                       cuda_queue_of(dev, queue)->stream));
     if (!err)
         dev->counters.memsets++;
     return err;
@@ -68,16 +60,13 @@ int cuda_copy(void *device, void *queue, uint32_t dtype, int64_t n, ferry_cref x
     struct cuda_device *dev = device;
     uint64_t bytes = (uint64_t)n * cuda_element_size(dtype);
     struct cuda_scope scope;
-    cudaError_t error;
     int err = cuda_enter(dev, &scope);
 
-    if (err)
-        return err;
-    error = cudaMemcpyAsync(cuda_at(y), cuda_at_const(x), (size_t)bytes, cudaMemcpyDeviceToDevice,
-                            cuda_queue_of(dev, queue)->stream);
-    if (error != cudaSuccess)
-        err = cuda_fail("cudaMemcpyAsync", error);
-    cuda_leave(&scope);
+    if (!err)
+        err =
+            cuda_end(&scope, "cudaMemcpyAsync",
+                     cudaMemcpyAsync(cuda_at(y), cuda_at_const(x), (size_t)bytes,
+                                     cudaMemcpyDeviceToDevice, cuda_queue_of(dev, queue)->stream));
     if (!err)
         dev->counters.ops++;
     return err;
@@ -131,21 +120,22 @@ static bool connect(struct cuda_device *dev, struct cuda_device *peer)
 int cuda_peer_access(void *dst_dev, void *src_dev)
 {
     struct cuda_device *dst = dst_dev, *src = src_dev;
-    unsigned char known;
+    struct cuda_way way;
 
     if (!dst->primary || !src->primary || dst->ordinal == src->ordinal ||
         (unsigned)src->ordinal >= CUDA_MAX_DEVICES)
         return 0;
     pthread_mutex_lock(&dst->lock);
-    known = dst->peers[src->ordinal];
+    way = dst->peers[src->ordinal];
     pthread_mutex_unlock(&dst->lock);
-    if (!known) {
-        known = connect(dst, src) && connect(src, dst) ? 2 : 1;
+    if (way.serial != src->serial) {
+        way.open = connect(dst, src) && connect(src, dst);
+        way.serial = src->serial;
         pthread_mutex_lock(&dst->lock);
-        dst->peers[src->ordinal] = known;
+        dst->peers[src->ordinal] = way;
         pthread_mutex_unlock(&dst->lock);
     }
-    return known == 2;
+    return way.open;
 }
 
 int cuda_peer_copy(void *dst_dev, void *queue, ferry_ref dst, void *src_dev, ferry_cref src,
@@ -153,16 +143,13 @@ int cuda_peer_copy(void *dst_dev, void *queue, ferry_ref dst, void *src_dev, fer
 {
     struct cuda_device *to = dst_dev, *from = src_dev;
     struct cuda_scope scope;
-    cudaError_t error;
     int err = cuda_enter(to, &scope);
 
-    if (err)
-        return err;
-    error = cudaMemcpyPeerAsync(cuda_at(dst), to->ordinal, cuda_at_const(src), from->ordinal,
-                                (size_t)bytes, cuda_queue_of(to, queue)->stream);
-    if (error != cudaSuccess)
-        err = cuda_fail("cudaMemcpyPeerAsync", error);
-    cuda_leave(&scope);
+    if (!err)
+        err = cuda_end(&scope, "cudaMemcpyPeerAsync",
+                       cudaMemcpyPeerAsync(cuda_at(dst), to->ordinal, cuda_at_const(src),
+                                           from->ordinal, (size_t)bytes,
+                                           cuda_queue_of(to, queue)->stream));
     if (err)
         return err;
     to->counters.copies[FERRY_MEMCPY_D2D - 1]++;

@@ -53,6 +53,7 @@ struct cuda_driver {
     X(destroy, cublasDestroy)                 \
     X(set_stream, cublasSetStream)            \
     X(set_pointer_mode, cublasSetPointerMode) \
+    X(set_math_mode, cublasSetMathMode)       \
     X(saxpy, cublasSaxpy)                     \
     X(daxpy, cublasDaxpy)                     \
     X(axpy_ex, cublasAxpyEx)                  \
@@ -97,7 +98,14 @@ struct cuda_blocks {
     size_t room, count;
 };
 
+/* Whether another device can be reached, which has to be asked anew when it is opened again. */
+struct cuda_way {
+    uint64_t serial; /* of the device that was asked about; 0: none was */
+    bool open;
+};
+
 struct cuda_device {
+    uint64_t serial; /* its number among all that were ever opened, from 1 */
     uint32_t index;
     int ordinal; /* the runtime's number for it */
     CUdevice cu;
@@ -112,7 +120,7 @@ struct cuda_device {
     struct cuda_blocks blocks, imports;
     cudaEvent_t spare[CUDA_SPARE_EVENTS];
     unsigned spares;
-    unsigned char peers[CUDA_MAX_DEVICES]; /* by ordinal: 0 not asked, 1 no, 2 yes */
+    struct cuda_way peers[CUDA_MAX_DEVICES]; /* by ordinal */
     struct {
         _Atomic uint64_t live_bytes, live_host_blocks, live_maps, live_queues, live_events;
         _Atomic uint64_t copies[3], bytes[3], maps, unmaps, memsets, ops;
@@ -159,6 +167,8 @@ struct cuda_scope {
 };
 int cuda_enter(struct cuda_device *dev, struct cuda_scope *scope);
 void cuda_leave(struct cuda_scope *scope);
+/* Leaves, and says the error of the call in between, if it was one. */
+int cuda_end(struct cuda_scope *scope, const char *call, cudaError_t error);
 
 /* ---- within ---- */
 
@@ -171,6 +181,17 @@ int cuda_stream_check(struct cuda_device *dev, cudaStream_t stream);
 int cuda_blas_load(void);
 /* With the context current: the handle of a queue, made at the first call. */
 int cuda_blas_handle(struct cuda_queue *queue, cublasPointerMode_t mode, cublasHandle_t *out);
+/*
+ * Around a call of cuBLAS with scalars of the host: the context and the queue's handle, and the
+ * call's failure. EUNSUPPORTED where there is no arithmetic on the dtype.
+ */
+struct cuda_blas_call {
+    struct cuda_device *dev;
+    struct cuda_scope scope;
+    cublasHandle_t handle;
+};
+int cuda_blas_begin(void *device, void *queue, uint32_t dtype, struct cuda_blas_call *out);
+int cuda_blas_end(struct cuda_blas_call *call, const char *name, cublasStatus_t status);
 
 bool cuda_blocks_add(struct cuda_blocks *blocks, struct cuda_block block);
 bool cuda_blocks_take(struct cuda_blocks *blocks, const void *handle, struct cuda_block *out);

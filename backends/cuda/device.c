@@ -83,12 +83,15 @@ static int furnish_in_context(struct cuda_device *dev)
 
 static struct cuda_device *device_new(void)
 {
+    static _Atomic uint64_t opened;
     struct cuda_device *dev = calloc(1, sizeof(*dev));
 
-    if (dev)
-        pthread_mutex_init(&dev->lock, NULL);
-    else
+    if (!dev) {
         (void)cuda_host->error(FERRY_ENOMEM, "no host memory for a device");
+        return NULL;
+    }
+    dev->serial = ++opened;
+    pthread_mutex_init(&dev->lock, NULL);
     return dev;
 }
 
@@ -261,16 +264,9 @@ int cuda_synchronize(void *device)
 {
     struct cuda_device *dev = device;
     struct cuda_scope scope;
-    cudaError_t error;
     int err = cuda_enter(dev, &scope);
 
-    if (err)
-        return err;
-    error = cudaDeviceSynchronize();
-    if (error != cudaSuccess)
-        err = cuda_fail("cudaDeviceSynchronize", error);
-    cuda_leave(&scope);
-    return err;
+    return err ? err : cuda_end(&scope, "cudaDeviceSynchronize", cudaDeviceSynchronize());
 }
 
 int cuda_counters(void *device, ferry_plugin_counters *out)

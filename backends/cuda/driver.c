@@ -95,6 +95,14 @@ void cuda_leave(struct cuda_scope *scope)
         cuda_driver.ctx_set_current(scope->before);
 }
 
+int cuda_end(struct cuda_scope *scope, const char *call, cudaError_t error)
+{
+    int err = error == cudaSuccess ? 0 : cuda_fail(call, error);
+
+    cuda_leave(scope);
+    return err;
+}
+
 /* ---- which devices, in which order ---- */
 
 struct place {

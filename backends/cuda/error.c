@@ -13,6 +13,7 @@ bool cuda_is_lost(cudaError_t error)
     case cudaErrorCudartUnloading:
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
+    case 226: /* cudaErrorContained */
     case cudaErrorIllegalAddress:
     case cudaErrorLaunchTimeout:
     case 709: /* cudaErrorContextIsDestroyed */
@@ -24,6 +25,8 @@ bool cuda_is_lost(cudaError_t error)
     case cudaErrorInvalidPc:
     case cudaErrorLaunchFailure:
     case 721: /* cudaErrorTensorMemoryLeak */
+    case 810: /* cudaErrorMpsClientTerminated */
+    case 911: /* cudaErrorExternalDevice */
         return true;
     default:
         return false;
@@ -39,6 +42,9 @@ static int code_of(cudaError_t error)
         return FERRY_ENOMEM;
     case cudaErrorNoDevice:
     case cudaErrorInsufficientDriver:
+    case 34: /* cudaErrorStubLibrary */
+    case cudaErrorSystemNotReady:
+    case cudaErrorSystemDriverMismatch:
         return FERRY_ENODEV;
     case cudaErrorInvalidValue:
         return FERRY_EINVAL;
@@ -49,14 +55,28 @@ static int code_of(cudaError_t error)
     }
 }
 
+/* By number where a name is newer than the oldest headers. */
 static const char *hint_of(int code, cudaError_t error)
 {
     if (code == FERRY_ELOST)
         return "; nothing on this device can be saved, and its context lasts as long as the "
                "process";
-    if ((int)error == 46) /* cudaErrorDevicesUnavailable */
+    switch ((int)error) {
+    case cudaErrorMemoryAllocation:
+        return "; nvidia-smi shows who holds the memory of the device";
+    case 34: /* cudaErrorStubLibrary */
+        return "; the toolkit's stub of libcuda.so.1 hides the driver's: LD_LIBRARY_PATH names it";
+    case 46: /* cudaErrorDevicesUnavailable */
         return "; another process has the device to itself (nvidia-smi -q shows its compute mode)";
-    return "";
+    case cudaErrorSystemNotReady:
+        return "; see that nvidia-fabricmanager runs";
+    case cudaErrorSystemDriverMismatch:
+        return "; the driver was replaced and its old kernel module still runs: restart";
+    case cudaErrorUnknown:
+        return "; see that nvidia-smi runs, and that the module nvidia_uvm is loaded";
+    default:
+        return "";
+    }
 }
 
 int cuda_fail(const char *call, cudaError_t error)
@@ -113,7 +133,7 @@ int cuda_fail_blas(const char *call, cublasStatus_t status)
                             cudaGetErrorString(behind), hint_of(code, behind));
 }
 
-/* Why there is no device: the three cases that a user can mend are told apart. */
+/* Why there is no device: the cases that a user can mend are told apart. */
 int cuda_fail_count(cudaError_t error)
 {
     const char *name = cudaGetErrorName(error), *text = cudaGetErrorString(error);

@@ -59,7 +59,6 @@ int cuda_gemv(void *device, void *queue, uint32_t dtype, uint32_t trans, int64_t
               double alpha, ferry_cref a, int64_t lda, ferry_cref x, int64_t incx, double beta,
               ferry_ref y, int64_t incy)
 {
-    struct cuda_device *dev = device;
     const struct gemv g = { .dtype = dtype,
                             .trans = trans,
                             .m = (int)m,
@@ -72,26 +71,13 @@ int cuda_gemv(void *device, void *queue, uint32_t dtype, uint32_t trans, int64_t
                             .a = cuda_at_const(a),
                             .x = cuda_at_const(x),
                             .y = cuda_at(y) };
-    cublasStatus_t status;
-    cublasHandle_t blas;
-    struct cuda_scope scope;
-    int err;
+    struct cuda_blas_call call;
+    int err = cuda_blas_begin(device, queue, dtype, &call);
 
-    if (dtype > FERRY_BF16)
-        return FERRY_EUNSUPPORTED;
-    err = cuda_enter(dev, &scope);
     if (err)
         return err;
-    err = cuda_blas_handle(cuda_queue_of(dev, queue), CUBLAS_POINTER_MODE_HOST, &blas);
-    if (!err) {
-        status = gemv(blas, &g);
-        if (status != CUBLAS_STATUS_SUCCESS)
-            err = cuda_fail_blas(dtype <= FERRY_F64 ? "cublasGemv" : "cublasGemmEx", status);
-    }
-    cuda_leave(&scope);
-    if (!err)
-        dev->counters.ops++;
-    return err;
+    return cuda_blas_end(&call, dtype <= FERRY_F64 ? "cublasGemv" : "cublasGemmEx",
+                         gemv(call.handle, &g));
 }
 
 /* ---- gemm ---- */
@@ -125,7 +111,6 @@ int cuda_gemm(void *device, void *queue, uint32_t dtype, uint32_t trans_a, uint3
               int64_t m, int64_t n, int64_t k, double alpha, ferry_cref a, int64_t lda,
               ferry_cref b, int64_t ldb, double beta, ferry_ref c, int64_t ldc)
 {
-    struct cuda_device *dev = device;
     const struct gemm g = { .dtype = dtype,
                             .trans_a = trans_a,
                             .trans_b = trans_b,
@@ -140,24 +125,11 @@ int cuda_gemm(void *device, void *queue, uint32_t dtype, uint32_t trans_a, uint3
                             .a = cuda_at_const(a),
                             .b = cuda_at_const(b),
                             .c = cuda_at(c) };
-    cublasStatus_t status;
-    cublasHandle_t blas;
-    struct cuda_scope scope;
-    int err;
+    struct cuda_blas_call call;
+    int err = cuda_blas_begin(device, queue, dtype, &call);
 
-    if (dtype > FERRY_BF16)
-        return FERRY_EUNSUPPORTED;
-    err = cuda_enter(dev, &scope);
     if (err)
         return err;
-    err = cuda_blas_handle(cuda_queue_of(dev, queue), CUBLAS_POINTER_MODE_HOST, &blas);
-    if (!err) {
-        status = gemm(blas, &g);
-        if (status != CUBLAS_STATUS_SUCCESS)
-            err = cuda_fail_blas(dtype <= FERRY_F64 ? "cublasGemm" : "cublasGemmEx", status);
-    }
-    cuda_leave(&scope);
-    if (!err)
-        dev->counters.ops++;
-    return err;
+    return cuda_blas_end(&call, dtype <= FERRY_F64 ? "cublasGemm" : "cublasGemmEx",
+                         gemm(call.handle, &g));
 }

@@ -39,8 +39,10 @@ static int fail_alloc(const struct cuda_device *dev, const char *call, cudaError
     (void)cudaGetLastError();
     if (cudaMemGetInfo(&available, &total) != cudaSuccess)
         return cuda_fail(call, error);
-    return cuda_host->error(FERRY_ENOMEM, "%s: %s (%s): %zu of %" PRIu64 " bytes are free", call,
-                            cudaGetErrorName(error), cudaGetErrorString(error), available,
+    return cuda_host->error(FERRY_ENOMEM,
+                            "%s: %s (%s): %zu of %" PRIu64 " bytes are free; nvidia-smi shows who "
+                            "holds the others",
+                            call, cudaGetErrorName(error), cudaGetErrorString(error), available,
                             dev->memory_total);
 }
 
@@ -98,20 +100,15 @@ int cuda_free(void *device, void *queue, void *handle)
     struct cuda_device *dev = device;
     struct cuda_block block;
     struct cuda_scope scope;
-    cudaError_t error;
     int err;
 
     if (!forget(dev, &dev->blocks, handle, &block))
         return cuda_host->error(FERRY_EINVAL, "%p is no block of this device", handle);
     dev->counters.live_bytes -= block.bytes;
     err = cuda_enter(dev, &scope);
-    if (err)
-        return err;
-    error = release_block(dev, cuda_queue_of(dev, queue), handle);
-    if (error != cudaSuccess)
-        err = cuda_fail(dev->pool ? "cudaFreeAsync" : "cudaFree", error);
-    cuda_leave(&scope);
-    return err;
+    return err ? err
+               : cuda_end(&scope, dev->pool ? "cudaFreeAsync" : "cudaFree",
+                          release_block(dev, cuda_queue_of(dev, queue), handle));
 }
 
 int cuda_memory_info(void *device, uint64_t *out_free, uint64_t *out_total)
@@ -119,15 +116,10 @@ int cuda_memory_info(void *device, uint64_t *out_free, uint64_t *out_total)
     struct cuda_device *dev = device;
     struct cuda_scope scope;
     size_t available = 0, total = 0;
-    cudaError_t error;
     int err = cuda_enter(dev, &scope);
 
-    if (err)
-        return err;
-    error = cudaMemGetInfo(&available, &total);
-    if (error != cudaSuccess)
-        err = cuda_fail("cudaMemGetInfo", error);
-    cuda_leave(&scope);
+    if (!err)
+        err = cuda_end(&scope, "cudaMemGetInfo", cudaMemGetInfo(&available, &total));
     if (err)
         return err;
     *out_free = available;
@@ -150,13 +142,21 @@ int cuda_trim(void *device)
     error = cudaDeviceSynchronize(); /* what was freed in order is free only now */
     if (error == cudaSuccess)
         error = cudaMemPoolTrimTo(dev->pool, 0);
-    if (error != cudaSuccess)
-        err = cuda_fail("cudaMemPoolTrimTo", error);
-    cuda_leave(&scope);
-    return err;
+    return cuda_end(&scope, "cudaMemPoolTrimTo", error);
 }
 
 /* ---- pinned ---- */
+
+static int fail_pinned(uint64_t bytes, cudaError_t error)
+{
+    if (error != cudaErrorMemoryAllocation)
+        return cuda_fail("cudaHostAlloc", error);
+    (void)cudaGetLastError();
+    return cuda_host->error(FERRY_ENOMEM,
+                            "cudaHostAlloc of %" PRIu64 " bytes: %s (%s); pinned memory cannot be "
+                            "swapped, and the machine or its container has too little",
+                            bytes, cudaGetErrorName(error), cudaGetErrorString(error));
+}
 
 int cuda_host_alloc(void *device, uint64_t bytes, uint32_t flags, void **out_ptr,
                     uint32_t *out_flags)
@@ -173,7 +173,7 @@ int cuda_host_alloc(void *device, uint64_t bytes, uint32_t flags, void **out_ptr
         return err;
     error = cudaHostAlloc(&block, (size_t)bytes, kind);
     if (error != cudaSuccess)
-        err = cuda_fail("cudaHostAlloc", error);
+        err = fail_pinned(bytes, error);
     cuda_leave(&scope);
     if (err)
         return err;
@@ -187,17 +187,12 @@ int cuda_host_free(void *device, void *ptr)
 {
     struct cuda_device *dev = device;
     struct cuda_scope scope;
-    cudaError_t error;
     int err = cuda_enter(dev, &scope);
 
-    if (err)
-        return err;
-    error = cudaFreeHost(ptr);
-    if (error != cudaSuccess)
-        err = cuda_fail("cudaFreeHost", error);
-    else
+    if (!err)
+        err = cuda_end(&scope, "cudaFreeHost", cudaFreeHost(ptr));
+    if (!err)
         dev->counters.live_host_blocks--;
-    cuda_leave(&scope);
     return err;
 }
 

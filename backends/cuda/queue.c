@@ -56,19 +56,15 @@ int cuda_queue_create(void *device, uint32_t flags, void **out_queue)
     struct cuda_device *dev = device;
     struct cuda_queue *queue = calloc(1, sizeof(*queue));
     struct cuda_scope scope;
-    cudaError_t error;
     int err;
 
     (void)flags;
     if (!queue)
         return cuda_host->error(FERRY_ENOMEM, "no host memory for a queue");
     err = cuda_enter(dev, &scope);
-    if (err)
-        goto err_free;
-    error = cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking);
-    if (error != cudaSuccess)
-        err = cuda_fail("cudaStreamCreateWithFlags", error);
-    cuda_leave(&scope);
+    if (!err)
+        err = cuda_end(&scope, "cudaStreamCreateWithFlags",
+                       cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking));
     if (err)
         goto err_free;
     queue->owned = true;
@@ -136,16 +132,11 @@ int cuda_queue_synchronize(void *device, void *handle)
 {
     struct cuda_device *dev = device;
     struct cuda_scope scope;
-    cudaError_t error;
     int err = cuda_enter(dev, &scope);
 
-    if (err)
-        return err;
-    error = cudaStreamSynchronize(cuda_queue_of(dev, handle)->stream);
-    if (error != cudaSuccess)
-        err = cuda_fail("cudaStreamSynchronize", error);
-    cuda_leave(&scope);
-    return err;
+    return err ? err
+               : cuda_end(&scope, "cudaStreamSynchronize",
+                          cudaStreamSynchronize(cuda_queue_of(dev, handle)->stream));
 }
 
 /* The handle may not be there yet: it comes with the first BLAS call, and this is one. */
@@ -262,50 +253,31 @@ int cuda_event_synchronize(void *device, void *event)
 {
     struct cuda_device *dev = device;
     struct cuda_scope scope;
-    cudaError_t error;
     int err = cuda_enter(dev, &scope);
 
-    if (err)
-        return err;
-    error = cudaEventSynchronize(event);
-    if (error != cudaSuccess)
-        err = cuda_fail("cudaEventSynchronize", error);
-    cuda_leave(&scope);
-    return err;
+    return err ? err : cuda_end(&scope, "cudaEventSynchronize", cudaEventSynchronize(event));
 }
 
 int cuda_event_destroy(void *device, void *event)
 {
     struct cuda_device *dev = device;
     struct cuda_scope scope;
-    cudaError_t error;
     int err;
 
     dev->counters.live_events--;
     if (keep_spare(dev, event))
         return 0;
     err = cuda_enter(dev, &scope);
-    if (err)
-        return err;
-    error = cudaEventDestroy(event);
-    if (error != cudaSuccess)
-        err = cuda_fail("cudaEventDestroy", error);
-    cuda_leave(&scope);
-    return err;
+    return err ? err : cuda_end(&scope, "cudaEventDestroy", cudaEventDestroy(event));
 }
 
 int cuda_queue_wait(void *device, void *queue, void *event)
 {
     struct cuda_device *dev = device;
     struct cuda_scope scope;
-    cudaError_t error;
     int err = cuda_enter(dev, &scope);
 
-    if (err)
-        return err;
-    error = cudaStreamWaitEvent(cuda_queue_of(dev, queue)->stream, event, 0);
-    if (error != cudaSuccess)
-        err = cuda_fail("cudaStreamWaitEvent", error);
-    cuda_leave(&scope);
-    return err;
+    return err ? err
+               : cuda_end(&scope, "cudaStreamWaitEvent",
+                          cudaStreamWaitEvent(cuda_queue_of(dev, queue)->stream, event, 0));
 }

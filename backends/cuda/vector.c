@@ -52,27 +52,13 @@ static cublasStatus_t axpy(cublasHandle_t blas, uint32_t dtype, int n, double al
 int cuda_axpy(void *device, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
               ferry_ref y)
 {
-    struct cuda_device *dev = device;
-    cublasStatus_t status;
-    cublasHandle_t blas;
-    struct cuda_scope scope;
-    int err;
+    struct cuda_blas_call call;
+    int err = cuda_blas_begin(device, queue, dtype, &call);
 
-    if (dtype > FERRY_BF16)
-        return FERRY_EUNSUPPORTED;
-    err = cuda_enter(dev, &scope);
     if (err)
         return err;
-    err = cuda_blas_handle(cuda_queue_of(dev, queue), CUBLAS_POINTER_MODE_HOST, &blas);
-    if (!err) {
-        status = axpy(blas, dtype, (int)n, alpha, cuda_at_const(x), cuda_at(y));
-        if (status != CUBLAS_STATUS_SUCCESS)
-            err = cuda_fail_blas(is_half(dtype) ? "cublasAxpyEx" : "cublasAxpy", status);
-    }
-    cuda_leave(&scope);
-    if (!err)
-        dev->counters.ops++;
-    return err;
+    return cuda_blas_end(&call, is_half(dtype) ? "cublasAxpyEx" : "cublasAxpy",
+                         axpy(call.handle, dtype, (int)n, alpha, cuda_at_const(x), cuda_at(y)));
 }
 
 static cublasStatus_t scal(cublasHandle_t blas, uint32_t dtype, int n, double alpha, void *x)
@@ -88,25 +74,11 @@ static cublasStatus_t scal(cublasHandle_t blas, uint32_t dtype, int n, double al
 
 int cuda_scal(void *device, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_ref x)
 {
-    struct cuda_device *dev = device;
-    cublasStatus_t status;
-    cublasHandle_t blas;
-    struct cuda_scope scope;
-    int err;
+    struct cuda_blas_call call;
+    int err = cuda_blas_begin(device, queue, dtype, &call);
 
-    if (dtype > FERRY_BF16)
-        return FERRY_EUNSUPPORTED;
-    err = cuda_enter(dev, &scope);
     if (err)
         return err;
-    err = cuda_blas_handle(cuda_queue_of(dev, queue), CUBLAS_POINTER_MODE_HOST, &blas);
-    if (!err) {
-        status = scal(blas, dtype, (int)n, alpha, cuda_at(x));
-        if (status != CUBLAS_STATUS_SUCCESS)
-            err = cuda_fail_blas(is_half(dtype) ? "cublasScalEx" : "cublasScal", status);
-    }
-    cuda_leave(&scope);
-    if (!err)
-        dev->counters.ops++;
-    return err;
+    return cuda_blas_end(&call, is_half(dtype) ? "cublasScalEx" : "cublasScal",
+                         scal(call.handle, dtype, (int)n, alpha, cuda_at(x)));
 }

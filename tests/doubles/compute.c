@@ -38,24 +38,47 @@ static void store(cudaDataType type, unsigned char *at, int64_t i, double value)
     }
 }
 
+static double rounded(cudaDataType type, double value)
+{
+    uint64_t bits;
+
+    store(type, (unsigned char *)&bits, 0, value);
+    return load(type, (const unsigned char *)&bits, 0);
+}
+
 static void run_vector(const struct work *w)
 {
+    for (int64_t i = 0; i < w->n; i++) {
+        double old = load(w->type, w->c, i);
+
+        store(w->type, w->c, i,
+              w->operation == SCAL ? w->alpha * old : old + w->alpha * load(w->type, w->a, i));
+    }
+}
+
+/*
+ * Floats are added up in floats, by so many threads side by side: long vectors lose what a caller
+ * who wants 1e-6 must not let them lose.
+ */
+#define LANES 16384
+
+static void run_reduction(const struct work *w)
+{
+    float lanes[LANES] = { 0 };
     double sum = 0;
 
     for (int64_t i = 0; i < w->n; i++) {
-        double x = w->operation == SCAL ? 0 : load(w->type, w->a, i);
+        double x = load(w->type, w->a, i);
+        double term = w->operation == DOT ? x * load(w->type, w->b, i) : x < 0 ? -x : x;
 
-        if (w->operation == AXPY)
-            store(w->type, w->c, i, load(w->type, w->c, i) + w->alpha * x);
-        else if (w->operation == SCAL)
-            store(w->type, w->c, i, w->alpha * load(w->type, w->c, i));
-        else if (w->operation == DOT)
-            sum += x * load(w->type, w->b, i);
+        if (w->type == CUDA_R_32F)
+            lanes[i % LANES] += (float)term;
         else
-            sum += x < 0 ? -x : x;
+            sum += term;
     }
-    if (w->operation == DOT || w->operation == ASUM)
-        store(w->result, w->c, 0, sum);
+    for (int i = 0; i < LANES; i++)
+        sum += (double)lanes[i];
+    store(w->result, w->c, 0, sum);
 }
 
 /* With beta 0 what was there is not read. */
@@ -76,11 +99,18 @@ static void run_gemm(const struct work *w, int64_t batch)
 
     for (int64_t j = 0; j < w->n; j++)
         for (int64_t i = 0; i < w->m; i++) {
-            double sum = 0;
+            double sum = 0, part = 0;
 
-            for (int64_t l = 0; l < w->k; l++)
+            for (int64_t l = 0; l < w->k; l++) {
+                if (w->in_parts && l == w->k / 2) {
+                    part = rounded(w->result, sum);
+                    sum = 0;
+                }
                 sum += load(w->type, a, w->trans_a ? i * w->lda + l : l * w->lda + i) *
                        load(w->type, b, w->trans_b ? l * w->ldb + j : j * w->ldb + l);
+            }
+            if (w->in_parts)
+                sum = part + rounded(w->result, sum);
             finish(w, c, j * w->ldc + i, sum);
         }
 }
@@ -114,6 +144,8 @@ int work_run(void *argument)
     else if (w->operation == GEMM_)
         for (int64_t i = 0; i < w->batch; i++)
             run_gemm(w, i);
+    else if (w->operation == DOT || w->operation == ASUM)
+        run_reduction(w);
     else
         run_vector(w);
     return cudaSuccess;

@@ -13,6 +13,7 @@ struct settings settings = { .devices = 1 };
 bool held;
 unsigned waiting;
 uint64_t staged_bytes, direct_bytes, indirect_bytes;
+unsigned live_pools;
 
 static pthread_mutex_t big_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -197,6 +198,10 @@ cudaError_t cudaPeekAtLastError(void)
       "pointer does not correspond to a registered memory region")                                 \
     X(cudaErrorLaunchFailure, "unspecified launch failure")                                        \
     X(cudaErrorNotSupported, "operation not supported")                                            \
+    X(cudaErrorStubLibrary, "CUDA driver is a stub library")                                       \
+    X(cudaErrorSystemNotReady, "system not yet initialized")                                       \
+    X(cudaErrorSystemDriverMismatch,                                                               \
+      "system has unsupported display driver / cuda driver combination")                           \
     X(cudaErrorUnknown, "unknown error")
 
 const char *cudaGetErrorName(cudaError_t error)
@@ -349,6 +354,11 @@ static uint64_t control_threshold(int ordinal)
     return device ? device->threshold : 0;
 }
 
+static unsigned control_live_pools(void)
+{
+    return live_pools;
+}
+
 extern const struct cuda_double_control ferry_cuda_double;
 __attribute__((visibility("default"))) const struct cuda_double_control ferry_cuda_double = {
     .fail = control_fail,
@@ -369,6 +379,7 @@ __attribute__((visibility("default"))) const struct cuda_double_control ferry_cu
     .direct_bytes = control_direct,
     .indirect_bytes = control_indirect,
     .threshold = control_threshold,
+    .live_pools = control_live_pools,
 };
 
 void ferry_cuda_double_misuse(const char *text)

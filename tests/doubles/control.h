@@ -37,6 +37,7 @@ struct cuda_double_control {
     /* Bytes copied from unpinned memory or to it; between devices, directly and not. */
     uint64_t (*staged_bytes)(void), (*direct_bytes)(void), (*indirect_bytes)(void);
     uint64_t (*threshold)(int device); /* of the latest pool */
+    unsigned (*live_pools)(void);
 };
 
 #endif

@@ -39,6 +39,7 @@ static cublasStatus_t product(const char *call, cublasHandle_t handle, struct wo
         status = scalar(call, handle, beta, scalars, &work->beta);
     if (status != CUBLAS_STATUS_SUCCESS)
         return status;
+    work->in_parts = adds_in_parts(handle);
     return submit_work(call, handle, work, addresses, sizes, NULL);
 }
 

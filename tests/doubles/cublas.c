@@ -15,6 +15,7 @@ struct cublasContext {
     void *context;
     cudaStream_t stream;
     cublasPointerMode_t mode;
+    cublasMath_t math;
 };
 
 cublasStatus_t refuse(const char *call, const char *what)
@@ -90,6 +91,21 @@ cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t m
         return refuse("cublasSetPointerMode", "no handle");
     handle->mode = mode;
     return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t math)
+{
+    cublasStatus_t status = begin("cublasSetMathMode", handle);
+
+    if (status == CUBLAS_STATUS_SUCCESS)
+        handle->math = math;
+    return status;
+}
+
+/* Unless it is told not to, it adds the parts of a product up in the type of the result. */
+bool adds_in_parts(cublasHandle_t handle)
+{
+    return !(handle->math & CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
 }
 
 /* ---- work ---- */

@@ -15,6 +15,7 @@ struct work {
     int m, n, k, lda, ldb, ldc, batch;
     int64_t stride_a, stride_b, stride_c;
     bool trans_a, trans_b;
+    bool in_parts; /* of two halves of k, each rounded to the result's type */
     double alpha, beta;
     const unsigned char *a, *b;
     unsigned char *c;
@@ -29,6 +30,7 @@ cublasStatus_t submit_work(const char *call, cublasHandle_t handle, const struct
                            const void *const addresses[3], const size_t sizes[3],
                            unsigned char *host_result);
 size_t size_of(cudaDataType type);
+bool adds_in_parts(cublasHandle_t handle);
 
 /* Takes a struct work; gives a cudaError_t. */
 int work_run(void *argument);

@@ -101,6 +101,7 @@ extern struct settings settings;
 extern bool held;
 extern unsigned waiting; /* callers that block */
 extern uint64_t staged_bytes, direct_bytes, indirect_bytes;
+extern unsigned live_pools;
 
 void settings_read(void);
 void lock(void);

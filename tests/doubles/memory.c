@@ -83,6 +83,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *out, const struct cudaMemPoolProps 
     if (!pool)
         return leave(cudaErrorMemoryAllocation);
     pool->device = device_at(props->location.id);
+    live_pools++;
     *out = (cudaMemPool_t)(void *)pool;
     return leave(cudaSuccess);
 }
@@ -97,6 +98,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t handle)
         (void)misuse("cudaMemPoolDestroy: %u blocks are left", pool->live);
     forget_pool(pool);
     free(pool);
+    live_pools--;
     return leave(cudaSuccess);
 }
 

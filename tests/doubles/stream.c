@@ -241,7 +241,8 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
     struct stream *stream;
 
     BEGIN(cudaStreamCreateWithFlags);
-    (void)flags;
+    if (flags != cudaStreamNonBlocking)
+        return leave(misuse("cudaStreamCreateWithFlags: a stream that waits for the default one"));
     stream = stream_new(context);
     if (!stream)
         return leave(cudaErrorMemoryAllocation);
@@ -302,6 +303,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
 cudaError_t cudaEventDestroy(cudaEvent_t handle)
 {
     BEGIN_BACK(cudaEventDestroy);
+    if (!handle)
+        return leave(misuse("cudaEventDestroy: no event"));
     live_events--;
     event_release((struct event *)(void *)handle);
     return leave(error);

@@ -145,6 +145,15 @@ void *cuda_cublas(const char *name)
     return symbol(library, name);
 }
 
+const char *cuda_suite(const char *name)
+{
+    static char title[64];
+
+    snprintf(title, sizeof(title), "%s%s", name,
+             getenv("FERRY_TEST_NO_DOUBLE") ? "" : " (double)");
+    return title;
+}
+
 bool cuda_load(int devices, bool on_double)
 {
     char number[16];
@@ -153,6 +162,7 @@ bool cuda_load(int devices, bool on_double)
     options.count = 0;
     snprintf(number, sizeof(number), "%d", devices);
     setenv("CUDA_DOUBLE_DEVICES", number, 1);
+    setenv("CUDA_DOUBLE_MEMORY", "1073741824", 1);
     setenv("CUDA_DOUBLE_POOLS", "1", 1);
     setenv("CUDA_DOUBLE_PEERS", "1", 1);
     setenv("CUDA_DOUBLE_UNIFIED", "0", 1);

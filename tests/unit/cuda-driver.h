@@ -48,6 +48,9 @@ bool cuda_load(int devices, bool on_double);
 /* An option of the plugin, or NULL for none, from here on. */
 void cuda_set(const char *key, const char *value);
 
+/* What the suite reports as: "NAME (double)", unless it runs on the real libraries. */
+const char *cuda_suite(const char *name);
+
 /* A function of the cuBLAS that the plugin has loaded. */
 void *cuda_cublas(const char *name);
 

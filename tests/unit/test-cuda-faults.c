@@ -100,12 +100,15 @@ static void give_back(struct session *s)
 static bool nothing_is_left(void)
 {
     bool nothing = !control->contexts(0) && !control->live_blocks(0) && !control->live_pinned() &&
-                   !control->live_streams() && !control->live_events() && !control->live_handles();
+                   !control->live_streams() && !control->live_events() &&
+                   !control->live_handles() && !control->live_pools();
 
     if (!nothing)
-        printf("     contexts %d, blocks %u, pinned %u, streams %u, events %u, handles %u\n",
+        printf("     contexts %d, blocks %u, pinned %u, streams %u, events %u, handles %u, "
+               "pools %u\n",
                control->contexts(0), control->live_blocks(0), control->live_pinned(),
-               control->live_streams(), control->live_events(), control->live_handles());
+               control->live_streams(), control->live_events(), control->live_handles(),
+               control->live_pools());
     return nothing;
 }
 
@@ -163,9 +166,12 @@ static void a_kernel_that_faults_loses_the_device(void)
     if (!cuda_load(1, true))
         return;
     CU_ASSERT_EQUAL_FATAL(begin(&s), 0);
+    control->hold(1); /* until the event is recorded: a context that has ended records none */
     control->fail_later("cublasSscal", 1, CUDA_ILLEGAL_ADDRESS);
     CU_ASSERT_EQUAL(cuda->scal(s.dev, NULL, FERRY_F32, 8, 2, cuda_ref(s.block, 0)), 0);
     CU_ASSERT_EQUAL(cuda->event_record(s.dev, NULL, &s.event), 0);
+    control->hold(0);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(s.event);
     CU_ASSERT(cuda_failed(cuda->event_synchronize(s.dev, s.event), FERRY_ELOST,
                           "cudaErrorIllegalAddress"));
     CU_ASSERT(cuda_failed(cuda->event_query(s.dev, s.event), FERRY_ELOST, "cudaEventQuery"));
@@ -181,9 +187,37 @@ static void a_kernel_that_faults_loses_the_device(void)
     cuda->device_close(s.dev);
     CU_ASSERT_EQUAL(control->contexts(0), 0);
     s = (struct session){ 0 };
-    CU_ASSERT_EQUAL(begin(&s), 0); /* a new context is as good as new */
+    CU_ASSERT_EQUAL_FATAL(begin(&s), 0); /* a new context is as good as new */
     CU_ASSERT_EQUAL(compute(&s), 0);
     give_back(&s);
+}
+
+static void each_error_has_a_code_of_ferrys(void)
+{
+    static const struct {
+        int number, code;
+    } row[] = {
+        { 1, FERRY_EINVAL },         { 2, FERRY_ENOMEM },  { 4, FERRY_ELOST },
+        { 214, FERRY_ELOST },        { 220, FERRY_ELOST }, { 226, FERRY_ELOST },
+        { 700, FERRY_ELOST },        { 702, FERRY_ELOST }, { 709, FERRY_ELOST },
+        { 710, FERRY_ELOST },        { 714, FERRY_ELOST }, { 715, FERRY_ELOST },
+        { 716, FERRY_ELOST },        { 717, FERRY_ELOST }, { 718, FERRY_ELOST },
+        { 719, FERRY_ELOST },        { 721, FERRY_ELOST }, { 810, FERRY_ELOST },
+        { 801, FERRY_EUNSUPPORTED }, { 911, FERRY_ELOST }, { 999, FERRY_EDEVICE },
+    };
+    void *dev;
+
+    if (!cuda_load(1, true))
+        return;
+    dev = cuda_open(0);
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        control->fail("cudaDeviceSynchronize", 1, row[i].number);
+        CU_ASSERT(cuda_failed(cuda->synchronize(dev), row[i].code, "cudaDeviceSynchronize"));
+        CU_ASSERT_EQUAL(strstr(cuda_error(), "can be saved") != NULL, row[i].code == FERRY_ELOST);
+        CU_ASSERT_EQUAL(strstr(cuda_error(), "nvidia-smi shows") != NULL,
+                        row[i].code == FERRY_ENOMEM);
+    }
+    cuda_close(dev);
 }
 
 /* ---- the doubles ---- */
@@ -240,6 +274,8 @@ static void the_doubles_find_wrong_streams_and_contexts(void)
     CU_ASSERT_EQUAL(rt.set_device(1), 0);
     CU_ASSERT_EQUAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
     CU_ASSERT(misused(rt.event_create(&event, 0), "with timing"));
+    CU_ASSERT(misused(rt.stream_create(&block, 0), "waits for the default one"));
+    CU_ASSERT(misused(rt.event_destroy(NULL), "no event"));
     CU_ASSERT_EQUAL(rt.event_create(&event, CUDA_DISABLE_TIMING), 0);
     rt.set_device(0);
     CU_ASSERT_EQUAL(rt.malloc(&block, 64), 0);
@@ -258,6 +294,7 @@ static void the_doubles_find_wrong_streams_and_contexts(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(each_call_of_the_vendor_fails_once),
     FERRY_TEST(a_kernel_that_faults_loses_the_device),
+    FERRY_TEST(each_error_has_a_code_of_ferrys),
     FERRY_TEST(the_doubles_find_wrong_pointers),
     FERRY_TEST(the_doubles_find_wrong_streams_and_contexts),
 };

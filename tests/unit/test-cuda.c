@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include "cuda-driver.h"
-#include "fixture.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /*
- * The CUDA plugin through its binary alone: on the doubles of its libraries, and what does not need
- * them on a GPU too.
+ * The CUDA plugin through its binary alone, its devices and their memory: on the doubles of its
+ * libraries, and what does not need them on a GPU too.
  */
 
 /* ---- the driver and the devices ---- */
@@ -61,6 +59,30 @@ static void no_driver_an_old_one_and_no_device_are_told_apart(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(cuda_error(), "CUDA_VISIBLE_DEVICES"));
     CU_ASSERT_EQUAL(count, 7);
     CU_ASSERT_EQUAL(rt.last_error(), 0);
+}
+
+static void what_else_keeps_the_driver_from_answering_has_a_hint(void)
+{
+    static const struct {
+        int number, code;
+        const char *name, *hint;
+    } row[] = {
+        { 34, FERRY_ENODEV, "cudaErrorStubLibrary", "LD_LIBRARY_PATH" },
+        { 46, FERRY_EDEVICE, "cudaErrorDevicesUnavailable", "compute mode" },
+        { 802, FERRY_ENODEV, "cudaErrorSystemNotReady", "nvidia-fabricmanager" },
+        { 803, FERRY_ENODEV, "cudaErrorSystemDriverMismatch", "restart" },
+        { 999, FERRY_EDEVICE, "cudaErrorUnknown", "nvidia_uvm" },
+    };
+    uint32_t count = 7;
+
+    if (!cuda_load(1, true))
+        return;
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        control->fail("cudaGetDeviceCount", 1, row[i].number);
+        CU_ASSERT(cuda_failed(cuda->device_count(NULL, &count), row[i].code, row[i].name));
+        CU_ASSERT_PTR_NOT_NULL(strstr(cuda_error(), row[i].hint));
+    }
+    CU_ASSERT_EQUAL(count, 7);
 }
 
 static void devices_can_be_numbered_by_address(void)
@@ -210,7 +232,8 @@ static void memory_that_is_short_says_how_much_there_was(void)
         block = cuda_block(dev, 1 << 20);
         CU_ASSERT(cuda_failed(cuda->alloc(dev, NULL, UINT64_C(1) << 30, 0, &none, &flags),
                               FERRY_ENOMEM, "cudaErrorMemoryAllocation"));
-        CU_ASSERT_PTR_NOT_NULL(strstr(cuda_error(), "1072693248 of 1073741824 bytes are free"));
+        CU_ASSERT_PTR_NOT_NULL(
+            strstr(cuda_error(), "1072693248 of 1073741824 bytes are free; nvidia-smi"));
         CU_ASSERT(cuda_failed(cuda->alloc(dev, NULL, UINT64_C(1) << 40, 0, &none, &flags),
                               FERRY_ENOMEM, "1099511627776 bytes of a device that has 1073741824"));
         CU_ASSERT_PTR_NULL(none);
@@ -218,6 +241,23 @@ static void memory_that_is_short_says_how_much_there_was(void)
         cuda_free_block(dev, block);
         cuda_close(dev);
     }
+}
+
+static void pinned_memory_that_is_short_says_how_much_was_wanted(void)
+{
+    void *dev, *none = NULL;
+    uint32_t flags;
+
+    if (!cuda_load(1, true))
+        return;
+    dev = cuda_open(0);
+    control->fail("cudaHostAlloc", 1, CUDA_MEMORY_ALLOCATION);
+    CU_ASSERT(cuda_failed(cuda->host_alloc(dev, 5000, 0, &none, &flags), FERRY_ENOMEM,
+                          "cudaHostAlloc of 5000 bytes: cudaErrorMemoryAllocation"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(cuda_error(), "its container has too little"));
+    CU_ASSERT_PTR_NULL(none);
+    CU_ASSERT_EQUAL(rt.last_error(), 0);
+    cuda_close(dev);
 }
 
 static void a_foreign_block_is_refused(void)
@@ -307,6 +347,24 @@ static void an_unpinned_source_may_be_reused_at_once(void)
     cuda_close(dev);
 }
 
+static void a_copy_onto_itself_is_refused(void)
+{
+    void *dev, *block;
+
+    if (!cuda_load(1, false))
+        return;
+    dev = cuda_open(0);
+    block = cuda_block(dev, 64);
+    for (uint64_t at = 0; at < 32; at += 31)
+        CU_ASSERT(cuda_failed(cuda->memcpy(dev, NULL, FERRY_MEMCPY_D2D, cuda_ref(block, at),
+                                           cuda_cref(block, 31 - at), 32),
+                              FERRY_EINVAL, "overlap"));
+    CU_ASSERT(cuda_failed(cuda->memcpy(dev, NULL, 4, cuda_ref(block, 0), cuda_cref(block, 32), 32),
+                          FERRY_EINVAL, "4 is no kind of copy"));
+    cuda_free_block(dev, block);
+    cuda_close(dev);
+}
+
 static void host_memory_is_imported_where_the_device_shares_it(void)
 {
     static const char *const kinds[] = { "integrated", "page-tables" };
@@ -358,14 +416,12 @@ static void unified_memory_can_be_switched_off(void)
 
 /* ---- two devices ---- */
 
-static void peers(const char *allowed, uint64_t *direct, uint64_t *indirect)
+/* Copies a block; how much went directly, and how much did not. */
+static void copy_over(void *one, void *two, uint64_t *direct, uint64_t *indirect)
 {
+    void *from = cuda_block(one, 16), *to = cuda_block(two, 16);
     char back[16] = { 0 };
-    void *one = cuda_open(0), *two = cuda_open(1), *from = cuda_block(one, 16),
-         *to = cuda_block(two, 16);
 
-    CU_ASSERT_EQUAL(cuda->peer_access(two, one), *allowed == '1');
-    CU_ASSERT_EQUAL(cuda->peer_access(two, one), *allowed == '1');
     *direct = control->direct_bytes();
     *indirect = control->indirect_bytes();
     cuda_put(one, from, "from one to two", 16);
@@ -378,6 +434,17 @@ static void peers(const char *allowed, uint64_t *direct, uint64_t *indirect)
     *indirect = control->indirect_bytes() - *indirect;
     cuda_free_block(one, from);
     cuda_free_block(two, to);
+}
+
+static void peers(bool reach, uint64_t *direct, uint64_t *indirect)
+{
+    void *one = cuda_open(0), *two = cuda_open(1);
+
+    CU_ASSERT_EQUAL(cuda->peer_access(two, one), reach);
+    CU_ASSERT_EQUAL(cuda->peer_access(two, one), reach);
+    copy_over(two, one, direct, indirect); /* the other way is open too */
+    CU_ASSERT_EQUAL(*direct, reach ? 16 : 0);
+    copy_over(one, two, direct, indirect);
     cuda_close(one);
     cuda_close(two);
 }
@@ -392,299 +459,54 @@ static void two_devices_copy_to_each_other_where_they_can(void)
                 return;
             setenv("CUDA_DOUBLE_POOLS", pools ? "1" : "0", 1);
             setenv("CUDA_DOUBLE_PEERS", reach ? "1" : "0", 1);
-            peers(reach ? "1" : "0", &direct, &indirect);
+            peers(reach, &direct, &indirect);
             CU_ASSERT_EQUAL(direct, reach ? 16 : 0);
             CU_ASSERT_EQUAL(indirect, reach ? 0 : 16);
         }
 }
 
-/* ---- queues and the program's own objects ---- */
-
-static void a_stream_of_the_program_is_wrapped_and_left_alone(void)
+static void a_device_that_is_opened_again_is_reached_again(void)
 {
-    void *dev, *stream, *queue, *found = NULL, *block;
+    uint64_t direct, indirect;
+    void *one, *two;
 
-    if (!cuda_load(1, false))
+    if (!cuda_load(2, true))
         return;
-    dev = cuda_open(0);
-    CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
-    CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
-    CU_ASSERT_EQUAL_FATAL(cuda->queue_wrap(dev, stream, &queue), 0);
-    CU_ASSERT_EQUAL(cuda->queue_native(dev, queue, "cuda_stream", &found, sizeof(found)), 0);
-    CU_ASSERT_PTR_EQUAL(found, stream);
-    block = cuda_block(dev, 64);
-    CU_ASSERT_EQUAL(cuda->synchronize(dev), 0);
-    CU_ASSERT_EQUAL(cuda->scal(dev, queue, FERRY_F32, 16, 0, cuda_ref(block, 0)), 0);
-    CU_ASSERT_EQUAL(cuda->queue_synchronize(dev, queue), 0);
-    CU_ASSERT_EQUAL(cuda->queue_destroy(dev, queue), 0);
-    CU_ASSERT_EQUAL(rt.stream_sync(stream), 0);
-    CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);
-    cuda_free_block(dev, block);
-    cuda_close(dev);
-}
-
-static void a_stream_of_another_device_is_refused(void)
-{
-    void *dev, *stream, *queue;
-
-    if (!cuda_load(2, false))
-        return;
-    dev = cuda_open(1);
-    CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
-    CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
-    CU_ASSERT(cuda_failed(cuda->queue_wrap(dev, stream, &queue), FERRY_EINVAL, "another device"));
-    CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);
-    cuda_close(dev);
-}
-
-static void the_programs_stream_can_be_the_default_queue(void)
-{
-    static const char *const names[] = { "cuda_stream" }, *const wrong[] = { "cl_context" };
-    void *stream, *dev, *found = NULL, *block;
-    uint32_t index = 9;
-
-    if (!cuda_load(2, false))
-        return;
-    CU_ASSERT_EQUAL_FATAL(rt.set_device(1), 0);
-    CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
-    CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
-    CU_ASSERT(cuda_failed(cuda->adopt(NULL, wrong, &stream, 1, &dev, &index), FERRY_EINVAL,
-                          "cuda_stream"));
-    CU_ASSERT_EQUAL_FATAL(cuda->adopt(NULL, names, &stream, 1, &dev, &index), 0);
-    CU_ASSERT_EQUAL(index, 1);
-    CU_ASSERT_EQUAL(cuda->native(dev, "cuda_stream", &found, sizeof(found)), 0);
-    CU_ASSERT_PTR_EQUAL(found, stream);
-    block = cuda_block(dev, 64);
-    CU_ASSERT_EQUAL(cuda->scal(dev, NULL, FERRY_F32, 16, 0, cuda_ref(block, 0)), 0);
-    cuda_free_block(dev, block);
-    cuda_close(dev);
-    CU_ASSERT_EQUAL(rt.set_device(1), 0);
-    CU_ASSERT_EQUAL(rt.stream_sync(stream), 0);
-    CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);
-    CU_ASSERT_EQUAL(rt.set_device(0), 0);
-}
-
-static void native_objects_are_asked_for_by_name_and_size(void)
-{
-    void *dev, *object = NULL;
-    int ordinal = -1;
-
-    if (!cuda_load(1, false))
-        return;
-    dev = cuda_open(0);
-    CU_ASSERT_EQUAL(cuda->native(dev, "cuda_device", &ordinal, sizeof(ordinal)), 0);
-    CU_ASSERT_EQUAL(ordinal, 0);
-    CU_ASSERT_EQUAL(cuda->native(dev, "cuda_context", &object, sizeof(object)), 0);
-    CU_ASSERT_PTR_NOT_NULL(object);
-    CU_ASSERT_EQUAL(cuda->native(dev, "cublas_handle", &object, sizeof(object)), 0);
-    CU_ASSERT_PTR_NOT_NULL(object);
-    CU_ASSERT(cuda_failed(cuda->native(dev, "cuda_device", &object, 8), FERRY_EINVAL, "an int"));
-    CU_ASSERT(cuda_failed(cuda->native(dev, "cuda_stream", &object, 4), FERRY_EINVAL, "a pointer"));
-    CU_ASSERT(cuda_failed(cuda->native(dev, "cl_context", &object, 8), FERRY_EUNSUPPORTED,
-                          "no object \"cl_context\""));
-    cuda_close(dev);
-}
-
-static void each_queue_has_a_handle_of_its_own_once_it_computes(void)
-{
-    void *dev, *queue, *block;
-
-    if (!cuda_load(1, true))
-        return;
-    dev = cuda_open(0);
-    CU_ASSERT_EQUAL(cuda->queue_create(dev, 0, &queue), 0);
-    CU_ASSERT_EQUAL(control->live_handles(), 0);
-    block = cuda_block(dev, 64);
-    CU_ASSERT_EQUAL(cuda->synchronize(dev), 0);
-    CU_ASSERT_EQUAL(cuda->scal(dev, NULL, FERRY_F32, 1, 1, cuda_ref(block, 0)), 0);
-    CU_ASSERT_EQUAL(control->live_handles(), 1);
-    CU_ASSERT_EQUAL(cuda->scal(dev, queue, FERRY_F32, 1, 1, cuda_ref(block, 32)), 0);
-    CU_ASSERT_EQUAL(cuda->scal(dev, queue, FERRY_F32, 1, 1, cuda_ref(block, 32)), 0);
-    CU_ASSERT_EQUAL(control->live_handles(), 2);
-    CU_ASSERT_EQUAL(cuda->queue_synchronize(dev, queue), 0);
-    CU_ASSERT_EQUAL(cuda->queue_destroy(dev, queue), 0);
-    CU_ASSERT_EQUAL(control->live_handles(), 1);
-    cuda_free_block(dev, block);
-    cuda_close(dev);
-    CU_ASSERT_EQUAL(control->live_handles(), 0);
-    CU_ASSERT_EQUAL(control->live_events(), 0);
-    CU_ASSERT_EQUAL(control->live_streams(), 0);
-}
-
-/* ---- arithmetic that is not a call of cuBLAS and no more ---- */
-
-static void fill_sets_every_dtype(void)
-{
-    static const double values[] = { 0, 1, -3, 0.1, 65519, 5.9e-8, -1.0 / 3, INFINITY };
-    unsigned char got[8 * 37], want[8 * 37];
-    void *dev, *block;
-
-    if (!cuda_load(1, false))
-        return;
-    dev = cuda_open(0);
-    block = cuda_block(dev, sizeof(got));
-    for (int t = 0; t < FERRY_DTYPE_COUNT; t++)
-        for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++) {
-            ferry_dtype dtype = (ferry_dtype)t;
-            size_t bytes = ferry_dtype_size(dtype) * 37;
-            double value = t < 4 ? values[v] : (double)v;
-
-            CU_ASSERT_EQUAL(cuda->fill(dev, NULL, dtype, 37, value, cuda_ref(block, 0)), 0);
-            for (int64_t i = 0; i < 37; i++)
-                fx_set(dtype, want, i, value);
-            cuda_get(dev, block, got, bytes);
-            CU_ASSERT_EQUAL(memcmp(got, want, bytes), 0);
-        }
-    cuda_free_block(dev, block);
-    cuda_close(dev);
-}
-
-/* The double's own rounding twice: what fill must not do to halves. */
-static void fill_rounds_halves_once(void)
-{
-    static const double values[] = { 1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-8 + 0x1p-40, 0x1p-25 + 0x1p-60,
-                                     -1 - 0x1p-11 - 0x1p-40 };
-    uint16_t got;
-    void *dev, *block;
-
-    if (!cuda_load(1, false))
-        return;
-    dev = cuda_open(0);
-    block = cuda_block(dev, 64);
-    for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++)
-        for (int t = FERRY_F16; t <= FERRY_BF16; t++) {
-            CU_ASSERT_EQUAL(cuda->fill(dev, NULL, (uint32_t)t, 1, values[v], cuda_ref(block, 0)),
-                            0);
-            cuda_get(dev, block, &got, 2);
-            CU_ASSERT_EQUAL(got, fx_encode16((ferry_dtype)t, values[v]));
-        }
-    cuda_free_block(dev, block);
-    cuda_close(dev);
-}
-
-static void reduce_long(void *dev, ferry_dtype dtype, int64_t n)
-{
-    size_t size = ferry_dtype_size(dtype);
-    char *host = malloc((size_t)n * size);
-    void *block = cuda_block(dev, (uint64_t)n * size), *result = cuda_block(dev, 8);
-    double sum = 0, squares = 0;
-    float got[2] = { 0 };
-
-    for (int64_t i = 0; i < n; i++) {
-        double value = (double)(i % 17) / 16;
-
-        fx_set(dtype, host, i, value);
-        sum += value;
-        squares += value * value;
+    two = cuda_open(1);
+    for (int i = 0; i < 2; i++) {
+        one = cuda_open(0);
+        CU_ASSERT_EQUAL(cuda->peer_access(two, one), 1);
+        copy_over(one, two, &direct, &indirect);
+        CU_ASSERT_EQUAL(direct, 16);
+        cuda_close(one);
     }
-    cuda_put(dev, block, host, (uint64_t)n * size);
-    CU_ASSERT_EQUAL(cuda->sumsq(dev, NULL, dtype, n, cuda_cref(block, 0), cuda_ref(result, 0)), 0);
-    cuda_get(dev, result, &got[0], 4);
-    CU_ASSERT(fabs((double)got[0] - squares) <= 1e-6 * squares);
-    if (dtype == FERRY_F32) {
-        CU_ASSERT_EQUAL(cuda->asum(dev, NULL, dtype, n, cuda_cref(block, 0), cuda_ref(result, 4)),
-                        0);
-        cuda_get(dev, result, got, 8);
-        CU_ASSERT(fabs((double)got[1] - sum) <= 1e-6 * sum);
-    }
-    cuda_free_block(dev, block);
-    cuda_free_block(dev, result);
-    free(host);
-}
-
-static void long_vectors_are_added_up_in_pieces(void)
-{
-    static const int64_t lengths[] = { 1, 63, 64, 65, 1048576, 1048577, 3 * 1048576 + 100 };
-    void *dev;
-
-    if (!cuda_load(1, false))
-        return;
-    dev = cuda_open(0);
-    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        reduce_long(dev, FERRY_F32, lengths[i]);
-        reduce_long(dev, FERRY_F16, lengths[i]);
-        reduce_long(dev, FERRY_BF16, lengths[i]);
-    }
-    cuda_close(dev);
-}
-
-static void sums_of_halves_go_beyond_what_a_half_holds(void)
-{
-    void *dev, *block, *result;
-    float got = 0;
-
-    if (!cuda_load(1, false))
-        return;
-    dev = cuda_open(0);
-    block = cuda_block(dev, 20000);
-    result = cuda_block(dev, 4);
-    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F16, 10000, 100, cuda_ref(block, 0)), 0);
-    CU_ASSERT_EQUAL(
-        cuda->sumsq(dev, NULL, FERRY_F16, 10000, cuda_cref(block, 0), cuda_ref(result, 0)), 0);
-    cuda_get(dev, result, &got, 4);
-    CU_ASSERT_EQUAL((double)got, 1e8);
-    cuda_free_block(dev, block);
-    cuda_free_block(dev, result);
-    cuda_close(dev);
-}
-
-/* With scalars on the host: a program may share the handle. */
-static void a_reduction_leaves_the_handle_as_programs_expect_it(void)
-{
-    int (*sscal)(void *, int, const float *, float *, int);
-    const float two = 2;
-    float got = 0;
-    void *dev, *block, *handle = NULL;
-
-    if (!cuda_load(1, false))
-        return;
-    CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
-    dev = cuda_open(0);
-    block = cuda_block(dev, 64);
-    CU_ASSERT_EQUAL(cuda->native(dev, "cublas_handle", &handle, sizeof(handle)), 0);
-    *(void **)&sscal = cuda_cublas("cublasSscal_v2");
-    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F32, 16, 1, cuda_ref(block, 0)), 0);
-    CU_ASSERT_EQUAL(cuda->asum(dev, NULL, FERRY_F32, 8, cuda_cref(block, 0), cuda_ref(block, 32)),
-                    0);
-    CU_ASSERT_EQUAL(sscal(handle, 4, &two, block, 1), 0);
-    cuda_get(dev, block, &got, 4);
-    CU_ASSERT_EQUAL((double)got, 2);
-    cuda_free_block(dev, block);
-    cuda_close(dev);
+    cuda_close(two);
 }
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(opening_the_plugin_touches_no_driver),
     FERRY_TEST(counting_and_describing_create_no_context),
     FERRY_TEST(no_driver_an_old_one_and_no_device_are_told_apart),
+    FERRY_TEST(what_else_keeps_the_driver_from_answering_has_a_hint),
     FERRY_TEST(devices_can_be_numbered_by_address),
     FERRY_TEST(opening_one_device_creates_a_context_there_alone),
     FERRY_TEST(no_entry_changes_the_callers_current_device),
     FERRY_TEST(a_thread_without_a_context_gets_none),
     FERRY_TEST(blocks_come_from_a_pool_where_there_is_one),
     FERRY_TEST(memory_that_is_short_says_how_much_there_was),
+    FERRY_TEST(pinned_memory_that_is_short_says_how_much_was_wanted),
     FERRY_TEST(a_foreign_block_is_refused),
     FERRY_TEST(pinned_memory_is_freed_from_any_thread),
     FERRY_TEST(a_pinned_copy_goes_on_while_the_caller_does),
     FERRY_TEST(an_unpinned_source_may_be_reused_at_once),
+    FERRY_TEST(a_copy_onto_itself_is_refused),
     FERRY_TEST(host_memory_is_imported_where_the_device_shares_it),
     FERRY_TEST(unified_memory_can_be_switched_off),
     FERRY_TEST(two_devices_copy_to_each_other_where_they_can),
-    FERRY_TEST(a_stream_of_the_program_is_wrapped_and_left_alone),
-    FERRY_TEST(a_stream_of_another_device_is_refused),
-    FERRY_TEST(the_programs_stream_can_be_the_default_queue),
-    FERRY_TEST(native_objects_are_asked_for_by_name_and_size),
-    FERRY_TEST(each_queue_has_a_handle_of_its_own_once_it_computes),
-    FERRY_TEST(fill_sets_every_dtype),
-    FERRY_TEST(fill_rounds_halves_once),
-    FERRY_TEST(long_vectors_are_added_up_in_pieces),
-    FERRY_TEST(sums_of_halves_go_beyond_what_a_half_holds),
-    FERRY_TEST(a_reduction_leaves_the_handle_as_programs_expect_it),
+    FERRY_TEST(a_device_that_is_opened_again_is_reached_again),
 };
 
 int main(int argc, char **argv)
 {
-    const char *title = getenv("FERRY_TEST_NO_DOUBLE") ? "cuda plugin" : "cuda plugin (double)";
-
-    return ferry_test_main(argc, argv, title, cases, FERRY_TEST_COUNT(cases));
+    return ferry_test_main(argc, argv, cuda_suite("cuda plugin"), cases, FERRY_TEST_COUNT(cases));
 }

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "cuda-driver.h"
+
+#include <stdlib.h>
+
+/*
+ * The CUDA plugin's queues, and what it shares with a program: streams, handles, contexts.
+ */
+
+/* ---- queues and the program's own objects ---- */
+
+static void a_stream_of_the_program_is_wrapped_and_left_alone(void)
+{
+    void *dev, *stream, *queue, *found = NULL, *block;
+
+    if (!cuda_load(1, false))
+        return;
+    dev = cuda_open(0);
+    CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
+    CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
+    CU_ASSERT_EQUAL_FATAL(cuda->queue_wrap(dev, stream, &queue), 0);
+    CU_ASSERT_EQUAL(cuda->queue_native(dev, queue, "cuda_stream", &found, sizeof(found)), 0);
+    CU_ASSERT_PTR_EQUAL(found, stream);
+    block = cuda_block(dev, 64);
+    CU_ASSERT_EQUAL(cuda->synchronize(dev), 0);
+    CU_ASSERT_EQUAL(cuda->scal(dev, queue, FERRY_F32, 16, 0, cuda_ref(block, 0)), 0);
+    CU_ASSERT_EQUAL(cuda->queue_synchronize(dev, queue), 0);
+    CU_ASSERT_EQUAL(cuda->queue_destroy(dev, queue), 0);
+    CU_ASSERT_EQUAL(rt.stream_sync(stream), 0);
+    CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);
+    cuda_free_block(dev, block);
+    cuda_close(dev);
+}
+
+static void a_stream_of_another_device_is_refused(void)
+{
+    void *dev, *stream, *queue;
+
+    if (!cuda_load(2, false))
+        return;
+    dev = cuda_open(1);
+    CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
+    CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
+    CU_ASSERT(cuda_failed(cuda->queue_wrap(dev, stream, &queue), FERRY_EINVAL, "another device"));
+    CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);
+    cuda_close(dev);
+}
+
+static void the_programs_stream_can_be_the_default_queue(void)
+{
+    static const char *const names[] = { "cuda_stream" }, *const wrong[] = { "cl_context" };
+    void *stream, *dev, *found = NULL, *block;
+    uint32_t index = 9;
+
+    if (!cuda_load(2, false))
+        return;
+    CU_ASSERT_EQUAL_FATAL(rt.set_device(1), 0);
+    CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
+    CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
+    CU_ASSERT(cuda_failed(cuda->adopt(NULL, wrong, &stream, 1, &dev, &index), FERRY_EINVAL,
+                          "cuda_stream"));
+    CU_ASSERT_EQUAL_FATAL(cuda->adopt(NULL, names, &stream, 1, &dev, &index), 0);
+    CU_ASSERT_EQUAL(index, 1);
+    CU_ASSERT_EQUAL(cuda->native(dev, "cuda_stream", &found, sizeof(found)), 0);
+    CU_ASSERT_PTR_EQUAL(found, stream);
+    block = cuda_block(dev, 64);
+    CU_ASSERT_EQUAL(cuda->scal(dev, NULL, FERRY_F32, 16, 0, cuda_ref(block, 0)), 0);
+    cuda_free_block(dev, block);
+    cuda_close(dev);
+    CU_ASSERT_EQUAL(rt.set_device(1), 0);
+    CU_ASSERT_EQUAL(rt.stream_sync(stream), 0);
+    CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);
+    CU_ASSERT_EQUAL(rt.set_device(0), 0);
+}
+
+/* Slow work, then what reads it elsewhere. */
+static void a_queue_waits_for_the_event_of_another(void)
+{
+    char back[16] = { 0 };
+    void *dev, *queue, *event, *block;
+
+    if (!cuda_load(1, false))
+        return;
+    setenv("CUDA_DOUBLE_LATE", "2000", 1);
+    dev = cuda_open(0);
+    CU_ASSERT_EQUAL(cuda->queue_create(dev, 0, &queue), 0);
+    block = cuda_block(dev, 16);
+    CU_ASSERT_EQUAL(cuda->queue_synchronize(dev, NULL), 0); /* where the block comes to be */
+    for (uint32_t byte = '0'; byte <= '9'; byte++)
+        CU_ASSERT_EQUAL(cuda->memset(dev, queue, cuda_ref(block, 0), byte, 16), 0);
+    CU_ASSERT_EQUAL_FATAL(cuda->event_record(dev, queue, &event), 0);
+    CU_ASSERT_EQUAL(cuda->queue_wait(dev, NULL, event), 0);
+    cuda_get(dev, block, back, 16);
+    CU_ASSERT_NSTRING_EQUAL(back, "9999999999999999", 16);
+    CU_ASSERT_EQUAL(cuda->event_destroy(dev, event), 0);
+    CU_ASSERT_EQUAL(cuda->queue_destroy(dev, queue), 0);
+    cuda_free_block(dev, block);
+    cuda_close(dev);
+    unsetenv("CUDA_DOUBLE_LATE");
+}
+
+static void native_objects_are_asked_for_by_name_and_size(void)
+{
+    void *dev, *object = NULL;
+    int ordinal = -1;
+
+    if (!cuda_load(1, false))
+        return;
+    dev = cuda_open(0);
+    CU_ASSERT_EQUAL(cuda->native(dev, "cuda_device", &ordinal, sizeof(ordinal)), 0);
+    CU_ASSERT_EQUAL(ordinal, 0);
+    CU_ASSERT_EQUAL(cuda->native(dev, "cuda_context", &object, sizeof(object)), 0);
+    CU_ASSERT_PTR_NOT_NULL(object);
+    CU_ASSERT_EQUAL(cuda->native(dev, "cublas_handle", &object, sizeof(object)), 0);
+    CU_ASSERT_PTR_NOT_NULL(object);
+    CU_ASSERT(cuda_failed(cuda->native(dev, "cuda_device", &object, 8), FERRY_EINVAL, "an int"));
+    CU_ASSERT(cuda_failed(cuda->native(dev, "cuda_stream", &object, 4), FERRY_EINVAL, "a pointer"));
+    CU_ASSERT(cuda_failed(cuda->native(dev, "cl_context", &object, 8), FERRY_EUNSUPPORTED,
+                          "no object \"cl_context\""));
+    cuda_close(dev);
+}
+
+static void each_queue_has_a_handle_of_its_own_once_it_computes(void)
+{
+    void *dev, *queue, *block;
+
+    if (!cuda_load(1, true))
+        return;
+    dev = cuda_open(0);
+    CU_ASSERT_EQUAL(cuda->queue_create(dev, 0, &queue), 0);
+    CU_ASSERT_EQUAL(control->live_handles(), 0);
+    block = cuda_block(dev, 64);
+    CU_ASSERT_EQUAL(cuda->synchronize(dev), 0);
+    CU_ASSERT_EQUAL(cuda->scal(dev, NULL, FERRY_F32, 1, 1, cuda_ref(block, 0)), 0);
+    CU_ASSERT_EQUAL(control->live_handles(), 1);
+    CU_ASSERT_EQUAL(cuda->scal(dev, queue, FERRY_F32, 1, 1, cuda_ref(block, 32)), 0);
+    CU_ASSERT_EQUAL(cuda->scal(dev, queue, FERRY_F32, 1, 1, cuda_ref(block, 32)), 0);
+    CU_ASSERT_EQUAL(control->live_handles(), 2);
+    CU_ASSERT_EQUAL(cuda->queue_synchronize(dev, queue), 0);
+    CU_ASSERT_EQUAL(cuda->queue_destroy(dev, queue), 0);
+    CU_ASSERT_EQUAL(control->live_handles(), 1);
+    cuda_free_block(dev, block);
+    cuda_close(dev);
+    CU_ASSERT_EQUAL(control->live_handles(), 0);
+    CU_ASSERT_EQUAL(control->live_events(), 0);
+    CU_ASSERT_EQUAL(control->live_streams(), 0);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_stream_of_the_program_is_wrapped_and_left_alone),
+    FERRY_TEST(a_stream_of_another_device_is_refused),
+    FERRY_TEST(the_programs_stream_can_be_the_default_queue),
+    FERRY_TEST(a_queue_waits_for_the_event_of_another),
+    FERRY_TEST(native_objects_are_asked_for_by_name_and_size),
+    FERRY_TEST(each_queue_has_a_handle_of_its_own_once_it_computes),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, cuda_suite("cuda plugin, queues"), cases,
+                           FERRY_TEST_COUNT(cases));
+}
