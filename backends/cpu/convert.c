@@ -190,6 +190,10 @@ static void convert_piece(void *arg, int64_t first, int64_t count, int64_t piece
 
         if (is_short(c->x_dtype) && is_short(c->y_dtype)) {
             convert_short(c, n, x, y);
+        } else if (c->x_dtype == FERRY_F64) {
+            store_real(c->kernels, c->y_dtype, n, x, y);
+        } else if (cpu_is_real(c->x_dtype) && c->y_dtype == FERRY_F64) {
+            load_real(c->kernels, c->x_dtype, n, x, y);
         } else if (cpu_is_real(c->x_dtype)) {
             load_real(c->kernels, c->x_dtype, n, x, block.f64);
             store_real(c->kernels, c->y_dtype, n, block.f64, y);

@@ -271,13 +271,27 @@ INLINE float NAME(odd_float)(double value)
 }
 
 #if HAVE_AVX2
-/* The low halves of four masks. */
-INLINE __m128i NAME(short_masks)(__m256d masks)
+/* Cut off to an odd last bit in the double already; a float that is normal holds the rest. */
+INLINE __m128i NAME(odd_floats)(const double *x)
 {
-    __m128 low = _mm_castpd_ps(_mm256_castpd256_pd128(masks));
-    __m128 high = _mm_castpd_ps(_mm256_extractf128_pd(masks, 1));
+    const __m256i below = _mm256_set1_epi64x(0x1fffffff);
+    __m256i bits = _mm256_loadu_si256((const __m256i *)(const void *)x);
+    __m256i carry = _mm256_add_epi64(_mm256_and_si256(bits, below), below); /* unless all are 0 */
 
-    return _mm_castps_si128(_mm_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0)));
+    bits = _mm256_andnot_si256(below, _mm256_or_si256(bits, carry));
+    return _mm_castps_si128(_mm256_cvtpd_ps(_mm256_castsi256_pd(bits)));
+}
+
+/* Of 8 doubles; which floats are denormal, and so may be rounded twice, is added to *denormal. */
+INLINE __m256i NAME(odd_vector)(const double *x, __m256i *denormal)
+{
+    __m256i near = _mm256_set_m128i(NAME(odd_floats)(x + DOUBLES), NAME(odd_floats)(x));
+    __m256i magnitude = _mm256_and_si256(near, _mm256_set1_epi32(0x7fffffff));
+    __m256i some = _mm256_cmpgt_epi32(magnitude, _mm256_setzero_si256());
+    __m256i many = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x007fffff));
+
+    *denormal = _mm256_or_si256(*denormal, _mm256_andnot_si256(many, some));
+    return near;
 }
 #endif
 
@@ -286,20 +300,12 @@ TARGET static void NAME(odd_f64)(int64_t n, const double *x, float *y)
     int64_t i = 0;
 
 #if HAVE_AVX2
-    const __m256d sign = _mm256_set1_pd(-0.0);
+    __m256i denormal = _mm256_setzero_si256();
 
-    for (; i + DOUBLES <= n; i += DOUBLES) {
-        __m256d value = _mm256_loadu_pd(x + i);
-        __m128 near = _mm256_cvtpd_ps(value);
-        __m256d wide = _mm256_cvtps_pd(near);
-        __m256d away = _mm256_cmp_pd(_mm256_andnot_pd(sign, wide), _mm256_andnot_pd(sign, value),
-                                     _CMP_GT_OQ);
-        __m256d inexact = _mm256_cmp_pd(wide, value, _CMP_NEQ_OQ);
-        __m128i bits = _mm_add_epi32(_mm_castps_si128(near), NAME(short_masks)(away));
-
-        bits = _mm_or_si128(bits, _mm_srli_epi32(NAME(short_masks)(inexact), 31));
-        _mm_storeu_ps(y + i, _mm_castsi128_ps(bits));
-    }
+    for (; i + FLOATS <= n; i += FLOATS)
+        _mm256_storeu_si256((__m256i *)(void *)(y + i), NAME(odd_vector)(x + i, &denormal));
+    if (!_mm256_testz_si256(denormal, denormal))
+        i = 0;
 #endif
     for (; i < n; i++)
         y[i] = NAME(odd_float)(x[i]);
