@@ -9,9 +9,12 @@
  * is one, is the last input, with the weight 1 − Σ wᵢ: base + Σ wᵢ·(Aᵢ − base).
  */
 
+/* Threads that sum: one computes while the other reads or writes. */
+#define MERGE_WORKERS 2
+
 struct merge_input {
     const char *path;
-    ferry_io *io;
+    ferry_io *io[MERGE_WORKERS]; /* the file, once for each worker: nobody waits to read */
     double weight;
 };
 
@@ -25,6 +28,7 @@ struct merge_array {
 struct merge {
     struct merge_input *inputs;
     int count;
+    int workers; /* as many as have files of their own */
     bool allow_missing, without_diff;
     struct merge_array *arrays;
     int64_t array_count;

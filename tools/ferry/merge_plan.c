@@ -28,7 +28,7 @@ static int check_input(const struct merge *m, struct merge_array *array, int i)
     const ferry_io_entry *entry = NULL;
     char here[200], there[200];
 
-    if (ferry_io_find(m->inputs[i].io, array->entry->name, &entry)) {
+    if (ferry_io_find(m->inputs[i].io[0], array->entry->name, &entry)) {
         (void)tool_ferry_error();
         return 1;
     }
@@ -55,7 +55,7 @@ static int check_array(const struct merge *m, struct merge_array *array)
     const ferry_io_entry *found = NULL;
     int wrong = 0;
 
-    if (ferry_io_find(m->inputs[array->from].io, array->entry->name, &found) ||
+    if (ferry_io_find(m->inputs[array->from].io[0], array->entry->name, &found) ||
         found != array->entry) {
         (void)tool_error(0, "merge: %s: comes twice in %s", array->entry->name,
                          m->inputs[array->from].path);
@@ -77,7 +77,7 @@ static bool known(const struct merge *m, int input, const ferry_io_entry *entry)
     const ferry_io_entry *found = NULL;
 
     for (int i = 0; i < input; i++)
-        if (ferry_io_find(m->inputs[i].io, entry->name, &found) == FERRY_OK && found)
+        if (ferry_io_find(m->inputs[i].io[0], entry->name, &found) == FERRY_OK && found)
             return true;
     return false;
 }
@@ -88,14 +88,14 @@ int merge_plan(struct merge *m)
     int wrong = 0;
 
     for (int i = 0; i < m->count; i++)
-        room += ferry_io_count(m->inputs[i].io);
+        room += ferry_io_count(m->inputs[i].io[0]);
     m->arrays = calloc((size_t)room + 1, sizeof(*m->arrays));
     if (!m->arrays)
         return tool_error(TOOL_FAILURE, "out of memory");
     for (int i = 0; i < m->count; i++) {
         const ferry_io_entry *entry;
 
-        while (!ferry_io_next(m->inputs[i].io, &entry) && entry) {
+        while (!ferry_io_next(m->inputs[i].io[0], &entry) && entry) {
             struct merge_array *array = &m->arrays[m->array_count];
 
             if (known(m, i, entry))

@@ -9,23 +9,25 @@
  * Σ wᵢ·Aᵢ of one array on the selected device. The sum is kept in F64 and rounded once, to the
  * array's dtype: what cancels out in a difference of checkpoints must not leave F32's errors.
  *
- * Two workers take every other tile, so that one computes while the other reads or writes. Files are
- * read by one at a time, and written in turn.
+ * The workers take the array's spans by turns and write them in turn. A span is summed tile by tile:
+ * where memory is the host's, a tile that stays in the cache is worth more than a large one, and a
+ * span of many tiles keeps the workers from waiting for one another.
  */
 
-#define WORKERS 2
+#define CACHED_TILE (128u * 1024)
+#define SPAN_TILES 32
 
-/* Where memory is the host's, a tile that stays in the cache is worth more than a large one. */
-#define CACHED_TILE (256u * 1024)
+/* Spans that an array is cut into at least, while they are of more than one tile. */
+#define SPANS_WANTED 8
 
 struct sum {
     struct merge *m;
     const struct merge_array *array;
-    int64_t tile; /* elements */
-    pthread_mutex_t read_lock;
+    int64_t tile, span; /* elements */
     pthread_mutex_t turn_lock; /* of the three below */
     pthread_cond_t turn_changed;
-    int64_t turn; /* the tile that is to be written next */
+    int64_t turn; /* the span that is to be written next */
+    int workers;
     int err;      /* the first worker's that failed; its message: */
     char message[1024];
 };
@@ -34,9 +36,10 @@ struct worker {
     struct sum *s;
     int number;
     ferry_queue *queue, *own_queue;
-    ferry_blob *narrow; /* one input's tile, and the result's, in the array's dtype */
+    ferry_blob *narrow; /* one input's tile, in the array's dtype */
     ferry_blob *wide;   /* the same in F64 */
     ferry_blob *total;
+    ferry_blob *result; /* a span, in the array's dtype */
 };
 
 /* ---- one tile ------------------------------------------------------------------------------- */
@@ -50,18 +53,13 @@ static int reach(const struct worker *w, ferry_blob *b, unsigned access, ferry_r
     return ferry_memory_access(memory, w->s->m->device, access, w->queue, out);
 }
 
-static int read_values(struct sum *s, int input, int64_t start, int64_t n, void *out)
+static int read_values(const struct worker *w, int input, int64_t start, int64_t n, void *out)
 {
-    ferry_io *io = s->m->inputs[input].io;
+    ferry_io *io = w->s->m->inputs[input].io[w->number];
     const ferry_io_entry *entry = NULL;
-    int err;
+    int err = ferry_io_find(io, w->s->array->entry->name, &entry);
 
-    pthread_mutex_lock(&s->read_lock);
-    err = ferry_io_find(io, s->array->entry->name, &entry);
-    if (!err)
-        err = ferry_io_read_values(io, entry, start, n, out);
-    pthread_mutex_unlock(&s->read_lock);
-    return err;
+    return err ? err : ferry_io_read_values(io, entry, start, n, out);
 }
 
 /* The input's tile on the device, in its own dtype. */
@@ -69,7 +67,7 @@ static int fetch(const struct worker *w, int input, int64_t start, int64_t n, fe
 {
     void *host = ferry_blob_overwrite_host_data(w->narrow);
     ferry_ref ref;
-    int err = host ? read_values(w->s, input, start, n, host) : ferry_last_error_code();
+    int err = host ? read_values(w, input, start, n, host) : ferry_last_error_code();
 
     if (!err)
         err = reach(w, w->narrow, FERRY_READ, &ref);
@@ -118,23 +116,24 @@ static int add_to_total(const struct worker *w, int input, int64_t n, ferry_cref
     return err ? err : ferry_axpy(w->queue, FERRY_F64, n, weight, x, total);
 }
 
-static int round_total(const struct worker *w, int64_t n)
+/* The tile's place in the result is `at`. */
+static int round_total(const struct worker *w, int64_t at, int64_t n)
 {
     ferry_dtype dtype = w->s->array->entry->dtype;
-    ferry_ref total, narrow;
+    ferry_ref total, result;
     int err = reach(w, w->total, FERRY_READ, &total);
 
     if (!err)
-        err = reach(w, w->narrow, FERRY_WRITE, &narrow);
+        err = reach(w, w->result, at ? FERRY_READ | FERRY_WRITE : FERRY_WRITE, &result);
     if (err)
         return err;
+    result.offset += (uint64_t)at * ferry_dtype_size(dtype);
     return dtype == FERRY_F64
-               ? ferry_copy(w->queue, dtype, n, ferry_ref_const(total), narrow)
-               : ferry_convert(w->queue, n, FERRY_F64, ferry_ref_const(total), dtype, narrow);
+               ? ferry_copy(w->queue, dtype, n, ferry_ref_const(total), result)
+               : ferry_convert(w->queue, n, FERRY_F64, ferry_ref_const(total), dtype, result);
 }
 
-/* The result's tile is in `narrow`, on the host. */
-static int sum_tile(const struct worker *w, int64_t start, int64_t n)
+static int sum_tile(const struct worker *w, int64_t span, int64_t at, int64_t n)
 {
     int err = ferry_blob_reshape(w->narrow, 1, &n, NULL);
 
@@ -145,32 +144,42 @@ static int sum_tile(const struct worker *w, int64_t start, int64_t n)
     for (int i = 0; i < w->s->m->count && !err; i++) {
         ferry_cref x;
 
-        err = fetch(w, i, start, n, &x);
+        err = fetch(w, i, span + at, n, &x);
         if (!err)
             err = i == 0 ? begin_total(w, n, x) : add_to_total(w, i, n, x);
     }
-    if (!err)
-        err = round_total(w, n);
-    if (!err && !ferry_blob_host_data(w->narrow))
+    return err ? err : round_total(w, at, n);
+}
+
+/* The `n` elements from `span` on are then in the result, on the host. */
+static int sum_span(const struct worker *w, int64_t span, int64_t n)
+{
+    int64_t most = w->s->tile;
+    int err = ferry_blob_reshape(w->result, 1, &n, NULL);
+
+    for (int64_t at = 0; at < n && !err; at += most)
+        err = files_interrupted() ? FERRY_EBUSY
+                                  : sum_tile(w, span, at, n - at < most ? n - at : most);
+    if (!err && !ferry_blob_host_data(w->result))
         err = ferry_last_error_code();
     return err;
 }
 
-/* ---- all tiles ------------------------------------------------------------------------------ */
+/* ---- all spans ------------------------------------------------------------------------------ */
 
-/* Writes the tile once those before it are written; then it is the next one's turn. */
-static int write_tile(const struct worker *w, int64_t tile, int64_t n)
+/* Writes the span once those before it are written; then it is the next one's turn. */
+static int write_span(const struct worker *w, int64_t number, int64_t n)
 {
     struct sum *s = w->s;
     size_t size = (size_t)n * ferry_dtype_size(s->array->entry->dtype);
     int err;
 
     pthread_mutex_lock(&s->turn_lock);
-    while (s->turn != tile && !s->err)
+    while (s->turn != number && !s->err)
         pthread_cond_wait(&s->turn_changed, &s->turn_lock);
     err = s->err;
     if (!err)
-        err = ferry_io_write_values(s->m->out, ferry_blob_host_data(w->narrow), size);
+        err = ferry_io_write_values(s->m->out, ferry_blob_host_data(w->result), size);
     s->turn++;
     files_progress_step(&s->m->progress, size);
     pthread_cond_broadcast(&s->turn_changed);
@@ -207,55 +216,77 @@ static int create_blobs(struct worker *w)
         err = ferry_blob_create(device, FERRY_F64, 1, &tile, &w->wide);
     if (!err)
         err = ferry_blob_create(device, FERRY_F64, 1, &tile, &w->total);
+    if (!err)
+        err = ferry_blob_create(device, w->s->array->entry->dtype, 1, &w->s->span, &w->result);
     return err;
 }
 
 static void *run_worker(void *arg)
 {
     struct worker *w = arg;
-    int64_t count = w->s->array->entry->count, most = w->s->tile;
+    int64_t count = w->s->array->entry->count, most = w->s->span;
     int err = create_blobs(w);
 
-    for (int64_t tile = w->number; !err && tile * most < count; tile += WORKERS) {
-        int64_t n = count - tile * most < most ? count - tile * most : most;
+    for (int64_t i = w->number; !err && i * most < count; i += w->s->workers) {
+        int64_t n = count - i * most < most ? count - i * most : most;
 
-        err = files_interrupted() ? FERRY_EBUSY : sum_tile(w, tile * most, n);
+        err = sum_span(w, i * most, n);
         if (!err)
-            err = write_tile(w, tile, n);
+            err = write_span(w, i, n);
     }
     if (err)
         give_up(w->s, err);
     ferry_blob_destroy(w->narrow);
     ferry_blob_destroy(w->wide);
     ferry_blob_destroy(w->total);
+    ferry_blob_destroy(w->result);
     ferry_queue_destroy(w->own_queue);
     return NULL;
 }
 
+/* A span is a whole number of tiles. */
+static void choose_sizes(struct sum *s)
+{
+    bool cached = ferry_device_get_properties(s->m->device)->host_memory;
+    int64_t tiles;
+
+    s->tile = (cached ? CACHED_TILE : FILES_TILE) / (int64_t)sizeof(double);
+    tiles = cached ? s->array->entry->count / s->tile / SPANS_WANTED : 1;
+    tiles = tiles < SPAN_TILES ? tiles : SPAN_TILES;
+    s->span = s->tile * (tiles > 1 ? tiles : 1);
+    s->workers = s->array->entry->count > s->span ? s->m->workers : 1;
+}
+
+/* The calling thread is the first worker. */
+static void run_workers(struct sum *s)
+{
+    struct worker workers[MERGE_WORKERS] = { { .s = s } };
+    pthread_t threads[MERGE_WORKERS];
+    int started = 1;
+
+    for (; started < s->workers; started++) {
+        workers[started].s = s;
+        workers[started].number = started;
+        if (pthread_create(&threads[started], NULL, run_worker, &workers[started]) != 0) {
+            s->err = ferry_error_set(FERRY_ENOMEM, "merge: no thread can be started");
+            break;
+        }
+    }
+    if (started == s->workers)
+        run_worker(&workers[0]);
+    for (int i = 1; i < started; i++)
+        pthread_join(threads[i], NULL);
+}
+
 int merge_sum(struct merge *m, const struct merge_array *array)
 {
-    bool cached = ferry_device_get_properties(m->device)->host_memory;
-    struct sum s = { .m = m,
-                     .array = array,
-                     .tile = (cached ? CACHED_TILE : FILES_TILE) / (int64_t)sizeof(double) };
-    struct worker workers[WORKERS] = { { .s = &s, .number = 0 }, { .s = &s, .number = 1 } };
-    pthread_t thread;
-    bool threaded;
+    struct sum s = { .m = m, .array = array };
 
-    pthread_mutex_init(&s.read_lock, NULL);
+    choose_sizes(&s);
     pthread_mutex_init(&s.turn_lock, NULL);
     pthread_cond_init(&s.turn_changed, NULL);
-    threaded = array->entry->count > s.tile;
-    if (threaded && pthread_create(&thread, NULL, run_worker, &workers[1]) != 0) {
-        threaded = false;
-        s.err = ferry_error_set(FERRY_ENOMEM, "merge: no thread can be started");
-    } else {
-        run_worker(&workers[0]);
-    }
-    if (threaded)
-        pthread_join(thread, NULL);
+    run_workers(&s);
     pthread_cond_destroy(&s.turn_changed);
     pthread_mutex_destroy(&s.turn_lock);
-    pthread_mutex_destroy(&s.read_lock);
     return s.err && s.message[0] ? ferry_error_set(s.err, "%s", s.message) : s.err;
 }
