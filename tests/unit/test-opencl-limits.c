@@ -150,9 +150,8 @@ static void elements_from_2_to_the_31_on_are_reached(void)
     there = ocl_block(size);
     here = ocl_block(64);
     ocl_put(there, far, bytes, sizeof(bytes));
-    CU_ASSERT_EQUAL(ocl->convert(dev, NULL, 5, FERRY_I8, ocl_cref(there, far), FERRY_F32,
-                                 ocl_ref(here, 4)),
-                    0);
+    CU_ASSERT_EQUAL(
+        ocl->convert(dev, NULL, 5, FERRY_I8, ocl_cref(there, far), FERRY_F32, ocl_ref(here, 4)), 0);
     ocl_get(here, 4, floats, sizeof(floats));
     for (int i = 0; i < 5; i++)
         CU_ASSERT_EQUAL(floats[i], bytes[i]);
