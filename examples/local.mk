@@ -23,14 +23,17 @@ noinst_PROGRAMS += %D%/opencl-kernel
 %C%_opencl_kernel_LDFLAGS =
 endif
 
-# A kernel of the program's own; where there is no nvcc it is a text to read.
+# A kernel of the program's own; where there is no nvcc it is a text to read. With the shared runtime,
+# which is the plugin's: a second one would have a current device and a latest error of its own.
 if HAVE_NVCC
 CUDA_EXAMPLE = %D%/cuda-kernel
 noinst_DATA = $(CUDA_EXAMPLE)
 endif
 %D%/cuda-kernel: %D%/cuda-kernel.cu libferry.la
-	$(AM_V_GEN)$(NVCC) -std=c++17 -I'$(top_srcdir)/include' '$(srcdir)/%D%/cuda-kernel.cu' -o $@ \
-	    -L.libs -lferry -Xlinker -rpath,'$(abs_top_builddir)/.libs' || \
+	$(AM_V_GEN)$(NVCC) -std=c++17 -cudart shared -I'$(top_srcdir)/include' \
+	    '$(srcdir)/%D%/cuda-kernel.cu' -o $@ \
+	    -L.libs -lferry -Xlinker -rpath,'$(abs_top_builddir)/.libs' \
+	    -L'$(CUDA_LIBDIR)' -Xlinker -rpath,'$(CUDA_LIBDIR)' || \
 	    { echo '$(NVCC) cannot build $@ here; it is left out'; : >$@; }
 CLEANFILES += %D%/cuda-kernel
 EXTRA_DIST += %D%/cuda-kernel.cu

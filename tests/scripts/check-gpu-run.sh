@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# What goes to a machine with a GPU, run on the doubles: packed, moved elsewhere, and started as it would
+# be there. Its report has to tell a trial from the truth, and what failed.
+set -u
+. "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
+
+if [ ! -f "$FERRY_TEST_BUILDDIR/backends/.libs/ferry_cuda.so" ]; then
+    skip 'a packed tree runs elsewhere' 'the CUDA plugin was not built'
+    finish 'gpu run'
+fi
+if [ -n "${FERRY_TEST_QUICK-}" ]; then
+    skip 'a packed tree runs elsewhere' 'FERRY_TEST_QUICK leaves it out'
+    finish 'gpu run'
+fi
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+unset CUDA_DOUBLE_DEVICES CUDA_DOUBLE_DRIVER
+
+# run STATUS TEXT…: that exit status, and each text in the report.
+run() {
+    wanted=$1
+    shift
+    status=0
+    sh "$folder/there/run" -c "$FERRY_TEST_BUILDDIR/tests/doubles/lib" -o "$folder/report" \
+        -t 'test-status test-cuda-queues' >"$folder/out" 2>&1 || status=$?
+    if [ "$status" -ne "$wanted" ]; then
+        printf 'exit status %s in place of %s\n' "$status" "$wanted"
+        cat "$folder/out"
+        return 1
+    fi
+    for text; do
+        grep -q -e "$text" "$folder/report" && continue
+        printf 'the report has no "%s"\n' "$text"
+        cat "$folder/report"
+        return 1
+    done
+}
+
+check 'what a GPU machine needs is packed' \
+    sh "$FERRY_TEST_SRCDIR/tests/gpu/pack" "$FERRY_TEST_BUILDDIR" "$folder/here"
+mv "$folder/here" "$folder/there"
+check 'a packed tree runs elsewhere, and says that it was a trial' \
+    run 0 'a trial on the doubles of CUDA: no GPU' '^ferry-test: status: [1-9][0-9]* passed, 0 failed' \
+    '^ferry-test: cuda plugin, queues (double): [1-9][0-9]* passed, 0 failed' \
+    '^pass  *gemm ' '^== 0 programs failed'
+check 'without a driver nothing is run' env CUDA_DOUBLE_DRIVER=none \
+    sh -c 'sh "$1/there/run" -c "$2" -o "$1/report" >"$1/out"; test $? -eq 77 &&
+        grep -q "no NVIDIA driver" "$1/report" && grep -q "nothing was run" "$1/report"' \
+    sh "$folder" "$FERRY_TEST_BUILDDIR/tests/doubles/lib"
+printf '#!/bin/sh\necho FAIL a_sentence\nexit 1\n' >"$folder/there/tests/unit/test-status"
+check 'what fails is named and counted' run 1 'test-status: no result, status 1' 'FAIL a_sentence' \
+    '^== 1 programs failed'
+finish 'gpu run'
