@@ -82,7 +82,7 @@ struct cuda_queue {
     cudaStream_t stream;
     bool owned; /* the stream is the plugin's own */
     cublasHandle_t blas;
-    float *scratch; /* of reductions, on the device; NULL until one needs it */
+    float *scratch, *room; /* of reductions, on the device; NULL until one needs it */
     struct cuda_queue *next;
 };
 

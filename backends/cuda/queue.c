@@ -20,10 +20,12 @@ void cuda_queue_release(struct cuda_device *dev, struct cuda_queue *queue)
         (void)cuda_blas.destroy(queue->blas);
     if (queue->scratch)
         (void)cudaFree(queue->scratch);
+    if (queue->room)
+        (void)cudaFree(queue->room);
     if (queue->owned && queue->stream)
         (void)cudaStreamDestroy(queue->stream);
     queue->blas = NULL;
-    queue->scratch = NULL;
+    queue->scratch = queue->room = NULL;
 }
 
 static struct cuda_queue *add(struct cuda_device *dev, struct cuda_queue *queue)

@@ -3,7 +3,7 @@
  * Reductions, whose result stays on the device. cuBLAS adds up in the operand's own precision, many
  * elements a thread: long vectors go in pieces, whose sums are added last, so that no float takes
  * thousands of others one by one. Halves go through 1×1 matrix products with F32 results, since
- * cublasDotEx rounds its result to a half.
+ * cublasDotEx rounds its result to a half; for asum a product with one makes floats of them.
  */
 #include "cuda.h"
 
@@ -12,9 +12,13 @@
 #define ROWS  (PIECE / ROW)
 #define SUMS  1024 /* pieces of 2^30 elements, the most there are */
 
-/* Of a queue, on the device: sums of rows, sums of pieces, and ones to multiply either with. */
+/*
+ * Of a queue, on the device: sums of rows, sums of pieces, ones to multiply either with, and one as
+ * an F16 and as a BF16.
+ */
 struct scratch {
     float *rows, *pieces, *ones;
+    char *half_ones;
 };
 
 struct reduction {
@@ -25,27 +29,52 @@ struct reduction {
     void *result;
 };
 
+static CUresult set_ones(const struct scratch *s, CUstream stream)
+{
+    static const unsigned short half[] = { 0x3c00, 0x3f80 };
+    CUresult failed =
+        cuda_driver.memset_d32((CUdeviceptr)(uintptr_t)s->ones, 0x3f800000, ROWS, stream);
+
+    for (int i = 0; i < 2 && !failed; i++)
+        failed = cuda_driver.memset_d16((CUdeviceptr)(uintptr_t)(s->half_ones + 2 * i), half[i], 1,
+                                        stream);
+    return failed;
+}
+
 static int scratch_of(struct cuda_queue *queue, struct scratch *out)
 {
     float *block = queue->scratch;
+    cudaError_t error = cudaSuccess;
+    CUresult failed = CUDA_SUCCESS;
 
-    if (!block) {
-        cudaError_t error = cudaMalloc((void **)&block, (2 * ROWS + SUMS) * sizeof(float));
-        CUresult failed;
-
-        if (error != cudaSuccess)
-            return cuda_fail("cudaMalloc", error);
-        failed = cuda_driver.memset_d32((CUdeviceptr)(uintptr_t)(block + ROWS + SUMS), 0x3f800000,
-                                        ROWS, (CUstream)queue->stream);
-        if (failed) {
-            (void)cudaFree(block);
-            return cuda_fail_driver("cuMemsetD32Async", failed);
-        }
-        queue->scratch = block;
-    }
+    if (!block)
+        error = cudaMalloc((void **)&block, (2 * ROWS + SUMS + 1) * sizeof(float));
+    if (error != cudaSuccess)
+        return cuda_fail("cudaMalloc", error);
     out->rows = block;
     out->pieces = block + ROWS;
     out->ones = block + ROWS + SUMS;
+    out->half_ones = (char *)(block + 2 * ROWS + SUMS);
+    if (!queue->scratch)
+        failed = set_ones(out, (CUstream)queue->stream);
+    if (failed) {
+        (void)cudaFree(block);
+        return cuda_fail_driver("cuMemsetD32Async", failed);
+    }
+    queue->scratch = block;
+    return 0;
+}
+
+/* Room for a piece of halves as floats, which only asum needs. */
+static int room_of(struct cuda_queue *queue, float **out)
+{
+    cudaError_t error = cudaSuccess;
+
+    if (!queue->room)
+        error = cudaMalloc((void **)&queue->room, PIECE * sizeof(float));
+    if (error != cudaSuccess)
+        return cuda_fail("cudaMalloc", error);
+    *out = queue->room;
     return 0;
 }
 
@@ -119,12 +148,44 @@ static int sum_halves(const struct reduction *r, const struct scratch *s, const 
     return err ? err : add_up(r, s->rows, s->ones, rows + (rest != 0), out);
 }
 
+/* Absolute values, which no product has: of floats. */
+static int sum_absolute_halves(const struct reduction *r, const struct scratch *s, const char *x,
+                               int n, float *out)
+{
+    const float one = 1, zero = 0;
+    bool bf16 = r->dtype == FERRY_BF16;
+    cudaDataType type = bf16 ? CUDA_R_16BF : CUDA_R_16F;
+    cublasStatus_t status;
+    float *floats = NULL;
+    int err = room_of(r->queue, &floats);
+
+    if (!err)
+        err = set_mode(r, CUBLAS_POINTER_MODE_HOST);
+    if (err)
+        return err;
+    status = cuda_blas.gemm_ex(r->blas, CUBLAS_OP_N, CUBLAS_OP_N, n, 1, 1, &one, x, type, n,
+                               s->half_ones + 2 * bf16, type, 1, &zero, floats, CUDA_R_32F, n,
+                               CUBLAS_COMPUTE_32F_PEDANTIC, CUBLAS_GEMM_DEFAULT);
+    if (status != CUBLAS_STATUS_SUCCESS)
+        return cuda_fail_blas("cublasGemmEx", status);
+    return sum_plain(r, floats, NULL, n, out);
+}
+
 /* ---- the whole ---- */
+
+static int sum_piece(const struct reduction *r, const struct scratch *s, const char *x,
+                     const char *y, int n, float *out)
+{
+    if (r->dtype == FERRY_F32)
+        return sum_plain(r, x, y, n, out);
+    if (r->op == FERRY_OP_ASUM)
+        return sum_absolute_halves(r, s, x, n, out);
+    return sum_halves(r, s, x, y, n, out);
+}
 
 static int sum_pieces(const struct reduction *r, int64_t n)
 {
-    bool half = r->dtype != FERRY_F32;
-    size_t size = half ? 2 : 4;
+    size_t size = r->dtype == FERRY_F32 ? 4 : 2;
     struct scratch s = { 0 };
     int count = 0, err = scratch_of(r->queue, &s);
 
@@ -133,7 +194,7 @@ static int sum_pieces(const struct reduction *r, int64_t n)
         const char *x = r->x + (size_t)first * size, *y = r->y + (size_t)first * size;
         float *out = n <= PIECE ? (float *)r->result : s.pieces + count++;
 
-        err = half ? sum_halves(r, &s, x, y, part, out) : sum_plain(r, x, y, part, out);
+        err = sum_piece(r, &s, x, y, part, out);
     }
     if (!err && count)
         err = add_up(r, s.pieces, s.ones, count, r->result);

@@ -14,7 +14,7 @@ static cudaDataType type_of(uint32_t dtype)
     return dtype == FERRY_F16 ? CUDA_R_16F : CUDA_R_16BF;
 }
 
-/* What needs a kernel of its own (convert, asum of halves) is left to ferry's fallback. */
+/* What needs a kernel of its own, convert, is left to ferry's fallback. */
 int cuda_supports(void *dev, uint32_t op, uint32_t dtype)
 {
     (void)dev;
@@ -22,11 +22,10 @@ int cuda_supports(void *dev, uint32_t op, uint32_t dtype)
     case FERRY_OP_COPY:
     case FERRY_OP_FILL:
         return cuda_element_size(dtype) != 0;
-    case FERRY_OP_ASUM:
-        return dtype == FERRY_F32 || dtype == FERRY_F64;
     case FERRY_OP_AXPY:
     case FERRY_OP_SCAL:
     case FERRY_OP_DOT:
+    case FERRY_OP_ASUM:
     case FERRY_OP_SUMSQ:
     case FERRY_OP_GEMV:
     case FERRY_OP_GEMM:

@@ -118,7 +118,8 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta, cublasO
                          .trans_b = tb != CUBLAS_OP_N };
 
     (void)algorithm;
-    if (a_type != b_type || c_type != a_type || compute != CUBLAS_COMPUTE_32F)
+    if (a_type != b_type || (c_type != a_type && c_type != CUDA_R_32F) ||
+        (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_PEDANTIC))
         return refuse("cublasGemmEx", "a combination that it does not have");
     return product("cublasGemmEx", handle, &work, alpha, beta, a, b, c);
 }

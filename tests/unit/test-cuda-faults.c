@@ -55,6 +55,8 @@ static int compute(struct session *s)
     if (!err)
         err = cuda->asum(s->dev, NULL, FERRY_F64, 4, in, result);
     if (!err)
+        err = cuda->asum(s->dev, NULL, FERRY_BF16, 4, in, result);
+    if (!err)
         err = cuda->gemv(s->dev, NULL, FERRY_F32, FERRY_TRANS, 2, 2, 1, in, 2, in, 1, 0, result, 1);
     if (!err)
         err = cuda->gemm(s->dev, NULL, FERRY_F16, FERRY_TRANS, FERRY_TRANS, 2, 2, 2, 1, in, 2, in,

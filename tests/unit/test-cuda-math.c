@@ -76,7 +76,7 @@ static void reduce_long(void *dev, ferry_dtype dtype, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         double value = (double)(i % 17) / 16;
 
-        fx_set(dtype, host, i, value);
+        fx_set(dtype, host, i, i % 3 ? value : -value);
         sum += value;
         squares += value * value;
     }
@@ -84,12 +84,9 @@ static void reduce_long(void *dev, ferry_dtype dtype, int64_t n)
     CU_ASSERT_EQUAL(cuda->sumsq(dev, NULL, dtype, n, cuda_cref(block, 0), cuda_ref(result, 0)), 0);
     cuda_get(dev, result, &got[0], 4);
     CU_ASSERT(fabs((double)got[0] - squares) <= 1e-6 * squares);
-    if (dtype == FERRY_F32) {
-        CU_ASSERT_EQUAL(cuda->asum(dev, NULL, dtype, n, cuda_cref(block, 0), cuda_ref(result, 4)),
-                        0);
-        cuda_get(dev, result, got, 8);
-        CU_ASSERT(fabs((double)got[1] - sum) <= 1e-6 * sum);
-    }
+    CU_ASSERT_EQUAL(cuda->asum(dev, NULL, dtype, n, cuda_cref(block, 0), cuda_ref(result, 4)), 0);
+    cuda_get(dev, result, got, 8);
+    CU_ASSERT(fabs((double)got[1] - sum) <= 1e-6 * sum);
     cuda_free_block(dev, block);
     cuda_free_block(dev, result);
     free(host);
@@ -140,18 +137,21 @@ static void long_sums_are_not_biased(void)
 static void sums_of_halves_go_beyond_what_a_half_holds(void)
 {
     void *dev, *block, *result;
-    float got = 0;
+    float got[2] = { 0 };
 
     if (!cuda_load(1, false))
         return;
     dev = cuda_open(0);
     block = cuda_block(dev, 20000);
-    result = cuda_block(dev, 4);
-    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F16, 10000, 100, cuda_ref(block, 0)), 0);
+    result = cuda_block(dev, 8);
+    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F16, 10000, -100, cuda_ref(block, 0)), 0);
     CU_ASSERT_EQUAL(
         cuda->sumsq(dev, NULL, FERRY_F16, 10000, cuda_cref(block, 0), cuda_ref(result, 0)), 0);
-    cuda_get(dev, result, &got, 4);
-    CU_ASSERT_EQUAL((double)got, 1e8);
+    CU_ASSERT_EQUAL(
+        cuda->asum(dev, NULL, FERRY_F16, 10000, cuda_cref(block, 0), cuda_ref(result, 4)), 0);
+    cuda_get(dev, result, got, 8);
+    CU_ASSERT_EQUAL((double)got[0], 1e8);
+    CU_ASSERT_EQUAL((double)got[1], 1e6);
     cuda_free_block(dev, block);
     cuda_free_block(dev, result);
     cuda_close(dev);
