@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "command.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -222,6 +223,62 @@ static void real_weights_are_inspected(void)
     json_decref(document);
 }
 
+/* What the CPU finds in a file; NULL for one that is not read. */
+static json_t *inspect_on_cpu(const char *path)
+{
+    char line[4096];
+
+    snprintf(line, sizeof(line),
+             "FERRY_BACKEND=cpu FERRY_CONF=/dev/null \"$FERRY_TEST_COMMAND\" inspect --json '%s'",
+             path);
+    return shell(line) == 0 ? parse_output() : NULL;
+}
+
+static void same_norms(const char *path, const json_t *on_cpu)
+{
+    json_t *document = inspect(path), *blobs = json_object_get(document, "blobs"), *blob;
+    size_t i;
+
+    CU_ASSERT_EQUAL(json_array_size(blobs), json_array_size(json_object_get(on_cpu, "blobs")));
+    json_array_foreach(json_object_get(on_cpu, "blobs"), i, blob)
+    {
+        const json_t *here = json_array_get(blobs, i);
+        double l1 = number_of(blob, "l1"), sumsq = number_of(blob, "sumsq");
+
+        CU_ASSERT_STRING_EQUAL(text_of(here, "name"), text_of(blob, "name"));
+        CU_ASSERT_DOUBLE_EQUAL(number_of(here, "l1"), l1, 1e-6 * l1);
+        CU_ASSERT_DOUBLE_EQUAL(number_of(here, "sumsq"), sumsq, 1e-6 * sumsq);
+    }
+    json_decref(document);
+}
+
+static void real_files_have_the_norms_that_the_cpu_finds(void)
+{
+    char folder[512], path[800];
+    const char *one = ferry_test_data("det1.caffemodel");
+    struct dirent *entry;
+    int files = 0;
+    json_t *on_cpu;
+    DIR *dir;
+
+    if (!one)
+        return;
+    snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(one, '/') - one), one);
+    dir = opendir(folder);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+    while ((entry = readdir(dir))) {
+        snprintf(path, sizeof(path), "%s/%.255s", folder, entry->d_name);
+        on_cpu = entry->d_name[0] == '.' ? NULL : inspect_on_cpu(path);
+        if (!on_cpu)
+            continue;
+        same_norms(path, on_cpu);
+        json_decref(on_cpu);
+        files++;
+    }
+    closedir(dir);
+    CU_ASSERT(files >= 5); /* of six, HDF5 is not read by every build */
+}
+
 static void check_bad_file(const char *name)
 {
     char arguments[1024];
@@ -393,6 +450,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(integers_are_measured_as_doubles),
     FERRY_TEST(a_sum_that_is_not_finite_is_null),
     FERRY_TEST(real_weights_are_inspected),
+    FERRY_TEST(real_files_have_the_norms_that_the_cpu_finds),
     FERRY_TEST(bad_files_get_one_line_and_status_1),
     FERRY_TEST(a_command_line_that_makes_no_sense_is_status_2),
     FERRY_TEST(help_and_version_are_printed),

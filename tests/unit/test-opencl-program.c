@@ -390,6 +390,21 @@ static void devices_in_one_context_copy_directly(void)
     destroy_own(&o);
 }
 
+static void the_example_runs_a_kernel_of_its_own_on_a_blob(void)
+{
+    const char *top = getenv("FERRY_TEST_BUILDDIR");
+    char line[4096];
+    FILE *f;
+
+    snprintf(line, sizeof(line), "'%s/examples/opencl-kernel'", top ? top : ".");
+    fflush(stdout);
+    f = popen(line, "r");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    CU_ASSERT_PTR_NOT_NULL(fgets(line, sizeof(line), f));
+    CU_ASSERT_EQUAL(pclose(f), 0);
+    CU_ASSERT_STRING_EQUAL(line, "opencl:0: sum 8000 of 1000 elements\n");
+}
+
 /* ---- failures ------------------------------------------------------------------------------- */
 
 static void work_that_fails_later_is_told_at_the_next_access_by_name(void)
@@ -472,6 +487,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_wrapped_queue_is_waited_for),
     FERRY_TEST(objects_that_do_not_fit_are_refused_by_name),
     FERRY_TEST(devices_in_one_context_copy_directly),
+    FERRY_TEST(the_example_runs_a_kernel_of_its_own_on_a_blob),
     FERRY_TEST(work_that_fails_later_is_told_at_the_next_access_by_name),
     FERRY_TEST(a_block_beyond_the_largest_says_device_bytes_and_both_numbers),
 };
