@@ -90,40 +90,75 @@ static int read_shape(const struct ferry_io *io, const char *path, hid_t set, st
     return err;
 }
 
-/* Values in one piece, as this machine has them, can be read and mapped as they lie in the file. */
-static bool is_plain(const struct ferry_io *io, hid_t set, const struct shape *shape,
-                     struct ferry__values *out)
+/* How the values of a dataset are stored. */
+struct storage {
+    H5D_layout_t layout;
+    bool elsewhere; /* in files that this one names */
+    haddr_t offset; /* HADDR_UNDEF: not in one piece, or never written */
+    bool native;
+    uint64_t needed; /* bytes that so many of its type take */
+};
+
+static struct storage storage_of(hid_t set, const struct shape *shape)
 {
     hid_t plist = H5Dget_create_plist(set), type = H5Dget_type(set);
     hid_t native = ferry__hdf5_type(shape->dtype, 1);
-    uint64_t size = (uint64_t)shape->count * ferry_dtype_size(shape->dtype);
-    haddr_t offset = HADDR_UNDEF;
+    struct storage storage = { .offset = HADDR_UNDEF };
 
-    if (plist >= 0 && H5Pget_layout(plist) == H5D_CONTIGUOUS && H5Pget_external_count(plist) == 0 &&
-        H5Tequal(type, native) > 0)
-        offset = H5Dget_offset(set);
+    storage.layout = plist >= 0 ? H5Pget_layout(plist) : H5D_LAYOUT_ERROR;
+    storage.elsewhere = storage.layout == H5D_VIRTUAL ||
+                        (plist >= 0 && H5Pget_external_count(plist) != 0);
+    storage.native = H5Tequal(type, native) > 0;
+    storage.needed = (uint64_t)shape->count * H5Tget_size(type);
+    if (storage.layout == H5D_CONTIGUOUS && !storage.elsewhere)
+        storage.offset = H5Dget_offset(set);
     if (plist >= 0)
         H5Pclose(plist);
     H5Tclose(type);
     H5Tclose(native);
-    if (offset == HADDR_UNDEF || size > io->file.size || offset > io->file.size - size)
-        return false;
-    out->encoding = FERRY__VALUES_PLAIN;
-    out->bytes = io->file.bytes + offset;
-    out->size = size;
-    out->dtype = shape->dtype;
-    return true;
+    return storage;
 }
 
-static void set_values(const struct ferry_io *io, hid_t set, const struct shape *shape,
-                       struct ferry__values *out)
+/* What the library takes at its word, and then copies from past the end of its own buffers. */
+static int check_storage(const struct ferry_io *io, hid_t set, const char *path,
+                         const struct storage *storage)
 {
+    uint64_t stored = (uint64_t)H5Dget_storage_size(set), size = io->file.size;
+    bool one_piece = storage->layout == H5D_COMPACT || storage->offset != HADDR_UNDEF;
+
+    if (storage->elsewhere) /* any file of the reader's could be named */
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %.200s: its values are in other files",
+                               io->file.path, path);
+    if (one_piece && stored < storage->needed)
+        return ferry_error_set(FERRY_ESHAPE, "%s: %.200s: %llu bytes are stored, the shape takes %llu",
+                               io->file.path, path, (unsigned long long)stored,
+                               (unsigned long long)storage->needed);
+    if (storage->offset != HADDR_UNDEF &&
+        (stored > size || storage->offset > size - stored))
+        return ferry_error_set(FERRY_EFORMAT, "%s: %.200s at byte %llu: %llu bytes go past the end",
+                               io->file.path, path, (unsigned long long)storage->offset,
+                               (unsigned long long)stored);
+    return FERRY_OK;
+}
+
+/* Values in one piece, as this machine has them, are read as they lie in the file. */
+static int set_values(const struct ferry_io *io, hid_t set, const char *path,
+                      const struct shape *shape, struct ferry__values *out)
+{
+    struct storage storage = storage_of(set, shape);
+    int err = check_storage(io, set, path, &storage);
+
     memset(out, 0, sizeof(*out));
     out->dtype = shape->dtype;
-    if (is_plain(io, set, shape, out))
-        return;
-    out->encoding = FERRY__VALUES_OWN;
-    out->size = (uint64_t)H5Dget_storage_size(set);
+    if (!err && storage.native && storage.offset != HADDR_UNDEF) {
+        out->encoding = FERRY__VALUES_PLAIN;
+        out->bytes = io->file.bytes + storage.offset;
+        out->size = storage.needed;
+    } else {
+        out->encoding = FERRY__VALUES_OWN;
+        out->size = (uint64_t)H5Dget_storage_size(set);
+    }
+    return err;
 }
 
 /* ---- the walk ------------------------------------------------------------------------------- */
@@ -159,8 +194,9 @@ static int add_diff(struct walk *walk, struct ferry__io_array *array, struct sou
                         (size_t)shape.naxes * sizeof(*shape.dims)) != 0))
         err = ferry_error_set(FERRY_ESHAPE, "%s: %.200s: shape: is not its data's",
                               walk->io->file.path, path);
+    if (!err)
+        err = set_values(walk->io, set, path, &shape, &array->diff);
     if (!err) {
-        set_values(walk->io, set, &shape, &array->diff);
         array->entry.has_diff = 1;
         array->entry.diff_dtype = shape.dtype;
         source->diff = path;
@@ -194,13 +230,14 @@ static int add_dataset(struct walk *walk, hid_t set, const char *path)
     if (!source)
         return FERRY_EFORMAT;
     if (!err)
+        err = set_values(walk->io, set, path, &shape, &values);
+    if (!err)
         err = ferry__io_add(walk->io, &names, shape.dtype, shape.naxes, shape.dims, &array);
     if (err)
         return err;
     source->data = ferry__io_string(walk->io, path, strlen(path));
     if (!source->data)
         return FERRY_EFORMAT;
-    set_values(walk->io, set, &shape, &values);
     ferry__io_set_data(walk->io, array, &values);
     array->own = source;
     return caffe ? add_diff(walk, array, source, name) : FERRY_OK;

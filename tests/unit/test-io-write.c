@@ -208,6 +208,50 @@ static void hdf5_survives_where_it_was_built(void)
     fx_end();
 }
 
+/* In place of `from` the file has `to`, in eight bytes. */
+static void overwrite_number(const char *path, uint64_t from, uint64_t to)
+{
+    unsigned char bytes[65536];
+    FILE *file = fopen(path, "r+b");
+    size_t size, at = 0;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    size = fread(bytes, 1, sizeof(bytes), file);
+    while (at + 8 <= size && memcmp(bytes + at, &from, 8) != 0)
+        at++;
+    CU_ASSERT_FATAL(at + 8 <= size);
+    CU_ASSERT_EQUAL(fseek(file, (long)at, SEEK_SET), 0);
+    CU_ASSERT_EQUAL(fwrite(&to, 8, 1, file), 1);
+    CU_ASSERT_EQUAL(fclose(file), 0);
+}
+
+/* libhdf5 believes it, and crashes. The length, 4948, is in the file once. */
+static void hdf5_that_stores_less_than_its_shape_is_refused(void)
+{
+    ferry_io_writer *w = NULL;
+    ferry_io *io = NULL;
+    ferry_blob *b;
+
+    fx_device();
+    if (ferry_io_create(in_folder("file"), FERRY_IO_HDF5, &w) == FERRY_EINVAL) {
+        ferry_test_skip("%s", ferry_last_error());
+        return;
+    }
+    b = FX_BLOB(FERRY_F32, 1237);
+    fill(b, 1);
+    FX_OK(ferry_io_write(w, "w", b, false));
+    FX_OK_FATAL(ferry_io_commit(w));
+    ferry_blob_destroy(b);
+    overwrite_number(in_folder("file"), 4948, 4944);
+    FX_FAILS(FERRY_ESHAPE, ferry_io_open(in_folder("file"), &io));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "4944 bytes are stored"));
+    overwrite_number(in_folder("file"), 4944, 1u << 20);
+    FX_FAILS(FERRY_EFORMAT, ferry_io_open(in_folder("file"), &io));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "past the end"));
+    unlink(in_folder("file"));
+    fx_end();
+}
+
 static void single_array_formats_survive(void)
 {
     static const ferry_io_format formats[] = { FERRY_IO_NPY, FERRY_IO_BLOBPROTO };
@@ -496,6 +540,7 @@ static void impossible_targets_are_refused(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_dtype_and_shape_survives_each_format),
     FERRY_TEST(hdf5_survives_where_it_was_built),
+    FERRY_TEST(hdf5_that_stores_less_than_its_shape_is_refused),
     FERRY_TEST(single_array_formats_survive),
     FERRY_TEST(diffs_and_states_survive_in_caffes_formats),
     FERRY_TEST(safetensors_keep_their_metadata_and_strange_names),
