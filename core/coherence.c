@@ -64,7 +64,7 @@ void ferry__coherence_publish(ferry_memory *m, uint32_t valid)
 
 /*
  * A copy that is about to lose its bit remembers what its device's default queue may still be doing
- * with it.
+ * with it. A lost device does nothing any more.
  */
 static int leave_event(ferry_memory *m, unsigned slot)
 {
@@ -79,7 +79,7 @@ static int leave_event(ferry_memory *m, unsigned slot)
     if (!err)
         err = ferry__queue_mark(&dev->queue, &e);
     if (err)
-        return err;
+        return err == FERRY_ELOST ? 0 : err;
     if (e)
         ferry__uses_add(r->uses, e, &dev->queue, true);
     ferry__event_release(e);

@@ -475,13 +475,28 @@ static void an_event_that_cannot_be_recorded_is_an_error(void)
     wx_end();
 }
 
+/* What a lost device held is as if it were not there: the others may be written, or it forgotten. */
+static void write_beside(ferry_memory *both, ferry_memory *there, ferry_memory *gone)
+{
+    ferry_ref ref;
+
+    FX_OK(access_host(both, FERRY_READ | FERRY_WRITE, &ref));
+    CU_ASSERT_EQUAL(wx_valid(both), WX_HOST);
+    FX_OK(access_dev(there, 0, FERRY_WRITE));
+    CU_ASSERT_EQUAL(wx_valid(there), WX_DEV(0));
+    FX_OK(ferry_memory_invalidate(gone));
+    CU_ASSERT_EQUAL(wx_valid(gone), 0);
+}
+
 /* Device 1 is lost for the rest of the process: last in its world. */
 static void a_lost_device_is_lost_and_everything_else_goes_on(void)
 {
-    ferry_memory *there, *both, *home;
+    ferry_memory *there, *both, *home, *left[2];
     ferry_ref ref;
 
     wx_begin();
+    for (int i = 0; i < 2; i++)
+        left[i] = wx_memory_at(1, OLD);
     there = wx_memory_at(1, OLD);
     both = wx_memory_at(1, OLD);
     home = wx_memory_at(0, OLD);
@@ -494,6 +509,9 @@ static void a_lost_device_is_lost_and_everything_else_goes_on(void)
     CU_ASSERT(wx_reads_on(wx_queue(0), home, OLD));
     FX_FAILS(FERRY_ELOST, ferry_device_synchronize(wx_dev(1)));
     FX_FAILS(FERRY_ELOST, ferry_queue_synchronize(wx_queue(1)));
+    write_beside(both, left[0], left[1]);
+    for (int i = 0; i < 2; i++)
+        ferry_memory_release(left[i]);
     ferry_memory_release(there);
     ferry_memory_release(both);
     ferry_memory_release(home);
