@@ -280,8 +280,7 @@ static int provide(struct ferry__request *req, struct ferry__replica **r, bool *
     *r = ferry__replica_of(m, req->where);
     if (!*r)
         return FERRY_ENOMEM;
-    if ((*r)->readonly && !(req->valid & bit(req->slot)) && !ferry__replica_shares(m, 0, m->alias))
-        ferry__replica_drop(m, *r, &req->after);
+    ferry__replica_drop_readonly(m, *r, req->valid, &req->after);
     err = ferry__replica_provide(m, *r, req->where, req->q, zeroed, fresh, &req->after);
     if (!err && !req->where && *fresh)
         ferry__replica_share_host(m, &req->after);

@@ -17,6 +17,9 @@
 static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
 static ferry_memory *oldest, *newest;
 
+/* Of adopted memory that this thread let go of; the access that needed the room may hold a lock. */
+static _Thread_local struct ferry__after_unlock owed;
+
 /* The storage that eviction would free; NULL if there is none. */
 static struct ferry__replica *candidate(ferry_memory *m, const ferry_device *dev)
 {
@@ -46,27 +49,40 @@ static bool write_back(ferry_memory *m, struct ferry__request *req)
     return !ferry__coherence_access(req, NULL) && (ferry__coherence_valid(m) & 1);
 }
 
-/* Frees the memory's copy on the device; returns its bytes, 0 if it stays. */
-static uint64_t evict_from(ferry_memory *m, ferry_device *dev, bool dirty)
+/* Whether the memory keeps its contents without the copy on that device. */
+static bool can_spare(ferry_memory *m, const ferry_device *dev, bool dirty)
 {
     uint32_t bit = UINT32_C(1) << dev->slot;
-    struct ferry__replica *r = candidate(m, dev);
     struct ferry__request req;
-    double start = ferry__trace_now();
-    uint64_t bytes = r ? r->capacity : 0;
+    bool written;
 
     memset(&req, 0, sizeof req);
     req.m = m;
     req.valid = ferry__coherence_valid(m);
-    if (!r || ((req.valid & bit) && !safe_elsewhere(m, req.valid & ~bit) &&
-               (!dirty || !write_back(m, &req))))
+    if (!(req.valid & bit) || safe_elsewhere(m, req.valid & ~bit))
+        return true;
+    written = dirty && write_back(m, &req);
+    ferry__after_unlock_move(&owed, &req.after);
+    return written;
+}
+
+/* Frees the memory's copy on the device; returns its bytes, 0 if it stays. */
+static uint64_t evict_from(ferry_memory *m, ferry_device *dev, bool dirty)
+{
+    uint32_t valid, bit = UINT32_C(1) << dev->slot;
+    struct ferry__replica *r = candidate(m, dev);
+    double start = ferry__trace_now();
+    uint64_t bytes = r ? r->capacity : 0;
+
+    if (!r || !can_spare(m, dev, dirty))
         return 0;
-    req.valid = ferry__coherence_valid(m) & ~bit;
-    if (ferry__coherence_valid(m) & bit)
+    valid = ferry__coherence_valid(m);
+    ferry__replica_drop(m, r, &owed);
+    ferry__coherence_publish(m, valid & ~bit);
+    if (valid & bit) { /* a stale copy is no more than a block that was free */
         ferry__count(&dev->stats.evictions, 1);
-    ferry__replica_drop(m, r, &req.after);
-    ferry__coherence_publish(m, req.valid);
-    ferry__trace_event("evict", m->name, bytes, dev, start);
+        ferry__trace_event("evict", m->name, bytes, dev, start);
+    }
     return bytes;
 }
 
@@ -105,7 +121,14 @@ static uint64_t evict(ferry_device *dev, uint64_t bytes)
     pthread_mutex_unlock(&idle_lock);
     ferry__log_release();
     evicting = false;
+    ferry__evict_finish();
     return freed;
+}
+
+void ferry__evict_finish(void)
+{
+    if (owed.first && !ferry__log_is_held())
+        ferry__after_unlock_run(&owed);
 }
 
 void ferry__evict_offer(ferry_memory *m)

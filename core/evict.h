@@ -15,4 +15,10 @@
 void ferry__evict_offer(ferry_memory *m);
 void ferry__evict_withdraw(ferry_memory *m);
 
+/*
+ * Runs the deleters of what this thread's evictions let go of, once it holds no core lock; called
+ * where a memory's was released.
+ */
+void ferry__evict_finish(void);
+
 #endif

@@ -251,6 +251,11 @@ void ferry__log_release(void)
         ferry__log(FERRY_LOG_WARN, "%u log lines lost: out of memory", kept.lost);
 }
 
+bool ferry__log_is_held(void)
+{
+    return mine.held > 0;
+}
+
 void ferry_log_set(void (*fn)(void *arg, int level, const char *line), void *arg)
 {
     pthread_mutex_lock(&sink.lock);

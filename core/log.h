@@ -24,6 +24,9 @@ void ferry__log_va(int level, const char *fmt, va_list args) FERRY_PRINTF(2, 0);
 void ferry__log_hold(void);
 void ferry__log_release(void);
 
+/* Whether this thread is inside such a region. */
+bool ferry__log_is_held(void);
+
 /* Reads FERRY_LOG again; a level that is none is a line of its own. */
 void ferry__log_configure(void);
 

@@ -59,7 +59,7 @@ void ferry_memory_release(ferry_memory *m)
                atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1))
         return;
     ferry__evict_withdraw(m);
-    after.count = 0;
+    after.first = NULL;
     ferry__log_hold();
     ferry__replica_drop_all(m, &after);
     ferry__log_release();
@@ -82,7 +82,7 @@ static void begin(struct ferry__request *req, ferry_memory *m, ferry_device *whe
     req->access = 0;
     req->prefetch = req->nowait = req->evicting = false;
     req->reason = FERRY__READ_MISS;
-    req->after.count = 0;
+    req->after.first = NULL;
     ferry__log_hold();
     pthread_mutex_lock(&m->lock);
     req->valid = ferry__coherence_valid(m);
@@ -92,8 +92,8 @@ static void end(struct ferry__request *req)
 {
     pthread_mutex_unlock(&req->m->lock);
     ferry__log_release();
-    if (req->after.count)
-        ferry__after_unlock_run(&req->after);
+    ferry__after_unlock_run(&req->after);
+    ferry__evict_finish();
 }
 
 /* Whether a device, and a queue that should be one of its own, can take part. */

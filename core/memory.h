@@ -40,6 +40,7 @@ enum ferry__storage {
 struct ferry__adopted {
     ferry_deleter deleter;
     void *arg;
+    struct ferry__adopted *next; /* once it was let go: in a struct ferry__after_unlock */
 };
 
 /*

@@ -16,18 +16,32 @@ static _Alignas(64) char nowhere[64];
 
 void ferry__after_unlock_run(struct ferry__after_unlock *after)
 {
-    unsigned i;
+    struct ferry__adopted *a;
 
-    for (i = 0; i < after->count; i++)
-        after->at[i].deleter(after->at[i].arg);
-    after->count = 0;
+    while ((a = after->first)) {
+        after->first = a->next;
+        a->deleter(a->arg);
+        free(a);
+    }
+}
+
+void ferry__after_unlock_move(struct ferry__after_unlock *to, struct ferry__after_unlock *from)
+{
+    struct ferry__adopted **end = &from->first;
+
+    while (*end)
+        end = &(*end)->next;
+    *end = to->first;
+    to->first = from->first;
+    from->first = NULL;
 }
 
 static void delete_later(struct ferry__after_unlock *after, struct ferry__replica *r)
 {
-    if (r->adopted)
-        after->at[after->count++] = *r->adopted;
-    free(r->adopted);
+    if (r->adopted) {
+        r->adopted->next = after->first;
+        after->first = r->adopted;
+    }
     r->adopted = NULL;
 }
 
@@ -245,6 +259,17 @@ void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
     r->ref.handle = NULL;
     r->readonly = 0;
     r->capacity = r->filled = 0;
+}
+
+void ferry__replica_drop_readonly(ferry_memory *m, struct ferry__replica *r, uint32_t valid,
+                                  struct ferry__after_unlock *after)
+{
+    uint32_t held = UINT32_C(1) << r->slot;
+
+    if (r == &m->on_host && ferry__replica_one_pointer(m))
+        held |= UINT32_C(1) << m->alias;
+    if (r->readonly && !(valid & held))
+        ferry__replica_drop(m, r, after);
 }
 
 /* Bytes of a host block that the home may import: whole units of what it can take. */

@@ -8,13 +8,19 @@
 
 #include "memory.h"
 
-/* What has to be done once no lock is held any more: deleters of memory that was let go. */
+/*
+ * What has to be done once no lock is held any more: deleters of memory that was let go, latest
+ * first.
+ */
 struct ferry__after_unlock {
-    unsigned count;
-    struct ferry__adopted at[4];
+    struct ferry__adopted *first;
 };
 
+/* Runs and forgets them. */
 void ferry__after_unlock_run(struct ferry__after_unlock *after);
+
+/* Hands them over to `to`. */
+void ferry__after_unlock_move(struct ferry__after_unlock *to, struct ferry__after_unlock *from);
 
 /*
  * The replica of a slot; NULL if that device never had one. An aliased host-memory device's is the
@@ -43,6 +49,13 @@ int ferry__replica_provide(ferry_memory *m, struct ferry__replica *r, ferry_devi
 /* Frees the storage, after the work pending on it. */
 void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
                          struct ferry__after_unlock *after);
+
+/*
+ * Gives up a read-only block if what it holds is no valid copy any more, since other contents have
+ * to go there.
+ */
+void ferry__replica_drop_readonly(ferry_memory *m, struct ferry__replica *r, uint32_t valid,
+                                  struct ferry__after_unlock *after);
 
 /*
  * Takes the program's memory, adopted for `slot`, as the storage; there is none. `adopted`, its

@@ -256,8 +256,10 @@ static int stage(struct ferry__request *req, unsigned from)
 {
     ferry_memory *m = req->m;
     bool zeroed = false, fresh;
-    int err = ferry__replica_provide(m, &m->on_host, NULL, NULL, &zeroed, &fresh, &req->after);
+    int err;
 
+    ferry__replica_drop_readonly(m, &m->on_host, req->valid, &req->after);
+    err = ferry__replica_provide(m, &m->on_host, NULL, NULL, &zeroed, &fresh, &req->after);
     if (err)
         return err;
     err = ferry__transfer_enter(req, FERRY__HOST, req->valid | 1u);

@@ -38,6 +38,7 @@ UNIT_TESTS = \
 	%D%/unit/test-soak \
 	%D%/unit/test-fork \
 	%D%/unit/test-multi \
+	%D%/unit/test-multi-adopt \
 	%D%/unit/test-events \
 	%D%/unit/test-frame \
 	%D%/coherence/test-coherence \
@@ -88,6 +89,7 @@ CORE_TESTS = \
 	%D%/unit/test-soak \
 	%D%/unit/test-events \
 	%D%/unit/test-multi \
+	%D%/unit/test-multi-adopt \
 	%D%/unit/test-queue \
 	%D%/unit/test-conf \
 	%D%/unit/test-loader \

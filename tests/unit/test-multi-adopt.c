@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * What the program lends ferry on several devices: read-only blocks are never written, whatever way
+ * the bytes take, and every deleter runs once.
+ */
+
+#define OLD 0x5a
+#define NEW 0x77
+
+static _Alignas(64) unsigned char own[WX_BYTES];
+
+static int adopt_own(ferry_memory *m, unsigned flags, int *calls)
+{
+    ferry_ref ref = { own, 0 };
+
+    return ferry_memory_adopt(m, NULL, ref, WX_BYTES, flags, fx_count_call, calls);
+}
+
+static ferry_device *cpu_device(void)
+{
+    ferry_device *cpu = NULL;
+
+    if (ferry_runtime_device(wx_runtime(), "cpu", &cpu))
+        ferry_test_skip("no cpu plugin: %s", ferry_last_error());
+    return cpu;
+}
+
+/* On its way to the other device it is the host's copy that changes, on whatever storage. */
+static void a_read_only_block_is_no_staging_place(void)
+{
+    int calls = 0;
+    ferry_memory *m;
+
+    wx_begin();
+    m = wx_memory(0);
+    memset(own, OLD, sizeof(own));
+    FX_OK(adopt_own(m, FERRY_ADOPT_READONLY, &calls));
+    wx_write_on(wx_queue(0), m, NEW);
+    CU_ASSERT(wx_reads_on(wx_queue(1), m, NEW));
+    CU_ASSERT_EQUAL(own[0], OLD);
+    CU_ASSERT(wx_host_reads(m, NEW));
+    CU_ASSERT_EQUAL(calls, 1);
+    ferry_memory_release(m);
+    CU_ASSERT_EQUAL(calls, 1);
+    wx_end();
+}
+
+/* Where host and home are one pointer, other places' read-only blocks are as they were all the same. */
+static void a_read_only_block_beside_a_shared_one_is_not_written(void)
+{
+    int calls = 0;
+    ferry_memory *m = NULL, *lender;
+    ferry_device *cpu;
+    ferry_ref ref;
+
+    wx_begin();
+    cpu = cpu_device();
+    if (!cpu)
+        return;
+    lender = wx_memory_at(0, OLD);
+    ref = wx_access(lender, wx_queue(0), FERRY_READ | FERRY_WRITE);
+    FX_OK_FATAL(ferry_memory_create(cpu, WX_BYTES, &m));
+    FX_OK(ferry_memory_adopt(m, wx_dev(0), ref, WX_BYTES, FERRY_ADOPT_READONLY, fx_count_call,
+                             &calls));
+    wx_write_host(m, NEW);
+    CU_ASSERT(wx_reads_on(wx_queue(0), m, NEW));
+    CU_ASSERT_EQUAL(calls, 1);
+    CU_ASSERT(wx_host_reads(lender, OLD));
+    ferry_memory_release(m);
+    memset(own, OLD, sizeof(own));
+    m = wx_memory(0);
+    FX_OK(adopt_own(m, FERRY_ADOPT_READONLY, &calls));
+    FX_OK(ferry_memory_access(m, cpu, FERRY_READ, NULL, &ref));
+    wx_write_on(wx_queue(0), m, NEW);
+    CU_ASSERT(wx_host_reads(m, NEW));
+    CU_ASSERT_EQUAL(own[0], OLD);
+    CU_ASSERT_EQUAL(calls, 2);
+    ferry_memory_release(m);
+    ferry_memory_release(lender);
+    wx_end();
+}
+
+#define MANY 8
+
+static void every_device_may_have_a_deleter(void)
+{
+    ferry_device *dev = NULL;
+    ferry_memory *m, *lender[MANY] = { NULL };
+    char name[16];
+    int calls = 0;
+
+    wx_begin();
+    m = wx_memory(0);
+    FX_OK(adopt_own(m, 0, &calls));
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof(name), "sim:%d", i);
+        FX_OK_FATAL(ferry_runtime_device(wx_runtime(), name, &dev));
+        FX_OK_FATAL(ferry_memory_create(dev, WX_BYTES, &lender[i]));
+        FX_OK(ferry_memory_adopt(m, dev, ferry_memory_overwrite_device_data(lender[i]), WX_BYTES, 0,
+                                 fx_count_call, &calls));
+    }
+    CU_ASSERT_EQUAL(calls, 0);
+    ferry_memory_release(m);
+    CU_ASSERT_EQUAL(calls, MANY + 1);
+    for (int i = 0; i < MANY; i++)
+        ferry_memory_release(lender[i]);
+    wx_end();
+}
+
+/* ---- eviction ------------------------------------------------------------------------------- */
+
+static ferry_memory *wanted;
+
+/* ferry may be called, the memory that wanted the room included: no lock is held. */
+static void count_and_call(void *arg)
+{
+    ++*(int *)arg;
+    if (wanted)
+        FX_OK(ferry_memory_wont_use(wanted));
+}
+
+/* One that dev0 has written since, so that an eviction has to put its bytes somewhere else. */
+static ferry_memory *stale_on_host(int *calls)
+{
+    ferry_memory *m = wx_memory(0);
+
+    FX_OK(ferry_memory_adopt(m, NULL, (ferry_ref){ own, 0 }, WX_BYTES, FERRY_ADOPT_READONLY,
+                             count_and_call, calls));
+    wx_write_on(wx_queue(0), m, NEW);
+    FX_OK(ferry_memory_wont_use(m));
+    return m;
+}
+
+static void an_eviction_runs_the_deleter_of_what_it_replaces(void)
+{
+    int calls = 0;
+    ferry_memory *m;
+
+    wx_begin();
+    memset(own, OLD, sizeof(own));
+    wanted = NULL;
+    m = stale_on_host(&calls);
+    FX_OK(ferry_device_set_budget(wx_dev(0), 1));
+    CU_ASSERT_EQUAL(calls, 1);
+    CU_ASSERT_EQUAL(wx_valid(m), WX_HOST);
+    CU_ASSERT(wx_host_reads(m, NEW));
+    FX_OK(ferry_device_set_budget(wx_dev(0), 0));
+    ferry_memory_release(m);
+    m = stale_on_host(&calls);
+    wanted = wx_memory(0);
+    FX_OK(ferry_device_set_budget(wx_dev(0), WX_BYTES));
+    wx_access(wanted, wx_queue(0), FERRY_WRITE);
+    CU_ASSERT_EQUAL(calls, 2);
+    CU_ASSERT(wx_host_reads(m, NEW));
+    CU_ASSERT_EQUAL(own[0], OLD);
+    FX_OK(ferry_device_set_budget(wx_dev(0), 0));
+    ferry_memory_release(m);
+    ferry_memory_release(wanted);
+    CU_ASSERT_EQUAL(calls, 2);
+    wx_end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_read_only_block_is_no_staging_place),
+    FERRY_TEST(a_read_only_block_beside_a_shared_one_is_not_written),
+    FERRY_TEST(an_eviction_runs_the_deleter_of_what_it_replaces),
+};
+
+static const ferry_test_case many_cases[] = {
+    FERRY_TEST(every_device_may_have_a_deleter),
+};
+
+int main(int argc, char **argv)
+{
+    static const char *const no_peer[] = { "clock", "manual", "peer", "off", NULL };
+    static const char *const real[] = { "latency", "500", "op_latency", "300", NULL };
+    static const char *const many[] = { "devices", "8", NULL };
+    static const struct wx_world worlds[] = {
+        { "without peer copies", no_peer, cases, FERRY_TEST_COUNT(cases) },
+        { "real clock", real, cases + 1, FERRY_TEST_COUNT(cases) - 1 },
+        { "eight devices", many, many_cases, FERRY_TEST_COUNT(many_cases) },
+    };
+
+    return wx_main(argc, argv, "multi-adopt", worlds, FERRY_TEST_COUNT(worlds));
+}
