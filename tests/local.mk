@@ -64,6 +64,7 @@ SIM_TESTS = \
 if BUILD_OPENCL
 OPENCL_TESTS = \
 	%D%/unit/test-opencl \
+	%D%/unit/test-opencl-kernels \
 	%D%/unit/test-opencl-limits \
 	%D%/unit/test-opencl-math \
 	%D%/unit/test-opencl-program \
@@ -109,6 +110,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-gpu-run.sh \
 	%D%/scripts/check-headers.sh \
 	%D%/scripts/check-interop.sh \
+	%D%/scripts/check-opencl-accesses.sh \
 	%D%/scripts/check-opencl-drivers.sh
 
 AM_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit $(CUNIT_CFLAGS)
@@ -179,6 +181,8 @@ OPENCL_TEST_LIBS = %D%/unit/libopencldriver.la %D%/unit/libferrytest.la $(CUNIT_
 	$(OPENCL_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_unit_test_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 %C%_unit_test_opencl_LDADD = $(OPENCL_TEST_LIBS)
+%C%_unit_test_opencl_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+%C%_unit_test_opencl_kernels_LDADD = $(OPENCL_TEST_LIBS)
 %C%_unit_test_opencl_limits_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS) $(CLBLAST_CFLAGS)
 %C%_unit_test_opencl_limits_LDADD = $(OPENCL_TEST_LIBS)
 %C%_unit_test_opencl_limits_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
@@ -244,6 +248,10 @@ check-valgrind: $(check_PROGRAMS)
 	OPENBLAS_CORETYPE=Haswell FERRY_TEST_VALGRIND=1 \
 	    $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(CORE_TESTS)' LOG_COMPILER='$(VALGRIND)'
 
+# The OpenCL plugin's kernels on a simulator that sees each access; part of `make check` too.
+check-oclgrind: $(check_PROGRAMS)
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='%D%/scripts/check-opencl-accesses.sh'
+
 # The models: `make check` walks all sequences of 4 operations and searches 3 accesses, this one more
 # of either (minutes), and the last one more again (an hour).
 MODEL_TESTS = %D%/coherence/test-coherence %D%/model/check-events.sh
@@ -271,7 +279,7 @@ clean-gpu:
 	rm -rf '$(GPU_FOLDER)'
 
 .PHONY: gpu-pack clean-gpu
-.PHONY: check-threads check-valgrind check-model check-model-full
+.PHONY: check-oclgrind check-threads check-valgrind check-model check-model-full
 
 EXTRA_DIST += \
 	$(SCRIPT_TESTS) \

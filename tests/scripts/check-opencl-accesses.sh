@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# The OpenCL plugin's kernels and copies under Oclgrind, which sees each access to memory.
+set -u
+: "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_SRCDIR:?}"
+# shellcheck source=tests/scripts/lib.sh
+. "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
+
+# left_out REASON
+left_out() {
+    skip opencl_accesses "$1"
+    finish opencl-accesses
+}
+
+case " ${FERRY_TEST_PLUGINS:-} " in
+*' opencl '*) ;;
+*) left_out 'the OpenCL plugin was not built' ;;
+esac
+command -v oclgrind >/dev/null 2>&1 || left_out 'there is no oclgrind (Debian: oclgrind)'
+
+programs=$FERRY_TEST_BUILDDIR/tests/unit
+if grep -q '__[at]san_init' "$programs/test-opencl-kernels"; then
+    left_out 'a sanitizer and the simulator both have to be loaded first'
+fi
+
+log=$(mktemp) || exit 1
+trap 'rm -f "$log"' EXIT
+
+silent() {
+    [ ! -s "$log" ] || {
+        head -n 40 "$log"
+        false
+    }
+}
+
+# under PROGRAM [OPTION…]: that it passes there, and that the simulator has nothing to say.
+under() {
+    name=$1
+    shift
+    : >"$log"
+    check "${name}_passes" oclgrind --log "$log" --data-races "$@" "$programs/$name"
+    check "${name}_touches_only_what_is_its_own" silent
+}
+
+# with small groups a reduction of a few thousand elements takes every path
+under test-opencl-kernels --max-wgsize 16 --compute-units 2
+under test-opencl
+finish opencl-accesses
