@@ -64,4 +64,45 @@ else
     says and_one_that_is_something_else "$err" \
         "$folder/among/wrong.icd: the driver is skipped: the library is no OpenCL driver"
 fi
+
+# devices VENDORS OPTIONS: the devices that `ferry devices` lists there, a line each.
+devices() {
+    printf '[plugin opencl]\n' >"$folder/conf"
+    for option in $2; do
+        printf 'option.%s\n' "$option" >>"$folder/conf"
+    done
+    OCL_ICD_VENDORS="$folder/$1" FERRY_CONF="$folder/conf" FERRY_BACKEND=opencl \
+        "$FERRY_TEST_COMMAND" devices 2>"$folder/err" | sed -n 's/^\*\{0,1\} *opencl:/opencl:/p'
+}
+
+# is NAME WANTED GOT
+is() {
+    if [ "$2" = "$3" ]; then
+        pass "$1"
+    else
+        fail "$1" "wanted: $2" "got: $3"
+    fi
+}
+
+second=$(command -v oclgrind 2>/dev/null)
+second=${second%/bin/oclgrind}/lib/oclgrind/liboclgrind-rt-icd.so
+if [ ! -f "$pocl" ] || [ ! -f "$second" ]; then
+    skip two_drivers_side_by_side 'PoCL and Oclgrind, which is to work beside it, are not both installed'
+    finish opencl-drivers
+fi
+
+# the loader gives platforms as it finds the files, which is not to matter
+mkdir "$folder/ab" "$folder/ba"
+cp "$pocl" "$folder/ab/a.icd"
+echo "$second" >"$folder/ab/b.icd"
+cp "$pocl" "$folder/ba/z.icd"
+echo "$second" >"$folder/ba/b.icd"
+both=$(devices ab '')
+says two_drivers_are_side_by_side "$both" '(Portable Computing Language)'
+says and_both_are_listed "$both" '(Oclgrind)'
+is in_an_order_that_does_not_depend_on_files "$both" "$(devices ba '')"
+is a_platform_is_chosen_by_a_part_of_its_name "$(devices ab platform=PORTABLE | wc -l)" 1
+says and_it_is_that_one "$(devices ab platform=PORTABLE)" '(Portable Computing Language)'
+is a_type_that_no_device_has_leaves_none "$(devices ab 'platform=portable type=accelerator')" ''
+says a_type_that_one_has_leaves_it "$(devices ab 'platform=portable type=cpu')" 'opencl:0'
 finish opencl-drivers
