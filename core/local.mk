@@ -25,6 +25,8 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/conf_file.h \
 	%D%/device.c \
 	%D%/device.h \
+	%D%/elf_file.c \
+	%D%/elf_file.h \
 	%D%/env.c \
 	%D%/env.h \
 	%D%/evict.c \
@@ -42,6 +44,8 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/hostmath.h \
 	%D%/isa.c \
 	%D%/isa.h \
+	%D%/layout.c \
+	%D%/layout.h \
 	%D%/loader.c \
 	%D%/loader.h \
 	%D%/loader_posix.c \

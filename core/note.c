@@ -3,6 +3,7 @@
 
 #include "note.h"
 #include "isa.h"
+#include "layout.h"
 #include "text.h"
 
 #include <ferry/status.h>
@@ -35,41 +36,7 @@ int ferry__refuse(struct ferry__refusal *refusal, int code, const char *hint, co
     return code;
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------- */
-
-static bool read_at(const struct ferry__bytes *file, uint64_t offset, void *out, size_t size)
-{
-    size_t done = 0;
-
-    if (offset > file->size || size > file->size - offset)
-        return false;
-    if (file->fd < 0 || (offset <= file->known && size <= file->known - offset)) {
-        memcpy(out, file->memory + offset, size);
-        return true;
-    }
-    while (done < size) {
-        ssize_t n = pread(file->fd, (char *)out + done, size - done, (off_t)(offset + done));
-
-        if (n == 0 || (n < 0 && errno != EINTR))
-            return false;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
 /* ---- the header ----------------------------------------------------------------------------- */
-
-/* Where the program headers are, whatever the class. */
-struct segments {
-    uint64_t offset;
-    unsigned count, size;
-    bool wide; /* ELFCLASS64 */
-};
-
-struct segment {
-    uint32_t type;
-    uint64_t offset, size, align;
-};
 
 static int check_identity(const unsigned char *ident, const struct ferry__self *self,
                           struct ferry__refusal *refusal)
@@ -89,7 +56,7 @@ static int check_identity(const unsigned char *ident, const struct ferry__self *
 
 /* Elf32_Ehdr and Elf64_Ehdr agree up to e_version. */
 static int read_header(const struct ferry__bytes *file, const struct ferry__self *self,
-                       struct segments *out, struct ferry__refusal *refusal)
+                       struct ferry__segments *out, struct ferry__refusal *refusal)
 {
     union {
         unsigned char ident[EI_NIDENT];
@@ -103,12 +70,12 @@ static int read_header(const struct ferry__bytes *file, const struct ferry__self
     memset(&header, 0, sizeof(header));
     if (file->size == 0)
         return ferry__refuse(refusal, FERRY_EPLUGIN, "", "not a shared object: it is empty");
-    if (!read_at(file, 0, &header, file->size < EI_NIDENT ? (size_t)file->size : EI_NIDENT))
+    if (!ferry__elf_read(file, 0, &header, file->size < EI_NIDENT ? (size_t)file->size : EI_NIDENT))
         return ferry__refuse(refusal, FERRY_EIO, "", "cannot be read: %s", strerror(errno));
     err = check_identity(header.ident, self, refusal);
     if (err)
         return err;
-    if (!read_at(file, 0, &header, size))
+    if (!ferry__elf_read(file, 0, &header, size))
         return ferry__refuse(refusal, FERRY_EPLUGIN, "copy the file again",
                              "truncated: its ELF header ends early");
     if (header.wide.e_machine != self->machine)
@@ -125,27 +92,6 @@ static int read_header(const struct ferry__bytes *file, const struct ferry__self
     return 0;
 }
 
-static bool read_segment(const struct ferry__bytes *file, const struct segments *segments,
-                         unsigned index, struct segment *out)
-{
-    uint64_t offset = segments->offset + (uint64_t)index * segments->size;
-    Elf64_Phdr wide;
-    Elf32_Phdr narrow;
-
-    if (offset < segments->offset)
-        return false;
-    if (segments->wide) {
-        if (segments->size < sizeof(wide) || !read_at(file, offset, &wide, sizeof(wide)))
-            return false;
-        *out = (struct segment){ wide.p_type, wide.p_offset, wide.p_filesz, wide.p_align };
-        return true;
-    }
-    if (segments->size < sizeof(narrow) || !read_at(file, offset, &narrow, sizeof(narrow)))
-        return false;
-    *out = (struct segment){ narrow.p_type, narrow.p_offset, narrow.p_filesz, narrow.p_align };
-    return true;
-}
-
 /* ---- the note ------------------------------------------------------------------------------- */
 
 static uint64_t round_up(uint64_t value, uint64_t align)
@@ -154,7 +100,7 @@ static uint64_t round_up(uint64_t value, uint64_t align)
 }
 
 /* Looks through one segment of notes for ours; *out_size: bytes of its content. */
-static bool find_in_segment(const struct ferry__bytes *file, const struct segment *segment,
+static bool find_in_segment(const struct ferry__bytes *file, const struct ferry__segment *segment,
                             uint64_t *out_offset, uint32_t *out_size)
 {
     uint64_t align = segment->align == 8 ? 8 : 4;
@@ -166,11 +112,11 @@ static bool find_in_segment(const struct ferry__bytes *file, const struct segmen
         char owner[sizeof(OWNER)];
         uint64_t content;
 
-        if (!read_at(file, segment->offset + at, header, sizeof(header)))
+        if (!ferry__elf_read(file, segment->offset + at, header, sizeof(header)))
             return false;
         content = at + round_up(NOTE_HEADER + (uint64_t)header[0], align);
         if (header[2] == FERRY_PLUGIN_NOTE_TYPE && header[0] == sizeof(OWNER) &&
-            read_at(file, segment->offset + at + NOTE_HEADER, owner, sizeof(owner)) &&
+            ferry__elf_read(file, segment->offset + at + NOTE_HEADER, owner, sizeof(owner)) &&
             memcmp(owner, OWNER, sizeof(OWNER)) == 0) {
             *out_offset = segment->offset + content;
             *out_size = header[1];
@@ -185,16 +131,17 @@ static bool find_in_segment(const struct ferry__bytes *file, const struct segmen
  * Looks for the note, and whether the file has all that its segments claim: mapping one that has
  * not ends in SIGBUS.
  */
-static bool find_note(const struct ferry__bytes *file, const struct segments *segments,
+static bool find_note(const struct ferry__bytes *file, const struct ferry__segments *segments,
                       uint64_t *out_offset, uint32_t *out_size, bool *out_whole)
 {
     bool found = false;
 
     *out_whole = segments->count <= MAX_SEGMENTS;
     for (unsigned i = 0; i < segments->count && *out_whole; i++) {
-        struct segment segment;
+        struct ferry__segment segment;
 
-        *out_whole = read_segment(file, segments, i, &segment) && segment.size <= file->size &&
+        *out_whole = ferry__elf_segment(file, segments, i, &segment) &&
+                     segment.size <= file->size &&
                      (segment.size == 0 || segment.offset <= file->size - segment.size);
         if (*out_whole && !found && segment.type == PT_NOTE)
             found = find_in_segment(file, &segment, out_offset, out_size);
@@ -206,9 +153,10 @@ static int read_note(const struct ferry__bytes *file, const struct ferry__self *
                      ferry_plugin_descriptor *out, struct ferry__refusal *refusal)
 {
     ferry_plugin_descriptor note = { 0 };
-    struct segments segments = { 0 };
+    struct ferry__segments segments = { 0 };
     uint64_t offset = 0;
     uint32_t size = 0;
+    const char *fault;
     bool found, whole;
     int err = read_header(file, self, &segments, refusal);
 
@@ -221,11 +169,14 @@ static int read_note(const struct ferry__bytes *file, const struct ferry__self *
     if (!found)
         return ferry__refuse(refusal, FERRY_EPLUGIN, "its source needs FERRY_PLUGIN(.name = …)",
                              "not a plugin of ferry: it has no descriptor");
+    fault = ferry__layout_fault(file, &segments);
+    if (fault)
+        return ferry__refuse(refusal, FERRY_EPLUGIN, "copy the file again", "damaged: %s", fault);
     note.note_descsz = size;
     note.note_type = FERRY_PLUGIN_NOTE_TYPE;
     if (size > FERRY_PLUGIN_DESCRIPTOR_SIZE)
         size = FERRY_PLUGIN_DESCRIPTOR_SIZE;
-    if (!read_at(file, offset, &note.magic, size))
+    if (!ferry__elf_read(file, offset, &note.magic, size))
         return ferry__refuse(refusal, FERRY_EPLUGIN, "copy the file again",
                              "truncated: its descriptor ends early");
     *out = note;

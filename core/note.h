@@ -6,17 +6,12 @@
 #ifndef FERRY_CORE_NOTE_H
 #define FERRY_CORE_NOTE_H
 
+#include "elf_file.h"
+
 #include <ferry/descriptor.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* A file, or bytes in memory (fd −1; all of them). */
-struct ferry__bytes {
-    int fd;
-    const unsigned char *memory; /* of a file: as many of its first bytes as were read already */
-    uint64_t known, size;
-};
 
 /* What this process is, to be compared with what a file is. */
 struct ferry__self {

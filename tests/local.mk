@@ -22,6 +22,7 @@ UNIT_TESTS = \
 	%D%/unit/test-io-read \
 	%D%/unit/test-io-write \
 	%D%/unit/test-loader \
+	%D%/unit/test-loader-files \
 	%D%/unit/test-log \
 	%D%/unit/test-math \
 	%D%/unit/test-memory-adopt \
@@ -94,6 +95,7 @@ CORE_TESTS = \
 	%D%/unit/test-queue \
 	%D%/unit/test-conf \
 	%D%/unit/test-loader \
+	%D%/unit/test-loader-files \
 	%D%/unit/test-status \
 	%D%/unit/test-memory-table \
 	%D%/unit/test-memory \

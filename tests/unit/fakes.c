@@ -241,3 +241,15 @@ const char *fakes_logged(void)
 {
     return logged;
 }
+
+void fakes_assert_works(ferry_runtime *rt, const char *name)
+{
+    ferry_device *dev = NULL;
+
+    CU_ASSERT_EQUAL(ferry_runtime_device(rt, name, &dev), 0);
+    if (dev) {
+        CU_ASSERT_STRING_EQUAL(ferry_device_get_properties(dev)->plugin, name);
+    } else {
+        printf("%s\n", ferry_last_error());
+    }
+}

@@ -47,6 +47,9 @@ int fakes_line_is(ferry_runtime *rt, const char *path, const char *stage, const 
 /* Whether that text begins as `pattern` does, which ends in "*", or else is equal to it. */
 int fakes_matches(const char *text, const char *pattern);
 
+/* What works, and goes on working whatever else lies in the folder. */
+void fakes_assert_works(ferry_runtime *rt, const char *name);
+
 /* From here on fakes note what happens to them; what they have noted so far. */
 void fakes_track(void);
 const char *fakes_tracked(void);

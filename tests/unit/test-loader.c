@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
-#include "core/isa.h"
-#include "core/note.h"
 #include "fakes.h"
 
 #include <dlfcn.h>
@@ -12,111 +10,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* What works, and goes on working whatever else lies in the folder. */
-static void assert_works(ferry_runtime *rt, const char *name)
-{
-    ferry_device *dev = NULL;
-
-    CU_ASSERT_EQUAL(ferry_runtime_device(rt, name, &dev), 0);
-    if (dev) {
-        CU_ASSERT_STRING_EQUAL(ferry_device_get_properties(dev)->plugin, name);
-    } else {
-        printf("%s\n", ferry_last_error());
-    }
-}
-
-/* ---- what a file says ----------------------------------------------------------------------- */
-
-static void a_file_s_note_decides_before_a_line_of_it_runs(void)
-{
-    static const struct {
-        const char *fake, *stage, *reason, *hint;
-    } table[] = {
-        { "alpha", "ABI", "", "" },
-        { "newer_minor", "ABI", "", "" },
-        { "older_minor", "ABI", "", "" },
-        { "no_descriptor", "ELF", "not a plugin of ferry: it has no descriptor",
-          "its source needs FERRY_PLUGIN(.name = …)" },
-        { "wrong_magic", "ABI", "its descriptor does not begin as one", "" },
-        { "short_size", "ABI", "its descriptor is too short: 24 bytes of 160", "" },
-        { "huge_size", "ABI", "its descriptor claims 4294967280 bytes, its note has 160", "" },
-        { "other_major", "ABI", "built for ABI 2, this ferry has 1",
-          "rebuild the plugin against this ferry's headers" },
-        { "newer_host", "ABI", "needs ABI 1.7 or newer, this ferry has 1.0",
-          "install a newer ferry" },
-        { "bad_name", "ABI", "its descriptor has no valid name",
-          "names are [a-z][a-z0-9_-]*, up to 31 bytes" },
-        { "cpu_features", "ABI", "compiled for CPU features that are missing here: bit 30",
-          "rebuild the plugin for this CPU" },
-        { "sanitizer", "ABI", "compiled with MemorySanitizer, the program is not",
-          "build the program and the plugin alike, both with it or without" },
-    };
-    const char *folder = fakes_folder();
-    ferry_runtime *rt;
-
-    fakes_track();
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-        fakes_put(folder, table[i].fake, NULL);
-    rt = fakes_open(folder, NULL, NULL);
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        char file[64];
-
-        snprintf(file, sizeof(file), "ferry_%s.so", table[i].fake);
-        FAKES_ASSERT_LINE(rt, fakes_path(folder, file), table[i].stage, table[i].reason,
-                          table[i].hint);
-    }
-    CU_ASSERT_STRING_EQUAL(fakes_tracked(), "");
-    assert_works(rt, "alpha");
-    assert_works(rt, "newer_minor");
-    assert_works(rt, "older_minor");
-    ferry_runtime_close(rt);
-}
-
-static void a_file_that_is_no_shared_object_for_this_machine_is_refused(void)
-{
-    const char *folder = fakes_folder();
-    const char *good = fakes_put(folder, "alpha", NULL);
-    const char *text = fakes_write(folder, "ferry_text.so", "#!/bin/sh\necho I am no plugin\n");
-    const char *empty = fakes_write(folder, "ferry_empty.so", "");
-    const char *shorter = fakes_write(folder, "ferry_short.so", "\177ELF\2\1\1");
-    const char *half = fakes_put(folder, "alpha", "ferry_half.so");
-    const char *machine = fakes_put(folder, "alpha", "ferry_machine.so");
-    const char *narrow = fakes_put(folder, "alpha", "ferry_narrow.so");
-    const char *other_end = fakes_put(folder, "alpha", "ferry_other_end.so");
-    const char *folder_so = fakes_path(folder, "ferry_folder.so");
-    const char *link = fakes_path(folder, "ferry_link.so");
-    ferry_runtime *rt;
-    struct stat st;
-
-    CU_ASSERT_EQUAL_FATAL(stat(half, &st), 0);
-    CU_ASSERT_EQUAL_FATAL(truncate(half, st.st_size / 3), 0);
-    fakes_poke(machine, offsetof(Elf64_Ehdr, e_machine), '\x7e');
-    fakes_poke(narrow, EI_CLASS, ELFCLASS32);
-    fakes_poke(other_end, EI_DATA, ELFDATA2MSB);
-    CU_ASSERT_EQUAL_FATAL(mkdir(folder_so, 0755), 0);
-    CU_ASSERT_EQUAL_FATAL(symlink("nowhere", link), 0);
-
-    rt = fakes_open(folder, NULL, NULL);
-    FAKES_ASSERT_LINE(rt, good, "ABI", "", "");
-    FAKES_ASSERT_LINE(rt, text, "ELF", "not a shared object: no ELF header", "");
-    FAKES_ASSERT_LINE(rt, empty, "ELF", "not a shared object: it is empty", "");
-    FAKES_ASSERT_LINE(rt, shorter, "ELF", "truncated: its ELF header ends early",
-                      "copy the file again");
-    FAKES_ASSERT_LINE(rt, half, "ELF", "truncated: it is shorter than its ELF header says",
-                      "copy the file again");
-    FAKES_ASSERT_LINE(rt, machine, "ELF", "built for another machine: ELF machine *",
-                      "rebuild the plugin for this machine");
-    FAKES_ASSERT_LINE(rt, narrow, "ELF",
-                      "built for another machine: 32-bit, this program is 64-bit",
-                      "rebuild the plugin for this machine");
-    FAKES_ASSERT_LINE(rt, other_end, "ELF", "built for another machine: of the other byte order",
-                      "rebuild the plugin for this machine");
-    FAKES_ASSERT_LINE(rt, folder_so, "found", "not a file", "");
-    FAKES_ASSERT_LINE(rt, link, "found", "No such file or directory", "");
-    assert_works(rt, "alpha");
-    ferry_runtime_close(rt);
-}
 
 /* ---- what happens when it is opened --------------------------------------------------------- */
 
@@ -157,7 +50,7 @@ static void what_goes_wrong_when_it_is_opened_is_its_line_and_the_error(void)
     }
     CU_ASSERT_PTR_NOT_NULL(
         strstr(fakes_line(rt, fakes_path(folder, "ferry_missing_entry.so"))->reason, "memset"));
-    assert_works(rt, "alpha");
+    fakes_assert_works(rt, "alpha");
     ferry_runtime_close(rt);
 }
 
@@ -175,7 +68,7 @@ static void a_library_that_is_missing_is_named(void)
     CU_ASSERT_EQUAL(ferry_runtime_device(rt, "alpha", &dev), FERRY_EPLUGIN);
     snprintf(hint, sizeof(hint), "ldd %s shows what is missing", path);
     FAKES_ASSERT_LINE(rt, path, "dlopen", "libq.so.6: cannot open shared object file*", hint);
-    assert_works(rt, "beta");
+    fakes_assert_works(rt, "beta");
     ferry_runtime_close(rt);
 }
 
@@ -186,7 +79,7 @@ static void what_a_plugin_exports_is_nobody_else_s(void)
 
     fakes_put(folder, "alpha", NULL);
     rt = fakes_open(folder, NULL, NULL);
-    assert_works(rt, "alpha");
+    fakes_assert_works(rt, "alpha");
     CU_ASSERT_PTR_NULL(dlsym(RTLD_DEFAULT, "ferry_plugin_open"));
     ferry_runtime_close(rt);
 }
@@ -239,7 +132,7 @@ static void a_file_or_folder_that_all_may_write_is_refused_with_the_chmod_that_m
     FAKES_ASSERT_LINE(rt, in_plain, "ABI", "", "");
     CU_ASSERT_EQUAL(ferry_runtime_device(rt, "gamma", &(ferry_device *){ NULL }), FERRY_EPERM);
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), hint));
-    assert_works(rt, "beta");
+    fakes_assert_works(rt, "beta");
     ferry_runtime_close(rt);
 }
 
@@ -271,7 +164,7 @@ static void what_a_group_may_write_is_a_warning(void)
     snprintf(hint, sizeof(hint), "chmod g-w %s", path);
     FAKES_ASSERT_LINE(rt, path, "ABI", "", hint);
     CU_ASSERT_PTR_NOT_NULL(strstr(fakes_logged(), hint));
-    assert_works(rt, "alpha");
+    fakes_assert_works(rt, "alpha");
     ferry_runtime_close(rt);
 }
 
@@ -352,7 +245,7 @@ static void a_refused_file_does_not_stand_in_the_way_of_the_next(void)
     rt = fakes_open(path, NULL, NULL);
     FAKES_ASSERT_LINE(rt, bad, "permissions", "*", "chmod o-w *");
     FAKES_ASSERT_LINE(rt, good, "ABI", "", "");
-    assert_works(rt, "alpha");
+    fakes_assert_works(rt, "alpha");
     ferry_runtime_close(rt);
 }
 
@@ -600,69 +493,12 @@ static void a_program_with_more_rights_ignores_the_environment_and_says_so_once(
         show(output);
 }
 
-/* ---- instructions --------------------------------------------------------------------------- */
-
-static void a_feature_counts_only_if_the_os_saves_its_registers(void)
-{
-    uint32_t avx = FERRY_CPU_AVX | FERRY_CPU_AVX2 | FERRY_CPU_FMA | FERRY_CPU_F16C;
-    uint32_t avx512 = FERRY_CPU_AVX512F | FERRY_CPU_AVX512BW | FERRY_CPU_AVX512VL;
-    uint32_t none = ferry__isa_decode(~0u, ~0u, 0x1);
-    char names[100];
-
-    CU_ASSERT_EQUAL(none & (avx | avx512), 0);
-    CU_ASSERT(none & FERRY_CPU_SSE42);
-    CU_ASSERT_EQUAL(ferry__isa_decode(~0u, ~0u, 0x2) & avx, 0);
-    CU_ASSERT_EQUAL(ferry__isa_decode(~0u, ~0u, 0x7) & (avx | avx512), avx);
-    CU_ASSERT_EQUAL(ferry__isa_decode(~0u, ~0u, 0xe7) & (avx | avx512), avx | avx512);
-    CU_ASSERT_EQUAL(ferry__isa_decode(0, 0, 0xe7), 0);
-    ferry__isa_names(FERRY_CPU_AVX2 | FERRY_CPU_SSE3, names, sizeof(names));
-    CU_ASSERT_STRING_EQUAL(names, "SSE3, AVX2");
-    ferry__isa_names(~0u, names, 8);
-    CU_ASSERT_EQUAL(strlen(names), 7);
-}
-
-/* ---- bytes that mean no good ---------------------------------------------------------------- */
-
-static void every_prefix_of_a_plugin_is_refused_or_read_without_harm(void)
-{
-    const char *path = fakes_put(fakes_folder(), "alpha", NULL);
-    unsigned char *bytes = malloc(1 << 20);
-    struct ferry__self self = { .elf_class = ELFCLASS64,
-                                .elf_data = ELFDATA2LSB,
-                                .machine = EM_X86_64,
-                                .abi_major = FERRY_ABI_MAJOR };
-    FILE *file = fopen(path, "rb");
-    bool was_whole = false; /* what is whole stays so with more bytes behind it */
-    size_t size;
-
-    CU_ASSERT_FATAL(file && bytes);
-    size = fread(bytes, 1, 1 << 20, file);
-    fclose(file);
-    memcpy(&self.machine, bytes + 18, 2);
-    for (size_t n = 0; n < size; n += n < 4096 ? 1 : 97) {
-        unsigned char *copy = malloc(n + 1); /* exactly that long, for the sanitizer to see */
-        struct ferry__bytes file_of = { .fd = -1, .memory = copy, .size = n };
-        ferry_plugin_descriptor note;
-        struct ferry__refusal refusal = { 0 };
-
-        CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
-        memcpy(copy, bytes, n);
-        CU_ASSERT_FALSE(was_whole && ferry__note_read(&file_of, &self, &note, &refusal) != 0);
-        was_whole = ferry__note_read(&file_of, &self, &note, &refusal) == 0;
-        free(copy);
-    }
-    CU_ASSERT(was_whole);
-    free(bytes);
-}
-
 static const ferry_test_case inner_cases[] = {
     FERRY_TEST(inner_secure),
     FERRY_TEST(inner_secure_refuses_what_a_group_may_write),
 };
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(a_file_s_note_decides_before_a_line_of_it_runs),
-    FERRY_TEST(a_file_that_is_no_shared_object_for_this_machine_is_refused),
     FERRY_TEST(what_goes_wrong_when_it_is_opened_is_its_line_and_the_error),
     FERRY_TEST(a_library_that_is_missing_is_named),
     FERRY_TEST(what_a_plugin_exports_is_nobody_else_s),
@@ -682,8 +518,6 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_section_without_a_file_has_its_line),
     FERRY_TEST(a_disabled_plugin_is_never_loaded),
     FERRY_TEST(a_program_with_more_rights_ignores_the_environment_and_says_so_once),
-    FERRY_TEST(a_feature_counts_only_if_the_os_saves_its_registers),
-    FERRY_TEST(every_prefix_of_a_plugin_is_refused_or_read_without_harm),
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Bytes and program headers of an ELF file that may hold anything, of either class.
+ */
+#ifndef FERRY_CORE_ELF_FILE_H
+#define FERRY_CORE_ELF_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A file, or bytes in memory (fd −1; all of them). */
+struct ferry__bytes {
+    int fd;
+    const unsigned char *memory; /* of a file: as many of its first bytes as were read already */
+    uint64_t known, size;
+};
+
+/* Where the program headers are. */
+struct ferry__segments {
+    uint64_t offset;
+    unsigned count, size;
+    bool wide; /* ELFCLASS64 */
+};
+
+struct ferry__segment {
+    uint32_t type, flags;
+    uint64_t offset, size;    /* in the file */
+    uint64_t address, memory; /* where it is to be, and how many bytes there */
+    uint64_t align;
+};
+
+/* False where the file does not have them, or cannot be read: errno says which. */
+bool ferry__elf_read(const struct ferry__bytes *file, uint64_t offset, void *out, size_t size);
+bool ferry__elf_segment(const struct ferry__bytes *file, const struct ferry__segments *segments,
+                        unsigned index, struct ferry__segment *out);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "core/isa.h"
+#include "core/note.h"
+#include "fakes.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What the loader reads from a file before a line of it runs. */
+
+/* ---- what a file says ----------------------------------------------------------------------- */
+
+static void a_file_s_note_decides_before_a_line_of_it_runs(void)
+{
+    static const struct {
+        const char *fake, *stage, *reason, *hint;
+    } table[] = {
+        { "alpha", "ABI", "", "" },
+        { "newer_minor", "ABI", "", "" },
+        { "older_minor", "ABI", "", "" },
+        { "no_descriptor", "ELF", "not a plugin of ferry: it has no descriptor",
+          "its source needs FERRY_PLUGIN(.name = …)" },
+        { "wrong_magic", "ABI", "its descriptor does not begin as one", "" },
+        { "short_size", "ABI", "its descriptor is too short: 24 bytes of 160", "" },
+        { "huge_size", "ABI", "its descriptor claims 4294967280 bytes, its note has 160", "" },
+        { "other_major", "ABI", "built for ABI 2, this ferry has 1",
+          "rebuild the plugin against this ferry's headers" },
+        { "newer_host", "ABI", "needs ABI 1.7 or newer, this ferry has 1.0",
+          "install a newer ferry" },
+        { "bad_name", "ABI", "its descriptor has no valid name",
+          "names are [a-z][a-z0-9_-]*, up to 31 bytes" },
+        { "cpu_features", "ABI", "compiled for CPU features that are missing here: bit 30",
+          "rebuild the plugin for this CPU" },
+        { "sanitizer", "ABI", "compiled with MemorySanitizer, the program is not",
+          "build the program and the plugin alike, both with it or without" },
+    };
+    const char *folder = fakes_folder();
+    ferry_runtime *rt;
+
+    fakes_track();
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        fakes_put(folder, table[i].fake, NULL);
+    rt = fakes_open(folder, NULL, NULL);
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        char file[64];
+
+        snprintf(file, sizeof(file), "ferry_%s.so", table[i].fake);
+        FAKES_ASSERT_LINE(rt, fakes_path(folder, file), table[i].stage, table[i].reason,
+                          table[i].hint);
+    }
+    CU_ASSERT_STRING_EQUAL(fakes_tracked(), "");
+    fakes_assert_works(rt, "alpha");
+    fakes_assert_works(rt, "newer_minor");
+    fakes_assert_works(rt, "older_minor");
+    ferry_runtime_close(rt);
+}
+
+static void a_file_that_is_no_shared_object_for_this_machine_is_refused(void)
+{
+    const char *folder = fakes_folder();
+    const char *good = fakes_put(folder, "alpha", NULL);
+    const char *text = fakes_write(folder, "ferry_text.so", "#!/bin/sh\necho I am no plugin\n");
+    const char *empty = fakes_write(folder, "ferry_empty.so", "");
+    const char *shorter = fakes_write(folder, "ferry_short.so", "\177ELF\2\1\1");
+    const char *half = fakes_put(folder, "alpha", "ferry_half.so");
+    const char *machine = fakes_put(folder, "alpha", "ferry_machine.so");
+    const char *narrow = fakes_put(folder, "alpha", "ferry_narrow.so");
+    const char *other_end = fakes_put(folder, "alpha", "ferry_other_end.so");
+    const char *folder_so = fakes_path(folder, "ferry_folder.so");
+    const char *link = fakes_path(folder, "ferry_link.so");
+    ferry_runtime *rt;
+    struct stat st;
+
+    CU_ASSERT_EQUAL_FATAL(stat(half, &st), 0);
+    CU_ASSERT_EQUAL_FATAL(truncate(half, st.st_size / 3), 0);
+    fakes_poke(machine, offsetof(Elf64_Ehdr, e_machine), '\x7e');
+    fakes_poke(narrow, EI_CLASS, ELFCLASS32);
+    fakes_poke(other_end, EI_DATA, ELFDATA2MSB);
+    CU_ASSERT_EQUAL_FATAL(mkdir(folder_so, 0755), 0);
+    CU_ASSERT_EQUAL_FATAL(symlink("nowhere", link), 0);
+
+    rt = fakes_open(folder, NULL, NULL);
+    FAKES_ASSERT_LINE(rt, good, "ABI", "", "");
+    FAKES_ASSERT_LINE(rt, text, "ELF", "not a shared object: no ELF header", "");
+    FAKES_ASSERT_LINE(rt, empty, "ELF", "not a shared object: it is empty", "");
+    FAKES_ASSERT_LINE(rt, shorter, "ELF", "truncated: its ELF header ends early",
+                      "copy the file again");
+    FAKES_ASSERT_LINE(rt, half, "ELF", "truncated: it is shorter than its ELF header says",
+                      "copy the file again");
+    FAKES_ASSERT_LINE(rt, machine, "ELF", "built for another machine: ELF machine *",
+                      "rebuild the plugin for this machine");
+    FAKES_ASSERT_LINE(rt, narrow, "ELF",
+                      "built for another machine: 32-bit, this program is 64-bit",
+                      "rebuild the plugin for this machine");
+    FAKES_ASSERT_LINE(rt, other_end, "ELF", "built for another machine: of the other byte order",
+                      "rebuild the plugin for this machine");
+    FAKES_ASSERT_LINE(rt, folder_so, "found", "not a file", "");
+    FAKES_ASSERT_LINE(rt, link, "found", "No such file or directory", "");
+    fakes_assert_works(rt, "alpha");
+    ferry_runtime_close(rt);
+}
+
+/* Where the value of its first entry of that kind is; 0 if there is none. */
+static size_t dynamic_value(const unsigned char *bytes, int64_t tag)
+{
+    const Elf64_Ehdr *header = (const void *)bytes;
+    const Elf64_Phdr *p = (const void *)(bytes + header->e_phoff);
+    const Elf64_Dyn *entry;
+
+    while (p->p_type != PT_DYNAMIC)
+        p++;
+    for (entry = (const void *)(bytes + p->p_offset); entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag == tag)
+            return (size_t)((const unsigned char *)&entry->d_un - bytes);
+    return 0;
+}
+
+/* Where its first segment of that kind is described. */
+static size_t segment(const unsigned char *bytes, uint32_t type)
+{
+    const Elf64_Ehdr *header = (const void *)bytes;
+    const Elf64_Phdr *p = (const void *)(bytes + header->e_phoff);
+
+    while (p->p_type != type)
+        p++;
+    return (size_t)((const unsigned char *)p - bytes);
+}
+
+/* One wrong byte each, upon which dlopen crashes, or ends the program. */
+static const struct damage {
+    const char *reason;
+    uint32_t segment; /* whose header it is in; PT_NULL: in the dynamic section */
+    int64_t tag;      /* by whose value */
+    int offset;
+    char byte;
+} damages[] = {
+    { "it has no dynamic section, or several", PT_DYNAMIC, 0, 0, PT_NULL },
+    { "its dynamic section is in none of its segments", PT_DYNAMIC, 0,
+      offsetof(Elf64_Phdr, p_vaddr) + 4, 1 },
+    { "a segment is not as large as what is in it, or cannot be read", PT_LOAD, 0,
+      offsetof(Elf64_Phdr, p_flags), 0 },
+    { "a segment is not aligned", PT_LOAD, 0, offsetof(Elf64_Phdr, p_align), 3 },
+    { "its segments overlap, or are not in order", PT_LOAD, 0, offsetof(Elf64_Phdr, p_memsz) + 4,
+      1 },
+    { "a table is in none of its segments", PT_NULL, DT_SYMTAB, 5, 1 },
+    { "a table is in none of its segments", PT_NULL, DT_STRSZ, 5, 1 },
+    { "the entries of a table are of the wrong size", PT_NULL, DT_SYMENT, 0, 1 },
+    { "a table is not aligned", PT_NULL, DT_SYMTAB, 0, 1 },
+    { "its dynamic section has an entry of no known kind", PT_NULL, DT_STRTAB, -4, 1 },
+    { "a table has an address or a size, and not both", PT_NULL, DT_STRSZ, -8, DT_DEBUG },
+    { "a name lies outside of its table of strings", PT_NULL, DT_NEEDED, 4, 1 },
+};
+
+static const char *put_damaged(const char *folder, const unsigned char *bytes, size_t i)
+{
+    const struct damage *d = &damages[i];
+    size_t at = d->segment == PT_NULL ? dynamic_value(bytes, d->tag) : segment(bytes, d->segment);
+    const char *path;
+    char name[32];
+
+    CU_ASSERT_FATAL(at > 0);
+    snprintf(name, sizeof(name), "ferry_damage%zu.so", i);
+    path = fakes_put(folder, "alpha", name);
+    fakes_poke(path, at + (size_t)d->offset, d->byte);
+    return path;
+}
+
+static void a_file_whose_tables_lead_nowhere_is_refused(void)
+{
+    static unsigned char bytes[1 << 20] __attribute__((aligned(16)));
+    const char *paths[FERRY_TEST_COUNT(damages)], *folder = fakes_folder();
+    FILE *file = fopen(fakes_put(folder, "alpha", NULL), "rb");
+    size_t size = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
+    ferry_runtime *rt;
+
+    CU_ASSERT_FATAL(size > sizeof(Elf64_Ehdr));
+    fclose(file);
+    if (bytes[EI_CLASS] != ELFCLASS64 || bytes[EI_DATA] != ELFDATA2LSB) {
+        ferry_test_skip("it looks at 64-bit files of little-endian machines");
+        return;
+    }
+    for (size_t i = 0; i < FERRY_TEST_COUNT(damages); i++)
+        paths[i] = put_damaged(folder, bytes, i);
+    rt = fakes_open(folder, NULL, NULL);
+    for (size_t i = 0; i < FERRY_TEST_COUNT(damages); i++) {
+        char reason[128];
+
+        snprintf(reason, sizeof(reason), "damaged: %s", damages[i].reason);
+        FAKES_ASSERT_LINE(rt, paths[i], "ELF", reason, "copy the file again");
+    }
+    fakes_assert_works(rt, "alpha");
+    ferry_runtime_close(rt);
+}
+
+/* ---- instructions --------------------------------------------------------------------------- */
+
+static void a_feature_counts_only_if_the_os_saves_its_registers(void)
+{
+    uint32_t avx = FERRY_CPU_AVX | FERRY_CPU_AVX2 | FERRY_CPU_FMA | FERRY_CPU_F16C;
+    uint32_t avx512 = FERRY_CPU_AVX512F | FERRY_CPU_AVX512BW | FERRY_CPU_AVX512VL;
+    uint32_t none = ferry__isa_decode(~0u, ~0u, 0x1);
+    char names[100];
+
+    CU_ASSERT_EQUAL(none & (avx | avx512), 0);
+    CU_ASSERT(none & FERRY_CPU_SSE42);
+    CU_ASSERT_EQUAL(ferry__isa_decode(~0u, ~0u, 0x2) & avx, 0);
+    CU_ASSERT_EQUAL(ferry__isa_decode(~0u, ~0u, 0x7) & (avx | avx512), avx);
+    CU_ASSERT_EQUAL(ferry__isa_decode(~0u, ~0u, 0xe7) & (avx | avx512), avx | avx512);
+    CU_ASSERT_EQUAL(ferry__isa_decode(0, 0, 0xe7), 0);
+    ferry__isa_names(FERRY_CPU_AVX2 | FERRY_CPU_SSE3, names, sizeof(names));
+    CU_ASSERT_STRING_EQUAL(names, "SSE3, AVX2");
+    ferry__isa_names(~0u, names, 8);
+    CU_ASSERT_EQUAL(strlen(names), 7);
+}
+
+/* ---- bytes that mean no good ---------------------------------------------------------------- */
+
+static void every_prefix_of_a_plugin_is_refused_or_read_without_harm(void)
+{
+    const char *path = fakes_put(fakes_folder(), "alpha", NULL);
+    unsigned char *bytes = malloc(1 << 20);
+    struct ferry__self self = { .elf_class = ELFCLASS64,
+                                .elf_data = ELFDATA2LSB,
+                                .machine = EM_X86_64,
+                                .abi_major = FERRY_ABI_MAJOR };
+    FILE *file = fopen(path, "rb");
+    bool was_whole = false; /* what is whole stays so with more bytes behind it */
+    size_t size;
+
+    CU_ASSERT_FATAL(file && bytes);
+    size = fread(bytes, 1, 1 << 20, file);
+    fclose(file);
+    memcpy(&self.machine, bytes + 18, 2);
+    for (size_t n = 0; n < size; n += n < 4096 ? 1 : 97) {
+        unsigned char *copy = malloc(n + 1); /* exactly that long, for the sanitizer to see */
+        struct ferry__bytes file_of = { .fd = -1, .memory = copy, .size = n };
+        ferry_plugin_descriptor note;
+        struct ferry__refusal refusal = { 0 };
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
+        memcpy(copy, bytes, n);
+        CU_ASSERT_FALSE(was_whole && ferry__note_read(&file_of, &self, &note, &refusal) != 0);
+        was_whole = ferry__note_read(&file_of, &self, &note, &refusal) == 0;
+        free(copy);
+    }
+    CU_ASSERT(was_whole);
+    free(bytes);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_file_s_note_decides_before_a_line_of_it_runs),
+    FERRY_TEST(a_file_that_is_no_shared_object_for_this_machine_is_refused),
+    FERRY_TEST(a_file_whose_tables_lead_nowhere_is_refused),
+    FERRY_TEST(a_feature_counts_only_if_the_os_saves_its_registers),
+    FERRY_TEST(every_prefix_of_a_plugin_is_refused_or_read_without_harm),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "loader-files", cases, FERRY_TEST_COUNT(cases));
+}
