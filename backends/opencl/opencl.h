@@ -37,6 +37,7 @@ enum ocl_items { OCL_BY_TYPE, OCL_FEW, OCL_MANY };
 struct ocl_settings {
     const char *platform; /* "" for any */
     cl_device_type type;
+    const char *type_name;
     enum ocl_switch zero_copy, f16, f64;
     enum ocl_arithmetic arithmetic;
     enum ocl_items items;

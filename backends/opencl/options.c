@@ -69,6 +69,7 @@ int ocl_settings_read(struct ocl_settings *out)
         return err;
     out->platform = text_of(0);
     out->type = types[word[1]];
+    out->type_name = text_of(1);
     out->zero_copy = (enum ocl_switch)word[2];
     out->f16 = (enum ocl_switch)word[3];
     out->f64 = word[4] ? OCL_OFF : OCL_AUTO;

@@ -186,6 +186,23 @@ static int no_platform(int error)
                                          "driver is installed (an ICD, such as pocl-opencl-icd)");
 }
 
+/* There are platforms, and no device came of them. */
+static int no_unit(const cl_platform_id *platforms, cl_uint count, const struct ocl_settings *set)
+{
+    char first[64];
+    bool asked = *set->platform || set->type != CL_DEVICE_TYPE_ALL;
+
+    ocl_platform_string(platforms[0], CL_PLATFORM_NAME, first, sizeof(first));
+    if (!asked)
+        return ocl_host->error(FERRY_ENODEV, "no device on %u platform%s (%s%s) can be used", count,
+                               count > 1 ? "s" : "", first, count > 1 ? ", …" : "");
+    return ocl_host->error(FERRY_ENODEV,
+                           "no device on %u platform%s (%s%s) is what option.platform = %.64s and "
+                           "option.type = %s ask for",
+                           count, count > 1 ? "s" : "", first, count > 1 ? ", …" : "",
+                           *set->platform ? set->platform : "(any)", set->type_name);
+}
+
 static int find_locked(void)
 {
     struct ocl_settings set;
@@ -207,12 +224,14 @@ static int find_locked(void)
         err = ocl_fail("clGetPlatformIDs", error);
     for (cl_uint i = 0; i < count && !err; i++)
         err = add_platform(platforms[i], &set);
+    (void)ocl_icd_check(broken, sizeof(broken));
+    if (!err && !units.count)
+        err = no_unit(platforms, count, &set);
     free(platforms);
     if (err) {
         units.count = 0;
         return err;
     }
-    (void)ocl_icd_check(broken, sizeof(broken));
     sort_units();
     units.found = true;
     return 0;

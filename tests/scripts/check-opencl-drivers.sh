@@ -84,6 +84,14 @@ is() {
     fi
 }
 
+if [ -f "$pocl" ]; then
+    printf '[plugin opencl]\noption.profiling = yes\n' >"$folder/conf"
+    times=$(FERRY_LOG=debug FERRY_CONF="$folder/conf" FERRY_BACKEND=opencl \
+        "$FERRY_TEST_COMMAND" devices 2>&1)
+    says profiling_logs_how_long_a_copy_took "$times" 'clEnqueueWriteBuffer: '
+    says and_how_long_it_waited "$times" ' us, after waiting '
+fi
+
 second=$(command -v oclgrind 2>/dev/null)
 second=${second%/bin/oclgrind}/lib/oclgrind/liboclgrind-rt-icd.so
 if [ ! -f "$pocl" ] || [ ! -f "$second" ]; then
@@ -104,5 +112,7 @@ is in_an_order_that_does_not_depend_on_files "$both" "$(devices ba '')"
 is a_platform_is_chosen_by_a_part_of_its_name "$(devices ab platform=PORTABLE | wc -l)" 1
 says and_it_is_that_one "$(devices ab platform=PORTABLE)" '(Portable Computing Language)'
 is a_type_that_no_device_has_leaves_none "$(devices ab 'platform=portable type=accelerator')" ''
+says and_the_options_are_why "$(cat "$folder/err")" \
+    'is what option.platform = portable and option.type = accelerator ask for'
 says a_type_that_one_has_leaves_it "$(devices ab 'platform=portable type=cpu')" 'opencl:0'
 finish opencl-drivers
