@@ -199,7 +199,16 @@ static int take_string(struct ferry_io *io, const struct ferry__wire *wire,
 struct layer {
     struct ferry__io_name name;
     struct ferry__field v0; /* number 0: none */
+    int64_t others;         /* fields that are neither name, type nor blobs */
 };
+
+static bool is_named(const struct ferry__wire *wire, uint32_t number)
+{
+    for (size_t i = 0; wire->names->fields[i].number; i++)
+        if (wire->names->fields[i].number == number)
+            return true;
+    return false;
+}
 
 /* name and type of a LayerParameter, or of a V0LayerParameter: the same numbers. */
 static int take_name_and_type(struct ferry_io *io, const struct ferry__wire *wire,
@@ -239,8 +248,10 @@ static int walk_layer(struct ferry_io *io, const struct ferry__wire *message, ta
     struct ferry__field field;
     int got = 0;
 
-    while (!got && (got = ferry__wire_next(&wire, &field)) > 0)
+    while (!got && (got = ferry__wire_next(&wire, &field)) > 0) {
+        layer->others += !is_named(&wire, field.number);
         got = take(io, &wire, &field, layer);
+    }
     return got;
 }
 
@@ -258,8 +269,13 @@ static int add_v0(struct ferry_io *io, const struct ferry__wire *wire, struct la
     return add_blobs(io, &message, 50, &layer->name);
 }
 
+/* What a net is besides its blobs. */
+struct definition {
+    int64_t bare_layers, fields;
+};
+
 static int add_layer(struct ferry_io *io, const struct ferry__wire *wire,
-                     const struct ferry__field *field, bool v1)
+                     const struct ferry__field *field, bool v1, struct definition *definition)
 {
     struct layer layer = { .name = { .layer = "" } };
     struct ferry__wire message;
@@ -271,6 +287,8 @@ static int add_layer(struct ferry_io *io, const struct ferry__wire *wire,
         err = add_blobs(io, &message, v1 ? 6 : 7, &layer.name);
     if (!err && layer.v0.number)
         err = add_v0(io, &message, &layer);
+    definition->fields += layer.others;
+    definition->bare_layers += layer.name.number == 0;
     return err;
 }
 
@@ -316,9 +334,23 @@ static int add_state_metadata(struct ferry_io *io)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
+static int add_definition(struct ferry_io *io, const struct definition *definition)
+{
+    char text[96];
+    const char *value;
+
+    if (definition->bare_layers == 0 && definition->fields == 0)
+        return FERRY_OK;
+    snprintf(text, sizeof(text), "%lld layers without blobs and %lld fields that are no blobs",
+             (long long)definition->bare_layers, (long long)definition->fields);
+    value = ferry__io_string(io, text, strlen(text));
+    return value ? ferry__io_add_metadata(io, "definition", value) : FERRY_EFORMAT;
+}
+
 static int open_net(struct ferry_io *io)
 {
     struct ferry__wire wire = whole_file(&io->file, &net_names);
+    struct definition definition = { 0, 0 };
     struct ferry__field field;
     int got = 0;
 
@@ -327,9 +359,11 @@ static int open_net(struct ferry_io *io)
         if (field.number == 1)
             got = add_string(io, &wire, &field, "name");
         else if (field.number == 2 || field.number == 100)
-            got = add_layer(io, &wire, &field, field.number == 2);
+            got = add_layer(io, &wire, &field, field.number == 2, &definition);
+        else
+            definition.fields++;
     }
-    return got;
+    return got ? got : add_definition(io, &definition);
 }
 
 static int open_blob(struct ferry_io *io)

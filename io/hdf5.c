@@ -90,6 +90,13 @@ static int read_shape(const struct ferry_io *io, const char *path, hid_t set, st
     return err;
 }
 
+/*
+ * What a file may hold beyond its size: values that were never written read as zeros, and deflate
+ * makes up to 1032 bytes of one. A shape beyond that is damaged, or would fill memory and disks.
+ */
+#define UNWRITTEN    (64u * 1024 * 1024)
+#define MOST_INFLATE 1032
+
 /* How the values of a dataset are stored. */
 struct storage {
     H5D_layout_t layout;
@@ -129,6 +136,10 @@ static int check_storage(const struct ferry_io *io, hid_t set, const char *path,
     if (storage->elsewhere) /* any file of the reader's could be named */
         return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %.200s: its values are in other files",
                                io->file.path, path);
+    if (storage->needed > UNWRITTEN && (storage->needed - UNWRITTEN) / MOST_INFLATE > size)
+        return ferry_error_set(FERRY_ESHAPE, "%s: %.200s: the shape takes %llu bytes, the file has %llu",
+                               io->file.path, path, (unsigned long long)storage->needed,
+                               (unsigned long long)size);
     if (one_piece && stored < storage->needed)
         return ferry_error_set(FERRY_ESHAPE, "%s: %.200s: %llu bytes are stored, the shape takes %llu",
                                io->file.path, path, (unsigned long long)stored,

@@ -110,8 +110,9 @@ FERRY_API int ferry_io_find(ferry_io *io, const char *name, const ferry_io_entry
 
 /**
  * The string number `index`, from 0, that the file keeps about itself: safetensors' __metadata__,
- * a net's name, a solver's iteration. Both are NULL behind the last one; they live until the file
- * is closed. FERRY_EINVAL.
+ * a net's name, a solver's iteration. Where a caffemodel is more than the blobs, names and types of
+ * its layers, "definition" says how much more; none of it can be read. Both are NULL behind the last
+ * one; they live until the file is closed. FERRY_EINVAL.
  */
 FERRY_API int ferry_io_metadata(const ferry_io *io, int64_t index, const char **out_key,
                                 const char **out_value);

@@ -44,9 +44,10 @@ def data(name):
 
 
 def ferry(*arguments, status=0):
+    """Runs it; what it printed, or said where a failure was expected."""
     done = subprocess.run([FERRY, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == status, (arguments, done.returncode, done.stderr)
-    return done.stdout
+    return done.stderr if status else done.stdout
 
 
 def arrays(dtypes=NUMPY_DTYPES):
@@ -272,6 +273,25 @@ def hdf5_of_h5pys_reads_alike():
         all_same(want, got)
 
 
+def hdf5_that_is_more_than_it_holds_is_refused():
+    h5py = need("h5py")
+    has_hdf5()
+    with h5py.File("huge.h5", "w") as file:
+        file.create_dataset("w", (1 << 45,), "f4", chunks=(1024,))
+    assert "the shape takes" in ferry("convert", "huge.h5", "refused.npz", status=1)
+    with open("secret", "wb") as secret:
+        secret.write(bytes(16))
+    with h5py.File("elsewhere.h5", "w") as file:
+        file.create_dataset("w", (4,), "f4", external=[(os.path.abspath("secret"), 0, 16)])
+    assert "in other files" in ferry("convert", "elsewhere.h5", "refused.npz", status=1)
+    assert not os.path.exists("refused.npz")
+    with h5py.File("sparse.h5", "w") as file:
+        file.create_dataset("w", (1 << 20,), "f4", chunks=(1024,))  # zeros, none of them stored
+    ferry("convert", "sparse.h5", "sparse.npz")
+    assert np.load("sparse.npz")["w"].shape == (1 << 20,)
+
+
+
 def opencv_imports_what_ferry_wrote():
     cv2 = need("cv2")
     ferry("convert", data("det1.caffemodel"), "det1.caffemodel")
@@ -426,6 +446,7 @@ TESTS = [
     real_nets_are_protobufs, nets_of_ferrys_are_protobufs,
     real_nets_survive_byte_for_byte_in_their_blobs, safetensors_of_ferrys_are_the_packages,
     safetensors_of_the_packages_read_alike, hdf5_of_ferrys_is_h5pys, hdf5_of_h5pys_reads_alike,
+    hdf5_that_is_more_than_it_holds_is_refused,
     opencv_imports_what_ferry_wrote, numpy_shares_a_blobs_memory, a_blob_shares_numpys_memory,
     torch_shares_both_ways, merges_are_numpys_to_the_last_bit_of_the_dtype,
 ]

@@ -167,6 +167,29 @@ static void what_cannot_be_expressed_is_an_error_and_nothing_is_written(void)
     fx_end();
 }
 
+/* Of a net that says more than its blobs; one that ferry wrote does not. */
+static void what_a_net_is_besides_its_blobs_is_noted(void)
+{
+    /* name "n", a layer "c" with top "t" (4), and a blob [1] */
+    static const char net[] = "\x0a\1n\xa2\6\x14\x0a\1c\x22\1t\x3a\x0c\x2a\4\0\0\x80\x3f"
+                              "\x3a\4\x0a\2\1\1";
+    FILE *file;
+
+    fx_device();
+    file = fopen(in_folder("a.caffemodel"), "wb");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fwrite(net, 1, sizeof(net) - 1, file), sizeof(net) - 1);
+    CU_ASSERT_EQUAL(fclose(file), 0);
+    CU_ASSERT_EQUAL(ferry("convert a.caffemodel b.caffemodel"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "0 layers without blobs and 1 fields"));
+    CU_ASSERT_EQUAL(ferry("convert b.caffemodel c.caffemodel"), 0);
+    CU_ASSERT_STRING_EQUAL(err, "");
+    CU_ASSERT_EQUAL(ferry("merge -o d.safetensors a.caffemodel b.caffemodel"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "not carried over"));
+    clean();
+    fx_end();
+}
+
 /* ---- diff ----------------------------------------------------------------------------------- */
 
 static void differences_are_measured_and_tell_in_the_status(void)
@@ -344,6 +367,7 @@ static void an_interrupt_leaves_no_half_file(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(arrays_go_from_format_to_format),
     FERRY_TEST(what_cannot_be_expressed_is_an_error_and_nothing_is_written),
+    FERRY_TEST(what_a_net_is_besides_its_blobs_is_noted),
     FERRY_TEST(differences_are_measured_and_tell_in_the_status),
     FERRY_TEST(sums_are_weighted_and_rounded_once),
     FERRY_TEST(all_mismatches_are_listed_before_anything_is_written),

@@ -102,7 +102,10 @@ static void v2_layers_name_their_blobs(void)
     FX_OK(ferry_io_metadata(io, 0, &key, &text));
     CU_ASSERT_STRING_EQUAL(key, "name");
     CU_ASSERT_STRING_EQUAL(text, "tiny");
-    FX_OK(ferry_io_metadata(io, 1, &key, &text));
+    FX_OK(ferry_io_metadata(io, 1, &key, &text)); /* what is lost on the way to another file */
+    CU_ASSERT_STRING_EQUAL(key, "definition");
+    CU_ASSERT_STRING_EQUAL(text, "1 layers without blobs and 1 fields that are no blobs");
+    FX_OK(ferry_io_metadata(io, 2, &key, &text));
     CU_ASSERT_PTR_NULL(key);
     ferry_io_close(io);
 }

@@ -107,6 +107,12 @@ int files_order(ferry_io *io, ferry_io_format format, const ferry_io_entry ***ou
     return TOOL_OK;
 }
 
+/* What a net is besides its blobs; ferry says how much of it there is and knows no more. */
+static bool is_definition(const ferry_io *from, const char *key)
+{
+    return ferry_io_get_format(from) == FERRY_IO_CAFFEMODEL && strcmp(key, "definition") == 0;
+}
+
 int files_copy_metadata(ferry_io *from, ferry_io_writer *to)
 {
     for (int64_t i = 0;; i++) {
@@ -115,6 +121,11 @@ int files_copy_metadata(ferry_io *from, ferry_io_writer *to)
 
         if (!err && !key)
             return FERRY_OK;
+        if (!err && is_definition(from, key)) {
+            (void)tool_error(TOOL_OK, "note: of the net's definition %s are not carried over",
+                             value);
+            continue;
+        }
         if (!err)
             err = ferry_io_set_metadata(to, key, value);
         if (err == FERRY_EUNSUPPORTED)

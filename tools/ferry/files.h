@@ -24,7 +24,10 @@ int files_format(const struct tool_command *self, const char *path, const char *
  */
 int files_order(ferry_io *io, ferry_io_format format, const ferry_io_entry ***out);
 
-/* Takes the strings about a file over; one that has no place in the new file is noted. */
+/*
+ * Takes the strings about a file over. One that has no place in the new file is noted, and so is the
+ * definition of a net, which no file of arrays has a place for.
+ */
 int files_copy_metadata(ferry_io *from, ferry_io_writer *to);
 
 /* ---- while it runs -------------------------------------------------------------------------- */
