@@ -27,6 +27,7 @@ struct world {
     cl_command_queue q;
     cl_kernel kernel; /* writes all of a buffer */
     cl_mem first, second;
+    cl_mem over_host; /* mapped */
     float *host;
 };
 
@@ -105,6 +106,18 @@ static void bare_copies(void *arg, int64_t times)
     for (int64_t i = 0; i < times; i++) {
         clEnqueueWriteBuffer(w->q, w->second, CL_FALSE, 0, BYTES, w->host, 0, NULL, NULL);
         clEnqueueReadBuffer(w->q, w->second, CL_TRUE, 0, BYTES, w->host, 0, NULL, NULL);
+    }
+}
+
+/* What a transition comes down to, on memory of the same size; it is mapped before and after. */
+static void bare_maps(void *arg, int64_t times)
+{
+    const struct world *w = arg;
+
+    for (int64_t i = 0; i < times; i++) {
+        clEnqueueUnmapMemObject(w->q, w->over_host, w->host, 0, NULL, NULL);
+        clEnqueueMapBuffer(w->q, w->over_host, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, BYTES, 0,
+                           NULL, NULL, NULL);
     }
 }
 
@@ -204,6 +217,35 @@ static void first_use(struct bench *b)
 
 /* ---- the rows ------------------------------------------------------------------------------- */
 
+static void beside_bare_maps(struct bench *b, struct world *w)
+{
+    const struct bench_figure figure = {
+        "  : bare unmap and map", to_and_fro, bare_maps, w, 0, BENCH_AT_MOST, 1.5
+    };
+
+    w->over_host =
+        clCreateBuffer(w->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, BYTES, w->host, NULL);
+    if (!w->over_host)
+        return;
+    clEnqueueMapBuffer(w->q, w->over_host, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, BYTES, 0, NULL,
+                       NULL, NULL);
+    bench_measure(b, &figure);
+    clEnqueueUnmapMemObject(w->q, w->over_host, w->host, 0, NULL, NULL);
+    clFinish(w->q);
+    clReleaseMemObject(w->over_host);
+}
+
+static void transitions(struct bench *b, struct world *w)
+{
+    double transition = bench_time(b, to_and_fro, w), copies = bench_time(b, bare_copies, w);
+
+    bench_add(b, "opencl: 64 MiB to the device and back", "us", transition * 1e6, 0, BENCH_AT_MOST,
+              50);
+    bench_add(b, "  : Write and ReadBuffer", "us", transition * 1e6, copies * 1e6, BENCH_AT_MOST,
+              0.1);
+    beside_bare_maps(b, w);
+}
+
 static void measure(struct bench *b, struct world *w)
 {
     const struct bench_figure figures[] = {
@@ -214,20 +256,13 @@ static void measure(struct bench *b, struct world *w)
         { "opencl: pool, kernel, free of 64 MiB : buffer", pool, bare_buffer, w, 0, BENCH_AT_MOST,
           0.2 },
     };
-    double transition, copies;
 
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
         bench_measure(b, &figures[i]);
-    if (!ferry_device_get_properties(w->device)->unified) {
+    if (ferry_device_get_properties(w->device)->unified)
+        transitions(b, w);
+    else
         bench_skip(b, "opencl: 64 MiB to the device and back", "the device shares no memory");
-        return;
-    }
-    transition = bench_time(b, to_and_fro, w);
-    copies = bench_time(b, bare_copies, w);
-    bench_add(b, "opencl: 64 MiB to the device and back", "us", transition * 1e6, 0, BENCH_AT_MOST,
-              50);
-    bench_add(b, "  : Write and ReadBuffer", "us", transition * 1e6, copies * 1e6, BENCH_AT_MOST,
-              0.1);
 }
 
 static int make_kernel(struct world *w)
