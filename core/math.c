@@ -7,6 +7,7 @@
 #include "hostmath.h"
 #include "mathcall.h"
 #include "status.h"
+#include "trace.h"
 
 #include <ferry/blob.h>
 #include <stdlib.h>
@@ -220,6 +221,8 @@ int ferry_copy(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, ferry
                             .x = x,
                             .y = y,
                             .submit = submit_copy };
+    const uint64_t bytes = (uint64_t)n * ferry_dtype_size(dtype);
+    double start = ferry__trace_now();
     int err = check(&c, false);
 
     if (err || n == 0)
@@ -227,7 +230,11 @@ int ferry_copy(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, ferry
     err = on_device(&c);
     if (err != FERRY_EUNSUPPORTED)
         return err;
-    return ferry__queue_memcpy(q, FERRY_MEMCPY_D2D, y, x, (uint64_t)n * ferry_dtype_size(dtype));
+    err = ferry__queue_memcpy(q, FERRY_MEMCPY_D2D, y, x, bytes);
+    if (!err)
+        ferry__trace_copy(&(struct ferry__trace_copy){ "d2d", c.name, bytes, FERRY__COMPUTE, false },
+                          q, start);
+    return err;
 }
 
 /* ---- fill ---- */

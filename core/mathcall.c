@@ -126,7 +126,7 @@ static int send_back(ferry_queue *q, const char *name, const struct ferry__opera
     return err;
 }
 
-/* Strict refuses; otherwise it is counted, and said. */
+/* Strict refuses. */
 static int may_detour(ferry_device *dev, const char *name, ferry_dtype dtype)
 {
     if (dev->strict)
@@ -135,7 +135,6 @@ static int may_detour(ferry_device *dev, const char *name, ferry_dtype dtype)
             "%s: %s of %s: the plugin %s does not offer it, and FERRY_STRICT forbids "
             "the fallback on the host",
             dev->name, name, ferry_dtype_name(dtype), dev->plugin->name);
-    ferry__count(&dev->stats.fallbacks, 1);
     return 0;
 }
 
@@ -149,6 +148,8 @@ int ferry__math_detour(ferry_queue *q, const char *name, ferry_dtype dtype,
     unsigned i;
     int err = may_detour(q->device, name, dtype);
 
+    if (err)
+        return err;
     for (i = 0; i < count; i++)
         operands[i].host = NULL;
     for (i = 0; i < count && !err; i++) {
@@ -163,10 +164,14 @@ int ferry__math_detour(ferry_queue *q, const char *name, ferry_dtype dtype,
         err = send_back(q, name, &operands[i]);
     if (!err)
         err = ferry_queue_synchronize(q); /* the host's side is about to go */
+    else
+        ferry__queue_settle(q->device, q->handle); /* with copies under way, perhaps */
     if (!ferry__device_is(q->device, FERRY_DEVICE_HOST_MEMORY))
         for (i = 0; i < count; i++)
             free(operands[i].host);
-    if (!err)
-        ferry__trace_event("fallback", name, bytes, q->device, start);
-    return err;
+    if (err)
+        return err;
+    ferry__count(&q->device->stats.fallbacks, 1);
+    ferry__trace_event("fallback", name, bytes, q->device, start);
+    return 0;
 }

@@ -488,6 +488,26 @@ uint32_t ferry__memory_mark(const ferry_memory *m)
     return ferry__coherence_valid(m);
 }
 
+/*
+ * Imported bytes go to the side that is to have them. Returns V; where they cannot be handed over,
+ * what they are the copy of depends on who has them now.
+ */
+static uint32_t hand_back(struct ferry__request *req, uint32_t valid)
+{
+    const ferry_memory *m = req->m;
+    uint32_t device, both;
+
+    if (!ferry__replica_is_imported(m, m->alias))
+        return valid;
+    device = UINT32_C(1) << m->alias;
+    both = device | 1u;
+    if (!(valid & both) || !ferry__transfer_enter(req, valid & 1 ? FERRY__HOST : m->alias, valid))
+        return valid;
+    if (valid & ~both)
+        return valid & ~both;
+    return m->mapped == FERRY_READ ? both : m->mapped ? 1u : device;
+}
+
 void ferry__memory_restore(ferry_memory *m, uint32_t mark, const ferry_device *where, bool intact)
 {
     uint32_t touched = UINT32_C(1) << (where ? where->slot : FERRY__HOST);
@@ -498,7 +518,7 @@ void ferry__memory_restore(ferry_memory *m, uint32_t mark, const ferry_device *w
         mark &= ~touched;
     else if (!intact)
         mark = touched;
-    ferry__coherence_publish(m, mark);
+    ferry__coherence_publish(m, hand_back(&req, mark));
     end(&req);
 }
 

@@ -87,7 +87,9 @@ static int fetch(ferry_queue *q, const struct cell *c, ferry_dtype dtype, double
         if (err)
             return ferry__device_fail(q->device, "copy of a result", bytes, err);
         err = ferry__queue_mark(q, &e);
-        if (!err && e)
+        if (err) /* the cell is about to go back */
+            ferry__queue_settle(q->device, q->handle);
+        else if (e)
             err = ferry_event_synchronize(e);
         ferry__event_release(e);
     }

@@ -190,15 +190,27 @@ static int to_host(struct ferry__request *req, struct ferry__replica *host, unsi
         err = before_copy(q, host, src);
     if (!err)
         err = ferry__transfer_after_default(dev, q);
-    if (!err && bytes)
+    if (!err && bytes) {
         err = ferry__queue_memcpy(q, FERRY_MEMCPY_D2H, host->ref, ferry_ref_const(src->ref), bytes);
-    if (!err && bytes)
+        if (err)
+            return err;
         err = note_copy(q, host, src, wait);
-    if (err)
-        return err;
-    trace_host_copy("d2h", host, m->name, bytes, reason, q, start);
-    host->filled = bytes;
-    return 0;
+        trace_host_copy("d2h", host, m->name, bytes, reason, q, start);
+    }
+    if (!err)
+        host->filled = bytes;
+    return err;
+}
+
+static void trace_device_copy(const struct ferry__request *req, const ferry_device *from,
+                              const struct ferry__replica *src, size_t bytes, double start)
+{
+    const struct ferry__trace_copy peer = { "d2d", req->m->name, bytes, req->reason, false };
+
+    if (from)
+        ferry__trace_copy(&peer, req->q, start);
+    else
+        trace_host_copy("h2d", src, req->m->name, bytes, req->reason, req->q, start);
 }
 
 static int to_device(struct ferry__request *req, struct ferry__replica *r, unsigned from)
@@ -214,24 +226,19 @@ static int to_device(struct ferry__request *req, struct ferry__replica *r, unsig
         err = ferry__device_usable(dev);
     if (!err && dev)
         err = ferry__transfer_after_default(dev, req->q);
-    if (err)
-        return err;
-    if (bytes && dev)
-        err = ferry__queue_peer_copy(req->q, r->ref, dev, ferry_ref_const(src->ref), bytes);
-    else if (bytes)
-        err =
-            ferry__queue_memcpy(req->q, FERRY_MEMCPY_H2D, r->ref, ferry_ref_const(src->ref), bytes);
     if (!err && bytes)
-        err = note_copy(req->q, r, src, false);
+        err = dev ? ferry__queue_peer_copy(req->q, r->ref, dev, ferry_ref_const(src->ref), bytes)
+                  : ferry__queue_memcpy(req->q, FERRY_MEMCPY_H2D, r->ref,
+                                        ferry_ref_const(src->ref), bytes);
     if (err)
         return err;
-    if (!dev)
-        trace_host_copy("h2d", src, m->name, bytes, req->reason, req->q, start);
-    else
-        ferry__trace_copy(&(struct ferry__trace_copy){ "d2d", m->name, bytes, req->reason, false },
-                          req->q, start);
-    r->filled = bytes;
-    return 0;
+    if (bytes) {
+        err = note_copy(req->q, r, src, false);
+        trace_device_copy(req, dev, src, bytes, start);
+    }
+    if (!err)
+        r->filled = bytes;
+    return err;
 }
 
 /* The bytes of `from` are the host's own: it waits for them. */

@@ -382,6 +382,32 @@ static void a_shared_block_is_mapped_as_its_valid_copies_say(void)
     wx_end();
 }
 
+/* What was valid is so again, and on the side of it that the program may use. */
+static void a_kernel_that_is_refused_leaves_the_host_its_map(void)
+{
+    ferry_blob *b = NULL;
+    float *p;
+
+    wx_begin();
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, (int64_t[]){ 1024 }, &b));
+    FX_OK(ferry_blob_fill_data(b, 3));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(b));
+    CU_ASSERT_EQUAL(wx_valid(ferry_blob_data_memory(b)), WX_HOST | WX_DEV(0));
+    wx_fail_next(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    FX_FAILS(FERRY_EDEVICE, ferry_blob_scale_data(b, 2));
+    CU_ASSERT_EQUAL(wx_valid(ferry_blob_data_memory(b)), WX_HOST | WX_DEV(0));
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[1023], 3);
+    wx_fail_next(0, SIM_CALL_MAP, 1, FERRY_EDEVICE); /* and where that fails, too */
+    wx_fail_next(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    FX_FAILS(FERRY_EDEVICE, ferry_blob_scale_data(b, 2));
+    CU_ASSERT_EQUAL(wx_valid(ferry_blob_data_memory(b)), WX_DEV(0));
+    p = ferry_blob_mutable_host_data(b);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(p[0]++, 3);
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
 /* ferry cannot know what the program's kernel wrote; the program can ask. */
 static void a_kernel_that_failed_is_told_to_who_synchronizes(void)
 {
@@ -544,6 +570,7 @@ static const ferry_test_case cases[] = {
 static const ferry_test_case shared_cases[] = {
     FERRY_TEST(a_kernel_that_fails_is_told_to_who_maps),
     FERRY_TEST(a_shared_block_is_mapped_as_its_valid_copies_say),
+    FERRY_TEST(a_kernel_that_is_refused_leaves_the_host_its_map),
 };
 
 int main(int argc, char **argv)

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 
 #include "fixture.h"
+#include "backends/sim/control.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -47,7 +48,65 @@ static int traced_program(int out)
     return 0;
 }
 
-static ferry_stats run_traced(void)
+#define BYTES (ELEMENTS * sizeof(float))
+
+/* Some of what is asked for fails half-way, and some is nothing. */
+static int use_badly(ferry_device *dev, const struct sim_control *control, void *sim)
+{
+    ferry_memory *x = NULL, *y = NULL, *none = NULL;
+    ferry_queue *q = ferry_device_queue(dev);
+    ferry_cref in;
+    double sum;
+
+    if (ferry_memory_create(dev, BYTES, &x) || ferry_memory_create(dev, BYTES, &y) ||
+        ferry_memory_create(dev, 0, &none) || !ferry_memory_mutable_host_data(x) ||
+        !ferry_memory_mutable_host_data(none) || !ferry_memory_device_data(none).handle)
+        return 4;
+    control->fail_next(sim, SIM_CALL_EVENT, 1, FERRY_EDEVICE);
+    if (!ferry_memory_prefetch(x, dev, NULL)) /* a copy that cannot be noted */
+        return 5;
+    in = ferry_memory_device_data(x);
+    if (ferry_copy(q, FERRY_F32, ELEMENTS, in, ferry_memory_overwrite_device_data(y)))
+        return 6;
+    control->fail_next(sim, SIM_CALL_MEMCPY, 2, FERRY_EDEVICE);
+    if (!ferry_dot(q, FERRY_F32, ELEMENTS, in, in, &sum) || /* no fallback: it came to nothing */
+        ferry_asum(q, FERRY_F32, ELEMENTS, in, &sum))
+        return 7;
+    if (!ferry_memory_mutable_host_data(x) || ferry_memory_wont_use(x) ||
+        ferry_memory_wont_use(y) || ferry_device_set_budget(dev, 1)) /* x is stale there, y is not */
+        return 8;
+    ferry_memory_release(x);
+    ferry_memory_release(y);
+    ferry_memory_release(none);
+    return 0;
+}
+
+static int traced_failures(int out)
+{
+    ferry_runtime_options options = { .struct_size = sizeof options, .backend = "sim" };
+    const struct sim_control *control;
+    ferry_runtime *rt;
+    ferry_device *dev;
+    ferry_stats s;
+    void *sim;
+    int err;
+
+    setenv("FERRY_TRACE", path, 1);
+    if (ferry_runtime_open(&options, &rt) || ferry_runtime_set_option(rt, "sim", "ops", "minimal") ||
+        ferry_runtime_device(rt, NULL, &dev) ||
+        ferry_device_native(dev, "sim_control", (void *)&control, sizeof control) ||
+        ferry_device_native(dev, "sim_device", &sim, sizeof sim))
+        return 1;
+    err = use_badly(dev, control, sim);
+    if (err || ferry_device_stats(dev, &s, sizeof s))
+        return err ? err : 2;
+    if (write(out, &s, sizeof s) != (ssize_t)sizeof s)
+        return 3;
+    ferry_runtime_close(rt);
+    return 0;
+}
+
+static ferry_stats run_traced(int (*program)(int out))
 {
     ferry_stats s = { 0 };
     int ends[2], status = -1, fd = mkstemp(path);
@@ -59,7 +118,7 @@ static ferry_stats run_traced(void)
     fflush(NULL);
     child = fork();
     if (child == 0)
-        exit(traced_program(ends[1]));
+        exit(program(ends[1]));
     close(ends[1]);
     CU_ASSERT_EQUAL(read(ends[0], &s, sizeof s), (ssize_t)sizeof s);
     close(ends[0]);
@@ -92,7 +151,7 @@ static unsigned count(json_t *events, const char *name, const char *reason, uint
 
 static void every_transfer_is_an_event_with_its_reason(void)
 {
-    ferry_stats s = run_traced();
+    ferry_stats s = run_traced(traced_program);
     uint64_t h2d = 0, d2h = 0, ignored = 0;
     json_error_t wrong;
     json_t *root = json_load_file(path, 0, &wrong), *events = json_object_get(root, "traceEvents");
@@ -114,6 +173,33 @@ static void every_transfer_is_an_event_with_its_reason(void)
     memcpy(path, "/tmp/ferry-test-trace-XXXXXX", sizeof path);
 }
 
+static void what_is_counted_is_traced_and_nothing_else(void)
+{
+    ferry_stats s = run_traced(traced_failures);
+    uint64_t h2d = 0, d2h = 0, d2d = 0, ignored = 0;
+    json_error_t wrong;
+    json_t *root = json_load_file(path, 0, &wrong), *events = json_object_get(root, "traceEvents");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(events);
+    CU_ASSERT_EQUAL(count(events, "h2d", NULL, &h2d), s.copies_h2d);
+    CU_ASSERT_EQUAL(count(events, "d2h", NULL, &d2h), s.copies_d2h);
+    CU_ASSERT_EQUAL(count(events, "d2d", NULL, &d2d), s.copies_d2d);
+    CU_ASSERT(s.copies_h2d == 2 && h2d == s.bytes_h2d);
+    CU_ASSERT(s.copies_d2h == 3 && d2h == s.bytes_d2h);
+    CU_ASSERT(s.copies_d2d == 1 && d2d == s.bytes_d2d);
+    CU_ASSERT_EQUAL(count(events, "fallback", NULL, &ignored), s.fallbacks);
+    CU_ASSERT_EQUAL(s.fallbacks, 1);
+    CU_ASSERT_EQUAL(count(events, "evict", NULL, &ignored), s.evictions);
+    CU_ASSERT_EQUAL(s.evictions, 1);
+    CU_ASSERT_EQUAL(count(events, "alloc", NULL, &ignored) +
+                        count(events, "pool hit", NULL, &ignored),
+                    s.allocs);
+    CU_ASSERT_EQUAL(count(events, "free", NULL, &ignored), s.frees);
+    json_decref(root);
+    unlink(path);
+    memcpy(path, "/tmp/ferry-test-trace-XXXXXX", sizeof path);
+}
+
 static void names_are_escaped(void)
 {
     json_error_t wrong;
@@ -121,7 +207,7 @@ static void names_are_escaped(void)
     size_t i;
     unsigned named = 0;
 
-    run_traced();
+    run_traced(traced_program);
     root = json_load_file(path, 0, &wrong);
     CU_ASSERT_PTR_NOT_NULL_FATAL(root);
     json_array_foreach(json_object_get(root, "traceEvents"), i, event)
@@ -141,6 +227,7 @@ int main(int argc, char **argv)
 {
     static const ferry_test_case cases[] = {
         FERRY_TEST(every_transfer_is_an_event_with_its_reason),
+        FERRY_TEST(what_is_counted_is_traced_and_nothing_else),
         FERRY_TEST(names_are_escaped),
     };
 
