@@ -211,8 +211,10 @@ static int present(struct ferry__request *req, struct ferry__replica *r)
 
     if (!err)
         err = ferry__transfer_enter(req, req->slot, valid);
-    if (!err && write && r->uses)
+    if (!err && write && r->uses) {
+        ferry__uses_supersede(r->uses, req->q);
         ferry__uses_settle(r->uses);
+    }
     return err;
 }
 

@@ -169,6 +169,7 @@ static ferry_device *device_new(const struct ferry__plugin *plugin, uint32_t ind
 static void device_delete(ferry_device *dev)
 {
     pthread_mutex_destroy(&dev->queue.lock);
+    pthread_mutex_destroy(&dev->queue.life);
     pthread_mutex_destroy(&dev->open_lock);
     free(dev);
 }

@@ -300,9 +300,14 @@ static int record_locked(struct ferry__request *req, ferry_queue *q)
 {
     struct ferry__replica *r = ferry__replica_find(req->m, req->slot);
     bool write = (req->access & FERRY_WRITE) != 0;
+    int failed = ferry__transfer_settle(req, req->slot);
     ferry_event *e;
     int err;
 
+    if (failed) {
+        ferry__coherence_publish(req->m, req->valid);
+        return failed;
+    }
     if (!(req->valid >> req->slot & 1))
         return ferry__error(FERRY_EUNINIT, "%s: record: it has no valid copy", q->device->name);
     err = ferry__uses_reserve(&r->uses, 2);

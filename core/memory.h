@@ -12,14 +12,15 @@
 #include <ferry/memory.h>
 
 /*
- * Work that may still be running on a replica. With an event: the work before it. Without: whatever
- * the program submits to the queue of its access, for which an event is recorded only when somebody
- * has to wait.
+ * Work that may still be running on a replica: what is before an event; and whatever the program
+ * submits to the queue of its access, for which an event is recorded only when somebody has to wait.
+ * After that it may go on to read there: its reference is valid as long as the copy is.
  */
 struct ferry__use {
     ferry_event *event;
     ferry_queue *queue;
-    bool write;
+    bool write;   /* before the event; where there is none yet, from the access on */
+    bool program; /* there may be more of it than the event knows */
 };
 
 struct ferry__uses {

@@ -25,25 +25,47 @@ int ferry__uses_reserve(struct ferry__uses **uses, unsigned extra)
     return 0;
 }
 
+/* A reader that a later one on the same queue stands for; NULL if there is none. */
+static struct ferry__use *earlier_reader(struct ferry__uses *uses, const ferry_queue *queue)
+{
+    unsigned i;
+
+    for (i = 0; i < uses->count; i++)
+        if (uses->at[i].queue == queue && !uses->at[i].write && !uses->at[i].program)
+            return &uses->at[i];
+    return NULL;
+}
+
 void ferry__uses_add(struct ferry__uses *uses, ferry_event *event, ferry_queue *queue, bool write)
 {
-    struct ferry__use *use = &uses->at[uses->count++];
+    struct ferry__use *use = event && !write ? earlier_reader(uses, queue) : NULL;
 
+    if (use) {
+        ferry__event_release(use->event);
+        use->event = ferry__event_retain(event);
+        return;
+    }
+    use = &uses->at[uses->count++];
     use->event = event ? ferry__event_retain(event) : NULL;
     use->queue = ferry__queue_retain(queue);
     use->write = write;
+    use->program = !event;
 }
 
 void ferry__uses_add_program(struct ferry__uses *uses, ferry_queue *queue, bool write)
 {
+    struct ferry__use *use;
     unsigned i = 0;
 
-    while (i < uses->count && (uses->at[i].event || uses->at[i].queue != queue))
+    while (i < uses->count && (!uses->at[i].program || uses->at[i].queue != queue))
         i++;
-    if (i < uses->count)
-        uses->at[i].write |= write;
-    else
+    use = &uses->at[i];
+    if (i < uses->count && !use->event)
+        use->write |= write;
+    else if (i == uses->count || write)
         ferry__uses_add(uses, NULL, queue, write);
+    if (i < uses->count && use->event && write)
+        use->program = false; /* the one just added knows more */
 }
 
 static void drop(struct ferry__uses *uses, unsigned i)
@@ -53,6 +75,19 @@ static void drop(struct ferry__uses *uses, unsigned i)
     uses->at[i] = uses->at[--uses->count];
 }
 
+/* What was before the event is done; the program may still read. */
+static void keep_reading(struct ferry__use *use)
+{
+    ferry__event_release(use->event);
+    use->event = NULL;
+    use->write = false;
+}
+
+static bool is_gone(const struct ferry__use *use)
+{
+    return atomic_load(&use->queue->gone);
+}
+
 int ferry__uses_settle(struct ferry__uses *uses)
 {
     unsigned i = 0;
@@ -60,16 +95,26 @@ int ferry__uses_settle(struct ferry__uses *uses)
 
     while (uses && i < uses->count) {
         struct ferry__use *use = &uses->at[i];
-        int answer = use->event ? ferry_event_query(use->event) : atomic_load(&use->queue->gone);
+        int answer = use->event ? ferry_event_query(use->event) : is_gone(use);
 
         if (answer < 0 && use->write)
             failed = answer;
-        if (answer)
-            drop(uses, i);
-        else
-            i++;
+        if (answer && use->event && use->program && !is_gone(use))
+            keep_reading(use);
+        else if (answer)
+            drop(uses, i--);
+        i++;
     }
     return failed;
+}
+
+void ferry__uses_supersede(struct ferry__uses *uses, const ferry_queue *q)
+{
+    unsigned i;
+
+    for (i = 0; uses && i < uses->count; i++)
+        if (uses->at[i].queue != q && uses->at[i].event)
+            uses->at[i].program = false;
 }
 
 void ferry__uses_inherit(struct ferry__uses *to, const struct ferry__uses *from)
@@ -92,35 +137,60 @@ static bool concerns(const struct ferry__use *use, enum ferry__after after)
     return use->write || after == FERRY__AFTER_ALL;
 }
 
-/* Turns the program's own use of a queue into an event, now that somebody has to wait for it. */
-static int give_event(struct ferry__use *use)
+/*
+ * An event after the program's own use of a queue, now that somebody has to wait for it; NULL where
+ * there is nothing to wait for. Its owner may be destroying the queue meanwhile.
+ */
+static int mark_program(const struct ferry__use *use, ferry_event **out)
 {
-    if (use->event || atomic_load(&use->queue->gone))
-        return 0;
-    return ferry__queue_mark(use->queue, &use->event);
+    ferry_queue *q = use->queue;
+    int err = 0;
+
+    *out = NULL;
+    if (ferry__device_forked(q->device))
+        return ferry__device_usable(q->device);
+    pthread_mutex_lock(&q->life);
+    if (!is_gone(use))
+        err = ferry__queue_mark(q, out);
+    pthread_mutex_unlock(&q->life);
+    return err;
+}
+
+static int after_event(const struct ferry__use *use, ferry_event *e, ferry_queue *q)
+{
+    int err = q ? ferry__queue_order(q, e) : ferry_event_synchronize(e);
+
+    /* a reader that failed is done all the same; one that could not be waited for is not */
+    return use->write || atomic_load(&e->state) >= 0 ? err : 0;
+}
+
+/* What the program does after the event is reading, which concerns writers alone. */
+static int order_one(struct ferry__use *use, enum ferry__after after, ferry_queue *q)
+{
+    bool unknown = use->program && (!use->event || after == FERRY__AFTER_ALL);
+    ferry_event *e = NULL;
+    int err = unknown ? mark_program(use, &e) : 0;
+
+    if (!err && use->event)
+        err = after_event(use, use->event, q);
+    if (!err && e)
+        err = after_event(use, e, q);
+    if (e && !use->event)
+        use->event = e;
+    else
+        ferry__event_release(e);
+    return err;
 }
 
 int ferry__uses_order(struct ferry__uses *uses, enum ferry__after after, ferry_queue *q)
 {
     unsigned i;
-    int err;
+    int err = 0;
 
-    for (i = 0; uses && i < uses->count; i++) {
-        struct ferry__use *use = &uses->at[i];
-
-        if (!concerns(use, after) || (q && is_before(use, q)))
-            continue;
-        err = give_event(use);
-        if (err)
-            return err;
-        if (!use->event)
-            continue;
-        err = q ? ferry__queue_order(q, use->event) : ferry_event_synchronize(use->event);
-        /* a reader that failed is done all the same; one that could not be waited for is not */
-        if (err && (use->write || atomic_load(&use->event->state) >= 0))
-            return err;
-    }
-    return 0;
+    for (i = 0; uses && i < uses->count && !err; i++)
+        if (concerns(&uses->at[i], after) && !(q && is_before(&uses->at[i], q)))
+            err = order_one(&uses->at[i], after, q);
+    return err;
 }
 
 void ferry__uses_outlive(struct ferry__uses *uses)
@@ -130,14 +200,27 @@ void ferry__uses_outlive(struct ferry__uses *uses)
     for (i = 0; uses && i < uses->count; i++) {
         struct ferry__use *use = &uses->at[i];
         ferry_device *dev = use->queue->device;
+        ferry_event *e = NULL;
 
         if (ferry__device_forked(dev))
             continue; /* it is the parent's work */
-        if (give_event(use))
-            dev->ops->queue_synchronize(dev->dev, use->queue->handle);
-        else if (use->event)
+        if (use->event)
             ferry_event_synchronize(use->event);
+        if (use->program && mark_program(use, &e))
+            dev->ops->synchronize(dev->dev);
+        else if (e)
+            ferry_event_synchronize(e);
+        ferry__event_release(e);
     }
+}
+
+/* Whether there is something that is known not to be done, or not known to be. */
+static bool is_pending(const struct ferry__use *use, enum ferry__after after)
+{
+    if (use->event && ferry_event_query(use->event) == 0)
+        return true;
+    return use->program && (!use->event || after == FERRY__AFTER_ALL) && !is_gone(use) &&
+           use->queue->device->events;
 }
 
 bool ferry__uses_would_block(const struct ferry__uses *uses, enum ferry__after after,
@@ -152,8 +235,7 @@ bool ferry__uses_would_block(const struct ferry__uses *uses, enum ferry__after a
             continue;
         if (q && ferry__queue_can_order(q, use->queue->device))
             continue;
-        if (use->event ? ferry_event_query(use->event) == 0
-                       : !atomic_load(&use->queue->gone) && use->queue->device->events)
+        if (is_pending(use, after))
             return true;
     }
     return false;

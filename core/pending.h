@@ -17,7 +17,8 @@ enum ferry__after { FERRY__AFTER_WRITERS, FERRY__AFTER_ALL };
 int ferry__uses_reserve(struct ferry__uses **uses, unsigned extra);
 
 /*
- * Notes a use; room was reserved. `event` is retained, `queue` likewise.
+ * Notes a use; room was reserved. `event` is retained, `queue` likewise. Of readers on one queue the
+ * latest stands for all.
  */
 void ferry__uses_add(struct ferry__uses *uses, ferry_event *event, ferry_queue *queue, bool write);
 
@@ -32,6 +33,12 @@ void ferry__uses_add_program(struct ferry__uses *uses, ferry_queue *queue, bool 
  * are forgotten too.
  */
 int ferry__uses_settle(struct ferry__uses *uses);
+
+/*
+ * After a write on `q` (NULL: the host's) that was ordered after all uses: the references that the
+ * program got for other queues are no good any more.
+ */
+void ferry__uses_supersede(struct ferry__uses *uses, const ferry_queue *q);
 
 /*
  * Orders later work on `q` after those uses; q NULL: blocks until they are done. A failed wait is

@@ -16,6 +16,7 @@ void ferry__queue_init(ferry_queue *q, ferry_device *dev, void *handle)
     atomic_init(&q->refs, 1);
     atomic_init(&q->gone, false);
     pthread_mutex_init(&q->lock, NULL);
+    pthread_mutex_init(&q->life, NULL);
 }
 
 /* The default queue lives in its device; the others are counted here. */
@@ -33,6 +34,7 @@ void ferry__queue_release(ferry_queue *q)
     if (q == &dev->queue || atomic_fetch_sub_explicit(&q->refs, 1, memory_order_acq_rel) != 1)
         return;
     pthread_mutex_destroy(&q->lock);
+    pthread_mutex_destroy(&q->life);
     free(q);
     ferry__device_release(dev);
 }
@@ -297,7 +299,9 @@ void ferry_queue_destroy(ferry_queue *q)
     dev = q->device;
     if (!ferry__device_forked(dev)) {
         ferry__queue_settle(dev, q->handle);
+        pthread_mutex_lock(&q->life); /* others may be waiting for what was done on it */
         atomic_store(&q->gone, true);
+        pthread_mutex_unlock(&q->life);
         ferry__queue_enter(q);
         dev->ops->queue_destroy(dev->dev, q->handle);
         ferry__queue_leave(q);

@@ -392,6 +392,84 @@ static void a_queue_that_cannot_be_made_changes_nothing(void)
     wx_end();
 }
 
+/* A host read leaves the copy on the device valid, and the reference to it. */
+static void a_kernel_after_a_host_read_is_still_waited_for(void)
+{
+    static const unsigned accesses[] = { FERRY_READ, FERRY_READ | FERRY_WRITE };
+
+    for (int i = 0; i < 2; i++) {
+        ferry_memory *m, *seen;
+        ferry_queue *q;
+        ferry_ref ref, to;
+
+        wx_begin();
+        q = wx_queue_create(0);
+        m = wx_memory_at(0, OLD);
+        seen = wx_memory(0);
+        to = wx_access(seen, q, FERRY_WRITE);
+        ref = wx_access(m, q, accesses[i]);
+        CU_ASSERT(wx_host_reads(m, OLD));
+        FX_OK(ferry_memory_prefetch(m, wx_dev(1), NULL));
+        wx_run_all();
+        FX_OK(ferry_copy(q, FERRY_U8, WX_BYTES, ferry_ref_const(ref), to));
+        wx_write_host(m, NEW);
+        FX_OK(ferry_memory_prefetch(m, wx_dev(0), NULL));
+        CU_ASSERT_FALSE(wx_idle(wx_queue(0)));
+        CU_ASSERT(wx_host_reads(seen, OLD));
+        CU_ASSERT(wx_reads_on(wx_queue(0), m, NEW));
+        ferry_memory_release(seen);
+        ferry_memory_release(m);
+        ferry_queue_destroy(q);
+        wx_end();
+    }
+}
+
+/* Once another has written, there is nothing left of it: host and device settle again. */
+static void a_kernel_that_has_to_ask_again_is_forgotten(void)
+{
+    ferry_memory *m;
+    ferry_queue *q;
+
+    wx_begin();
+    q = wx_queue_create(0);
+    m = wx_memory(0);
+    wx_write_on(q, m, OLD);
+    CU_ASSERT(wx_host_reads(m, OLD));
+    wx_access(m, wx_queue(0), FERRY_READ | FERRY_WRITE);
+    wx_run_all();
+    wx_access(m, wx_queue(0), FERRY_READ | FERRY_WRITE);
+    for (int i = 0; i < 10; i++)
+        CU_ASSERT_PTR_NOT_NULL(ferry_memory_mutable_device_data(m).handle);
+    CU_ASSERT_EQUAL(wx_pending(0), 0);
+    ferry_memory_release(m);
+    ferry_queue_destroy(q);
+    wx_end();
+}
+
+static void recording_again_and_again_keeps_nothing(void)
+{
+    static const unsigned accesses[] = { FERRY_READ, FERRY_WRITE };
+
+    for (int i = 0; i < 2; i++) {
+        ferry_plugin_counters before;
+        ferry_memory *m;
+
+        wx_begin();
+        m = wx_memory_at(0, OLD);
+        before = wx_counters(0);
+        for (int k = 0; k < 100; k++) {
+            FX_OK(ferry_memory_record(m, wx_queue(0), accesses[i]));
+            wx_run_all();
+        }
+        CU_ASSERT(wx_counters(0).live_events <= before.live_events + 1);
+        for (int k = 0; k < 100; k++) /* the latest of readers says it for all */
+            FX_OK(ferry_memory_record(m, wx_queue(0), FERRY_READ));
+        CU_ASSERT(wx_counters(0).live_events <= before.live_events + 2);
+        ferry_memory_release(m);
+        wx_end();
+    }
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_reader_on_another_queue_waits_for_the_copys_writer),
     FERRY_TEST(a_reader_on_another_queue_waits_for_a_kernel_that_writes),
@@ -406,6 +484,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_recorded_reader_is_waited_for),
     FERRY_TEST(a_recorded_writer_is_waited_for_and_takes_the_other_bits),
     FERRY_TEST(recording_needs_a_valid_copy),
+    FERRY_TEST(a_kernel_after_a_host_read_is_still_waited_for),
+    FERRY_TEST(a_kernel_that_has_to_ask_again_is_forgotten),
+    FERRY_TEST(recording_again_and_again_keeps_nothing),
     FERRY_TEST(a_queue_of_another_device_is_refused),
     FERRY_TEST(a_queue_waits_for_an_event_of_another_device),
     FERRY_TEST(destroying_a_queue_waits_for_its_work),
