@@ -239,6 +239,8 @@ AM_TESTS_ENVIRONMENT = $(RUN_ENV); \
 	FERRY_TEST_COMMAND='$(abs_top_builddir)/tools/ferry/ferry'; export FERRY_TEST_COMMAND; \
 	LSAN_OPTIONS="suppressions=$(abs_top_srcdir)/%D%/data/leaks.supp:print_suppressions=0$${LSAN_OPTIONS:+:$$LSAN_OPTIONS}"; \
 	export LSAN_OPTIONS; \
+	ASAN_OPTIONS="allocator_may_return_null=1$${ASAN_OPTIONS:+:$$ASAN_OPTIONS}"; export ASAN_OPTIONS; \
+	TSAN_OPTIONS="allocator_may_return_null=1$${TSAN_OPTIONS:+:$$TSAN_OPTIONS}"; export TSAN_OPTIONS; \
 	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; NM='$(NM)'; export NM;
 
 check-threads: $(check_PROGRAMS)

@@ -12,7 +12,7 @@ set -u
 export FERRY_BACKEND
 # A sanitizer has to be in the program, and Python's has none.
 # shellcheck disable=SC2086
-if ${NM:-nm} -D "$FERRY_TEST_BUILDDIR/io/.libs/libferryio.so" 2>/dev/null |
+if ${NM:-nm} -D "$FERRY_TEST_BUILDDIR/.libs/libferryio.so" 2>/dev/null |
     grep -q -E ' __(asan|tsan|msan|ubsan_handle)_'; then
     skip interop 'Python cannot load a libferryio that was built with a sanitizer'
     finish interop
