@@ -11,21 +11,6 @@
  * is well, and does not return from kit_fail. It need not clean up after a failure.
  */
 
-/*
- * Whether a sanitizer has the heap: it keeps what was freed, so that the process grows without a
- * leak, and ends the process where malloc would return NULL.
- */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define KIT_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define KIT_SANITIZED 1
-#endif
-#endif
-#ifndef KIT_SANITIZED
-#define KIT_SANITIZED 0
-#endif
-
 struct kit {
     const struct conform_target *target;
     void *library; /* of dlopen */

@@ -210,7 +210,7 @@ void kit_too_much(void)
 
     for (size_t i = 0; i < LENGTH(more); i++) {
         too_much(more[i], false);
-        if (kit.ops.host_alloc && !KIT_SANITIZED)
+        if (kit.ops.host_alloc)
             too_much(more[i], true);
     }
     if (kit.properties.max_alloc)
