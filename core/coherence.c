@@ -142,10 +142,13 @@ static int zero_tail(struct ferry__request *req, struct ferry__replica *r, size_
     err = ferry__uses_reserve(&r->uses, 3);
     if (!err)
         err = ferry__queue_memset(req->q, at, 0, bytes);
-    if (!err)
-        err = ferry__queue_mark(req->q, &e);
     if (err)
         return err;
+    err = ferry__queue_mark(req->q, &e);
+    if (err) { /* it cannot be left unwatched: the block may be about to go */
+        ferry__queue_settle(req->q->device, req->q->handle);
+        return err;
+    }
     if (e)
         ferry__uses_add(r->uses, e, req->q, true);
     ferry__event_release(e);
@@ -360,6 +363,21 @@ static void commit(struct ferry__request *req, struct ferry__replica *r)
     ferry__coherence_publish(req->m, req->valid);
 }
 
+/*
+ * A block that the first leg of a prefetch leaves empty may exist for its queue alone so far: the
+ * second leg may come on another.
+ */
+static void note_block(const struct ferry__request *req, struct ferry__replica *r)
+{
+    ferry_event *e = NULL;
+
+    if (ferry__uses_reserve(&r->uses, 1) || ferry__queue_mark(req->q, &e))
+        ferry__queue_settle(req->q->device, req->q->handle);
+    else if (e)
+        ferry__uses_add(r->uses, e, req->q, true);
+    ferry__event_release(e);
+}
+
 /* Undoes what a failed access began. */
 static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fresh,
                    uint32_t before, int err)
@@ -405,6 +423,8 @@ int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
         return give_up(req, r, fresh || (!aliased && ferry__replica_is_imported(m, req->slot)),
                        before, err);
     if (!done) { /* the first leg of a prefetch */
+        if (fresh)
+            note_block(req, r);
         ferry__coherence_publish(m, req->valid);
         return 0;
     }
