@@ -134,6 +134,8 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/arith-vector.c \
 	%D%/unit/arith.c \
 	%D%/unit/arith.h \
+	%D%/unit/cuda-double.c \
+	%D%/unit/cuda-double.h \
 	%D%/unit/fakes.c \
 	%D%/unit/fakes.h \
 	%D%/unit/ferry-test.c \

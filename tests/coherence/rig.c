@@ -56,8 +56,7 @@ bool rig_open(bool peer)
     for (int i = 0; i < 2; i++) {
         rig.queue[i][0] = wx_queue(i);
         if (ferry_queue_create(wx_dev(i), &rig.queue[i][1]) ||
-            ferry_memory_create(wx_dev(i), (RIG_STEPS + 8) * FLOATS * sizeof(double),
-                                &rig.log[i]) ||
+            ferry_memory_create(wx_dev(i), (RIG_STEPS + 8) * FLOATS * sizeof(float), &rig.log[i]) ||
             !ferry_memory_host_data(rig.log[i]) || !lend(i))
             return rig_failed("opening");
     }
@@ -160,8 +159,8 @@ bool rig_kernel_reads(unsigned slot, ferry_queue *q, ferry_ref from, const struc
     e->dev = slot - 1;
     e->cells = model->used;
     memcpy(e->cell, model->cell[slot], sizeof(e->cell));
-    to.offset += rig.expectations++ * FLOATS * sizeof(double);
-    return !ferry_convert(q, e->cells * CELL, FERRY_F32, ferry_ref_const(from), FERRY_F64, to) ||
+    to.offset += rig.expectations++ * FLOATS * sizeof(float);
+    return !ferry_copy(q, FERRY_F32, e->cells * CELL, ferry_ref_const(from), to) ||
            rig_failed("kernel that reads");
 }
 
@@ -310,7 +309,7 @@ static bool same(const char *what, int dev, uint64_t is, uint64_t was, uint64_t 
                     (unsigned long long)(is - was), (unsigned long long)should);
 }
 
-/* By ferry's account and by sim's. */
+/* By ferry's account and by the plugin's. */
 static bool same_traffic(int i)
 {
     const struct model_traffic *t = &rig.model.traffic;
@@ -328,12 +327,12 @@ static bool same_traffic(int i)
            same("bytes in", i, now.bytes_h2d, f->bytes_h2d, t->bytes_h2d[i] * cell) &&
            same("bytes out", i, now.bytes_d2h, f->bytes_d2h, t->bytes_d2h[i] * cell) &&
            same("peer bytes", i, now.bytes_d2d, f->bytes_d2d, t->bytes_d2d[i] * cell) &&
-           same("sim's copies in", i, sim.copies_h2d, p->copies_h2d, t->h2d[i]) &&
-           same("sim's copies out", i, sim.copies_d2h, p->copies_d2h, t->d2h[i]) &&
-           same("sim's peer copies", i, sim.copies_d2d, p->copies_d2d, t->d2d[i]) &&
-           same("sim's bytes in", i, sim.bytes_h2d, p->bytes_h2d, t->bytes_h2d[i] * cell) &&
-           same("sim's bytes out", i, sim.bytes_d2h, p->bytes_d2h, t->bytes_d2h[i] * cell) &&
-           same("sim's peer bytes", i, sim.bytes_d2d, p->bytes_d2d, t->bytes_d2d[i] * cell);
+           same("the plugin's copies in", i, sim.copies_h2d, p->copies_h2d, t->h2d[i]) &&
+           same("the plugin's copies out", i, sim.copies_d2h, p->copies_d2h, t->d2h[i]) &&
+           same("the plugin's peer copies", i, sim.copies_d2d, p->copies_d2d, t->d2d[i]) &&
+           same("the plugin's bytes in", i, sim.bytes_h2d, p->bytes_h2d, t->bytes_h2d[i] * cell) &&
+           same("the plugin's bytes out", i, sim.bytes_d2h, p->bytes_d2h, t->bytes_d2h[i] * cell) &&
+           same("the plugin's peer bytes", i, sim.bytes_d2d, p->bytes_d2d, t->bytes_d2d[i] * cell);
 }
 
 unsigned rig_bits(unsigned mask)
@@ -427,7 +426,7 @@ static void run_backwards(void)
 
 static bool check_log(int i)
 {
-    const double *log = NULL;
+    const float *log = NULL;
     ferry_ref ref = { NULL, 0 };
 
     if (ferry_memory_access(rig.log[i], NULL, FERRY_READ, NULL, &ref))
@@ -439,7 +438,7 @@ static bool check_log(int i)
         for (unsigned c = 0; e->dev == (unsigned)i && c < e->cells * CELL; c++)
             if (log[k * FLOATS + c] != e->cell[c / CELL])
                 return rig_fail("kernel %u of dev%d read %g in place of %u in cell %u", k, i,
-                                log[k * FLOATS + c], e->cell[c / CELL], c / CELL);
+                                (double)log[k * FLOATS + c], e->cell[c / CELL], c / CELL);
     }
     return true;
 }

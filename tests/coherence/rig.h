@@ -6,7 +6,7 @@
 #include "world.h"
 
 /*
- * A blob on two simulated devices that is put through the model's operations, with kernels on both
+ * A blob on two devices of the running world that is put through the model's operations, with kernels on both
  * queues of each device that read and write what the accesses give them. Where it and the model
  * part, the rig says where.
  */
@@ -15,7 +15,7 @@
 
 /* Opens the running world's devices, once; `peer`: they copy to one another. */
 bool rig_open(bool peer);
-/* Whether all blocks, events and queues of sim's were given back. */
+/* Whether all blocks, events and queues of the plugin's were given back. */
 bool rig_close(void);
 
 /*

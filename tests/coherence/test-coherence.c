@@ -16,7 +16,8 @@
 
 #define ENOUGH 10 /* failures to print */
 
-static bool peer; /* of the running world */
+static bool peer;    /* of the running world */
+static bool threads; /* its streams are threads: fewer steps a second */
 static bool settle;
 static unsigned bad;
 
@@ -25,6 +26,7 @@ static void begin(bool settled)
     settle = settled;
     bad = 0;
     peer = !strcmp(wx_running()->options[3], "on");
+    threads = !strcmp(wx_running()->options[0], "plugin");
     CU_ASSERT_FATAL(rig_open(peer));
 }
 
@@ -55,7 +57,7 @@ static bool advance(unsigned *ops, unsigned length)
 static unsigned longest(void)
 {
     const char *text = getenv("FERRY_TEST_LENGTH");
-    bool quick = ferry_test_is_slow() || getenv("FERRY_TEST_QUICK");
+    bool quick = ferry_test_is_slow() || getenv("FERRY_TEST_QUICK") || threads;
     unsigned length = text ? (unsigned)strtoul(text, NULL, 10) : quick ? 3 : 4;
 
     return length > 8 ? 8 : length;
@@ -162,7 +164,7 @@ static bool go_to(const struct path *p)
 static unsigned long long at_every_state(unsigned long long (*act)(const struct path *, unsigned))
 {
     unsigned long long n = 0;
-    unsigned stride = ferry_test_is_slow() ? 17 : 1;
+    unsigned stride = ferry_test_is_slow() || threads ? 17 : 1;
 
     find_states();
     for (unsigned i = 0; i < nfound && bad < ENOUGH; i += stride)
@@ -282,6 +284,29 @@ static void nothing_is_left_at_the_end(void)
     CU_ASSERT(rig_close());
 }
 
+/* Where memory is allocated in a queue's order: the doubles end the program that uses it before. */
+static void a_prefetch_behind_slow_work_is_used_elsewhere(void)
+{
+    const int64_t n = INT64_C(1) << 22;
+    ferry_memory *m, *busy = NULL;
+    ferry_queue *q;
+    ferry_ref at;
+
+    begin(true);
+    q = wx_queue_create(1);
+    m = wx_memory_at(0, 7);
+    CU_ASSERT_EQUAL_FATAL(ferry_memory_create(wx_dev(1), (size_t)n * 4, &busy), FERRY_OK);
+    at = wx_access(busy, q, FERRY_WRITE);
+    for (int i = 0; i < 4; i++)
+        CU_ASSERT_EQUAL(ferry_fill(q, FERRY_F32, n, i, at), FERRY_OK);
+    CU_ASSERT_EQUAL(ferry_memory_prefetch(m, wx_dev(1), q), FERRY_OK);
+    CU_ASSERT(wx_reads_on(wx_queue(1), m, 7));
+    ferry_memory_release(m);
+    ferry_memory_release(busy);
+    ferry_queue_destroy(q);
+    end();
+}
+
 /* ---- the trace ------------------------------------------------------------------------------ */
 
 static char trace_path[] = "/tmp/ferry-test-coherence-XXXXXX";
@@ -394,15 +419,35 @@ static const ferry_test_case traced[] = {
     FERRY_TEST(the_trace_has_every_byte_that_was_counted),
 };
 
+/* What a stream's failure later on does is the fault tests': it ends the whole context. */
+static const ferry_test_case doubles[] = {
+    FERRY_TEST(a_model_that_is_wrong_is_found_out),
+    FERRY_TEST(every_reachable_state_agrees_with_the_model),
+    FERRY_TEST(every_reachable_state_agrees_while_work_is_pending),
+    FERRY_TEST(a_call_that_fails_changes_nothing),
+    FERRY_TEST(a_call_that_fails_changes_nothing_while_work_is_pending),
+    FERRY_TEST(every_sequence_agrees_with_the_model),
+    FERRY_TEST(every_sequence_agrees_while_work_is_pending),
+    FERRY_TEST(a_prefetch_behind_slow_work_is_used_elsewhere),
+    FERRY_TEST(nothing_is_left_at_the_end),
+};
+
 int main(int argc, char **argv)
 {
+    static const char *const cuda_direct[] = { "plugin", "cuda", "peer", "on", NULL };
+    static const char *const cuda_staged[] = { "plugin", "cuda", "peer", "off", NULL };
     static const char *const direct[] = { "clock", "manual", "peer", "on", NULL };
     static const char *const staged[] = { "clock", "manual", "peer", "off", NULL };
     static const struct wx_world worlds[] = {
         { "peer copies", direct, cases, FERRY_TEST_COUNT(cases) },
         { "through the host", staged, cases, FERRY_TEST_COUNT(cases) },
         { "traced", direct, traced, FERRY_TEST_COUNT(traced) },
+        { "cuda (double), peer copies", cuda_direct, doubles, FERRY_TEST_COUNT(doubles) },
+        { "cuda (double), through the host", cuda_staged, doubles, FERRY_TEST_COUNT(doubles) },
     };
+    const char *backends = getenv("FERRY_TEST_BACKENDS");
+    bool with_doubles = backends && strstr(backends, "cuda(double)");
 
-    return wx_main(argc, argv, "coherence", worlds, FERRY_TEST_COUNT(worlds));
+    return wx_main(argc, argv, "coherence", worlds,
+                   FERRY_TEST_COUNT(worlds) - (with_doubles ? 0 : 2));
 }

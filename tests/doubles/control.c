@@ -25,7 +25,7 @@ static struct {
         const char *name;
         unsigned calls;
     } call[MOST_CALLS];
-    unsigned calls;
+    unsigned calls, orders;
     struct planned {
         char name[48];
         unsigned left;
@@ -106,6 +106,20 @@ void settings_read(void)
 
 /* ---- calls, and those that fail ---- */
 
+static bool is_order(const char *call)
+{
+    static const char *const names[] = {
+        "cudaMalloc",          "cudaMallocFromPoolAsync",  "cudaHostAlloc",      "cudaMemcpyAsync",
+        "cudaMemcpyPeerAsync", "cudaMemsetAsync",          "cuMemsetD16Async",   "cuMemsetD32Async",
+        "cudaEventRecord",     "cudaEventCreateWithFlags", "cudaStreamWaitEvent"
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (!strcmp(names[i], call))
+            return true;
+    return false;
+}
+
 static void count(const char *call)
 {
     unsigned i = 0;
@@ -117,11 +131,14 @@ static void count(const char *call)
         state.call[i].calls++;
     }
     state.calls++;
+    state.orders += is_order(call);
 }
 
 static cudaError_t due(struct planned *p, const char *call)
 {
-    if (!p->left || (p->name[0] && strcmp(p->name, call) != 0))
+    bool any = !p->name[0] || (!strcmp(p->name, "*") && is_order(call));
+
+    if (!p->left || (!any && strcmp(p->name, call) != 0))
         return cudaSuccess;
     return --p->left ? cudaSuccess : (cudaError_t)p->code;
 }
@@ -240,7 +257,7 @@ static void control_fail_later(const char *call, unsigned n, int code)
 
 static unsigned control_calls(const char *call)
 {
-    unsigned calls = *call ? 0 : state.calls;
+    unsigned calls = !*call ? state.calls : !strcmp(call, "*") ? state.orders : 0;
 
     lock();
     for (unsigned i = 0; *call && i < MOST_CALLS && state.call[i].name; i++)

@@ -16,11 +16,15 @@
 #define CUDA_DOUBLE_CONTROL "ferry_cuda_double"
 
 struct cuda_double_control {
-    /* The n-th call of that name from now fails with that code of the vendor; n 0: none does. */
+    /*
+     * The n-th call of that name from now fails with that code of the vendor; n 0: none does. "" is
+     * any call, "*" any that wants memory or hands over work: those that ask how work went, and give
+     * back, fail where a context has ended.
+     */
     void (*fail)(const char *call, unsigned n, int code);
     /* It is accepted and fails when it runs, as a kernel that faults does. */
     void (*fail_later)(const char *call, unsigned n, int code);
-    /* How often it was called so far; "": any call. */
+    /* How often it was called so far; "" and "*" as above. */
     unsigned (*calls)(const char *call);
     /* Streams stand still while `on`, but for what somebody waits for. */
     void (*hold)(int on);

@@ -56,7 +56,11 @@ struct block {
     bool allocated; /* of host memory: by cudaHostAlloc, not registered */
 };
 
-struct event;
+/* One recording of an event: who waits for it waits for no later one. */
+struct mark {
+    bool done;
+    unsigned references; /* the event's, while it is its latest; each command's */
+};
 
 #define MOST_USES 6
 struct command {
@@ -65,10 +69,9 @@ struct command {
     void *argument;             /* freed with the command */
     struct block *uses[MOST_USES];
     unsigned used;
-    struct event *mark, *await; /* an event to complete, or to wait for */
-    uint64_t generation;        /* which recording of it */
-    struct block *release;      /* a block of a pool to free */
-    struct block *prepare;      /* a block of a pool that is there from now on */
+    struct mark *mark, *await; /* to complete, or to wait for */
+    struct block *release;     /* a block of a pool to free */
+    struct block *prepare;     /* a block of a pool that is there from now on */
     cudaError_t fails;
     const char *call;
 };
@@ -84,8 +87,7 @@ struct stream {
 
 struct event {
     struct context *context;
-    uint64_t recorded, done; /* generations */
-    unsigned references;
+    struct mark *latest; /* NULL: never recorded */
 };
 
 /* ---- control.c ---- */

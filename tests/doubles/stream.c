@@ -34,10 +34,10 @@ void command_delete(struct command *command)
     free(command);
 }
 
-static void event_release(struct event *event)
+static void mark_release(struct mark *mark)
 {
-    if (--event->references == 0)
-        free(event);
+    if (mark && --mark->references == 0)
+        free(mark);
 }
 
 /* A block that is used before its stream has come to its allocation is a race. */
@@ -72,7 +72,7 @@ static void step(struct stream *stream)
     struct command *command = stream->head;
     cudaError_t error = cudaSuccess;
 
-    while (command->await && command->await->done < command->generation)
+    while (command->await && !command->await->done)
         wait_for_change();
     if (stream->context->sticky == cudaSuccess) {
         check_uses(command);
@@ -88,11 +88,9 @@ static void step(struct stream *stream)
     if (!stream->head)
         stream->tail = &stream->head;
     if (command->mark)
-        command->mark->done = command->generation;
-    if (command->mark)
-        event_release(command->mark);
-    if (command->await)
-        event_release(command->await);
+        command->mark->done = true;
+    mark_release(command->mark);
+    mark_release(command->await);
     if (command->release)
         release_block(command);
     command_delete(command);
@@ -294,7 +292,6 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
     if (!event)
         return leave(cudaErrorMemoryAllocation);
     event->context = context;
-    event->references = 1;
     live_events++;
     *out = (cudaEvent_t)(void *)event;
     return leave(cudaSuccess);
@@ -306,22 +303,38 @@ cudaError_t cudaEventDestroy(cudaEvent_t handle)
     if (!handle)
         return leave(misuse("cudaEventDestroy: no event"));
     live_events--;
-    event_release((struct event *)(void *)handle);
+    mark_release(((struct event *)(void *)handle)->latest);
+    free(handle);
     return leave(error);
 }
 
-/* A command that completes the event, or waits for it. */
-static cudaError_t submit_event(const char *call, struct stream *stream, struct event *event,
-                                bool mark)
+/* A command that completes a recording, or waits for it. */
+static cudaError_t submit_mark(const char *call, struct stream *stream, struct mark *mark,
+                               bool completes)
 {
     struct command *command = command_new(call, 0);
 
     if (!command)
         return cudaErrorMemoryAllocation;
-    command->generation = mark ? ++event->recorded : event->recorded;
-    *(mark ? &command->mark : &command->await) = event;
-    event->references++;
+    *(completes ? &command->mark : &command->await) = mark;
+    mark->references++;
     submit(stream, command);
+    return cudaSuccess;
+}
+
+static cudaError_t record(struct stream *stream, struct event *event)
+{
+    struct mark *mark = calloc(1, sizeof(*mark));
+    cudaError_t error =
+        mark ? submit_mark("cudaEventRecord", stream, mark, true) : cudaErrorMemoryAllocation;
+
+    if (error != cudaSuccess) {
+        free(mark);
+        return error;
+    }
+    mark->references++;
+    mark_release(event->latest);
+    event->latest = mark;
     return cudaSuccess;
 }
 
@@ -336,7 +349,7 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream_handle)
         error = misuse("cudaEventRecord: an event of device %d on a stream of device %d",
                        event->context->device->ordinal, context->device->ordinal);
     if (error == cudaSuccess)
-        error = submit_event("cudaEventRecord", stream, event, true);
+        error = record(stream, event);
     return leave(error);
 }
 
@@ -348,8 +361,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, u
     BEGIN(cudaStreamWaitEvent);
     (void)flags;
     error = stream_of("cudaStreamWaitEvent", context, handle, &stream);
-    if (error == cudaSuccess)
-        error = submit_event("cudaStreamWaitEvent", stream, event, false);
+    if (error == cudaSuccess && event->latest)
+        error = submit_mark("cudaStreamWaitEvent", stream, event->latest, false);
     return leave(error);
 }
 
@@ -360,23 +373,25 @@ cudaError_t cudaEventQuery(cudaEvent_t handle)
     BEGIN(cudaEventQuery);
     if (event->context->sticky != cudaSuccess)
         return leave(event->context->sticky);
-    return leave(event->done < event->recorded ? cudaErrorNotReady : cudaSuccess);
+    return leave(event->latest && !event->latest->done ? cudaErrorNotReady : cudaSuccess);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t handle)
 {
-    struct event *event = (struct event *)(void *)handle;
-    uint64_t until;
+    const struct event *event = (struct event *)(void *)handle;
+    struct context *owner = event->context;
+    struct mark *mark;
 
     BEGIN(cudaEventSynchronize);
-    until = event->recorded;
-    event->references++;
+    mark = event->latest;
+    if (!mark)
+        return leave(owner->sticky);
+    mark->references++;
     waiting++;
     announce();
-    while (event->done < until)
+    while (!mark->done)
         wait_for_change();
     waiting--;
-    error = event->context->sticky;
-    event_release(event);
-    return leave(error);
+    mark_release(mark);
+    return leave(owner->sticky);
 }

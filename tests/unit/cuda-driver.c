@@ -3,7 +3,6 @@
 #include "cuda-driver.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,15 +58,6 @@ static const ferry_host host = {
 
 /* ---- loading ---- */
 
-static int is_runtime(struct dl_phdr_info *info, size_t size, void *out)
-{
-    (void)size;
-    if (!strstr(info->dlpi_name, "/libcudart.so."))
-        return 0;
-    snprintf(out, 4096, "%s", info->dlpi_name);
-    return 1;
-}
-
 static void *symbol(void *library, const char *name)
 {
     void *found = dlsym(library, name);
@@ -79,13 +69,10 @@ static void *symbol(void *library, const char *name)
 /* The runtime that came with the plugin. */
 static void bind_runtime(void)
 {
-    char path[4096] = "";
-    void *library;
+    void *library = cuda_library("libcudart");
 
-    dl_iterate_phdr(is_runtime, path);
-    library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
     CU_ASSERT_PTR_NOT_NULL_FATAL(library);
-    control = dlsym(library, CUDA_DOUBLE_CONTROL);
+    control = cuda_double_find();
     *(void **)&rt.set_device = symbol(library, "cudaSetDevice");
     *(void **)&rt.get_device = symbol(library, "cudaGetDevice");
     *(void **)&rt.last_error = symbol(library, "cudaGetLastError");
@@ -125,22 +112,10 @@ static bool load(void)
     return true;
 }
 
-static int is_cublas(struct dl_phdr_info *info, size_t size, void *out)
-{
-    (void)size;
-    if (!strstr(info->dlpi_name, "/libcublas.so."))
-        return 0;
-    snprintf(out, 4096, "%s", info->dlpi_name);
-    return 1;
-}
-
 void *cuda_cublas(const char *name)
 {
-    char path[4096] = "";
-    void *library;
+    void *library = cuda_library("libcublas");
 
-    dl_iterate_phdr(is_cublas, path);
-    library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
     CU_ASSERT_PTR_NOT_NULL_FATAL(library);
     return symbol(library, name);
 }
@@ -149,8 +124,7 @@ const char *cuda_suite(const char *name)
 {
     static char title[64];
 
-    snprintf(title, sizeof(title), "%s%s", name,
-             getenv("FERRY_TEST_NO_DOUBLE") ? "" : " (double)");
+    snprintf(title, sizeof(title), "%s%s", name, getenv("FERRY_TEST_NO_DOUBLE") ? "" : " (double)");
     return title;
 }
 

@@ -8,8 +8,8 @@
 
 #include <ferry/plugin.h>
 
+#include "cuda-double.h"
 #include "ferry-test.h"
-#include "tests/doubles/control.h"
 
 #include <stdbool.h>
 #include <stddef.h>

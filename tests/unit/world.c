@@ -3,6 +3,7 @@
 #include "world.h"
 
 #include "core/device.h"
+#include "cuda-double.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ static struct {
     ferry_device *dev[WX_DEVICES];
     void *sim[WX_DEVICES];
     const struct sim_control *control;
+    const struct cuda_double_control *cuda; /* NULL: a world of sim's */
     ferry_stats mark[WX_DEVICES], before[WX_DEVICES];
     ferry_plugin_counters had[WX_DEVICES];
 } wx;
@@ -75,6 +77,26 @@ int wx_main(int argc, char **argv, const char *suite, const struct wx_world *wor
 
 /* ---- devices -------------------------------------------------------------------------------- */
 
+/* One more than the world has, so that a device that nobody asked for can be told. */
+static bool open_cuda(const char *const *options)
+{
+    setenv("CUDA_DOUBLE_DEVICES", "3", 1);
+    for (; *options; options += 2)
+        if (!strcmp(options[0], "peer"))
+            setenv("CUDA_DOUBLE_PEERS", strcmp(options[1], "on") == 0 ? "1" : "0", 1);
+    for (int i = 0; i < WX_DEVICES; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "cuda:%d", i);
+        if (ferry_runtime_device(wx.rt, name, &wx.dev[i]) || !ferry_device_queue(wx.dev[i]))
+            return false;
+    }
+    wx.cuda = cuda_double_find();
+    if (wx.cuda)
+        wx.cuda->hold(1);
+    return wx.cuda != NULL;
+}
+
 static bool open_device(int i)
 {
     char name[16];
@@ -86,16 +108,24 @@ static bool open_device(int i)
            !ferry_device_native(wx.dev[i], "sim_device", &wx.sim[i], sizeof(wx.sim[i]));
 }
 
-bool wx_open(const char *const *options)
+static bool open_sim(const char *const *options)
 {
-    bool ok = !ferry_runtime_open(NULL, &wx.rt);
+    bool ok = !ferry_runtime_set_option(wx.rt, "sim", "devices", "2");
 
-    if (ok)
-        ok = !ferry_runtime_set_option(wx.rt, "sim", "devices", "2");
     for (; ok && options && *options; options += 2)
         ok = !ferry_runtime_set_option(wx.rt, "sim", options[0], options[1]);
     for (int i = 0; ok && i < WX_DEVICES; i++)
         ok = open_device(i);
+    return ok;
+}
+
+bool wx_open(const char *const *options)
+{
+    bool doubles = options && *options && !strcmp(options[0], "plugin");
+    bool ok = !ferry_runtime_open(NULL, &wx.rt);
+
+    if (ok)
+        ok = doubles ? open_cuda(options) : open_sim(options);
     if (!ok) {
         printf("     no devices: %s\n", ferry_last_error());
         wx_close();
@@ -105,6 +135,8 @@ bool wx_open(const char *const *options)
 
 void wx_close(void)
 {
+    if (wx.cuda)
+        wx.cuda->tolerate(1); /* a block whose release was made to fail is there for good */
     ferry_runtime_close(wx.rt);
     wx.rt = NULL;
 }
@@ -183,11 +215,16 @@ ferry_queue *wx_queue_create(int i)
     return q;
 }
 
-/* ---- sim ------------------------------------------------------------------------------------ */
+/* ---- sim, or the doubles -------------------------------------------------------------------- */
+
+#define CUDA_ERROR_UNKNOWN 999
 
 void wx_fail_next(int i, uint32_t call, uint64_t nth, int code)
 {
-    wx.control->fail_next(wx.sim[i], call, nth, code);
+    if (wx.cuda)
+        wx.cuda->fail("*", i ? 0 : (unsigned)nth, CUDA_ERROR_UNKNOWN);
+    else
+        wx.control->fail_next(wx.sim[i], call, nth, code);
 }
 
 void wx_fail_later(int i, uint32_t call, uint64_t nth, int code)
@@ -202,6 +239,8 @@ void wx_lose(int i)
 
 uint64_t wx_calls(int i, uint32_t call)
 {
+    if (wx.cuda)
+        return i ? 0 : wx.cuda->calls("*");
     return wx.control->calls(wx.sim[i], call);
 }
 
@@ -214,6 +253,10 @@ uint64_t wx_run_all(void)
 {
     uint64_t ran, all = 0;
 
+    for (int i = 0; i < WX_DEVICES && wx.cuda; i++)
+        CU_ASSERT_EQUAL(wx.dev[i]->ops->synchronize(wx.dev[i]->dev), FERRY_OK);
+    if (wx.cuda)
+        return 0;
     do {
         ran = 0;
         for (int i = 0; i < WX_DEVICES; i++)
@@ -233,6 +276,8 @@ uint64_t wx_run_queue(ferry_queue *q)
     int i = device_of(q);
     void *handle = NULL;
 
+    if (wx.cuda)
+        return ferry_queue_synchronize(q) != 0;
     if (q != wx_queue(i))
         CU_ASSERT_EQUAL_FATAL(ferry_queue_native(q, "sim_queue", &handle, sizeof(handle)),
                               FERRY_OK);

@@ -9,6 +9,10 @@
 /*
  * Tests of several devices. A world is a set of simulated devices with their options; since a
  * plugin is opened once a process, every world gets a process of its own.
+ *
+ * Devices of CUDA's doubles make a world too, for what does not need sim's clock: their streams stand
+ * still until somebody waits. There wx_fail_next's calls are the vendor's for memory and work, counted
+ * for all devices together, as device 0's; nothing fails later, and no device is lost.
  */
 
 #define WX_DEVICES 2
@@ -16,7 +20,8 @@
 
 struct wx_world {
     const char *name;
-    const char *const *options; /* of sim: key, value, …, NULL */
+    const char *const
+        *options; /* of sim: key, value, …, NULL; "plugin", "cuda" first: the doubles */
     const ferry_test_case *cases;
     size_t ncases;
 };
