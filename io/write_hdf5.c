@@ -3,12 +3,17 @@
  * HDF5 as Caffe lays weights out: /data/<name>, /diff/<name>. libhdf5 makes the groups and the
  * datasets and sets space aside; the values are then written there like those of any other format.
  */
+#define _GNU_SOURCE
 #include "hdf5_lib.h"
 #include "writer.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* HDF5 takes "a//b" and "a/./b" for "a/b". */
 static const char *can_hold(const ferry_io_writer *w, const ferry_io_entry *entry)
@@ -95,6 +100,40 @@ static int make_sets(const struct plan *plan)
     return err;
 }
 
+/* Bytes that a file's own headers take at most, and those of a dataset with groups on its way. */
+#define FILE_HEADERS (64u * 1024)
+#define SET_HEADERS  (4u * 1024)
+
+/*
+ * The disk's space for all of the file. A file that libhdf5 cannot write its headers to stays open
+ * in it, and crashes the program when it exits; so it is not to find the disk full.
+ */
+static int reserve(const ferry_io_writer *w)
+{
+    uint64_t size = FILE_HEADERS;
+
+    for (const struct ferry__out_array *a = w->first; a; a = a->next)
+        size += (a->bytes + SET_HEADERS + 2 * strlen(a->entry.name)) * (a->entry.has_diff ? 2 : 1);
+    while (fallocate(w->out.fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)size) != 0) {
+        if (errno == EOPNOTSUPP || errno == ENOSYS)
+            return FERRY_OK;
+        if (errno != EINTR)
+            return ferry_error_set(FERRY_EIO, "%s: reserving %llu bytes: %s", w->out.shown,
+                                   (unsigned long long)size, strerror(errno));
+    }
+    return FERRY_OK;
+}
+
+/* What was reserved behind the end goes back when a file is cut off where it ends. */
+static int return_surplus(const ferry_io_writer *w)
+{
+    struct stat info;
+
+    if (fstat(w->out.fd, &info) != 0 || ftruncate(w->out.fd, info.st_size) != 0)
+        return ferry_error_set(FERRY_EIO, "%s: its length: %s", w->out.shown, strerror(errno));
+    return FERRY_OK;
+}
+
 static int make_file(struct plan *plan)
 {
     int err = FERRY_OK;
@@ -109,6 +148,8 @@ static int make_file(struct plan *plan)
     if (plan->file < 0)
         err = fail(plan->w, "all of them", "libhdf5 cannot make the file");
     if (!err)
+        err = reserve(plan->w); /* once more: making the file has emptied it */
+    if (!err)
         err = make_sets(plan);
     if (plan->file >= 0 && H5Fclose(plan->file) < 0 && !err)
         err = fail(plan->w, "all of them", "libhdf5 cannot complete the headers");
@@ -120,12 +161,14 @@ static int make_file(struct plan *plan)
 static int begin(ferry_io_writer *w)
 {
     struct plan plan = { .w = w };
-    int err;
+    int err = reserve(w);
 
+    if (err)
+        return err;
     ferry__hdf5_enter();
     err = make_file(&plan);
     ferry__hdf5_leave();
-    return err;
+    return err ? err : return_surplus(w);
 }
 
 /* ---- values --------------------------------------------------------------------------------- */

@@ -109,6 +109,7 @@ CORE_TESTS = \
 SCRIPT_TESTS = \
 	%D%/model/check-events.sh \
 	%D%/scripts/check-exports.sh \
+	%D%/scripts/check-full-disk.sh \
 	%D%/scripts/check-gpu-run.sh \
 	%D%/scripts/check-headers.sh \
 	%D%/scripts/check-interop.sh \
