@@ -252,7 +252,10 @@ static bool would_block(struct ferry__request *req, struct ferry__replica *r)
 
     if (r && ferry__uses_would_block(r->uses, after, req->q))
         return true;
-    return !there && (req->access & FERRY_READ) && ferry__transfer_would_block(req);
+    if (!there && (req->access & FERRY_READ) && ferry__transfer_would_block(req))
+        return true;
+    return ferry__transfer_enter_would_block(req,
+                                             write ? bit(req->slot) : req->valid | bit(req->slot));
 }
 
 /*

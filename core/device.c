@@ -22,14 +22,26 @@ static ferry_device *slots[FERRY__SLOTS];
 atomic_uint ferry__forks;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
+/* Held for a moment only, so that the child need not inherit it locked. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&slots_lock);
+}
+
+static void forked_in_parent(void)
+{
+    pthread_mutex_unlock(&slots_lock);
+}
+
 static void forked_in_child(void)
 {
+    pthread_mutex_unlock(&slots_lock);
     atomic_fetch_add_explicit(&ferry__forks, 1, memory_order_relaxed);
 }
 
 static void watch_forks(void)
 {
-    pthread_atfork(NULL, NULL, forked_in_child);
+    pthread_atfork(before_fork, forked_in_parent, forked_in_child);
 }
 
 bool ferry__device_forked(const ferry_device *dev)

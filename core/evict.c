@@ -20,6 +20,23 @@ static ferry_memory *oldest, *newest;
 /* Of adopted memory that this thread let go of; the access that needed the room may hold a lock. */
 static _Thread_local struct ferry__after_unlock owed;
 
+/*
+ * A child of fork has the parent's memories, none of which it could evict; and whoever held the lock
+ * is not there to give it back.
+ */
+static void forked_in_child(void)
+{
+    pthread_mutex_init(&idle_lock, NULL);
+    oldest = newest = NULL;
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, forked_in_child);
+}
+
 /* The storage that eviction would free; NULL if there is none. */
 static struct ferry__replica *candidate(ferry_memory *m, const ferry_device *dev)
 {
@@ -133,6 +150,9 @@ void ferry__evict_finish(void)
 
 void ferry__evict_offer(ferry_memory *m)
 {
+    if (ferry__device_forked(m->home)) /* nothing of it can go */
+        return;
+    pthread_once(&once, watch_forks);
     pthread_mutex_lock(&idle_lock);
     m->idle = 1;
     m->idle_next = NULL;
@@ -150,8 +170,10 @@ void ferry__evict_withdraw(ferry_memory *m)
 {
     if (!m->idle)
         return;
-    pthread_mutex_lock(&idle_lock);
     m->idle = 0;
+    if (ferry__device_forked(m->home)) /* the promise was the parent's: it is on no list here */
+        return;
+    pthread_mutex_lock(&idle_lock);
     if (m->idle_before)
         m->idle_before->idle_next = m->idle_next;
     else

@@ -58,6 +58,7 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/matrix.c \
 	%D%/memory.c \
 	%D%/memory.h \
+	%D%/memory_blob.c \
 	%D%/note.c \
 	%D%/note.h \
 	%D%/options.c \
@@ -78,6 +79,8 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/replica.c \
 	%D%/replica.h \
 	%D%/report.c \
+	%D%/request.c \
+	%D%/request.h \
 	%D%/runtime.c \
 	%D%/runtime.h \
 	%D%/select.c \

@@ -232,8 +232,8 @@ int ferry_copy(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, ferry
         return err;
     err = ferry__queue_memcpy(q, FERRY_MEMCPY_D2D, y, x, bytes);
     if (!err)
-        ferry__trace_copy(&(struct ferry__trace_copy){ "d2d", c.name, bytes, FERRY__COMPUTE, false },
-                          q, start);
+        ferry__trace_copy(
+            &(struct ferry__trace_copy){ "d2d", c.name, bytes, FERRY__COMPUTE, false }, q, start);
     return err;
 }
 

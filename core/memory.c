@@ -8,11 +8,10 @@
 #include "fresh.h"
 #include "log.h"
 #include "pending.h"
-#include "replica.h"
+#include "request.h"
 #include "status.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- life ---- */
 
@@ -66,35 +65,13 @@ void ferry_memory_release(ferry_memory *m)
     ferry__after_unlock_run(&after);
     ferry__device_release(m->home);
     pthread_mutex_destroy(&m->lock);
+    ferry__event_release(m->busy);
     free(m->sharers);
     free(m->name);
     free(m);
 }
 
-/* ---- around every transition ---- */
-
-static void begin(struct ferry__request *req, ferry_memory *m, ferry_device *where)
-{
-    req->m = m;
-    req->where = where;
-    req->q = req->hint = NULL;
-    req->slot = where ? where->slot : FERRY__HOST;
-    req->access = 0;
-    req->prefetch = req->nowait = req->evicting = false;
-    req->reason = FERRY__READ_MISS;
-    req->after.first = NULL;
-    ferry__log_hold();
-    pthread_mutex_lock(&m->lock);
-    req->valid = ferry__coherence_valid(m);
-}
-
-static void end(struct ferry__request *req)
-{
-    pthread_mutex_unlock(&req->m->lock);
-    ferry__log_release();
-    ferry__after_unlock_run(&req->after);
-    ferry__evict_finish();
-}
+/* ---- the primitive and the accessors ---- */
 
 /* Whether a device, and a queue that should be one of its own, can take part. */
 static int check_place(ferry_device *where, ferry_queue *q)
@@ -115,19 +92,17 @@ static int access_memory(ferry_memory *m, ferry_device *where, unsigned access, 
     struct ferry__request req;
     int err = check_place(where, q);
 
+    if (!err)
+        err = ferry__request_begin(&req, m, where, (access & FERRY_NOWAIT) != 0);
     if (err)
         return err;
-    begin(&req, m, where);
     req.q = where && !q ? &where->queue : q;
     req.access = access & (FERRY_READ | FERRY_WRITE);
-    req.nowait = (access & FERRY_NOWAIT) != 0;
     req.reason = access & FERRY_WRITE ? FERRY__WRITE_MISS : FERRY__READ_MISS;
     err = ferry__coherence_access(&req, out);
-    end(&req);
+    ferry__request_end(&req);
     return err;
 }
-
-/* ---- the primitive and the accessors ---- */
 
 int ferry_memory_access(ferry_memory *m, ferry_device *where, unsigned access, ferry_queue *q,
                         ferry_ref *out)
@@ -267,9 +242,11 @@ int ferry_memory_adopt(ferry_memory *m, ferry_device *where, ferry_ref ref, size
         adopted->deleter = deleter;
         adopted->arg = arg;
     }
-    begin(&req, m, where);
-    err = adopt_locked(&req, ref, bytes, (flags & FERRY_ADOPT_READONLY) != 0, adopted);
-    end(&req);
+    err = ferry__request_begin(&req, m, where, false);
+    if (!err) {
+        err = adopt_locked(&req, ref, bytes, (flags & FERRY_ADOPT_READONLY) != 0, adopted);
+        ferry__request_end(&req);
+    }
     if (err)
         free(adopted);
     return err;
@@ -285,13 +262,14 @@ int ferry_memory_prefetch(ferry_memory *m, ferry_device *where, ferry_queue *q)
     err = check_place(where, where ? q : NULL);
     if (!err && q)
         err = ferry__device_usable(q->device);
+    if (!err)
+        err = ferry__request_begin(&req, m, where, false);
     if (err)
         return err;
-    begin(&req, m, where);
     req.q = !where ? NULL : q ? q : &where->queue;
     req.hint = q;
     err = ferry__coherence_prefetch(&req);
-    end(&req);
+    ferry__request_end(&req);
     return err;
 }
 
@@ -334,26 +312,30 @@ int ferry_memory_record(ferry_memory *m, ferry_queue *q, unsigned access)
     if (!access || (access & ~(FERRY_READ | FERRY_WRITE)))
         return ferry__error(FERRY_EINVAL, "ferry_memory_record: access is %#x", access);
     err = ferry__device_usable(q->device);
+    if (!err)
+        err = ferry__request_begin(&req, m, q->device, false);
     if (err)
         return err;
-    begin(&req, m, q->device);
     req.access = access;
     err = record_locked(&req, q);
-    end(&req);
+    ferry__request_end(&req);
     return err;
 }
 
 int ferry_memory_wont_use(ferry_memory *m)
 {
     struct ferry__request req;
+    int err;
 
     if (!m)
         return ferry__error(FERRY_EINVAL, "ferry_memory_wont_use: NULL memory");
-    begin(&req, m, NULL);
+    err = ferry__request_begin(&req, m, NULL, false);
+    if (err)
+        return err;
     if (!m->idle)
         ferry__evict_offer(m);
     ferry__coherence_publish(m, req.valid);
-    end(&req);
+    ferry__request_end(&req);
     return 0;
 }
 
@@ -364,13 +346,15 @@ int ferry_memory_invalidate(ferry_memory *m)
 
     if (!m)
         return ferry__error(FERRY_EINVAL, "ferry_memory_invalidate: NULL memory");
-    begin(&req, m, NULL);
+    err = ferry__request_begin(&req, m, NULL, false);
+    if (err)
+        return err;
     err = ferry__coherence_claim(&req, 0);
     if (!err) {
         m->lost = 0;
         ferry__coherence_publish(m, 0);
     }
-    end(&req);
+    ferry__request_end(&req);
     return err;
 }
 
@@ -402,190 +386,4 @@ size_t ferry_memory_size(const ferry_memory *m)
 ferry_device *ferry_memory_home(const ferry_memory *m)
 {
     return m ? m->home : NULL;
-}
-
-/* ---- for blob.c ---- */
-
-/* Copies that do not reach `bytes` go, if a longer one stays. */
-static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
-{
-    size_t longest = 0;
-    uint32_t kept = 0;
-    unsigned s;
-
-    for (s = 0; s < FERRY__SLOTS; s++)
-        if ((valid >> s & 1) && ferry__replica_find(m, s)->filled > longest)
-            longest = ferry__replica_find(m, s)->filled;
-    if (longest > bytes)
-        longest = bytes;
-    for (s = 0; s < FERRY__SLOTS; s++)
-        if ((valid >> s & 1) && ferry__replica_find(m, s)->filled >= longest)
-            kept |= UINT32_C(1) << s;
-    return kept;
-}
-
-/* Of `holders` references those that are no blob's keep the bytes in use from shrinking. */
-static void use(struct ferry__request *req, int holders, size_t bytes)
-{
-    ferry_memory *m = req->m;
-    unsigned blobs = ferry__sharers_count(m->sharers);
-
-    if (bytes == m->used || (bytes < m->used && holders > (blobs ? (int)blobs : 1)))
-        return;
-    if (bytes > m->used)
-        req->valid = long_enough(m, req->valid, bytes);
-    m->used = bytes;
-    ferry__coherence_publish(m, req->valid);
-}
-
-void ferry__memory_set_used(ferry_memory *m, const void *who, size_t end_of_use)
-{
-    struct ferry__request req;
-
-    if (end_of_use == m->used && !ferry__memory_shared(m))
-        return;
-    begin(&req, m, NULL);
-    ferry__sharers_move(m->sharers, who, end_of_use);
-    use(&req, atomic_load(&m->refs),
-        ferry__sharers_count(m->sharers) ? ferry__sharers_end(m->sharers) : end_of_use);
-    end(&req);
-}
-
-int ferry__memory_share(ferry_memory *m, const void *owner, size_t owner_end, const void *who,
-                        size_t end_of_use)
-{
-    struct ferry__request req;
-    bool noted;
-
-    begin(&req, m, NULL);
-    noted = ferry__sharers_put(&m->sharers, owner, owner_end) &&
-            ferry__sharers_put(&m->sharers, who, end_of_use);
-    end(&req);
-    return noted ? 0
-                 : ferry__error(FERRY_ENOMEM, "no memory to note who shares %zu bytes", owner_end);
-}
-
-void ferry__memory_leave(ferry_memory *m, const void *who)
-{
-    struct ferry__request req;
-
-    if (m && ferry__memory_shared(m)) {
-        begin(&req, m, NULL);
-        ferry__sharers_drop(m->sharers, who);
-        if (ferry__sharers_count(m->sharers))
-            use(&req, atomic_load(&m->refs) - 1, ferry__sharers_end(m->sharers));
-        end(&req);
-    }
-    ferry_memory_release(m);
-}
-
-void ferry__memory_set_sliced(ferry_memory *m)
-{
-    struct ferry__request req;
-
-    begin(&req, m, NULL);
-    m->sliced = 1;
-    end(&req);
-}
-
-uint32_t ferry__memory_mark(const ferry_memory *m)
-{
-    return ferry__coherence_valid(m);
-}
-
-/*
- * Imported bytes go to the side that is to have them. Returns V; where they cannot be handed over,
- * what they are the copy of depends on who has them now.
- */
-static uint32_t hand_back(struct ferry__request *req, uint32_t valid)
-{
-    const ferry_memory *m = req->m;
-    uint32_t device, both;
-
-    if (!ferry__replica_is_imported(m, m->alias))
-        return valid;
-    device = UINT32_C(1) << m->alias;
-    both = device | 1u;
-    if (!(valid & both) || !ferry__transfer_enter(req, valid & 1 ? FERRY__HOST : m->alias, valid))
-        return valid;
-    if (valid & ~both)
-        return valid & ~both;
-    return m->mapped == FERRY_READ ? both : m->mapped ? 1u : device;
-}
-
-void ferry__memory_restore(ferry_memory *m, uint32_t mark, const ferry_device *where, bool intact)
-{
-    uint32_t touched = UINT32_C(1) << (where ? where->slot : FERRY__HOST);
-    struct ferry__request req;
-
-    begin(&req, m, NULL);
-    if (!intact && (mark & ~touched))
-        mark &= ~touched;
-    else if (!intact)
-        mark = touched;
-    ferry__coherence_publish(m, hand_back(&req, mark));
-    end(&req);
-}
-
-int ferry__memory_to(ferry_memory *m, ferry_device *home)
-{
-    struct ferry__request req;
-    ferry_device *before;
-    int err = ferry__device_usable(home);
-
-    if (err)
-        return err;
-    if (m->home == home)
-        return 0;
-    begin(&req, m, NULL);
-    before = ferry__replica_move_home(m, home);
-    ferry__coherence_publish(m, req.valid);
-    end(&req);
-    ferry__device_release(before);
-    return 0;
-}
-
-int ferry__memory_set_name(ferry_memory *m, const char *name, const char *suffix)
-{
-    struct ferry__request req;
-    char *made = NULL, *before;
-
-    if (name && name[0]) {
-        size_t n = strlen(name), s = strlen(suffix);
-
-        made = malloc(n + s + 1);
-        if (!made)
-            return ferry__error(FERRY_ENOMEM, "no memory for the name %s%s", name, suffix);
-        memcpy(made, name, n);
-        memcpy(made + n, suffix, s + 1);
-    }
-    begin(&req, m, NULL);
-    before = m->name;
-    m->name = made;
-    end(&req);
-    free(before);
-    return 0;
-}
-
-int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out)
-{
-    uint32_t valid = ferry__coherence_valid(m);
-    unsigned slot = m->home_slot;
-    struct ferry__request req;
-
-    if (!valid)
-        return FERRY_EUNINIT;
-    *out = NULL;
-    if (valid == 1)
-        return 0;
-    if (valid >> slot & 1) {
-        *out = m->home;
-        return 0;
-    }
-    for (slot = FERRY__HOST + 1; !(valid >> slot & 1); slot++)
-        ;
-    begin(&req, (ferry_memory *)m, NULL); /* another reader may be adding a replica */
-    *out = ferry__replica_device((ferry_memory *)m, slot);
-    end(&req);
-    return 0;
 }

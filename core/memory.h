@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The inside of a memory, for memory.c, replica.c and pending.c, and what blob.c may ask beyond the
- * public functions. Blobs never look at masks or replicas.
+ * The inside of a memory, for memory.c, replica.c and pending.c, and what blob.c may ask of
+ * memory_blob.c beyond the public functions. Blobs never look at masks or replicas.
  */
 #ifndef FERRY_CORE_MEMORY_H
 #define FERRY_CORE_MEMORY_H
@@ -95,6 +95,8 @@ struct ferry_memory {
     size_t size;    /* capacity, bytes */
     size_t used;    /* bytes in use */
     pthread_mutex_t lock;
+    atomic_uint locked_in; /* ferry__forks, when it last was */
+    ferry_event *busy;     /* of a queue that an access did not want to wait for; NULL: none */
     struct ferry__replica on_host;
     struct ferry__device_replica *on_devices;
     struct ferry__sharers *sharers;        /* NULL until blobs share it */

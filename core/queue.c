@@ -194,9 +194,8 @@ void ferry__event_release(ferry_event *e)
 
 bool ferry__queue_can_order(const ferry_queue *q, const ferry_device *dev)
 {
-    return q->device == dev ||
-           (q->device->plugin == dev->plugin && q->device->sync_domain &&
-            q->device->sync_domain == dev->sync_domain);
+    return q->device == dev || (q->device->plugin == dev->plugin && q->device->sync_domain &&
+                                q->device->sync_domain == dev->sync_domain);
 }
 
 int ferry__queue_order(ferry_queue *q, ferry_event *e)

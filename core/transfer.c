@@ -98,19 +98,25 @@ int ferry__transfer_after_default(ferry_device *dev, ferry_queue *q)
     return err;
 }
 
+/* What the host may do with imported bytes once `slot` was entered. */
+static unsigned map_for(const ferry_memory *m, unsigned slot, uint32_t valid)
+{
+    if (!ferry__replica_is_imported(m, m->alias))
+        return m->mapped;
+    if (slot == FERRY__HOST)
+        return (valid >> m->alias) & 1 ? FERRY_READ : FERRY_READ | FERRY_WRITE;
+    if (slot == m->alias)
+        return valid & 1 ? FERRY_READ : 0;
+    return m->mapped;
+}
+
 int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t valid)
 {
     ferry_memory *m = req->m;
-    unsigned want;
+    unsigned want = map_for(m, slot, valid);
     int err = 0;
 
-    if (!m->alias || !ferry__replica_is_imported(m, m->alias))
-        return 0;
-    if (slot == FERRY__HOST)
-        want = (valid >> m->alias) & 1 ? FERRY_READ : FERRY_READ | FERRY_WRITE;
-    else if (slot == m->alias)
-        want = valid & 1 ? FERRY_READ : 0;
-    else
+    if (want == m->mapped)
         return 0;
     /* a map waits for what the device did, and does not say whether that failed */
     if (want == FERRY_READ && !m->mapped)
@@ -228,8 +234,8 @@ static int to_device(struct ferry__request *req, struct ferry__replica *r, unsig
         err = ferry__transfer_after_default(dev, req->q);
     if (!err && bytes)
         err = dev ? ferry__queue_peer_copy(req->q, r->ref, dev, ferry_ref_const(src->ref), bytes)
-                  : ferry__queue_memcpy(req->q, FERRY_MEMCPY_H2D, r->ref,
-                                        ferry_ref_const(src->ref), bytes);
+                  : ferry__queue_memcpy(req->q, FERRY_MEMCPY_H2D, r->ref, ferry_ref_const(src->ref),
+                                        bytes);
     if (err)
         return err;
     if (bytes) {
@@ -349,6 +355,47 @@ int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, boo
                         ferry_strerror(req->m->lost));
 }
 
+/*
+ * Whether the default queue of `dev` still does what it had to when first asked. The event is kept
+ * from one time to the next, so that who asks again gets on.
+ */
+static bool is_busy(ferry_memory *m, ferry_device *dev)
+{
+    if (m->busy && m->busy->device != dev) {
+        ferry__event_release(m->busy);
+        m->busy = NULL;
+    }
+    if (!m->busy && (ferry__queue_mark(&dev->queue, &m->busy) || !m->busy))
+        return false; /* nothing can be pending, or it fails at once */
+    if (ferry_event_query(m->busy) == 0)
+        return true;
+    ferry__event_release(m->busy);
+    m->busy = NULL;
+    return false;
+}
+
+/* A host block that the home imports is mapped at once. */
+static bool will_share_host(const ferry_memory *m)
+{
+    return !m->alias && !m->on_host.ref.handle && m->size > 0 &&
+           ferry__device_is(m->home, FERRY_DEVICE_UNIFIED);
+}
+
+bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t valid)
+{
+    ferry_memory *m = req->m;
+    unsigned want = map_for(m, req->slot, valid);
+
+    if (req->slot == FERRY__HOST && will_share_host(m))
+        return is_busy(m, m->home);
+    if (ferry__replica_one_pointer(m))
+        return req->slot == FERRY__HOST && is_busy(m, m->alias_device);
+    if (want == m->mapped)
+        return false;
+    return ferry__uses_would_block(m->on_host.uses, FERRY__AFTER_ALL, NULL) ||
+           (want && is_busy(m, m->alias_device));
+}
+
 bool ferry__transfer_would_block(struct ferry__request *req)
 {
     ferry_memory *m = req->m;
@@ -359,13 +406,14 @@ bool ferry__transfer_would_block(struct ferry__request *req)
         return false; /* it fails at once */
     switch (cost(req, from)) {
     case 0:
-        return m->alias_device->events;
+        return false; /* but for what is above */
     case 4:
         return dev->events;
     default:
         if (!req->where)
             return dev->events;
-        return ferry__uses_would_block(ferry__replica_find(m, from)->uses, FERRY__AFTER_WRITERS,
+        return (dev && dev->events && !ferry__queue_can_order(req->q, dev)) ||
+               ferry__uses_would_block(ferry__replica_find(m, from)->uses, FERRY__AFTER_WRITERS,
                                        req->q);
     }
 }

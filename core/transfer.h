@@ -43,6 +43,12 @@ int ferry__transfer_after_default(ferry_device *dev, ferry_queue *q);
 bool ferry__transfer_would_block(struct ferry__request *req);
 
 /*
+ * Whether the host's side of bytes that it shares with a device would have to wait for that device,
+ * to end with V = `valid`.
+ */
+bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t valid);
+
+/*
  * Prepares the host's, or the aliased device's, side of imported bytes for the request's slot, to
  * end with V = `valid`.
  */

@@ -98,7 +98,8 @@ FERRY_API ferry_ref ferry_memory_overwrite_device_data(ferry_memory *m);
  * Of {where's copy valid, pending writes, pending readers}: a read waits for the copy's writer; a
  * write waits for its writer and all its readers; waits happen on the queue where they can and on
  * the calling thread where they cannot, or always for the host. With FERRY_NOWAIT a call that would
- * have to block returns FERRY_EBUSY and changes nothing. For the host *out is {pointer, 0}. Errors:
+ * have to wait for such work, or for another thread that is at work on the memory, returns
+ * FERRY_EBUSY and changes nothing; storage that has to be made room for is still waited for. For the host *out is {pointer, 0}. Errors:
  * FERRY_EINVAL (access 0, queue of another device), FERRY_ENOMEM, FERRY_EDEVICE, FERRY_EBUSY,
  * FERRY_EPERM, FERRY_EFORKED, FERRY_ELOST when the last valid copy was lost to a failure; *out is
  * then untouched.

@@ -225,6 +225,82 @@ static void a_child_waits_for_none_of_the_parents_work(void)
     wx_end();
 }
 
+static void *read_it(void *m)
+{
+    return (void *)ferry_memory_host_data(m);
+}
+
+/* What the thread was about to change is as nobody knows; all of it can be let go. */
+static void use_what_was_being_used(void *arg)
+{
+    ferry_blob *b = arg, *other = NULL;
+    ferry_memory *m = ferry_blob_data_memory(b);
+
+    EXPECT(!ferry_memory_host_data(m));
+    EXPECT(ferry_last_error_code() == FERRY_EFORKED);
+    EXPECT_FORKED(ferry_memory_wont_use(m));
+    EXPECT_FORKED(ferry_memory_invalidate(m));
+    EXPECT_FORKED(
+        ferry_memory_access(m, NULL, FERRY_WRITE | FERRY_NOWAIT, NULL, &(ferry_ref){ 0 }));
+    EXPECT_FORKED(ferry_blob_slice(b, 0, 1, &other));
+    EXPECT_FORKED(ferry_blob_set_name(b, "b"));
+    ferry_blob_destroy(b);
+}
+
+static void another_thread_at_work_stays_in_the_parent(void)
+{
+    ferry_blob *b = NULL;
+    ferry_memory *m;
+    pthread_t reader;
+    uint64_t copies;
+
+    wx_begin();
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_U8, 1, (int64_t[]){ WX_BYTES }, &b));
+    FX_OK(ferry_blob_fill_data(b, OLD));
+    m = ferry_memory_retain(ferry_blob_data_memory(b));
+    FX_OK(ferry_device_synchronize(wx_dev(0)));
+    copies = wx_calls(0, SIM_CALL_MEMCPY);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&reader, NULL, read_it, m), 0);
+    while (wx_calls(0, SIM_CALL_MEMCPY) == copies)
+        usleep(1000);
+    in_child(use_what_was_being_used, b);
+    pthread_join(reader, NULL);
+    CU_ASSERT(wx_host_reads(m, OLD));
+    ferry_memory_release(m);
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
+static void promise(void *arg)
+{
+    struct things *t = arg;
+
+    ferry_memory_release(t->both);
+    EXPECT(ferry_memory_wont_use(t->host) == 0);
+    EXPECT(holds(ferry_memory_host_data(t->host), OLD));
+    EXPECT(ferry_memory_wont_use(t->there) == 0);
+    ferry_memory_release(t->there);
+    ferry_memory_release(t->host);
+}
+
+/* The parent's promises are between the two that the child lets go. */
+static void promises_of_the_parent_are_not_the_childs(void)
+{
+    struct things t;
+
+    begin_things(&t);
+    FX_OK(ferry_memory_wont_use(t.host));
+    FX_OK(ferry_memory_wont_use(t.both));
+    FX_OK(ferry_memory_wont_use(t.there));
+    in_child(promise, &t);
+    FX_OK(ferry_device_set_budget(wx_dev(0), 1));
+    FX_OK(ferry_device_set_budget(wx_dev(0), 0));
+    CU_ASSERT(wx_host_reads(t.both, OLD));
+    CU_ASSERT_EQUAL(wx_valid(t.both), WX_HOST);
+    end_things(&t);
+    wx_end();
+}
+
 static atomic_bool stop;
 
 static void *keep_busy(void *arg)
@@ -270,6 +346,11 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(device_calls_say_that_the_device_stayed_with_the_parent),
     FERRY_TEST(everything_can_be_destroyed_in_the_child),
     FERRY_TEST(a_blob_on_the_host_can_be_read_in_the_child),
+    FERRY_TEST(promises_of_the_parent_are_not_the_childs),
+};
+
+static const ferry_test_case slow_cases[] = {
+    FERRY_TEST(another_thread_at_work_stays_in_the_parent),
 };
 
 static const ferry_test_case manual_cases[] = {
@@ -285,10 +366,12 @@ static const ferry_test_case threads[] = {
 int main(int argc, char **argv)
 {
     static const char *const real[] = { "latency", "100", NULL };
+    static const char *const slow[] = { "latency", "500000", NULL };
     static const char *const manual[] = { "clock", "manual", NULL };
     static const char *const sync[] = { "clock", "sync", NULL };
     static const struct wx_world worlds[] = {
         { "real clock", real, cases, FERRY_TEST_COUNT(cases) },
+        { "slow copies", slow, slow_cases, FERRY_TEST_COUNT(slow_cases) },
         { "manual clock", manual, manual_cases, FERRY_TEST_COUNT(manual_cases) },
         { "threads", sync, threads, FERRY_TEST_COUNT(threads) },
     };

@@ -73,7 +73,8 @@ static int use_badly(ferry_device *dev, const struct sim_control *control, void 
         ferry_asum(q, FERRY_F32, ELEMENTS, in, &sum))
         return 7;
     if (!ferry_memory_mutable_host_data(x) || ferry_memory_wont_use(x) ||
-        ferry_memory_wont_use(y) || ferry_device_set_budget(dev, 1)) /* x is stale there, y is not */
+        ferry_memory_wont_use(y) ||
+        ferry_device_set_budget(dev, 1)) /* x is stale there, y is not */
         return 8;
     ferry_memory_release(x);
     ferry_memory_release(y);
@@ -92,7 +93,8 @@ static int traced_failures(int out)
     int err;
 
     setenv("FERRY_TRACE", path, 1);
-    if (ferry_runtime_open(&options, &rt) || ferry_runtime_set_option(rt, "sim", "ops", "minimal") ||
+    if (ferry_runtime_open(&options, &rt) ||
+        ferry_runtime_set_option(rt, "sim", "ops", "minimal") ||
         ferry_runtime_device(rt, NULL, &dev) ||
         ferry_device_native(dev, "sim_control", (void *)&control, sizeof control) ||
         ferry_device_native(dev, "sim_device", &sim, sizeof sim))

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "world.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Calls that must not wait, whatever is going on; and one that must, for what it leaves behind. */
+
+#define OLD 0x5a
+#define NEW 0x77
+
+#define NOWAIT(access) ((access) | FERRY_NOWAIT)
+
+static int access_host(ferry_memory *m, unsigned access)
+{
+    ferry_ref ref = { NULL, 0 };
+
+    return ferry_memory_access(m, NULL, access, NULL, &ref);
+}
+
+/* ---- bytes that host and device share ---------------------------------------------------------- */
+
+/* Busy as long as the queue is with what it had to do when first asked, and not for ever. */
+static void check_busy(ferry_memory *m, unsigned access)
+{
+    unsigned valid = wx_valid(m);
+    uint64_t pending;
+
+    FX_FAILS(FERRY_EBUSY, access_host(m, NOWAIT(access)));
+    pending = wx_pending(0);
+    CU_ASSERT(pending > 0);
+    FX_FAILS(FERRY_EBUSY, access_host(m, NOWAIT(access)));
+    CU_ASSERT_EQUAL(wx_pending(0), pending);
+    CU_ASSERT_EQUAL(wx_valid(m), valid);
+    wx_run_all();
+    FX_OK(access_host(m, NOWAIT(access)));
+    CU_ASSERT(wx_valid(m) & WX_HOST);
+}
+
+static void a_map_that_would_wait_for_the_queue_is_busy(void)
+{
+    static const unsigned accesses[] = { FERRY_READ, FERRY_READ | FERRY_WRITE, FERRY_WRITE };
+
+    for (int there = 0; there < 2; there++)
+        for (int i = 0; i < 3; i++) {
+            ferry_memory *m, *other;
+
+            wx_begin();
+            m = there ? wx_memory_at(0, OLD) : wx_memory(0);
+            other = wx_memory(0);
+            wx_write_on(wx_queue(0), other, NEW);
+            check_busy(m, accesses[i]);
+            ferry_memory_release(m);
+            ferry_memory_release(other);
+            wx_end();
+        }
+}
+
+static void a_map_for_writing_after_one_for_reading_is_busy_too(void)
+{
+    ferry_memory *m, *other;
+
+    wx_begin();
+    m = wx_memory_at(0, OLD);
+    CU_ASSERT(wx_host_reads(m, OLD));
+    CU_ASSERT_EQUAL(wx_valid(m), WX_HOST | WX_DEV(0));
+    other = wx_memory(0);
+    wx_write_on(wx_queue(0), other, NEW);
+    FX_OK(access_host(m, NOWAIT(FERRY_READ))); /* it is mapped already */
+    check_busy(m, FERRY_READ | FERRY_WRITE);
+    CU_ASSERT_EQUAL(wx_valid(m), WX_HOST);
+    CU_ASSERT(wx_host_reads(m, OLD));
+    ferry_memory_release(m);
+    ferry_memory_release(other);
+    wx_end();
+}
+
+/* ---- other threads ------------------------------------------------------------------------------ */
+
+static void *read_it(void *m)
+{
+    return (void *)ferry_memory_host_data(m);
+}
+
+/* A copy takes half a second here, and the reader waits for it. */
+static void another_threads_wait_is_busy(void)
+{
+    ferry_memory *m;
+    pthread_t reader;
+    uint64_t copies;
+    void *p = NULL;
+
+    wx_begin();
+    m = wx_memory_at(0, OLD);
+    copies = wx_calls(0, SIM_CALL_MEMCPY);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&reader, NULL, read_it, m), 0);
+    while (wx_calls(0, SIM_CALL_MEMCPY) == copies)
+        usleep(1000);
+    FX_FAILS(FERRY_EBUSY, access_host(m, NOWAIT(FERRY_READ)));
+    CU_ASSERT_FALSE(ferry_memory_valid_at(m, NULL)); /* the other one goes on waiting */
+    pthread_join(reader, &p);
+    CU_ASSERT_PTR_NOT_NULL(p);
+    FX_OK(access_host(m, NOWAIT(FERRY_READ)));
+    ferry_memory_release(m);
+    wx_end();
+}
+
+/* ---- fallbacks ---------------------------------------------------------------------------------- */
+
+static void a_fallback_that_fails_waits_for_the_copies_it_began(void)
+{
+    ferry_memory *x, *y;
+    ferry_cref at_x, at_y;
+    double sum = 7;
+
+    wx_begin();
+    x = wx_memory_at(0, OLD);
+    y = wx_memory_at(0, OLD);
+    at_x = ferry_ref_const(wx_access(x, wx_queue(0), FERRY_READ));
+    at_y = ferry_ref_const(wx_access(y, wx_queue(0), FERRY_READ));
+    wx_fail_next(0, SIM_CALL_MEMCPY, 2, FERRY_EDEVICE);
+    FX_FAILS(FERRY_EDEVICE, ferry_dot(wx_queue(0), FERRY_F32, WX_BYTES / 4, at_x, at_y, &sum));
+    CU_ASSERT_EQUAL(wx_pending(0), 0);
+    CU_ASSERT_EQUAL(sum, 7);
+    ferry_memory_release(x);
+    ferry_memory_release(y);
+    wx_end();
+}
+
+static const ferry_test_case shared_cases[] = {
+    FERRY_TEST(a_map_that_would_wait_for_the_queue_is_busy),
+    FERRY_TEST(a_map_for_writing_after_one_for_reading_is_busy_too),
+};
+
+static const ferry_test_case slow_cases[] = {
+    FERRY_TEST(another_threads_wait_is_busy),
+};
+
+static const ferry_test_case minimal_cases[] = {
+    FERRY_TEST(a_fallback_that_fails_waits_for_the_copies_it_began),
+};
+
+int main(int argc, char **argv)
+{
+    static const char *const shared[] = { "clock", "manual", "unified", "on", NULL };
+    static const char *const slow[] = { "latency", "500000", NULL };
+    static const char *const minimal[] = { "clock", "manual", "ops", "minimal", NULL };
+    static const struct wx_world worlds[] = {
+        { "shared memory", shared, shared_cases, FERRY_TEST_COUNT(shared_cases) },
+        { "slow copies", slow, slow_cases, FERRY_TEST_COUNT(slow_cases) },
+        { "minimal", minimal, minimal_cases, FERRY_TEST_COUNT(minimal_cases) },
+    };
+
+    return wx_main(argc, argv, "wait", worlds, FERRY_TEST_COUNT(worlds));
+}
