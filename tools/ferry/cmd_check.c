@@ -46,17 +46,32 @@ static int find_file(struct check *c, const char *what)
     return TOOL_OK;
 }
 
+/* "name:1" is its second device. */
+static int parse_name(struct check *c, const char *what)
+{
+    const char *colon = strchr(what, ':');
+    unsigned long index;
+    char *end;
+
+    snprintf(c->name, sizeof(c->name), "%.*s", colon ? (int)(colon - what) : 63, what);
+    if (!colon)
+        return TOOL_OK;
+    index = strtoul(colon + 1, &end, 10);
+    if (colon[1] < '0' || colon[1] > '9' || *end || index > UINT32_MAX)
+        return tool_error(TOOL_USAGE, "check: %s: after the colon comes a device's number", what);
+    c->target.device = (uint32_t)index;
+    return TOOL_OK;
+}
+
 /* "name" or "name:1": the file that ferry would load for it, whether it can be used or not. */
 static int find_plugin(struct check *c, const char *what)
 {
     const ferry_candidate *line, *best = NULL;
-    const char *colon = strchr(what, ':');
     ferry_runtime *rt = NULL;
-    int status = TOOL_OK;
+    int status = parse_name(c, what);
 
-    snprintf(c->name, sizeof(c->name), "%.*s", colon ? (int)(colon - what) : 63, what);
-    if (colon)
-        c->target.device = (uint32_t)strtoul(colon + 1, NULL, 10);
+    if (status != TOOL_OK)
+        return status;
     if (ferry_runtime_open(NULL, &rt))
         return tool_ferry_error();
     for (int i = 0; ferry_runtime_candidate(rt, i, &line) == FERRY_OK; i++)
