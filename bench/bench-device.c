@@ -32,7 +32,7 @@ struct run {
 
 static volatile float sink;
 
-/* ---- settled access ------------------------------------------------------------------------- */
+/* ---- settled access ------------------------------------------------------------------------ */
 
 static void device_data(void *arg, int64_t times)
 {
@@ -45,7 +45,7 @@ static void device_data(void *arg, int64_t times)
     }
 }
 
-/* ---- arithmetic: where the data is, and done when the clock stops ----------------------------- */
+/* ---- arithmetic: where the data is, and done when the clock stops ---------------------------- */
 
 static void update(void *arg, int64_t times)
 {
@@ -82,7 +82,7 @@ static void host_asum(void *arg, int64_t times)
         sink = plain_asum(r->threads, r->n, r->y);
 }
 
-/* ---- copies: written here, read there --------------------------------------------------------- */
+/* ---- copies: written here, read there -------------------------------------------------------- */
 
 static void to_device(void *arg, int64_t times)
 {
@@ -115,7 +115,7 @@ static void host_copy(void *arg, int64_t times)
     }
 }
 
-/* ---- the pool --------------------------------------------------------------------------------- */
+/* ---- the pool -------------------------------------------------------------------------------- */
 
 static void take_and_give_back(struct run *r)
 {
@@ -147,7 +147,7 @@ static void from_plugin(void *arg, int64_t times)
     }
 }
 
-/* ---- the rows --------------------------------------------------------------------------------- */
+/* ---- the rows -------------------------------------------------------------------------------- */
 
 /* Ones less zeros: as often as it is updated, it stays as it is. */
 static int make(ferry_device *device, int64_t n, struct run *out)

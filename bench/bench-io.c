@@ -151,10 +151,11 @@ static int touch(const ferry_blob *b)
     return sum;
 }
 
+static volatile int sink;
+
 static void read_blobs(void *arg, int64_t times)
 {
     struct io_bench *io = arg;
-    static volatile int sink;
 
     for (; times > 0; times--) {
         ferry_blob *blobs[NET_BLOBS] = { NULL };

@@ -29,8 +29,8 @@ struct bench_child {
 };
 
 /*
- * Runs a program, with this one's environment and one argument, to its end. Its output has two lines
- * or more. 0, or -1 if it does not start, fails, or says nothing.
+ * Runs a program, with this one's environment and one argument, to its end. Its output has two
+ * lines or more. 0, or -1 if it does not start, fails, or says nothing.
  */
 int bench_run_child(const char *program, const char *argument, struct bench_child *out);
 
