@@ -108,6 +108,33 @@ static int traced_failures(int out)
     return 0;
 }
 
+/* One block is ferry's own, the other the program's. */
+static int traced_adoption(int out)
+{
+    static float own[ELEMENTS];
+    ferry_runtime_options options = { .struct_size = sizeof options, .backend = "sim" };
+    ferry_runtime *rt;
+    ferry_device *dev;
+    ferry_memory *x, *y;
+    ferry_stats s;
+
+    setenv("FERRY_TRACE", path, 1);
+    if (ferry_runtime_open(&options, &rt) || ferry_runtime_device(rt, NULL, &dev) ||
+        ferry_memory_create(dev, BYTES, &x) || ferry_memory_create(dev, BYTES, &y) ||
+        ferry_memory_adopt(y, NULL, (ferry_ref){ own, 0 }, BYTES, 0, NULL, NULL))
+        return 1;
+    if (!ferry_memory_overwrite_host_data(x) || !ferry_memory_device_data(x).handle ||
+        !ferry_memory_device_data(y).handle || ferry_device_synchronize(dev) ||
+        ferry_device_stats(dev, &s, sizeof s))
+        return 2;
+    if (write(out, &s, sizeof s) != (ssize_t)sizeof s)
+        return 3;
+    ferry_memory_release(x);
+    ferry_memory_release(y);
+    ferry_runtime_close(rt);
+    return 0;
+}
+
 static ferry_stats run_traced(int (*program)(int out))
 {
     ferry_stats s = { 0 };
@@ -202,6 +229,30 @@ static void what_is_counted_is_traced_and_nothing_else(void)
     memcpy(path, "/tmp/ferry-test-trace-XXXXXX", sizeof path);
 }
 
+static void a_copy_of_unpinned_memory_says_so(void)
+{
+    ferry_stats s = run_traced(traced_adoption);
+    json_error_t wrong;
+    json_t *root = json_load_file(path, 0, &wrong), *event;
+    unsigned copies = 0, unpinned = 0;
+    size_t i;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(root);
+    json_array_foreach(json_object_get(root, "traceEvents"), i, event)
+    {
+        if (strcmp(json_string_value(json_object_get(event, "name")), "h2d") != 0)
+            continue;
+        copies++;
+        unpinned += json_is_true(json_object_get(json_object_get(event, "args"), "unpinned"));
+    }
+    CU_ASSERT_EQUAL(s.copies_h2d, 2);
+    CU_ASSERT_EQUAL(copies, 2);
+    CU_ASSERT_EQUAL(unpinned, 1);
+    json_decref(root);
+    unlink(path);
+    memcpy(path, "/tmp/ferry-test-trace-XXXXXX", sizeof path);
+}
+
 static void names_are_escaped(void)
 {
     json_error_t wrong;
@@ -230,6 +281,7 @@ int main(int argc, char **argv)
     static const ferry_test_case cases[] = {
         FERRY_TEST(every_transfer_is_an_event_with_its_reason),
         FERRY_TEST(what_is_counted_is_traced_and_nothing_else),
+        FERRY_TEST(a_copy_of_unpinned_memory_says_so),
         FERRY_TEST(names_are_escaped),
     };
 
