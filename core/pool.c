@@ -189,8 +189,9 @@ void ferry__pool_destroy(struct ferry__pool *pool)
 
 /* ---- accounts ---- */
 
+/* `reserved`: they are among the live ones already. */
 static void count_alloc(struct ferry__pool *pool, enum ferry__pool_kind kind, uint64_t bytes,
-                        bool hit)
+                        bool hit, bool reserved)
 {
     struct ferry__counters *c = &pool->dev->stats;
     uint64_t live = atomic_load_explicit(&c->live_bytes, memory_order_relaxed) + bytes;
@@ -201,7 +202,7 @@ static void count_alloc(struct ferry__pool *pool, enum ferry__pool_kind kind, ui
     atomic_store_explicit(&c->allocs, c->allocs + 1, memory_order_relaxed);
     if (hit)
         atomic_store_explicit(&c->pool_hits, c->pool_hits + 1, memory_order_relaxed);
-    if (kind == FERRY__POOL_DEVICE)
+    if (kind == FERRY__POOL_DEVICE && !reserved)
         pool->live += bytes;
 }
 
@@ -215,18 +216,29 @@ static void count_free(struct ferry__pool *pool, enum ferry__pool_kind kind, uin
         pool->live -= bytes;
 }
 
-/* Whether `bytes` more would be too much, counting what is cached or not. */
-static bool over_budget(struct ferry__pool *pool, enum ferry__pool_kind kind, uint64_t bytes,
-                        bool with_cache)
+/*
+ * Takes `bytes` of the budget, counting what is cached or not, if there are so many left: at once,
+ * so that other threads do not find the same ones.
+ */
+static bool reserve(struct ferry__pool *pool, uint64_t bytes, bool with_cache)
 {
-    bool over;
+    uint64_t held;
+    bool fits;
 
-    if (kind != FERRY__POOL_DEVICE || !atomic_load_explicit(&pool->budget, memory_order_relaxed))
-        return false;
     pthread_mutex_lock(&pool->lock);
-    over = pool->live + (with_cache ? pool->cached_bytes : 0) + bytes > pool->budget;
+    held = pool->live + (with_cache ? pool->cached_bytes : 0);
+    fits = !pool->budget || (bytes <= pool->budget && held <= pool->budget - bytes);
+    if (fits)
+        pool->live += bytes;
     pthread_mutex_unlock(&pool->lock);
-    return over;
+    return fits;
+}
+
+static void unreserve(struct ferry__pool *pool, uint64_t bytes)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->live -= bytes;
+    pthread_mutex_unlock(&pool->lock);
 }
 
 /* What has to go before `bytes` more fit. */
@@ -260,7 +272,7 @@ int ferry__pool_set_budget(struct ferry__pool *pool, uint64_t bytes)
  * where the block is host memory.
  */
 static bool from_cache(struct ferry__pool *pool, enum ferry__pool_kind kind, ferry_queue *q,
-                       unsigned class, uint64_t rounded, uint64_t bytes, void **out)
+                       unsigned class, uint64_t rounded, uint64_t bytes, bool reserved, void **out)
 {
     struct block *b;
     ferry_event *event = NULL;
@@ -272,7 +284,7 @@ static bool from_cache(struct ferry__pool *pool, enum ferry__pool_kind kind, fer
         event = b->event;
         b->event = NULL;
         recycle(pool, b);
-        count_alloc(pool, kind, bytes, true);
+        count_alloc(pool, kind, bytes, true, reserved);
     }
     pthread_mutex_unlock(&pool->lock);
     if (event && ferry__device_is(pool->dev, FERRY_DEVICE_HOST_MEMORY))
@@ -284,7 +296,7 @@ static bool from_cache(struct ferry__pool *pool, enum ferry__pool_kind kind, fer
 }
 
 static int from_plugin(struct ferry__pool *pool, enum ferry__pool_kind kind, ferry_queue *q,
-                       uint64_t size, uint64_t bytes, bool *zeroed, void **out)
+                       uint64_t size, uint64_t bytes, bool reserved, bool *zeroed, void **out)
 {
     bool wanted = *zeroed;
     int err = plugin_alloc(pool->dev, kind, q, size, zeroed, out);
@@ -306,28 +318,32 @@ static int from_plugin(struct ferry__pool *pool, enum ferry__pool_kind kind, fer
     pthread_mutex_lock(&pool->lock);
     if (*zeroed && size >= LARGE)
         pool->zero_pages = true;
-    count_alloc(pool, kind, bytes, false);
+    count_alloc(pool, kind, bytes, false, reserved);
     pthread_mutex_unlock(&pool->lock);
     return 0;
 }
 
-static int within_budget(struct ferry__pool *pool, enum ferry__pool_kind kind, uint64_t bytes)
+/* Where there is a budget: reserves the bytes, making room for them if need be. */
+static int within_budget(struct ferry__pool *pool, enum ferry__pool_kind kind, uint64_t bytes,
+                         bool *reserved)
 {
     uint64_t held, budget;
 
-    if (!over_budget(pool, kind, bytes, true))
+    *reserved =
+        kind == FERRY__POOL_DEVICE && atomic_load_explicit(&pool->budget, memory_order_relaxed);
+    if (!*reserved || reserve(pool, bytes, true))
         return 0;
     ferry__pool_trim(pool);
-    if (!over_budget(pool, kind, bytes, false))
+    if (reserve(pool, bytes, false))
         return 0;
     make_room(pool->dev, bytes_over(pool, bytes));
     ferry__pool_trim(pool);
+    if (reserve(pool, bytes, false))
+        return 0;
     pthread_mutex_lock(&pool->lock);
     held = pool->live;
     budget = pool->budget;
     pthread_mutex_unlock(&pool->lock);
-    if (!over_budget(pool, kind, bytes, false))
-        return 0;
     return ferry__error(FERRY_ENOMEM,
                         "%s: alloc of %" PRIu64 " bytes: %" PRIu64
                         " are held of a budget of %" PRIu64,
@@ -343,23 +359,26 @@ int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue
     bool cacheable = class < CLASSES && !(kind == FERRY__POOL_DEVICE &&
                                           ferry__device_is(dev, FERRY_DEVICE_ORDERED_ALLOC));
     double start = ferry__trace_now();
+    bool reserved;
     int err = ferry__device_ready(dev) ? 0 : ferry__device_usable(dev);
 
     if (!err)
-        err = within_budget(pool, kind, bytes);
+        err = within_budget(pool, kind, bytes, &reserved);
     if (err)
         return err;
     if (cacheable && !(*zeroed && bytes >= LARGE && pool->zero_pages) &&
-        from_cache(pool, kind, q, class, rounded, bytes, out)) {
+        from_cache(pool, kind, q, class, rounded, bytes, reserved, out)) {
         *zeroed = false;
         ferry__trace_event("pool hit", NULL, bytes, dev, start);
         return 0;
     }
     if (!cacheable || rounded < bytes || (max && rounded > max))
         rounded = bytes;
-    err = from_plugin(pool, kind, q, rounded, bytes, zeroed, out);
+    err = from_plugin(pool, kind, q, rounded, bytes, reserved, zeroed, out);
     if (!err)
         ferry__trace_event("alloc", NULL, bytes, dev, start);
+    else if (reserved)
+        unreserve(pool, bytes);
     return err;
 }
 

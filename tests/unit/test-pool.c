@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fixture.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,6 +95,40 @@ static void a_budget_is_hard_and_names_what_is_held(void)
     CU_ASSERT_PTR_NOT_NULL(ferry_memory_mutable_device_data(b).handle);
     ferry_memory_release(a);
     ferry_memory_release(b);
+    ferry_runtime_close(rt);
+}
+
+/* Takes a block and gives it back, again and again; some find none left. */
+static void *take_blocks(void *dev)
+{
+    for (int i = 0; i < (ferry_test_is_slow() ? 1000 : 40000); i++) {
+        ferry_memory *m = NULL;
+
+        if (ferry_memory_create(dev, BYTES, &m))
+            return NULL;
+        ferry_memory_overwrite_device_data(m);
+        ferry_memory_release(m);
+    }
+    return dev;
+}
+
+static void a_budget_is_as_hard_for_threads_together(void)
+{
+    ferry_device *dev = open_sim();
+    pthread_t thread[4];
+    void *result = NULL;
+
+    CU_ASSERT_EQUAL(stats(dev).peak_bytes, 0);
+    FX_OK(ferry_device_set_budget(dev, 3 * BYTES));
+    for (int i = 0; i < 4; i++)
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&thread[i], NULL, take_blocks, dev), 0);
+    for (int i = 0; i < 4; i++) {
+        CU_ASSERT_EQUAL(pthread_join(thread[i], &result), 0);
+        CU_ASSERT_PTR_NOT_NULL(result);
+    }
+    CU_ASSERT(stats(dev).peak_bytes <= 3 * BYTES);
+    CU_ASSERT_EQUAL(stats(dev).live_bytes, 0);
+    FX_OK(ferry_device_set_budget(dev, 0));
     ferry_runtime_close(rt);
 }
 
@@ -225,6 +260,7 @@ int main(int argc, char **argv)
     static const ferry_test_case cases[] = {
         FERRY_TEST(a_freed_block_is_handed_out_again),
         FERRY_TEST(a_budget_is_hard_and_names_what_is_held),
+        FERRY_TEST(a_budget_is_as_hard_for_threads_together),
         FERRY_TEST(only_memories_under_wont_use_are_evicted),
         FERRY_TEST(clean_copies_go_before_dirty_ones),
         FERRY_TEST(an_access_ends_the_promise),
