@@ -39,6 +39,8 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/reader.c \
 	%D%/reader.h \
 	%D%/safetensors.c \
+	%D%/scratch.c \
+	%D%/scratch.h \
 	%D%/values.c \
 	%D%/values.h \
 	%D%/wire.c \

@@ -6,6 +6,7 @@
 #include "inflate.h"
 #include "npy.h"
 #include "reader.h"
+#include "scratch.h"
 #include "zip.h"
 
 #include <stdlib.h>
@@ -20,6 +21,8 @@ struct stream {
     struct ferry__inflate *inflate;
     uint64_t position;
     uint32_t crc;
+    const struct deflated *scratch_of; /* the column-major one whose values are in: */
+    struct ferry__scratch scratch;
 };
 
 /* What a deflated array remembers. */
@@ -51,7 +54,10 @@ static int damaged(const struct ferry_io *io, const struct deflated *d, const ch
 static void stop(struct stream *stream)
 {
     ferry__inflate_close(stream->inflate);
-    memset(stream, 0, sizeof(*stream));
+    stream->inflate = NULL;
+    stream->of = NULL;
+    stream->position = 0;
+    stream->crc = 0;
 }
 
 static int start(struct ferry_io *io, const struct deflated *d)
@@ -155,6 +161,52 @@ static int scatter(struct ferry_io *io, const struct ferry__io_array *array, int
     return FERRY_OK;
 }
 
+static int fill_scratch(struct ferry_io *io, const struct deflated *d)
+{
+    struct stream *stream = io->state;
+    unsigned char buffer[65536];
+    uint64_t left = d->member.size - d->header_size;
+    int err;
+
+    stream->scratch_of = NULL;
+    ferry__scratch_end(&stream->scratch);
+    err = ferry__scratch_begin(&stream->scratch, io->file.path);
+    if (!err)
+        err = seek(io, d, d->header_size);
+    while (!err && left > 0) {
+        size_t n = left < sizeof(buffer) ? (size_t)left : sizeof(buffer);
+
+        err = take(io, buffer, n);
+        if (!err)
+            err = ferry__scratch_write(&stream->scratch, buffer, n);
+        left -= n;
+    }
+    if (!err)
+        err = ferry__scratch_map(&stream->scratch);
+    if (!err)
+        stream->scratch_of = d;
+    return err;
+}
+
+/*
+ * A part of a column-major array lies all over it. To inflate it anew for each part would take for
+ * ever, and to keep it in memory might not fit.
+ */
+static int read_part(struct ferry_io *io, const struct ferry__io_array *array, int64_t first,
+                     int64_t count, void *out)
+{
+    const struct deflated *d = array->own;
+    struct stream *stream = io->state;
+    struct ferry__values values = array->data;
+    int err = stream->scratch_of == d ? FERRY_OK : fill_scratch(io, d);
+
+    values.encoding = FERRY__VALUES_PLAIN;
+    values.bytes = stream->scratch.bytes;
+    values.size = stream->scratch.size;
+    return err ? err : ferry__values_read(&io->file, &values, array->entry.naxes,
+                                          array->entry.dims, first, count, out);
+}
+
 static int read_deflated(struct ferry_io *io, const struct ferry__io_array *array, bool diff,
                          int64_t first, int64_t count, void *out)
 {
@@ -163,6 +215,8 @@ static int read_deflated(struct ferry_io *io, const struct ferry__io_array *arra
     int err;
 
     (void)diff;
+    if (array->data.fortran && array->entry.naxes > 1 && count < array->entry.count)
+        return read_part(io, array, first, count, out);
     if (array->data.fortran) {
         err = seek(io, d, d->header_size);
         if (!err)
@@ -328,13 +382,16 @@ static int open_file(struct ferry_io *io)
 {
     struct ferry__zip_member member;
     struct ferry__zip zip;
+    struct stream *stream;
     int got = ferry__zip_open(&io->file, &zip);
 
     if (got)
         return got;
-    io->state = calloc(1, sizeof(struct stream));
-    if (!io->state)
+    stream = calloc(1, sizeof(*stream));
+    if (!stream)
         return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", io->file.path);
+    stream->scratch.fd = -1;
+    io->state = stream;
     while (!got && (got = ferry__zip_next(&zip, &member)) > 0)
         got = add_member(io, &member);
     return got;
@@ -342,9 +399,13 @@ static int open_file(struct ferry_io *io)
 
 static void close_file(struct ferry_io *io)
 {
-    if (io->state)
-        stop(io->state);
-    free(io->state);
+    struct stream *stream = io->state;
+
+    if (stream) {
+        stop(stream);
+        ferry__scratch_end(&stream->scratch);
+    }
+    free(stream);
 }
 
 const struct ferry__io_reader ferry__npz_reader = {

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 try:
     import numpy as np
@@ -94,6 +95,20 @@ def npz_of_numpys_reads_alike():
         save("in.npz", **want)
         ferry("convert", "in.npz", "out.safetensors")
         all_same(want, load_safetensors("out.safetensors"))
+
+
+def deflated_columns_take_no_longer_than_rows():
+    rows = (np.arange(3 << 22) % 251).astype("<f4").reshape(3, 2048, 2048)
+    want = {"w": rows, "x": np.arange(60, dtype=">i8").reshape(3, 4, 5)}
+    np.savez_compressed("rows.npz", **want)
+    np.savez_compressed("columns.npz", **{k: np.asfortranarray(v) for k, v in want.items()})
+    seconds = []
+    for name in ("rows.npz", "columns.npz"):
+        begin = time.monotonic()
+        ferry("merge", "-o", "sum-of-" + name, "--weights", "2,-1", name, name)
+        seconds.append(time.monotonic() - begin)
+        all_same({**want, "x": want["x"].astype("<i8")}, dict(np.load("sum-of-" + name)))
+    assert seconds[1] < 10 * seconds[0] + 2, seconds
 
 
 def npz_of_ferrys_reads_alike():
@@ -442,7 +457,8 @@ def merges_are_numpys_to_the_last_bit_of_the_dtype():
 
 
 TESTS = [
-    npz_of_numpys_reads_alike, npz_of_ferrys_reads_alike, npy_both_ways, the_mean_image_is_numpys,
+    npz_of_numpys_reads_alike, deflated_columns_take_no_longer_than_rows,
+    npz_of_ferrys_reads_alike, npy_both_ways, the_mean_image_is_numpys,
     real_nets_are_protobufs, nets_of_ferrys_are_protobufs,
     real_nets_survive_byte_for_byte_in_their_blobs, safetensors_of_ferrys_are_the_packages,
     safetensors_of_the_packages_read_alike, hdf5_of_ferrys_is_h5pys, hdf5_of_h5pys_reads_alike,
