@@ -137,7 +137,7 @@ static int convert(struct conversion *c, const char *path, ferry_io_format forma
     status = files_order(c->in, format, &c->order);
     if (status != TOOL_OK)
         return status;
-    c->tile = malloc(FILES_TILE);
+    c->tile = malloc(FILES_PIECE);
     if (!c->tile) {
         free(c->order);
         return tool_error(TOOL_FAILURE, "out of memory");

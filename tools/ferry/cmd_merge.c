@@ -128,7 +128,7 @@ static int write_file(struct merge *m, const char *path, ferry_io_format format)
 {
     int err;
 
-    m->tile = malloc(FILES_TILE);
+    m->tile = malloc(FILES_PIECE);
     if (!m->tile)
         return tool_error(TOOL_FAILURE, "out of memory");
     files_catch_interrupts();

@@ -204,7 +204,7 @@ static int copy_half(ferry_io *from, const ferry_io_entry *entry, bool diff, fer
                      void *tile, struct files_progress *p)
 {
     size_t size = ferry_dtype_size(entry->dtype);
-    int64_t most = (int64_t)(FILES_TILE / size);
+    int64_t most = (int64_t)(FILES_PIECE / size);
 
     for (int64_t start = 0; start < entry->count; start += most) {
         int64_t n = entry->count - start < most ? entry->count - start : most;

@@ -11,8 +11,9 @@
  * stays the same however large they are.
  */
 
-/* Bytes of a tile. */
-#define FILES_TILE (64u * 1024 * 1024)
+/* Bytes of a tile that goes through a device, and of one that is only copied. */
+#define FILES_TILE  (64u * 1024 * 1024)
+#define FILES_PIECE (1024u * 1024)
 
 /* The format of `name`, or else of the path's suffix, or else `otherwise`; TOOL_USAGE if unknown. */
 int files_format(const struct tool_command *self, const char *path, const char *name,
@@ -55,7 +56,7 @@ void files_die_if_interrupted(void);
 
 /*
  * Copies an array's data, and its diff if `with_diff`, to where the writer stands, by way of
- * `tile`, FILES_TILE bytes. 0, a ferry error, or FERRY_EBUSY after an interrupt.
+ * `tile`, FILES_PIECE bytes. 0, a ferry error, or FERRY_EBUSY after an interrupt.
  */
 int files_copy(ferry_io *from, const ferry_io_entry *entry, bool with_diff, ferry_io_writer *to,
                void *tile, struct files_progress *p);
