@@ -228,8 +228,7 @@ static int check_access(struct ferry__request *req, struct ferry__replica *r)
     ferry_memory *m = req->m;
 
     if (m->lost && (req->access & FERRY_READ))
-        return ferry__error(FERRY_ELOST, "the last valid copy of %zu bytes was lost: %s", m->used,
-                            ferry_strerror(m->lost));
+        return ferry__transfer_say_lost(req, false);
     if (r && r->readonly && (req->access & FERRY_WRITE) && (req->valid & bit(req->slot)))
         return ferry__error(FERRY_EPERM, "%s: write to memory adopted as read-only",
                             req->where ? req->where->name : "host");
@@ -351,9 +350,8 @@ static int settle(struct ferry__request *req)
     if (!(req->access & FERRY_READ))
         return 0; /* what was lost would have been overwritten */
     if (!req->valid)
-        return ferry__error(FERRY_ELOST, "the last valid copy of %zu bytes was lost: %s", m->used,
-                            ferry_strerror(failed));
-    return failed;
+        return ferry__transfer_say_lost(req, true);
+    return ferry__transfer_say_failed(req, req->where ? req->where->name : "host", failed);
 }
 
 static void commit(struct ferry__request *req, struct ferry__replica *r)
@@ -388,8 +386,7 @@ static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fr
     ferry_memory *m = req->m;
 
     if (ferry__transfer_settle(req, req->slot) && !req->valid)
-        err = ferry__error(FERRY_ELOST, "the last valid copy of %zu bytes was lost: %s", m->used,
-                           ferry_strerror(m->lost));
+        err = ferry__transfer_say_lost(req, m->lost != FERRY_ELOST);
     if (fresh)
         ferry__replica_drop(m, r, &req->after);
     ferry__coherence_publish(m, req->valid ? req->valid : before && !m->lost ? before : 0);
@@ -413,7 +410,8 @@ int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
     if (err)
         return err;
     if (req->nowait && would_block(req, r ? r : host_block_of(req)))
-        return ferry__error(FERRY_EBUSY, "work is pending on %zu bytes", m->used);
+        return ferry__error(FERRY_EBUSY, "%s: work is pending on %zu bytes",
+                            req->where ? req->where->name : "host", m->used);
     before = req->valid;
     err = provide(req, &r, &zeroed, &fresh);
     if (!err)

@@ -42,8 +42,9 @@ struct ferry_event {
     ferry_device *device;
     void *handle; /* the plugin's */
     atomic_uint refs;
-    atomic_int state; /* 1: pending; 0: done; negative: what it failed with */
-    bool unbound;     /* it holds no reference to its device */
+    atomic_int state;    /* 1: pending; 0: done; negative: what it failed with */
+    bool unbound;        /* it holds no reference to its device */
+    _Atomic(char *) why; /* what the work failed with, in words; NULL: nobody knows */
 };
 
 struct ferry__counters {

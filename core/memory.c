@@ -192,7 +192,8 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
 
     if (bytes < m->used)
         return ferry__error(m->sliced ? FERRY_EPERM : FERRY_ESHAPE,
-                            "adopt of %zu bytes where %zu are in use", bytes, m->used);
+                            "%s: adopt of %zu bytes where %zu are in use",
+                            req->where ? req->where->name : "host", bytes, m->used);
     /* where the bytes would be imported, there is nothing to share: this copy comes from elsewhere */
     if (req->where && ferry__device_is(req->where, FERRY_DEVICE_HOST_MEMORY))
         ferry__replica_try_alias(m, req->where, &req->after);

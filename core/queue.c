@@ -8,6 +8,7 @@
 #include "trace.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void ferry__queue_init(ferry_queue *q, ferry_device *dev, void *handle)
 {
@@ -189,6 +190,7 @@ void ferry__event_release(ferry_event *e)
         dev->ops->event_destroy(dev->dev, e->handle);
     if (!e->unbound)
         ferry__device_release(dev);
+    free(atomic_load(&e->why));
     free(e);
 }
 
@@ -196,6 +198,16 @@ bool ferry__queue_can_order(const ferry_queue *q, const ferry_device *dev)
 {
     return q->device == dev || (q->device->plugin == dev->plugin && q->device->sync_domain &&
                                 q->device->sync_domain == dev->sync_domain);
+}
+
+/* The failure that somebody saw before. */
+static int had_failed(ferry_event *e, int state)
+{
+    const char *why = atomic_load(&e->why);
+
+    if (why)
+        return ferry__error(state, "%s", why);
+    return ferry__error(state, "%s: the work before an event had failed", e->device->name);
 }
 
 int ferry__queue_order(ferry_queue *q, ferry_event *e)
@@ -207,7 +219,7 @@ int ferry__queue_order(ferry_queue *q, ferry_event *e)
     if (state == 0)
         return 0;
     if (state < 0)
-        return ferry__error(state, "%s: the work before an event had failed", e->device->name);
+        return had_failed(e, state);
     if (ferry__device_forked(dev))
         return ferry__device_usable(dev);
     if (!ferry__queue_can_order(q, e->device))
@@ -384,12 +396,23 @@ int ferry_queue_wait(ferry_queue *q, ferry_event *e)
     return err ? err : ferry__queue_order(q, e);
 }
 
+/* For those who come later; the plugin says it once. */
+static void keep_why(ferry_event *e)
+{
+    char *none = NULL, *why = strdup(ferry_last_error());
+
+    if (!atomic_compare_exchange_strong(&e->why, &none, why))
+        free(why);
+}
+
 /* Settles the event's state from a plugin's answer: 0, or a negative code, recorded. */
 static int settle(ferry_event *e, const char *operation, int answer)
 {
     if (answer < 0) {
+        answer = ferry__device_fail(e->device, operation, UINT64_MAX, answer);
+        keep_why(e);
         atomic_store(&e->state, answer);
-        return ferry__device_fail(e->device, operation, UINT64_MAX, answer);
+        return answer;
     }
     atomic_store(&e->state, 0);
     return 0;
@@ -405,7 +428,7 @@ int ferry_event_query(ferry_event *e)
     if (state == 0)
         return 1;
     if (state < 0)
-        return ferry__error(state, "%s: the work before an event had failed", e->device->name);
+        return had_failed(e, state);
     if (ferry__device_forked(e->device))
         return ferry__device_usable(e->device);
     answer = e->device->ops->event_query(e->device->dev, e->handle);
@@ -425,7 +448,7 @@ int ferry_event_synchronize(ferry_event *e)
     if (state == 0)
         return 0;
     if (state < 0)
-        return ferry__error(state, "%s: the work before an event had failed", e->device->name);
+        return had_failed(e, state);
     if (ferry__device_forked(e->device))
         return ferry__device_usable(e->device);
     return settle(e, "asynchronous work",

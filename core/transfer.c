@@ -35,6 +35,21 @@ int ferry__transfer_settle(struct ferry__request *req, unsigned slot)
     return failed;
 }
 
+int ferry__transfer_say_lost(const struct ferry__request *req, bool just_found)
+{
+    const ferry_memory *m = req->m;
+
+    return ferry__error(FERRY_ELOST, "%s: the last valid copy of %zu bytes was lost: %s",
+                        m->home->name, m->used,
+                        just_found ? ferry_last_error() : ferry_strerror(m->lost));
+}
+
+int ferry__transfer_say_failed(const struct ferry__request *req, const char *place, int code)
+{
+    return ferry__error(code, "%s: work on %zu bytes failed: %s", place, req->m->used,
+                        ferry_last_error());
+}
+
 /* A source whose device turns out to be lost was none. */
 static bool source_is_lost(struct ferry__request *req, unsigned slot)
 {
@@ -201,6 +216,8 @@ static int to_host(struct ferry__request *req, struct ferry__replica *host, unsi
         if (err)
             return err;
         err = note_copy(q, host, src, wait);
+        if (err)
+            ferry__transfer_say_failed(req, "host", err);
         trace_host_copy("d2h", host, m->name, bytes, reason, q, start);
     }
     if (!err)
@@ -351,8 +368,7 @@ int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, boo
             return 0;
         }
     }
-    return ferry__error(FERRY_ELOST, "the last valid copy of %zu bytes was lost: %s", req->m->used,
-                        ferry_strerror(req->m->lost));
+    return ferry__transfer_say_lost(req, req->m->lost != FERRY_ELOST);
 }
 
 /*

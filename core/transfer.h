@@ -55,6 +55,15 @@ bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t vali
 int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t valid);
 
 /*
+ * The error of a memory whose last valid copy is gone: FERRY_ELOST. `just_found`: by what this
+ * thread's latest error says.
+ */
+int ferry__transfer_say_lost(const struct ferry__request *req, bool just_found);
+
+/* The error of work that failed when it ran, as this thread's latest error says: `code`. */
+int ferry__transfer_say_failed(const struct ferry__request *req, const char *place, int code);
+
+/*
  * After a copy's event failed, or the last of the uses of a valid slot: takes the bit away; 0 if
  * nothing failed.
  */

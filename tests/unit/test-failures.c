@@ -338,6 +338,39 @@ static void a_copy_that_failed_when_it_ran_surfaces_at_the_next_access(void)
     fx_end();
 }
 
+static bool error_says(const char *a, const char *b, const char *c)
+{
+    const char *said = ferry_last_error();
+
+    return strstr(said, a) && strstr(said, b) && strstr(said, c);
+}
+
+static void what_failed_later_is_told_with_its_place_its_bytes_and_why(void)
+{
+    ferry_device *dev = sim_device();
+    ferry_memory *m = fx_memory_in(FERRY_HEAD_AT_HOST, false);
+
+    control->fail_later(sim, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    FX_OK(ferry_memory_prefetch(m, dev, NULL));
+    (void)ferry_device_synchronize(dev);
+    FX_FAILED(FERRY_EDEVICE, !ferry_memory_device_data(m).handle);
+    CU_ASSERT(error_says("sim:0", "4096", "as asked"));
+    CU_ASSERT_PTR_NOT_NULL(ferry_memory_mutable_device_data(m).handle);
+    control->fail_later(sim, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    FX_FAILED(FERRY_EDEVICE, !ferry_memory_host_data(m));
+    CU_ASSERT(error_says("sim:0", "4096", "as asked"));
+    CU_ASSERT_PTR_NOT_NULL(ferry_memory_mutable_host_data(m));
+    control->fail_later(sim, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    CU_ASSERT_PTR_NOT_NULL(ferry_memory_mutable_device_data(m).handle);
+    (void)ferry_device_synchronize(dev);
+    FX_FAILED(FERRY_ELOST, !ferry_memory_host_data(m));
+    CU_ASSERT(error_says("sim:0", "4096", "as asked"));
+    FX_FAILED(FERRY_ELOST, !ferry_memory_device_data(m).handle);
+    CU_ASSERT(error_says("sim:0", "4096", ferry_strerror(FERRY_EDEVICE)));
+    ferry_memory_release(m);
+    fx_end();
+}
+
 static void a_lost_device_says_so_and_everything_can_still_be_destroyed(void)
 {
     ferry_device *dev = sim_device();
@@ -359,6 +392,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_failed_operation_leaves_a_memory_as_it_was),
     FERRY_TEST(a_failed_operation_leaves_a_blob_as_it_was),
     FERRY_TEST(a_copy_that_failed_when_it_ran_surfaces_at_the_next_access),
+    FERRY_TEST(what_failed_later_is_told_with_its_place_its_bytes_and_why),
     /* The last one: the device is gone after it. */
     FERRY_TEST(a_lost_device_says_so_and_everything_can_still_be_destroyed),
 };
