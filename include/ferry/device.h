@@ -6,6 +6,11 @@
  * Devices are borrowed from a runtime. One that was only enumerated is opened (a context is
  * created) by its first use: a memory or queue on it, its free memory, its native objects. All
  * functions may be called from any thread.
+ *
+ * Failure: with no other code named, FERRY_EINVAL for NULL, what opening the device failed with,
+ * FERRY_EDEVICE, FERRY_ELOST once the device is lost, FERRY_EFORKED in a child of fork. What a call
+ * was to write is then untouched, and the device as before. What does not say that it waits does
+ * not wait for work of any queue.
  */
 #ifndef FERRY_DEVICE_H
 #define FERRY_DEVICE_H
@@ -74,8 +79,8 @@ FERRY_API const ferry_device_properties *ferry_device_get_properties(const ferry
 FERRY_API int ferry_device_memory_free(ferry_device *dev, uint64_t *out);
 
 /**
- * Blocks until all work of all queues of the device is done. Errors: FERRY_EDEVICE, FERRY_ELOST,
- * FERRY_EFORKED.
+ * Blocks until all work of all queues of the device is done. Errors: what the work failed with
+ * (FERRY_EDEVICE), FERRY_ELOST, FERRY_EFORKED.
  */
 FERRY_API int ferry_device_synchronize(ferry_device *dev);
 
@@ -111,12 +116,16 @@ FERRY_API void *ferry_device_pointer(ferry_device *dev, ferry_ref ref);
 
 /**
  * The most bytes that ferry may hold on the device; 0 lifts the limit. A budget below what is held
- * now is met by evicting memories under ferry_memory_wont_use; where those do not suffice the
- * budget stands and later allocations fail with FERRY_ENOMEM.
+ * now is met by evicting memories under ferry_memory_wont_use, for whose copies to the host it waits;
+ * where those do not suffice the budget stands and later allocations fail with FERRY_ENOMEM. Bytes
+ * are counted as they were asked for: a block may be up to a quarter larger.
  */
 FERRY_API int ferry_device_set_budget(ferry_device *dev, uint64_t bytes);
 
-/** Gives blocks cached by the pool back to the vendor. Live blocks are untouched. */
+/**
+ * Gives blocks cached by the pool back to the vendor, waiting for work that still uses them. Live
+ * blocks are untouched.
+ */
 FERRY_API int ferry_device_trim(ferry_device *dev);
 
 FERRY_END_DECLS

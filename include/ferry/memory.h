@@ -19,8 +19,8 @@
  *
  * Failure: every call either succeeds or leaves valid copies, pointers and sizes as they were; a
  * copy staged through the host may have made the host's copy valid as well. After fork, calls that
- * would touch a device opened before it return FERRY_EFORKED; settled host access goes on working
- * in the child.
+ * would touch a device opened before it return FERRY_EFORKED, and so do those on a memory that
+ * another thread of the parent was at work on; settled host access goes on working in the child.
  */
 #ifndef FERRY_MEMORY_H
 #define FERRY_MEMORY_H
@@ -56,12 +56,12 @@ typedef void (*ferry_deleter)(void *arg);
  */
 FERRY_API int ferry_memory_create(ferry_device *home, size_t bytes, ferry_memory **out);
 
-/** One more reference; returns `m`. NULL is accepted. Any thread. */
+/** One more reference; returns `m`. NULL is accepted. Any thread; cannot fail. */
 FERRY_API ferry_memory *ferry_memory_retain(ferry_memory *m);
 
 /**
  * One reference less; the last waits for pending work, frees every copy and runs deleters. NULL is
- * accepted. Any thread.
+ * accepted. Any thread; cannot fail.
  */
 FERRY_API void ferry_memory_release(ferry_memory *m);
 
@@ -114,9 +114,11 @@ FERRY_API int ferry_memory_access(ferry_memory *m, ferry_device *where, unsigned
  * `bytes` is its length: at least the bytes in use, else FERRY_ESHAPE; it becomes the capacity. The
  * former copy there is freed, or its deleter run, after its pending work. With a deleter ferry owns
  * the memory from success on; NULL: borrowed, and it must outlive its use here. A later write
- * elsewhere followed by an access here writes *into* it, unless FERRY_ADOPT_READONLY. On failure
- * ownership stays with the caller and nothing has changed. FERRY_EPERM on a slice. [set_cpu_data,
- * set_gpu_data]
+ * elsewhere followed by an access here writes *into* it, unless FERRY_ADOPT_READONLY: then it is
+ * given up, and its deleter run, when other contents have to come here. A writing call, which blocks
+ * for that work. On failure ownership stays with the caller and nothing has changed: FERRY_EINVAL,
+ * FERRY_ENOMEM, FERRY_EDEVICE, FERRY_EFORKED, FERRY_ELOST for a device that is lost; FERRY_EPERM
+ * where a slice needs more bytes. [set_cpu_data, set_gpu_data]
  */
 FERRY_API int ferry_memory_adopt(ferry_memory *m, ferry_device *where, ferry_ref ref, size_t bytes,
                                  unsigned flags, ferry_deleter deleter, void *arg);
@@ -125,24 +127,32 @@ FERRY_API int ferry_memory_adopt(ferry_memory *m, ferry_device *where, ferry_ref
  * Starts bringing the newest bytes to `where` (NULL: the host) on `q` (NULL: default) and returns
  * without waiting for them where the plugin can copy asynchronously. Nothing is done where they are
  * already or were never written. A later access there waits for the copy. If the copy fails, that
- * place's copy stays invalid and its next access says why. [async_gpu_push]
+ * place's copy stays invalid and its next access says why. May be called beside readers. Errors as
+ * ferry_memory_access. [async_gpu_push]
  */
 FERRY_API int ferry_memory_prefetch(ferry_memory *m, ferry_device *where, ferry_queue *q);
 
 /**
  * Says that work submitted to `q` up to now, which ferry has not seen, accesses the copy on q's
  * device: FERRY_READ, FERRY_WRITE or both. Needed only for work on another queue than that of the
- * access. Later conflicting accesses wait for it. FERRY_EUNINIT if that device has no valid copy.
+ * access. Later conflicting accesses wait for it; FERRY_WRITE, a writing call, makes that copy the
+ * only valid one. Does not block. FERRY_EUNINIT if that device has no valid copy, or what an earlier
+ * copy there failed with; other errors as ferry_memory_access.
  */
 FERRY_API int ferry_memory_record(ferry_memory *m, ferry_queue *q, unsigned access);
 
 /**
  * A promise that no pointer, reference or unrecorded work on this memory remains, which lets a
- * budget evict its device copies until the next access. The contents are kept.
+ * budget evict its device copies until the next access. The contents are kept. Does not block; fails
+ * with FERRY_EINVAL for NULL alone, but for fork.
  */
 FERRY_API int ferry_memory_wont_use(ferry_memory *m);
 
-/** Forgets the contents: they read as zeros again. Allocations are kept. */
+/**
+ * Forgets the contents: they read as zeros again. Allocations are kept. A writing call, which does not
+ * block: what comes there next waits for the work that is pending. FERRY_EINVAL, FERRY_ENOMEM,
+ * FERRY_EDEVICE; the contents are then as before.
+ */
 FERRY_API int ferry_memory_invalidate(ferry_memory *m);
 
 /** The head state; FERRY_HEAD_UNINITIALIZED for NULL. Takes no lock. */

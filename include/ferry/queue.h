@@ -6,7 +6,11 @@
  * Every device has a default queue; on a device whose plugin has no queues it is the only one,
  * everything on it is done when the call returns, and an event is complete when recorded. ferry
  * serialises the plugin's entries per queue, so a queue may be used from several threads; the order
- * of their work is then the order in which the calls got through.
+ * of their work is then the order in which the calls got through. Events may be used from any thread.
+ *
+ * Failure: with no other code named, FERRY_EINVAL for NULL, FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST
+ * once the device is lost, FERRY_EFORKED in a child of fork. A call that fails has submitted nothing
+ * and changed nothing.
  */
 #ifndef FERRY_QUEUE_H
 #define FERRY_QUEUE_H
@@ -28,15 +32,19 @@ typedef struct ferry_event ferry_event;
 FERRY_API ferry_queue *ferry_device_queue(ferry_device *dev);
 
 /**
- * A further queue, to be destroyed by the caller. Errors: FERRY_EUNSUPPORTED where the plugin has
- * none, FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED; *out is then untouched.
+ * A further queue, to be destroyed by the caller. Opens the device if it was not yet; does not wait
+ * for work. FERRY_EUNSUPPORTED where the plugin has none; on failure *out is untouched.
  */
 FERRY_API int ferry_queue_create(ferry_device *dev, ferry_queue **out);
 
-/** Waits for the queue's work and gives it back. NULL and a default queue are left alone. */
+/**
+ * Waits for the queue's work and gives it back. NULL and a default queue are left alone. Nobody may
+ * use the queue meanwhile or afterwards; other threads may use memories that were used on it. Cannot
+ * fail: what the work failed with is told to whoever needs what it was to write.
+ */
 FERRY_API void ferry_queue_destroy(ferry_queue *q);
 
-/** The device of a queue, borrowed; NULL for NULL. */
+/** The device of a queue, borrowed; NULL for NULL. Does not block. */
 FERRY_API ferry_device *ferry_queue_device(const ferry_queue *q);
 
 /**
@@ -49,7 +57,7 @@ FERRY_API int ferry_queue_synchronize(ferry_queue *q);
  * The vendor's object behind a queue: "cuda_stream" (cudaStream_t), "cl_command_queue". Writes
  * `size` bytes to `out`, which must be that type's size (FERRY_EINVAL otherwise);
  * FERRY_EUNSUPPORTED for a name the plugin does not know. What is written is borrowed from the
- * queue.
+ * queue. Does not block.
  */
 FERRY_API int ferry_queue_native(ferry_queue *q, const char *what, void *out, size_t size);
 
@@ -69,7 +77,8 @@ FERRY_API int ferry_queue_record(ferry_queue *q, ferry_event **out);
 /**
  * Later work on `q` waits for `e`. The calling thread does not, unless the two queues cannot wait
  * for one another (different plugins or sync domains), in which case it blocks. The event may be
- * destroyed at once afterwards.
+ * destroyed at once afterwards. If the work before the event is known to have failed, its code, and
+ * nothing is waited for.
  */
 FERRY_API int ferry_queue_wait(ferry_queue *q, ferry_event *e);
 
