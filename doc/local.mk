@@ -19,4 +19,6 @@ EXTRA_DIST += \
 	%D%/decisions/0013-which-file-stands-for-a-name.md \
 	%D%/decisions/0014-what-a-minor-and-a-major-may-change.md \
 	%D%/decisions/0015-what-the-cuda-plugin-links-and-touches.md \
-	%D%/decisions/0016-arithmetic-on-cuda-without-kernels.md
+	%D%/decisions/0016-arithmetic-on-cuda-without-kernels.md \
+	%D%/decisions/0017-what-dlopen-believes-is-read-first.md \
+	%D%/decisions/0018-what-the-opencl-plugin-computes-and-keeps.md
