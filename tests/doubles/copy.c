@@ -9,16 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BEGIN(call)                       \
-    struct context *context = NULL;       \
-    cudaError_t error;                    \
-    lock();                               \
-    error = enter(#call);                 \
-    if (error == cudaSuccess)             \
-        error = current(#call, &context); \
-    if (error != cudaSuccess)             \
-    return leave(error)
-
 struct move {
     unsigned char *to;
     const unsigned char *from;

@@ -128,6 +128,16 @@ struct device *device_at(int ordinal);
  * that is the answer, and what is given back is taken all the same. (locked)
  */
 cudaError_t current(const char *call, struct context **out);
+/* How a call of the runtime that needs a context begins: locked, with `context` and `error`. */
+#define BEGIN(call)                       \
+    struct context *context = NULL;       \
+    cudaError_t error;                    \
+    lock();                               \
+    error = enter(#call);                 \
+    if (error == cudaSuccess)             \
+        error = current(#call, &context); \
+    if (error != cudaSuccess)             \
+    return leave(error)
 void *driver_entry(const char *name);
 
 /* ---- arena.c; all locked ---- */

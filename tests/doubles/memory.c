@@ -10,16 +10,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define BEGIN(call)                       \
-    struct context *context = NULL;       \
-    cudaError_t error;                    \
-    lock();                               \
-    error = enter(#call);                 \
-    if (error == cudaSuccess)             \
-        error = current(#call, &context); \
-    if (error != cudaSuccess)             \
-    return leave(error)
-
 /* ---- at once ---- */
 
 cudaError_t cudaMalloc(void **out, size_t size)

@@ -213,17 +213,7 @@ void drain_context(struct context *context)
 
 /* The runtime's own; each in the context that is current. */
 
-#define BEGIN(call)                       \
-    struct context *context = NULL;       \
-    cudaError_t error;                    \
-    lock();                               \
-    error = enter(#call);                 \
-    if (error == cudaSuccess)             \
-        error = current(#call, &context); \
-    if (error != cudaSuccess)             \
-    return leave(error)
-
-/* The same for what gives back: it does so in a context that has ended too. */
+/* BEGIN for what gives back: it does so in a context that has ended too. */
 #define BEGIN_BACK(call)                  \
     struct context *context = NULL;       \
     cudaError_t error;                    \
@@ -344,6 +334,8 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream_handle)
     struct stream *stream;
 
     BEGIN(cudaEventRecord);
+    if (!event)
+        return leave(misuse("cudaEventRecord: no event"));
     error = stream_of("cudaEventRecord", context, stream_handle, &stream);
     if (error == cudaSuccess && event->context != context)
         error = misuse("cudaEventRecord: an event of device %d on a stream of device %d",
@@ -360,6 +352,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, u
 
     BEGIN(cudaStreamWaitEvent);
     (void)flags;
+    if (!event)
+        return leave(misuse("cudaStreamWaitEvent: no event"));
     error = stream_of("cudaStreamWaitEvent", context, handle, &stream);
     if (error == cudaSuccess && event->latest)
         error = submit_mark("cudaStreamWaitEvent", stream, event->latest, false);
@@ -371,6 +365,8 @@ cudaError_t cudaEventQuery(cudaEvent_t handle)
     const struct event *event = (struct event *)(void *)handle;
 
     BEGIN(cudaEventQuery);
+    if (!event)
+        return leave(misuse("cudaEventQuery: no event"));
     if (event->context->sticky != cudaSuccess)
         return leave(event->context->sticky);
     return leave(event->latest && !event->latest->done ? cudaErrorNotReady : cudaSuccess);
@@ -379,10 +375,13 @@ cudaError_t cudaEventQuery(cudaEvent_t handle)
 cudaError_t cudaEventSynchronize(cudaEvent_t handle)
 {
     const struct event *event = (struct event *)(void *)handle;
-    struct context *owner = event->context;
+    struct context *owner;
     struct mark *mark;
 
     BEGIN(cudaEventSynchronize);
+    if (!event)
+        return leave(misuse("cudaEventSynchronize: no event"));
+    owner = event->context;
     mark = event->latest;
     if (!mark)
         return leave(owner->sticky);

@@ -24,7 +24,7 @@ static int begin(struct session *s)
     int err = cuda->device_count(NULL, &count);
 
     if (!err)
-        err = cuda->device_open(NULL, 0, &s->dev);
+        err = cuda->device_open(NULL, 1, &s->dev); /* not the one that is current */
     if (!err)
         err = cuda->alloc(s->dev, NULL, 256, 0, &s->block, &flags);
     if (!err)
@@ -101,14 +101,14 @@ static void give_back(struct session *s)
 
 static bool nothing_is_left(void)
 {
-    bool nothing = !control->contexts(0) && !control->live_blocks(0) && !control->live_pinned() &&
+    bool nothing = !control->contexts(1) && !control->live_blocks(1) && !control->live_pinned() &&
                    !control->live_streams() && !control->live_events() &&
                    !control->live_handles() && !control->live_pools();
 
     if (!nothing)
         printf("     contexts %d, blocks %u, pinned %u, streams %u, events %u, handles %u, "
                "pools %u\n",
-               control->contexts(0), control->live_blocks(0), control->live_pinned(),
+               control->contexts(1), control->live_blocks(1), control->live_pinned(),
                control->live_streams(), control->live_events(), control->live_handles(),
                control->live_pools());
     return nothing;
@@ -119,7 +119,7 @@ static unsigned run_session(unsigned n, int *out_err)
 {
     struct session s = { 0 };
     unsigned before = control->calls("");
-    int err;
+    int err, ordinal = -1;
 
     control->fail("", n, CUDA_MEMORY_ALLOCATION);
     err = begin(&s);
@@ -129,6 +129,8 @@ static unsigned run_session(unsigned n, int *out_err)
         err = end(&s);
     control->fail("", 0, 0);
     before = control->calls("") - before;
+    CU_ASSERT_EQUAL(rt.get_device(&ordinal), 0);
+    CU_ASSERT(!err || !ordinal); /* nothing failed: the n-th call was to put the context back */
     give_back(&s);
     CU_ASSERT(nothing_is_left());
     *out_err = err;
@@ -141,7 +143,7 @@ static void each_call_of_the_vendor_fails_once(void)
         unsigned calls, failures = 0;
         int err;
 
-        if (!cuda_load(1, true))
+        if (!cuda_load(2, true))
             return;
         setenv("CUDA_DOUBLE_POOLS", pools ? "1" : "0", 1);
         calls = run_session(0, &err);
@@ -165,7 +167,7 @@ static void a_kernel_that_faults_loses_the_device(void)
     uint32_t flags;
     void *block = NULL;
 
-    if (!cuda_load(1, true))
+    if (!cuda_load(2, true))
         return;
     CU_ASSERT_EQUAL_FATAL(begin(&s), 0);
     control->hold(1); /* until the event is recorded: a context that has ended records none */
@@ -187,7 +189,7 @@ static void a_kernel_that_faults_loses_the_device(void)
     cuda->host_free(s.dev, s.pinned);
     cuda->free(s.dev, NULL, s.block);
     cuda->device_close(s.dev);
-    CU_ASSERT_EQUAL(control->contexts(0), 0);
+    CU_ASSERT_EQUAL(control->contexts(1), 0);
     s = (struct session){ 0 };
     CU_ASSERT_EQUAL_FATAL(begin(&s), 0); /* a new context is as good as new */
     CU_ASSERT_EQUAL(compute(&s), 0);
@@ -246,9 +248,9 @@ static void the_doubles_find_wrong_pointers(void)
     CU_ASSERT_EQUAL(cuda->device_count(NULL, &count), 0); /* where the doubles' settings are read */
     control->tolerate(1);
     CU_ASSERT_EQUAL(rt.set_device(1), 0);
-    CU_ASSERT_EQUAL(rt.malloc(&other, 64), 0);
+    CU_ASSERT_EQUAL_FATAL(rt.malloc(&other, 64), 0);
     rt.set_device(0);
-    CU_ASSERT_EQUAL(rt.malloc(&block, 64), 0);
+    CU_ASSERT_EQUAL_FATAL(rt.malloc(&block, 64), 0);
     CU_ASSERT(misused(rt.memset_async(host, 0, 8, NULL), "is host memory"));
     CU_ASSERT(misused(rt.memcpy_async(block, block, 8, CUDA_H2D, NULL), "is a device pointer"));
     CU_ASSERT(misused(rt.memcpy_async(host, host, 8, CUDA_D2H, NULL), "is host memory"));
@@ -274,16 +276,17 @@ static void the_doubles_find_wrong_streams_and_contexts(void)
     CU_ASSERT_EQUAL(cuda->device_count(NULL, &count), 0); /* where the doubles' settings are read */
     control->tolerate(1);
     CU_ASSERT_EQUAL(rt.set_device(1), 0);
-    CU_ASSERT_EQUAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
+    CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
     CU_ASSERT(misused(rt.event_create(&event, 0), "with timing"));
     CU_ASSERT(misused(rt.stream_create(&block, 0), "waits for the default one"));
     CU_ASSERT(misused(rt.event_destroy(NULL), "no event"));
-    CU_ASSERT_EQUAL(rt.event_create(&event, CUDA_DISABLE_TIMING), 0);
+    CU_ASSERT_EQUAL_FATAL(rt.event_create(&event, CUDA_DISABLE_TIMING), 0);
     rt.set_device(0);
-    CU_ASSERT_EQUAL(rt.malloc(&block, 64), 0);
+    CU_ASSERT_EQUAL_FATAL(rt.malloc(&block, 64), 0);
     CU_ASSERT_NOT_EQUAL(rt.memset_async(block, 0, 8, stream), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(control->misuse(), "the stream is of device 1"));
     CU_ASSERT(misused(rt.event_record(event, NULL), "an event of device 1"));
+    CU_ASSERT(misused(rt.event_record(NULL, NULL), "no event"));
     CU_ASSERT_NOT_EQUAL(rt.stream_sync(block), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(control->misuse(), "is no stream"));
     CU_ASSERT_EQUAL(rt.free(block), 0);

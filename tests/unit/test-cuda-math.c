@@ -13,6 +13,26 @@
 
 /* ---- arithmetic that is not a call of cuBLAS and no more ---- */
 
+static void what_is_supported_is_arithmetic_on_floats_and_moving_all(void)
+{
+    void *dev;
+
+    if (!cuda_load(1, false))
+        return;
+    dev = cuda_open(0);
+    for (uint32_t op = 0; op < 32; op++)
+        for (uint32_t t = 0; t < FERRY_DTYPE_COUNT + 2; t++) {
+            bool moves = op == FERRY_OP_COPY || op == FERRY_OP_FILL;
+            bool computes = op == FERRY_OP_AXPY || op == FERRY_OP_SCAL || op == FERRY_OP_DOT ||
+                            op == FERRY_OP_ASUM || op == FERRY_OP_SUMSQ || op == FERRY_OP_GEMV ||
+                            op == FERRY_OP_GEMM;
+            uint32_t most = moves ? FERRY_DTYPE_COUNT : computes ? FERRY_BF16 + 1 : 0;
+
+            CU_ASSERT_EQUAL(cuda->supports(dev, op, t), t < most);
+        }
+    cuda_close(dev);
+}
+
 static void fill_sets_every_dtype(void)
 {
     static const double values[] = { 0, 1, -3, 0.1, 65519, 5.9e-8, -1.0 / 3, INFINITY };
@@ -206,6 +226,7 @@ static void a_reduction_leaves_the_handle_as_programs_expect_it(void)
 }
 
 static const ferry_test_case cases[] = {
+    FERRY_TEST(what_is_supported_is_arithmetic_on_floats_and_moving_all),
     FERRY_TEST(fill_sets_every_dtype),
     FERRY_TEST(fill_rounds_halves_once),
     FERRY_TEST(long_vectors_are_added_up_in_pieces),

@@ -120,54 +120,90 @@ static void opening_one_device_creates_a_context_there_alone(void)
     CU_ASSERT_EQUAL(control->contexts(1), 0);
 }
 
+/* The runtime's first device is current, or none; the plugin's is another. */
+static bool first_is_current(void)
+{
+    int ordinal = -1;
+
+    return !rt.get_device(&ordinal) && ordinal == 0;
+}
+
+#define STAYS(call)                                                     \
+    do {                                                                \
+        CU_ASSERT_EQUAL(call, 0);                                       \
+        if (!first_is_current())                                        \
+            printf("     another device is current after %s\n", #call); \
+        CU_ASSERT(first_is_current());                                  \
+    } while (0)
+
+/* Memory, queues and events. */
+static void use_objects(void *dev, void *block, void *host)
+{
+    void *queue, *event, *pinned = NULL;
+    uint64_t available, total;
+    uint32_t flags;
+
+    STAYS(cuda->memory_info(dev, &available, &total));
+    STAYS(cuda->host_alloc(dev, 64, 0, &pinned, &flags));
+    STAYS(cuda->host_free(dev, pinned));
+    STAYS(cuda->memset(dev, NULL, cuda_ref(block, 0), 0, 64));
+    STAYS(cuda->memcpy(dev, NULL, FERRY_MEMCPY_H2D, cuda_ref(block, 0), cuda_cref(host, 0), 64));
+    STAYS(cuda->queue_create(dev, 0, &queue));
+    STAYS(cuda->event_record(dev, NULL, &event));
+    STAYS(cuda->queue_wait(dev, queue, event));
+    CU_ASSERT(cuda->event_query(dev, event) >= 0 && first_is_current());
+    STAYS(cuda->event_synchronize(dev, event));
+    STAYS(cuda->event_destroy(dev, event));
+    STAYS(cuda->queue_synchronize(dev, queue));
+    STAYS(cuda->queue_destroy(dev, queue));
+    STAYS(cuda->trim(dev));
+    STAYS(cuda->synchronize(dev));
+}
+
+static void use_arithmetic(void *dev, void *block)
+{
+    ferry_cref in = cuda_cref(block, 0);
+    void *handle;
+
+    STAYS(cuda->axpy(dev, NULL, FERRY_F32, 4, 2, in, cuda_ref(block, 16)));
+    STAYS(cuda->scal(dev, NULL, FERRY_F32, 4, 2, cuda_ref(block, 0)));
+    STAYS(cuda->copy(dev, NULL, FERRY_F32, 4, in, cuda_ref(block, 16)));
+    STAYS(cuda->fill(dev, NULL, FERRY_F64, 2, 0.1, cuda_ref(block, 32)));
+    STAYS(cuda->dot(dev, NULL, FERRY_F16, 4, in, in, cuda_ref(block, 48)));
+    STAYS(cuda->asum(dev, NULL, FERRY_F32, 4, in, cuda_ref(block, 48)));
+    STAYS(cuda->gemv(dev, NULL, FERRY_F32, FERRY_NO_TRANS, 1, 2, 1, in, 2, in, 1, 0,
+                     cuda_ref(block, 56), 1));
+    STAYS(cuda->gemm(dev, NULL, FERRY_F32, FERRY_NO_TRANS, FERRY_TRANS, 1, 1, 2, 1, in, 2,
+                     cuda_cref(block, 8), 2, 0, cuda_ref(block, 56), 1));
+    STAYS(cuda->native(dev, "cublas_handle", &handle, sizeof(handle)));
+}
+
 /* One of every entry that runs in the device's context. */
 static void use_everything(void *dev, float *host)
 {
-    void *block = cuda_block(dev, 64), *queue, *event, *pinned = cuda_pinned(dev, 64);
-    uint64_t available, total;
+    void *block = NULL;
+    uint32_t flags;
 
-    CU_ASSERT_EQUAL(cuda->memory_info(dev, &available, &total), 0);
-    CU_ASSERT_EQUAL(cuda->queue_create(dev, 0, &queue), 0);
-    CU_ASSERT_EQUAL(cuda->memset(dev, NULL, cuda_ref(block, 0), 0, 64), 0);
-    cuda_put(dev, block, host, 64);
-    CU_ASSERT_EQUAL(
-        cuda->axpy(dev, NULL, FERRY_F32, 4, 2, cuda_cref(block, 0), cuda_ref(block, 16)), 0);
-    CU_ASSERT_EQUAL(cuda->scal(dev, NULL, FERRY_F32, 4, 2, cuda_ref(block, 0)), 0);
-    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F64, 2, 0.1, cuda_ref(block, 32)), 0);
-    CU_ASSERT_EQUAL(cuda->dot(dev, NULL, FERRY_F16, 4, cuda_cref(block, 0), cuda_cref(block, 0),
-                              cuda_ref(block, 48)),
-                    0);
-    CU_ASSERT_EQUAL(cuda->gemm(dev, NULL, FERRY_F32, FERRY_NO_TRANS, FERRY_TRANS, 1, 1, 2, 1,
-                               cuda_cref(block, 0), 2, cuda_cref(block, 8), 2, 0,
-                               cuda_ref(block, 56), 1),
-                    0);
-    CU_ASSERT_EQUAL(cuda->event_record(dev, NULL, &event), 0);
-    CU_ASSERT_EQUAL(cuda->queue_wait(dev, queue, event), 0);
-    CU_ASSERT(cuda->event_query(dev, event) >= 0);
-    CU_ASSERT_EQUAL(cuda->event_synchronize(dev, event), 0);
-    CU_ASSERT_EQUAL(cuda->event_destroy(dev, event), 0);
-    CU_ASSERT_EQUAL(cuda->queue_destroy(dev, queue), 0);
-    cuda_get(dev, block, host, 64);
-    cuda_free_block(dev, block);
-    CU_ASSERT_EQUAL(cuda->host_free(dev, pinned), 0);
-    CU_ASSERT_EQUAL(cuda->trim(dev), 0);
-    CU_ASSERT_EQUAL(cuda->synchronize(dev), 0);
+    STAYS(cuda->alloc(dev, NULL, 64, 0, &block, &flags));
+    use_objects(dev, block, host);
+    use_arithmetic(dev, block);
+    STAYS(cuda->memcpy(dev, NULL, FERRY_MEMCPY_D2H, cuda_ref(host, 0), cuda_cref(block, 0), 64));
+    STAYS(cuda->free(dev, NULL, block));
 }
 
 static void no_entry_changes_the_callers_current_device(void)
 {
     float host[16] = { 0 };
     void *dev;
-    int ordinal = -1;
 
     if (!cuda_load(2, false))
         return;
     CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
     dev = cuda_open(1);
+    CU_ASSERT(first_is_current());
     use_everything(dev, host);
     cuda_close(dev);
-    CU_ASSERT_EQUAL(rt.get_device(&ordinal), 0);
-    CU_ASSERT_EQUAL(ordinal, 0);
+    CU_ASSERT(first_is_current());
 }
 
 static void *without_a_context(void *dev)
