@@ -14,7 +14,14 @@ corpus=$top/tests/fuzz/corpus/$name
 # Files of arrays are libferryio's; their limit is twice the input and 64 MiB.
 sources="$top/core/*.c" libs='-linih -ldl -lpthread -lm' most=64
 if [ "$name" = io ]; then
-    sources="$sources $top/io/*.c" libs="$libs -lz" most=65
+    # libhdf5 reads files alone, no bytes
+    for source in "$top"/io/*.c; do
+        case ${source##*/} in
+        hdf5.c | hdf5_lib.c | write_hdf5.c) ;;
+        *) sources="$sources $source" ;;
+        esac
+    done
+    libs="$libs -lz" most=65
 fi
 
 mkdir -p "$work/corpus" "$work/crashes" "$corpus"

@@ -208,6 +208,12 @@ static void differences_are_measured_and_tell_in_the_status(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "only in the second"));
     CU_ASSERT_EQUAL(ferry("diff a.npz b.npz --json"), 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "\"max_abs\": 0.5"));
+    MAKE("d.caffemodel", { "w/0", FERRY_F32, 2, 1, true });
+    MAKE("e.caffemodel", { "w/0", FERRY_F32, 2, 1, false });
+    CU_ASSERT_EQUAL(ferry("diff d.caffemodel d.caffemodel"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "w/0 (diff)"));
+    CU_ASSERT_EQUAL(ferry("diff d.caffemodel e.caffemodel"), 1);
+    CU_ASSERT_EQUAL(ferry("diff e.caffemodel d.caffemodel"), 1);
     CU_ASSERT_EQUAL(ferry("diff a.npz nothere.npz"), 2);
     CU_ASSERT_EQUAL(ferry("diff a.npz"), 2);
     CU_ASSERT_EQUAL(ferry("diff a.npz b.npz -t x"), 2);

@@ -80,18 +80,21 @@ static void compare_tiles(const struct comparison *c, ferry_dtype dtype, int64_t
                       c->tolerance, d);
 }
 
+/* Of the data, or of the diffs beside them. */
 static int measure(const struct comparison *c, const ferry_io_entry *a, const ferry_io_entry *b,
-                   struct distance *d)
+                   bool diff, struct distance *d)
 {
-    int64_t most = (int64_t)(PIECE / ferry_dtype_size(a->dtype));
+    int (*read)(ferry_io *, const ferry_io_entry *, int64_t, int64_t, void *) =
+        diff ? ferry_io_read_diff_values : ferry_io_read_values;
+    ferry_dtype dtype = diff ? a->diff_dtype : a->dtype;
+    int64_t most = (int64_t)(PIECE / ferry_dtype_size(dtype));
 
     for (int64_t start = 0; start < a->count; start += most) {
         int64_t n = a->count - start < most ? a->count - start : most;
 
-        if (ferry_io_read_values(c->a, a, start, n, c->a_tile) ||
-            ferry_io_read_values(c->b, b, start, n, c->b_tile))
+        if (read(c->a, a, start, n, c->a_tile) || read(c->b, b, start, n, c->b_tile))
             return tool_ferry_error();
-        compare_tiles(c, a->dtype, n, d);
+        compare_tiles(c, dtype, n, d);
     }
     return TOOL_OK;
 }
@@ -126,21 +129,54 @@ static bool same_dims(const ferry_io_entry *a, const ferry_io_entry *b)
            (a->naxes == 0 || memcmp(a->dims, b->dims, (size_t)a->naxes * sizeof(*a->dims)) == 0);
 }
 
-static int compare_entry(struct comparison *c, const ferry_io_entry *a)
+/* One row: of the data, or of the diffs. `why` as in report. */
+static int compare_half(struct comparison *c, const ferry_io_entry *a, const ferry_io_entry *b,
+                        bool diff, const char *why)
 {
     struct distance d = { 0, 0, true };
-    const ferry_io_entry *b = NULL;
-    const char *why;
+    size_t size = strlen(a->name) + 16;
+    char *name = malloc(size);
+    bool reported;
 
-    if (ferry_io_find(c->b, a->name, &b))
+    if (!name)
+        return tool_error(DIFF_TROUBLE, "out of memory");
+    snprintf(name, size, "%s%s", a->name, diff ? " (diff)" : "");
+    if (!why && measure(c, a, b, diff, &d) != TOOL_OK) {
+        free(name);
+        return DIFF_TROUBLE;
+    }
+    reported = report(c, name, why, &d);
+    free(name);
+    return reported ? TOOL_OK : tool_error(DIFF_TROUBLE, "out of memory");
+}
+
+static int compare_diffs(struct comparison *c, const ferry_io_entry *a, const ferry_io_entry *b)
+{
+    const char *why = !b->has_diff                     ? "only in the first"
+                      : !a->has_diff                   ? "only in the second"
+                      : a->diff_dtype != b->diff_dtype ? "another dtype"
+                                                       : NULL;
+
+    return compare_half(c, a, b, true, why);
+}
+
+static int compare_entry(struct comparison *c, const ferry_io_entry *a)
+{
+    const ferry_io_entry *b = NULL, *first = NULL;
+    const char *why;
+    int status;
+
+    if (ferry_io_find(c->a, a->name, &first) || ferry_io_find(c->b, a->name, &b))
         return tool_ferry_error();
-    why = !b                     ? "only in the first"
+    why = first != a             ? "its name comes twice"
+          : !b                   ? "only in the first"
           : !same_dims(a, b)     ? "another shape"
           : a->dtype != b->dtype ? "another dtype"
                                  : NULL;
-    if (!why && measure(c, a, b, &d) != TOOL_OK)
-        return DIFF_TROUBLE;
-    return report(c, a->name, why, &d) ? TOOL_OK : tool_error(DIFF_TROUBLE, "out of memory");
+    status = compare_half(c, a, b, false, why);
+    if (status == TOOL_OK && !why && (a->has_diff || b->has_diff))
+        status = compare_diffs(c, a, b);
+    return status;
 }
 
 static int compare_files(struct comparison *c)
