@@ -9,7 +9,8 @@
 
 /* Host memory as device memory: import_host, map, unmap. */
 
-#define BYTES 65536
+#define BYTES  65536
+#define BEHIND 200
 
 struct shared {
     unsigned char *host; /* the program's pointer */
@@ -120,6 +121,14 @@ static void there_and_back(struct shared *s, const char *what, unsigned char *wa
     expect(s->host, want, 100);
     unmap(s);
 
+    kit_case("import_host of %s: map behind %d times memset", what, BEHIND);
+    for (unsigned i = 0; i < BEHIND; i++)
+        device_set(s, 0, i, s->bytes);
+    memset(want, BEHIND - 1, s->bytes);
+    map(s, s->bytes, FERRY_READ);
+    expect(s->host, want, s->bytes);
+    unmap(s);
+
     if ((uintptr_t)s->host % 64 == 0)
         compute(s, what);
     device_set(s, 0, 0x23, s->bytes);
@@ -167,6 +176,21 @@ static bool try_ordinary(void)
     return taken;
 }
 
+/* A part of a block: what lies around it is the host's all the while. */
+static void try_middle(unsigned char *host)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *around = kit_host(BYTES);
+
+    kit_pattern(host, BYTES, 11);
+    memcpy(around, host, BYTES);
+    try_memory(host + 2 * page, BYTES - 4 * page, "the middle of 64 KiB of host_alloc");
+    kit_case("import_host of the middle of 64 KiB of host_alloc: what is before and behind it");
+    expect(host, around, 2 * page);
+    expect(host + BYTES - 2 * page, around + BYTES - 2 * page, 2 * page);
+    free(around);
+}
+
 static bool try_pinned(void)
 {
     void *host = NULL;
@@ -178,6 +202,8 @@ static bool try_pinned(void)
     kit_case("host_alloc of 64 KiB");
     kit_ok(kit.ops.host_alloc(kit.dev, BYTES, 0, &host, &flags), "host_alloc");
     taken = try_memory(host, BYTES, "64 KiB of host_alloc");
+    if (taken && sysconf(_SC_PAGESIZE) * 8 <= BYTES)
+        try_middle(host);
     kit_ok(kit.ops.host_free(kit.dev, host), "host_free");
     return taken;
 }

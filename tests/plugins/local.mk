@@ -25,6 +25,7 @@ BAD_FROM = \
 	%D%/bad-kept.c \
 	%D%/bad-leak.c \
 	%D%/bad-manners.c \
+	%D%/bad-map.c \
 	%D%/bad-memset.c \
 	%D%/bad-null.c \
 	%D%/bad-options.c \

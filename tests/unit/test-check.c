@@ -196,6 +196,11 @@ static void a_queue_wait_that_makes_the_caller_wait_is_caught(void)
     caught("bad_wait", "events", "queue_wait behind ");
 }
 
+static void a_map_that_does_not_wait_is_caught(void)
+{
+    caught("bad_map", "import", "memset on the device, map for reading");
+}
+
 static void an_event_that_is_kept_and_not_counted_is_caught(void)
 {
     if (ferry_test_is_slow())
@@ -347,6 +352,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_alloc_that_is_not_safe_from_threads_is_caught),
     FERRY_TEST(a_query_that_waits_is_caught),
     FERRY_TEST(a_queue_wait_that_makes_the_caller_wait_is_caught),
+    FERRY_TEST(a_map_that_does_not_wait_is_caught),
     FERRY_TEST(an_event_that_is_kept_and_not_counted_is_caught),
     FERRY_TEST(a_queue_that_leaves_a_file_open_is_caught),
     FERRY_TEST(printing_and_changing_the_locale_are_caught),
