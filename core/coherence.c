@@ -351,7 +351,7 @@ static int settle(struct ferry__request *req)
         return 0; /* what was lost would have been overwritten */
     if (!req->valid)
         return ferry__transfer_say_lost(req, true);
-    return ferry__transfer_say_failed(req, req->where ? req->where->name : "host", failed);
+    return ferry__transfer_say_failed(req, failed);
 }
 
 static void commit(struct ferry__request *req, struct ferry__replica *r)

@@ -379,14 +379,15 @@ int ferry__replica_separate(ferry_memory *m)
 
 /*
  * Puts the host's block under a handle of the device; the bytes then belong to the device until
- * they are mapped.
+ * they are mapped, so that copies from what the host had there have to be over.
  */
 static void import(ferry_memory *m, ferry_device *where, struct ferry__replica *r)
 {
     char *p = (char *)m->on_host.ref.handle + m->on_host.ref.offset;
     void *handle;
 
-    if (where->ops->import_host(where->dev, p, m->on_host.capacity, 0, &handle))
+    if (ferry__uses_order(m->on_host.uses, FERRY__AFTER_ALL, NULL) ||
+        where->ops->import_host(where->dev, p, m->on_host.capacity, 0, &handle))
         return; /* it is discrete, then */
     set_storage(r, FERRY__STORAGE_IMPORTED, handle, m->on_host.capacity, NULL);
     r->filled = m->on_host.filled;

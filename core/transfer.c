@@ -44,10 +44,9 @@ int ferry__transfer_say_lost(const struct ferry__request *req, bool just_found)
                         just_found ? ferry_last_error() : ferry_strerror(m->lost));
 }
 
-int ferry__transfer_say_failed(const struct ferry__request *req, const char *place, int code)
+int ferry__transfer_say_failed(const struct ferry__request *req, int code)
 {
-    return ferry__error(code, "%s: work on %zu bytes failed: %s", place, req->m->used,
-                        ferry_last_error());
+    return ferry__error(code, "%s (%zu bytes)", ferry_last_error(), req->m->used);
 }
 
 /* A source whose device turns out to be lost was none. */
@@ -217,7 +216,7 @@ static int to_host(struct ferry__request *req, struct ferry__replica *host, unsi
             return err;
         err = note_copy(q, host, src, wait);
         if (err)
-            ferry__transfer_say_failed(req, "host", err);
+            ferry__transfer_say_failed(req, err);
         trace_host_copy("d2h", host, m->name, bytes, reason, q, start);
     }
     if (!err)
@@ -397,6 +396,13 @@ static bool will_share_host(const ferry_memory *m)
            ferry__device_is(m->home, FERRY_DEVICE_UNIFIED);
 }
 
+/* A device may import the block of a host's copy that is no longer valid. */
+static bool may_import(struct ferry__request *req)
+{
+    return req->where && !req->m->alias && !is_valid(req, FERRY__HOST) &&
+           ferry__device_is(req->where, FERRY_DEVICE_UNIFIED);
+}
+
 bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t valid)
 {
     ferry_memory *m = req->m;
@@ -404,6 +410,8 @@ bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t vali
 
     if (req->slot == FERRY__HOST && will_share_host(m))
         return is_busy(m, m->home);
+    if (may_import(req))
+        return ferry__uses_would_block(m->on_host.uses, FERRY__AFTER_ALL, NULL);
     if (ferry__replica_one_pointer(m))
         return req->slot == FERRY__HOST && is_busy(m, m->alias_device);
     if (want == m->mapped)

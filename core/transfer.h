@@ -61,7 +61,7 @@ int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t va
 int ferry__transfer_say_lost(const struct ferry__request *req, bool just_found);
 
 /* The error of work that failed when it ran, as this thread's latest error says: `code`. */
-int ferry__transfer_say_failed(const struct ferry__request *req, const char *place, int code);
+int ferry__transfer_say_failed(const struct ferry__request *req, int code);
 
 /*
  * After a copy's event failed, or the last of the uses of a valid slot: takes the bit away; 0 if

@@ -77,6 +77,50 @@ static void a_map_for_writing_after_one_for_reading_is_busy_too(void)
     wx_end();
 }
 
+static _Alignas(64) unsigned char own[WX_BYTES];
+
+/* One whose host block no device has imported: it came late, when both had blocks of their own. */
+static ferry_memory *unshared(void)
+{
+    ferry_memory *m = wx_memory(0);
+
+    memset(own, OLD, sizeof(own));
+    FX_OK(ferry_memory_adopt(m, NULL, (ferry_ref){ own, 0 }, WX_BYTES, FERRY_ADOPT_READONLY, NULL,
+                             NULL));
+    wx_access(m, wx_queue(1), FERRY_READ);
+    wx_access(m, wx_queue(0), FERRY_READ | FERRY_WRITE);
+    CU_ASSERT(wx_host_reads(m, OLD));
+    FX_OK(ferry_memory_wont_use(m));
+    FX_OK(ferry_device_set_budget(wx_dev(0), 1));
+    FX_OK(ferry_device_set_budget(wx_dev(0), 0));
+    CU_ASSERT_EQUAL(wx_valid(m), WX_HOST);
+    return m;
+}
+
+static void an_import_waits_for_copies_from_the_hosts_block(void)
+{
+    ferry_memory *m, *seen;
+    ferry_ref ref;
+
+    wx_begin();
+    m = unshared();
+    seen = wx_memory(1);
+    FX_OK(ferry_memory_prefetch(m, wx_dev(1), NULL));
+    wx_read_on(wx_queue(1), m, seen);
+    wx_access(m, wx_queue(1), FERRY_READ | FERRY_WRITE);
+    CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(1));
+    FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, wx_dev(0), NOWAIT(FERRY_WRITE), NULL, &ref));
+    wx_mark();
+    wx_write_on(wx_queue(0), m, NEW);
+    CU_ASSERT_EQUAL(wx_since(0).allocs, 0); /* it was imported */
+    wx_run_all();
+    CU_ASSERT(wx_host_reads(seen, OLD));
+    CU_ASSERT(wx_host_reads(m, NEW));
+    ferry_memory_release(m);
+    ferry_memory_release(seen);
+    wx_end();
+}
+
 /* ---- other threads ------------------------------------------------------------------------------ */
 
 static void *read_it(void *m)
@@ -132,6 +176,7 @@ static void a_fallback_that_fails_waits_for_the_copies_it_began(void)
 static const ferry_test_case shared_cases[] = {
     FERRY_TEST(a_map_that_would_wait_for_the_queue_is_busy),
     FERRY_TEST(a_map_for_writing_after_one_for_reading_is_busy_too),
+    FERRY_TEST(an_import_waits_for_copies_from_the_hosts_block),
 };
 
 static const ferry_test_case slow_cases[] = {
