@@ -140,8 +140,10 @@ static int on_device(const struct reduction *r, uint32_t op, double *out)
         else
             err = fetch(r->q, &c, r->dtype, &partial);
         sum += partial;
-        if (err)
+        if (err) {
+            ferry__queue_settle(dev, r->q->handle); /* which may not be done with the cell */
             release(dev, &c);
+        }
     }
     if (err)
         return err;

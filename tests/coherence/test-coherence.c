@@ -307,6 +307,36 @@ static void a_prefetch_behind_slow_work_is_used_elsewhere(void)
     end();
 }
 
+/* Its cell may not go to anybody else before the queue is done with it. */
+static void a_reduction_that_fails_leaves_nothing_behind(void)
+{
+    const int64_t n = INT64_C(1) << 20;
+    ferry_memory *m = NULL;
+    ferry_queue *q;
+    ferry_ref at;
+    double sum = 0;
+    unsigned nth = 0;
+    int err;
+
+    begin(true);
+    q = wx_queue_create(0);
+    CU_ASSERT_EQUAL_FATAL(ferry_memory_create(wx_dev(0), (size_t)n * 4, &m), FERRY_OK);
+    at = wx_access(m, q, FERRY_WRITE);
+    do {
+        for (int i = 3; i > 0; i--)
+            CU_ASSERT_EQUAL(ferry_fill(q, FERRY_F32, n, i, at), FERRY_OK);
+        wx_fail_next(0, SIM_CALL_ANY, ++nth, FERRY_EDEVICE);
+        err = ferry_asum(q, FERRY_F32, n, ferry_ref_const(at), &sum);
+        wx_fail_next(0, SIM_CALL_ANY, 0, 0);
+        wx_run_all();
+    } while (err && nth < 20);
+    CU_ASSERT(nth > 3 && !err);
+    CU_ASSERT_EQUAL(sum, (double)n);
+    ferry_memory_release(m);
+    ferry_queue_destroy(q);
+    end();
+}
+
 /* ---- the trace ------------------------------------------------------------------------------ */
 
 static char trace_path[] = "/tmp/ferry-test-coherence-XXXXXX";
@@ -429,6 +459,7 @@ static const ferry_test_case doubles[] = {
     FERRY_TEST(every_sequence_agrees_with_the_model),
     FERRY_TEST(every_sequence_agrees_while_work_is_pending),
     FERRY_TEST(a_prefetch_behind_slow_work_is_used_elsewhere),
+    FERRY_TEST(a_reduction_that_fails_leaves_nothing_behind),
     FERRY_TEST(nothing_is_left_at_the_end),
 };
 
