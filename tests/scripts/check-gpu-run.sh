@@ -14,7 +14,7 @@ if [ -n "${FERRY_TEST_QUICK-}" ]; then
     finish 'gpu run'
 fi
 folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
+trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT # make distcheck's sources are read-only
 unset CUDA_DOUBLE_DEVICES CUDA_DOUBLE_DRIVER
 
 # run STATUS TEXT…: that exit status, and each text in the report.
