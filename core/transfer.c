@@ -430,7 +430,8 @@ bool ferry__transfer_would_block(struct ferry__request *req)
         return false; /* it fails at once */
     switch (cost(req, from)) {
     case 0: /* a map, which waits for the device's work on the same bytes */
-        return ferry__uses_would_block(ferry__replica_find(m, from)->uses, FERRY__AFTER_ALL, req->q);
+        return ferry__uses_would_block(ferry__replica_find(m, from)->uses, FERRY__AFTER_ALL,
+                                       req->q);
     case 4:
         return dev->events;
     default:
