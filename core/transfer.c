@@ -23,13 +23,13 @@ int ferry__transfer_settle(struct ferry__request *req, unsigned slot)
     ferry_memory *m = req->m;
     struct ferry__replica *r = ferry__replica_find(m, slot);
     int failed = r && r->uses ? ferry__uses_settle(r->uses) : 0;
+    uint32_t same = UINT32_C(1) << slot;
 
-    if (!failed || !is_valid(req, slot))
+    if (m->alias && (slot == FERRY__HOST || slot == m->alias)) /* the same bytes */
+        same = (UINT32_C(1) << m->alias) | 1u;
+    if (!failed || !(req->valid & same))
         return 0;
-    req->valid &= ~(UINT32_C(1) << slot);
-    if (ferry__replica_shares(m, FERRY__HOST, slot) || slot == FERRY__HOST)
-        if (m->alias)
-            req->valid &= ~((UINT32_C(1) << m->alias) | 1u); /* the same bytes */
+    req->valid &= ~same;
     if (!req->valid)
         m->lost = (int8_t)failed;
     return failed;

@@ -371,6 +371,27 @@ static void a_kernel_of_the_cpu_waits_for_copies_that_read_its_memory(void)
     wx_end();
 }
 
+/* The cpu's access finds out, and the host's bytes are the same. */
+static void a_failed_copy_out_is_no_data_of_the_cpu_or_the_host(void)
+{
+    ferry_device *cpu;
+    ferry_memory *m;
+    ferry_ref ref;
+
+    wx_begin();
+    cpu = cpu_device();
+    if (!cpu)
+        return;
+    m = wx_memory_at(0, OLD);
+    wx_fail_later(0, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    FX_OK(ferry_memory_prefetch(m, NULL, NULL));
+    (void)ferry_memory_access(m, cpu, FERRY_WRITE, NULL, &ref);
+    if (!ferry_memory_valid_at(m, cpu))
+        CU_ASSERT(wx_host_reads(m, OLD));
+    ferry_memory_release(m);
+    wx_end();
+}
+
 static void a_blob_moves_its_home(void)
 {
     ferry_blob *b = NULL;
@@ -530,6 +551,7 @@ static const ferry_test_case manual_cases[] = {
     FERRY_TEST(devices_hand_a_memory_to_and_fro),
     FERRY_TEST(sim_and_cpu_share_a_memory),
     FERRY_TEST(a_kernel_of_the_cpu_waits_for_copies_that_read_its_memory),
+    FERRY_TEST(a_failed_copy_out_is_no_data_of_the_cpu_or_the_host),
     FERRY_TEST(a_blob_moves_its_home),
     FERRY_TEST(a_deleter_runs_once_after_the_copies_from_its_memory),
     FERRY_TEST(a_deleter_runs_when_another_memory_takes_the_place),
