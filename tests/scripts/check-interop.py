@@ -456,6 +456,38 @@ def merges_are_numpys_to_the_last_bit_of_the_dtype():
                 assert (apart <= 0.5000001).all(), (c, apart.max())
 
 
+def each_backend():
+    """Each that is there, in force."""
+    before = os.environ.get("FERRY_BACKEND")
+    try:
+        for name in ("cpu", "sim", "opencl"):
+            os.environ["FERRY_BACKEND"] = name
+            if subprocess.run([FERRY, "devices"], capture_output=True, check=False).returncode == 0:
+                yield name
+    finally:
+        os.environ.pop("FERRY_BACKEND")
+        if before is not None:
+            os.environ["FERRY_BACKEND"] = before
+
+
+def merges_of_bf16_are_numpys_on_every_backend():
+    random = np.random.default_rng(3)
+    inputs = [(random.standard_normal(300001) * 9).astype("<f4") for _ in range(2)]
+    for i, x in enumerate(inputs):
+        x.view("<u4")[:] &= 0xffff0000  # such as bfloat16 holds
+        np.savez(f"{i}.npz", x=x)
+        ferry("convert", "--dtype", "bf16", f"{i}.npz", f"{i}.safetensors")
+    want = 0.3 * inputs[0].astype("f8") + 0.7 * inputs[1].astype("f8")
+    for backend in each_backend():
+        ferry("merge", "-o", "out.safetensors", "--weights", "0.3,0.7", "0.safetensors",
+              "1.safetensors")
+        ferry("convert", "--dtype", "f32", "out.safetensors", "out.npz")
+        with np.load("out.npz") as got:
+            step = np.exp2(np.floor(np.log2(np.maximum(np.abs(want), 1e-12))) - 7)
+            apart = np.abs(got["x"].astype("f8") - want) / step
+            assert (apart <= 0.5000001).all(), (backend, apart.max())
+
+
 TESTS = [
     npz_of_numpys_reads_alike, deflated_columns_take_no_longer_than_rows,
     npz_of_ferrys_reads_alike, npy_both_ways, the_mean_image_is_numpys,
@@ -465,6 +497,7 @@ TESTS = [
     hdf5_that_is_more_than_it_holds_is_refused,
     opencv_imports_what_ferry_wrote, numpy_shares_a_blobs_memory, a_blob_shares_numpys_memory,
     torch_shares_both_ways, merges_are_numpys_to_the_last_bit_of_the_dtype,
+    merges_of_bf16_are_numpys_on_every_backend,
 ]
 
 
