@@ -226,6 +226,15 @@ static void outlive_uses(ferry_memory *m, struct ferry__replica *r)
     ferry__uses_clear(r->uses);
 }
 
+/* Whatever became of the work on either side, it is over. */
+static void end_import(ferry_memory *m, struct ferry__replica *r, ferry_device *where)
+{
+    ferry__uses_outlive(m->on_host.uses);
+    if (m->mapped)
+        ferry__queue_unmap(&where->queue, r->ref.handle, m->name);
+    where->ops->unimport_host(where->dev, r->ref.handle);
+}
+
 void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
                          struct ferry__after_unlock *after)
 {
@@ -244,10 +253,8 @@ void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
         delete_later(after, r);
         break;
     case FERRY__STORAGE_IMPORTED:
-        if (!ferry__device_forked(where)) {
-            ferry__replica_map(m, 0);
-            where->ops->unimport_host(where->dev, r->ref.handle);
-        }
+        if (!ferry__device_forked(where))
+            end_import(m, r, where);
         ferry__replica_set_alias(m, NULL);
         break;
     default:

@@ -165,6 +165,31 @@ static void an_eviction_runs_the_deleter_of_what_it_replaces(void)
     wx_end();
 }
 
+/* The host's bytes were dev0's too; a copy into them from dev1 comes to nothing. */
+static void an_import_ends_though_a_copy_into_it_failed(void)
+{
+    uint64_t imports;
+    ferry_memory *m;
+    int calls = 0;
+
+    wx_begin();
+    imports = wx_counters(0).live_imports;
+    m = wx_memory_at_host(OLD);
+    wx_access(m, wx_queue(1), FERRY_READ | FERRY_WRITE);
+    wx_fail_later(1, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    FX_OK(ferry_memory_prefetch(m, NULL, NULL));
+    CU_ASSERT_EQUAL(wx_counters(0).live_imports, imports + 1);
+    FX_OK(adopt_own(m, 0, &calls));
+    CU_ASSERT_EQUAL(wx_counters(0).live_imports, imports);
+    ferry_memory_release(m);
+    CU_ASSERT_EQUAL(calls, 1);
+    wx_end();
+}
+
+static const ferry_test_case shared_cases[] = {
+    FERRY_TEST(an_import_ends_though_a_copy_into_it_failed),
+};
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_read_only_block_is_no_staging_place),
     FERRY_TEST(a_read_only_block_beside_a_shared_one_is_not_written),
@@ -179,10 +204,12 @@ int main(int argc, char **argv)
 {
     static const char *const no_peer[] = { "clock", "manual", "peer", "off", NULL };
     static const char *const real[] = { "latency", "500", "op_latency", "300", NULL };
+    static const char *const shared[] = { "clock", "manual", "unified", "on", NULL };
     static const char *const many[] = { "devices", "8", NULL };
     static const struct wx_world worlds[] = {
         { "without peer copies", no_peer, cases, FERRY_TEST_COUNT(cases) },
         { "real clock", real, cases + 1, FERRY_TEST_COUNT(cases) - 1 },
+        { "shared memory", shared, shared_cases, FERRY_TEST_COUNT(shared_cases) },
         { "eight devices", many, many_cases, FERRY_TEST_COUNT(many_cases) },
     };
 
