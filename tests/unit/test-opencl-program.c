@@ -411,16 +411,16 @@ static void work_that_fails_later_is_told_at_the_next_access_by_name(void)
 {
     ferry_device *dev = fx_device();
     ferry_memory *m = fx_memory_in(FERRY_HEAD_AT_DEVICE, false);
-    char start[64];
+    char device[64];
 
     begin();
-    snprintf(start, sizeof(start), "%s: ", ferry_device_name(dev));
+    snprintf(device, sizeof(device), "%s: ", ferry_device_name(dev));
     FX_OK(ferry_device_synchronize(dev));
     calls.fail_fill = true;
     fx_device_set(ferry_memory_mutable_device_data(m), FX_BYTES, FX_NEW);
     CU_ASSERT_FALSE(calls.fail_fill);
     FX_FAILED(FERRY_EDEVICE, !ferry_memory_host_data(m));
-    CU_ASSERT_EQUAL(strncmp(ferry_last_error(), start, strlen(start)), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), device));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "clEnqueueFillBuffer: CL_OUT_OF_RESOURCES"));
     CU_ASSERT_FALSE(ferry_memory_valid_at(m, NULL));
     CU_ASSERT_PTR_NOT_NULL(ferry_memory_host_data(m));
