@@ -145,6 +145,8 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/fixture.c \
 	%D%/unit/fixture.h \
 	%D%/unit/io-build.h \
+	%D%/unit/plugin-driver.c \
+	%D%/unit/plugin-driver.h \
 	%D%/unit/world.c \
 	%D%/unit/world.h
 COMMAND_TEST = %D%/unit/command.c %D%/unit/command.h

@@ -3,58 +3,12 @@
 #include "cuda-driver.h"
 
 #include <dlfcn.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 const ferry_plugin_ops *cuda;
 const struct cuda_double_control *control;
 struct cuda_runtime rt;
-
-static struct {
-    const char *keys[16], *values[16];
-    size_t count;
-} options;
-
-static _Thread_local char error_text[512];
-static _Thread_local int error_code;
-
-/* ---- the host table ---- */
-
-static int host_error(int code, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(error_text, sizeof(error_text), fmt, args);
-    va_end(args);
-    error_code = code;
-    return code;
-}
-
-static void host_log(int level, const char *fmt, ...)
-{
-    (void)level, (void)fmt;
-}
-
-static const char *host_option(const char *key)
-{
-    for (size_t i = options.count; i-- > 0;)
-        if (!strcmp(options.keys[i], key))
-            return options.values[i];
-    return NULL;
-}
-
-static const ferry_host host = {
-    .struct_size = sizeof(ferry_host),
-    .abi_major = FERRY_ABI_MAJOR,
-    .abi_minor = FERRY_ABI_MINOR,
-    .error = host_error,
-    .log = host_log,
-    .option = host_option,
-};
 
 /* ---- loading ---- */
 
@@ -89,29 +43,6 @@ static void bind_runtime(void)
     *(void **)&rt.memset_async = symbol(library, "cudaMemsetAsync");
 }
 
-static bool load(void)
-{
-    const char *top = getenv("FERRY_TEST_BUILDDIR");
-    int (*open)(const ferry_host *, const ferry_plugin_ops **);
-    char path[4096];
-    void *library;
-
-    snprintf(path, sizeof(path), "%s/backends/.libs/ferry_cuda.so", top ? top : ".");
-    if (access(path, R_OK) != 0) {
-        ferry_test_skip("%s was not built", path);
-        return false;
-    }
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!library) {
-        ferry_test_skip("%s", dlerror());
-        return false;
-    }
-    *(void **)&open = symbol(library, "ferry_plugin_open");
-    bind_runtime();
-    CU_ASSERT_EQUAL_FATAL(open(&host, &cuda), 0);
-    return true;
-}
-
 void *cuda_cublas(const char *name)
 {
     void *library = cuda_library("libcublas");
@@ -133,7 +64,7 @@ bool cuda_load(int devices, bool on_double)
     char number[16];
     uint32_t count = 0;
 
-    options.count = 0;
+    driver_reset();
     snprintf(number, sizeof(number), "%d", devices);
     setenv("CUDA_DOUBLE_DEVICES", number, 1);
     setenv("CUDA_DOUBLE_MEMORY", "1073741824", 1);
@@ -141,8 +72,12 @@ bool cuda_load(int devices, bool on_double)
     setenv("CUDA_DOUBLE_PEERS", "1", 1);
     setenv("CUDA_DOUBLE_UNIFIED", "0", 1);
     setenv("CUDA_DOUBLE_DRIVER", "ok", 1);
-    if (!cuda && !load())
-        return false;
+    if (!cuda) {
+        cuda = driver_load("cuda", NULL);
+        if (!cuda)
+            return false;
+        bind_runtime();
+    }
     if (on_double && !control)
         ferry_test_skip("it asks the doubles, and these are the real libraries");
     else if (!control && (cuda->device_count(NULL, &count) || (int)count < devices))
@@ -150,13 +85,6 @@ bool cuda_load(int devices, bool on_double)
     else
         return true;
     return false;
-}
-
-void cuda_set(const char *key, const char *value)
-{
-    CU_ASSERT_FATAL(options.count < sizeof(options.keys) / sizeof(options.keys[0]));
-    options.keys[options.count] = key;
-    options.values[options.count++] = value;
 }
 
 /* ---- what tests do all the time ---- */
@@ -174,32 +102,7 @@ void *cuda_open(uint32_t index)
 
 void cuda_close(void *dev)
 {
-    ferry_plugin_counters c = { .struct_size = sizeof(c) };
-
-    CU_ASSERT_EQUAL(cuda->counters(dev, &c), 0);
-    CU_ASSERT_EQUAL(c.live_blocks, 0);
-    CU_ASSERT_EQUAL(c.live_bytes, 0);
-    CU_ASSERT_EQUAL(c.live_host_blocks, 0);
-    CU_ASSERT_EQUAL(c.live_imports, 0);
-    CU_ASSERT_EQUAL(c.live_maps, 0);
-    CU_ASSERT_EQUAL(c.live_queues, 0);
-    CU_ASSERT_EQUAL(c.live_events, 0);
-    cuda->device_close(dev);
-}
-
-bool cuda_failed(int result, int code, const char *part)
-{
-    bool as_said = result == code && error_code == code && strstr(error_text, part);
-
-    if (!as_said)
-        printf("     got %d, \"%s\"\n", result, error_text);
-    error_code = 0;
-    return as_said;
-}
-
-const char *cuda_error(void)
-{
-    return error_text;
+    driver_close(cuda, dev);
 }
 
 void *cuda_block(void *dev, uint64_t bytes)
@@ -229,27 +132,14 @@ void *cuda_pinned(void *dev, uint64_t bytes)
     return ptr;
 }
 
-ferry_ref cuda_ref(void *handle, uint64_t offset)
-{
-    return (ferry_ref){ handle, offset };
-}
-
-ferry_cref cuda_cref(const void *handle, uint64_t offset)
-{
-    return (ferry_cref){ handle, offset };
-}
-
 void cuda_put(void *dev, void *handle, const void *bytes, uint64_t size)
 {
-    CU_ASSERT_EQUAL(
-        cuda->memcpy(dev, NULL, FERRY_MEMCPY_H2D, cuda_ref(handle, 0), cuda_cref(bytes, 0), size),
-        0);
+    CU_ASSERT_EQUAL(cuda->memcpy(dev, NULL, FERRY_MEMCPY_H2D, driver_ref(handle, 0),
+                                 driver_cref(bytes, 0), size),
+                    0);
 }
 
 void cuda_get(void *dev, const void *handle, void *bytes, uint64_t size)
 {
-    CU_ASSERT_EQUAL(
-        cuda->memcpy(dev, NULL, FERRY_MEMCPY_D2H, cuda_ref(bytes, 0), cuda_cref(handle, 0), size),
-        0);
-    CU_ASSERT_EQUAL(cuda->queue_synchronize(dev, NULL), 0);
+    driver_get(cuda, dev, driver_cref(handle, 0), bytes, size);
 }

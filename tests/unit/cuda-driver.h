@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The CUDA plugin without ferry: its binary, a host table of the test's own, the doubles' control, and
- * the runtime's calls as a program makes them. No header of CUDA is needed: its enums are ints here.
+ * The CUDA plugin without ferry, the doubles' control, and the runtime's calls as a program makes
+ * them. No header of CUDA is needed: its enums are ints here.
  */
 #ifndef CUDA_DRIVER_H
 #define CUDA_DRIVER_H
 
-#include <ferry/plugin.h>
-
 #include "cuda-double.h"
-#include "ferry-test.h"
+#include "plugin-driver.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* The vendor's numbers that the tests name. */
@@ -45,8 +42,6 @@ extern struct cuda_runtime rt;
  * back to `devices` devices with a pool.
  */
 bool cuda_load(int devices, bool on_double);
-/* An option of the plugin, or NULL for none, from here on. */
-void cuda_set(const char *key, const char *value);
 
 /* What the suite reports as: "NAME (double)", unless it runs on the real libraries. */
 const char *cuda_suite(const char *name);
@@ -58,16 +53,12 @@ void *cuda_cublas(const char *name);
 void *cuda_open(uint32_t index);
 void cuda_close(void *dev);
 
-/* Whether `result` is the code, was said last on this thread, and its text has `part`. */
-bool cuda_failed(int result, int code, const char *part);
-const char *cuda_error(void);
-
 void *cuda_block(void *dev, uint64_t bytes);
 void cuda_free_block(void *dev, void *handle);
 void *cuda_pinned(void *dev, uint64_t bytes);
+/* Enqueued. */
 void cuda_put(void *dev, void *handle, const void *bytes, uint64_t size);
+/* Waited for. */
 void cuda_get(void *dev, const void *handle, void *bytes, uint64_t size);
-ferry_ref cuda_ref(void *handle, uint64_t offset);
-ferry_cref cuda_cref(const void *handle, uint64_t offset);
 
 #endif

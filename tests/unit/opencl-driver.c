@@ -2,109 +2,28 @@
 #define _GNU_SOURCE
 #include "opencl-driver.h"
 
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 const ferry_plugin_ops *ocl;
 void *dev;
 
-static struct {
-    const char *keys[8], *values[8];
-    size_t count;
-} options;
-
-static _Thread_local char error_text[512];
-static _Thread_local int error_code;
-
-/* ---- the host table ---- */
-
-static int host_error(int code, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(error_text, sizeof(error_text), fmt, args);
-    va_end(args);
-    error_code = code;
-    return code;
-}
-
-static void host_log(int level, const char *fmt, ...)
-{
-    (void)level, (void)fmt;
-}
-
-static const char *host_option(const char *key)
-{
-    for (size_t i = 0; i < options.count; i++)
-        if (!strcmp(options.keys[i], key))
-            return options.values[i];
-    return NULL;
-}
-
-static const ferry_host host = {
-    .struct_size = sizeof(ferry_host),
-    .abi_major = FERRY_ABI_MAJOR,
-    .abi_minor = FERRY_ABI_MINOR,
-    .error = host_error,
-    .log = host_log,
-    .option = host_option,
-};
-
 /* ---- the plugin ---- */
-
-static const ferry_plugin_ops *load(void)
-{
-    const char *top = getenv("FERRY_TEST_BUILDDIR");
-    const ferry_plugin_ops *ops = NULL;
-    int (*open)(const ferry_host *, const ferry_plugin_ops **);
-    char path[4096];
-    void *library;
-
-    snprintf(path, sizeof(path), "%s/backends/.libs/ferry_opencl.so", top ? top : ".");
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!library) {
-        CU_FAIL("dlopen");
-        printf("     %s\n", dlerror());
-        return NULL;
-    }
-    *(void **)&open = dlsym(library, "ferry_plugin_open");
-    CU_ASSERT_FATAL(open && open(&host, &ops) == 0);
-    return ops;
-}
 
 bool ocl_load(void)
 {
     uint32_t count = 0;
 
-    ocl_unset();
+    driver_reset();
     if (!ocl)
-        ocl = load();
+        ocl = driver_load("opencl", NULL);
     if (!ocl)
         return false;
     if (ocl->device_count(ocl->plugin, &count) || count == 0) {
-        ferry_test_skip("there is no OpenCL device: %s", error_text);
+        ferry_test_skip("there is no OpenCL device: %s", driver_error());
         return false;
     }
     return true;
-}
-
-void ocl_unset(void)
-{
-    options.count = 0;
-    error_text[0] = '\0';
-    error_code = 0;
-}
-
-void ocl_set(const char *key, const char *value)
-{
-    if (options.count == sizeof(options.keys) / sizeof(options.keys[0]))
-        abort();
-    options.keys[options.count] = key;
-    options.values[options.count++] = value;
 }
 
 bool ocl_open(uint32_t index, ...)
@@ -116,10 +35,10 @@ bool ocl_open(uint32_t index, ...)
         return false;
     va_start(pairs, index);
     while ((key = va_arg(pairs, const char *)))
-        ocl_set(key, va_arg(pairs, const char *));
+        driver_set(key, va_arg(pairs, const char *));
     va_end(pairs);
     if (ocl->device_open(ocl->plugin, index, &dev)) {
-        printf("     %s\n", error_text);
+        printf("     %s\n", driver_error());
         CU_FAIL_FATAL("device_open");
     }
     return true;
@@ -127,31 +46,11 @@ bool ocl_open(uint32_t index, ...)
 
 void ocl_close(void)
 {
-    ferry_plugin_counters c = ocl_count();
-
-    CU_ASSERT_EQUAL(c.live_blocks, 0);
-    CU_ASSERT_EQUAL(c.live_bytes, 0);
-    CU_ASSERT_EQUAL(c.live_host_blocks, 0);
-    CU_ASSERT_EQUAL(c.live_imports, 0);
-    CU_ASSERT_EQUAL(c.live_maps, 0);
-    CU_ASSERT_EQUAL(c.live_queues, 0);
-    CU_ASSERT_EQUAL(c.live_events, 0);
-    ocl->device_close(dev);
+    driver_close(ocl, dev);
     dev = NULL;
 }
 
 /* ---- what a test asks ---- */
-
-bool ocl_failed(int result, int code, const char *part)
-{
-    bool as_said = result == code && error_code == code && strstr(error_text, part);
-
-    if (!as_said)
-        printf("     got %d, \"%s\"\n", result, error_text);
-    error_code = 0;
-    error_text[0] = '\0';
-    return as_said;
-}
 
 void *ocl_block(uint64_t bytes)
 {
@@ -159,7 +58,7 @@ void *ocl_block(uint64_t bytes)
     uint32_t flags = 99;
 
     if (ocl->alloc(dev, NULL, bytes, 0, &handle, &flags)) {
-        printf("     %s\n", error_text);
+        printf("     %s\n", driver_error());
         CU_FAIL_FATAL("alloc");
     }
     CU_ASSERT_PTR_NOT_NULL_FATAL(handle);
@@ -173,40 +72,19 @@ void ocl_free_block(void *handle)
     CU_ASSERT_EQUAL(ocl->free(dev, NULL, handle), 0);
 }
 
-ferry_ref ocl_ref(void *handle, uint64_t offset)
-{
-    return (ferry_ref){ handle, offset };
-}
-
-ferry_cref ocl_cref(const void *handle, uint64_t offset)
-{
-    return (ferry_cref){ handle, offset };
-}
-
 ferry_plugin_counters ocl_count(void)
 {
-    ferry_plugin_counters c;
-
-    memset(&c, 0, sizeof(c));
-    c.struct_size = sizeof(c);
-    CU_ASSERT_EQUAL(ocl->counters(dev, &c), 0);
-    return c;
+    return driver_count(ocl, dev);
 }
 
 void ocl_put(void *handle, uint64_t offset, const void *bytes, uint64_t size)
 {
-    CU_ASSERT_EQUAL_FATAL(
-        ocl->memcpy(dev, NULL, FERRY_MEMCPY_H2D, ocl_ref(handle, offset), ocl_cref(bytes, 0), size),
-        0);
-    CU_ASSERT_EQUAL_FATAL(ocl->synchronize(dev), 0);
+    driver_put(ocl, dev, driver_ref(handle, offset), bytes, size);
 }
 
 void ocl_get(const void *handle, uint64_t offset, void *bytes, uint64_t size)
 {
-    CU_ASSERT_EQUAL_FATAL(
-        ocl->memcpy(dev, NULL, FERRY_MEMCPY_D2H, ocl_ref(bytes, 0), ocl_cref(handle, offset), size),
-        0);
-    CU_ASSERT_EQUAL_FATAL(ocl->synchronize(dev), 0);
+    driver_get(ocl, dev, driver_cref(handle, offset), bytes, size);
 }
 
 static void *native(const char *what)

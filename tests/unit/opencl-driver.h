@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The OpenCL plugin without ferry: its binary, a host table of the test's own, and what the tests
- * of the plugin do all the time.
+ * The OpenCL plugin without ferry, and the vendor's objects behind it.
  */
 #ifndef OPENCL_DRIVER_H
 #define OPENCL_DRIVER_H
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
-#include <ferry/plugin.h>
 
-#include "ferry-test.h"
-
-#include <stdbool.h>
+#include "plugin-driver.h"
 
 extern const ferry_plugin_ops *ocl;
 extern void *dev; /* the device that ocl_open has opened */
@@ -23,17 +19,10 @@ bool ocl_open(uint32_t index, ...);
 void ocl_close(void);
 /* Loads the plugin; false, and the case is skipped, where there is no device of it. */
 bool ocl_load(void);
-void ocl_set(const char *key, const char *value);
-void ocl_unset(void);
 
-/* Whether `code` is what the latest error was, and whether its text has `part`. */
-bool ocl_failed(int result, int code, const char *part);
-
-/* A block; references; the counters. Failure is the test's. */
+/* A block; the counters. Failure is the test's. */
 void *ocl_block(uint64_t bytes);
 void ocl_free_block(void *handle);
-ferry_ref ocl_ref(void *handle, uint64_t offset);
-ferry_cref ocl_cref(const void *handle, uint64_t offset);
 ferry_plugin_counters ocl_count(void);
 
 /* Copies on the default queue, waited for. */

@@ -38,16 +38,16 @@ static int compute(struct session *s)
 {
     ferry_ref at = { s->block, 0 }, result = { s->block, 128 };
     ferry_cref in = { s->block, 0 };
-    int err = cuda->memcpy(s->dev, NULL, FERRY_MEMCPY_H2D, at, cuda_cref(s->pinned, 0), 64);
+    int err = cuda->memcpy(s->dev, NULL, FERRY_MEMCPY_H2D, at, driver_cref(s->pinned, 0), 64);
 
     if (!err)
         err = cuda->memset(s->dev, NULL, at, 0, 64);
     if (!err)
-        err = cuda->fill(s->dev, NULL, FERRY_F64, 3, 0.1, cuda_ref(s->block, 64));
+        err = cuda->fill(s->dev, NULL, FERRY_F64, 3, 0.1, driver_ref(s->block, 64));
     if (!err)
-        err = cuda->fill(s->dev, NULL, FERRY_F16, 3, 0.1, cuda_ref(s->block, 64));
+        err = cuda->fill(s->dev, NULL, FERRY_F16, 3, 0.1, driver_ref(s->block, 64));
     if (!err)
-        err = cuda->axpy(s->dev, NULL, FERRY_F32, 8, 2, in, cuda_ref(s->block, 32));
+        err = cuda->axpy(s->dev, NULL, FERRY_F32, 8, 2, in, driver_ref(s->block, 32));
     if (!err)
         err = cuda->scal(s->dev, NULL, FERRY_BF16, 8, 2, at);
     if (!err)
@@ -172,17 +172,17 @@ static void a_kernel_that_faults_loses_the_device(void)
     CU_ASSERT_EQUAL_FATAL(begin(&s), 0);
     control->hold(1); /* until the event is recorded: a context that has ended records none */
     control->fail_later("cublasSscal", 1, CUDA_ILLEGAL_ADDRESS);
-    CU_ASSERT_EQUAL(cuda->scal(s.dev, NULL, FERRY_F32, 8, 2, cuda_ref(s.block, 0)), 0);
+    CU_ASSERT_EQUAL(cuda->scal(s.dev, NULL, FERRY_F32, 8, 2, driver_ref(s.block, 0)), 0);
     CU_ASSERT_EQUAL(cuda->event_record(s.dev, NULL, &s.event), 0);
     control->hold(0);
     CU_ASSERT_PTR_NOT_NULL_FATAL(s.event);
-    CU_ASSERT(cuda_failed(cuda->event_synchronize(s.dev, s.event), FERRY_ELOST,
-                          "cudaErrorIllegalAddress"));
-    CU_ASSERT(cuda_failed(cuda->event_query(s.dev, s.event), FERRY_ELOST, "cudaEventQuery"));
-    CU_ASSERT(cuda_failed(cuda->alloc(s.dev, NULL, 64, 0, &block, &flags), FERRY_ELOST,
-                          "an illegal memory access"));
-    CU_ASSERT(cuda_failed(
-        cuda->axpy(s.dev, NULL, FERRY_F32, 8, 1, cuda_cref(s.block, 0), cuda_ref(s.block, 32)),
+    CU_ASSERT(driver_failed(cuda->event_synchronize(s.dev, s.event), FERRY_ELOST,
+                            "cudaErrorIllegalAddress"));
+    CU_ASSERT(driver_failed(cuda->event_query(s.dev, s.event), FERRY_ELOST, "cudaEventQuery"));
+    CU_ASSERT(driver_failed(cuda->alloc(s.dev, NULL, 64, 0, &block, &flags), FERRY_ELOST,
+                            "an illegal memory access"));
+    CU_ASSERT(driver_failed(
+        cuda->axpy(s.dev, NULL, FERRY_F32, 8, 1, driver_cref(s.block, 0), driver_ref(s.block, 32)),
         FERRY_ELOST, "cublas"));
     cuda->event_destroy(s.dev, s.event);
     cuda->queue_destroy(s.dev, s.queue);
@@ -216,9 +216,9 @@ static void each_error_has_a_code_of_ferrys(void)
     dev = cuda_open(0);
     for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         control->fail("cudaDeviceSynchronize", 1, row[i].number);
-        CU_ASSERT(cuda_failed(cuda->synchronize(dev), row[i].code, "cudaDeviceSynchronize"));
-        CU_ASSERT_EQUAL(strstr(cuda_error(), "can be saved") != NULL, row[i].code == FERRY_ELOST);
-        CU_ASSERT_EQUAL(strstr(cuda_error(), "nvidia-smi shows") != NULL,
+        CU_ASSERT(driver_failed(cuda->synchronize(dev), row[i].code, "cudaDeviceSynchronize"));
+        CU_ASSERT_EQUAL(strstr(driver_error(), "can be saved") != NULL, row[i].code == FERRY_ELOST);
+        CU_ASSERT_EQUAL(strstr(driver_error(), "nvidia-smi shows") != NULL,
                         row[i].code == FERRY_ENOMEM);
     }
     cuda_close(dev);

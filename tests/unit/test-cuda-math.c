@@ -49,7 +49,7 @@ static void fill_sets_every_dtype(void)
             size_t bytes = ferry_dtype_size(dtype) * 37;
             double value = t < 4 ? values[v] : (double)v;
 
-            CU_ASSERT_EQUAL(cuda->fill(dev, NULL, dtype, 37, value, cuda_ref(block, 0)), 0);
+            CU_ASSERT_EQUAL(cuda->fill(dev, NULL, dtype, 37, value, driver_ref(block, 0)), 0);
             for (int64_t i = 0; i < 37; i++)
                 fx_set(dtype, want, i, value);
             cuda_get(dev, block, got, bytes);
@@ -76,7 +76,7 @@ static void fill_rounds_halves_once(void)
     block = cuda_block(dev, 64);
     for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++)
         for (int t = FERRY_F16; t <= FERRY_BF16; t++) {
-            CU_ASSERT_EQUAL(cuda->fill(dev, NULL, (uint32_t)t, 1, values[v], cuda_ref(block, 0)),
+            CU_ASSERT_EQUAL(cuda->fill(dev, NULL, (uint32_t)t, 1, values[v], driver_ref(block, 0)),
                             0);
             cuda_get(dev, block, &got, 2);
             CU_ASSERT_EQUAL(got, fx_encode16((ferry_dtype)t, values[v]));
@@ -101,10 +101,12 @@ static void reduce_long(void *dev, ferry_dtype dtype, int64_t n)
         squares += value * value;
     }
     cuda_put(dev, block, host, (uint64_t)n * size);
-    CU_ASSERT_EQUAL(cuda->sumsq(dev, NULL, dtype, n, cuda_cref(block, 0), cuda_ref(result, 0)), 0);
+    CU_ASSERT_EQUAL(cuda->sumsq(dev, NULL, dtype, n, driver_cref(block, 0), driver_ref(result, 0)),
+                    0);
     cuda_get(dev, result, &got[0], 4);
     CU_ASSERT(fabs((double)got[0] - squares) <= 1e-6 * squares);
-    CU_ASSERT_EQUAL(cuda->asum(dev, NULL, dtype, n, cuda_cref(block, 0), cuda_ref(result, 4)), 0);
+    CU_ASSERT_EQUAL(cuda->asum(dev, NULL, dtype, n, driver_cref(block, 0), driver_ref(result, 4)),
+                    0);
     cuda_get(dev, result, got, 8);
     CU_ASSERT(fabs((double)got[1] - sum) <= 1e-6 * sum);
     cuda_free_block(dev, block);
@@ -141,11 +143,11 @@ static void long_sums_are_not_biased(void)
     dev = cuda_open(0);
     block = cuda_block(dev, 4 * (uint64_t)n);
     result = cuda_block(dev, 8);
-    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F32, n, (double)0.1f, cuda_ref(block, 0)), 0);
-    CU_ASSERT_EQUAL(cuda->asum(dev, NULL, FERRY_F32, n, cuda_cref(block, 0), cuda_ref(result, 0)),
-                    0);
-    CU_ASSERT_EQUAL(cuda->sumsq(dev, NULL, FERRY_F32, n, cuda_cref(block, 0), cuda_ref(result, 4)),
-                    0);
+    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F32, n, (double)0.1f, driver_ref(block, 0)), 0);
+    CU_ASSERT_EQUAL(
+        cuda->asum(dev, NULL, FERRY_F32, n, driver_cref(block, 0), driver_ref(result, 0)), 0);
+    CU_ASSERT_EQUAL(
+        cuda->sumsq(dev, NULL, FERRY_F32, n, driver_cref(block, 0), driver_ref(result, 4)), 0);
     cuda_get(dev, result, got, 8);
     CU_ASSERT(fabs((double)got[0] - want) <= 1e-6 * want);
     CU_ASSERT(fabs((double)got[1] - (double)0.1f * want) <= 1e-7 * want);
@@ -164,11 +166,11 @@ static void sums_of_halves_go_beyond_what_a_half_holds(void)
     dev = cuda_open(0);
     block = cuda_block(dev, 20000);
     result = cuda_block(dev, 8);
-    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F16, 10000, -100, cuda_ref(block, 0)), 0);
+    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F16, 10000, -100, driver_ref(block, 0)), 0);
     CU_ASSERT_EQUAL(
-        cuda->sumsq(dev, NULL, FERRY_F16, 10000, cuda_cref(block, 0), cuda_ref(result, 0)), 0);
+        cuda->sumsq(dev, NULL, FERRY_F16, 10000, driver_cref(block, 0), driver_ref(result, 0)), 0);
     CU_ASSERT_EQUAL(
-        cuda->asum(dev, NULL, FERRY_F16, 10000, cuda_cref(block, 0), cuda_ref(result, 4)), 0);
+        cuda->asum(dev, NULL, FERRY_F16, 10000, driver_cref(block, 0), driver_ref(result, 4)), 0);
     cuda_get(dev, result, got, 8);
     CU_ASSERT_EQUAL((double)got[0], 1e8);
     CU_ASSERT_EQUAL((double)got[1], 1e6);
@@ -187,12 +189,12 @@ static void products_of_halves_are_added_up_whole(void)
         return;
     dev = cuda_open(0);
     block = cuda_block(dev, 65536);
-    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F16, 8192, 16, cuda_ref(block, 0)), 0);
-    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F16, 4096, 16, cuda_ref(block, 16384)), 0);
-    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F16, 4096, -16, cuda_ref(block, 24576)), 0);
+    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F16, 8192, 16, driver_ref(block, 0)), 0);
+    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F16, 4096, 16, driver_ref(block, 16384)), 0);
+    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F16, 4096, -16, driver_ref(block, 24576)), 0);
     CU_ASSERT_EQUAL(cuda->gemm(dev, NULL, FERRY_F16, FERRY_NO_TRANS, FERRY_NO_TRANS, 1, 1, 8192, 1,
-                               cuda_cref(block, 0), 8192, cuda_cref(block, 16384), 1, 0,
-                               cuda_ref(block, 32768), 1),
+                               driver_cref(block, 0), 8192, driver_cref(block, 16384), 1, 0,
+                               driver_ref(block, 32768), 1),
                     0);
     cuda_get(dev, (char *)block + 32768, &got, 2);
     CU_ASSERT_EQUAL(got, 0);
@@ -215,9 +217,9 @@ static void a_reduction_leaves_the_handle_as_programs_expect_it(void)
     block = cuda_block(dev, 64);
     CU_ASSERT_EQUAL(cuda->native(dev, "cublas_handle", &handle, sizeof(handle)), 0);
     *(void **)&sscal = cuda_cublas("cublasSscal_v2");
-    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F32, 16, 1, cuda_ref(block, 0)), 0);
-    CU_ASSERT_EQUAL(cuda->asum(dev, NULL, FERRY_F32, 8, cuda_cref(block, 0), cuda_ref(block, 32)),
-                    0);
+    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_F32, 16, 1, driver_ref(block, 0)), 0);
+    CU_ASSERT_EQUAL(
+        cuda->asum(dev, NULL, FERRY_F32, 8, driver_cref(block, 0), driver_ref(block, 32)), 0);
     CU_ASSERT_EQUAL(sscal(handle, 4, &two, block, 1), 0);
     cuda_get(dev, block, &got, 4);
     CU_ASSERT_EQUAL((double)got, 2);

@@ -24,7 +24,7 @@ static void a_stream_of_the_program_is_wrapped_and_left_alone(void)
     CU_ASSERT_PTR_EQUAL(found, stream);
     block = cuda_block(dev, 64);
     CU_ASSERT_EQUAL(cuda->synchronize(dev), 0);
-    CU_ASSERT_EQUAL(cuda->scal(dev, queue, FERRY_F32, 16, 0, cuda_ref(block, 0)), 0);
+    CU_ASSERT_EQUAL(cuda->scal(dev, queue, FERRY_F32, 16, 0, driver_ref(block, 0)), 0);
     CU_ASSERT_EQUAL(cuda->queue_synchronize(dev, queue), 0);
     CU_ASSERT_EQUAL(cuda->queue_destroy(dev, queue), 0);
     CU_ASSERT_EQUAL(rt.stream_sync(stream), 0);
@@ -42,7 +42,7 @@ static void a_stream_of_another_device_is_refused(void)
     dev = cuda_open(1);
     CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
     CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
-    CU_ASSERT(cuda_failed(cuda->queue_wrap(dev, stream, &queue), FERRY_EINVAL, "another device"));
+    CU_ASSERT(driver_failed(cuda->queue_wrap(dev, stream, &queue), FERRY_EINVAL, "another device"));
     CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);
     cuda_close(dev);
 }
@@ -58,14 +58,14 @@ static void the_programs_stream_can_be_the_default_queue(void)
     CU_ASSERT_EQUAL_FATAL(rt.set_device(1), 0);
     CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
     CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
-    CU_ASSERT(cuda_failed(cuda->adopt(NULL, wrong, &stream, 1, &dev, &index), FERRY_EINVAL,
-                          "cuda_stream"));
+    CU_ASSERT(driver_failed(cuda->adopt(NULL, wrong, &stream, 1, &dev, &index), FERRY_EINVAL,
+                            "cuda_stream"));
     CU_ASSERT_EQUAL_FATAL(cuda->adopt(NULL, names, &stream, 1, &dev, &index), 0);
     CU_ASSERT_EQUAL(index, 1);
     CU_ASSERT_EQUAL(cuda->native(dev, "cuda_stream", &found, sizeof(found)), 0);
     CU_ASSERT_PTR_EQUAL(found, stream);
     block = cuda_block(dev, 64);
-    CU_ASSERT_EQUAL(cuda->scal(dev, NULL, FERRY_F32, 16, 0, cuda_ref(block, 0)), 0);
+    CU_ASSERT_EQUAL(cuda->scal(dev, NULL, FERRY_F32, 16, 0, driver_ref(block, 0)), 0);
     cuda_free_block(dev, block);
     cuda_close(dev);
     CU_ASSERT_EQUAL(rt.set_device(1), 0);
@@ -88,7 +88,7 @@ static void a_queue_waits_for_the_event_of_another(void)
     block = cuda_block(dev, 16);
     CU_ASSERT_EQUAL(cuda->queue_synchronize(dev, NULL), 0); /* where the block comes to be */
     for (uint32_t byte = '0'; byte <= '9'; byte++)
-        CU_ASSERT_EQUAL(cuda->memset(dev, queue, cuda_ref(block, 0), byte, 16), 0);
+        CU_ASSERT_EQUAL(cuda->memset(dev, queue, driver_ref(block, 0), byte, 16), 0);
     CU_ASSERT_EQUAL_FATAL(cuda->event_record(dev, queue, &event), 0);
     CU_ASSERT_EQUAL(cuda->queue_wait(dev, NULL, event), 0);
     cuda_get(dev, block, back, 16);
@@ -114,10 +114,11 @@ static void native_objects_are_asked_for_by_name_and_size(void)
     CU_ASSERT_PTR_NOT_NULL(object);
     CU_ASSERT_EQUAL(cuda->native(dev, "cublas_handle", &object, sizeof(object)), 0);
     CU_ASSERT_PTR_NOT_NULL(object);
-    CU_ASSERT(cuda_failed(cuda->native(dev, "cuda_device", &object, 8), FERRY_EINVAL, "an int"));
-    CU_ASSERT(cuda_failed(cuda->native(dev, "cuda_stream", &object, 4), FERRY_EINVAL, "a pointer"));
-    CU_ASSERT(cuda_failed(cuda->native(dev, "cl_context", &object, 8), FERRY_EUNSUPPORTED,
-                          "no object \"cl_context\""));
+    CU_ASSERT(driver_failed(cuda->native(dev, "cuda_device", &object, 8), FERRY_EINVAL, "an int"));
+    CU_ASSERT(
+        driver_failed(cuda->native(dev, "cuda_stream", &object, 4), FERRY_EINVAL, "a pointer"));
+    CU_ASSERT(driver_failed(cuda->native(dev, "cl_context", &object, 8), FERRY_EUNSUPPORTED,
+                            "no object \"cl_context\""));
     cuda_close(dev);
 }
 
@@ -132,10 +133,10 @@ static void each_queue_has_a_handle_of_its_own_once_it_computes(void)
     CU_ASSERT_EQUAL(control->live_handles(), 0);
     block = cuda_block(dev, 64);
     CU_ASSERT_EQUAL(cuda->synchronize(dev), 0);
-    CU_ASSERT_EQUAL(cuda->scal(dev, NULL, FERRY_F32, 1, 1, cuda_ref(block, 0)), 0);
+    CU_ASSERT_EQUAL(cuda->scal(dev, NULL, FERRY_F32, 1, 1, driver_ref(block, 0)), 0);
     CU_ASSERT_EQUAL(control->live_handles(), 1);
-    CU_ASSERT_EQUAL(cuda->scal(dev, queue, FERRY_F32, 1, 1, cuda_ref(block, 32)), 0);
-    CU_ASSERT_EQUAL(cuda->scal(dev, queue, FERRY_F32, 1, 1, cuda_ref(block, 32)), 0);
+    CU_ASSERT_EQUAL(cuda->scal(dev, queue, FERRY_F32, 1, 1, driver_ref(block, 32)), 0);
+    CU_ASSERT_EQUAL(cuda->scal(dev, queue, FERRY_F32, 1, 1, driver_ref(block, 32)), 0);
     CU_ASSERT_EQUAL(control->live_handles(), 2);
     CU_ASSERT_EQUAL(cuda->queue_synchronize(dev, queue), 0);
     CU_ASSERT_EQUAL(cuda->queue_destroy(dev, queue), 0);

@@ -39,7 +39,7 @@ static void counting_and_describing_create_no_context(void)
     CU_ASSERT_STRING_EQUAL(p.description, "double, compute capability 9.0");
     CU_ASSERT_EQUAL(p.memory_total, 1073741824);
     CU_ASSERT_EQUAL(p.flags, FERRY_DEVICE_POINTERS | FERRY_DEVICE_ORDERED_ALLOC);
-    CU_ASSERT(cuda_failed(cuda->properties(NULL, 3, NULL, &p), FERRY_ENODEV, "no device 3 of 3"));
+    CU_ASSERT(driver_failed(cuda->properties(NULL, 3, NULL, &p), FERRY_ENODEV, "no device 3 of 3"));
 }
 
 static void no_driver_an_old_one_and_no_device_are_told_apart(void)
@@ -49,14 +49,14 @@ static void no_driver_an_old_one_and_no_device_are_told_apart(void)
     if (!cuda_load(1, true))
         return;
     setenv("CUDA_DOUBLE_DRIVER", "none", 1);
-    CU_ASSERT(cuda_failed(cuda->device_count(NULL, &count), FERRY_ENODEV, "no NVIDIA driver"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(cuda_error(), "cudaErrorInsufficientDriver"));
+    CU_ASSERT(driver_failed(cuda->device_count(NULL, &count), FERRY_ENODEV, "no NVIDIA driver"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(driver_error(), "cudaErrorInsufficientDriver"));
     setenv("CUDA_DOUBLE_DRIVER", "old", 1);
-    CU_ASSERT(cuda_failed(cuda->device_count(NULL, &count), FERRY_ENODEV, "good for CUDA 11.2"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(cuda_error(), "install a newer driver"));
+    CU_ASSERT(driver_failed(cuda->device_count(NULL, &count), FERRY_ENODEV, "good for CUDA 11.2"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(driver_error(), "install a newer driver"));
     setenv("CUDA_DOUBLE_DRIVER", "no-device", 1);
-    CU_ASSERT(cuda_failed(cuda->device_count(NULL, &count), FERRY_ENODEV, "cudaErrorNoDevice"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(cuda_error(), "CUDA_VISIBLE_DEVICES"));
+    CU_ASSERT(driver_failed(cuda->device_count(NULL, &count), FERRY_ENODEV, "cudaErrorNoDevice"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(driver_error(), "CUDA_VISIBLE_DEVICES"));
     CU_ASSERT_EQUAL(count, 7);
     CU_ASSERT_EQUAL(rt.last_error(), 0);
 }
@@ -79,8 +79,8 @@ static void what_else_keeps_the_driver_from_answering_has_a_hint(void)
         return;
     for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         control->fail("cudaGetDeviceCount", 1, row[i].number);
-        CU_ASSERT(cuda_failed(cuda->device_count(NULL, &count), row[i].code, row[i].name));
-        CU_ASSERT_PTR_NOT_NULL(strstr(cuda_error(), row[i].hint));
+        CU_ASSERT(driver_failed(cuda->device_count(NULL, &count), row[i].code, row[i].name));
+        CU_ASSERT_PTR_NOT_NULL(strstr(driver_error(), row[i].hint));
     }
     CU_ASSERT_EQUAL(count, 7);
 }
@@ -93,15 +93,15 @@ static void devices_can_be_numbered_by_address(void)
 
     if (!cuda_load(3, true))
         return;
-    cuda_set("device_order", "pci");
+    driver_set("device_order", "pci");
     CU_ASSERT_EQUAL(cuda->properties(NULL, 0, NULL, &p), 0);
     CU_ASSERT_STRING_EQUAL(p.pci, "0000:60:00.0"); /* the runtime's last */
     dev = cuda_open(0);
     CU_ASSERT_EQUAL(cuda->native(dev, "cuda_device", &ordinal, sizeof(ordinal)), 0);
     CU_ASSERT_EQUAL(ordinal, 2);
     cuda_close(dev);
-    cuda_set("device_order", "size");
-    CU_ASSERT(cuda_failed(cuda->properties(NULL, 0, NULL, &p), FERRY_ECONF, "cuda|pci"));
+    driver_set("device_order", "size");
+    CU_ASSERT(driver_failed(cuda->properties(NULL, 0, NULL, &p), FERRY_ECONF, "cuda|pci"));
 }
 
 /* ---- contexts ---- */
@@ -146,8 +146,9 @@ static void use_objects(void *dev, void *block, void *host)
     STAYS(cuda->memory_info(dev, &available, &total));
     STAYS(cuda->host_alloc(dev, 64, 0, &pinned, &flags));
     STAYS(cuda->host_free(dev, pinned));
-    STAYS(cuda->memset(dev, NULL, cuda_ref(block, 0), 0, 64));
-    STAYS(cuda->memcpy(dev, NULL, FERRY_MEMCPY_H2D, cuda_ref(block, 0), cuda_cref(host, 0), 64));
+    STAYS(cuda->memset(dev, NULL, driver_ref(block, 0), 0, 64));
+    STAYS(
+        cuda->memcpy(dev, NULL, FERRY_MEMCPY_H2D, driver_ref(block, 0), driver_cref(host, 0), 64));
     STAYS(cuda->queue_create(dev, 0, &queue));
     STAYS(cuda->event_record(dev, NULL, &event));
     STAYS(cuda->queue_wait(dev, queue, event));
@@ -162,19 +163,19 @@ static void use_objects(void *dev, void *block, void *host)
 
 static void use_arithmetic(void *dev, void *block)
 {
-    ferry_cref in = cuda_cref(block, 0);
+    ferry_cref in = driver_cref(block, 0);
     void *handle;
 
-    STAYS(cuda->axpy(dev, NULL, FERRY_F32, 4, 2, in, cuda_ref(block, 16)));
-    STAYS(cuda->scal(dev, NULL, FERRY_F32, 4, 2, cuda_ref(block, 0)));
-    STAYS(cuda->copy(dev, NULL, FERRY_F32, 4, in, cuda_ref(block, 16)));
-    STAYS(cuda->fill(dev, NULL, FERRY_F64, 2, 0.1, cuda_ref(block, 32)));
-    STAYS(cuda->dot(dev, NULL, FERRY_F16, 4, in, in, cuda_ref(block, 48)));
-    STAYS(cuda->asum(dev, NULL, FERRY_F32, 4, in, cuda_ref(block, 48)));
+    STAYS(cuda->axpy(dev, NULL, FERRY_F32, 4, 2, in, driver_ref(block, 16)));
+    STAYS(cuda->scal(dev, NULL, FERRY_F32, 4, 2, driver_ref(block, 0)));
+    STAYS(cuda->copy(dev, NULL, FERRY_F32, 4, in, driver_ref(block, 16)));
+    STAYS(cuda->fill(dev, NULL, FERRY_F64, 2, 0.1, driver_ref(block, 32)));
+    STAYS(cuda->dot(dev, NULL, FERRY_F16, 4, in, in, driver_ref(block, 48)));
+    STAYS(cuda->asum(dev, NULL, FERRY_F32, 4, in, driver_ref(block, 48)));
     STAYS(cuda->gemv(dev, NULL, FERRY_F32, FERRY_NO_TRANS, 1, 2, 1, in, 2, in, 1, 0,
-                     cuda_ref(block, 56), 1));
+                     driver_ref(block, 56), 1));
     STAYS(cuda->gemm(dev, NULL, FERRY_F32, FERRY_NO_TRANS, FERRY_TRANS, 1, 1, 2, 1, in, 2,
-                     cuda_cref(block, 8), 2, 0, cuda_ref(block, 56), 1));
+                     driver_cref(block, 8), 2, 0, driver_ref(block, 56), 1));
     STAYS(cuda->native(dev, "cublas_handle", &handle, sizeof(handle)));
 }
 
@@ -187,7 +188,8 @@ static void use_everything(void *dev, float *host)
     STAYS(cuda->alloc(dev, NULL, 64, 0, &block, &flags));
     use_objects(dev, block, host);
     use_arithmetic(dev, block);
-    STAYS(cuda->memcpy(dev, NULL, FERRY_MEMCPY_D2H, cuda_ref(host, 0), cuda_cref(block, 0), 64));
+    STAYS(
+        cuda->memcpy(dev, NULL, FERRY_MEMCPY_D2H, driver_ref(host, 0), driver_cref(block, 0), 64));
     STAYS(cuda->free(dev, NULL, block));
 }
 
@@ -243,11 +245,11 @@ static void blocks_come_from_a_pool_where_there_is_one(void)
     cuda_free_block(dev, block);
     CU_ASSERT_EQUAL(control->calls("cudaMalloc"), before);
     cuda_close(dev);
-    cuda_set("pool_limit", "3MiB");
+    driver_set("pool_limit", "3MiB");
     dev = cuda_open(0);
     CU_ASSERT_EQUAL(control->threshold(0), 3145728);
     cuda_close(dev);
-    cuda_set("ordered_alloc", "off");
+    driver_set("ordered_alloc", "off");
     dev = cuda_open(0);
     block = cuda_block(dev, 1000);
     CU_ASSERT_EQUAL(control->calls("cudaMalloc"), before + 1);
@@ -266,12 +268,13 @@ static void memory_that_is_short_says_how_much_there_was(void)
         setenv("CUDA_DOUBLE_POOLS", pools ? "1" : "0", 1);
         dev = cuda_open(0);
         block = cuda_block(dev, 1 << 20);
-        CU_ASSERT(cuda_failed(cuda->alloc(dev, NULL, UINT64_C(1) << 30, 0, &none, &flags),
-                              FERRY_ENOMEM, "cudaErrorMemoryAllocation"));
+        CU_ASSERT(driver_failed(cuda->alloc(dev, NULL, UINT64_C(1) << 30, 0, &none, &flags),
+                                FERRY_ENOMEM, "cudaErrorMemoryAllocation"));
         CU_ASSERT_PTR_NOT_NULL(
-            strstr(cuda_error(), "1072693248 of 1073741824 bytes are free; nvidia-smi"));
-        CU_ASSERT(cuda_failed(cuda->alloc(dev, NULL, UINT64_C(1) << 40, 0, &none, &flags),
-                              FERRY_ENOMEM, "1099511627776 bytes of a device that has 1073741824"));
+            strstr(driver_error(), "1072693248 of 1073741824 bytes are free; nvidia-smi"));
+        CU_ASSERT(driver_failed(cuda->alloc(dev, NULL, UINT64_C(1) << 40, 0, &none, &flags),
+                                FERRY_ENOMEM,
+                                "1099511627776 bytes of a device that has 1073741824"));
         CU_ASSERT_PTR_NULL(none);
         CU_ASSERT_EQUAL(rt.last_error(), 0);
         cuda_free_block(dev, block);
@@ -288,9 +291,9 @@ static void pinned_memory_that_is_short_says_how_much_was_wanted(void)
         return;
     dev = cuda_open(0);
     control->fail("cudaHostAlloc", 1, CUDA_MEMORY_ALLOCATION);
-    CU_ASSERT(cuda_failed(cuda->host_alloc(dev, 5000, 0, &none, &flags), FERRY_ENOMEM,
-                          "cudaHostAlloc of 5000 bytes: cudaErrorMemoryAllocation"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(cuda_error(), "its container has too little"));
+    CU_ASSERT(driver_failed(cuda->host_alloc(dev, 5000, 0, &none, &flags), FERRY_ENOMEM,
+                            "cudaHostAlloc of 5000 bytes: cudaErrorMemoryAllocation"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(driver_error(), "its container has too little"));
     CU_ASSERT_PTR_NULL(none);
     CU_ASSERT_EQUAL(rt.last_error(), 0);
     cuda_close(dev);
@@ -304,9 +307,10 @@ static void a_foreign_block_is_refused(void)
     if (!cuda_load(1, false))
         return;
     dev = cuda_open(0);
-    CU_ASSERT(cuda_failed(cuda->free(dev, NULL, &local), FERRY_EINVAL, "no block of this device"));
     CU_ASSERT(
-        cuda_failed(cuda->unimport_host(dev, &local), FERRY_EINVAL, "no import of this device"));
+        driver_failed(cuda->free(dev, NULL, &local), FERRY_EINVAL, "no block of this device"));
+    CU_ASSERT(
+        driver_failed(cuda->unimport_host(dev, &local), FERRY_EINVAL, "no import of this device"));
     cuda_close(dev);
 }
 
@@ -392,11 +396,12 @@ static void a_copy_onto_itself_is_refused(void)
     dev = cuda_open(0);
     block = cuda_block(dev, 64);
     for (uint64_t at = 0; at < 32; at += 31)
-        CU_ASSERT(cuda_failed(cuda->memcpy(dev, NULL, FERRY_MEMCPY_D2D, cuda_ref(block, at),
-                                           cuda_cref(block, 31 - at), 32),
-                              FERRY_EINVAL, "overlap"));
-    CU_ASSERT(cuda_failed(cuda->memcpy(dev, NULL, 4, cuda_ref(block, 0), cuda_cref(block, 32), 32),
-                          FERRY_EINVAL, "4 is no kind of copy"));
+        CU_ASSERT(driver_failed(cuda->memcpy(dev, NULL, FERRY_MEMCPY_D2D, driver_ref(block, at),
+                                             driver_cref(block, 31 - at), 32),
+                                FERRY_EINVAL, "overlap"));
+    CU_ASSERT(
+        driver_failed(cuda->memcpy(dev, NULL, 4, driver_ref(block, 0), driver_cref(block, 32), 32),
+                      FERRY_EINVAL, "4 is no kind of copy"));
     cuda_free_block(dev, block);
     cuda_close(dev);
 }
@@ -413,7 +418,7 @@ static void host_memory_is_imported_where_the_device_shares_it(void)
         setenv("CUDA_DOUBLE_UNIFIED", kinds[i], 1);
         dev = cuda_open(0);
         CU_ASSERT_EQUAL_FATAL(cuda->import_host(dev, plain, sizeof(plain), 0, &handle), 0);
-        CU_ASSERT_EQUAL(cuda->memset(dev, NULL, cuda_ref(handle, 0), 'x', 3), 0);
+        CU_ASSERT_EQUAL(cuda->memset(dev, NULL, driver_ref(handle, 0), 'x', 3), 0);
         CU_ASSERT_EQUAL(cuda->map(dev, NULL, handle, sizeof(plain), FERRY_READ), 0);
         CU_ASSERT_STRING_EQUAL(plain, "xxx host's");
         CU_ASSERT_EQUAL(cuda->unmap(dev, NULL, handle), 0);
@@ -442,7 +447,7 @@ static void unified_memory_can_be_switched_off(void)
     CU_ASSERT_EQUAL(cuda->properties(NULL, 0, dev, &p), 0);
     CU_ASSERT(p.flags & FERRY_DEVICE_UNIFIED);
     cuda_close(dev);
-    cuda_set("unified", "off");
+    driver_set("unified", "off");
     dev = cuda_open(0);
     CU_ASSERT_EQUAL(cuda->properties(NULL, 0, dev, &p), 0);
     CU_ASSERT_FALSE(p.flags & FERRY_DEVICE_UNIFIED);
@@ -463,7 +468,8 @@ static void copy_over(void *one, void *two, uint64_t *direct, uint64_t *indirect
     cuda_put(one, from, "from one to two", 16);
     CU_ASSERT_EQUAL(cuda->queue_synchronize(one, NULL), 0);
     CU_ASSERT_EQUAL(cuda->synchronize(two), 0);
-    CU_ASSERT_EQUAL(cuda->peer_copy(two, NULL, cuda_ref(to, 0), one, cuda_cref(from, 0), 16), 0);
+    CU_ASSERT_EQUAL(cuda->peer_copy(two, NULL, driver_ref(to, 0), one, driver_cref(from, 0), 16),
+                    0);
     cuda_get(two, to, back, 16);
     CU_ASSERT_STRING_EQUAL(back, "from one to two");
     *direct = control->direct_bytes() - *direct;

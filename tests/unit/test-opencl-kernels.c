@@ -33,12 +33,12 @@ static void *elements(ferry_dtype t, int64_t n, double value)
 
 static ferry_ref at(ferry_dtype t, void *block)
 {
-    return ocl_ref(block, FIRST * arith_size(t));
+    return driver_ref(block, FIRST * arith_size(t));
 }
 
 static ferry_cref from(ferry_dtype t, const void *block)
 {
-    return ocl_cref(block, FIRST * arith_size(t));
+    return driver_cref(block, FIRST * arith_size(t));
 }
 
 /* Whether the elements are `value`, and those before them what they were; the block goes. */

@@ -80,7 +80,8 @@ enum { ARG_N = 0, ARG_X = 3, ARG_Y = 5 };
 static int axpy(void *block, int64_t n, uint64_t x, uint64_t y)
 {
     lie.clblast = lie.kernels = 0;
-    return ocl->axpy(dev, NULL, FERRY_F32, n, 1, ocl_cref(block, 4 * x), ocl_ref(block, 4 * y));
+    return ocl->axpy(dev, NULL, FERRY_F32, n, 1, driver_cref(block, 4 * x),
+                     driver_ref(block, 4 * y));
 }
 
 static void elements_that_an_int_can_number_are_clblasts(void)
@@ -120,11 +121,11 @@ static void an_error_of_clblast_is_named(void)
     lie.on = true;
     lie.size = 64;
     lie.answer = CLBlastInsufficientMemoryY;
-    CU_ASSERT(ocl_failed(axpy(block, 8, 0, 8), FERRY_EDEVICE,
-                         "CLBlastSaxpy: CLBlastInsufficientMemoryY"));
+    CU_ASSERT(driver_failed(axpy(block, 8, 0, 8), FERRY_EDEVICE,
+                            "CLBlastSaxpy: CLBlastInsufficientMemoryY"));
     lie.answer = CLBlastOpenCLOutOfHostMemory;
     CU_ASSERT(
-        ocl_failed(axpy(block, 8, 0, 8), FERRY_ENOMEM, "CLBlastSaxpy: CL_OUT_OF_HOST_MEMORY"));
+        driver_failed(axpy(block, 8, 0, 8), FERRY_ENOMEM, "CLBlastSaxpy: CL_OUT_OF_HOST_MEMORY"));
     lie.on = false;
     ocl_free_block(block);
     ocl_close();
@@ -150,17 +151,18 @@ static void elements_from_2_to_the_31_on_are_reached(void)
     there = ocl_block(size);
     here = ocl_block(64);
     ocl_put(there, far, bytes, sizeof(bytes));
-    CU_ASSERT_EQUAL(
-        ocl->convert(dev, NULL, 5, FERRY_I8, ocl_cref(there, far), FERRY_F32, ocl_ref(here, 4)), 0);
+    CU_ASSERT_EQUAL(ocl->convert(dev, NULL, 5, FERRY_I8, driver_cref(there, far), FERRY_F32,
+                                 driver_ref(here, 4)),
+                    0);
     ocl_get(here, 4, floats, sizeof(floats));
     for (int i = 0; i < 5; i++)
         CU_ASSERT_EQUAL(floats[i], bytes[i]);
-    CU_ASSERT_EQUAL(ocl->convert(dev, NULL, 2, FERRY_F32, ocl_cref(here, 8), FERRY_I8,
-                                 ocl_ref(there, far + 100)),
+    CU_ASSERT_EQUAL(ocl->convert(dev, NULL, 2, FERRY_F32, driver_cref(here, 8), FERRY_I8,
+                                 driver_ref(there, far + 100)),
                     0);
-    CU_ASSERT_EQUAL(
-        ocl->memcpy(dev, NULL, FERRY_MEMCPY_D2D, ocl_ref(here, 0), ocl_cref(there, far + 100), 2),
-        0);
+    CU_ASSERT_EQUAL(ocl->memcpy(dev, NULL, FERRY_MEMCPY_D2D, driver_ref(here, 0),
+                                driver_cref(there, far + 100), 2),
+                    0);
     ocl_get(here, 0, floats, 2);
     CU_ASSERT_EQUAL(memcmp(floats, bytes + 1, 2), 0);
     ocl_free_block(here);

@@ -42,12 +42,12 @@ static void fetch(struct operand *o)
 
 static ferry_ref at(const struct operand *o)
 {
-    return ocl_ref(o->block, o->offset);
+    return driver_ref(o->block, o->offset);
 }
 
 static ferry_cref const_at(const struct operand *o)
 {
-    return ocl_cref(o->block, o->offset);
+    return driver_cref(o->block, o->offset);
 }
 
 static int64_t span(int64_t n, int64_t inc)
@@ -261,13 +261,13 @@ static void without_doubles_f64_is_unsupported_and_sums_are_as_exact(void)
         ocl_put(block, 64, x, (uint64_t)n * sizeof(*x));
         CU_ASSERT_EQUAL(ocl->supports(dev, FERRY_OP_AXPY, FERRY_F64), 0);
         CU_ASSERT_EQUAL(
-            ocl->axpy(dev, NULL, FERRY_F64, 2, 1, ocl_cref(block, 64), ocl_ref(block, 64)),
+            ocl->axpy(dev, NULL, FERRY_F64, 2, 1, driver_cref(block, 64), driver_ref(block, 64)),
             FERRY_EUNSUPPORTED);
-        CU_ASSERT_EQUAL(ocl->convert(dev, NULL, 2, FERRY_F32, ocl_cref(block, 64), FERRY_F64,
-                                     ocl_ref(block, 128)),
+        CU_ASSERT_EQUAL(ocl->convert(dev, NULL, 2, FERRY_F32, driver_cref(block, 64), FERRY_F64,
+                                     driver_ref(block, 128)),
                         FERRY_EUNSUPPORTED);
-        CU_ASSERT_EQUAL(ocl->asum(dev, NULL, FERRY_F32, n, ocl_cref(block, 64), ocl_ref(block, 0)),
-                        0);
+        CU_ASSERT_EQUAL(
+            ocl->asum(dev, NULL, FERRY_F32, n, driver_cref(block, 64), driver_ref(block, 0)), 0);
         ocl_get(block, 0, &sum, sizeof(sum));
         CU_ASSERT_DOUBLE_EQUAL(sum, (double)n * (double)0.1f, 1e-7 * (double)n * 0.1);
         ocl_free_block(block);
@@ -299,10 +299,10 @@ int main(int argc, char **argv)
 
     arith = &plugin;
     for (size_t i = 0; i < FERRY_TEST_COUNT(kinds) && result != 77; i++) {
-        ocl_unset();
-        ocl_set("f16", "on");
-        ocl_set("arithmetic", kinds[i].arithmetic);
-        ocl_set("items", kinds[i].items);
+        driver_reset();
+        driver_set("f16", "on");
+        driver_set("arithmetic", kinds[i].arithmetic);
+        driver_set("items", kinds[i].items);
         if (ocl->device_open(ocl->plugin, 0, &dev) != 0)
             return 1;
         result |= ferry_test_main(argc, argv, kinds[i].title, cases, FERRY_TEST_COUNT(cases));

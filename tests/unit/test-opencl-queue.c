@@ -46,7 +46,8 @@ static void an_event_is_done_when_the_work_before_it_is(void)
     block = ocl_block(1);
     gate = close_gate(ocl_queue());
     CU_ASSERT_EQUAL(
-        ocl->memcpy(dev, NULL, FERRY_MEMCPY_H2D, ocl_ref(block, 0), ocl_cref(&byte, 0), 1), 0);
+        ocl->memcpy(dev, NULL, FERRY_MEMCPY_H2D, driver_ref(block, 0), driver_cref(&byte, 0), 1),
+        0);
     event = record(NULL);
     CU_ASSERT_EQUAL(ocl->event_query(dev, event), 0);
     late = record(NULL);
@@ -73,11 +74,12 @@ static void a_queue_waits_for_the_event_of_another(void)
     block = ocl_block(1);
     CU_ASSERT_EQUAL_FATAL(ocl->queue_create(dev, 0, &queue), 0);
     gate = close_gate(ocl_queue());
-    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, ocl_ref(block, 0), 5, 1), 0);
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(block, 0), 5, 1), 0);
     event = record(NULL);
     CU_ASSERT_EQUAL(ocl->queue_wait(dev, queue, event), 0); /* blocks the queue, not us */
     CU_ASSERT_EQUAL(
-        ocl->memcpy(dev, queue, FERRY_MEMCPY_D2H, ocl_ref(&back, 0), ocl_cref(block, 0), 1), 0);
+        ocl->memcpy(dev, queue, FERRY_MEMCPY_D2H, driver_ref(&back, 0), driver_cref(block, 0), 1),
+        0);
     after = record(queue);
     CU_ASSERT_EQUAL(ocl->event_query(dev, after), 0);
     open_gate(gate);
@@ -88,7 +90,7 @@ static void a_queue_waits_for_the_event_of_another(void)
     CU_ASSERT_EQUAL(ocl->queue_destroy(dev, queue), 0);
     CU_ASSERT_EQUAL(ocl->event_query(dev, after), 1); /* an event outlives its queue */
     CU_ASSERT_EQUAL(ocl->event_destroy(dev, after), 0);
-    CU_ASSERT(ocl_failed(ocl->queue_destroy(dev, &back), FERRY_EINVAL, "no queue"));
+    CU_ASSERT(driver_failed(ocl->queue_destroy(dev, &back), FERRY_EINVAL, "no queue"));
     ocl_free_block(block);
     ocl_close();
 }
@@ -145,11 +147,11 @@ static void work_again(void)
 /* A memset that fails, with work before and after it that does not. */
 static void enqueue_a_failure(void *block)
 {
-    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, ocl_ref(block, 0), 5, 1), 0);
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(block, 0), 5, 1), 0);
     failing.next = true;
-    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, ocl_ref(block, 0), 6, 1), 0);
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(block, 0), 6, 1), 0);
     CU_ASSERT_FALSE(failing.next);
-    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, ocl_ref(block, 0), 7, 1), 0);
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(block, 0), 7, 1), 0);
 }
 
 static void a_failure_is_told_by_the_event_after_it_and_by_name(void)
@@ -163,9 +165,9 @@ static void a_failure_is_told_by_the_event_after_it_and_by_name(void)
     enqueue_a_failure(block);
     event = record(NULL);
     after = record(NULL);
-    CU_ASSERT(ocl_failed(ocl->event_synchronize(dev, event), FERRY_EDEVICE,
-                         "clEnqueueFillBuffer: CL_OUT_OF_RESOURCES"));
-    CU_ASSERT(ocl_failed(ocl->event_query(dev, event), FERRY_EDEVICE, "CL_OUT_OF_RESOURCES"));
+    CU_ASSERT(driver_failed(ocl->event_synchronize(dev, event), FERRY_EDEVICE,
+                            "clEnqueueFillBuffer: CL_OUT_OF_RESOURCES"));
+    CU_ASSERT(driver_failed(ocl->event_query(dev, event), FERRY_EDEVICE, "CL_OUT_OF_RESOURCES"));
     CU_ASSERT_EQUAL(ocl->event_synchronize(dev, before), 0);
     CU_ASSERT_EQUAL(ocl->event_synchronize(dev, after), 0); /* the work between them is untainted */
     CU_ASSERT_EQUAL(ocl->event_destroy(dev, before), 0);
@@ -185,13 +187,14 @@ static void a_failure_is_told_by_the_next_wait_too_and_once(void)
         return;
     block = ocl_block(1);
     enqueue_a_failure(block);
-    CU_ASSERT(ocl_failed(ocl->queue_synchronize(dev, NULL), FERRY_EDEVICE, "CL_OUT_OF_RESOURCES"));
+    CU_ASSERT(
+        driver_failed(ocl->queue_synchronize(dev, NULL), FERRY_EDEVICE, "CL_OUT_OF_RESOURCES"));
     CU_ASSERT_EQUAL(ocl->queue_synchronize(dev, NULL), 0);
     work_again();
     enqueue_a_failure(block);
     event = record(NULL);
     CU_ASSERT_EQUAL(ocl->event_destroy(dev, event), 0); /* nobody has asked it */
-    CU_ASSERT(ocl_failed(ocl->synchronize(dev), FERRY_EDEVICE, "CL_OUT_OF_RESOURCES"));
+    CU_ASSERT(driver_failed(ocl->synchronize(dev), FERRY_EDEVICE, "CL_OUT_OF_RESOURCES"));
     CU_ASSERT_EQUAL(ocl->synchronize(dev), 0);
     ocl_free_block(block);
     ocl_close();
@@ -209,9 +212,10 @@ static void a_failure_long_ago_is_not_forgotten(void)
     enqueue_a_failure(block);
     CU_ASSERT_EQUAL(clFinish(ocl_queue()), 0);
     for (int i = 0; i < 100; i++)
-        CU_ASSERT_EQUAL(ocl->memset(dev, NULL, ocl_ref(block, 0), 5, 1), 0);
+        CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(block, 0), 5, 1), 0);
     event = record(NULL);
-    CU_ASSERT(ocl_failed(ocl->event_synchronize(dev, event), FERRY_EDEVICE, "CL_OUT_OF_RESOURCES"));
+    CU_ASSERT(
+        driver_failed(ocl->event_synchronize(dev, event), FERRY_EDEVICE, "CL_OUT_OF_RESOURCES"));
     CU_ASSERT_EQUAL(ocl->event_destroy(dev, event), 0);
     (void)ocl->synchronize(dev);
     ocl_free_block(block);
@@ -256,7 +260,7 @@ static void a_wrapped_queue_is_used_and_left_as_it_was(void)
     CU_ASSERT_EQUAL_FATAL(ocl->queue_wrap(dev, own, &queue), 0);
     CU_ASSERT_EQUAL(ocl->queue_native(dev, queue, "cl_command_queue", &found, sizeof(found)), 0);
     CU_ASSERT_PTR_EQUAL(found, own);
-    CU_ASSERT_EQUAL(ocl->memset(dev, queue, ocl_ref(block, 0), 6, 1), 0);
+    CU_ASSERT_EQUAL(ocl->memset(dev, queue, driver_ref(block, 0), 6, 1), 0);
     CU_ASSERT_EQUAL(clEnqueueReadBuffer(own, block, CL_TRUE, 0, 1, &back, 0, NULL, NULL),
                     0); /* in order */
     CU_ASSERT_EQUAL(back, 6);
@@ -280,7 +284,7 @@ static void a_queue_out_of_order_is_refused(void)
     if (error) {
         ferry_test_skip("the device has no queues that execute out of order");
     } else {
-        CU_ASSERT(ocl_failed(ocl->queue_wrap(dev, own, &queue), FERRY_EINVAL, "out of order"));
+        CU_ASSERT(driver_failed(ocl->queue_wrap(dev, own, &queue), FERRY_EINVAL, "out of order"));
         clReleaseCommandQueue(own);
     }
     ocl_close();
@@ -319,9 +323,9 @@ static void a_device_around_the_programs_objects_uses_them_and_lets_them_go(void
         block = ocl_block(64);
         ocl_put(block, 0, two, sizeof(two));
         CU_ASSERT_EQUAL(
-            ocl->axpy(dev, NULL, FERRY_F32, 2, 1, ocl_cref(block, 0), ocl_ref(block, 0)), 0);
-        CU_ASSERT_EQUAL(ocl->asum(dev, NULL, FERRY_F32, 2, ocl_cref(block, 0), ocl_ref(block, 32)),
-                        0);
+            ocl->axpy(dev, NULL, FERRY_F32, 2, 1, driver_cref(block, 0), driver_ref(block, 0)), 0);
+        CU_ASSERT_EQUAL(
+            ocl->asum(dev, NULL, FERRY_F32, 2, driver_cref(block, 0), driver_ref(block, 32)), 0);
         ocl_get(block, 32, &sum, sizeof(sum));
         CU_ASSERT_EQUAL(sum, 6);
         ocl_free_block(block);
@@ -345,15 +349,15 @@ static void what_cannot_be_adopted_is_named(void)
     values[0] = ocl_context();
     values[1] = ocl_id();
     values[2] = ocl_queue();
-    CU_ASSERT(ocl_failed(ocl->adopt(ocl->plugin, names, values, 3, &none, &index), FERRY_EINVAL,
-                         "cl_queue is none of"));
-    CU_ASSERT(ocl_failed(ocl->adopt(ocl->plugin, names, values, 1, &none, &index), FERRY_EINVAL,
-                         "cl_device_id is missing"));
-    CU_ASSERT(ocl_failed(ocl->adopt(ocl->plugin, names, values, 0, &none, &index), FERRY_EINVAL,
-                         "cl_context is missing"));
+    CU_ASSERT(driver_failed(ocl->adopt(ocl->plugin, names, values, 3, &none, &index), FERRY_EINVAL,
+                            "cl_queue is none of"));
+    CU_ASSERT(driver_failed(ocl->adopt(ocl->plugin, names, values, 1, &none, &index), FERRY_EINVAL,
+                            "cl_device_id is missing"));
+    CU_ASSERT(driver_failed(ocl->adopt(ocl->plugin, names, values, 0, &none, &index), FERRY_EINVAL,
+                            "cl_context is missing"));
     values[1] = NULL;
-    CU_ASSERT(ocl_failed(ocl->adopt(ocl->plugin, names, values, 2, &none, &index), FERRY_EINVAL,
-                         "cl_device_id is NULL"));
+    CU_ASSERT(driver_failed(ocl->adopt(ocl->plugin, names, values, 2, &none, &index), FERRY_EINVAL,
+                            "cl_device_id is NULL"));
     CU_ASSERT_PTR_NULL(none);
     ocl_close();
 }
@@ -370,14 +374,14 @@ static void native_objects_have_names_and_sizes(void)
         object = NULL;
         CU_ASSERT_EQUAL(ocl->native(dev, names[i], &object, sizeof(object)), 0);
         CU_ASSERT_PTR_NOT_NULL(object);
-        CU_ASSERT(ocl_failed(ocl->native(dev, names[i], &object, 4), FERRY_EINVAL, names[i]));
+        CU_ASSERT(driver_failed(ocl->native(dev, names[i], &object, 4), FERRY_EINVAL, names[i]));
     }
-    CU_ASSERT(ocl_failed(ocl->native(dev, "cuda_stream", &object, sizeof(object)),
-                         FERRY_EUNSUPPORTED, "cuda_stream"));
-    CU_ASSERT(ocl_failed(ocl->queue_native(dev, NULL, "cl_context", &object, sizeof(object)),
-                         FERRY_EUNSUPPORTED, "cl_context"));
-    CU_ASSERT(ocl_failed(ocl->queue_native(dev, NULL, "cl_command_queue", &object, 2), FERRY_EINVAL,
-                         "2 bytes"));
+    CU_ASSERT(driver_failed(ocl->native(dev, "cuda_stream", &object, sizeof(object)),
+                            FERRY_EUNSUPPORTED, "cuda_stream"));
+    CU_ASSERT(driver_failed(ocl->queue_native(dev, NULL, "cl_context", &object, sizeof(object)),
+                            FERRY_EUNSUPPORTED, "cl_context"));
+    CU_ASSERT(driver_failed(ocl->queue_native(dev, NULL, "cl_command_queue", &object, 2),
+                            FERRY_EINVAL, "2 bytes"));
     ocl_close();
 }
 

@@ -49,8 +49,10 @@ static void there_is_no_device_past_the_last(void)
     if (!ocl_load())
         return;
     CU_ASSERT_EQUAL(ocl->device_count(ocl->plugin, &count), 0);
-    CU_ASSERT(ocl_failed(ocl->device_open(ocl->plugin, count, &none), FERRY_EINVAL, "no device"));
-    CU_ASSERT(ocl_failed(ocl->properties(ocl->plugin, count, NULL, &p), FERRY_EINVAL, "no device"));
+    CU_ASSERT(
+        driver_failed(ocl->device_open(ocl->plugin, count, &none), FERRY_EINVAL, "no device"));
+    CU_ASSERT(
+        driver_failed(ocl->properties(ocl->plugin, count, NULL, &p), FERRY_EINVAL, "no device"));
     CU_ASSERT_PTR_NULL(none);
 }
 
@@ -63,9 +65,9 @@ static void an_option_that_makes_no_sense_is_named(void)
     for (uint32_t i = 0; i < ocl->option_count; i++) {
         if (!ocl->options[i].values)
             continue;
-        ocl_unset();
-        ocl_set(ocl->options[i].name, "perhaps");
-        CU_ASSERT(ocl_failed(ocl->device_open(ocl->plugin, 0, &none), FERRY_ECONF, "perhaps"));
+        driver_reset();
+        driver_set(ocl->options[i].name, "perhaps");
+        CU_ASSERT(driver_failed(ocl->device_open(ocl->plugin, 0, &none), FERRY_ECONF, "perhaps"));
     }
 }
 
@@ -95,11 +97,11 @@ static void a_block_beyond_the_largest_is_refused_with_both_numbers(void)
     snprintf(both[0], sizeof(both[0]), "%" PRIu64 " bytes wanted", p.max_alloc + 1);
     snprintf(both[1], sizeof(both[1]), "largest block is %" PRIu64 " bytes", p.max_alloc);
     for (int i = 0; i < 2; i++)
-        CU_ASSERT(ocl_failed(ocl->alloc(dev, NULL, p.max_alloc + 1, 0, &handle, &flags),
-                             FERRY_ENOMEM, both[i]));
-    CU_ASSERT(ocl_failed(ocl->alloc(dev, NULL, UINT64_MAX, 0, &handle, &flags), FERRY_ENOMEM,
-                         "CL_INVALID_BUFFER_SIZE"));
-    CU_ASSERT(ocl_failed(ocl->alloc(dev, NULL, 0, 0, &handle, &flags), FERRY_EINVAL, "0 bytes"));
+        CU_ASSERT(driver_failed(ocl->alloc(dev, NULL, p.max_alloc + 1, 0, &handle, &flags),
+                                FERRY_ENOMEM, both[i]));
+    CU_ASSERT(driver_failed(ocl->alloc(dev, NULL, UINT64_MAX, 0, &handle, &flags), FERRY_ENOMEM,
+                            "CL_INVALID_BUFFER_SIZE"));
+    CU_ASSERT(driver_failed(ocl->alloc(dev, NULL, 0, 0, &handle, &flags), FERRY_EINVAL, "0 bytes"));
     CU_ASSERT_PTR_NULL(handle);
     ocl_close();
 }
@@ -118,13 +120,15 @@ static void copies_and_memsets_keep_to_their_bytes(void)
     for (size_t at = 0; at < 300; at += 37)
         for (size_t n = 1; n < 600; n += 1 + n) {
             memset(expected + at, (int)n, n);
-            CU_ASSERT_EQUAL(ocl->memset(dev, NULL, ocl_ref(block, at), 0xf00u | (n & 0xffu), n), 0);
+            CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(block, at), 0xf00u | (n & 0xffu), n),
+                            0);
             ocl_get(block, 0, there, sizeof(there));
             CU_ASSERT_EQUAL(memcmp(there, expected, sizeof(there)), 0);
         }
     memmove(expected + 3, expected + 501, 490);
-    CU_ASSERT_EQUAL(
-        ocl->memcpy(dev, NULL, FERRY_MEMCPY_D2D, ocl_ref(block, 3), ocl_cref(block, 501), 490), 0);
+    CU_ASSERT_EQUAL(ocl->memcpy(dev, NULL, FERRY_MEMCPY_D2D, driver_ref(block, 3),
+                                driver_cref(block, 501), 490),
+                    0);
     ocl_get(block, 0, there, sizeof(there));
     CU_ASSERT_EQUAL(memcmp(there, expected, sizeof(there)), 0);
     ocl_get(block, 999, there, 1);
@@ -141,26 +145,28 @@ static void what_is_outside_a_block_is_refused(void)
     if (!ocl_open(0, NULL))
         return;
     block = ocl_block(100);
-    CU_ASSERT(ocl_failed(
-        ocl->memcpy(dev, NULL, FERRY_MEMCPY_H2D, ocl_ref(block, 100), ocl_cref(&byte, 0), 1),
+    CU_ASSERT(driver_failed(
+        ocl->memcpy(dev, NULL, FERRY_MEMCPY_H2D, driver_ref(block, 100), driver_cref(&byte, 0), 1),
         FERRY_EINVAL, "1 bytes at 100 of a buffer of 100 bytes"));
-    CU_ASSERT(ocl_failed(
-        ocl->memcpy(dev, NULL, FERRY_MEMCPY_D2H, ocl_ref(&byte, 0), ocl_cref(block, 1), 100),
+    CU_ASSERT(driver_failed(
+        ocl->memcpy(dev, NULL, FERRY_MEMCPY_D2H, driver_ref(&byte, 0), driver_cref(block, 1), 100),
         FERRY_EINVAL, "100 bytes at 1"));
-    CU_ASSERT(ocl_failed(ocl->memset(dev, NULL, ocl_ref(block, UINT64_MAX), 0, 2), FERRY_EINVAL,
-                         "of a buffer of 100 bytes"));
-    CU_ASSERT(ocl_failed(ocl->memset(dev, NULL, ocl_ref(NULL, 0), 0, 2), FERRY_EINVAL, "nothing"));
-    CU_ASSERT(ocl_failed(
-        ocl->memcpy(dev, NULL, FERRY_MEMCPY_D2D, ocl_ref(block, 0), ocl_cref(block, 9), 10),
+    CU_ASSERT(driver_failed(ocl->memset(dev, NULL, driver_ref(block, UINT64_MAX), 0, 2),
+                            FERRY_EINVAL, "of a buffer of 100 bytes"));
+    CU_ASSERT(
+        driver_failed(ocl->memset(dev, NULL, driver_ref(NULL, 0), 0, 2), FERRY_EINVAL, "nothing"));
+    CU_ASSERT(driver_failed(
+        ocl->memcpy(dev, NULL, FERRY_MEMCPY_D2D, driver_ref(block, 0), driver_cref(block, 9), 10),
         FERRY_EINVAL, "overlap"));
-    CU_ASSERT(ocl_failed(ocl->memcpy(dev, NULL, 9, ocl_ref(block, 0), ocl_cref(block, 9), 1),
-                         FERRY_EINVAL, "kind 9"));
     CU_ASSERT(
-        ocl_failed(ocl->axpy(dev, NULL, FERRY_F32, 26, 1, ocl_cref(block, 0), ocl_ref(block, 0)),
-                   FERRY_EINVAL, "x: 104 bytes at 0"));
-    CU_ASSERT(
-        ocl_failed(ocl->axpy(dev, NULL, FERRY_F32, 2, 1, ocl_cref(block, 0), ocl_ref(block, 2)),
-                   FERRY_EINVAL, "y: byte 2 is no multiple of 4"));
+        driver_failed(ocl->memcpy(dev, NULL, 9, driver_ref(block, 0), driver_cref(block, 9), 1),
+                      FERRY_EINVAL, "kind 9"));
+    CU_ASSERT(driver_failed(
+        ocl->axpy(dev, NULL, FERRY_F32, 26, 1, driver_cref(block, 0), driver_ref(block, 0)),
+        FERRY_EINVAL, "x: 104 bytes at 0"));
+    CU_ASSERT(driver_failed(
+        ocl->axpy(dev, NULL, FERRY_F32, 2, 1, driver_cref(block, 0), driver_ref(block, 2)),
+        FERRY_EINVAL, "y: byte 2 is no multiple of 4"));
     ocl_free_block(block);
     ocl_close();
 }
@@ -191,7 +197,7 @@ static void host_blocks_are_aligned_and_copy(void)
             CU_ASSERT_EQUAL(ocl->host_free(dev, p), 0);
             ocl_free_block(block);
         }
-        CU_ASSERT(ocl_failed(ocl->host_free(dev, &mode), FERRY_EINVAL, "no block"));
+        CU_ASSERT(driver_failed(ocl->host_free(dev, &mode), FERRY_EINVAL, "no block"));
         ocl_close();
     }
 }
@@ -212,7 +218,7 @@ static void an_imported_block_is_the_same_memory_on_both_sides(void)
     CU_ASSERT_PTR_EQUAL(view, p); /* no arithmetic, no other block: the very memory */
     ocl_get(handle, 4999, &byte, 1);
     CU_ASSERT_EQUAL(byte, 1); /* what it held is kept */
-    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, ocl_ref(handle, 10), 2, 4000), 0);
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(handle, 10), 2, 4000), 0);
     CU_ASSERT_EQUAL(ocl->map(dev, NULL, handle, 5000, FERRY_READ), 0);
     CU_ASSERT(p[9] == 1 && p[10] == 2 && p[4009] == 2 && p[4010] == 1);
     CU_ASSERT_EQUAL(ocl->map(dev, NULL, handle, 5000, FERRY_READ | FERRY_WRITE), 0);
@@ -220,10 +226,10 @@ static void an_imported_block_is_the_same_memory_on_both_sides(void)
     CU_ASSERT_EQUAL(ocl->unmap(dev, NULL, handle), 0);
     ocl_get(handle, 11, &byte, 1);
     CU_ASSERT_EQUAL(byte, 3);
-    CU_ASSERT(ocl_failed(ocl->unmap(dev, NULL, handle), FERRY_EINVAL, "not mapped"));
+    CU_ASSERT(driver_failed(ocl->unmap(dev, NULL, handle), FERRY_EINVAL, "not mapped"));
     c = ocl_count();
     CU_ASSERT(c.maps == 2 && c.unmaps == 2 && c.live_maps == 0 && c.live_imports == 1);
-    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, ocl_ref(handle, 0), 9, 5000), 0);
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(handle, 0), 9, 5000), 0);
     CU_ASSERT_EQUAL(ocl->unimport_host(dev, handle), 0);
     CU_ASSERT(p[0] == 9 && p[4999] == 9); /* the host's again, with what the device had */
     CU_ASSERT_EQUAL(ocl->host_free(dev, p), 0);
@@ -237,13 +243,14 @@ static void memory_that_cannot_be_shared_is_left_alone(void)
 
     if (!ocl_open(0, "zero_copy", "on", NULL))
         return;
-    CU_ASSERT(ocl_failed(ocl->import_host(dev, own + (1 - (uintptr_t)own % 2), 100, 0, &handle),
-                         FERRY_EUNSUPPORTED, "not aligned"));
-    CU_ASSERT(ocl_failed(ocl->import_host(dev, NULL, 100, 0, &handle), FERRY_EINVAL, "100 bytes"));
+    CU_ASSERT(driver_failed(ocl->import_host(dev, own + (1 - (uintptr_t)own % 2), 100, 0, &handle),
+                            FERRY_EUNSUPPORTED, "not aligned"));
+    CU_ASSERT(
+        driver_failed(ocl->import_host(dev, NULL, 100, 0, &handle), FERRY_EINVAL, "100 bytes"));
     ocl_close();
     ocl_open(0, "zero_copy", "off", NULL);
-    CU_ASSERT(ocl_failed(ocl->import_host(dev, own, 100, 0, &handle), FERRY_EUNSUPPORTED,
-                         "does not share"));
+    CU_ASSERT(driver_failed(ocl->import_host(dev, own, 100, 0, &handle), FERRY_EUNSUPPORTED,
+                            "does not share"));
     CU_ASSERT_PTR_NULL(handle);
     ocl_close();
 }
@@ -260,9 +267,9 @@ static void a_device_that_is_opened_again_finds_its_context_and_its_programs(voi
     ocl_open(0, NULL);
     CU_ASSERT_PTR_EQUAL(ocl_context(), first);
     block = ocl_block(64);
-    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, ocl_ref(block, 0), 0, 64), 0);
-    CU_ASSERT_EQUAL(ocl->axpy(dev, NULL, FERRY_F32, 16, 1, ocl_cref(block, 0), ocl_ref(block, 0)),
-                    0);
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(block, 0), 0, 64), 0);
+    CU_ASSERT_EQUAL(
+        ocl->axpy(dev, NULL, FERRY_F32, 16, 1, driver_cref(block, 0), driver_ref(block, 0)), 0);
     ocl_free_block(block);
     ocl_close();
 }

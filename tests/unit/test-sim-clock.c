@@ -17,8 +17,8 @@ static void *device(const char *clock)
 {
     if (!sim_load())
         return NULL;
-    sim_set("clock", clock);
-    sim_set("devices", "2");
+    driver_set("clock", clock);
+    driver_set("devices", "2");
     return sim_open(0);
 }
 
@@ -40,14 +40,16 @@ static void *record(void *dev, void *queue)
 
 static void put(void *dev, void *queue, void *handle, const void *bytes, uint64_t size)
 {
-    CU_ASSERT_EQUAL(
-        sim->memcpy(dev, queue, FERRY_MEMCPY_H2D, sim_ref(handle, 0), sim_cref(bytes, 0), size), 0);
+    CU_ASSERT_EQUAL(sim->memcpy(dev, queue, FERRY_MEMCPY_H2D, driver_ref(handle, 0),
+                                driver_cref(bytes, 0), size),
+                    0);
 }
 
 static void get(void *dev, void *queue, const void *handle, void *bytes, uint64_t size)
 {
-    CU_ASSERT_EQUAL(
-        sim->memcpy(dev, queue, FERRY_MEMCPY_D2H, sim_ref(bytes, 0), sim_cref(handle, 0), size), 0);
+    CU_ASSERT_EQUAL(sim->memcpy(dev, queue, FERRY_MEMCPY_D2H, driver_ref(bytes, 0),
+                                driver_cref(handle, 0), size),
+                    0);
 }
 
 static void done_with(void *dev, void *event)
@@ -109,7 +111,7 @@ static void an_event_is_done_when_all_before_it_has_run(void)
     CU_ASSERT_EQUAL(sim->event_query(dev, late), 0);
     CU_ASSERT_EQUAL(control->step(dev, 1), 1);
     CU_ASSERT_EQUAL(sim->event_query(dev, late), 1);
-    CU_ASSERT_EQUAL(sim_count(dev).live_events, 2);
+    CU_ASSERT_EQUAL(driver_count(sim, dev).live_events, 2);
     done_with(dev, early);
     done_with(dev, late);
     sim_free_block(dev, block);
@@ -216,7 +218,7 @@ static void a_block_that_commands_still_use_is_not_freed(void)
         return;
     block = sim_block(dev, sizeof(int), 0);
     put(dev, NULL, block, &value, sizeof(int));
-    CU_ASSERT(sim_failed(sim->free(dev, NULL, block), FERRY_EBUSY, "1 commands still use it"));
+    CU_ASSERT(driver_failed(sim->free(dev, NULL, block), FERRY_EBUSY, "1 commands still use it"));
     CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
     sim_free_block(dev, block);
     sim_close(dev);
@@ -239,15 +241,16 @@ static void waits_reach_across_devices(const char *clock)
     event = record(other, NULL);
     CU_ASSERT_EQUAL(sim->queue_wait(dev, NULL, event), 0);
     CU_ASSERT_EQUAL(
-        sim->peer_copy(dev, NULL, sim_ref(here, 0), other, sim_cref(there, 0), sizeof(int)), 0);
+        sim->peer_copy(dev, NULL, driver_ref(here, 0), other, driver_cref(there, 0), sizeof(int)),
+        0);
     get(dev, NULL, here, &seen, sizeof(int));
     copied = record(dev, NULL);
-    CU_ASSERT(sim_failed(sim->event_query(dev, event), FERRY_EINVAL, "belongs to sim:1"));
+    CU_ASSERT(driver_failed(sim->event_query(dev, event), FERRY_EINVAL, "belongs to sim:1"));
     if (!strcmp(clock, "manual"))
         CU_ASSERT_EQUAL(control->run_all(dev), 0);
     CU_ASSERT_EQUAL(sim->event_synchronize(dev, copied), 0);
     CU_ASSERT_EQUAL(seen, 41);
-    CU_ASSERT_EQUAL(sim_count(dev).copies_d2d, 1);
+    CU_ASSERT_EQUAL(driver_count(sim, dev).copies_d2d, 1);
     done_with(other, event);
     done_with(dev, copied);
     sim_free_block(dev, here);
@@ -274,14 +277,14 @@ static void peer_copies_can_be_switched_off(void)
     CU_ASSERT_EQUAL(sim->peer_access(dev, other), 1);
     CU_ASSERT_EQUAL(sim->peer_access(dev, dev), 0);
     sim_close(other);
-    sim_set("peer", "off");
+    driver_set("peer", "off");
     other = sim_open(1);
     block = sim_block(dev, 8, 0);
     theirs = sim_block(other, 8, 0);
     CU_ASSERT_EQUAL(sim->peer_access(dev, other), 0);
-    CU_ASSERT(
-        sim_failed(sim->peer_copy(dev, NULL, sim_ref(block, 0), other, sim_cref(theirs, 0), 8),
-                   FERRY_EUNSUPPORTED, "peer = off"));
+    CU_ASSERT(driver_failed(
+        sim->peer_copy(dev, NULL, driver_ref(block, 0), other, driver_cref(theirs, 0), 8),
+        FERRY_EUNSUPPORTED, "peer = off"));
     sim_free_block(dev, block);
     sim_free_block(other, theirs);
     sim_close(other);
@@ -349,8 +352,8 @@ static void a_copy_takes_its_latency_and_its_bytes_time(void)
 
     if (!sim_load())
         return;
-    sim_set("latency", "20000");
-    sim_set("bandwidth", "2MiB/s");
+    driver_set("latency", "20000");
+    driver_set("bandwidth", "2MiB/s");
     dev = sim_open(0);
     block = sim_block(dev, sizeof(bytes), FERRY_ALLOC_ZERO);
     start = now();
@@ -377,8 +380,8 @@ static void two_copies_one_way_share_the_way_whatever_their_queues(void)
 
     if (!sim_load())
         return;
-    sim_set("latency", "15000");
-    sim_set("op_latency", "40000");
+    driver_set("latency", "15000");
+    driver_set("op_latency", "40000");
     dev = sim_open(0);
     block = sim_block(dev, 64, FERRY_ALLOC_ZERO);
     queue = queue_of(dev);
@@ -388,7 +391,7 @@ static void two_copies_one_way_share_the_way_whatever_their_queues(void)
     CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
     CU_ASSERT(now() - start >= 30000);
     start = now();
-    CU_ASSERT_EQUAL(sim->memset(dev, NULL, sim_ref(block, 0), 0, 8), 0);
+    CU_ASSERT_EQUAL(sim->memset(dev, NULL, driver_ref(block, 0), 0, 8), 0);
     CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
     CU_ASSERT(now() - start >= 40000);
     CU_ASSERT_EQUAL(sim->queue_destroy(dev, queue), 0);
@@ -408,7 +411,7 @@ static void a_large_copy_ends_no_earlier_than_the_model_says(void)
         free(bytes);
         return;
     }
-    sim_set("bandwidth", "2GiB/s");
+    driver_set("bandwidth", "2GiB/s");
     dev = sim_open(0);
     block = sim_block(dev, SIZE, FERRY_ALLOC_ZERO);
     sim_put(dev, block, bytes, SIZE);
@@ -428,7 +431,7 @@ static void a_wait_takes_its_place_in_the_modelled_time(void)
 
     if (!sim_load())
         return;
-    sim_set("latency", "20000");
+    driver_set("latency", "20000");
     dev = sim_open(0);
     block = sim_block(dev, 64, FERRY_ALLOC_ZERO);
     queue = queue_of(dev);
@@ -452,13 +455,13 @@ static void a_copy_reads_its_source_at_its_time_not_when_it_is_submitted(void)
 
     if (!sim_load())
         return;
-    sim_set("latency", "300000");
+    driver_set("latency", "300000");
     dev = sim_open(0);
     block = sim_block(dev, sizeof(int), 0);
     put(dev, NULL, block, &source, sizeof(source));
     usleep(5000); /* time for the thread to do it wrongly */
     source = 2;
-    sim_count(dev); /* an order between this write and the copy, for ThreadSanitizer */
+    driver_count(sim, dev); /* an order between this write and the copy, for ThreadSanitizer */
     CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
     sim_get(dev, block, &seen, sizeof(seen));
     CU_ASSERT_EQUAL(seen, 2);
@@ -484,14 +487,14 @@ static bool round_trip(struct part *part, void *queue, void *const block[2], uns
     int err = 0;
 
     words[0] = expected;
-    err |= sim->memcpy(part->dev, queue, FERRY_MEMCPY_H2D, sim_ref(block[0], 0), sim_cref(words, 0),
-                       WORDS * sizeof(*words));
+    err |= sim->memcpy(part->dev, queue, FERRY_MEMCPY_H2D, driver_ref(block[0], 0),
+                       driver_cref(words, 0), WORDS * sizeof(*words));
     err |= sim->event_record(part->dev, queue, &there);
     err |= sim->queue_wait(part->other, NULL, there);
-    err |= sim->peer_copy(part->other, NULL, sim_ref(block[1], 0), part->dev, sim_cref(block[0], 0),
-                          WORDS * sizeof(*words));
-    err |= sim->memcpy(part->other, NULL, FERRY_MEMCPY_D2H, sim_ref(words, 0),
-                       sim_cref(block[1], 0), WORDS * sizeof(*words));
+    err |= sim->peer_copy(part->other, NULL, driver_ref(block[1], 0), part->dev,
+                          driver_cref(block[0], 0), WORDS * sizeof(*words));
+    err |= sim->memcpy(part->other, NULL, FERRY_MEMCPY_D2H, driver_ref(words, 0),
+                       driver_cref(block[1], 0), WORDS * sizeof(*words));
     err |= sim->event_record(part->other, NULL, &back);
     err |= sim->event_destroy(part->dev, there);
     err |= sim->event_synchronize(part->other, back);
@@ -534,7 +537,8 @@ static void threads_meet_on_two_devices_and_lose_nothing(void)
         pthread_join(thread[i], NULL);
         CU_ASSERT_EQUAL(part[i].wrong, 0);
     }
-    CU_ASSERT_EQUAL(sim_count(dev).copies_d2d + sim_count(other).copies_d2d, THREADS * ROUNDS);
+    CU_ASSERT_EQUAL(driver_count(sim, dev).copies_d2d + driver_count(sim, other).copies_d2d,
+                    THREADS * ROUNDS);
     sim_close(other);
     sim_close(dev);
 }

@@ -21,8 +21,8 @@ static bool setup(const char *clock)
 
     if (!sim_load())
         return false;
-    sim_set("clock", clock);
-    sim_set("unified", "on");
+    driver_set("clock", clock);
+    driver_set("unified", "on");
     f.dev = sim_open(0);
     f.block = sim_block(f.dev, 64, FERRY_ALLOC_ZERO);
     CU_ASSERT_FATAL(sim->queue_create(f.dev, 0, &f.queue) == 0);
@@ -56,18 +56,19 @@ static int call_alloc(void)
 
 static int call_memcpy(void)
 {
-    return sim->memcpy(f.dev, NULL, FERRY_MEMCPY_D2H, sim_ref(&f.word, 0), sim_cref(f.block, 0),
-                       sizeof(f.word));
+    return sim->memcpy(f.dev, NULL, FERRY_MEMCPY_D2H, driver_ref(&f.word, 0),
+                       driver_cref(f.block, 0), sizeof(f.word));
 }
 
 static int call_memset(void)
 {
-    return sim->memset(f.dev, NULL, sim_ref(f.block, 32), 0, 8);
+    return sim->memset(f.dev, NULL, driver_ref(f.block, 32), 0, 8);
 }
 
 static int call_op(void)
 {
-    return sim->axpy(f.dev, NULL, FERRY_F32, 2, 1, sim_cref(f.block, 0), sim_ref(f.block, 32));
+    return sim->axpy(f.dev, NULL, FERRY_F32, 2, 1, driver_cref(f.block, 0),
+                     driver_ref(f.block, 32));
 }
 
 static int call_event(void)
@@ -156,11 +157,11 @@ static void every_kind_of_call_fails_when_told_and_changes_nothing(void)
 
         if (!setup("manual"))
             return;
-        before = sim_count(f.dev);
+        before = driver_count(sim, f.dev);
         pending = control->pending(f.dev);
         control->fail_next(f.dev, kind, 1, FERRY_EDEVICE);
-        CU_ASSERT(sim_failed(calls[kind](), FERRY_EDEVICE, "as asked"));
-        after = sim_count(f.dev);
+        CU_ASSERT(driver_failed(calls[kind](), FERRY_EDEVICE, "as asked"));
+        after = driver_count(sim, f.dev);
         CU_ASSERT(same_account(&before, &after));
         CU_ASSERT_EQUAL(control->pending(f.dev), pending);
         CU_ASSERT_EQUAL(after.copies_d2h, before.copies_d2h);
@@ -198,7 +199,7 @@ static void calls_of_all_kinds_can_be_counted_together(void)
     CU_ASSERT_EQUAL(call_memcpy(), 0);
     CU_ASSERT_EQUAL(call_memset(), 0);
     CU_ASSERT_EQUAL(call_alloc(), 0);
-    CU_ASSERT(sim_failed(call_op(), FERRY_EDEVICE, "as asked"));
+    CU_ASSERT(driver_failed(call_op(), FERRY_EDEVICE, "as asked"));
     CU_ASSERT_EQUAL(call_op(), 0);
     CU_ASSERT_EQUAL(control->calls(f.dev, SIM_CALL_ANY) - before, 5);
     teardown();
@@ -226,8 +227,8 @@ static void an_accepted_copy_that_fails_tells_its_event_and_no_later_one(void)
     CU_ASSERT_EQUAL(control->run_all(f.dev), 4);
     CU_ASSERT_EQUAL((unsigned)f.word, 0xa5a5a5a5u); /* not zeros, not what was there */
     CU_ASSERT_EQUAL(sim->event_query(f.dev, before), 1);
-    CU_ASSERT(sim_failed(sim->event_query(f.dev, at), FERRY_EDEVICE, "was accepted and failed"));
-    CU_ASSERT(sim_failed(sim->event_synchronize(f.dev, at), FERRY_EDEVICE, "was accepted"));
+    CU_ASSERT(driver_failed(sim->event_query(f.dev, at), FERRY_EDEVICE, "was accepted and failed"));
+    CU_ASSERT(driver_failed(sim->event_synchronize(f.dev, at), FERRY_EDEVICE, "was accepted"));
     CU_ASSERT_EQUAL(sim->event_query(f.dev, after), 1);
     CU_ASSERT_EQUAL(sim->queue_synchronize(f.dev, NULL), 0); /* the event has told */
     CU_ASSERT_EQUAL(sim->event_destroy(f.dev, before), 0);
@@ -247,8 +248,8 @@ static void a_failure_that_no_event_told_is_told_by_synchronize_once(void)
             return;
         control->fail_later(f.dev, kinds[i], 1, FERRY_EDEVICE);
         CU_ASSERT_EQUAL(calls[kinds[i]](), 0);
-        CU_ASSERT(sim_failed(i ? sim->synchronize(f.dev) : sim->queue_synchronize(f.dev, NULL),
-                             FERRY_EDEVICE, "was accepted"));
+        CU_ASSERT(driver_failed(i ? sim->synchronize(f.dev) : sim->queue_synchronize(f.dev, NULL),
+                                FERRY_EDEVICE, "was accepted"));
         CU_ASSERT_EQUAL(sim->queue_synchronize(f.dev, NULL), 0);
         CU_ASSERT_EQUAL(sim->event_record(f.dev, NULL, &event), 0);
         CU_ASSERT_EQUAL(sim->event_synchronize(f.dev, event), 0);
@@ -287,15 +288,15 @@ static void a_destroyed_event_or_queue_is_known_for_what_it_is(void)
     CU_ASSERT_EQUAL(sim->event_destroy(f.dev, event), 0);
     CU_ASSERT_EQUAL(sim->event_record(f.dev, NULL, &next), 0);
     CU_ASSERT_PTR_NOT_EQUAL(next, event);
-    CU_ASSERT(sim_failed(sim->event_destroy(f.dev, event), FERRY_EINVAL, "destroyed"));
-    CU_ASSERT(sim_failed(sim->event_query(f.dev, event), FERRY_EINVAL, "destroyed"));
-    CU_ASSERT(sim_failed(sim->queue_wait(f.dev, NULL, event), FERRY_EINVAL, "destroyed"));
-    CU_ASSERT(sim_failed(sim->event_synchronize(f.dev, &f), FERRY_EINVAL, "no event"));
+    CU_ASSERT(driver_failed(sim->event_destroy(f.dev, event), FERRY_EINVAL, "destroyed"));
+    CU_ASSERT(driver_failed(sim->event_query(f.dev, event), FERRY_EINVAL, "destroyed"));
+    CU_ASSERT(driver_failed(sim->queue_wait(f.dev, NULL, event), FERRY_EINVAL, "destroyed"));
+    CU_ASSERT(driver_failed(sim->event_synchronize(f.dev, &f), FERRY_EINVAL, "no event"));
     CU_ASSERT_EQUAL(sim->event_destroy(f.dev, next), 0);
     CU_ASSERT_EQUAL(sim->queue_create(f.dev, 0, &queue), 0);
     CU_ASSERT_EQUAL(sim->queue_destroy(f.dev, queue), 0);
-    CU_ASSERT(sim_failed(sim->queue_destroy(f.dev, queue), FERRY_EINVAL, "no queue"));
-    CU_ASSERT(sim_failed(sim->queue_synchronize(f.dev, queue), FERRY_EINVAL, "no queue"));
+    CU_ASSERT(driver_failed(sim->queue_destroy(f.dev, queue), FERRY_EINVAL, "no queue"));
+    CU_ASSERT(driver_failed(sim->queue_synchronize(f.dev, queue), FERRY_EINVAL, "no queue"));
     teardown();
 }
 
@@ -311,7 +312,7 @@ static void a_thousand_live_events_are_told_apart(void)
     CU_ASSERT_EQUAL(control->step(f.dev, MANY / 2), MANY / 2);
     for (int i = 0; i < MANY; i++)
         CU_ASSERT_EQUAL(sim->event_query(f.dev, events[i]), i < MANY / 2);
-    CU_ASSERT_EQUAL(sim_count(f.dev).live_events, MANY + 1);
+    CU_ASSERT_EQUAL(driver_count(sim, f.dev).live_events, MANY + 1);
     for (int i = MANY; i-- > 0;)
         CU_ASSERT_EQUAL(sim->event_destroy(f.dev, events[i]), 0);
     CU_ASSERT_EQUAL(sim->synchronize(f.dev), 0);
@@ -361,9 +362,9 @@ static void on_a_lost_device_everything_is_lost_but_destroying(void)
     CU_ASSERT_EQUAL(control->pending(f.dev), 0);
     for (uint32_t kind = 0; kind < SIM_CALL_ANY; kind++)
         if (kind != SIM_CALL_IMPORT && kind != SIM_CALL_UNMAP)
-            CU_ASSERT(sim_failed(calls[kind](), FERRY_ELOST, "the device is lost"));
+            CU_ASSERT(driver_failed(calls[kind](), FERRY_ELOST, "the device is lost"));
     for (size_t i = 0; i < sizeof(blocking) / sizeof(blocking[0]); i++)
-        CU_ASSERT(sim_failed(blocking[i](), FERRY_ELOST, "the device is lost"));
+        CU_ASSERT(driver_failed(blocking[i](), FERRY_ELOST, "the device is lost"));
     CU_ASSERT_EQUAL(f.word, 1);
     teardown();
 }
@@ -374,7 +375,7 @@ static void who_waits_for_a_lost_device_is_let_go(void)
 
     if (!setup("manual"))
         return;
-    sim_set("devices", "2");
+    driver_set("devices", "2");
     other = sim_open(1);
     CU_ASSERT_EQUAL(call_memcpy(), 0);
     CU_ASSERT_EQUAL(sim->event_record(f.dev, NULL, &event), 0);
@@ -394,13 +395,13 @@ static void a_device_is_lost_while_its_thread_works(void)
 
     if (!sim_load())
         return;
-    sim_set("latency", "200000");
+    driver_set("latency", "200000");
     f.dev = sim_open(0);
     f.block = sim_block(f.dev, 64, 0);
     CU_ASSERT_EQUAL(call_memcpy(), 0);
     CU_ASSERT_EQUAL(sim->event_record(f.dev, NULL, &event), 0);
     control->lose(f.dev);
-    CU_ASSERT(sim_failed(sim->event_synchronize(f.dev, event), FERRY_ELOST, "lost"));
+    CU_ASSERT(driver_failed(sim->event_synchronize(f.dev, event), FERRY_ELOST, "lost"));
     CU_ASSERT_EQUAL(sim->event_destroy(f.dev, event), 0);
     sim_free_block(f.dev, f.block);
     sim_close(f.dev);

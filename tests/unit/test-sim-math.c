@@ -19,7 +19,7 @@ static bool setup(const char *ops)
 {
     if (!sim_load())
         return false;
-    sim_set("ops", ops);
+    driver_set("ops", ops);
     dev = sim_open(0);
     return true;
 }
@@ -34,8 +34,8 @@ static void *upload(uint32_t dtype, const double *values, int64_t n)
     void *to = sim_block(dev, (uint64_t)n * 8, 0);
 
     sim_put(dev, from, values, (uint64_t)n * 8);
-    CU_ASSERT_EQUAL(sim->convert(dev, NULL, n, FERRY_F64, sim_cref(from, 0), dtype, sim_ref(to, 0)),
-                    0);
+    CU_ASSERT_EQUAL(
+        sim->convert(dev, NULL, n, FERRY_F64, driver_cref(from, 0), dtype, driver_ref(to, 0)), 0);
     CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
     sim_free_block(dev, from);
     return to;
@@ -46,7 +46,7 @@ static void download(uint32_t dtype, const void *from, double *values, int64_t n
     void *wide = sim_block(dev, (uint64_t)n * 8, 0);
 
     CU_ASSERT_EQUAL(
-        sim->convert(dev, NULL, n, dtype, sim_cref(from, 0), FERRY_F64, sim_ref(wide, 0)), 0);
+        sim->convert(dev, NULL, n, dtype, driver_cref(from, 0), FERRY_F64, driver_ref(wide, 0)), 0);
     sim_get(dev, wide, values, (uint64_t)n * 8);
     sim_free_block(dev, wide);
 }
@@ -82,7 +82,7 @@ static void it_says_what_it_can_do_and_refuses_the_rest(void)
     block = sim_block(dev, 64, FERRY_ALLOC_ZERO);
     for (uint32_t dtype = 0; dtype < FERRY_DTYPE_COUNT; dtype++) {
         bool number = dtype <= FERRY_BF16;
-        int err = sim->scal(dev, NULL, dtype, 4, 2, sim_ref(block, 0));
+        int err = sim->scal(dev, NULL, dtype, 4, 2, driver_ref(block, 0));
 
         CU_ASSERT_EQUAL(sim->supports(dev, FERRY_OP_SCAL, dtype), number);
         CU_ASSERT_EQUAL(sim->supports(dev, FERRY_OP_GEMM, dtype), number);
@@ -92,7 +92,7 @@ static void it_says_what_it_can_do_and_refuses_the_rest(void)
     }
     CU_ASSERT_EQUAL(sim->supports(dev, FERRY_OP_COUNT, FERRY_F32), 0);
     CU_ASSERT_EQUAL(sim->supports(dev, FERRY_OP_AXPY, 99), 0);
-    CU_ASSERT_EQUAL(sim_count(dev).ops, 4);
+    CU_ASSERT_EQUAL(driver_count(sim, dev).ops, 4);
     CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
     sim_free_block(dev, block);
     sim_close(dev);
@@ -107,8 +107,8 @@ static void a_minimal_device_has_axpy_of_f32_and_nothing_else(void)
     if (!setup("minimal"))
         return;
     block = sim_block(dev, 64, FERRY_ALLOC_ZERO);
-    x = sim_cref(block, 0);
-    y = sim_ref(block, 32);
+    x = driver_cref(block, 0);
+    y = driver_ref(block, 32);
     for (uint32_t op = 0; op < FERRY_OP_COUNT; op++)
         for (uint32_t dtype = 0; dtype < FERRY_DTYPE_COUNT; dtype++)
             CU_ASSERT_EQUAL(sim->supports(dev, op, dtype),
@@ -127,7 +127,7 @@ static void a_minimal_device_has_axpy_of_f32_and_nothing_else(void)
     CU_ASSERT_EQUAL(sim->gemm(dev, NULL, FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 1, 1, 1, 1, x,
                               1, x, 1, 0, y, 1),
                     FERRY_EUNSUPPORTED);
-    CU_ASSERT_EQUAL(sim_count(dev).ops, 1);
+    CU_ASSERT_EQUAL(driver_count(sim, dev).ops, 1);
     CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
     sim_free_block(dev, block);
     sim_close(dev);
@@ -147,20 +147,20 @@ static void vectors_are_computed_in_every_floating_type(void)
         uint32_t dtype = floats[t];
         void *a = upload(dtype, x, N), *b = upload(dtype, y, N);
 
-        CU_ASSERT_EQUAL(sim->axpy(dev, NULL, dtype, N, -2, sim_cref(a, 0), sim_ref(b, 0)), 0);
+        CU_ASSERT_EQUAL(sim->axpy(dev, NULL, dtype, N, -2, driver_cref(a, 0), driver_ref(b, 0)), 0);
         for (int i = 0; i < N; i++)
             wanted[i] = y[i] - 2 * x[i];
         CU_ASSERT(expect(dtype, b, wanted, N));
-        CU_ASSERT_EQUAL(sim->scal(dev, NULL, dtype, N, 0.5, sim_ref(b, 0)), 0);
+        CU_ASSERT_EQUAL(sim->scal(dev, NULL, dtype, N, 0.5, driver_ref(b, 0)), 0);
         for (int i = 0; i < N; i++)
             wanted[i] *= 0.5;
         CU_ASSERT(expect(dtype, b, wanted, N));
-        CU_ASSERT_EQUAL(sim->axpy(dev, NULL, dtype, N, 1, sim_cref(a, 0), sim_ref(a, 0)), 0);
-        CU_ASSERT_EQUAL(sim->copy(dev, NULL, dtype, N, sim_cref(a, 0), sim_ref(b, 0)), 0);
+        CU_ASSERT_EQUAL(sim->axpy(dev, NULL, dtype, N, 1, driver_cref(a, 0), driver_ref(a, 0)), 0);
+        CU_ASSERT_EQUAL(sim->copy(dev, NULL, dtype, N, driver_cref(a, 0), driver_ref(b, 0)), 0);
         for (int i = 0; i < N; i++)
             wanted[i] = 2 * x[i];
         CU_ASSERT(expect(dtype, b, wanted, N));
-        CU_ASSERT_EQUAL(sim->fill(dev, NULL, dtype, N, -1.5, sim_ref(b, 0)), 0);
+        CU_ASSERT_EQUAL(sim->fill(dev, NULL, dtype, N, -1.5, driver_ref(b, 0)), 0);
         for (int i = 0; i < N; i++)
             wanted[i] = -1.5;
         CU_ASSERT(expect(dtype, b, wanted, N));
@@ -178,14 +178,15 @@ static double reduced(uint32_t dtype, uint32_t op, void *x, void *y)
     int err;
 
     if (op == FERRY_OP_DOT)
-        err = sim->dot(dev, NULL, dtype, N, sim_cref(x, 0), sim_cref(y, 0), sim_ref(cell, 8));
+        err = sim->dot(dev, NULL, dtype, N, driver_cref(x, 0), driver_cref(y, 0),
+                       driver_ref(cell, 8));
     else
-        err = (op == FERRY_OP_ASUM ? sim->asum : sim->sumsq)(dev, NULL, dtype, N, sim_cref(x, 0),
-                                                             sim_ref(cell, 8));
+        err = (op == FERRY_OP_ASUM ? sim->asum : sim->sumsq)(dev, NULL, dtype, N, driver_cref(x, 0),
+                                                             driver_ref(cell, 8));
     CU_ASSERT_EQUAL(err, 0);
     CU_ASSERT_EQUAL(sim->memcpy(dev, NULL, FERRY_MEMCPY_D2H,
-                                sim_ref(dtype == FERRY_F64 ? (void *)&wide : &narrow, 0),
-                                sim_cref(cell, 8), dtype == FERRY_F64 ? 8 : 4),
+                                driver_ref(dtype == FERRY_F64 ? (void *)&wide : &narrow, 0),
+                                driver_cref(cell, 8), dtype == FERRY_F64 ? 8 : 4),
                     0);
     CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
     sim_free_block(dev, cell);
@@ -249,8 +250,9 @@ static void one_gemm(uint32_t dtype, bool ta, bool tb)
     dc = upload(dtype, c, N);
     reference(ta, tb, M, COLUMNS, K, a, LD, b, LD, c, LD);
     CU_ASSERT_EQUAL(sim->gemm(dev, NULL, dtype, ta ? FERRY_TRANS : FERRY_NO_TRANS,
-                              tb ? FERRY_TRANS : FERRY_NO_TRANS, M, COLUMNS, K, 2, sim_cref(da, 0),
-                              LD, sim_cref(db, 0), LD, -1, sim_ref(dc, 0), LD),
+                              tb ? FERRY_TRANS : FERRY_NO_TRANS, M, COLUMNS, K, 2,
+                              driver_cref(da, 0), LD, driver_cref(db, 0), LD, -1, driver_ref(dc, 0),
+                              LD),
                     0);
     CU_ASSERT(expect(dtype, dc, c, N));
     sim_free_block(dev, da);
@@ -291,7 +293,8 @@ static void one_gemv(uint32_t dtype, bool trans, int incx, int incy)
         *out = 2 * sum - *out;
     }
     CU_ASSERT_EQUAL(sim->gemv(dev, NULL, dtype, trans ? FERRY_TRANS : FERRY_NO_TRANS, M, COLUMNS, 2,
-                              sim_cref(da, 0), LD, sim_cref(dx, 0), incx, -1, sim_ref(dy, 0), incy),
+                              driver_cref(da, 0), LD, driver_cref(dx, 0), incx, -1,
+                              driver_ref(dy, 0), incy),
                     0);
     CU_ASSERT(expect(dtype, dy, y, N));
     sim_free_block(dev, da);
@@ -321,11 +324,12 @@ static void with_beta_0_what_was_there_is_not_read(void)
     a = upload(FERRY_F32, &one, 1);
     out = sim_block(dev, 4, 0); /* rubbish: not a number */
     CU_ASSERT_EQUAL(sim->gemm(dev, NULL, FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 1, 1, 1, 3,
-                              sim_cref(a, 0), 1, sim_cref(a, 0), 1, 0, sim_ref(out, 0), 1),
+                              driver_cref(a, 0), 1, driver_cref(a, 0), 1, 0, driver_ref(out, 0), 1),
                     0);
     CU_ASSERT(expect(FERRY_F32, out, (const double[]){ 3 }, 1));
     CU_ASSERT_EQUAL(sim->gemm(dev, NULL, FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 1, 1, 0, 3,
-                              sim_cref(NULL, 0), 1, sim_cref(NULL, 0), 1, 2, sim_ref(out, 0), 1),
+                              driver_cref(NULL, 0), 1, driver_cref(NULL, 0), 1, 2,
+                              driver_ref(out, 0), 1),
                     0); /* k 0: C = beta·C, and A and B are nowhere */
     CU_ASSERT(expect(FERRY_F32, out, (const double[]){ 6 }, 1));
     sim_free_block(dev, a);
@@ -403,12 +407,12 @@ static void every_half_survives_a_round_trip(void)
         unsigned infinity = t ? 0x7f80 : 0x7c00;
 
         sim_put(dev, half, in, sizeof(in));
-        CU_ASSERT_EQUAL(
-            sim->convert(dev, NULL, ALL, halves[t], sim_cref(half, 0), FERRY_F64, sim_ref(wide, 0)),
-            0);
-        CU_ASSERT_EQUAL(
-            sim->convert(dev, NULL, ALL, FERRY_F64, sim_cref(wide, 0), halves[t], sim_ref(half, 0)),
-            0);
+        CU_ASSERT_EQUAL(sim->convert(dev, NULL, ALL, halves[t], driver_cref(half, 0), FERRY_F64,
+                                     driver_ref(wide, 0)),
+                        0);
+        CU_ASSERT_EQUAL(sim->convert(dev, NULL, ALL, FERRY_F64, driver_cref(wide, 0), halves[t],
+                                     driver_ref(half, 0)),
+                        0);
         sim_get(dev, half, out, sizeof(out));
         for (unsigned i = 0; i < ALL; i++)
             if ((i & 0x7fff) > infinity)
@@ -435,10 +439,12 @@ static void a_large_integer_is_rounded_once(void)
     to = sim_block(dev, 8, 0);
     sim_put(dev, from, &value, 8);
     CU_ASSERT_EQUAL(
-        sim->convert(dev, NULL, 1, FERRY_I64, sim_cref(from, 0), FERRY_F32, sim_ref(to, 0)), 0);
+        sim->convert(dev, NULL, 1, FERRY_I64, driver_cref(from, 0), FERRY_F32, driver_ref(to, 0)),
+        0);
     CU_ASSERT(expect(FERRY_F32, to, &wanted, 1));
     CU_ASSERT_EQUAL(
-        sim->convert(dev, NULL, 1, FERRY_I64, sim_cref(from, 0), FERRY_I64, sim_ref(to, 0)), 0);
+        sim->convert(dev, NULL, 1, FERRY_I64, driver_cref(from, 0), FERRY_I64, driver_ref(to, 0)),
+        0);
     sim_get(dev, to, &back, 8);
     CU_ASSERT_EQUAL(back, value);
     sim_free_block(dev, from);
@@ -456,29 +462,30 @@ static void operands_are_checked_as_memory_is(void)
     if (!setup("all"))
         return;
     block = sim_block(dev, 64, FERRY_ALLOC_ZERO);
-    x = sim_cref(block, 0);
-    CU_ASSERT(sim_failed(sim->axpy(dev, NULL, FERRY_F32, 17, 1, x, sim_ref(block, 0)), FERRY_EINVAL,
-                         "68 bytes: the block has 64 bytes"));
-    CU_ASSERT(sim_failed(sim->scal(dev, NULL, FERRY_F32, 1, 1, sim_ref(block, 2)), FERRY_EINVAL,
-                         "elements have 4 bytes"));
-    CU_ASSERT(sim_failed(sim->axpy(dev, NULL, FERRY_F32, 4, 1, x, sim_ref(block, 8)), FERRY_EINVAL,
-                         "overlap"));
-    CU_ASSERT(sim_failed(sim->asum(dev, NULL, FERRY_F32, 4, x, sim_ref(block, 12)), FERRY_EINVAL,
-                         "overlap"));
-    CU_ASSERT(sim_failed(sim->scal(dev, NULL, FERRY_F32, 0, 1, sim_ref(block, 0)), FERRY_EINVAL,
-                         "without elements"));
-    CU_ASSERT(sim_failed(sim->scal(dev, NULL, FERRY_I8, INT64_C(1) << 31, 1, sim_ref(block, 0)),
-                         FERRY_EUNSUPPORTED, "type 4"));
-    CU_ASSERT(sim_failed(
-        sim->gemv(dev, NULL, FERRY_F32, 1, 1, 1, 1, x, 1, x, 1, 0, sim_ref(block, 32), 1),
+    x = driver_cref(block, 0);
+    CU_ASSERT(driver_failed(sim->axpy(dev, NULL, FERRY_F32, 17, 1, x, driver_ref(block, 0)),
+                            FERRY_EINVAL, "68 bytes: the block has 64 bytes"));
+    CU_ASSERT(driver_failed(sim->scal(dev, NULL, FERRY_F32, 1, 1, driver_ref(block, 2)),
+                            FERRY_EINVAL, "elements have 4 bytes"));
+    CU_ASSERT(driver_failed(sim->axpy(dev, NULL, FERRY_F32, 4, 1, x, driver_ref(block, 8)),
+                            FERRY_EINVAL, "overlap"));
+    CU_ASSERT(driver_failed(sim->asum(dev, NULL, FERRY_F32, 4, x, driver_ref(block, 12)),
+                            FERRY_EINVAL, "overlap"));
+    CU_ASSERT(driver_failed(sim->scal(dev, NULL, FERRY_F32, 0, 1, driver_ref(block, 0)),
+                            FERRY_EINVAL, "without elements"));
+    CU_ASSERT(
+        driver_failed(sim->scal(dev, NULL, FERRY_I8, INT64_C(1) << 31, 1, driver_ref(block, 0)),
+                      FERRY_EUNSUPPORTED, "type 4"));
+    CU_ASSERT(driver_failed(
+        sim->gemv(dev, NULL, FERRY_F32, 1, 1, 1, 1, x, 1, x, 1, 0, driver_ref(block, 32), 1),
         FERRY_EINVAL, "gemv"));
-    CU_ASSERT(sim_failed(
-        sim->gemv(dev, NULL, FERRY_F32, FERRY_TRANS, 2, 2, 1, x, 1, x, 1, 0, sim_ref(block, 32), 1),
-        FERRY_EINVAL, "gemv"));
-    CU_ASSERT(sim_failed(sim->gemm(dev, NULL, FERRY_F32, FERRY_TRANS, FERRY_NO_TRANS, 9, 1, 9, 1, x,
-                                   9, x, 1, 0, sim_ref(block, 0), 1),
-                         FERRY_EINVAL, "324 bytes"));
-    CU_ASSERT_EQUAL(sim_count(dev).ops, 0);
+    CU_ASSERT(driver_failed(sim->gemv(dev, NULL, FERRY_F32, FERRY_TRANS, 2, 2, 1, x, 1, x, 1, 0,
+                                      driver_ref(block, 32), 1),
+                            FERRY_EINVAL, "gemv"));
+    CU_ASSERT(driver_failed(sim->gemm(dev, NULL, FERRY_F32, FERRY_TRANS, FERRY_NO_TRANS, 9, 1, 9, 1,
+                                      x, 9, x, 1, 0, driver_ref(block, 0), 1),
+                            FERRY_EINVAL, "324 bytes"));
+    CU_ASSERT_EQUAL(driver_count(sim, dev).ops, 0);
     sim_free_block(dev, block);
     sim_close(dev);
 }

@@ -25,8 +25,8 @@ static bool setup(const char *clock)
 
     if (!sim_load())
         return false;
-    sim_set("unified", "on");
-    sim_set("clock", clock);
+    driver_set("unified", "on");
+    driver_set("clock", clock);
     u.dev = sim_open(0);
     CU_ASSERT_EQUAL(sim->properties(sim->plugin, 0, u.dev, &properties), 0);
     CU_ASSERT_EQUAL(properties.flags, FERRY_DEVICE_UNIFIED);
@@ -71,7 +71,7 @@ static int unmap(void)
 
 static int set_bytes(uint64_t offset, uint32_t byte, uint64_t bytes)
 {
-    return sim->memset(u.dev, NULL, sim_ref(u.handle, offset), byte, bytes);
+    return sim->memset(u.dev, NULL, driver_ref(u.handle, offset), byte, bytes);
 }
 
 static void an_imported_block_crashes_the_host_until_it_is_mapped(void)
@@ -115,9 +115,9 @@ static void both_sides_see_what_the_other_wrote(void)
     CU_ASSERT_EQUAL(*last, 42);
     u.host[1] = 43;
     CU_ASSERT_EQUAL(unmap(), 0);
-    CU_ASSERT_EQUAL(
-        sim->memcpy(u.dev, NULL, FERRY_MEMCPY_D2D, sim_ref(u.handle, 2), sim_cref(u.handle, 1), 1),
-        0);
+    CU_ASSERT_EQUAL(sim->memcpy(u.dev, NULL, FERRY_MEMCPY_D2D, driver_ref(u.handle, 2),
+                                driver_cref(u.handle, 1), 1),
+                    0);
     CU_ASSERT_EQUAL(sim->unimport_host(u.dev, u.handle), 0);
     CU_ASSERT_EQUAL(u.host[2], 43); /* the host's again, all of it */
     *last = 1;
@@ -131,17 +131,17 @@ static void maps_pair_and_are_counted(void)
 
     if (!setup("sync"))
         return;
-    CU_ASSERT_EQUAL(sim_count(u.dev).live_imports, 1);
-    CU_ASSERT(sim_failed(unmap(), FERRY_EINVAL, "is not mapped"));
+    CU_ASSERT_EQUAL(driver_count(sim, u.dev).live_imports, 1);
+    CU_ASSERT(driver_failed(unmap(), FERRY_EINVAL, "is not mapped"));
     CU_ASSERT_EQUAL(map(SIZE, FERRY_READ), 0);
-    CU_ASSERT(sim_failed(map(SIZE, FERRY_READ), FERRY_EINVAL, "mapped already"));
-    CU_ASSERT_EQUAL(sim_count(u.dev).live_maps, 1);
+    CU_ASSERT(driver_failed(map(SIZE, FERRY_READ), FERRY_EINVAL, "mapped already"));
+    CU_ASSERT_EQUAL(driver_count(sim, u.dev).live_maps, 1);
     CU_ASSERT_EQUAL(unmap(), 0);
-    CU_ASSERT(sim_failed(unmap(), FERRY_EINVAL, "is not mapped"));
-    CU_ASSERT(sim_failed(map(SIZE, FERRY_WRITE), FERRY_EINVAL, "access 2"));
-    CU_ASSERT(sim_failed(map(SIZE + 1, FERRY_READ), FERRY_EINVAL, "12289 of 12288 bytes"));
-    CU_ASSERT(sim_failed(map(0, FERRY_READ), FERRY_EINVAL, "0 of 12288"));
-    c = sim_count(u.dev);
+    CU_ASSERT(driver_failed(unmap(), FERRY_EINVAL, "is not mapped"));
+    CU_ASSERT(driver_failed(map(SIZE, FERRY_WRITE), FERRY_EINVAL, "access 2"));
+    CU_ASSERT(driver_failed(map(SIZE + 1, FERRY_READ), FERRY_EINVAL, "12289 of 12288 bytes"));
+    CU_ASSERT(driver_failed(map(0, FERRY_READ), FERRY_EINVAL, "0 of 12288"));
+    c = driver_count(sim, u.dev);
     CU_ASSERT_EQUAL(c.maps, 1);
     CU_ASSERT_EQUAL(c.unmaps, 1);
     CU_ASSERT_EQUAL(c.live_maps, 0);
@@ -161,9 +161,9 @@ static void a_map_of_a_mapped_block_changes_what_the_host_may_do(void)
     CU_ASSERT(sim_crashes(write_byte, u.host));
     CU_ASSERT_EQUAL(map(SIZE, FERRY_READ | FERRY_WRITE), 0);
     CU_ASSERT_FALSE(sim_crashes(write_byte, u.host));
-    CU_ASSERT_EQUAL(sim_count(u.dev).live_maps, 1);
+    CU_ASSERT_EQUAL(driver_count(sim, u.dev).live_maps, 1);
     CU_ASSERT_EQUAL(unmap(), 0);
-    c = sim_count(u.dev);
+    c = driver_count(sim, u.dev);
     CU_ASSERT_EQUAL(c.maps, 3);
     CU_ASSERT_EQUAL(c.unmaps, 3);
     CU_ASSERT_EQUAL(c.live_maps, 0);
@@ -177,16 +177,16 @@ static void the_device_leaves_alone_what_the_host_has_mapped(void)
     if (!setup("sync"))
         return;
     CU_ASSERT_EQUAL(map(SIZE, FERRY_READ), 0);
-    CU_ASSERT(sim_failed(set_bytes(0, 1, 1), FERRY_EINVAL, "mapped for reading"));
+    CU_ASSERT(driver_failed(set_bytes(0, 1, 1), FERRY_EINVAL, "mapped for reading"));
     sim_get(u.dev, u.handle, &byte, 1);
     CU_ASSERT_EQUAL(byte, 7);
     CU_ASSERT_EQUAL(unmap(), 0);
     CU_ASSERT_EQUAL(map(SIZE, FERRY_READ | FERRY_WRITE), 0);
-    CU_ASSERT(sim_failed(set_bytes(0, 1, 1), FERRY_EINVAL, "mapped for writing"));
-    CU_ASSERT(sim_failed(
-        sim->memcpy(u.dev, NULL, FERRY_MEMCPY_D2H, sim_ref(&byte, 0), sim_cref(u.handle, 0), 1),
-        FERRY_EINVAL, "mapped for writing"));
-    CU_ASSERT(sim_failed(sim->unimport_host(u.dev, u.handle), FERRY_EINVAL, "for writing"));
+    CU_ASSERT(driver_failed(set_bytes(0, 1, 1), FERRY_EINVAL, "mapped for writing"));
+    CU_ASSERT(driver_failed(sim->memcpy(u.dev, NULL, FERRY_MEMCPY_D2H, driver_ref(&byte, 0),
+                                        driver_cref(u.handle, 0), 1),
+                            FERRY_EINVAL, "mapped for writing"));
+    CU_ASSERT(driver_failed(sim->unimport_host(u.dev, u.handle), FERRY_EINVAL, "for writing"));
     CU_ASSERT_EQUAL(unmap(), 0);
     CU_ASSERT_EQUAL(set_bytes(0, 1, 1), 0);
     teardown();
@@ -199,16 +199,16 @@ static void a_copy_from_host_memory_that_is_the_devices_is_refused_not_a_crash(v
     if (!setup("sync"))
         return;
     block = sim_block(u.dev, 16, 0);
-    CU_ASSERT(sim_failed(
-        sim->memcpy(u.dev, NULL, FERRY_MEMCPY_H2D, sim_ref(block, 0), sim_cref(u.host, 0), 8),
+    CU_ASSERT(driver_failed(
+        sim->memcpy(u.dev, NULL, FERRY_MEMCPY_H2D, driver_ref(block, 0), driver_cref(u.host, 0), 8),
         FERRY_EINVAL, "not mapped"));
     CU_ASSERT_EQUAL(map(PAGE, FERRY_READ), 0);
     sim_put(u.dev, block, u.host, 8);
-    CU_ASSERT(sim_failed(
-        sim->memcpy(u.dev, NULL, FERRY_MEMCPY_H2D, sim_ref(block, 0), sim_cref(u.host, PAGE), 8),
-        FERRY_EINVAL, "only 4096 bytes are mapped"));
-    CU_ASSERT(sim_failed(
-        sim->memcpy(u.dev, NULL, FERRY_MEMCPY_D2H, sim_ref(u.host, 0), sim_cref(block, 0), 8),
+    CU_ASSERT(driver_failed(sim->memcpy(u.dev, NULL, FERRY_MEMCPY_H2D, driver_ref(block, 0),
+                                        driver_cref(u.host, PAGE), 8),
+                            FERRY_EINVAL, "only 4096 bytes are mapped"));
+    CU_ASSERT(driver_failed(
+        sim->memcpy(u.dev, NULL, FERRY_MEMCPY_D2H, driver_ref(u.host, 0), driver_cref(block, 0), 8),
         FERRY_EINVAL, "mapped for reading only"));
     CU_ASSERT_EQUAL(unmap(), 0);
     sim_free_block(u.dev, block);
@@ -227,10 +227,11 @@ static void a_copy_that_lost_its_host_memory_before_it_ran_fails_then(void)
     CU_ASSERT_EQUAL(map(SIZE, FERRY_READ), 0);
     source = u.host;
     CU_ASSERT_EQUAL(
-        sim->memcpy(u.dev, NULL, FERRY_MEMCPY_H2D, sim_ref(block, 0), sim_cref(source, 0), 8), 0);
+        sim->memcpy(u.dev, NULL, FERRY_MEMCPY_H2D, driver_ref(block, 0), driver_cref(source, 0), 8),
+        0);
     CU_ASSERT_EQUAL(sim->event_record(u.dev, NULL, &event), 0);
     CU_ASSERT_EQUAL(unmap(), 0);
-    CU_ASSERT(sim_failed(sim->event_synchronize(u.dev, event), FERRY_EINVAL, "not mapped"));
+    CU_ASSERT(driver_failed(sim->event_synchronize(u.dev, event), FERRY_EINVAL, "not mapped"));
     CU_ASSERT_EQUAL(sim->event_destroy(u.dev, event), 0);
     sim_free_block(u.dev, block);
     teardown();
@@ -258,17 +259,17 @@ static void only_pages_of_its_own_making_are_taken(void)
         return;
     foreign = aligned_alloc(PAGE, PAGE);
     CU_ASSERT_PTR_NOT_NULL_FATAL(foreign);
-    CU_ASSERT(sim_failed(sim->import_host(u.dev, foreign, PAGE, 0, &handle), FERRY_EUNSUPPORTED,
-                         "host_alloc"));
-    CU_ASSERT(sim_failed(sim->import_host(u.dev, u.host, SIZE, 0, &handle), FERRY_EINVAL,
-                         "imported already"));
-    CU_ASSERT(sim_failed(sim->import_host(u.dev, u.host + 64, 64, 0, &handle), FERRY_EUNSUPPORTED,
-                         "aligned"));
-    CU_ASSERT(sim_failed(sim->import_host(u.dev, u.host, SIZE + 1, 0, &handle), FERRY_EUNSUPPORTED,
-                         "host_alloc"));
+    CU_ASSERT(driver_failed(sim->import_host(u.dev, foreign, PAGE, 0, &handle), FERRY_EUNSUPPORTED,
+                            "host_alloc"));
+    CU_ASSERT(driver_failed(sim->import_host(u.dev, u.host, SIZE, 0, &handle), FERRY_EINVAL,
+                            "imported already"));
+    CU_ASSERT(driver_failed(sim->import_host(u.dev, u.host + 64, 64, 0, &handle),
+                            FERRY_EUNSUPPORTED, "aligned"));
+    CU_ASSERT(driver_failed(sim->import_host(u.dev, u.host, SIZE + 1, 0, &handle),
+                            FERRY_EUNSUPPORTED, "host_alloc"));
     CU_ASSERT_PTR_EQUAL(handle, &u);
-    CU_ASSERT(sim_failed(sim->host_free(u.dev, u.host), FERRY_EBUSY, "imported"));
-    CU_ASSERT(sim_failed(sim->free(u.dev, NULL, u.handle), FERRY_EINVAL, "unimport"));
+    CU_ASSERT(driver_failed(sim->host_free(u.dev, u.host), FERRY_EBUSY, "imported"));
+    CU_ASSERT(driver_failed(sim->free(u.dev, NULL, u.handle), FERRY_EINVAL, "unimport"));
     free(foreign);
     teardown();
 }
@@ -281,10 +282,10 @@ static void an_ended_import_is_known_as_one(void)
         return;
     first = u.handle;
     CU_ASSERT_EQUAL(sim->unimport_host(u.dev, first), 0);
-    CU_ASSERT(sim_failed(sim->unimport_host(u.dev, first), FERRY_EINVAL, "was freed"));
-    CU_ASSERT(sim_failed(map(SIZE, FERRY_READ), FERRY_EINVAL, "was freed"));
+    CU_ASSERT(driver_failed(sim->unimport_host(u.dev, first), FERRY_EINVAL, "was freed"));
+    CU_ASSERT(driver_failed(map(SIZE, FERRY_READ), FERRY_EINVAL, "was freed"));
     block = sim_block(u.dev, 64, 0);
-    CU_ASSERT(sim_failed(sim->unimport_host(u.dev, block), FERRY_EINVAL, "not imported"));
+    CU_ASSERT(driver_failed(sim->unimport_host(u.dev, block), FERRY_EINVAL, "not imported"));
     sim_free_block(u.dev, block);
     CU_ASSERT_EQUAL(sim->import_host(u.dev, u.host, SIZE, 0, &u.handle), 0);
     CU_ASSERT_EQUAL(map(SIZE, FERRY_READ), 0); /* an import may end while mapped for reading */
@@ -300,8 +301,8 @@ static void a_discrete_device_takes_no_host_memory(void)
         return;
     dev = sim_open(0);
     CU_ASSERT_EQUAL(sim->host_alloc(dev, PAGE, 0, &ptr, &flags), 0);
-    CU_ASSERT(
-        sim_failed(sim->import_host(dev, ptr, PAGE, 0, &handle), FERRY_EUNSUPPORTED, "discrete"));
+    CU_ASSERT(driver_failed(sim->import_host(dev, ptr, PAGE, 0, &handle), FERRY_EUNSUPPORTED,
+                            "discrete"));
     CU_ASSERT_EQUAL(sim->host_free(dev, ptr), 0);
     sim_close(dev);
 }

@@ -43,11 +43,11 @@ static void an_option_that_makes_no_sense_is_a_configuration_error_that_names_it
 
         if (!sim_load())
             return;
-        sim_set(wrong[i][0], wrong[i][1]);
+        driver_set(wrong[i][0], wrong[i][1]);
         snprintf(part, sizeof(part), "option.%s = %s", wrong[i][0], wrong[i][1]);
-        CU_ASSERT(sim_failed(sim->device_count(sim->plugin, &count), FERRY_ECONF, part));
+        CU_ASSERT(driver_failed(sim->device_count(sim->plugin, &count), FERRY_ECONF, part));
         CU_ASSERT_EQUAL(count, 77);
-        CU_ASSERT(sim_failed(sim->device_open(sim->plugin, 0, &dev), FERRY_ECONF, part));
+        CU_ASSERT(driver_failed(sim->device_open(sim->plugin, 0, &dev), FERRY_ECONF, part));
         CU_ASSERT_PTR_EQUAL(dev, &dev);
     }
 }
@@ -66,7 +66,7 @@ static void sizes_are_understood_with_and_without_units(void)
 
         if (!sim_load())
             return;
-        sim_set("memory", sizes[i].text);
+        driver_set("memory", sizes[i].text);
         CU_ASSERT_EQUAL(sim->properties(sim->plugin, 0, NULL, &properties), 0);
         CU_ASSERT_EQUAL(properties.memory_total, sizes[i].bytes);
     }
@@ -81,10 +81,10 @@ static void as_many_devices_as_configured_and_no_more(void)
         return;
     CU_ASSERT_EQUAL(sim->device_count(sim->plugin, &count), 0);
     CU_ASSERT_EQUAL(count, 1);
-    sim_set("devices", "3");
+    driver_set("devices", "3");
     CU_ASSERT_EQUAL(sim->device_count(sim->plugin, &count), 0);
     CU_ASSERT_EQUAL(count, 3);
-    CU_ASSERT(sim_failed(sim->device_open(sim->plugin, 3, &dev), FERRY_ENODEV, "no device 3"));
+    CU_ASSERT(driver_failed(sim->device_open(sim->plugin, 3, &dev), FERRY_ENODEV, "no device 3"));
     CU_ASSERT_PTR_NULL(dev);
 }
 
@@ -97,7 +97,7 @@ static void a_device_describes_itself(void)
 
     if (!sim_load())
         return;
-    sim_set("devices", "2");
+    driver_set("devices", "2");
     CU_ASSERT_EQUAL(sim->properties(sim->plugin, 1, NULL, &closed), 0);
     CU_ASSERT_STRING_EQUAL(closed.description, "simulated accelerator");
     CU_ASSERT_STRING_EQUAL(closed.uuid, "sim-00000000-0000-0000-0000-000000000001");
@@ -122,9 +122,9 @@ static void an_unknown_native_object_is_unsupported_and_a_wrong_size_is_invalid(
     if (!sim_load())
         return;
     dev = sim_open(0);
-    CU_ASSERT(sim_failed(sim->native(dev, "cl_context", &out, sizeof(out)), FERRY_EUNSUPPORTED,
-                         "cl_context"));
-    CU_ASSERT(sim_failed(sim->native(dev, "sim_control", &out, 4), FERRY_EINVAL, "4 bytes"));
+    CU_ASSERT(driver_failed(sim->native(dev, "cl_context", &out, sizeof(out)), FERRY_EUNSUPPORTED,
+                            "cl_context"));
+    CU_ASSERT(driver_failed(sim->native(dev, "sim_control", &out, 4), FERRY_EINVAL, "4 bytes"));
     CU_ASSERT_PTR_NULL(out);
     CU_ASSERT_EQUAL(sim->native(dev, "sim_device", &out, sizeof(out)), 0);
     CU_ASSERT_PTR_EQUAL(out, dev);
@@ -137,8 +137,8 @@ static void *quiet_device(void)
 {
     if (!sim_load())
         return NULL;
-    sim_set("clock", "sync");
-    sim_set("devices", "2");
+    driver_set("clock", "sync");
+    driver_set("devices", "2");
     return sim_open(0);
 }
 
@@ -176,7 +176,7 @@ static void a_program_that_touches_device_memory_crashes_at_once(void)
 
 static int set_bytes(void *dev, void *handle, uint64_t offset, uint64_t bytes)
 {
-    return sim->memset(dev, NULL, sim_ref(handle, offset), 1, bytes);
+    return sim->memset(dev, NULL, driver_ref(handle, offset), 1, bytes);
 }
 
 static void a_handle_that_was_added_to_is_caught(void)
@@ -189,10 +189,11 @@ static void a_handle_that_was_added_to_is_caught(void)
     block = sim_block(dev, 1000, 0);
     next = sim_block(dev, 1000, 0);
     CU_ASSERT(next >= block + 1000 || block >= next + 1000);
-    CU_ASSERT(sim_failed(set_bytes(dev, block + 8, 0, 8), FERRY_EINVAL, "8 bytes into the block"));
-    CU_ASSERT(sim_failed(set_bytes(dev, block + 999, 0, 1), FERRY_EINVAL, "999 bytes into"));
-    CU_ASSERT(sim_failed(set_bytes(dev, block + 1000, 0, 8), FERRY_EINVAL, "no block's"));
-    CU_ASSERT(sim_failed(sim->free(dev, NULL, block + 8), FERRY_EINVAL, "8 bytes into"));
+    CU_ASSERT(
+        driver_failed(set_bytes(dev, block + 8, 0, 8), FERRY_EINVAL, "8 bytes into the block"));
+    CU_ASSERT(driver_failed(set_bytes(dev, block + 999, 0, 1), FERRY_EINVAL, "999 bytes into"));
+    CU_ASSERT(driver_failed(set_bytes(dev, block + 1000, 0, 8), FERRY_EINVAL, "no block's"));
+    CU_ASSERT(driver_failed(sim->free(dev, NULL, block + 8), FERRY_EINVAL, "8 bytes into"));
     sim_free_block(dev, block);
     sim_free_block(dev, next);
     sim_close(dev);
@@ -211,11 +212,11 @@ static void a_reference_past_the_end_is_caught_with_all_its_numbers(void)
     CU_ASSERT_EQUAL(set_bytes(dev, block, 999, 1), 0);
     snprintf(text, sizeof(text), "0x%jx offset 992, 9 bytes: the block has 1000 bytes",
              (uintmax_t)(uintptr_t)block);
-    CU_ASSERT(sim_failed(set_bytes(dev, block, 992, 9), FERRY_EINVAL, text));
-    CU_ASSERT(sim_failed(set_bytes(dev, block, 1001, 1), FERRY_EINVAL, "offset 1001"));
-    CU_ASSERT(sim_failed(set_bytes(dev, block, UINT64_MAX, 2), FERRY_EINVAL, "has 1000 bytes"));
-    CU_ASSERT(sim_failed(set_bytes(dev, block, 2, UINT64_MAX / 2), FERRY_EINVAL, "bytes"));
-    CU_ASSERT(sim_failed(set_bytes(dev, block, 0, 0), FERRY_EINVAL, "0 bytes"));
+    CU_ASSERT(driver_failed(set_bytes(dev, block, 992, 9), FERRY_EINVAL, text));
+    CU_ASSERT(driver_failed(set_bytes(dev, block, 1001, 1), FERRY_EINVAL, "offset 1001"));
+    CU_ASSERT(driver_failed(set_bytes(dev, block, UINT64_MAX, 2), FERRY_EINVAL, "has 1000 bytes"));
+    CU_ASSERT(driver_failed(set_bytes(dev, block, 2, UINT64_MAX / 2), FERRY_EINVAL, "bytes"));
+    CU_ASSERT(driver_failed(set_bytes(dev, block, 0, 0), FERRY_EINVAL, "0 bytes"));
     sim_free_block(dev, block);
     sim_close(dev);
 }
@@ -229,15 +230,15 @@ static void a_freed_handle_is_called_freed_and_not_seen_again_soon(void)
         return;
     first = sim_block(dev, 512, 0);
     sim_free_block(dev, first);
-    CU_ASSERT(sim_failed(set_bytes(dev, first, 0, 8), FERRY_EINVAL, "was freed"));
-    CU_ASSERT(sim_failed(sim->free(dev, NULL, first), FERRY_EINVAL, "was freed"));
+    CU_ASSERT(driver_failed(set_bytes(dev, first, 0, 8), FERRY_EINVAL, "was freed"));
+    CU_ASSERT(driver_failed(sim->free(dev, NULL, first), FERRY_EINVAL, "was freed"));
     for (int i = 0; i < 3000; i++) {
         void *block = sim_block(dev, 512, 0);
 
         CU_ASSERT_PTR_NOT_EQUAL(block, first);
         sim_free_block(dev, block);
     }
-    CU_ASSERT(sim_failed(set_bytes(dev, first, 0, 8), FERRY_EINVAL, "was freed"));
+    CU_ASSERT(driver_failed(set_bytes(dev, first, 0, 8), FERRY_EINVAL, "was freed"));
     sim_close(dev);
 }
 
@@ -252,17 +253,18 @@ static void memory_of_another_place_is_called_by_its_name(void)
     other = sim_open(1);
     block = sim_block(dev, 16, 0);
     theirs = sim_block(other, 16, 0);
-    CU_ASSERT(sim_failed(set_bytes(dev, theirs, 0, 8), FERRY_EINVAL, "belongs to sim:1"));
-    CU_ASSERT(sim_failed(set_bytes(dev, bytes, 0, 8), FERRY_EINVAL, "no device memory"));
-    CU_ASSERT(sim_failed(set_bytes(dev, NULL, 0, 8), FERRY_EINVAL, "no device memory"));
-    CU_ASSERT(sim_failed(
-        sim->memcpy(dev, NULL, FERRY_MEMCPY_H2D, sim_ref(block, 0), sim_cref(theirs, 0), 8),
+    CU_ASSERT(driver_failed(set_bytes(dev, theirs, 0, 8), FERRY_EINVAL, "belongs to sim:1"));
+    CU_ASSERT(driver_failed(set_bytes(dev, bytes, 0, 8), FERRY_EINVAL, "no device memory"));
+    CU_ASSERT(driver_failed(set_bytes(dev, NULL, 0, 8), FERRY_EINVAL, "no device memory"));
+    CU_ASSERT(driver_failed(
+        sim->memcpy(dev, NULL, FERRY_MEMCPY_H2D, driver_ref(block, 0), driver_cref(theirs, 0), 8),
         FERRY_EINVAL, "host side"));
-    CU_ASSERT(sim_failed(
-        sim->memcpy(dev, NULL, FERRY_MEMCPY_D2H, sim_ref(NULL, 0), sim_cref(block, 0), 8),
+    CU_ASSERT(driver_failed(
+        sim->memcpy(dev, NULL, FERRY_MEMCPY_D2H, driver_ref(NULL, 0), driver_cref(block, 0), 8),
         FERRY_EINVAL, "NULL"));
-    CU_ASSERT(sim_failed(sim->memcpy(dev, NULL, 9, sim_ref(block, 0), sim_cref(bytes, 0), 8),
-                         FERRY_EINVAL, "kind 9"));
+    CU_ASSERT(
+        driver_failed(sim->memcpy(dev, NULL, 9, driver_ref(block, 0), driver_cref(bytes, 0), 8),
+                      FERRY_EINVAL, "kind 9"));
     sim_free_block(dev, block);
     sim_free_block(other, theirs);
     sim_close(other);
@@ -305,15 +307,16 @@ static void bytes_travel_with_their_offsets(void)
         in[i] = (unsigned char)i;
     block = sim_block(dev, 64, FERRY_ALLOC_ZERO);
     twin = sim_block(dev, 64, FERRY_ALLOC_ZERO);
-    CU_ASSERT_EQUAL(sim->memcpy(dev, NULL, FERRY_MEMCPY_H2D, sim_ref(block, 8), sim_cref(in, 4), 8),
-                    0);
     CU_ASSERT_EQUAL(
-        sim->memcpy(dev, NULL, FERRY_MEMCPY_D2D, sim_ref(twin, 32), sim_cref(block, 8), 4), 0);
-    CU_ASSERT_EQUAL(sim->memset(dev, NULL, sim_ref(twin, 36), 0x1ab, 2), 0);
+        sim->memcpy(dev, NULL, FERRY_MEMCPY_H2D, driver_ref(block, 8), driver_cref(in, 4), 8), 0);
+    CU_ASSERT_EQUAL(
+        sim->memcpy(dev, NULL, FERRY_MEMCPY_D2D, driver_ref(twin, 32), driver_cref(block, 8), 4),
+        0);
+    CU_ASSERT_EQUAL(sim->memset(dev, NULL, driver_ref(twin, 36), 0x1ab, 2), 0);
     sim_get(dev, twin, out, 64);
     for (int i = 0; i < 64; i++)
         CU_ASSERT_EQUAL(out[i], i >= 32 && i < 36 ? i - 28 : i == 36 || i == 37 ? 0xab : 0);
-    c = sim_count(dev);
+    c = driver_count(sim, dev);
     CU_ASSERT_EQUAL(c.copies_h2d, 1);
     CU_ASSERT_EQUAL(c.bytes_h2d, 8);
     CU_ASSERT_EQUAL(c.copies_d2d, 1);
@@ -336,12 +339,13 @@ static void an_overlapping_copy_within_the_device_is_refused(void)
     if (!dev)
         return;
     block = sim_block(dev, 64, 0);
-    CU_ASSERT(sim_failed(
-        sim->memcpy(dev, NULL, FERRY_MEMCPY_D2D, sim_ref(block, 7), sim_cref(block, 0), 8),
+    CU_ASSERT(driver_failed(
+        sim->memcpy(dev, NULL, FERRY_MEMCPY_D2D, driver_ref(block, 7), driver_cref(block, 0), 8),
         FERRY_EINVAL, "overlap"));
-    CU_ASSERT_EQUAL(sim_count(dev).copies_d2d, 0);
+    CU_ASSERT_EQUAL(driver_count(sim, dev).copies_d2d, 0);
     CU_ASSERT_EQUAL(
-        sim->memcpy(dev, NULL, FERRY_MEMCPY_D2D, sim_ref(block, 8), sim_cref(block, 0), 8), 0);
+        sim->memcpy(dev, NULL, FERRY_MEMCPY_D2D, driver_ref(block, 8), driver_cref(block, 0), 8),
+        0);
     sim_free_block(dev, block);
     sim_close(dev);
 }
@@ -356,23 +360,24 @@ static void memory_ends_where_it_was_configured_to_end(void)
 
     if (!sim_load())
         return;
-    sim_set("memory", "1MiB");
+    driver_set("memory", "1MiB");
     dev = sim_open(0);
     half = sim_block(dev, 1 << 19, 0);
-    CU_ASSERT(sim_failed(sim->alloc(dev, NULL, (1 << 19) + 1, 0, &none, &flags), FERRY_ENOMEM,
-                         "524289 bytes wanted, 524288 of 1048576 bytes free"));
+    CU_ASSERT(driver_failed(sim->alloc(dev, NULL, (1 << 19) + 1, 0, &none, &flags), FERRY_ENOMEM,
+                            "524289 bytes wanted, 524288 of 1048576 bytes free"));
     CU_ASSERT_PTR_EQUAL(none, &dev);
     CU_ASSERT_EQUAL(flags, 77);
     rest = sim_block(dev, 1 << 19, 0);
     CU_ASSERT_EQUAL(sim->memory_info(dev, &free_bytes, &total), 0);
     CU_ASSERT_EQUAL(free_bytes, 0);
     CU_ASSERT_EQUAL(total, 1 << 20);
-    CU_ASSERT(sim_failed(sim->alloc(dev, NULL, 1, 0, &none, &flags), FERRY_ENOMEM, "0 of 1048576"));
+    CU_ASSERT(
+        driver_failed(sim->alloc(dev, NULL, 1, 0, &none, &flags), FERRY_ENOMEM, "0 of 1048576"));
     sim_free_block(dev, half);
     CU_ASSERT_EQUAL(sim->memory_info(dev, &free_bytes, &total), 0);
     CU_ASSERT_EQUAL(free_bytes, 1 << 19);
     sim_free_block(dev, rest);
-    CU_ASSERT(sim_failed(sim->alloc(dev, NULL, 0, 0, &none, &flags), FERRY_EINVAL, "0 bytes"));
+    CU_ASSERT(driver_failed(sim->alloc(dev, NULL, 0, 0, &none, &flags), FERRY_EINVAL, "0 bytes"));
     sim_close(dev);
 }
 
@@ -387,8 +392,8 @@ static void addresses_come_back_without_meeting_live_blocks(void)
 
     if (!sim_load())
         return;
-    sim_set("memory", "4MiB");
-    sim_set("clock", "sync");
+    driver_set("memory", "4MiB");
+    driver_set("clock", "sync");
     dev = sim_open(0);
     first = sim_block(dev, SIZE, 0);
     sim_free_block(dev, first);
@@ -420,21 +425,21 @@ static void the_call_that_an_option_names_fails_and_no_other(void)
 
     if (!sim_load())
         return;
-    sim_set("fail_alloc", "2");
-    sim_set("fail_memcpy", "1");
-    sim_set("fail_op", "2");
+    driver_set("fail_alloc", "2");
+    driver_set("fail_memcpy", "1");
+    driver_set("fail_op", "2");
     dev = sim_open(0);
     block = sim_block(dev, 64, FERRY_ALLOC_ZERO);
-    CU_ASSERT(sim_failed(sim->alloc(dev, NULL, 64, 0, &none, &flags), FERRY_ENOMEM, "as asked"));
+    CU_ASSERT(driver_failed(sim->alloc(dev, NULL, 64, 0, &none, &flags), FERRY_ENOMEM, "as asked"));
     sim_free_block(dev, sim_block(dev, 64, 0));
-    CU_ASSERT(sim_failed(
-        sim->memcpy(dev, NULL, FERRY_MEMCPY_H2D, sim_ref(block, 0), sim_cref(&flags, 0), 4),
+    CU_ASSERT(driver_failed(
+        sim->memcpy(dev, NULL, FERRY_MEMCPY_H2D, driver_ref(block, 0), driver_cref(&flags, 0), 4),
         FERRY_EDEVICE, "as asked"));
     sim_put(dev, block, &flags, 4);
-    CU_ASSERT_EQUAL(sim->scal(dev, NULL, FERRY_F32, 1, 1, sim_ref(block, 4)), 0);
-    CU_ASSERT(sim_failed(sim->scal(dev, NULL, FERRY_F32, 1, 1, sim_ref(block, 4)), FERRY_EDEVICE,
-                         "as asked"));
-    CU_ASSERT_EQUAL(sim->scal(dev, NULL, FERRY_F32, 1, 1, sim_ref(block, 4)), 0);
+    CU_ASSERT_EQUAL(sim->scal(dev, NULL, FERRY_F32, 1, 1, driver_ref(block, 4)), 0);
+    CU_ASSERT(driver_failed(sim->scal(dev, NULL, FERRY_F32, 1, 1, driver_ref(block, 4)),
+                            FERRY_EDEVICE, "as asked"));
+    CU_ASSERT_EQUAL(sim->scal(dev, NULL, FERRY_F32, 1, 1, driver_ref(block, 4)), 0);
     CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
     sim_free_block(dev, block);
     sim_close(dev);
@@ -454,8 +459,8 @@ static void closing_a_device_that_is_not_empty_logs_what_is_left(void)
     CU_ASSERT_EQUAL(sim->queue_create(dev, 0, &queue), 0);
     CU_ASSERT_EQUAL(sim->event_record(dev, queue, &event), 0);
     sim->device_close(dev);
-    CU_ASSERT_PTR_NOT_NULL(strstr(sim_logged(), "sim:0: closed with 2 blocks (300 bytes), "
-                                                "1 host blocks, 0 imports, 1 queues, 1 events"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(driver_logged(), "sim:0: closed with 2 blocks (300 bytes), "
+                                                   "1 host blocks, 0 imports, 1 queues, 1 events"));
 }
 
 static void host_memory_is_aligned_counted_and_known(void)
@@ -473,11 +478,11 @@ static void host_memory_is_aligned_counted_and_known(void)
     CU_ASSERT_EQUAL(sim->host_alloc(dev, 100, FERRY_ALLOC_ZERO, (void **)&zero, &flags), 0);
     CU_ASSERT_EQUAL(flags, FERRY_ALLOC_WAS_ZEROED);
     CU_ASSERT_EQUAL(zero[99], 0);
-    CU_ASSERT_EQUAL(sim_count(dev).live_host_blocks, 2);
-    CU_ASSERT(sim_failed(sim->host_free(dev, plain + 64), FERRY_EINVAL, "no host block"));
+    CU_ASSERT_EQUAL(driver_count(sim, dev).live_host_blocks, 2);
+    CU_ASSERT(driver_failed(sim->host_free(dev, plain + 64), FERRY_EINVAL, "no host block"));
     CU_ASSERT_EQUAL(sim->host_free(dev, plain), 0);
     CU_ASSERT_EQUAL(sim->host_free(dev, zero), 0);
-    CU_ASSERT(sim_failed(sim->host_alloc(dev, 0, 0, (void **)&zero, &flags), FERRY_EINVAL, "0"));
+    CU_ASSERT(driver_failed(sim->host_alloc(dev, 0, 0, (void **)&zero, &flags), FERRY_EINVAL, "0"));
     sim_close(dev);
 }
 
