@@ -173,8 +173,10 @@ static const char *read_entries(const struct ferry__bytes *file, struct layout *
             return "a table of symbols is in none of its segments";
         if (tag < 0 || tag > SYSTEM_LAST || (tag >= STANDARD && tag < SYSTEM_FIRST))
             return "its dynamic section has an entry of no known kind";
+        /* of several, the linker takes the last; but every library that is needed */
+        if (tag != DT_NEEDED || !l->has[DT_NEEDED] || value > l->value[DT_NEEDED])
+            l->value[slot_of(tag)] = value;
         l->has[slot_of(tag)] = true;
-        l->value[slot_of(tag)] = value;
     }
 }
 

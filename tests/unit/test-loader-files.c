@@ -105,7 +105,7 @@ static void a_file_that_is_no_shared_object_for_this_machine_is_refused(void)
     ferry_runtime_close(rt);
 }
 
-/* Where the value of its first entry of that kind is; 0 if there is none. */
+/* Where the value of its first entry of that kind is; 0 if there is none. The last is DT_NULL. */
 static size_t dynamic_value(const unsigned char *bytes, int64_t tag)
 {
     const Elf64_Ehdr *header = (const void *)bytes;
@@ -114,10 +114,20 @@ static size_t dynamic_value(const unsigned char *bytes, int64_t tag)
 
     while (p->p_type != PT_DYNAMIC)
         p++;
-    for (entry = (const void *)(bytes + p->p_offset); entry->d_tag != DT_NULL; entry++)
-        if (entry->d_tag == tag)
-            return (size_t)((const unsigned char *)&entry->d_un - bytes);
-    return 0;
+    for (entry = (const void *)(bytes + p->p_offset); entry->d_tag != tag; entry++)
+        if (entry->d_tag == DT_NULL)
+            return 0;
+    return (size_t)((const unsigned char *)&entry->d_un - bytes);
+}
+
+/* Makes a library of no name of the entry that ends the section, where another can end it. */
+static void need_one_more(const char *path, const unsigned char *bytes)
+{
+    size_t end = dynamic_value(bytes, DT_NULL) - offsetof(Elf64_Dyn, d_un);
+    const Elf64_Dyn *entry = (const void *)(bytes + end);
+
+    if (entry[1].d_tag == DT_NULL)
+        fakes_poke(path, end, DT_NEEDED);
 }
 
 /* Where its first segment of that kind is described. */
@@ -167,6 +177,8 @@ static const char *put_damaged(const char *folder, const unsigned char *bytes, s
     snprintf(name, sizeof(name), "ferry_damage%zu.so", i);
     path = fakes_put(folder, "alpha", name);
     fakes_poke(path, at + (size_t)d->offset, d->byte);
+    if (d->tag == DT_NEEDED)
+        need_one_more(path, bytes);
     return path;
 }
 
