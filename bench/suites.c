@@ -3,9 +3,11 @@
 
 const struct bench_suite bench_suites[] = {
     { .name = "process", .run = bench_process }, /* first: it wants a machine at rest */
-    { .name = "blob", .run = bench_blob },           { .name = "math", .run = bench_math },
+    { .name = "blob", .run = bench_blob },
+    { .name = "io",
+      .run = bench_io }, /* before math: a child's peak begins with what we once had */
+    { .name = "math", .run = bench_math },
     { .name = "coherence", .run = bench_coherence },
-    { .name = "io", .run = bench_io },
     { .name = "transfers", .run = bench_transfers },
     { .name = NULL },
 };
