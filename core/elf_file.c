@@ -8,14 +8,20 @@
 #include <string.h>
 #include <unistd.h>
 
+static bool is_known(const struct ferry__bytes *file, uint64_t offset, size_t size)
+{
+    return file->fd < 0 || (offset >= file->begin && offset - file->begin <= file->known &&
+                            size <= file->known - (offset - file->begin));
+}
+
 bool ferry__elf_read(const struct ferry__bytes *file, uint64_t offset, void *out, size_t size)
 {
     size_t done = 0;
 
     if (offset > file->size || size > file->size - offset)
         return false;
-    if (file->fd < 0 || (offset <= file->known && size <= file->known - offset)) {
-        memcpy(out, file->memory + offset, size);
+    if (is_known(file, offset, size)) {
+        memcpy(out, file->memory + (offset - file->begin), size);
         return true;
     }
     while (done < size) {

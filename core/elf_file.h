@@ -12,8 +12,8 @@
 /* A file, or bytes in memory (fd −1; all of them). */
 struct ferry__bytes {
     int fd;
-    const unsigned char *memory; /* of a file: as many of its first bytes as were read already */
-    uint64_t known, size;
+    const unsigned char *memory; /* of a file: `known` bytes from `begin` on, read already */
+    uint64_t begin, known, size;
 };
 
 /* Where the program headers are. */

@@ -159,13 +159,31 @@ static unsigned slot_of(int64_t tag)
     return tag >= GNU_FIRST && tag < GNU_FIRST + 16 ? GNU(tag) : 0;
 }
 
+/* Reads the section at once, into `held`; what does not fit is read as it comes. */
+static struct ferry__bytes hold(const struct ferry__bytes *file, const struct layout *l,
+                                unsigned char *held, size_t room)
+{
+    size_t size = l->dynamic.size < room ? (size_t)l->dynamic.size : room;
+    struct ferry__bytes near = *file;
+
+    if (file->fd < 0 || !ferry__elf_read(file, l->dynamic.offset, held, size))
+        return near;
+    near.memory = held;
+    near.begin = l->dynamic.offset;
+    near.known = size;
+    return near;
+}
+
 static const char *read_entries(const struct ferry__bytes *file, struct layout *l)
 {
+    unsigned char held[1024];
+    const struct ferry__bytes near = hold(file, l, held, sizeof(held));
+
     for (uint64_t i = 0;; i++) {
         uint64_t value;
         int64_t tag;
 
-        if (!read_entry(file, l, i, &tag, &value))
+        if (!read_entry(&near, l, i, &tag, &value))
             return "its dynamic section has no end";
         if (tag == DT_NULL)
             return NULL;
