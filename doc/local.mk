@@ -21,4 +21,5 @@ EXTRA_DIST += \
 	%D%/decisions/0015-what-the-cuda-plugin-links-and-touches.md \
 	%D%/decisions/0016-arithmetic-on-cuda-without-kernels.md \
 	%D%/decisions/0017-what-dlopen-believes-is-read-first.md \
-	%D%/decisions/0018-what-the-opencl-plugin-computes-and-keeps.md
+	%D%/decisions/0018-what-the-opencl-plugin-computes-and-keeps.md \
+	%D%/measurements/2026-11-21-cpu-and-opencl.md
