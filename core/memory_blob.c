@@ -150,8 +150,8 @@ int ferry__memory_to(ferry_memory *m, ferry_device *home)
     err = ferry__request_begin(&req, m, NULL, false);
     if (err)
         return err;
-    if (ferry__device_forked(
-            m->home)) /* it is known by its home that the promise was the parent's */
+    /* it is known by its home that the promise was the parent's */
+    if (ferry__device_forked(m->home))
         ferry__evict_withdraw(m);
     before = ferry__replica_move_home(m, home);
     ferry__coherence_publish(m, req.valid);
@@ -205,9 +205,9 @@ int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out)
     for (slot = FERRY__HOST + 1; !(valid >> slot & 1); slot++)
         ;
     *out = m->home;
-    if (ferry__request_begin(&req, (ferry_memory *)m, NULL,
-                             false)) /* another reader may be adding a replica */
-        return 0;                    /* whoever goes there will be told */
+    /* another reader may be adding a replica; where it cannot be asked, whoever goes there is told */
+    if (ferry__request_begin(&req, (ferry_memory *)m, NULL, false))
+        return 0;
     *out = ferry__replica_device((ferry_memory *)m, slot);
     ferry__request_end(&req);
     return 0;
