@@ -19,13 +19,12 @@
  * beside copying bytes. The files are made in TMPDIR and removed.
  */
 
-
-#define NET_BLOBS     10
-#define NET_FLOATS    (13 * 1024 * 1024) /* a blob: 520 MiB of ten */
-#define MERGE_BYTES   (1024ull * 1024 * 1024)
-#define MERGE_ROUNDS  3
-#define SPACE_NEEDED  (6ull * 1024 * 1024 * 1024)
-#define MOST_MEMORY   256.0 /* MiB, whatever the file's size */
+#define NET_BLOBS    10
+#define NET_FLOATS   (13 * 1024 * 1024) /* a blob: 520 MiB of ten */
+#define MERGE_BYTES  (1024ull * 1024 * 1024)
+#define MERGE_ROUNDS 3
+#define SPACE_NEEDED (6ull * 1024 * 1024 * 1024)
+#define MOST_MEMORY  256.0 /* MiB, whatever the file's size */
 
 struct io_bench {
     struct bench *b;
@@ -74,10 +73,10 @@ static bool make_net(struct io_bench *io)
 static bool make_big(const char *path, const char *dtype, uint64_t bytes, unsigned element)
 {
     char header[256];
-    uint64_t length = (uint64_t)snprintf(
-        header + 8, sizeof(header) - 8,
-        "{\"w\":{\"dtype\":\"%s\",\"shape\":[%llu],\"data_offsets\":[0,%llu]}}", dtype,
-        (unsigned long long)(bytes / element), (unsigned long long)bytes);
+    uint64_t length =
+        (uint64_t)snprintf(header + 8, sizeof(header) - 8,
+                           "{\"w\":{\"dtype\":\"%s\",\"shape\":[%llu],\"data_offsets\":[0,%llu]}}",
+                           dtype, (unsigned long long)(bytes / element), (unsigned long long)bytes);
     int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
     bool made;
 
@@ -166,8 +165,7 @@ static void read_blobs(void *arg, int64_t times)
             fail(io, "the net cannot be opened");
         for (int i = 0; file && i < NET_BLOBS; i++)
             if (ferry_io_next(file, &entry) || !entry ||
-                ferry_blob_create(io->b->device, FERRY_F32, FERRY_UNSHAPED, NULL,
-                                  &blobs[i]) ||
+                ferry_blob_create(io->b->device, FERRY_F32, FERRY_UNSHAPED, NULL, &blobs[i]) ||
                 ferry_io_read(file, entry, blobs[i]))
                 fail(io, "the net cannot be read");
             else
@@ -247,8 +245,9 @@ static void bench_merge(struct io_bench *io, const char *dtype, unsigned element
     double copies[MERGE_ROUNDS], merges[MERGE_ROUNDS], mib = 0, unused;
 
     snprintf(figure, sizeof(figure), "merge of two 1 GiB %s safetensors", dtype);
-    snprintf(copy, sizeof(copy), "rm -f '%s'; cat '%s' '%s' >/dev/null && cat '%s' >'%s' && sync '%s'",
-             io->c, io->a, io->big, io->a, io->c, io->c);
+    snprintf(copy, sizeof(copy),
+             "rm -f '%s'; cat '%s' '%s' >/dev/null && cat '%s' >'%s' && sync '%s'", io->c, io->a,
+             io->big, io->a, io->c, io->c);
     snprintf(merge, sizeof(merge),
              "rm -f '%s'; FERRY_BACKEND=cpu exec '%s' merge -f safetensors -o '%s' '%s' '%s'",
              io->c, FERRY_COMMAND, io->c, io->a, io->big);

@@ -51,8 +51,8 @@ static bool same_shape(const ferry_blob *b, const struct ferry__blob_proto *prot
     }
     if (naxes != proto->naxes)
         return false;
-    return naxes == 0 || memcmp(ferry_blob_dims(b), proto->dims,
-                                (size_t)naxes * sizeof(*proto->dims)) == 0;
+    return naxes == 0 ||
+           memcmp(ferry_blob_dims(b), proto->dims, (size_t)naxes * sizeof(*proto->dims)) == 0;
 }
 
 int ferry_blob_shape_equals_proto(const ferry_blob *b, const void *bytes, size_t size)

@@ -27,8 +27,7 @@ static const struct ferry__wire_names v0_names = {
 };
 static const struct ferry__wire_names state_names = {
     "SolverState",
-    { { 1, "iter" }, { 2, "learned_net" }, { 3, "history" }, { 4, "current_step" },
-      { 0, NULL } },
+    { { 1, "iter" }, { 2, "learned_net" }, { 3, "history" }, { 4, "current_step" }, { 0, NULL } },
 };
 static const struct ferry__wire_names vector_names = {
     "BlobProtoVector",

@@ -31,7 +31,8 @@ static int dtype_of(DLDataType type, ferry_dtype *out)
         }
     return ferry_error_set(FERRY_EUNSUPPORTED,
                            "ferry_blob_from_dlpack: type code %u, %u bits, %u lanes: ferry has no "
-                           "such dtype", type.code, type.bits, type.lanes);
+                           "such dtype",
+                           type.code, type.bits, type.lanes);
 }
 
 /* ---- devices -------------------------------------------------------------------------------- */
@@ -55,13 +56,14 @@ static int dl_device(ferry_device *dev, const char *function, DLDevice *out)
         out->device_type = kDLCUDA;
         return ferry_device_native(dev, "cuda_device", &out->device_id, sizeof(int));
     }
-    return ferry_error_set(FERRY_EUNSUPPORTED, "%s: DLPack has no name for the device %s",
-                           function, p->name);
+    return ferry_error_set(FERRY_EUNSUPPORTED, "%s: DLPack has no name for the device %s", function,
+                           p->name);
 }
 
 /* ---- to ------------------------------------------------------------------------------------- */
 
-struct export {
+struct export
+{
     DLManagedTensor tensor;
     ferry_memory *memory;
     int64_t shape[FERRY_MAX_AXES], strides[FERRY_MAX_AXES];
@@ -157,8 +159,10 @@ int ferry_blob_to_dlpack(ferry_blob *b, ferry_device *where, unsigned flags,
 static int check_shape(const DLTensor *t)
 {
     if (t->ndim < 0 || t->ndim > FERRY_MAX_AXES)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "ferry_blob_from_dlpack: %d axes are more than "
-                               "%d", t->ndim, FERRY_MAX_AXES);
+        return ferry_error_set(FERRY_EUNSUPPORTED,
+                               "ferry_blob_from_dlpack: %d axes are more than "
+                               "%d",
+                               t->ndim, FERRY_MAX_AXES);
     if (t->ndim > 0 && !t->shape)
         return ferry_error_set(FERRY_EINVAL, "ferry_blob_from_dlpack: the shape is NULL");
     return FERRY_OK;
@@ -171,7 +175,8 @@ static int check_strides(const DLTensor *t, int64_t count)
 
     for (int i = t->ndim - 1; i >= 0 && t->strides && count > 0; i--) {
         if (t->shape[i] > 1 && t->strides[i] != stride)
-            return ferry_error_set(FERRY_EUNSUPPORTED, "ferry_blob_from_dlpack: stride %lld of axis "
+            return ferry_error_set(FERRY_EUNSUPPORTED,
+                                   "ferry_blob_from_dlpack: stride %lld of axis "
                                    "%d, where a contiguous row-major array has %lld: copy it first",
                                    (long long)t->strides[i], i, (long long)stride);
         stride *= t->shape[i];
@@ -195,10 +200,11 @@ static int locate(const DLTensor *t, ferry_device *home, ferry_device **out_wher
     if (err)
         return err;
     if (device.device_type != t->device.device_type || device.device_id != t->device.device_id)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "ferry_blob_from_dlpack: the tensor is on DLPack "
-                               "device %d:%d, and the home %s is %d:%d", (int)t->device.device_type,
-                               t->device.device_id, ferry_device_name(home),
-                               (int)device.device_type, device.device_id);
+        return ferry_error_set(FERRY_EUNSUPPORTED,
+                               "ferry_blob_from_dlpack: the tensor is on DLPack "
+                               "device %d:%d, and the home %s is %d:%d",
+                               (int)t->device.device_type, t->device.device_id,
+                               ferry_device_name(home), (int)device.device_type, device.device_id);
     *out_where = home;
     out->handle = t->data;
     out->offset = t->byte_offset;

@@ -51,8 +51,7 @@ static int check_kind(const struct ferry__io_file *file, const struct stat *info
     if (info->st_size == 0)
         return ferry_error_set(FERRY_EFORMAT, "%s: is empty: 0 bytes at byte 0", file->path);
     if ((uintmax_t)info->st_size > SIZE_MAX / 2)
-        return ferry_error_set(FERRY_EOVERFLOW, "%s: is larger than the address space",
-                               file->path);
+        return ferry_error_set(FERRY_EOVERFLOW, "%s: is larger than the address space", file->path);
     return FERRY_OK;
 }
 

@@ -8,9 +8,9 @@
 #include <ferry/status.h>
 
 struct ferry__io_file {
-    char *real;  /* the path */
-    char *path;  /* the same as messages show it */
-    char *stem;  /* its last component without the suffix */
+    char *real; /* the path */
+    char *path; /* the same as messages show it */
+    char *stem; /* its last component without the suffix */
     const unsigned char *bytes;
     uint64_t size;
     int fd; /* -1: the bytes are the caller's */

@@ -51,8 +51,8 @@ static int read_dims(const struct ferry_io *io, const char *path, hid_t space, s
     int naxes = H5Sget_simple_extent_ndims(space);
 
     if (naxes < 0 || H5Sget_simple_extent_type(space) == H5S_NULL)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %.200s: shape: it has none",
-                               io->file.path, path);
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %.200s: shape: it has none", io->file.path,
+                               path);
     if (naxes > FERRY_MAX_AXES) /* the library's limit, too */
         return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %.200s: shape: more than %d axes",
                                io->file.path, path, FERRY_MAX_AXES);
@@ -66,8 +66,10 @@ static int read_dims(const struct ferry_io *io, const char *path, hid_t space, s
     }
     out->count = ferry__io_count(naxes, out->dims, ferry_dtype_size(out->dtype));
     if (out->count < 0)
-        return ferry_error_set(FERRY_EOVERFLOW, "%s: %.200s: shape: the dims multiply to more than "
-                               "2^63 bytes", io->file.path, path);
+        return ferry_error_set(FERRY_EOVERFLOW,
+                               "%s: %.200s: shape: the dims multiply to more than "
+                               "2^63 bytes",
+                               io->file.path, path);
     return FERRY_OK;
 }
 
@@ -113,8 +115,8 @@ static struct storage storage_of(hid_t set, const struct shape *shape)
     struct storage storage = { .offset = HADDR_UNDEF };
 
     storage.layout = plist >= 0 ? H5Pget_layout(plist) : H5D_LAYOUT_ERROR;
-    storage.elsewhere = storage.layout == H5D_VIRTUAL ||
-                        (plist >= 0 && H5Pget_external_count(plist) != 0);
+    storage.elsewhere =
+        storage.layout == H5D_VIRTUAL || (plist >= 0 && H5Pget_external_count(plist) != 0);
     storage.native = H5Tequal(type, native) > 0;
     storage.needed = (uint64_t)shape->count * H5Tget_size(type);
     if (storage.layout == H5D_CONTIGUOUS && !storage.elsewhere)
@@ -137,15 +139,14 @@ static int check_storage(const struct ferry_io *io, hid_t set, const char *path,
         return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %.200s: its values are in other files",
                                io->file.path, path);
     if (storage->needed > UNWRITTEN && (storage->needed - UNWRITTEN) / MOST_INFLATE > size)
-        return ferry_error_set(FERRY_ESHAPE, "%s: %.200s: the shape takes %llu bytes, the file has %llu",
-                               io->file.path, path, (unsigned long long)storage->needed,
-                               (unsigned long long)size);
+        return ferry_error_set(
+            FERRY_ESHAPE, "%s: %.200s: the shape takes %llu bytes, the file has %llu",
+            io->file.path, path, (unsigned long long)storage->needed, (unsigned long long)size);
     if (one_piece && stored < storage->needed)
-        return ferry_error_set(FERRY_ESHAPE, "%s: %.200s: %llu bytes are stored, the shape takes %llu",
-                               io->file.path, path, (unsigned long long)stored,
-                               (unsigned long long)storage->needed);
-    if (storage->offset != HADDR_UNDEF &&
-        (stored > size || storage->offset > size - stored))
+        return ferry_error_set(
+            FERRY_ESHAPE, "%s: %.200s: %llu bytes are stored, the shape takes %llu", io->file.path,
+            path, (unsigned long long)stored, (unsigned long long)storage->needed);
+    if (storage->offset != HADDR_UNDEF && (stored > size || storage->offset > size - stored))
         return ferry_error_set(FERRY_EFORMAT, "%s: %.200s at byte %llu: %llu bytes go past the end",
                                io->file.path, path, (unsigned long long)storage->offset,
                                (unsigned long long)stored);
@@ -200,9 +201,9 @@ static int add_diff(struct walk *walk, struct ferry__io_array *array, struct sou
     if (set < 0)
         return FERRY_OK;
     err = read_shape(walk->io, path, set, &shape);
-    if (!err && (shape.naxes != array->entry.naxes ||
-                 memcmp(shape.dims, array->entry.dims,
-                        (size_t)shape.naxes * sizeof(*shape.dims)) != 0))
+    if (!err &&
+        (shape.naxes != array->entry.naxes ||
+         memcmp(shape.dims, array->entry.dims, (size_t)shape.naxes * sizeof(*shape.dims)) != 0))
         err = ferry_error_set(FERRY_ESHAPE, "%s: %.200s: shape: is not its data's",
                               walk->io->file.path, path);
     if (!err)

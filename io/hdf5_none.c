@@ -9,7 +9,7 @@
 static ferry_io_format probe(const struct ferry__io_file *file)
 {
     return file->size >= 8 && memcmp(file->bytes, "\x89HDF\r\n\x1a\n", 8) == 0 ? FERRY_IO_HDF5
-                                                                              : FERRY_IO_UNKNOWN;
+                                                                               : FERRY_IO_UNKNOWN;
 }
 
 static int open_file(struct ferry_io *io)

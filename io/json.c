@@ -233,7 +233,7 @@ static bool skip_word(struct ferry__json *json)
 {
     const unsigned char *start = json->at;
 
-    while (json->at < json->end && *json->at > ' ' && !strchr(",]}:\"[{", *json->at))
+    while (json->at<json->end && * json->at> ' ' && !strchr(",]}:\"[{", *json->at))
         json->at++;
     return json->at > start || fail(json, "no value");
 }
@@ -254,8 +254,8 @@ static bool skip_at(struct ferry__json *json, int depth)
     else
         return skip_word(json);
     while (ferry__json_more(json, close, &first)) {
-        if (close == '}' && (!ferry__json_char(json, '"') || !skip_string(json) ||
-                             !ferry__json_char(json, ':')))
+        if (close == '}' &&
+            (!ferry__json_char(json, '"') || !skip_string(json) || !ferry__json_char(json, ':')))
             return fail(json, "no key");
         if (!skip_at(json, depth + 1))
             return false;

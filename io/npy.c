@@ -17,8 +17,10 @@ static int check_size(const struct ferry_io *io, const struct ferry__npy *npy)
 
     if (values == there)
         return FERRY_OK;
-    return ferry_error_set(FERRY_EFORMAT, "%s: values at byte %llu: %llu bytes where the shape "
-                           "has %llu", io->file.path, (unsigned long long)npy->header_size,
+    return ferry_error_set(FERRY_EFORMAT,
+                           "%s: values at byte %llu: %llu bytes where the shape "
+                           "has %llu",
+                           io->file.path, (unsigned long long)npy->header_size,
                            (unsigned long long)there, (unsigned long long)values);
 }
 

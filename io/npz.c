@@ -47,8 +47,8 @@ static int damaged(const struct ferry_io *io, const struct deflated *d, const ch
 
     return ferry_error_set(FERRY_EFORMAT, "%s: %.*s: deflated bytes at byte %llu: %s",
                            io->file.path, m->name_size < 100 ? (int)m->name_size : 100,
-                           (const char *)m->name,
-                           (unsigned long long)(m->bytes - io->file.bytes), what);
+                           (const char *)m->name, (unsigned long long)(m->bytes - io->file.bytes),
+                           what);
 }
 
 static void stop(struct stream *stream)
@@ -66,8 +66,10 @@ static int start(struct ferry_io *io, const struct deflated *d)
 
     stop(stream);
     if (!ferry__inflate_available())
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %.*s is deflated, and this libferryio was "
-                               "built without zlib", io->file.path,
+        return ferry_error_set(FERRY_EUNSUPPORTED,
+                               "%s: %.*s is deflated, and this libferryio was "
+                               "built without zlib",
+                               io->file.path,
                                d->member.name_size < 100 ? (int)d->member.name_size : 100,
                                (const char *)d->member.name);
     stream->inflate = ferry__inflate_open(d->member.bytes, d->member.stored);
@@ -203,8 +205,9 @@ static int read_part(struct ferry_io *io, const struct ferry__io_array *array, i
     values.encoding = FERRY__VALUES_PLAIN;
     values.bytes = stream->scratch.bytes;
     values.size = stream->scratch.size;
-    return err ? err : ferry__values_read(&io->file, &values, array->entry.naxes,
-                                          array->entry.dims, first, count, out);
+    return err ? err
+               : ferry__values_read(&io->file, &values, array->entry.naxes, array->entry.dims,
+                                    first, count, out);
 }
 
 static int read_deflated(struct ferry_io *io, const struct ferry__io_array *array, bool diff,
@@ -240,8 +243,10 @@ static int check_size(const struct ferry_io *io, const char *name, uint64_t offs
 
     if (size - npy->header_size == values)
         return FERRY_OK;
-    return ferry_error_set(FERRY_EFORMAT, "%s: %.100s: values at byte %llu: %llu bytes where the "
-                           "shape has %llu", io->file.path, name, (unsigned long long)offset,
+    return ferry_error_set(FERRY_EFORMAT,
+                           "%s: %.100s: values at byte %llu: %llu bytes where the "
+                           "shape has %llu",
+                           io->file.path, name, (unsigned long long)offset,
                            (unsigned long long)(size - npy->header_size),
                            (unsigned long long)values);
 }
@@ -364,14 +369,16 @@ static int add_member(struct ferry_io *io, const struct ferry__zip_member *m)
     char *name;
 
     if (memchr(m->name, '\0', m->name_size))
-        return ferry_error_set(FERRY_EFORMAT, "%s: zip directory entry at byte %llu: a NUL in the "
-                               "name", io->file.path,
-                               (unsigned long long)(m->name - io->file.bytes));
+        return ferry_error_set(FERRY_EFORMAT,
+                               "%s: zip directory entry at byte %llu: a NUL in the "
+                               "name",
+                               io->file.path, (unsigned long long)(m->name - io->file.bytes));
     name = name_of(io, m);
     if (!name)
         return FERRY_EFORMAT;
     if (m->name_size >= 8 && memcmp(m->name + m->name_size - 8, "data.pkl", 8) == 0)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %.100s at byte %llu: a PyTorch pickle, "
+        return ferry_error_set(FERRY_EUNSUPPORTED,
+                               "%s: %.100s at byte %llu: a PyTorch pickle, "
                                "which is a program; save the weights as safetensors",
                                io->file.path, name,
                                (unsigned long long)(m->bytes - io->file.bytes));

@@ -39,9 +39,9 @@ struct parts {
     int64_t legacy_dims[4];
     struct ferry__field first; /* of the message, for errors about all of it */
     struct run data, diff, double_data, double_diff;
-    bool nvidia, opencl; /* whose extension it is */
+    bool nvidia, opencl;             /* whose extension it is */
     struct ferry__field bytes_of[4]; /* fields 10 to 13 with bytes */
-    uint64_t type_of[4]; /* the same as varints */
+    uint64_t type_of[4];             /* the same as varints */
 };
 
 static int add_dim(const struct ferry__wire *wire, const struct ferry__field *field, uint64_t value,
@@ -100,8 +100,8 @@ static int take_legacy(const struct ferry__wire *wire, const struct ferry__field
     return FERRY_OK;
 }
 
-static int take_run(const struct ferry__wire *wire, const struct ferry__field *field,
-                    uint64_t size, struct run *run)
+static int take_run(const struct ferry__wire *wire, const struct ferry__field *field, uint64_t size,
+                    struct run *run)
 {
     unsigned single = size == 4 ? FERRY__WIRE_32 : FERRY__WIRE_64;
 

@@ -51,8 +51,8 @@ static int read_checked(struct ferry_io *io, const ferry_io_entry *entry, bool d
                                array->entry.name);
     if (start < 0 || count < 0 || start > array->entry.count || count > array->entry.count - start)
         return ferry_error_set(FERRY_EINVAL, "%s: %.100s has no elements %lld … %lld + %lld",
-                               io->file.path, array->entry.name, (long long)start,
-                               (long long)start, (long long)count);
+                               io->file.path, array->entry.name, (long long)start, (long long)start,
+                               (long long)count);
     return read_range(io, array, diff, start, count, out);
 }
 

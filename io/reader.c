@@ -10,21 +10,17 @@
 #define ARENA_SLACK (48u * 1024 * 1024)
 
 static const struct ferry__io_reader *const readers[] = {
-    &ferry__npy_reader,
-    &ferry__npz_reader,
-    &ferry__safetensors_reader,
-    &ferry__hdf5_reader,
-    &ferry__caffemodel_reader, /* last: its format has no magic number */
+    &ferry__npy_reader,  &ferry__npz_reader,        &ferry__safetensors_reader,
+    &ferry__hdf5_reader, &ferry__caffemodel_reader, /* last: its format has no magic number */
 };
 
 /* ---- adding arrays, for the formats --------------------------------------------------------- */
 
 static int out_of_arena(const struct ferry_io *io)
 {
-    return ferry_error_set(FERRY_EFORMAT,
-                           "%s: array %lld: names and shapes take more than %llu bytes of memory",
-                           io->file.path, (long long)io->count,
-                           (unsigned long long)io->arena.limit);
+    return ferry_error_set(
+        FERRY_EFORMAT, "%s: array %lld: names and shapes take more than %llu bytes of memory",
+        io->file.path, (long long)io->count, (unsigned long long)io->arena.limit);
 }
 
 void *ferry__io_alloc(struct ferry_io *io, size_t size)
@@ -172,9 +168,8 @@ static bool is_text(const struct ferry__io_file *file)
 static int unknown_format(const struct ferry__io_file *file)
 {
     if (is_text(file))
-        return ferry_error_set(FERRY_EFORMAT,
-                               "%s: format at byte 0: is text; weights are binary files",
-                               file->path);
+        return ferry_error_set(
+            FERRY_EFORMAT, "%s: format at byte 0: is text; weights are binary files", file->path);
     return ferry_error_set(FERRY_EFORMAT,
                            "%s: format at byte 0: is none of Caffe's, NumPy's, safetensors, HDF5",
                            file->path);

@@ -69,8 +69,8 @@ static int wanted(const struct header *h, const char *field, const char *what)
 
 static int take_dtype(struct header *h, struct tensor *t)
 {
-    static const char *const others[] = { "BOOL", "F8_E5M2", "F8_E4M3", "I16", "U16", "U32",
-                                          "U64",  "C64",     "F4",      "F6_E2M3" };
+    static const char *const others[] = { "BOOL", "F8_E5M2", "F8_E4M3", "I16", "U16",
+                                          "U32",  "U64",     "C64",     "F4",  "F6_E2M3" };
     const unsigned char *place = h->json.at;
     char *name;
 
@@ -83,8 +83,10 @@ static int take_dtype(struct header *h, struct tensor *t)
         }
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (strcmp(others[i], name) == 0)
-            return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %.200s: dtype at byte %llu: ferry has "
-                                   "no %s", h->io->file.path, t->name,
+            return ferry_error_set(FERRY_EUNSUPPORTED,
+                                   "%s: %.200s: dtype at byte %llu: ferry has "
+                                   "no %s",
+                                   h->io->file.path, t->name,
                                    (unsigned long long)(place - h->io->file.bytes), name);
     return fail_at(h, place, t->name, FERRY_EFORMAT, "an unknown dtype");
 }
@@ -266,11 +268,12 @@ static int check_tensor(const struct header *h, const struct tensor *t, uint64_t
         return fail_at(h, t->place, t->name, FERRY_EOVERFLOW,
                        "the dims multiply to more than 2^63 bytes");
     if (t->end < t->begin || t->end > total)
-        return ferry_error_set(FERRY_EFORMAT, "%s: %.200s: data_offsets at byte %llu: %llu to %llu "
-                               "of %llu bytes", h->io->file.path, t->name,
-                               (unsigned long long)(t->place - h->io->file.bytes),
-                               (unsigned long long)t->begin, (unsigned long long)t->end,
-                               (unsigned long long)total);
+        return ferry_error_set(
+            FERRY_EFORMAT,
+            "%s: %.200s: data_offsets at byte %llu: %llu to %llu "
+            "of %llu bytes",
+            h->io->file.path, t->name, (unsigned long long)(t->place - h->io->file.bytes),
+            (unsigned long long)t->begin, (unsigned long long)t->end, (unsigned long long)total);
     if (t->begin != begin)
         return fail_at(h, t->place, t->name, FERRY_EFORMAT,
                        "data_offsets leave a hole or overlap another array");
@@ -315,8 +318,10 @@ static int add_tensors(struct header *h)
         end = sorted[i]->end;
     }
     if (!err && end != total)
-        err = ferry_error_set(FERRY_EFORMAT, "%s: values at byte %llu: %llu bytes belong to no "
-                              "array", h->io->file.path,
+        err = ferry_error_set(FERRY_EFORMAT,
+                              "%s: values at byte %llu: %llu bytes belong to no "
+                              "array",
+                              h->io->file.path,
                               (unsigned long long)(h->io->file.size - (total - end)),
                               (unsigned long long)(total - end));
     return err;
@@ -329,12 +334,15 @@ static int open_file(struct ferry_io *io)
     int err;
 
     if (length > MAX_HEADER)
-        return ferry_error_set(FERRY_EFORMAT, "%s: header length at byte 0: %llu is above the "
-                               "format's limit of %u", io->file.path, (unsigned long long)length,
-                               MAX_HEADER);
+        return ferry_error_set(FERRY_EFORMAT,
+                               "%s: header length at byte 0: %llu is above the "
+                               "format's limit of %u",
+                               io->file.path, (unsigned long long)length, MAX_HEADER);
     if (length > io->file.size - 8)
-        return ferry_error_set(FERRY_EFORMAT, "%s: header length at byte 0: %llu bytes run past "
-                               "the end, byte %llu", io->file.path, (unsigned long long)length,
+        return ferry_error_set(FERRY_EFORMAT,
+                               "%s: header length at byte 0: %llu bytes run past "
+                               "the end, byte %llu",
+                               io->file.path, (unsigned long long)length,
                                (unsigned long long)io->file.size);
     h.json.start = h.json.at = io->file.bytes + 8;
     h.json.end = h.json.start + length;

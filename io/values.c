@@ -137,8 +137,8 @@ static int read_wire(const struct ferry__io_file *file, const struct ferry__valu
         uint64_t piece;
 
         if (got <= 0)
-            return got < 0 ? got : ferry_error_set(FERRY_EFORMAT, "%s: changed while open",
-                                                   file->path);
+            return got < 0 ? got
+                           : ferry_error_set(FERRY_EFORMAT, "%s: changed while open", file->path);
         if (field.number != v->field)
             continue;
         if (field.size <= skip) {

@@ -34,8 +34,8 @@ int ferry__wire_error(const struct ferry__wire *wire, const struct ferry__field 
     va_end(args);
     return ferry_error_set(code, "%s: %s.%s (field %u) at byte %llu: %s", wire->file->path,
                            wire->names->message, field_name(wire->names, field->number),
-                           field->number,
-                           (unsigned long long)ferry__wire_offset(wire, field->tag), text);
+                           field->number, (unsigned long long)ferry__wire_offset(wire, field->tag),
+                           text);
 }
 
 /* An error before there is a field to name. */
@@ -91,8 +91,7 @@ static int take_fixed(struct ferry__wire *wire, struct ferry__field *field, uint
 
     if (size > left)
         return ferry__wire_error(wire, field, FERRY_EFORMAT,
-                                 "%llu bytes run past the end, byte %llu",
-                                 (unsigned long long)size,
+                                 "%llu bytes run past the end, byte %llu", (unsigned long long)size,
                                  (unsigned long long)ferry__wire_offset(wire, wire->end));
     field->bytes = wire->at;
     field->size = size;
@@ -147,8 +146,8 @@ static int skip_group(struct ferry__wire *wire, struct ferry__field *group)
                 return ferry__wire_error(wire, &field, FERRY_EFORMAT, "ends a group not open");
         } else if (field.type == FERRY__WIRE_GROUP) {
             if (depth == MAX_GROUPS)
-                return ferry__wire_error(wire, &field, FERRY_EFORMAT,
-                                         "groups nest deeper than %d", MAX_GROUPS);
+                return ferry__wire_error(wire, &field, FERRY_EFORMAT, "groups nest deeper than %d",
+                                         MAX_GROUPS);
             open[depth++] = field.number;
         } else {
             err = take_payload(wire, &field);

@@ -56,8 +56,7 @@ static const char *check_sequence(const ferry_io_writer *w, const char *name)
     if (number == 0)
         return NULL;
     former = w->last ? split(w->last->entry.name, &former_size) : -1;
-    if (former != number - 1 || size != former_size ||
-        memcmp(name, w->last->entry.name, size) != 0)
+    if (former != number - 1 || size != former_size || memcmp(name, w->last->entry.name, size) != 0)
         return "it does not follow the blob before it of the same layer";
     return NULL;
 }
@@ -70,7 +69,7 @@ static const char *check_dtype(const ferry_io_entry *entry)
 /* What a SolverState or BlobProtoVector calls its blobs when it is read. */
 static const char *prefix_of(const ferry_io_writer *w)
 {
-    return w->format == FERRY_IO_SOLVERSTATE ? "history/"
+    return w->format == FERRY_IO_SOLVERSTATE  ? "history/"
            : w->format == FERRY_IO_BLOBVECTOR ? "blobs/"
                                               : "";
 }
@@ -231,7 +230,7 @@ static int end_blob(ferry_io_writer *w, struct ferry__out_array *array)
 static int begin_array(ferry_io_writer *w, struct ferry__out_array *array)
 {
     struct ferry__proto_piece piece = { .size = 0 };
-    uint32_t field = w->format == FERRY_IO_CAFFEMODEL     ? 7
+    uint32_t field = w->format == FERRY_IO_CAFFEMODEL    ? 7
                      : w->format == FERRY_IO_SOLVERSTATE ? 3
                                                          : 1;
     size_t name_size = 0;

@@ -172,8 +172,10 @@ static int write_header(ferry_io_writer *w, const struct header *h)
     if (h->failed)
         return ferry_error_set(FERRY_ENOMEM, "%s: out of memory for the header", w->out.shown);
     if (h->size > MAX_HEADER)
-        return ferry_error_set(FERRY_EOVERFLOW, "%s: a header of %zu bytes is above the format's "
-                               "limit of %u", w->out.shown, h->size, MAX_HEADER);
+        return ferry_error_set(FERRY_EOVERFLOW,
+                               "%s: a header of %zu bytes is above the format's "
+                               "limit of %u",
+                               w->out.shown, h->size, MAX_HEADER);
     for (int i = 0; i < 8; i++)
         length[i] = (unsigned char)((uint64_t)h->size >> 8 * i);
     err = ferry__io_out_write(&w->out, length, sizeof(length));

@@ -271,8 +271,10 @@ static int write_values(ferry_io_writer *w, const void *values, size_t size)
         return ferry_error_set(FERRY_EINVAL, "%s: %zu bytes of values for no array", w->out.shown,
                                size);
     if (size > w->left || size % ferry_dtype_size(w->current->entry.dtype))
-        return ferry_error_set(FERRY_EINVAL, "%s: array %.200s: %zu bytes of values where %llu are "
-                               "left", w->out.shown, w->current->entry.name, size,
+        return ferry_error_set(FERRY_EINVAL,
+                               "%s: array %.200s: %zu bytes of values where %llu are "
+                               "left",
+                               w->out.shown, w->current->entry.name, size,
                                (unsigned long long)w->left);
     return put(w, values, size);
 }
@@ -395,8 +397,9 @@ static int next_array(ferry_io_writer *w, const ferry_io_entry *e)
 
     if (w->declared) {
         err = w->begun ? FERRY_OK : begin(w);
-        if (!err && e->count > 0 && (!w->current || !is_like(&w->current->entry, e) ||
-                                     w->in_diff || w->left != w->current->bytes))
+        if (!err && e->count > 0 &&
+            (!w->current || !is_like(&w->current->entry, e) || w->in_diff ||
+             w->left != w->current->bytes))
             err = ferry_error_set(FERRY_ESHAPE, "%s: array %.200s is not what was declared",
                                   w->out.shown, e->name);
         return err;

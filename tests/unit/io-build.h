@@ -65,7 +65,7 @@ static inline void put_blob(struct msg *m, unsigned field, int n, float first)
 
 /* A .npy of version `major`: a header, and values. */
 static inline size_t make_npy(unsigned char *out, int major, const char *header, const void *values,
-                       size_t size)
+                              size_t size)
 {
     size_t length = strlen(header), at = major == 1 ? 10 : 12;
 
@@ -83,7 +83,7 @@ static inline size_t make_npy(unsigned char *out, int major, const char *header,
 
 /* A safetensors file: a header, and values. */
 static inline size_t make_safetensors(unsigned char *out, const char *header, const void *values,
-                               size_t size)
+                                      size_t size)
 {
     size_t length = strlen(header);
 

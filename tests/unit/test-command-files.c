@@ -106,7 +106,7 @@ static void make(const char *file, const struct array *arrays, size_t count)
     FX_OK_FATAL(ferry_io_commit(w));
 }
 
-#define MAKE(file, ...)                                \
+#define MAKE(file, ...)                               \
     make(file, (const struct array[]){ __VA_ARGS__ }, \
          sizeof((const struct array[]){ __VA_ARGS__ }) / sizeof(struct array))
 
@@ -146,7 +146,8 @@ static void arrays_go_from_format_to_format(void)
 static void what_cannot_be_expressed_is_an_error_and_nothing_is_written(void)
 {
     fx_device();
-    MAKE("a.safetensors", { "w/0", FERRY_F32, 1, 1, false }, { "conv.weight", FERRY_BF16, 2, 1, false });
+    MAKE("a.safetensors", { "w/0", FERRY_F32, 1, 1, false },
+         { "conv.weight", FERRY_BF16, 2, 1, false });
     CU_ASSERT_EQUAL(ferry("convert a.safetensors b.npz"), 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err, "conv.weight"));
     CU_ASSERT_EQUAL(ferry("convert a.safetensors b.caffemodel --dtype F32"), 1);

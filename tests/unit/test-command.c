@@ -38,10 +38,10 @@ static json_int_t copied(const json_t *document, const char *what, const char *k
     json_t *row;
     size_t i;
 
-    json_array_foreach(json_object_get(document, "rows"), i, row)
-        if (strcmp(text_of(row, "what"), what) == 0 &&
-            json_is_true(json_object_get(row, "copy")))
-            sum += json_integer_value(json_object_get(row, key));
+    json_array_foreach(json_object_get(document, "rows"), i,
+                       row) if (strcmp(text_of(row, "what"), what) == 0 &&
+                                json_is_true(json_object_get(row, "copy"))) sum +=
+        json_integer_value(json_object_get(row, key));
     return sum;
 }
 

@@ -33,13 +33,17 @@ static void malformed_npy_is_named(void)
         int code;
         const char *says, *header;
     } wrongs[] = {
-        { FERRY_EUNSUPPORTED, "'|O' has no ferry dtype", "{'descr': '|O', 'fortran_order': False, "
-                                                         "'shape': (1,), }" },
-        { FERRY_EUNSUPPORTED, "structured", "{'descr': [('a', '<f4')], 'fortran_order': False, "
-                                            "'shape': (1,), }" },
-        { FERRY_EUNSUPPORTED, "'<u2'", "{'descr': '<u2', 'fortran_order': False, 'shape': (1,), }" },
-        { FERRY_EFORMAT, "no byte order", "{'descr': '|f4', 'fortran_order': False, "
-                                          "'shape': (1,), }" },
+        { FERRY_EUNSUPPORTED, "'|O' has no ferry dtype",
+          "{'descr': '|O', 'fortran_order': False, "
+          "'shape': (1,), }" },
+        { FERRY_EUNSUPPORTED, "structured",
+          "{'descr': [('a', '<f4')], 'fortran_order': False, "
+          "'shape': (1,), }" },
+        { FERRY_EUNSUPPORTED, "'<u2'",
+          "{'descr': '<u2', 'fortran_order': False, 'shape': (1,), }" },
+        { FERRY_EFORMAT, "no byte order",
+          "{'descr': '|f4', 'fortran_order': False, "
+          "'shape': (1,), }" },
         { FERRY_EFORMAT, "4 bytes where the shape has 8", SHAPED("(2,)") },
         { FERRY_EFORMAT, "4 bytes where the shape has 0", SHAPED("(0,)") },
         { FERRY_EFORMAT, "no tuple", SHAPED("[1]") },
@@ -49,9 +53,11 @@ static void malformed_npy_is_named(void)
         { FERRY_EOVERFLOW, "does not fit", SHAPED("(9223372036854775808,)") },
         { FERRY_EOVERFLOW, "multiply", SHAPED("(4294967296, 4294967296, 0)") },
         { FERRY_EFORMAT, "no shape", "{'descr': '<f4', 'fortran_order': False}" },
-        { FERRY_EFORMAT, "neither True nor False", "{'descr': '<f4', 'fortran_order': 0, "
-                                                   "'shape': (1,), }" },
-        { FERRY_EFORMAT, "the same key twice", "{'descr': '<f4', 'descr': '<f4', 'shape': (1,), }" },
+        { FERRY_EFORMAT, "neither True nor False",
+          "{'descr': '<f4', 'fortran_order': 0, "
+          "'shape': (1,), }" },
+        { FERRY_EFORMAT, "the same key twice",
+          "{'descr': '<f4', 'descr': '<f4', 'shape': (1,), }" },
         { FERRY_EFORMAT, "none of NumPy's", "{'descr': '<f4', 'x': False, 'shape': (1,), }" },
         { FERRY_EFORMAT, "more than a dictionary", SHAPED("(1,)") " x" },
         { FERRY_EFORMAT, "no dictionary", "" },
@@ -76,8 +82,8 @@ static void malformed_safetensors_are_named(void)
     "{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":[" from "," to "]}"
         { FERRY_EFORMAT, "bytes belong to no array", "{}" },
         { FERRY_EFORMAT, "leave a hole", "{\"a\":" TENSOR("[0]", "4", "4") "}" },
-        { FERRY_EFORMAT, "overlap", "{\"a\":" TENSOR("[]", "0", "4") ",\"b\":" TENSOR("[]", "0", "4")
-                                    "}" },
+        { FERRY_EFORMAT, "overlap",
+          "{\"a\":" TENSOR("[]", "0", "4") ",\"b\":" TENSOR("[]", "0", "4") "}" },
         { FERRY_EFORMAT, "0 to 8 of 4", "{\"a\":" TENSOR("[2]", "0", "8") "}" },
         { FERRY_EFORMAT, "4 to 0 of 4", "{\"a\":" TENSOR("[1]", "4", "0") "}" },
         { FERRY_EFORMAT, "not as far apart", "{\"a\":" TENSOR("[2]", "0", "4") "}" },
@@ -85,8 +91,8 @@ static void malformed_safetensors_are_named(void)
         { FERRY_EOVERFLOW, "63 bits", "{\"a\":" TENSOR("[9223372036854775808]", "0", "4") "}" },
         { FERRY_EFORMAT, "no whole number", "{\"a\":" TENSOR("[-1]", "0", "4") "}" },
         { FERRY_EFORMAT, "no whole number", "{\"a\":" TENSOR("[1.5]", "0", "4") "}" },
-        { FERRY_EFORMAT, "comes twice", "{\"a\":" TENSOR("[1]", "0", "4") ",\"a\":"
-                                        TENSOR("[0]", "4", "4") "}" },
+        { FERRY_EFORMAT, "comes twice",
+          "{\"a\":" TENSOR("[1]", "0", "4") ",\"a\":" TENSOR("[0]", "4", "4") "}" },
         { FERRY_EUNSUPPORTED, "ferry has no BOOL",
           "{\"a\":{\"dtype\":\"BOOL\",\"shape\":[4],\"data_offsets\":[0,4]}}" },
         { FERRY_EFORMAT, "an unknown dtype",

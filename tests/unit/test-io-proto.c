@@ -166,10 +166,9 @@ static void any_legacy_field_makes_the_shape_four_dims(void)
     ferry_blob *b = unshaped(FERRY_F32);
 
     /* channels = height = width = 1, num = 2, and a shape of 7 that is ignored */
-    FX_OK(ferry_blob_from_proto(b,
-                                BYTES(0x08, 2, 0x10, 1, 0x18, 1, 0x20, 1, 0x3a, 3, 0x0a, 1, 7, 0x2a,
-                                      8, F_ONE, F_ZERO),
-                                true));
+    FX_OK(ferry_blob_from_proto(
+        b, BYTES(0x08, 2, 0x10, 1, 0x18, 1, 0x20, 1, 0x3a, 3, 0x0a, 1, 7, 0x2a, 8, F_ONE, F_ZERO),
+        true));
     check_shape(b, 4, (int64_t[]){ 2, 1, 1, 1 });
     /* width alone: the others are 0 */
     FX_OK(ferry_blob_from_proto(b, BYTES(0x20, 1), true));
@@ -197,8 +196,8 @@ static void doubles_win_over_floats_and_are_converted(void)
 {
     ferry_blob *b = unshaped(FERRY_F32);
 
-    FX_OK(ferry_blob_from_proto(
-        b, BYTES(0x2a, 4, F_ONE, 0x3a, 3, 0x0a, 1, 1, 0x42, 8, D_NEG2), true));
+    FX_OK(ferry_blob_from_proto(b, BYTES(0x2a, 4, F_ONE, 0x3a, 3, 0x0a, 1, 1, 0x42, 8, D_NEG2),
+                                true));
     CU_ASSERT_EQUAL(ferry_blob_dtype(b), FERRY_F32);
     CU_ASSERT_EQUAL(at(b, 0), -2);
     ferry_blob_destroy(b);
@@ -230,13 +229,11 @@ static void extensions_are_told_apart_by_wire_type(void)
     FX_OK(ferry_blob_from_proto(b, BYTES(0x50, 2, 0x62, 2, 0x00, 0x3c), true));
     CU_ASSERT_EQUAL(at(b, 0), 1);
     /* NVCaffe: type DOUBLE, which is 0; its diff is FLOAT, which is 1 */
-    FX_OK(ferry_blob_from_proto(
-        b, BYTES(0x50, 0, 0x58, 1, 0x62, 8, D_NEG2, 0x6a, 4, F_ONE), true));
+    FX_OK(ferry_blob_from_proto(b, BYTES(0x50, 0, 0x58, 1, 0x62, 8, D_NEG2, 0x6a, 4, F_ONE), true));
     CU_ASSERT_EQUAL(at(b, 0), -2);
     CU_ASSERT_EQUAL(diff_at(b, 0), 1);
     /* OpenCL: bytes in 11 and 12, type in 13, where HALF is 1 */
-    FX_OK(ferry_blob_from_proto(
-        b, BYTES(0x5a, 2, 0x00, 0x3c, 0x62, 2, 0x00, 0xc0, 0x68, 1), true));
+    FX_OK(ferry_blob_from_proto(b, BYTES(0x5a, 2, 0x00, 0x3c, 0x62, 2, 0x00, 0xc0, 0x68, 1), true));
     CU_ASSERT_EQUAL(at(b, 0), 1);
     CU_ASSERT_EQUAL(diff_at(b, 0), -2);
     /* OpenCL without a type: FLOAT */
@@ -252,8 +249,8 @@ static void without_reshape_the_shape_must_be_the_blobs(void)
     ferry_blob *b = NEW_BLOB(FERRY_F32, 3, 2);
 
     FX_OK(ferry_blob_fill_data(b, 5));
-    FX_FAILS(FERRY_ESHAPE, ferry_blob_from_proto(
-                               b, BYTES(0x2a, 8, F_ONE, F_ZERO, 0x3a, 3, 0x0a, 1, 2), false));
+    FX_FAILS(FERRY_ESHAPE,
+             ferry_blob_from_proto(b, BYTES(0x2a, 8, F_ONE, F_ZERO, 0x3a, 3, 0x0a, 1, 2), false));
     check_shape(b, 2, (int64_t[]){ 3, 2 });
     CU_ASSERT_EQUAL(at(b, 0), 5);
     FX_OK(ferry_blob_from_proto(b,
@@ -301,10 +298,9 @@ static void large_dims_do_not_narrow(void)
     ferry_blob *b = NEW_BLOB(FERRY_F32, 1);
 
     /* 2^32 + 1, which Caffe reads as 1 */
-    FX_FAILS(FERRY_ESHAPE, ferry_blob_from_proto(b,
-                                                 BYTES(0x2a, 4, F_ONE, 0x3a, 7, 0x0a, 5, 0x81, 0x80,
-                                                       0x80, 0x80, 0x10),
-                                                 true));
+    FX_FAILS(FERRY_ESHAPE,
+             ferry_blob_from_proto(
+                 b, BYTES(0x2a, 4, F_ONE, 0x3a, 7, 0x0a, 5, 0x81, 0x80, 0x80, 0x80, 0x10), true));
     FX_FAILS(FERRY_EFORMAT,
              ferry_blob_from_proto(b, BYTES(0x08, 0x81, 0x80, 0x80, 0x80, 0x10), true));
     ferry_blob_destroy(b);
@@ -320,7 +316,10 @@ struct wrong {
     size_t size;
 };
 
-#define WRONG(code, says, ...) { code, says, { __VA_ARGS__ }, sizeof((unsigned char[]){ __VA_ARGS__ }) }
+#define WRONG(code, says, ...)                                                \
+    {                                                                         \
+        code, says, { __VA_ARGS__ }, sizeof((unsigned char[]){ __VA_ARGS__ }) \
+    }
 
 static const struct wrong wrongs[] = {
     WRONG(FERRY_EFORMAT, "at byte 0: a varint runs past the end", 0x80),

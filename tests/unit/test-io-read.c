@@ -71,7 +71,7 @@ static void check_values(ferry_io *io, int64_t index, int n, const double *want)
     ferry_blob_destroy(b);
 }
 
-#define CHECK_VALUES(io, index, ...)                                             \
+#define CHECK_VALUES(io, index, ...)                                                   \
     check_values(io, index, (int)(sizeof((double[]){ __VA_ARGS__ }) / sizeof(double)), \
                  (const double[]){ __VA_ARGS__ })
 
@@ -386,8 +386,8 @@ static void a_large_array_is_mapped_privately(void)
     for (int i = 0; i < N; i++)
         values[i] = (float)i;
     /* 12 + 68: the values are aligned to 16 bytes */
-    size = make_npy(header, 2, "{'descr': '<f4', 'fortran_order': False, 'shape': (100000,), }     \n",
-                    "", 0);
+    size = make_npy(header, 2,
+                    "{'descr': '<f4', 'fortran_order': False, 'shape': (100000,), }     \n", "", 0);
     CU_ASSERT_EQUAL(size % 4, 0);
     CU_ASSERT_EQUAL(write(fd, header, size), (ssize_t)size);
     CU_ASSERT_EQUAL(write(fd, values, N * sizeof(float)), (ssize_t)(N * sizeof(float)));

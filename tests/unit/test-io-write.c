@@ -83,8 +83,8 @@ static void check_entry(ferry_io *io, const char *name, const ferry_blob *b)
     FX_OK_FATAL(ferry_io_find(io, name, &entry));
     CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
     CU_ASSERT_EQUAL(entry->dtype, ferry_blob_dtype(b));
-    FX_OK_FATAL(ferry_blob_create(ferry_blob_home(b), ferry_blob_dtype(b), FERRY_UNSHAPED, NULL,
-                                    &back));
+    FX_OK_FATAL(
+        ferry_blob_create(ferry_blob_home(b), ferry_blob_dtype(b), FERRY_UNSHAPED, NULL, &back));
     FX_OK_FATAL(ferry_io_read(io, entry, back));
     CU_ASSERT_EQUAL_FATAL(ferry_blob_shape_equals(back, b), 1);
     CU_ASSERT(same_bytes(ferry_blob_host_data(back), ferry_blob_host_data(b), b));
@@ -352,7 +352,9 @@ static void safetensors_keep_their_metadata_and_strange_names(void)
 static void values_may_come_in_pieces(void)
 {
     static const int64_t dims[] = { 4 };
-    ferry_io_entry a = { .name = "l/0", .dtype = FERRY_F32, .naxes = 1, .dims = dims, .has_diff = 1 };
+    ferry_io_entry a = {
+        .name = "l/0", .dtype = FERRY_F32, .naxes = 1, .dims = dims, .has_diff = 1
+    };
     ferry_io_entry b = { .name = "l/1", .dtype = FERRY_F64, .naxes = 1, .dims = dims };
     float data[] = { 1, 2, 3, 4 }, diff[] = { 5, 6, 7, 8 }, got[4];
     double more[] = { 9, 10, 11, 12 };

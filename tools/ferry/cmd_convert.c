@@ -40,9 +40,10 @@ static int declare_all(struct conversion *c, uint64_t *out_total)
         int err;
 
         if (keeps_diff(c, &entry) && entry.diff_dtype != out_dtype(c, &entry) && c->any_dtype)
-            return ferry_error_set(FERRY_EUNSUPPORTED, "%s: its diff is %s and its data are %s; "
-                                   "--dtype makes them alike, --no-diff leaves it out", entry.name,
-                                   ferry_dtype_name(entry.diff_dtype),
+            return ferry_error_set(FERRY_EUNSUPPORTED,
+                                   "%s: its diff is %s and its data are %s; "
+                                   "--dtype makes them alike, --no-diff leaves it out",
+                                   entry.name, ferry_dtype_name(entry.diff_dtype),
                                    ferry_dtype_name(entry.dtype));
         entry.has_diff = keeps_diff(c, &entry);
         entry.dtype = out_dtype(c, &entry);
@@ -196,7 +197,8 @@ int cmd_convert(const struct tool_command *self, int argc, char **argv)
         return status;
     if (ferry_io_open(argv[0], &c.in))
         return tool_ferry_error();
-    if (!c.any_dtype && (ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, NULL, &c.device)))
+    if (!c.any_dtype &&
+        (ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, NULL, &c.device)))
         status = tool_ferry_error();
     else
         status = convert(&c, argv[1], format);

@@ -106,7 +106,10 @@ static bool report(struct comparison *c, const char *name, const char *why,
                    const struct distance *d)
 {
     char abs_text[32] = "-", rel_text[32] = "-";
-    const char *cells[] = { name, abs_text, rel_text, why ? why : d->equal ? "equal" : "different" };
+    const char *cells[] = { name, abs_text, rel_text,
+                            why        ? why
+                            : d->equal ? "equal"
+                                       : "different" };
     bool equal = !why && d->equal;
     json_t *row;
 
@@ -205,9 +208,9 @@ static int print(struct comparison *c)
         tool_table_print(c->table, 0);
         return TOOL_OK;
     }
-    document = json_pack("{s:o, s:o, s:b, s:o}", "a", tool_json_string(c->a_path), "b",
-                         tool_json_string(c->b_path), "equal", c->different == 0, "arrays",
-                         c->arrays);
+    document =
+        json_pack("{s:o, s:o, s:b, s:o}", "a", tool_json_string(c->a_path), "b",
+                  tool_json_string(c->b_path), "equal", c->different == 0, "arrays", c->arrays);
     c->arrays = NULL;
     return tool_json_print(document) == TOOL_OK ? TOOL_OK : DIFF_TROUBLE;
 }

@@ -12,8 +12,10 @@
 
 static int bad_weights(const char *text, int inputs)
 {
-    return tool_error(TOOL_USAGE, "merge: --weights \"%s\": %d numbers, separated by commas, belong "
-                      "here", text, inputs);
+    return tool_error(TOOL_USAGE,
+                      "merge: --weights \"%s\": %d numbers, separated by commas, belong "
+                      "here",
+                      text, inputs);
 }
 
 /* "0.5,0.25,0.25", one for each file but the base. */
@@ -152,8 +154,8 @@ static int merge(const struct tool_command *self, struct merge *m, const char *p
     int status = open_inputs(m);
 
     if (status == TOOL_OK)
-        status = files_format(self, path, format_name, ferry_io_get_format(m->inputs[0].io[0]),
-                              &format);
+        status =
+            files_format(self, path, format_name, ferry_io_get_format(m->inputs[0].io[0]), &format);
     if (status == TOOL_OK)
         status = merge_plan(m);
     if (status != TOOL_OK)

@@ -30,8 +30,8 @@ static json_t *json_options(ferry_runtime *rt, const ferry_candidate *c)
     json_t *options = json_array();
     ferry_option_info o;
 
-    for (int i = 0;
-         is_open(c) && ferry_runtime_option(rt, c->name, i, &o, sizeof(o)) == FERRY_OK; i++)
+    for (int i = 0; is_open(c) && ferry_runtime_option(rt, c->name, i, &o, sizeof(o)) == FERRY_OK;
+         i++)
         if (json_array_append_new(options, json_option(&o)) != 0) {
             json_decref(options);
             return NULL;

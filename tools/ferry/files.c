@@ -17,7 +17,8 @@ int files_format(const struct tool_command *self, const char *path, const char *
     if (format == FERRY_IO_UNKNOWN && !name)
         format = otherwise;
     if (format == FERRY_IO_UNKNOWN)
-        return tool_error(TOOL_USAGE, "%s: which format is \"%s\"? --format names one of "
+        return tool_error(TOOL_USAGE,
+                          "%s: which format is \"%s\"? --format names one of "
                           "caffemodel, binaryproto, solverstate, npy, npz, safetensors, hdf5",
                           self->name, name ? name : path);
     *out = format;
@@ -40,7 +41,7 @@ static long blob_number(const char *name, size_t *layer)
 
 struct placed {
     const ferry_io_entry *entry;
-    size_t layer; /* length of its name */
+    size_t layer;  /* length of its name */
     int64_t first; /* the least index of an entry of that layer */
     long number;
 };

@@ -37,7 +37,8 @@ static const struct tool_command commands[] = {
       "\"detail\"}]}\n",
       cmd_check },
     { "bench", "[--json] [--quick]", "How the selected device does, beside plain loops and memcpy",
-      "\nEach figure stands beside a reference that was measured in the same seconds, and the goal\n"
+      "\nEach figure stands beside a reference that was measured in the same seconds, and the "
+      "goal\n"
       "for their ratio. A goal that is not met is no failure: the machine may be busy.\n"
       "    --quick    fewer samples of less: whether it runs, rather than how fast\n"
       "    --json     {\"device\", \"rows\": [{\"figure\", \"unit\", \"value\", \"reference\",\n"

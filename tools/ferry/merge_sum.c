@@ -15,7 +15,7 @@
  */
 
 #define CACHED_TILE (128u * 1024)
-#define SPAN_TILES 32
+#define SPAN_TILES  32
 
 /* Spans that an array is cut into at least, while they are of more than one tile. */
 #define SPANS_WANTED 8
@@ -23,12 +23,12 @@
 struct sum {
     struct merge *m;
     const struct merge_array *array;
-    int64_t tile, span; /* elements */
+    int64_t tile, span;        /* elements */
     pthread_mutex_t turn_lock; /* of the three below */
     pthread_cond_t turn_changed;
     int64_t turn; /* the span that is to be written next */
     int workers;
-    int err;      /* the first worker's that failed; its message: */
+    int err; /* the first worker's that failed; its message: */
     char message[1024];
 };
 

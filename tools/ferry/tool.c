@@ -65,8 +65,8 @@ static bool take_option(const struct tool_command *self, const struct tool_optio
     if (!value && *i + 1 < argc)
         value = argv[++*i];
     if (!value) {
-        tool_error(TOOL_USAGE, "%s: %s needs a value; usage: ferry %s %s", self->name,
-                   option->name, self->name, self->arguments);
+        tool_error(TOOL_USAGE, "%s: %s needs a value; usage: ferry %s %s", self->name, option->name,
+                   self->name, self->arguments);
         return false;
     }
     *option->value = value;

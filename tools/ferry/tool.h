@@ -42,8 +42,8 @@ int tool_ferry_error(void);
 /* ---- arguments ------------------------------------------------------------------------------ */
 
 struct tool_option {
-    const char *name;  /* "--json" */
-    const char *brief; /* "-v"; NULL if there is none */
+    const char *name;   /* "--json" */
+    const char *brief;  /* "-v"; NULL if there is none */
     bool *flag;         /* set where the option is there; NULL for one with a value */
     const char **value; /* of "--option value" or "--option=value"; NULL for a flag */
 };
