@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "bench.h"
 
-#include "core/pool.h"
+#include "core/device/pool.h"
 
 #include <stdio.h>
 #include <stdlib.h>

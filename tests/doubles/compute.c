@@ -4,7 +4,7 @@
  */
 #include "cublas.h"
 
-#include "core/half.h"
+#include "core/math/half.h"
 
 static double load(cudaDataType type, const unsigned char *at, int64_t i)
 {

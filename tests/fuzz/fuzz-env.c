@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
-#include "core/choice.h"
-#include "core/env.h"
-#include "core/text.h"
+#include "core/conf/choice.h"
+#include "core/base/env.h"
+#include "core/base/text.h"
 #include "fuzz.h"
 
 #include <ferry/runtime.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "core/note.h"
+#include "core/load/note.h"
 #include "fuzz.h"
 
 #include <elf.h>

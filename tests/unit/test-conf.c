@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
-#include "core/conf.h"
-#include "core/env.h"
-#include "core/text.h"
+#include "core/conf/conf.h"
+#include "core/base/env.h"
+#include "core/base/text.h"
 #include "fakes.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "core/hostmath.h"
+#include "core/math/hostmath.h"
 
 #include "arith.h"
 #include "ferry-test.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
-#include "core/isa.h"
-#include "core/note.h"
+#include "core/load/isa.h"
+#include "core/load/note.h"
 #include "fakes.h"
 
 #include <elf.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
-#include "core/log.h"
+#include "core/base/log.h"
 #include "fakes.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
-#include "core/device.h"
+#include "core/device/device.h"
 #include "fakes.h"
 
 #include <pthread.h>

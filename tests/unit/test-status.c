@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "core/status.h"
+#include "core/base/status.h"
 #include "ferry-test.h"
 
 #include <pthread.h>

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "world.h"
 
-#include "core/device.h"
+#include "core/device/device.h"
 #include "cuda-double.h"
 
 #include <stdio.h>

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "core/base/env.h"
+#include "core/base/log.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_SIZE 4096
+
+/* A line that cannot be written at once: its thread holds a lock, or another thread is writing. */
+struct line {
+    struct line *next;
+    int level;
+    char text[];
+};
+
+struct line_list {
+    struct line *first;
+    struct line **end; /* NULL while empty and untouched */
+    unsigned lost;     /* lines for which there was no memory */
+};
+
+/*
+ * Whoever finds nobody writing becomes the writer, and writes what the others leave in `waiting`
+ * meanwhile. Nobody waits for a callback, so a callback may wait for any other thread.
+ */
+static struct {
+    pthread_mutex_t lock;
+    bool busy;
+    struct line_list waiting;
+    void (*fn)(void *arg, int level, const char *line);
+    void *arg;
+} sink = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static _Thread_local struct {
+    unsigned held;
+    bool in_callback;
+    struct line_list kept;
+} mine;
+
+static atomic_int threshold = -1; /* -1: FERRY_LOG not read yet */
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static const char *const level_names[] = { "error", "warn", "info", "debug" };
+
+/* ---- lists of lines ------------------------------------------------------------------------- */
+
+static void list_append(struct line_list *list, int level, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    struct line *line = malloc(sizeof(*line) + size);
+
+    if (!line) {
+        list->lost++;
+        return;
+    }
+    line->next = NULL;
+    line->level = level;
+    memcpy(line->text, text, size);
+    if (!list->first)
+        list->end = &list->first;
+    *list->end = line;
+    list->end = &line->next;
+}
+
+static struct line *list_take(struct line_list *list)
+{
+    struct line *line = list->first;
+
+    if (line)
+        list->first = line->next;
+    return line;
+}
+
+/* ---- fork ----------------------------------------------------------------------------------- */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&sink.lock);
+}
+
+static void after_fork_parent(void)
+{
+    pthread_mutex_unlock(&sink.lock);
+}
+
+/* The thread that was writing is not in the child; what it had to write is the parent's. */
+static void after_fork_child(void)
+{
+    struct line *line;
+
+    while ((line = list_take(&sink.waiting)))
+        free(line);
+    sink.busy = false;
+    pthread_mutex_unlock(&sink.lock);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static void write_stderr(int level, const char *text)
+{
+    char line[LINE_SIZE + 32];
+    int length = snprintf(line, sizeof(line), "ferry: %s: %s\n", level_names[level], text);
+
+    if (length > 0)
+        fwrite(line, 1, strlen(line), stderr);
+}
+
+/* Hands one line over; called and returns with sink.lock held, but lets go of it meanwhile. */
+static void write_unlocked(int level, const char *text)
+{
+    void (*fn)(void *, int, const char *) = sink.fn;
+    void *arg = sink.arg;
+
+    pthread_mutex_unlock(&sink.lock);
+    mine.in_callback = true;
+    if (fn)
+        fn(arg, level, text);
+    else
+        write_stderr(level, text);
+    mine.in_callback = false;
+    pthread_mutex_lock(&sink.lock);
+}
+
+static void write_lost(unsigned lost)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "%u log lines lost: out of memory", lost);
+    write_unlocked(FERRY_LOG_WARN, text);
+}
+
+static void write_line(int level, const char *text)
+{
+    struct line *line;
+
+    pthread_once(&fork_once, watch_forks);
+    pthread_mutex_lock(&sink.lock);
+    if (sink.busy) {
+        list_append(&sink.waiting, level, text);
+        pthread_mutex_unlock(&sink.lock);
+        return;
+    }
+    sink.busy = true;
+    write_unlocked(level, text);
+    while ((line = list_take(&sink.waiting))) {
+        write_unlocked(line->level, line->text);
+        free(line);
+    }
+    if (sink.waiting.lost) {
+        unsigned lost = sink.waiting.lost;
+
+        sink.waiting.lost = 0;
+        write_lost(lost);
+    }
+    sink.busy = false;
+    pthread_mutex_unlock(&sink.lock);
+}
+
+/* ---- what the core calls -------------------------------------------------------------------- */
+
+static void say(int level, const char *text)
+{
+    if (mine.in_callback)
+        return; /* else a callback that provokes a line would be called for ever */
+    if (mine.held)
+        list_append(&mine.kept, level, text);
+    else
+        write_line(level, text);
+}
+
+void ferry__log_configure(void)
+{
+    const char *text = ferry__env_get("FERRY_LOG");
+    int level = FERRY_LOG_WARN;
+    bool known = !text || !*text;
+
+    for (int i = 0; text && i <= FERRY_LOG_DEBUG; i++)
+        if (strcmp(text, level_names[i]) == 0) {
+            level = i;
+            known = true;
+        }
+    atomic_store(&threshold, level);
+    if (!known)
+        ferry__log(FERRY_LOG_WARN,
+                   "FERRY_LOG=%s: not one of error, warn, info, debug; warn is used", text);
+}
+
+bool ferry__log_enabled(int level)
+{
+    if (atomic_load_explicit(&threshold, memory_order_relaxed) < 0)
+        ferry__log_configure();
+    return level <= atomic_load_explicit(&threshold, memory_order_relaxed);
+}
+
+void ferry__log_va(int level, const char *fmt, va_list args)
+{
+    char text[LINE_SIZE];
+
+    if (level < FERRY_LOG_ERROR)
+        level = FERRY_LOG_ERROR;
+    if (level > FERRY_LOG_DEBUG)
+        level = FERRY_LOG_DEBUG;
+    if (!ferry__log_enabled(level) || vsnprintf(text, sizeof(text), fmt, args) < 0)
+        return;
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+    say(level, text);
+}
+
+void ferry__log(int level, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    ferry__log_va(level, fmt, args);
+    va_end(args);
+}
+
+void ferry__log_hold(void)
+{
+    mine.held++;
+}
+
+void ferry__log_release(void)
+{
+    struct line_list kept;
+    struct line *line;
+
+    if (--mine.held > 0 || (!mine.kept.first && !mine.kept.lost))
+        return;
+    kept = mine.kept;
+    mine.kept = (struct line_list){ 0 };
+    while ((line = list_take(&kept))) {
+        write_line(line->level, line->text);
+        free(line);
+    }
+    if (kept.lost)
+        ferry__log(FERRY_LOG_WARN, "%u log lines lost: out of memory", kept.lost);
+}
+
+bool ferry__log_is_held(void)
+{
+    return mine.held > 0;
+}
+
+void ferry_log_set(void (*fn)(void *arg, int level, const char *line), void *arg)
+{
+    pthread_mutex_lock(&sink.lock);
+    sink.fn = fn;
+    sink.arg = fn ? arg : NULL;
+    pthread_mutex_unlock(&sink.lock);
+}

@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "core/blob/blob.h"
+
+#include "core/base/fresh.h"
+#include "core/base/status.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- dtypes ---- */
+
+static const struct {
+    const char *name;
+    size_t size;
+} dtypes[FERRY_DTYPE_COUNT] = {
+    [FERRY_F32] = { "F32", 4 },   [FERRY_F64] = { "F64", 8 }, [FERRY_F16] = { "F16", 2 },
+    [FERRY_BF16] = { "BF16", 2 }, [FERRY_I8] = { "I8", 1 },   [FERRY_U8] = { "U8", 1 },
+    [FERRY_I32] = { "I32", 4 },   [FERRY_I64] = { "I64", 8 },
+};
+
+size_t ferry_dtype_size(ferry_dtype t)
+{
+    return (unsigned)t < FERRY_DTYPE_COUNT ? dtypes[t].size : 0;
+}
+
+const char *ferry_dtype_name(ferry_dtype t)
+{
+    return (unsigned)t < FERRY_DTYPE_COUNT ? dtypes[t].name : "?";
+}
+
+/* ---- life ---- */
+
+int ferry_blob_create(ferry_device *home, ferry_dtype dtype, int naxes, const int64_t *dims,
+                      ferry_blob **out)
+{
+    ferry_memory *data;
+    ferry_blob *b;
+    int err;
+
+    if (!home || !out)
+        return ferry__error(FERRY_EINVAL, "ferry_blob_create: NULL argument");
+    if (!ferry_dtype_size(dtype))
+        return ferry__error(FERRY_EINVAL, "ferry_blob_create: %d is no dtype", (int)dtype);
+    b = ferry__fresh(sizeof *b);
+    if (!b)
+        return ferry__error(FERRY_ENOMEM, "no memory for a blob");
+    b->dtype = (uint8_t)dtype;
+    b->half[FERRY__DATA].limit = b->half[FERRY__DIFF].limit = SIZE_MAX;
+    err = ferry__shape_set(&b->shape, naxes, dims, ferry__dtype_size(dtype));
+    if (err)
+        goto err_free_blob;
+    err = ferry_memory_create(home, ferry__blob_bytes(b), &data);
+    if (err)
+        goto err_clear_shape;
+    atomic_init(&b->half[FERRY__DATA].memory, data);
+    *out = b;
+    return 0;
+
+err_clear_shape:
+    ferry__shape_clear(&b->shape);
+err_free_blob:
+    free(b);
+    return err;
+}
+
+void ferry_blob_destroy(ferry_blob *b)
+{
+    if (!b)
+        return;
+    ferry__memory_leave(b->half[FERRY__DATA].memory, &b->half[FERRY__DATA]);
+    ferry__memory_leave(b->half[FERRY__DIFF].memory, &b->half[FERRY__DIFF]);
+    ferry_memory_release(b->dims);
+    ferry__shape_clear(&b->shape);
+    free(b->name);
+    free(b);
+}
+
+/* ---- the two halves ---- */
+
+static const char *const suffixes[] = { "", ".diff" };
+
+/* Diff's memory, on its first use; readers may race for it. */
+static ferry_memory *make_diff(ferry_blob *b)
+{
+    ferry_memory *data = b->half[FERRY__DATA].memory, *made, *expected = NULL;
+
+    if (ferry_memory_create(data->home, data->size, &made))
+        return NULL;
+    ferry__memory_set_used(made, &b->half[FERRY__DIFF], ferry__blob_bytes(b));
+    if (b->name && ferry__memory_set_name(made, b->name, suffixes[FERRY__DIFF])) {
+        ferry_memory_release(made);
+        return NULL;
+    }
+    if (!atomic_compare_exchange_strong(&b->half[FERRY__DIFF].memory, &expected, made)) {
+        ferry_memory_release(made);
+        return expected;
+    }
+    return made;
+}
+
+ferry_memory *ferry__blob_memory(const ferry_blob *b, enum ferry__which which)
+{
+    ferry_memory *m =
+        atomic_load_explicit(&((ferry_blob *)b)->half[which].memory, memory_order_acquire);
+
+    return m ? m : make_diff((ferry_blob *)b);
+}
+
+unsigned ferry__blob_access(const ferry_blob *b, enum ferry__which which, unsigned access)
+{
+    const struct ferry__half *h = &b->half[which];
+
+    if (access != FERRY_WRITE || ferry__memory_covers(h->memory, h->offset, ferry__blob_bytes(b)))
+        return access;
+    return FERRY_READ | FERRY_WRITE;
+}
+
+ferry_memory *ferry_blob_data_memory(const ferry_blob *b)
+{
+    if (b)
+        return ferry__blob_memory(b, FERRY__DATA);
+    ferry__error(FERRY_EINVAL, "ferry_blob_data_memory: NULL blob");
+    return NULL;
+}
+
+ferry_memory *ferry_blob_diff_memory(const ferry_blob *b)
+{
+    if (b)
+        return ferry__blob_memory(b, FERRY__DIFF);
+    ferry__error(FERRY_EINVAL, "ferry_blob_diff_memory: NULL blob");
+    return NULL;
+}
+
+/* ---- accessors ---- */
+
+static void *no_blob(void)
+{
+    ferry__error(FERRY_EINVAL, "an accessor of a NULL blob");
+    return NULL;
+}
+
+/* The access, and the blob's place in what it gave: the long way round. */
+static void *host_slow(const ferry_blob *b, enum ferry__which which, unsigned access)
+{
+    ferry_memory *m;
+    char *p;
+
+    if (!b)
+        return no_blob();
+    m = ferry__blob_memory(b, which);
+    if (!m)
+        return NULL;
+    p = ferry__memory_host(m, ferry__blob_access(b, which, access));
+    return p ? p + b->half[which].offset : NULL;
+}
+
+static ferry_ref device_slow(const ferry_blob *b, enum ferry__which which, unsigned access)
+{
+    ferry_ref ref = { NULL, 0 };
+    ferry_memory *m;
+
+    if (!b)
+        no_blob();
+    m = b ? ferry__blob_memory(b, which) : NULL;
+    if (!m)
+        return ref;
+    ref = ferry__memory_device(m, ferry__blob_access(b, which, access));
+    if (ref.handle)
+        ref.offset += b->half[which].offset;
+    return ref;
+}
+
+/*
+ * And the short one, of a settled access: it calls nothing, so that it needs no frame. What it
+ * finds settled to write is settled to overwrite too, since nothing is copied either way.
+ */
+static inline void *host(const ferry_blob *b, enum ferry__which which, unsigned access)
+{
+    const struct ferry__half *h;
+    ferry_memory *m;
+
+    if (__builtin_expect(!b, 0))
+        return host_slow(b, which, access);
+    h = &b->half[which];
+    m = atomic_load_explicit(&((struct ferry__half *)h)->memory, memory_order_acquire);
+    if (__builtin_expect(m && ferry__memory_host_settled(m, access), 1))
+        return (char *)m->host + h->offset;
+    return host_slow(b, which, access);
+}
+
+static inline ferry_ref device(const ferry_blob *b, enum ferry__which which, unsigned access)
+{
+    const struct ferry__half *h;
+    ferry_memory *m;
+
+    if (__builtin_expect(!b, 0))
+        return device_slow(b, which, access);
+    h = &b->half[which];
+    m = atomic_load_explicit(&((struct ferry__half *)h)->memory, memory_order_acquire);
+    if (__builtin_expect(m && ferry__memory_device_settled(m, access), 1)) {
+        ferry_ref ref = m->home_ref;
+
+        ref.offset += h->offset;
+        return ref;
+    }
+    return device_slow(b, which, access);
+}
+
+#define MUTABLE (FERRY_READ | FERRY_WRITE)
+
+const void *ferry_blob_host_data(const ferry_blob *b)
+{
+    return host(b, FERRY__DATA, FERRY_READ);
+}
+
+void *ferry_blob_mutable_host_data(ferry_blob *b)
+{
+    return host(b, FERRY__DATA, MUTABLE);
+}
+
+void *ferry_blob_overwrite_host_data(ferry_blob *b)
+{
+    return host(b, FERRY__DATA, FERRY_WRITE);
+}
+
+ferry_cref ferry_blob_device_data(const ferry_blob *b)
+{
+    return ferry_ref_const(device(b, FERRY__DATA, FERRY_READ));
+}
+
+ferry_ref ferry_blob_mutable_device_data(ferry_blob *b)
+{
+    return device(b, FERRY__DATA, MUTABLE);
+}
+
+ferry_ref ferry_blob_overwrite_device_data(ferry_blob *b)
+{
+    return device(b, FERRY__DATA, FERRY_WRITE);
+}
+
+const void *ferry_blob_host_diff(const ferry_blob *b)
+{
+    return host(b, FERRY__DIFF, FERRY_READ);
+}
+
+void *ferry_blob_mutable_host_diff(ferry_blob *b)
+{
+    return host(b, FERRY__DIFF, MUTABLE);
+}
+
+void *ferry_blob_overwrite_host_diff(ferry_blob *b)
+{
+    return host(b, FERRY__DIFF, FERRY_WRITE);
+}
+
+ferry_cref ferry_blob_device_diff(const ferry_blob *b)
+{
+    return ferry_ref_const(device(b, FERRY__DIFF, FERRY_READ));
+}
+
+ferry_ref ferry_blob_mutable_device_diff(ferry_blob *b)
+{
+    return device(b, FERRY__DIFF, MUTABLE);
+}
+
+ferry_ref ferry_blob_overwrite_device_diff(ferry_blob *b)
+{
+    return device(b, FERRY__DIFF, FERRY_WRITE);
+}
+
+/* The dims as a memory of their own, written once; a reshape lets it go. */
+static int make_dims(const ferry_blob *b, ferry_memory **out)
+{
+    ferry_device *home = ferry__blob_memory(b, FERRY__DATA)->home;
+    int32_t *dims;
+    int i, err = 0;
+
+    for (i = 0; i < b->shape.naxes; i++)
+        if (b->shape.dims[i] > INT32_MAX)
+            return ferry__error(FERRY_EOVERFLOW, "dim %d is %" PRId64 ", which no int32 holds", i,
+                                b->shape.dims[i]);
+    err = ferry_memory_create(home, (size_t)b->shape.naxes * sizeof *dims, out);
+    if (err)
+        return err;
+    dims = ferry_memory_overwrite_host_data(*out);
+    if (!dims) {
+        ferry_memory_release(*out);
+        return ferry_last_error_code();
+    }
+    for (i = 0; i < b->shape.naxes; i++)
+        dims[i] = (int32_t)b->shape.dims[i];
+    return 0;
+}
+
+ferry_cref ferry_blob_device_shape(const ferry_blob *b)
+{
+    ferry_memory *m, *expected = NULL;
+    ferry_cref none = { NULL, 0 };
+
+    if (!b) {
+        no_blob();
+        return none;
+    }
+    m = ((ferry_blob *)b)->dims;
+    if (!m) {
+        if (make_dims(b, &m))
+            return none;
+        if (!atomic_compare_exchange_strong(&((ferry_blob *)b)->dims, &expected, m)) {
+            ferry_memory_release(m);
+            m = expected;
+        }
+    }
+    return ferry_memory_device_data(m);
+}
+
+/* ---- reshape ---- */
+
+/*
+ * A half that has to grow gets a new memory; one that need not, or that diff has not used yet, is
+ * left alone.
+ */
+static int grow(const ferry_blob *b, enum ferry__which which, size_t bytes, ferry_memory **out)
+{
+    const struct ferry__half *h = &b->half[which];
+    ferry_memory *m = h->memory;
+    size_t capacity;
+    int err;
+
+    *out = NULL;
+    if (!m)
+        return 0;
+    capacity = h->limit < SIZE_MAX ? h->limit : m->size - h->offset;
+    if (bytes <= capacity)
+        return 0;
+    if (b->slice)
+        return ferry__error(FERRY_ESHAPE, "a slice of %zu bytes cannot grow to %zu", capacity,
+                            bytes);
+    err = ferry_memory_create(m->home, bytes, out);
+    if (!err && b->name)
+        err = ferry__memory_set_name(*out, b->name, suffixes[which]);
+    if (err) {
+        ferry_memory_release(*out);
+        *out = NULL;
+    }
+    return err;
+}
+
+/* Commits: cannot fail. */
+static void settle_half(struct ferry__half *h, ferry_memory *grown, size_t bytes)
+{
+    ferry_memory *before = h->memory;
+
+    if (grown) {
+        h->memory = grown;
+        h->offset = 0;
+        h->limit = SIZE_MAX;
+        ferry__memory_leave(before, h);
+    } else if (before && h->offset == 0 && h->limit == SIZE_MAX) {
+        ferry__memory_set_used(before, h, bytes);
+    }
+}
+
+int ferry__reshape_plan(const ferry_blob *b, int naxes, const int64_t *dims,
+                        struct ferry__reshape *out)
+{
+    size_t size = ferry_dtype_size((ferry_dtype)b->dtype);
+    int err = ferry__shape_set(&out->shape, naxes, dims, size);
+
+    if (err)
+        return err;
+    out->bytes = (size_t)out->shape.count * size;
+    err = grow(b, FERRY__DATA, out->bytes, &out->grown[FERRY__DATA]);
+    if (err)
+        goto err_clear_shape;
+    err = grow(b, FERRY__DIFF, out->bytes, &out->grown[FERRY__DIFF]);
+    if (err)
+        goto err_release_data;
+    return 0;
+
+err_release_data:
+    ferry_memory_release(out->grown[FERRY__DATA]);
+err_clear_shape:
+    ferry__shape_clear(&out->shape);
+    return err;
+}
+
+void ferry__reshape_commit(ferry_blob *b, struct ferry__reshape *plan)
+{
+    if (b->dims && !ferry__shape_equal(&plan->shape, &b->shape))
+        ferry_memory_release(atomic_exchange(&b->dims, NULL));
+    ferry__shape_move(&b->shape, &plan->shape);
+    settle_half(&b->half[FERRY__DATA], plan->grown[FERRY__DATA], plan->bytes);
+    settle_half(&b->half[FERRY__DIFF], plan->grown[FERRY__DIFF], plan->bytes);
+}
+
+void ferry__reshape_abandon(struct ferry__reshape *plan)
+{
+    ferry_memory_release(plan->grown[FERRY__DATA]);
+    ferry_memory_release(plan->grown[FERRY__DIFF]);
+    ferry__shape_clear(&plan->shape);
+}
+
+int ferry_blob_reshape(ferry_blob *b, int naxes, const int64_t *dims, bool *out_grew)
+{
+    struct ferry__reshape plan;
+    bool grew;
+    int err;
+
+    if (!b)
+        return ferry__error(FERRY_EINVAL, "ferry_blob_reshape: NULL blob");
+    if (ferry__shape_is(&b->shape, naxes, dims)) {
+        if (out_grew)
+            *out_grew = false;
+        return 0;
+    }
+    err = ferry__reshape_plan(b, naxes, dims, &plan);
+    if (err)
+        return err;
+    grew = plan.grown[FERRY__DATA] || plan.grown[FERRY__DIFF];
+    ferry__reshape_commit(b, &plan);
+    if (out_grew)
+        *out_grew = grew;
+    return 0;
+}
+
+int ferry_blob_reshape4(ferry_blob *b, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+    const int64_t dims[] = { n, c, h, w };
+
+    return ferry_blob_reshape(b, 4, dims, NULL);
+}
+
+int ferry_blob_reshape_like(ferry_blob *b, const ferry_blob *other)
+{
+    if (!b || !other)
+        return ferry__error(FERRY_EINVAL, "ferry_blob_reshape_like: NULL blob");
+    return ferry_blob_reshape(b, other->shape.shaped ? other->shape.naxes : FERRY_UNSHAPED,
+                              other->shape.dims, NULL);
+}
+
+/* ---- what a blob is ---- */
+
+static int no_shape(const char *what)
+{
+    return ferry__error(FERRY_EINVAL, "%s: NULL blob", what);
+}
+
+int ferry_blob_naxes(const ferry_blob *b)
+{
+    return b ? b->shape.naxes : no_shape("ferry_blob_naxes");
+}
+
+int64_t ferry_blob_dim(const ferry_blob *b, int axis)
+{
+    int at = b ? ferry__shape_canonical(&b->shape, axis) : no_shape("ferry_blob_dim");
+
+    return at < 0 ? at : b->shape.dims[at];
+}
+
+const int64_t *ferry_blob_dims(const ferry_blob *b)
+{
+    return b ? b->shape.dims : NULL;
+}
+
+int64_t ferry_blob_count(const ferry_blob *b)
+{
+    return b ? b->shape.count : no_shape("ferry_blob_count");
+}
+
+int64_t ferry_blob_count_range(const ferry_blob *b, int start, int end)
+{
+    return b ? ferry__shape_count(&b->shape, start, end) : no_shape("ferry_blob_count_range");
+}
+
+int64_t ferry_blob_capacity(const ferry_blob *b)
+{
+    const struct ferry__half *h;
+    size_t bytes;
+
+    if (!b)
+        return no_shape("ferry_blob_capacity");
+    h = &b->half[FERRY__DATA];
+    bytes = h->limit < SIZE_MAX ? h->limit : ((ferry_memory *)h->memory)->size - h->offset;
+    return (int64_t)(bytes / ferry_dtype_size((ferry_dtype)b->dtype));
+}
+
+int ferry_blob_canonical_axis(const ferry_blob *b, int axis)
+{
+    return b ? ferry__shape_canonical(&b->shape, axis) : no_shape("ferry_blob_canonical_axis");
+}
+
+int ferry_blob_shape_string(const ferry_blob *b, char *buf, size_t size)
+{
+    if (!b || !buf)
+        return no_shape("ferry_blob_shape_string");
+    return ferry__shape_string(&b->shape, buf, size);
+}
+
+int64_t ferry_blob_offset(const ferry_blob *b, int n, const int64_t *index)
+{
+    return b ? ferry__shape_offset(&b->shape, n, index) : no_shape("ferry_blob_offset");
+}
+
+int64_t ferry_blob_offset4(const ferry_blob *b, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+    const int64_t index[] = { n, c, h, w };
+
+    return b ? ferry__shape_offset4(&b->shape, index) : no_shape("ferry_blob_offset4");
+}
+
+int64_t ferry_blob_legacy_dim(const ferry_blob *b, int axis)
+{
+    return b ? ferry__shape_legacy(&b->shape, axis) : no_shape("ferry_blob_legacy_dim");
+}
+
+int64_t ferry_blob_num(const ferry_blob *b)
+{
+    return ferry_blob_legacy_dim(b, 0);
+}
+
+int64_t ferry_blob_channels(const ferry_blob *b)
+{
+    return ferry_blob_legacy_dim(b, 1);
+}
+
+int64_t ferry_blob_height(const ferry_blob *b)
+{
+    return ferry_blob_legacy_dim(b, 2);
+}
+
+int64_t ferry_blob_width(const ferry_blob *b)
+{
+    return ferry_blob_legacy_dim(b, 3);
+}
+
+ferry_dtype ferry_blob_dtype(const ferry_blob *b)
+{
+    return b ? (ferry_dtype)b->dtype : FERRY_F32;
+}
+
+ferry_device *ferry_blob_home(const ferry_blob *b)
+{
+    return b ? ((ferry_memory *)b->half[FERRY__DATA].memory)->home : NULL;
+}
+
+int ferry_blob_shape_equals(const ferry_blob *a, const ferry_blob *b)
+{
+    return a && b ? ferry__shape_equal(&a->shape, &b->shape) : no_shape("ferry_blob_shape_equals");
+}
+
+int ferry_blob_set_name(ferry_blob *b, const char *name)
+{
+    char *copy = NULL;
+    int which, err = 0;
+
+    if (!b)
+        return no_shape("ferry_blob_set_name");
+    if (name && name[0]) {
+        copy = strdup(name);
+        if (!copy)
+            return ferry__error(FERRY_ENOMEM, "no memory for the name %s", name);
+    }
+    for (which = FERRY__DATA; which <= FERRY__DIFF && !err; which++)
+        if (b->half[which].memory && !b->slice)
+            err = ferry__memory_set_name(b->half[which].memory, copy, suffixes[which]);
+    if (err) {
+        free(copy);
+        return err;
+    }
+    free(b->name);
+    b->name = copy;
+    return 0;
+}
+
+const char *ferry_blob_name(const ferry_blob *b)
+{
+    return b && b->name ? b->name : "";
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The inside of a blob, for blob.c, blob_math.c and blob_share.c. None of them reads a head state.
+ */
+#ifndef FERRY_CORE_BLOB_H
+#define FERRY_CORE_BLOB_H
+
+#include "core/coherence/memory.h"
+#include "core/blob/shape.h"
+
+#include <ferry/blob.h>
+
+/* A memory, and the part of it that is the blob's. */
+struct ferry__half {
+    _Atomic(ferry_memory *) memory; /* diff: NULL until it is first used */
+    size_t offset;                  /* bytes */
+    size_t limit;                   /* bytes from there on; SIZE_MAX: the memory's own capacity */
+};
+
+enum ferry__which { FERRY__DATA = 0, FERRY__DIFF = 1 };
+
+struct ferry_blob {
+    struct ferry__half half[2];
+    struct ferry__shape shape;
+    _Atomic(ferry_memory *) dims; /* of device_shape; NULL until it is first asked for */
+    char *name;
+    uint8_t dtype;
+    bool slice;
+};
+
+/* Bytes that the blob has in each half. */
+static inline size_t ferry__blob_bytes(const ferry_blob *b)
+{
+    return (size_t)b->shape.count * ferry__dtype_size(b->dtype);
+}
+
+/* How far into its memory a half reaches; a slice's range is its own however small its shape. */
+static inline size_t ferry__blob_end(const ferry_blob *b, enum ferry__which which)
+{
+    const struct ferry__half *h = &b->half[which];
+
+    return h->offset + (h->limit < SIZE_MAX ? h->limit : ferry__blob_bytes(b));
+}
+
+/*
+ * A reshape, prepared: it can be committed, which cannot fail, or abandoned, which changes nothing.
+ */
+struct ferry__reshape {
+    struct ferry__shape shape;
+    size_t bytes;
+    ferry_memory *grown[2]; /* what replaces a half that is too small; NULL: it is not */
+};
+
+int ferry__reshape_plan(const ferry_blob *b, int naxes, const int64_t *dims,
+                        struct ferry__reshape *out);
+void ferry__reshape_commit(ferry_blob *b, struct ferry__reshape *plan);
+void ferry__reshape_abandon(struct ferry__reshape *plan);
+
+/*
+ * The memory of a half, made if it is diff's first use. NULL, with the error recorded, on failure.
+ */
+ferry_memory *ferry__blob_memory(const ferry_blob *b, enum ferry__which which);
+
+/* FERRY_WRITE alone becomes READ|WRITE where the half is not all that its memory is used for. */
+unsigned ferry__blob_access(const ferry_blob *b, enum ferry__which which, unsigned access);
+
+#endif

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "core/blob/blob.h"
+
+#include "core/math/hostmath.h"
+#include "core/base/status.h"
+
+#include <ferry/math.h>
+#include <string.h>
+
+/*
+ * Where work on a half runs: on a device, or on the host's copy, which a host-memory device's
+ * plugin computes on faster than plain loops would.
+ */
+struct place {
+    ferry_device *where; /* NULL: the host's copy */
+    ferry_queue *q;      /* of `where`, or of a host-memory device; NULL: plain loops */
+    ferry_device *held;  /* a host-memory device that was found, and is to be released */
+};
+
+static void on_host(const ferry_memory *m, struct place *p)
+{
+    ferry_device *home = m->home;
+
+    p->where = p->held = NULL;
+    p->q = NULL;
+    if (ferry__device_is(home, FERRY_DEVICE_HOST_MEMORY) && !ferry__device_forked(home))
+        p->q = &home->queue;
+    else if ((p->held = ferry__device_host_memory()))
+        p->q = &p->held->queue;
+}
+
+static void on_device(ferry_device *dev, struct place *p)
+{
+    p->where = dev;
+    p->q = &dev->queue;
+    p->held = NULL;
+}
+
+/* FERRY_EUNINIT where nothing was ever written. */
+static int locate(const ferry_memory *m, struct place *p)
+{
+    ferry_device *dev;
+    int err = ferry__memory_whereabouts(m, &dev);
+
+    if (err)
+        return err;
+    if (dev)
+        on_device(dev, p);
+    else
+        on_host(m, p);
+    return 0;
+}
+
+/* Work on the host's copy is done before anybody reads it. */
+static int leave(const struct place *p, int err)
+{
+    if (!err && !p->where && p->q && p->q->device->events)
+        err = ferry_queue_synchronize(p->q);
+    ferry__device_release(p->held);
+    return err;
+}
+
+/* The stretch of a memory that an operation is on, and what to go back to should it fail. */
+struct part {
+    ferry_memory *m;
+    size_t offset, bytes;
+    ferry_dtype dtype;
+    uint32_t mark;
+};
+
+static int part_of(const ferry_blob *b, enum ferry__which which, struct part *out)
+{
+    out->m = ferry__blob_memory(b, which);
+    out->offset = b->half[which].offset;
+    out->bytes = ferry__blob_bytes(b);
+    out->dtype = (ferry_dtype)b->dtype;
+    return out->m ? 0 : ferry_last_error_code();
+}
+
+/*
+ * The part at that place. A write that does not cover all that the memory is used for keeps the
+ * rest.
+ */
+static int get(struct part *part, const struct place *p, unsigned access, ferry_ref *out)
+{
+    ferry_memory *m = part->m;
+
+    part->mark = ferry__memory_mark(m);
+    if (access == FERRY_WRITE && !ferry__memory_covers(m, part->offset, part->bytes))
+        access = FERRY_READ | FERRY_WRITE;
+    out->offset = 0;
+    if (!p->where)
+        out->handle = ferry__memory_host(m, access);
+    else if (p->where == m->home)
+        *out = ferry__memory_device(m, access);
+    else if (ferry_memory_access(m, p->where, access, NULL, out))
+        out->handle = NULL;
+    out->offset += part->offset;
+    return out->handle ? 0 : ferry_last_error_code();
+}
+
+/*
+ * Operations of up to so many elements are done in one piece, so that one that failed did nothing.
+ */
+#define ONE_PIECE (INT64_C(1) << 22)
+
+/* After an operation that writes the part failed: whatever else was valid is valid again. */
+static int undo(const struct part *part, const struct place *p, int err)
+{
+    bool intact = part->bytes / ferry_dtype_size(part->dtype) <= ONE_PIECE;
+
+    if (err)
+        ferry__memory_restore(part->m, part->mark, p->where, intact);
+    return err;
+}
+
+static void *pointer(ferry_ref ref)
+{
+    return (char *)ref.handle + ref.offset;
+}
+
+static int check(const ferry_blob *b, const char *what, bool arithmetic)
+{
+    if (!b)
+        return ferry__error(FERRY_EINVAL, "%s: NULL blob", what);
+    if (arithmetic && b->dtype >= FERRY_I8)
+        return ferry__error(FERRY_EUNSUPPORTED, "%s: no arithmetic on %s", what,
+                            ferry_dtype_name((ferry_dtype)b->dtype));
+    return 0;
+}
+
+/* ---- update ---- */
+
+static int subtract(ferry_blob *b, struct part *data, const struct place *p)
+{
+    int64_t n = b->shape.count;
+    struct part diff;
+    ferry_ref x, y;
+    int err = part_of(b, FERRY__DIFF, &diff);
+
+    if (!err)
+        err = get(&diff, p, FERRY_READ, &x);
+    if (!err)
+        err = get(data, p, FERRY_READ | FERRY_WRITE, &y);
+    if (err)
+        return err;
+    err = p->q ? ferry_axpy(p->q, data->dtype, n, -1, ferry_ref_const(x), y)
+               : ferry__host_axpy(data->dtype, n, -1, pointer(x), pointer(y));
+    return undo(data, p, err);
+}
+
+int ferry_blob_update(ferry_blob *b)
+{
+    struct place p;
+    struct part data;
+    int err = check(b, "update", true);
+
+    if (!err)
+        err = part_of(b, FERRY__DATA, &data);
+    if (err)
+        return err;
+    if (locate(data.m, &p))
+        return ferry__error(FERRY_EUNINIT, "update: data was never written");
+    return leave(&p, subtract(b, &data, &p));
+}
+
+/* ---- sums ---- */
+
+/* Where the half is, if it ever was anywhere. */
+static bool was_written(const ferry_blob *b, enum ferry__which which, struct place *p)
+{
+    ferry_memory *m = ((ferry_blob *)b)->half[which].memory;
+
+    return m && !locate(m, p);
+}
+
+typedef int (*device_sum)(ferry_queue *, ferry_dtype, int64_t, ferry_cref, double *);
+typedef int (*host_sum)(ferry_dtype, int64_t, const void *, double *);
+
+static int sum(const ferry_blob *b, enum ferry__which which, const char *what, device_sum on_queue,
+               host_sum in_loops, double *out)
+{
+    struct place p;
+    struct part part;
+    ferry_ref x;
+    int err = check(b, what, true);
+
+    if (!err && !out)
+        err = ferry__error(FERRY_EINVAL, "%s: NULL result", what);
+    if (err)
+        return err;
+    if (!was_written(b, which, &p)) {
+        *out = 0;
+        return 0;
+    }
+    err = part_of(b, which, &part);
+    if (!err)
+        err = get(&part, &p, FERRY_READ, &x);
+    if (!err)
+        err = p.q ? on_queue(p.q, part.dtype, b->shape.count, ferry_ref_const(x), out)
+                  : in_loops(part.dtype, b->shape.count, pointer(x), out);
+    return leave(&p, err);
+}
+
+int ferry_blob_asum_data(const ferry_blob *b, double *out)
+{
+    return sum(b, FERRY__DATA, "asum", ferry_asum, ferry__host_asum, out);
+}
+
+int ferry_blob_asum_diff(const ferry_blob *b, double *out)
+{
+    return sum(b, FERRY__DIFF, "asum", ferry_asum, ferry__host_asum, out);
+}
+
+int ferry_blob_sumsq_data(const ferry_blob *b, double *out)
+{
+    return sum(b, FERRY__DATA, "sumsq", ferry_sumsq, ferry__host_sumsq, out);
+}
+
+int ferry_blob_sumsq_diff(const ferry_blob *b, double *out)
+{
+    return sum(b, FERRY__DIFF, "sumsq", ferry_sumsq, ferry__host_sumsq, out);
+}
+
+/* ---- scale and fill ---- */
+
+static int scale(ferry_blob *b, enum ferry__which which, double factor)
+{
+    struct place p;
+    struct part part;
+    ferry_ref x;
+    int err = check(b, "scale", true);
+
+    if (err || !was_written(b, which, &p))
+        return err;
+    err = part_of(b, which, &part);
+    if (!err)
+        err = get(&part, &p, FERRY_READ | FERRY_WRITE, &x);
+    if (!err)
+        err = undo(&part, &p,
+                   p.q ? ferry_scal(p.q, part.dtype, b->shape.count, factor, x)
+                       : ferry__host_scal(part.dtype, b->shape.count, factor, pointer(x)));
+    return leave(&p, err);
+}
+
+int ferry_blob_scale_data(ferry_blob *b, double factor)
+{
+    return scale(b, FERRY__DATA, factor);
+}
+
+int ferry_blob_scale_diff(ferry_blob *b, double factor)
+{
+    return scale(b, FERRY__DIFF, factor);
+}
+
+static int fill(ferry_blob *b, enum ferry__which which, double value)
+{
+    unsigned char element[8];
+    struct place p;
+    struct part part;
+    ferry_ref y;
+    int err = check(b, "fill", false);
+
+    if (!err && ferry__host_fill((ferry_dtype)b->dtype, 1, value, element))
+        err = ferry__error(FERRY_EOVERFLOW, "fill: %s cannot hold %g",
+                           ferry_dtype_name((ferry_dtype)b->dtype), value);
+    if (!err)
+        err = part_of(b, which, &part);
+    if (err)
+        return err;
+    if (locate(part.m, &p))
+        on_device(part.m->home, &p);
+    err = get(&part, &p, FERRY_WRITE, &y);
+    if (!err)
+        err = undo(&part, &p,
+                   p.q ? ferry_fill(p.q, part.dtype, b->shape.count, value, y)
+                       : ferry__host_fill(part.dtype, b->shape.count, value, pointer(y)));
+    return leave(&p, err);
+}
+
+int ferry_blob_fill_data(ferry_blob *b, double value)
+{
+    return fill(b, FERRY__DATA, value);
+}
+
+int ferry_blob_fill_diff(ferry_blob *b, double value)
+{
+    return fill(b, FERRY__DIFF, value);
+}
+
+/* ---- one element ---- */
+
+static int element_at(const ferry_blob *b, enum ferry__which which, int n, const int64_t *index,
+                      double *out)
+{
+    const struct place host = { NULL, NULL, NULL };
+    struct part part;
+    int64_t at;
+    ferry_ref x;
+    int err;
+
+    if (!b || !out)
+        return ferry__error(FERRY_EINVAL, "element: NULL argument");
+    if (b->shape.count == 0)
+        return ferry__error(FERRY_EINVAL, "element: the blob has none");
+    at = ferry_blob_offset(b, n, index);
+    if (at < 0)
+        return (int)at;
+    err = part_of(b, which, &part);
+    if (!err)
+        err = get(&part, &host, FERRY_READ, &x);
+    if (err)
+        return err;
+    *out = ferry__host_load((ferry_dtype)b->dtype, pointer(x), at);
+    return 0;
+}
+
+int ferry_blob_data_at(const ferry_blob *b, int n, const int64_t *index, double *out)
+{
+    return element_at(b, FERRY__DATA, n, index, out);
+}
+
+int ferry_blob_diff_at(const ferry_blob *b, int n, const int64_t *index, double *out)
+{
+    return element_at(b, FERRY__DIFF, n, index, out);
+}
+
+/* ---- copy_from ---- */
+
+/*
+ * Where the source is, if `to` lives there too; otherwise the host. A source never written counts
+ * as being at its home.
+ */
+static void place_copy(const ferry_memory *from, const ferry_memory *to, struct place *p)
+{
+    ferry_device *dev = from->home;
+
+    if (ferry__memory_whereabouts(from, &dev) == 0 && !dev)
+        on_host(to, p);
+    else if (dev == to->home)
+        on_device(dev, p);
+    else
+        on_host(to, p);
+}
+
+/* Two parts of one memory, which a device may not copy between where they overlap. */
+static bool overlap(const struct part *a, const struct part *b)
+{
+    return a->m == b->m && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
+static int run_copy(const struct place *p, ferry_dtype xt, ferry_ref x, ferry_dtype yt, ferry_ref y,
+                    int64_t n)
+{
+    if (p->where || (p->q && xt != yt))
+        return ferry_convert(p->q, n, xt, ferry_ref_const(x), yt, y);
+    if (xt != yt)
+        return ferry__host_convert(n, xt, pointer(x), yt, pointer(y));
+    memmove(pointer(y), pointer(x), (size_t)n * ferry_dtype_size(xt));
+    return 0;
+}
+
+static int copy_part(struct part *to, struct part *from, int64_t n)
+{
+    struct place p = { NULL, NULL, NULL };
+    ferry_ref x, y;
+    int err;
+
+    if (!overlap(to, from))
+        place_copy(from->m, to->m, &p);
+    else if (to->dtype != from->dtype)
+        return ferry__error(FERRY_EINVAL, "copy: the blobs overlap, and their dtypes differ");
+    err = get(from, &p, FERRY_READ, &x);
+    if (!err)
+        err = get(to, &p, FERRY_WRITE, &y);
+    if (!err)
+        err = undo(to, &p, run_copy(&p, from->dtype, x, to->dtype, y, n));
+    return leave(&p, err);
+}
+
+static int copy_equal(ferry_blob *b, const ferry_blob *source, enum ferry__which which)
+{
+    struct part from, to;
+    int err = part_of(source, which, &from);
+
+    if (!err)
+        err = part_of(b, which, &to);
+    if (err || (from.m == to.m && from.offset == to.offset && from.dtype == to.dtype))
+        return err;
+    return copy_part(&to, &from, b->shape.count);
+}
+
+/*
+ * Into the memory that the reshape will leave the blob with, so that a failure leaves everything as
+ * it was.
+ */
+static int copy_reshaped(ferry_blob *b, const ferry_blob *source, enum ferry__which which)
+{
+    const struct ferry__half *half = &b->half[which];
+    struct ferry__reshape plan;
+    struct part from, to;
+    bool longer = false;
+    int err = part_of(source, which, &from);
+
+    if (!err)
+        err = part_of(b, which, &to);
+    if (!err)
+        err = ferry__reshape_plan(b, source->shape.shaped ? source->shape.naxes : FERRY_UNSHAPED,
+                                  source->shape.dims, &plan);
+    if (err)
+        return err;
+    if (plan.grown[which]) {
+        to.m = plan.grown[which];
+        to.offset = 0;
+    } else if (half->limit == SIZE_MAX && plan.bytes > ferry__blob_bytes(b)) {
+        ferry__memory_set_used(to.m, half, plan.bytes);
+        longer = true;
+    }
+    to.bytes = plan.bytes;
+    err = copy_part(&to, &from, plan.shape.count);
+    if (!err) {
+        ferry__reshape_commit(b, &plan);
+        return 0;
+    }
+    if (longer)
+        ferry__memory_set_used(to.m, half, ferry__blob_bytes(b));
+    ferry__reshape_abandon(&plan);
+    return err;
+}
+
+static int refuse_shapes(const ferry_blob *b, const ferry_blob *source)
+{
+    char ours[1024] = "?", theirs[1024] = "?";
+
+    ferry__shape_string(&b->shape, ours, sizeof ours);
+    ferry__shape_string(&source->shape, theirs, sizeof theirs);
+    return ferry__error(FERRY_ESHAPE, "copy: the source's shape is %s, not %s", theirs, ours);
+}
+
+int ferry_blob_copy_from(ferry_blob *b, const ferry_blob *source, unsigned flags)
+{
+    enum ferry__which which = flags & FERRY_COPY_DIFF ? FERRY__DIFF : FERRY__DATA;
+
+    if (!b || !source)
+        return ferry__error(FERRY_EINVAL, "ferry_blob_copy_from: NULL blob");
+    if (flags & ~(FERRY_COPY_DIFF | FERRY_COPY_RESHAPE))
+        return ferry__error(FERRY_EINVAL, "ferry_blob_copy_from: flags are %#x", flags);
+    if (b == source)
+        return 0;
+    if (ferry__shape_equal(&b->shape, &source->shape))
+        return copy_equal(b, source, which);
+    return flags & FERRY_COPY_RESHAPE ? copy_reshaped(b, source, which) : refuse_shapes(b, source);
+}

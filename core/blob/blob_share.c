@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "core/blob/blob.h"
+
+#include "core/base/fresh.h"
+#include "core/base/status.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- sharing ---- */
+
+static int share(ferry_blob *b, const ferry_blob *other, enum ferry__which which)
+{
+    ferry_memory *theirs, *before;
+    size_t end;
+    int err;
+
+    if (!b || !other)
+        return ferry__error(FERRY_EINVAL, "share: NULL blob");
+    if (b->dtype != other->dtype || b->shape.count != other->shape.count)
+        return ferry__error(FERRY_ESHAPE,
+                            "share: %" PRId64 " elements of %s where there are %" PRId64 " of %s",
+                            other->shape.count, ferry_dtype_name((ferry_dtype)other->dtype),
+                            b->shape.count, ferry_dtype_name((ferry_dtype)b->dtype));
+    if (b->slice)
+        return ferry__error(FERRY_EPERM, "share: a slice keeps its parent's memory");
+    theirs = ferry__blob_memory(other, which);
+    if (!theirs)
+        return ferry_last_error_code();
+    end = ferry__blob_end(other, which);
+    err = ferry__memory_share(theirs, &other->half[which], end, &b->half[which], end);
+    if (err)
+        return err;
+    before = b->half[which].memory;
+    b->half[which].offset = other->half[which].offset;
+    b->half[which].limit = other->half[which].limit;
+    if (before != theirs) {
+        b->half[which].memory = ferry_memory_retain(theirs);
+        ferry__memory_leave(before, &b->half[which]);
+    }
+    return 0;
+}
+
+int ferry_blob_share_data(ferry_blob *b, const ferry_blob *other)
+{
+    return share(b, other, FERRY__DATA);
+}
+
+int ferry_blob_share_diff(ferry_blob *b, const ferry_blob *other)
+{
+    return share(b, other, FERRY__DIFF);
+}
+
+/* ---- moving ---- */
+
+int ferry_blob_to(ferry_blob *b, ferry_device *device)
+{
+    ferry_memory *data, *diff;
+    ferry_device *before;
+    int err;
+
+    if (!b || !device)
+        return ferry__error(FERRY_EINVAL, "ferry_blob_to: NULL argument");
+    data = b->half[FERRY__DATA].memory;
+    diff = b->half[FERRY__DIFF].memory;
+    before = data->home;
+    if (before == device && (!diff || diff->home == device))
+        return 0;
+    ferry__device_retain(before);
+    err = ferry__memory_to(data, device);
+    if (!err && diff) {
+        err = ferry__memory_to(diff, device);
+        if (err)
+            ferry__memory_to(data, before);
+    }
+    ferry__device_release(before);
+    if (!err)
+        ferry_memory_release(atomic_exchange(&b->dims, NULL));
+    return err;
+}
+
+/* ---- slices ---- */
+
+/* A part of the parent's half, of which the parent's memory is told. */
+static int take_part(ferry_blob *slice, const ferry_blob *parent, enum ferry__which which,
+                     size_t offset, size_t bytes)
+{
+    const struct ferry__half *from = &parent->half[which];
+    struct ferry__half *to = &slice->half[which];
+    int err;
+
+    to->offset = from->offset + offset;
+    to->limit = bytes;
+    err = ferry__memory_share(from->memory, from, ferry__blob_end(parent, which), to,
+                              to->offset + to->limit);
+    if (err)
+        return err;
+    atomic_init(&to->memory, ferry_memory_retain(from->memory));
+    ferry__memory_set_sliced(to->memory);
+    return 0;
+}
+
+static int check_range(const ferry_blob *parent, int64_t start, int64_t count)
+{
+    if (!parent->shape.shaped || parent->shape.naxes == 0)
+        return ferry__error(FERRY_EINVAL, "slice: the parent has no axis 0");
+    if (start < 0 || count < 0 || start > parent->shape.dims[0] ||
+        count > parent->shape.dims[0] - start)
+        return ferry__error(FERRY_EINVAL,
+                            "slice: %" PRId64 " entries from %" PRId64 " on, of %" PRId64, count,
+                            start, parent->shape.dims[0]);
+    return 0;
+}
+
+int ferry_blob_slice(const ferry_blob *parent, int64_t start, int64_t count, ferry_blob **out)
+{
+    int64_t dims[FERRY_MAX_AXES];
+    size_t entry;
+    ferry_blob *b;
+    int err;
+
+    if (!parent || !out)
+        return ferry__error(FERRY_EINVAL, "ferry_blob_slice: NULL argument");
+    err = check_range(parent, start, count);
+    if (err)
+        return err;
+    if (!ferry__blob_memory(parent, FERRY__DIFF))
+        return ferry_last_error_code();
+    b = ferry__fresh(sizeof *b);
+    if (!b)
+        return ferry__error(FERRY_ENOMEM, "no memory for a slice");
+    memcpy(dims, parent->shape.dims, (size_t)parent->shape.naxes * sizeof dims[0]);
+    dims[0] = count;
+    entry = (size_t)ferry__shape_count(&parent->shape, 1, parent->shape.naxes) *
+            ferry_dtype_size((ferry_dtype)parent->dtype);
+    err = ferry__shape_set(&b->shape, parent->shape.naxes, dims,
+                           ferry_dtype_size((ferry_dtype)parent->dtype));
+    if (!err)
+        err = take_part(b, parent, FERRY__DATA, (size_t)start * entry, (size_t)count * entry);
+    if (!err)
+        err = take_part(b, parent, FERRY__DIFF, (size_t)start * entry, (size_t)count * entry);
+    if (err) {
+        ferry_blob_destroy(b);
+        return err;
+    }
+    b->dtype = parent->dtype;
+    b->slice = true;
+    *out = b;
+    return 0;
+}

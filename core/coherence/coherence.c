@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "core/coherence/coherence.h"
+
+#include "core/coherence/evict.h"
+#include "core/coherence/uses.h"
+#include "core/base/status.h"
+
+#include <string.h>
+
+uint32_t ferry__coherence_valid(const ferry_memory *m)
+{
+    return (uint32_t)(atomic_load_explicit(&m->state, memory_order_acquire) & FERRY__VALID_MASK);
+}
+
+static uint32_t bit(unsigned slot)
+{
+    return UINT32_C(1) << slot;
+}
+
+/* ---- publishing ---- */
+
+/* What a replica adds to the word that settled accesses look at. */
+static uint64_t flags_of(const ferry_memory *m, const struct ferry__replica *r, unsigned slot,
+                         uint32_t valid)
+{
+    uint64_t flags = 0;
+
+    if (ferry__uses_have(r->uses, true))
+        flags |= FERRY__SLOW(slot);
+    if (ferry__uses_have(r->uses, false) || (r->readonly && (valid & bit(slot))))
+        flags |= FERRY__READERS;
+    if ((valid & bit(slot)) && r->filled < m->used)
+        flags |= FERRY__SLOW(slot);
+    return flags;
+}
+
+void ferry__coherence_publish(ferry_memory *m, uint32_t valid)
+{
+    uint64_t word = valid;
+    struct ferry__device_replica *d;
+    struct ferry__replica *home = ferry__replica_find(m, m->home_slot);
+    void *host = NULL;
+
+    word |= flags_of(m, &m->on_host, FERRY__HOST, valid);
+    if (m->alias)
+        word |= flags_of(m, ferry__replica_find(m, m->alias), m->alias, valid);
+    for (d = m->on_devices; d; d = d->next)
+        word |= flags_of(m, &d->r, d->r.slot, valid);
+    if (m->idle)
+        word |= ~(uint64_t)FERRY__VALID_MASK;
+    if (m->on_host.ref.handle)
+        host = (char *)m->on_host.ref.handle + m->on_host.ref.offset;
+    /* A settled reader may be looking at what has not changed. */
+    if (m->host != host)
+        m->host = host;
+    if (home && (m->home_ref.handle != home->ref.handle || m->home_ref.offset != home->ref.offset))
+        m->home_ref = home->ref;
+    atomic_store_explicit(&m->state, word, memory_order_release);
+}
+
+/* ---- losing bits ---- */
+
+/*
+ * A copy that is about to lose its bit remembers what its device's default queue may still be doing
+ * with it. A lost device does nothing any more.
+ */
+static int leave_event(ferry_memory *m, unsigned slot)
+{
+    struct ferry__replica *r = ferry__replica_find(m, slot);
+    ferry_device *dev = ferry__replica_device(m, slot);
+    ferry_event *e;
+    int err;
+
+    if (!dev || !dev->events || r == &m->on_host || ferry__device_forked(dev))
+        return 0;
+    err = ferry__uses_reserve(&r->uses, 2);
+    if (!err)
+        err = ferry__queue_mark(&dev->queue, &e);
+    if (err)
+        return err == FERRY_ELOST ? 0 : err;
+    if (e)
+        ferry__uses_add(r->uses, e, &dev->queue, true);
+    ferry__event_release(e);
+    return 0;
+}
+
+static int leave_events(struct ferry__request *req, uint32_t losers)
+{
+    int err = 0;
+
+    for (losers &= ~bit(FERRY__HOST); losers && !err; losers &= losers - 1)
+        err = leave_event(req->m, (unsigned)__builtin_ctz(losers));
+    return err;
+}
+
+int ferry__coherence_claim(struct ferry__request *req, uint32_t valid)
+{
+    int err = leave_events(req, req->valid & ~valid);
+
+    if (!err)
+        req->valid = valid;
+    return err;
+}
+
+/* ---- the four ways into a slot ---- */
+
+/*
+ * Orders the access after uses of the replica it will touch: those that are noted, and what the
+ * program may do with a valid copy on the default queue. (A copy that has lost its bit left an event
+ * there.)
+ */
+static int after_uses(struct ferry__request *req, struct ferry__replica *r, enum ferry__after after)
+{
+    int err = ferry__uses_order(r->uses, after, req->q);
+
+    if (!err && req->where && (req->valid & bit(req->slot)))
+        err = ferry__transfer_after_default(req->where, req->q);
+
+    /* one pointer for host and device: the host waits for what the device does with it */
+    if (!err && r == &req->m->on_host && req->m->alias &&
+        !ferry__replica_is_imported(req->m, req->m->alias))
+        err = ferry__transfer_after_default(req->m->alias_device, req->q);
+    return err;
+}
+
+/* Zeros [from, used) of the replica, on the request's queue. */
+static int zero_tail(struct ferry__request *req, struct ferry__replica *r, size_t from)
+{
+    ferry_memory *m = req->m;
+    size_t bytes = m->used - from;
+    ferry_ref at = r->ref;
+    ferry_event *e;
+    int err;
+
+    at.offset += from;
+    if (!req->where) {
+        memset((char *)at.handle + at.offset, 0, bytes);
+        return 0;
+    }
+    err = ferry__uses_reserve(&r->uses, 3);
+    if (!err)
+        err = ferry__queue_memset(req->q, at, 0, bytes);
+    if (err)
+        return err;
+    err = ferry__queue_mark(req->q, &e);
+    if (err) { /* it cannot be left unwatched: the block may be about to go */
+        ferry__queue_settle(req->q->device, req->q->handle);
+        return err;
+    }
+    if (e)
+        ferry__uses_add(r->uses, e, req->q, true);
+    ferry__event_release(e);
+    return 0;
+}
+
+/* The bytes in use beyond those that were ever filled read as zeros. */
+static int fill_up(struct ferry__request *req, struct ferry__replica *r)
+{
+    ferry_memory *m = req->m;
+    int err;
+
+    if (r->filled >= m->used)
+        return 0;
+    if (r->storage != FERRY__STORAGE_EMPTY) {
+        err = ferry__transfer_enter(req, req->slot, bit(req->slot)); /* to write there */
+        if (!err)
+            err = zero_tail(req, r, r->filled);
+        if (!err)
+            err = ferry__transfer_enter(req, req->slot, req->valid | bit(req->slot));
+        if (err)
+            return err;
+    }
+    r->filled = m->used;
+    return 0;
+}
+
+/* V = ∅, to be read: zeros. */
+static int first_touch(struct ferry__request *req, struct ferry__replica *r, bool zeroed)
+{
+    int err = after_uses(req, r, FERRY__AFTER_ALL);
+
+    if (!err)
+        err = ferry__transfer_enter(req, req->slot, bit(req->slot));
+    if (err)
+        return err;
+    ferry__uses_clear(r->uses);
+    r->filled = zeroed ? req->m->used : 0;
+    return 0;
+}
+
+/* The old contents are not wanted. */
+static int overwrite(struct ferry__request *req, struct ferry__replica *r)
+{
+    int err = after_uses(req, r, FERRY__AFTER_ALL);
+
+    if (!err)
+        err = ferry__transfer_enter(req, req->slot, bit(req->slot));
+    if (err)
+        return err;
+    ferry__uses_clear(r->uses);
+    if (!(req->valid & bit(req->slot)) || r->filled < req->m->used)
+        r->filled = req->m->used;
+    return 0;
+}
+
+/* The copy is valid already. */
+static int present(struct ferry__request *req, struct ferry__replica *r)
+{
+    bool write = (req->access & FERRY_WRITE) != 0;
+    uint32_t valid = write ? bit(req->slot) : req->valid;
+    int err = after_uses(req, r, write ? FERRY__AFTER_ALL : FERRY__AFTER_WRITERS);
+
+    if (!err)
+        err = ferry__transfer_enter(req, req->slot, valid);
+    if (!err && write && r->uses) {
+        ferry__uses_supersede(r->uses, req->q);
+        ferry__uses_settle(r->uses);
+    }
+    return err;
+}
+
+/* ---- an access, from the request to the published state ---- */
+
+static int check_access(struct ferry__request *req, struct ferry__replica *r)
+{
+    ferry_memory *m = req->m;
+
+    if (m->lost && (req->access & FERRY_READ))
+        return ferry__transfer_say_lost(req, false);
+    if (r && r->readonly && (req->access & FERRY_WRITE) && (req->valid & bit(req->slot)))
+        return ferry__error(FERRY_EPERM, "%s: write to memory adopted as read-only",
+                            req->where ? req->where->name : "host");
+    return 0;
+}
+
+/* The replica that a host-memory device will share once it is accessed; NULL for others. */
+static struct ferry__replica *host_block_of(struct ferry__request *req)
+{
+    bool shares = req->where && ferry__device_is(req->where, FERRY_DEVICE_HOST_MEMORY);
+
+    return shares && !req->m->alias ? &req->m->on_host : NULL;
+}
+
+static bool would_block(struct ferry__request *req, struct ferry__replica *r)
+{
+    bool write = (req->access & FERRY_WRITE) != 0;
+    bool there = (req->valid & bit(req->slot)) != 0;
+    enum ferry__after after = write || !there ? FERRY__AFTER_ALL : FERRY__AFTER_WRITERS;
+
+    if (r && ferry__uses_would_block(r->uses, after, req->q))
+        return true;
+    if (!there && (req->access & FERRY_READ) && ferry__transfer_would_block(req))
+        return true;
+    return ferry__transfer_enter_would_block(req,
+                                             write ? bit(req->slot) : req->valid | bit(req->slot));
+}
+
+/*
+ * A write to one side of a block that the program adopted read-only for the other: the sides part,
+ * and the one to be written gets storage of its own.
+ */
+static int part_from_readonly(struct ferry__request *req)
+{
+    ferry_memory *m = req->m;
+    int err;
+
+    if (!(req->access & FERRY_WRITE) || !m->on_host.readonly || !ferry__replica_one_pointer(m) ||
+        m->on_host.adopted_at == req->slot || (req->where && req->slot != m->alias))
+        return 0;
+    err = ferry__replica_separate(m);
+    if (!err)
+        req->valid &= ~bit(req->slot);
+    return err;
+}
+
+/* Storage for the slot; a read-only block that other contents have to go into is replaced. */
+static int provide(struct ferry__request *req, struct ferry__replica **r, bool *zeroed, bool *fresh)
+{
+    ferry_memory *m = req->m;
+    int err;
+
+    /* an import takes the bytes from the host, where other threads may be reading them */
+    if (req->where && (ferry__device_is(req->where, FERRY_DEVICE_HOST_MEMORY) || !(req->valid & 1)))
+        ferry__replica_try_alias(m, req->where, &req->after);
+    *r = ferry__replica_of(m, req->where);
+    if (!*r)
+        return FERRY_ENOMEM;
+    ferry__replica_drop_readonly(m, *r, req->valid, &req->after);
+    err = ferry__replica_provide(m, *r, req->where, req->q, zeroed, fresh, &req->after);
+    if (!err && !req->where && *fresh)
+        ferry__replica_share_host(m, &req->after);
+    return err;
+}
+
+/* By the state that the slot is in, up to but not including the loss of other bits. */
+static int enter_slot(struct ferry__request *req, struct ferry__replica *r, bool zeroed, bool *done)
+{
+    if (!(req->access & FERRY_READ))
+        return overwrite(req, r);
+    if (!req->valid)
+        return first_touch(req, r, zeroed);
+    if (req->valid & bit(req->slot))
+        return present(req, r);
+    return ferry__transfer_in(req, r, done);
+}
+
+/* Whether the program will work on a queue that plain accessors are not ordered with. */
+static bool is_foreign(const struct ferry__request *req)
+{
+    return req->where && !req->prefetch && req->q != &req->where->queue && req->where->events;
+}
+
+/*
+ * What an access needs besides its bytes, and could fail to get: events on the copies that will
+ * lose their bits, and room for the program's own use. Nothing that comes after the bytes have
+ * moved or were mapped can fail.
+ */
+static int prepare(struct ferry__request *req, struct ferry__replica *r)
+{
+    int err = 0;
+
+    if (req->access & FERRY_WRITE)
+        err = leave_events(req, req->valid & ~bit(req->slot));
+    if (!err && is_foreign(req))
+        err = ferry__uses_reserve(&r->uses, 1);
+    return err;
+}
+
+/*
+ * The program's own work on its queue, which ferry cannot see; a write has everything before it
+ * subsumed.
+ */
+static void note_program(struct ferry__request *req, struct ferry__replica *r)
+{
+    if (is_foreign(req))
+        ferry__uses_add_program(r->uses, req->q, (req->access & FERRY_WRITE) != 0);
+}
+
+/* Losses, seen before anything else is done. */
+static int settle(struct ferry__request *req)
+{
+    ferry_memory *m = req->m;
+    int failed = ferry__transfer_settle(req, req->slot);
+
+    if (!failed)
+        return 0;
+    ferry__coherence_publish(m, req->valid);
+    if (!(req->access & FERRY_READ))
+        return 0; /* what was lost would have been overwritten */
+    if (!req->valid)
+        return ferry__transfer_say_lost(req, true);
+    return ferry__transfer_say_failed(req, failed);
+}
+
+static void commit(struct ferry__request *req, struct ferry__replica *r)
+{
+    req->valid = req->access & FERRY_WRITE ? bit(req->slot) : req->valid | bit(req->slot);
+    note_program(req, r);
+    req->m->lost = 0;
+    if (!req->evicting)
+        ferry__evict_withdraw(req->m);
+    ferry__coherence_publish(req->m, req->valid);
+}
+
+/*
+ * A block that the first leg of a prefetch leaves empty may exist for its queue alone so far: the
+ * second leg may come on another.
+ */
+static void note_block(const struct ferry__request *req, struct ferry__replica *r)
+{
+    ferry_event *e = NULL;
+
+    if (ferry__uses_reserve(&r->uses, 1) || ferry__queue_mark(req->q, &e))
+        ferry__queue_settle(req->q->device, req->q->handle);
+    else if (e)
+        ferry__uses_add(r->uses, e, req->q, true);
+    ferry__event_release(e);
+}
+
+/* Undoes what a failed access began. */
+static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fresh,
+                   uint32_t before, int err)
+{
+    ferry_memory *m = req->m;
+
+    if (ferry__transfer_settle(req, req->slot) && !req->valid)
+        err = ferry__transfer_say_lost(req, m->lost != FERRY_ELOST);
+    if (fresh)
+        ferry__replica_drop(m, r, &req->after);
+    ferry__coherence_publish(m, req->valid ? req->valid : before && !m->lost ? before : 0);
+    return err;
+}
+
+int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
+{
+    ferry_memory *m = req->m;
+    struct ferry__replica *r;
+    bool zeroed = !req->valid && (req->access & FERRY_READ), fresh = false, done = true;
+    bool aliased = m->alias != 0;
+    uint32_t before;
+    int err = settle(req);
+
+    if (!err)
+        err = part_from_readonly(req);
+    r = ferry__replica_find(m, req->slot);
+    if (!err)
+        err = check_access(req, r);
+    if (err)
+        return err;
+    if (req->nowait && would_block(req, r ? r : host_block_of(req)))
+        return ferry__error(FERRY_EBUSY, "%s: work is pending on %zu bytes",
+                            req->where ? req->where->name : "host", m->used);
+    before = req->valid;
+    err = provide(req, &r, &zeroed, &fresh);
+    if (!err)
+        err = prepare(req, r);
+    if (!err)
+        err = enter_slot(req, r, fresh && zeroed, &done);
+    if (!err && done)
+        err = fill_up(req, r);
+    if (err)
+        return give_up(req, r, fresh || (!aliased && ferry__replica_is_imported(m, req->slot)),
+                       before, err);
+    if (!done) { /* the first leg of a prefetch */
+        if (fresh)
+            note_block(req, r);
+        ferry__coherence_publish(m, req->valid);
+        return 0;
+    }
+    commit(req, r);
+    if (out)
+        *out = r->ref;
+    return 0;
+}
+
+int ferry__coherence_prefetch(struct ferry__request *req)
+{
+    if (!req->valid || (req->valid & bit(req->slot)))
+        return 0;
+    req->prefetch = true;
+    req->reason = FERRY__PREFETCH;
+    req->access = FERRY_READ;
+    return ferry__coherence_access(req, NULL);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The head-state machine: what an access does to V, which copies it makes, and what it waits for.
+ * Shapes are unknown here; bytes are copied by transfer.c, kept by replica.c.
+ */
+#ifndef FERRY_CORE_COHERENCE_H
+#define FERRY_CORE_COHERENCE_H
+
+#include "core/coherence/transfer.h"
+
+/* V as published. */
+uint32_t ferry__coherence_valid(const ferry_memory *m);
+
+/*
+ * Makes the request's slot valid for its access and publishes the new state; *out is its replica.
+ * The memory's lock is held. On failure the published state is as before, but for copies found lost
+ * and for the host's, which a staged copy may have made valid.
+ */
+int ferry__coherence_access(struct ferry__request *req, ferry_ref *out);
+
+/* As access, but copies only, and does not wait for the copy. */
+int ferry__coherence_prefetch(struct ferry__request *req);
+
+/*
+ * Makes the request's slot the only valid one (0: none is), leaving events behind where copies lose
+ * their bits.
+ */
+int ferry__coherence_claim(struct ferry__request *req, uint32_t valid);
+
+/* Publishes V, and what settled accesses need to know. */
+void ferry__coherence_publish(ferry_memory *m, uint32_t valid);
+
+#endif

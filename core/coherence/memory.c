@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "core/coherence/memory.h"
+
+#include "core/coherence/coherence.h"
+#include "core/coherence/evict.h"
+#include "core/base/fresh.h"
+#include "core/base/log.h"
+#include "core/coherence/uses.h"
+#include "core/coherence/request.h"
+#include "core/base/status.h"
+
+#include <stdlib.h>
+
+/* ---- life ---- */
+
+int ferry_memory_create(ferry_device *home, size_t bytes, ferry_memory **out)
+{
+    ferry_memory *m;
+    int err;
+
+    if (!home || !out)
+        return ferry__error(FERRY_EINVAL, "ferry_memory_create: NULL argument");
+    err = ferry__device_ready(home) ? 0 : ferry__device_open(home);
+    if (err)
+        return err;
+    m = ferry__fresh(sizeof *m);
+    if (!m)
+        return ferry__error(FERRY_ENOMEM, "%s: no memory to note a memory of %zu bytes", home->name,
+                            bytes);
+    m->size = m->used = bytes;
+    atomic_init(&m->refs, 1);
+    pthread_mutex_init(&m->lock, NULL);
+    m->home = ferry__device_retain(home);
+    m->home_slot = (uint8_t)home->slot;
+    if (ferry__device_is(home, FERRY_DEVICE_HOST_MEMORY)) { /* kept alive as the home */
+        m->alias = m->home_slot;
+        m->alias_device = home;
+    }
+    *out = m;
+    return 0;
+}
+
+ferry_memory *ferry_memory_retain(ferry_memory *m)
+{
+    if (m)
+        atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+    return m;
+}
+
+void ferry_memory_release(ferry_memory *m)
+{
+    struct ferry__after_unlock after;
+
+    /* whoever holds the only reference need not count it down for anybody to see */
+    if (!m || (atomic_load_explicit(&m->refs, memory_order_acquire) != 1 &&
+               atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1))
+        return;
+    ferry__evict_withdraw(m);
+    after.first = NULL;
+    ferry__log_hold();
+    ferry__replica_drop_all(m, &after);
+    ferry__log_release();
+    ferry__after_unlock_run(&after);
+    ferry__device_release(m->home);
+    pthread_mutex_destroy(&m->lock);
+    ferry__event_release(m->busy);
+    free(m->sharers);
+    free(m->name);
+    free(m);
+}
+
+/* ---- the primitive and the accessors ---- */
+
+/* Whether a device, and a queue that should be one of its own, can take part. */
+static int check_place(ferry_device *where, ferry_queue *q)
+{
+    int err = where ? ferry__device_usable(where) : 0;
+
+    if (err)
+        return err;
+    if (q && q->device != where)
+        return ferry__error(FERRY_EINVAL, "%s: the queue belongs to %s",
+                            where ? where->name : "host", q->device->name);
+    return 0;
+}
+
+static int access_memory(ferry_memory *m, ferry_device *where, unsigned access, ferry_queue *q,
+                         ferry_ref *out)
+{
+    struct ferry__request req;
+    int err = check_place(where, q);
+
+    if (!err)
+        err = ferry__request_begin(&req, m, where, (access & FERRY_NOWAIT) != 0);
+    if (err)
+        return err;
+    req.q = where && !q ? &where->queue : q;
+    req.access = access & (FERRY_READ | FERRY_WRITE);
+    req.reason = access & FERRY_WRITE ? FERRY__WRITE_MISS : FERRY__READ_MISS;
+    err = ferry__coherence_access(&req, out);
+    ferry__request_end(&req);
+    return err;
+}
+
+int ferry_memory_access(ferry_memory *m, ferry_device *where, unsigned access, ferry_queue *q,
+                        ferry_ref *out)
+{
+    if (!m || !out)
+        return ferry__error(FERRY_EINVAL, "ferry_memory_access: NULL argument");
+    if (!(access & (FERRY_READ | FERRY_WRITE)) ||
+        (access & ~(FERRY_READ | FERRY_WRITE | FERRY_NOWAIT)))
+        return ferry__error(FERRY_EINVAL, "ferry_memory_access: access is %#x", access);
+    return access_memory(m, where, access, q, out);
+}
+
+void *ferry__memory_host_slow(ferry_memory *m, unsigned access)
+{
+    ferry_ref ref;
+
+    return access_memory(m, NULL, access, NULL, &ref) ? NULL : (char *)ref.handle + ref.offset;
+}
+
+ferry_ref ferry__memory_device_slow(ferry_memory *m, unsigned access)
+{
+    ferry_ref ref = { NULL, 0 };
+
+    access_memory(m, m->home, access, NULL, &ref);
+    return ref;
+}
+
+static void *host(const ferry_memory *m, unsigned access)
+{
+    if (!m) {
+        ferry__error(FERRY_EINVAL, "host data of a NULL memory");
+        return NULL;
+    }
+    return ferry__memory_host((ferry_memory *)m, access);
+}
+
+static ferry_ref on_home(const ferry_memory *m, unsigned access)
+{
+    ferry_ref none = { NULL, 0 };
+
+    if (!m) {
+        ferry__error(FERRY_EINVAL, "device data of a NULL memory");
+        return none;
+    }
+    return ferry__memory_device((ferry_memory *)m, access);
+}
+
+const void *ferry_memory_host_data(const ferry_memory *m)
+{
+    return host(m, FERRY_READ);
+}
+
+void *ferry_memory_mutable_host_data(ferry_memory *m)
+{
+    return host(m, FERRY_READ | FERRY_WRITE);
+}
+
+void *ferry_memory_overwrite_host_data(ferry_memory *m)
+{
+    return host(m, FERRY_WRITE);
+}
+
+ferry_cref ferry_memory_device_data(const ferry_memory *m)
+{
+    return ferry_ref_const(on_home(m, FERRY_READ));
+}
+
+ferry_ref ferry_memory_mutable_device_data(ferry_memory *m)
+{
+    return on_home(m, FERRY_READ | FERRY_WRITE);
+}
+
+ferry_ref ferry_memory_overwrite_device_data(ferry_memory *m)
+{
+    return on_home(m, FERRY_WRITE);
+}
+
+/* ---- the other operations ---- */
+
+/* Adopting: the old storage goes, the program's comes, and only it is valid. */
+static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes, bool readonly,
+                        struct ferry__adopted *adopted)
+{
+    ferry_memory *m = req->m;
+    struct ferry__replica *r;
+    int err;
+
+    if (bytes < m->used)
+        return ferry__error(m->sliced ? FERRY_EPERM : FERRY_ESHAPE,
+                            "%s: adopt of %zu bytes where %zu are in use",
+                            req->where ? req->where->name : "host", bytes, m->used);
+    /* where the bytes would be imported, there is nothing to share: this copy comes from elsewhere */
+    if (req->where && ferry__device_is(req->where, FERRY_DEVICE_HOST_MEMORY))
+        ferry__replica_try_alias(m, req->where, &req->after);
+    if (ferry__replica_one_pointer(m) && m->on_host.storage == FERRY__STORAGE_ADOPTED &&
+        m->on_host.adopted_at != req->slot && (!req->where || m->alias == req->slot)) {
+        err = ferry__replica_separate(m); /* each side keeps what the program gave it */
+        if (err)
+            return err;
+    }
+    r = ferry__replica_of(m, req->where);
+    if (!r)
+        return FERRY_ENOMEM;
+    err = ferry__coherence_claim(req, UINT32_C(1) << req->slot);
+    if (err)
+        return err;
+    ferry__replica_drop(m, r, &req->after);
+    ferry__replica_take(r, ref, bytes, req->slot, readonly, adopted);
+    r->filled = bytes;
+    m->size = bytes;
+    m->lost = 0;
+    if (!req->where)
+        ferry__replica_share_host(m, &req->after);
+    ferry__evict_withdraw(m);
+    ferry__coherence_publish(m, req->valid);
+    return 0;
+}
+
+int ferry_memory_adopt(ferry_memory *m, ferry_device *where, ferry_ref ref, size_t bytes,
+                       unsigned flags, ferry_deleter deleter, void *arg)
+{
+    struct ferry__adopted *adopted = NULL;
+    struct ferry__request req;
+    int err;
+
+    if (!m || !ref.handle)
+        return ferry__error(FERRY_EINVAL, "ferry_memory_adopt: NULL %s",
+                            m ? "reference" : "memory");
+    if (flags & ~FERRY_ADOPT_READONLY)
+        return ferry__error(FERRY_EINVAL, "ferry_memory_adopt: flags are %#x", flags);
+    err = check_place(where, NULL);
+    if (err)
+        return err;
+    if (deleter) {
+        adopted = malloc(sizeof *adopted);
+        if (!adopted)
+            return ferry__error(FERRY_ENOMEM, "ferry_memory_adopt: no memory for its deleter");
+        adopted->deleter = deleter;
+        adopted->arg = arg;
+    }
+    err = ferry__request_begin(&req, m, where, false);
+    if (!err) {
+        err = adopt_locked(&req, ref, bytes, (flags & FERRY_ADOPT_READONLY) != 0, adopted);
+        ferry__request_end(&req);
+    }
+    if (err)
+        free(adopted);
+    return err;
+}
+
+int ferry_memory_prefetch(ferry_memory *m, ferry_device *where, ferry_queue *q)
+{
+    struct ferry__request req;
+    int err;
+
+    if (!m)
+        return ferry__error(FERRY_EINVAL, "ferry_memory_prefetch: NULL memory");
+    err = check_place(where, where ? q : NULL);
+    if (!err && q)
+        err = ferry__device_usable(q->device);
+    if (!err)
+        err = ferry__request_begin(&req, m, where, false);
+    if (err)
+        return err;
+    req.q = !where ? NULL : q ? q : &where->queue;
+    req.hint = q;
+    err = ferry__coherence_prefetch(&req);
+    ferry__request_end(&req);
+    return err;
+}
+
+/* Notes an event after the queue's work on the replica that is valid there. */
+static int record_locked(struct ferry__request *req, ferry_queue *q)
+{
+    struct ferry__replica *r = ferry__replica_find(req->m, req->slot);
+    bool write = (req->access & FERRY_WRITE) != 0;
+    int failed = ferry__transfer_settle(req, req->slot);
+    ferry_event *e;
+    int err;
+
+    if (failed) {
+        ferry__coherence_publish(req->m, req->valid);
+        return failed;
+    }
+    if (!(req->valid >> req->slot & 1))
+        return ferry__error(FERRY_EUNINIT, "%s: record: it has no valid copy", q->device->name);
+    err = ferry__uses_reserve(&r->uses, 2);
+    if (!err)
+        err = ferry__queue_mark(q, &e);
+    if (err)
+        return err;
+    if (write)
+        err = ferry__coherence_claim(req, UINT32_C(1) << req->slot);
+    if (!err && e)
+        ferry__uses_add(r->uses, e, q, write);
+    ferry__event_release(e);
+    ferry__coherence_publish(req->m, req->valid);
+    return err;
+}
+
+int ferry_memory_record(ferry_memory *m, ferry_queue *q, unsigned access)
+{
+    struct ferry__request req;
+    int err;
+
+    if (!m || !q)
+        return ferry__error(FERRY_EINVAL, "ferry_memory_record: NULL argument");
+    if (!access || (access & ~(FERRY_READ | FERRY_WRITE)))
+        return ferry__error(FERRY_EINVAL, "ferry_memory_record: access is %#x", access);
+    err = ferry__device_usable(q->device);
+    if (!err)
+        err = ferry__request_begin(&req, m, q->device, false);
+    if (err)
+        return err;
+    req.access = access;
+    err = record_locked(&req, q);
+    ferry__request_end(&req);
+    return err;
+}
+
+int ferry_memory_wont_use(ferry_memory *m)
+{
+    struct ferry__request req;
+    int err;
+
+    if (!m)
+        return ferry__error(FERRY_EINVAL, "ferry_memory_wont_use: NULL memory");
+    err = ferry__request_begin(&req, m, NULL, false);
+    if (err)
+        return err;
+    if (!m->idle)
+        ferry__evict_offer(m);
+    ferry__coherence_publish(m, req.valid);
+    ferry__request_end(&req);
+    return 0;
+}
+
+int ferry_memory_invalidate(ferry_memory *m)
+{
+    struct ferry__request req;
+    int err;
+
+    if (!m)
+        return ferry__error(FERRY_EINVAL, "ferry_memory_invalidate: NULL memory");
+    err = ferry__request_begin(&req, m, NULL, false);
+    if (err)
+        return err;
+    err = ferry__coherence_claim(&req, 0);
+    if (!err) {
+        m->lost = 0;
+        ferry__coherence_publish(m, 0);
+    }
+    ferry__request_end(&req);
+    return err;
+}
+
+/* ---- questions ---- */
+
+ferry_head ferry_memory_head(const ferry_memory *m)
+{
+    uint32_t valid = m ? ferry__coherence_valid(m) : 0;
+
+    if (!valid)
+        return FERRY_HEAD_UNINITIALIZED;
+    if (!(valid & 1))
+        return FERRY_HEAD_AT_DEVICE;
+    return valid == 1 ? FERRY_HEAD_AT_HOST : FERRY_HEAD_SYNCED;
+}
+
+int ferry_memory_valid_at(const ferry_memory *m, const ferry_device *where)
+{
+    if (!m || (where && !where->slot))
+        return 0;
+    return (ferry__coherence_valid(m) >> (where ? where->slot : FERRY__HOST)) & 1;
+}
+
+size_t ferry_memory_size(const ferry_memory *m)
+{
+    return m ? m->size : 0;
+}
+
+ferry_device *ferry_memory_home(const ferry_memory *m)
+{
+    return m ? m->home : NULL;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "core/coherence/memory.h"
+
+#include "core/coherence/coherence.h"
+#include "core/coherence/evict.h"
+#include "core/coherence/request.h"
+#include "core/base/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What blobs may do with their memories, beyond the public functions. */
+
+/* Copies that do not reach `bytes` go, if a longer one stays. */
+static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
+{
+    size_t longest = 0;
+    uint32_t kept = 0;
+    unsigned s;
+
+    for (s = 0; s < FERRY__SLOTS; s++)
+        if ((valid >> s & 1) && ferry__replica_find(m, s)->filled > longest)
+            longest = ferry__replica_find(m, s)->filled;
+    if (longest > bytes)
+        longest = bytes;
+    for (s = 0; s < FERRY__SLOTS; s++)
+        if ((valid >> s & 1) && ferry__replica_find(m, s)->filled >= longest)
+            kept |= UINT32_C(1) << s;
+    return kept;
+}
+
+/* Of `holders` references those that are no blob's keep the bytes in use from shrinking. */
+static void use(struct ferry__request *req, int holders, size_t bytes)
+{
+    ferry_memory *m = req->m;
+    unsigned blobs = ferry__sharers_count(m->sharers);
+
+    if (bytes == m->used || (bytes < m->used && holders > (blobs ? (int)blobs : 1)))
+        return;
+    if (bytes > m->used)
+        req->valid = long_enough(m, req->valid, bytes);
+    m->used = bytes;
+    ferry__coherence_publish(m, req->valid);
+}
+
+void ferry__memory_set_used(ferry_memory *m, const void *who, size_t end_of_use)
+{
+    struct ferry__request req;
+
+    if ((end_of_use == m->used && !ferry__memory_shared(m)) ||
+        ferry__request_begin(&req, m, NULL, false))
+        return;
+    ferry__sharers_move(m->sharers, who, end_of_use);
+    use(&req, atomic_load(&m->refs),
+        ferry__sharers_count(m->sharers) ? ferry__sharers_end(m->sharers) : end_of_use);
+    ferry__request_end(&req);
+}
+
+int ferry__memory_share(ferry_memory *m, const void *owner, size_t owner_end, const void *who,
+                        size_t end_of_use)
+{
+    struct ferry__request req;
+    bool noted;
+    int err = ferry__request_begin(&req, m, NULL, false);
+
+    if (err)
+        return err;
+    noted = ferry__sharers_put(&m->sharers, owner, owner_end) &&
+            ferry__sharers_put(&m->sharers, who, end_of_use);
+    ferry__request_end(&req);
+    return noted ? 0
+                 : ferry__error(FERRY_ENOMEM, "no memory to note who shares %zu bytes", owner_end);
+}
+
+void ferry__memory_leave(ferry_memory *m, const void *who)
+{
+    struct ferry__request req;
+
+    if (m && ferry__memory_shared(m) && !ferry__request_begin(&req, m, NULL, false)) {
+        ferry__sharers_drop(m->sharers, who);
+        if (ferry__sharers_count(m->sharers))
+            use(&req, atomic_load(&m->refs) - 1, ferry__sharers_end(m->sharers));
+        ferry__request_end(&req);
+    }
+    ferry_memory_release(m);
+}
+
+void ferry__memory_set_sliced(ferry_memory *m)
+{
+    struct ferry__request req;
+
+    if (ferry__request_begin(&req, m, NULL, false))
+        return;
+    m->sliced = 1;
+    ferry__request_end(&req);
+}
+
+uint32_t ferry__memory_mark(const ferry_memory *m)
+{
+    return ferry__coherence_valid(m);
+}
+
+/*
+ * Imported bytes go to the side that is to have them. Returns V; where they cannot be handed over,
+ * what they are the copy of depends on who has them now.
+ */
+static uint32_t hand_back(struct ferry__request *req, uint32_t valid)
+{
+    const ferry_memory *m = req->m;
+    uint32_t device, both;
+
+    if (!ferry__replica_is_imported(m, m->alias))
+        return valid;
+    device = UINT32_C(1) << m->alias;
+    both = device | 1u;
+    if (!(valid & both) || !ferry__transfer_enter(req, valid & 1 ? FERRY__HOST : m->alias, valid))
+        return valid;
+    if (valid & ~both)
+        return valid & ~both;
+    return m->mapped == FERRY_READ ? both : m->mapped ? 1u : device;
+}
+
+void ferry__memory_restore(ferry_memory *m, uint32_t mark, const ferry_device *where, bool intact)
+{
+    uint32_t touched = UINT32_C(1) << (where ? where->slot : FERRY__HOST);
+    struct ferry__request req;
+
+    if (ferry__request_begin(&req, m, NULL, false))
+        return;
+    if (!intact && (mark & ~touched))
+        mark &= ~touched;
+    else if (!intact)
+        mark = touched;
+    ferry__coherence_publish(m, hand_back(&req, mark));
+    ferry__request_end(&req);
+}
+
+int ferry__memory_to(ferry_memory *m, ferry_device *home)
+{
+    struct ferry__request req;
+    ferry_device *before;
+    int err = ferry__device_usable(home);
+
+    if (err)
+        return err;
+    if (m->home == home)
+        return 0;
+    err = ferry__request_begin(&req, m, NULL, false);
+    if (err)
+        return err;
+    /* it is known by its home that the promise was the parent's */
+    if (ferry__device_forked(m->home))
+        ferry__evict_withdraw(m);
+    before = ferry__replica_move_home(m, home);
+    ferry__coherence_publish(m, req.valid);
+    ferry__request_end(&req);
+    ferry__device_release(before);
+    return 0;
+}
+
+int ferry__memory_set_name(ferry_memory *m, const char *name, const char *suffix)
+{
+    struct ferry__request req;
+    char *made = NULL, *before;
+    int err;
+
+    if (name && name[0]) {
+        size_t n = strlen(name), s = strlen(suffix);
+
+        made = malloc(n + s + 1);
+        if (!made)
+            return ferry__error(FERRY_ENOMEM, "no memory for the name %s%s", name, suffix);
+        memcpy(made, name, n);
+        memcpy(made + n, suffix, s + 1);
+    }
+    err = ferry__request_begin(&req, m, NULL, false);
+    if (err) {
+        free(made);
+        return err;
+    }
+    before = m->name;
+    m->name = made;
+    ferry__request_end(&req);
+    free(before);
+    return 0;
+}
+
+int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out)
+{
+    uint32_t valid = ferry__coherence_valid(m);
+    unsigned slot = m->home_slot;
+    struct ferry__request req;
+
+    if (!valid)
+        return FERRY_EUNINIT;
+    *out = NULL;
+    if (valid == 1)
+        return 0;
+    if (valid >> slot & 1) {
+        *out = m->home;
+        return 0;
+    }
+    for (slot = FERRY__HOST + 1; !(valid >> slot & 1); slot++)
+        ;
+    *out = m->home;
+    /* another reader may be adding a replica; where it cannot be asked, whoever goes there is told */
+    if (ferry__request_begin(&req, (ferry_memory *)m, NULL, false))
+        return 0;
+    *out = ferry__replica_device((ferry_memory *)m, slot);
+    ferry__request_end(&req);
+    return 0;
+}

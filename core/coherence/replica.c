@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "core/coherence/replica.h"
+
+#include "core/base/fresh.h"
+#include "core/coherence/uses.h"
+#include "core/device/pool.h"
+#include "core/base/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Where the bytes of a memory of 0 bytes are: somewhere, so that its accessors are valid. */
+static _Alignas(64) char nowhere[64];
+
+void ferry__after_unlock_run(struct ferry__after_unlock *after)
+{
+    struct ferry__adopted *a;
+
+    while ((a = after->first)) {
+        after->first = a->next;
+        a->deleter(a->arg);
+        free(a);
+    }
+}
+
+void ferry__after_unlock_move(struct ferry__after_unlock *to, struct ferry__after_unlock *from)
+{
+    struct ferry__adopted **end = &from->first;
+
+    while (*end)
+        end = &(*end)->next;
+    *end = to->first;
+    to->first = from->first;
+    from->first = NULL;
+}
+
+static void delete_later(struct ferry__after_unlock *after, struct ferry__replica *r)
+{
+    if (r->adopted) {
+        r->adopted->next = after->first;
+        after->first = r->adopted;
+    }
+    r->adopted = NULL;
+}
+
+/* ---- finding ---- */
+
+static struct ferry__device_replica *find_on_device(ferry_memory *m, unsigned slot)
+{
+    struct ferry__device_replica *d = m->on_devices;
+
+    while (d && d->r.slot != slot)
+        d = d->next;
+    return d;
+}
+
+struct ferry__replica *ferry__replica_find(ferry_memory *m, unsigned slot)
+{
+    struct ferry__device_replica *d;
+
+    if (slot == FERRY__HOST || ferry__replica_is_host_pointer(m, slot))
+        return &m->on_host;
+    d = find_on_device(m, slot);
+    return d ? &d->r : NULL;
+}
+
+ferry_device *ferry__replica_device(ferry_memory *m, unsigned slot)
+{
+    struct ferry__device_replica *d;
+
+    if (slot == FERRY__HOST)
+        return NULL;
+    if (m->alias == slot)
+        return m->alias_device;
+    d = find_on_device(m, slot);
+    return d ? d->device : NULL;
+}
+
+struct ferry__replica *ferry__replica_of(ferry_memory *m, ferry_device *where)
+{
+    struct ferry__replica *r = ferry__replica_find(m, where ? where->slot : FERRY__HOST);
+    struct ferry__device_replica *d;
+
+    if (r)
+        return r;
+    d = ferry__fresh(sizeof *d);
+    if (!d) {
+        ferry__error(FERRY_ENOMEM, "%s: no memory for a replica", where->name);
+        return NULL;
+    }
+    d->r.slot = (uint8_t)where->slot;
+    d->device = ferry__device_retain(where);
+    d->next = m->on_devices;
+    m->on_devices = d;
+    return &d->r;
+}
+
+/* ---- references ---- */
+
+/*
+ * The home is kept alive as such. Other devices that a memory points at are retained once for each
+ * pointer.
+ */
+static ferry_device *keep(const ferry_memory *m, ferry_device *dev)
+{
+    return dev && dev != m->home ? ferry__device_retain(dev) : dev;
+}
+
+static void let_go(const ferry_memory *m, ferry_device *dev)
+{
+    if (dev != m->home)
+        ferry__device_release(dev);
+}
+
+/* A pointer that is kept becomes one to the home, or is no longer one. */
+static void change_keeper(ferry_device *kept, ferry_device *before, ferry_device *home)
+{
+    if (kept == home)
+        ferry__device_release(home);
+    if (kept == before)
+        ferry__device_retain(before);
+}
+
+static ferry_device *owner_of(const struct ferry__replica *r)
+{
+    bool owned = r->storage == FERRY__STORAGE_POOL || r->storage == FERRY__STORAGE_PINNED;
+
+    return owned ? r->owner : NULL;
+}
+
+ferry_device *ferry__replica_move_home(ferry_memory *m, ferry_device *home)
+{
+    struct ferry__device_replica *d;
+    ferry_device *before = m->home;
+
+    m->home = ferry__device_retain(home);
+    m->home_slot = (uint8_t)home->slot;
+    change_keeper(m->alias_device, before, home);
+    change_keeper(owner_of(&m->on_host), before, home);
+    for (d = m->on_devices; d; d = d->next)
+        change_keeper(owner_of(&d->r), before, home);
+    return before;
+}
+
+/* ---- storage ---- */
+
+/* `owner`: kept, and the replica's from then on. */
+static void set_storage(struct ferry__replica *r, uint8_t kind, void *handle, size_t capacity,
+                        ferry_device *owner)
+{
+    r->storage = kind;
+    r->ref.handle = handle;
+    r->ref.offset = 0;
+    r->capacity = capacity;
+    r->filled = 0;
+    r->readonly = 0;
+    r->owner = owner;
+}
+
+void ferry__replica_take(struct ferry__replica *r, ferry_ref ref, size_t bytes, unsigned slot,
+                         bool readonly, struct ferry__adopted *adopted)
+{
+    set_storage(r, FERRY__STORAGE_ADOPTED, ref.handle, bytes, NULL);
+    r->ref.offset = ref.offset;
+    r->readonly = readonly;
+    r->adopted_at = (uint8_t)slot;
+    r->adopted = adopted;
+}
+
+/*
+ * A pool's block that a forked child may not give back by the pool, whose lock may be held by
+ * nobody.
+ */
+static void free_in_child(struct ferry__replica *r)
+{
+    const ferry_device *owner = r->owner;
+
+    if (r->storage == FERRY__STORAGE_POOL && ferry__device_is(owner, FERRY_DEVICE_HOST_MEMORY))
+        owner->ops->free(owner->dev, NULL, r->ref.handle);
+    else if (r->storage == FERRY__STORAGE_PINNED &&
+             (ferry__device_is(owner, FERRY_DEVICE_HOST_MEMORY) ||
+              !(owner->plugin->given & FERRY__GIVEN_HOST)))
+        owner->ops->host_free(owner->dev, r->ref.handle);
+}
+
+static void give_back(struct ferry__replica *r)
+{
+    enum ferry__pool_kind kind =
+        r->storage == FERRY__STORAGE_PINNED ? FERRY__POOL_PINNED : FERRY__POOL_DEVICE;
+
+    if (ferry__device_forked(r->owner))
+        free_in_child(r);
+    else
+        ferry__pool_free(r->owner, kind, r->ref.handle, r->capacity);
+}
+
+/*
+ * Waits until nobody uses the replica but the default queue of its pool's device, which the pool
+ * itself minds.
+ */
+static void outlive_uses(ferry_memory *m, struct ferry__replica *r)
+{
+    bool pooled = r->storage == FERRY__STORAGE_POOL;
+    ferry_device *where = ferry__replica_device(m, r->slot);
+    ferry_event *e = NULL;
+
+    if (pooled && where && !ferry__device_forked(where)) {
+        if (ferry__uses_order(r->uses, FERRY__AFTER_ALL, &where->queue))
+            ferry__uses_outlive(r->uses);
+    } else {
+        ferry__uses_outlive(r->uses);
+        /*
+         * adopted or imported: its owner may do anything with it next, so the default queue has to
+         * be done too
+         */
+        if (where && r->ref.handle && !ferry__device_forked(where)) {
+            if (ferry__queue_mark(&where->queue, &e))
+                where->ops->queue_synchronize(where->dev, NULL);
+            else if (e)
+                ferry_event_synchronize(e);
+            ferry__event_release(e);
+        }
+    }
+    ferry__uses_clear(r->uses);
+}
+
+/* Whatever became of the work on either side, it is over. */
+static void end_import(ferry_memory *m, struct ferry__replica *r, ferry_device *where)
+{
+    ferry__uses_outlive(m->on_host.uses);
+    if (m->mapped)
+        ferry__queue_unmap(&where->queue, r->ref.handle, m->name);
+    where->ops->unimport_host(where->dev, r->ref.handle);
+}
+
+void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
+                         struct ferry__after_unlock *after)
+{
+    ferry_device *where = ferry__replica_device(m, r->slot);
+
+    if (r->slot == FERRY__HOST && m->alias && ferry__replica_is_imported(m, m->alias))
+        ferry__replica_drop(m, ferry__replica_find(m, m->alias), after);
+    if (r->storage != FERRY__STORAGE_NONE)
+        outlive_uses(m, r);
+    switch (r->storage) {
+    case FERRY__STORAGE_POOL:
+    case FERRY__STORAGE_PINNED:
+        give_back(r);
+        break;
+    case FERRY__STORAGE_ADOPTED:
+        delete_later(after, r);
+        break;
+    case FERRY__STORAGE_IMPORTED:
+        if (!ferry__device_forked(where))
+            end_import(m, r, where);
+        ferry__replica_set_alias(m, NULL);
+        break;
+    default:
+        break;
+    }
+    let_go(m, owner_of(r));
+    r->owner = NULL;
+    r->storage = FERRY__STORAGE_NONE;
+    r->ref.handle = NULL;
+    r->readonly = 0;
+    r->capacity = r->filled = 0;
+}
+
+void ferry__replica_drop_readonly(ferry_memory *m, struct ferry__replica *r, uint32_t valid,
+                                  struct ferry__after_unlock *after)
+{
+    uint32_t held = UINT32_C(1) << r->slot;
+
+    if (r == &m->on_host && ferry__replica_one_pointer(m))
+        held |= UINT32_C(1) << m->alias;
+    if (r->readonly && !(valid & held))
+        ferry__replica_drop(m, r, after);
+}
+
+/* Bytes of a host block that the home may import: whole units of what it can take. */
+static size_t importable_size(const ferry_memory *m)
+{
+    size_t a = (size_t)m->home->host_alignment;
+    size_t rest = a && ferry__device_is(m->home, FERRY_DEVICE_UNIFIED) ? m->size % a : 0;
+
+    return rest && m->size <= SIZE_MAX - a ? m->size - rest + a : m->size;
+}
+
+static int provide_host(ferry_memory *m, struct ferry__replica *r, bool *zeroed)
+{
+    bool shared = ferry__replica_one_pointer(m);
+    ferry_device *from = shared ? m->alias_device : m->home;
+    size_t size = shared ? m->size : importable_size(m);
+    void *block;
+    int err = ferry__pool_alloc(from, shared ? FERRY__POOL_DEVICE : FERRY__POOL_PINNED,
+                                &from->queue, size, zeroed, &block);
+
+    if (err)
+        return err;
+    set_storage(r, shared ? FERRY__STORAGE_POOL : FERRY__STORAGE_PINNED, block, size,
+                keep(m, from));
+    return 0;
+}
+
+int ferry__replica_provide(ferry_memory *m, struct ferry__replica *r, ferry_device *where,
+                           ferry_queue *q, bool *zeroed, bool *fresh,
+                           struct ferry__after_unlock *after)
+{
+    void *block;
+    int err;
+
+    *fresh = false;
+    if (r->ref.handle && r->capacity >= m->size)
+        return 0;
+    if (r->ref.handle)
+        ferry__replica_drop(m, r, after);
+    *fresh = true;
+    if (m->size == 0) {
+        set_storage(r, FERRY__STORAGE_EMPTY, nowhere, 0, NULL);
+        return 0;
+    }
+    if (r->slot == FERRY__HOST)
+        return provide_host(m, r, zeroed);
+    err = ferry__pool_alloc(where, FERRY__POOL_DEVICE, q, m->size, zeroed, &block);
+    if (err)
+        return err;
+    set_storage(r, FERRY__STORAGE_POOL, block, m->size, keep(m, where));
+    return 0;
+}
+
+void ferry__replica_drop_all(ferry_memory *m, struct ferry__after_unlock *after)
+{
+    struct ferry__device_replica *d;
+
+    while ((d = m->on_devices)) {
+        ferry__replica_drop(m, &d->r, after);
+        m->on_devices = d->next;
+        ferry__device_release(d->device);
+        free(d->r.uses);
+        free(d);
+    }
+    ferry__replica_drop(m, &m->on_host, after);
+    free(m->on_host.uses);
+    ferry__replica_set_alias(m, NULL);
+}
+
+/* ---- sharing bytes between host and device ---- */
+
+void ferry__replica_set_alias(ferry_memory *m, ferry_device *dev)
+{
+    ferry_device *before = m->alias_device;
+
+    m->alias_device = keep(m, dev);
+    m->alias = dev ? (uint8_t)dev->slot : 0;
+    m->mapped = 0;
+    let_go(m, before);
+}
+
+static bool is_aligned(const ferry_device *dev, const struct ferry__replica *host)
+{
+    uint64_t a = dev->host_alignment ? dev->host_alignment : 1;
+
+    return ((uintptr_t)host->ref.handle + host->ref.offset) % a == 0 && host->capacity % a == 0;
+}
+
+int ferry__replica_separate(ferry_memory *m)
+{
+    ferry_device *dev = m->alias_device;
+    struct ferry__device_replica *d = ferry__fresh(sizeof *d);
+
+    if (!d)
+        return ferry__error(FERRY_ENOMEM, "%s: no memory for a replica", dev->name);
+    d->device = ferry__device_retain(dev);
+    if (m->on_host.storage == FERRY__STORAGE_ADOPTED && m->on_host.adopted_at == dev->slot) {
+        d->r = m->on_host;
+        memset(&m->on_host, 0, sizeof m->on_host);
+    }
+    d->r.slot = (uint8_t)dev->slot;
+    d->next = m->on_devices;
+    m->on_devices = d;
+    ferry__replica_set_alias(m, NULL);
+    return 0;
+}
+
+/*
+ * Puts the host's block under a handle of the device; the bytes then belong to the device until
+ * they are mapped, so that copies from what the host had there have to be over.
+ */
+static void import(ferry_memory *m, ferry_device *where, struct ferry__replica *r)
+{
+    char *p = (char *)m->on_host.ref.handle + m->on_host.ref.offset;
+    void *handle;
+
+    if (ferry__uses_order(m->on_host.uses, FERRY__AFTER_ALL, NULL) ||
+        where->ops->import_host(where->dev, p, m->on_host.capacity, 0, &handle))
+        return; /* it is discrete, then */
+    set_storage(r, FERRY__STORAGE_IMPORTED, handle, m->on_host.capacity, NULL);
+    r->filled = m->on_host.filled;
+    ferry__replica_set_alias(m, where);
+}
+
+void ferry__replica_try_alias(ferry_memory *m, ferry_device *where,
+                              struct ferry__after_unlock *after)
+{
+    struct ferry__replica *r;
+    bool zeroed = false, fresh;
+
+    if (m->alias || m->size == 0)
+        return;
+    if (ferry__device_is(where, FERRY_DEVICE_HOST_MEMORY)) {
+        if (!find_on_device(m, where->slot))
+            ferry__replica_set_alias(m, where);
+        return;
+    }
+    if (!ferry__device_is(where, FERRY_DEVICE_UNIFIED))
+        return;
+    r = ferry__replica_of(m, where);
+    if (!r || r->ref.handle || m->on_host.readonly)
+        return;
+    if (!m->on_host.ref.handle &&
+        ferry__replica_provide(m, &m->on_host, NULL, NULL, &zeroed, &fresh, after))
+        return;
+    if (is_aligned(where, &m->on_host))
+        import(m, where, r);
+}
+
+void ferry__replica_share_host(ferry_memory *m, struct ferry__after_unlock *after)
+{
+    if (m->alias || !ferry__device_is(m->home, FERRY_DEVICE_UNIFIED) ||
+        ferry__device_is(m->home, FERRY_DEVICE_HOST_MEMORY))
+        return;
+    ferry__replica_try_alias(m, m->home, after);
+    if (m->alias && ferry__replica_map(m, FERRY_READ | FERRY_WRITE))
+        ferry__replica_drop(m, ferry__replica_find(m, m->alias), after);
+}
+
+/* What must be over before the bytes change hands. */
+static int before_handover(ferry_memory *m, struct ferry__replica *r, ferry_queue *q, unsigned want)
+{
+    enum ferry__after after = want == FERRY_READ ? FERRY__AFTER_WRITERS : FERRY__AFTER_ALL;
+    int err = ferry__uses_order(r->uses, after, q);
+
+    if (!err)
+        err = ferry__uses_order(m->on_host.uses, FERRY__AFTER_ALL, NULL);
+    return err;
+}
+
+int ferry__replica_map(ferry_memory *m, unsigned want)
+{
+    struct ferry__replica *r = ferry__replica_find(m, m->alias);
+    ferry_device *where = m->alias_device;
+    ferry_queue *q = &where->queue;
+    uint8_t before = m->mapped;
+    int err;
+
+    if (before == want)
+        return 0;
+    err = before_handover(m, r, q, want);
+    if (err)
+        return err;
+    /* mapped otherwise, it is the host's throughout: threads may be reading it */
+    err = want ? ferry__queue_map(q, r->ref.handle, r->capacity, want, m->name)
+               : ferry__queue_unmap(q, r->ref.handle, m->name);
+    if (!err)
+        m->mapped = (uint8_t)want;
+    return err;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Storage of a memory's replicas: where a copy's bytes are, who made them, and whether host and
+ * device share them. Knows nothing of which copy is valid. The memory's lock is held.
+ */
+#ifndef FERRY_CORE_REPLICA_H
+#define FERRY_CORE_REPLICA_H
+
+#include "core/coherence/memory.h"
+
+/*
+ * What has to be done once no lock is held any more: deleters of memory that was let go, latest
+ * first.
+ */
+struct ferry__after_unlock {
+    struct ferry__adopted *first;
+};
+
+/* Runs and forgets them. */
+void ferry__after_unlock_run(struct ferry__after_unlock *after);
+
+/* Hands them over to `to`. */
+void ferry__after_unlock_move(struct ferry__after_unlock *to, struct ferry__after_unlock *from);
+
+/*
+ * The replica of a slot; NULL if that device never had one. An aliased host-memory device's is the
+ * host's.
+ */
+struct ferry__replica *ferry__replica_find(ferry_memory *m, unsigned slot);
+
+/* The device of a slot that has a replica; NULL for the host. */
+ferry_device *ferry__replica_device(ferry_memory *m, unsigned slot);
+
+/*
+ * Finds or adds the replica of a device, without storage. NULL, with the error recorded, when
+ * memory is short.
+ */
+struct ferry__replica *ferry__replica_of(ferry_memory *m, ferry_device *where);
+
+/*
+ * Gives the replica storage of the memory's whole capacity, if it has none or too little, usable on
+ * `q` from its next work on (host: at once, `q` NULL). *fresh says whether it did; *zeroed, whether
+ * fresh storage reads as zeros (on entry: whether that is wanted).
+ */
+int ferry__replica_provide(ferry_memory *m, struct ferry__replica *r, ferry_device *where,
+                           ferry_queue *q, bool *zeroed, bool *fresh,
+                           struct ferry__after_unlock *after);
+
+/* Frees the storage, after the work pending on it. */
+void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
+                         struct ferry__after_unlock *after);
+
+/*
+ * Gives up a read-only block if what it holds is no valid copy any more, since other contents have
+ * to go there.
+ */
+void ferry__replica_drop_readonly(ferry_memory *m, struct ferry__replica *r, uint32_t valid,
+                                  struct ferry__after_unlock *after);
+
+/*
+ * Takes the program's memory, adopted for `slot`, as the storage; there is none. `adopted`, its
+ * deleter (NULL: borrowed), was allocated and is the replica's from then on.
+ */
+void ferry__replica_take(struct ferry__replica *r, ferry_ref ref, size_t bytes, unsigned slot,
+                         bool readonly, struct ferry__adopted *adopted);
+
+/* Moves the home; returns the former one, which the caller has to release. */
+ferry_device *ferry__replica_move_home(ferry_memory *m, ferry_device *home);
+
+/* Whether an aliased slot has no replica of its own: the host's pointer is its handle. */
+static inline bool ferry__replica_is_host_pointer(const ferry_memory *m, unsigned slot)
+{
+    return slot && m->alias == slot && m->alias_device &&
+           ferry__device_is(m->alias_device, FERRY_DEVICE_HOST_MEMORY);
+}
+
+/* Whether the host's block is a host-memory device's as well, as one pointer. */
+static inline bool ferry__replica_one_pointer(const ferry_memory *m)
+{
+    return ferry__replica_is_host_pointer(m, m->alias);
+}
+
+/* Whether the two slots are the same bytes: the host and the device it is aliased with. */
+static inline bool ferry__replica_shares(const ferry_memory *m, unsigned a, unsigned b)
+{
+    return m->alias && ((a == FERRY__HOST && b == m->alias) || (b == FERRY__HOST && a == m->alias));
+}
+
+/*
+ * Whether host and aliased device need map and unmap between them (imported memory), not just one
+ * pointer.
+ */
+static inline bool ferry__replica_is_imported(const ferry_memory *m, unsigned slot)
+{
+    return slot && m->alias == slot && !ferry__replica_is_host_pointer(m, slot);
+}
+
+/* Says whose copy shares the host's bytes; NULL: nobody's. */
+void ferry__replica_set_alias(ferry_memory *m, ferry_device *dev);
+
+/*
+ * Ends the sharing between the host and a host-memory device: an adopted block stays with the side
+ * that it was adopted for, and the other is left without storage. FERRY_ENOMEM, and nothing has
+ * changed.
+ */
+int ferry__replica_separate(ferry_memory *m);
+
+/*
+ * Lets a home that shares the host's memory import the block that the host has just got, while no
+ * thread has a pointer to it yet. Silent if it cannot.
+ */
+void ferry__replica_share_host(ferry_memory *m, struct ferry__after_unlock *after);
+
+/* Lets a device alias what the host has, or the other way round, if it can. Silent if not. */
+void ferry__replica_try_alias(ferry_memory *m, ferry_device *where,
+                              struct ferry__after_unlock *after);
+
+/*
+ * Hands imported bytes to and fro: `want` is what the host may do with them afterwards: 0 (the
+ * device has them), FERRY_READ, or FERRY_READ|FERRY_WRITE. Waits for what has to be done before.
+ */
+int ferry__replica_map(ferry_memory *m, unsigned want);
+
+/* Frees everything. */
+void ferry__replica_drop_all(ferry_memory *m, struct ferry__after_unlock *after);
+
+#endif

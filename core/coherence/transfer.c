@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "core/coherence/transfer.h"
+
+#include "core/coherence/uses.h"
+#include "core/base/status.h"
+
+static bool is_valid(const struct ferry__request *req, unsigned slot)
+{
+    return (req->valid >> slot) & 1;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- who is valid, and what failed ---- */
+
+int ferry__transfer_settle(struct ferry__request *req, unsigned slot)
+{
+    ferry_memory *m = req->m;
+    struct ferry__replica *r = ferry__replica_find(m, slot);
+    int failed = r && r->uses ? ferry__uses_settle(r->uses) : 0;
+    uint32_t same = UINT32_C(1) << slot;
+
+    if (m->alias && (slot == FERRY__HOST || slot == m->alias)) /* the same bytes */
+        same = (UINT32_C(1) << m->alias) | 1u;
+    if (!failed || !(req->valid & same))
+        return 0;
+    req->valid &= ~same;
+    if (!req->valid)
+        m->lost = (int8_t)failed;
+    return failed;
+}
+
+int ferry__transfer_say_lost(const struct ferry__request *req, bool just_found)
+{
+    const ferry_memory *m = req->m;
+
+    return ferry__error(FERRY_ELOST, "%s: the last valid copy of %zu bytes was lost: %s",
+                        m->home->name, m->used,
+                        just_found ? ferry_last_error() : ferry_strerror(m->lost));
+}
+
+int ferry__transfer_say_failed(const struct ferry__request *req, int code)
+{
+    return ferry__error(code, "%s (%zu bytes)", ferry_last_error(), req->m->used);
+}
+
+/* A source whose device turns out to be lost was none. */
+static bool source_is_lost(struct ferry__request *req, unsigned slot)
+{
+    ferry_device *from = ferry__replica_device(req->m, slot);
+
+    if (!from || atomic_load(&from->state) != FERRY__DEVICE_LOST || !is_valid(req, slot))
+        return false;
+    req->valid &= ~(UINT32_C(1) << slot);
+    if (!req->valid)
+        req->m->lost = FERRY_ELOST;
+    return true;
+}
+
+/* What a copy from `slot` to the request's slot costs, in legs; 0: the bytes are shared. */
+static unsigned cost(struct ferry__request *req, unsigned slot)
+{
+    ferry_device *from = ferry__replica_device(req->m, slot);
+
+    if (ferry__replica_shares(req->m, slot, req->slot))
+        return 0;
+    if (!req->where || !from) /* to or from the host */
+        return 2;
+    if (from->plugin == req->where->plugin && (from->plugin->given & FERRY__GIVEN_PEER) &&
+        from->ops->peer_access(req->where->dev, from->dev) > 0)
+        return 1;
+    return 4; /* through the host */
+}
+
+/* The cheapest valid slot, the home before others; FERRY__SLOTS if there is none. */
+static unsigned cheapest(struct ferry__request *req)
+{
+    unsigned best = FERRY__SLOTS, best_cost = 99;
+    uint32_t left;
+
+    for (left = req->valid; left; left &= left - 1) {
+        unsigned s = (unsigned)__builtin_ctz(left);
+        unsigned c = 2 * cost(req, s) + (s != req->m->home_slot);
+
+        if (c < best_cost) {
+            best = s;
+            best_cost = c;
+        }
+    }
+    return best;
+}
+
+/* ---- imported bytes: the side that the slot is on ---- */
+
+int ferry__transfer_after_default(ferry_device *dev, ferry_queue *q)
+{
+    ferry_event *e;
+    int err;
+
+    if (q == &dev->queue || !dev->events)
+        return 0;
+    err = ferry__queue_mark(&dev->queue, &e);
+    if (err || !e)
+        return err;
+    err = q ? ferry__queue_order(q, e) : ferry_event_synchronize(e);
+    ferry__event_release(e);
+    return err;
+}
+
+/* What the host may do with imported bytes once `slot` was entered. */
+static unsigned map_for(const ferry_memory *m, unsigned slot, uint32_t valid)
+{
+    if (!ferry__replica_is_imported(m, m->alias))
+        return m->mapped;
+    if (slot == FERRY__HOST)
+        return (valid >> m->alias) & 1 ? FERRY_READ : FERRY_READ | FERRY_WRITE;
+    if (slot == m->alias)
+        return valid & 1 ? FERRY_READ : 0;
+    return m->mapped;
+}
+
+int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t valid)
+{
+    ferry_memory *m = req->m;
+    unsigned want = map_for(m, slot, valid);
+    int err = 0;
+
+    if (want == m->mapped)
+        return 0;
+    /* a map waits for what the device did, and does not say whether that failed */
+    if (want == FERRY_READ && !m->mapped)
+        err = ferry__transfer_after_default(m->alias_device, NULL);
+    return err ? err : ferry__replica_map(m, want);
+}
+
+/* ---- one leg ---- */
+
+/*
+ * Notes a copy that was submitted to `q`: `to` is written, `from` read, until it is done; or waits
+ * for it.
+ */
+static int note_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__replica *from,
+                     bool wait)
+{
+    ferry_event *e;
+    int err = ferry__queue_mark(q, &e);
+
+    if (err) { /* it cannot be left unwatched */
+        ferry__queue_settle(q->device, q->handle);
+        return err;
+    }
+    if (!e)
+        return 0;
+    if (wait) {
+        err = ferry_event_synchronize(e);
+    } else {
+        ferry__uses_clear(to->uses); /* the copy was ordered after them */
+        ferry__uses_add(to->uses, e, q, true);
+        ferry__uses_inherit(to->uses, from->uses); /* if its source fails, so has the copy */
+        ferry__uses_add(from->uses, e, q, false);
+    }
+    ferry__event_release(e);
+    return err;
+}
+
+/*
+ * Room to note a copy, and the order that it needs: after writers of `from` and everybody on `to`.
+ */
+static int before_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__replica *from)
+{
+    int err = ferry__uses_reserve(&to->uses, 3 + (from->uses ? from->uses->count : 0));
+
+    if (!err)
+        err = ferry__uses_reserve(&from->uses, 2);
+    if (!err)
+        err = ferry__uses_order(from->uses, FERRY__AFTER_WRITERS, q);
+    if (!err)
+        err = ferry__uses_order(to->uses, FERRY__AFTER_ALL, q);
+    return err;
+}
+
+static void trace_host_copy(const char *what, const struct ferry__replica *host, const char *name,
+                            size_t bytes, enum ferry__reason reason, const ferry_queue *q,
+                            double start)
+{
+    bool pinned =
+        host->storage == FERRY__STORAGE_PINNED && (host->owner->plugin->given & FERRY__GIVEN_HOST);
+    const struct ferry__trace_copy copy = { what, name, bytes, reason, !pinned };
+
+    ferry__trace_copy(&copy, q, start);
+}
+
+static int to_host(struct ferry__request *req, struct ferry__replica *host, unsigned from,
+                   bool wait, enum ferry__reason reason)
+{
+    ferry_memory *m = req->m;
+    struct ferry__replica *src = ferry__replica_find(m, from);
+    ferry_device *dev = ferry__replica_device(m, from);
+    ferry_queue *q = req->hint && req->hint->device == dev ? req->hint : &dev->queue;
+    size_t bytes = least(src->filled, m->used);
+    double start = ferry__trace_now();
+    int err = ferry__device_usable(dev);
+
+    if (!err)
+        err = before_copy(q, host, src);
+    if (!err)
+        err = ferry__transfer_after_default(dev, q);
+    if (!err && bytes) {
+        err = ferry__queue_memcpy(q, FERRY_MEMCPY_D2H, host->ref, ferry_ref_const(src->ref), bytes);
+        if (err)
+            return err;
+        err = note_copy(q, host, src, wait);
+        if (err)
+            ferry__transfer_say_failed(req, err);
+        trace_host_copy("d2h", host, m->name, bytes, reason, q, start);
+    }
+    if (!err)
+        host->filled = bytes;
+    return err;
+}
+
+static void trace_device_copy(const struct ferry__request *req, const ferry_device *from,
+                              const struct ferry__replica *src, size_t bytes, double start)
+{
+    const struct ferry__trace_copy peer = { "d2d", req->m->name, bytes, req->reason, false };
+
+    if (from)
+        ferry__trace_copy(&peer, req->q, start);
+    else
+        trace_host_copy("h2d", src, req->m->name, bytes, req->reason, req->q, start);
+}
+
+static int to_device(struct ferry__request *req, struct ferry__replica *r, unsigned from)
+{
+    ferry_memory *m = req->m;
+    struct ferry__replica *src = ferry__replica_find(m, from);
+    ferry_device *dev = ferry__replica_device(m, from);
+    size_t bytes = least(src->filled, m->used);
+    double start = ferry__trace_now();
+    int err = before_copy(req->q, r, src);
+
+    if (!err && dev)
+        err = ferry__device_usable(dev);
+    if (!err && dev)
+        err = ferry__transfer_after_default(dev, req->q);
+    if (!err && bytes)
+        err = dev ? ferry__queue_peer_copy(req->q, r->ref, dev, ferry_ref_const(src->ref), bytes)
+                  : ferry__queue_memcpy(req->q, FERRY_MEMCPY_H2D, r->ref, ferry_ref_const(src->ref),
+                                        bytes);
+    if (err)
+        return err;
+    if (bytes) {
+        err = note_copy(req->q, r, src, false);
+        trace_device_copy(req, dev, src, bytes, start);
+    }
+    if (!err)
+        r->filled = bytes;
+    return err;
+}
+
+/* The bytes of `from` are the host's own: it waits for them. */
+static int look(struct ferry__request *req, unsigned from)
+{
+    ferry_memory *m = req->m;
+    struct ferry__replica *src = ferry__replica_find(m, from);
+    int err = 0;
+
+    if (src == &m->on_host) {
+        err = ferry__uses_order(src->uses, FERRY__AFTER_WRITERS, NULL);
+        if (!err)
+            err = ferry__transfer_after_default(m->alias_device, NULL);
+    } else {
+        m->on_host.filled = src->filled;
+    }
+    return err;
+}
+
+/* The first leg of a way through the host, whose copy becomes valid. */
+static int stage(struct ferry__request *req, unsigned from)
+{
+    ferry_memory *m = req->m;
+    bool zeroed = false, fresh;
+    int err;
+
+    ferry__replica_drop_readonly(m, &m->on_host, req->valid, &req->after);
+    err = ferry__replica_provide(m, &m->on_host, NULL, NULL, &zeroed, &fresh, &req->after);
+    if (err)
+        return err;
+    err = ferry__transfer_enter(req, FERRY__HOST, req->valid | 1u);
+    if (!err && ferry__replica_shares(m, FERRY__HOST, from))
+        err = look(req, from);
+    else if (!err)
+        err = to_host(req, &m->on_host, from, !req->prefetch, FERRY__STAGING);
+    if (err && fresh)
+        ferry__replica_drop(m, &m->on_host, &req->after);
+    if (!err && !ferry__transfer_settle(req, from))
+        req->valid |= 1u;
+    return err;
+}
+
+/* ---- the whole way ---- */
+
+/* The same bytes: a matter of maps alone. */
+static int hand_over(struct ferry__request *req, struct ferry__replica *r, unsigned from)
+{
+    ferry_memory *m = req->m;
+    struct ferry__replica *src = ferry__replica_find(m, from);
+    uint32_t valid = req->access & FERRY_WRITE ? UINT32_C(1) << req->slot
+                                               : req->valid | UINT32_C(1) << req->slot;
+    int err = 0;
+
+    if (src == r) { /* one pointer: whatever is done with it is done to both */
+        err = ferry__uses_order(
+            r->uses, req->access & FERRY_WRITE ? FERRY__AFTER_ALL : FERRY__AFTER_WRITERS, req->q);
+        if (!err && req->slot == FERRY__HOST)
+            err = ferry__transfer_after_default(m->alias_device, NULL);
+    } else {
+        err = ferry__transfer_enter(req, req->slot, valid);
+    }
+    if (!err)
+        r->filled = src->filled;
+    return err;
+}
+
+/* One attempt from a given slot; *again when there is another leg, from the host, to do. */
+static int attempt(struct ferry__request *req, struct ferry__replica *r, unsigned from, bool *again)
+{
+    int err;
+
+    *again = false;
+    if (cost(req, from) == 0)
+        return hand_over(req, r, from);
+    if (cost(req, from) == 4) {
+        *again = true;
+        return stage(req, from);
+    }
+    err = ferry__transfer_enter(req, req->slot, req->valid);
+    if (err)
+        return err;
+    return req->where ? to_device(req, r, from)
+                      : to_host(req, r, from, !req->prefetch, req->reason);
+}
+
+int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, bool *done)
+{
+    bool again;
+    unsigned from;
+    int err;
+
+    while ((from = cheapest(req)) != FERRY__SLOTS) {
+        ferry__transfer_settle(req, from);
+        if (!is_valid(req, from) || source_is_lost(req, from))
+            continue;
+        err = attempt(req, r, from, &again);
+        /* a source whose writer turns out to have failed was none, and so is what came from it */
+        if (ferry__transfer_settle(req, from) || (err && source_is_lost(req, from)))
+            continue;
+        if (err || !again)
+            return err;
+        if (req->prefetch) {
+            *done = false;
+            return 0;
+        }
+    }
+    return ferry__transfer_say_lost(req, req->m->lost != FERRY_ELOST);
+}
+
+/*
+ * Whether the default queue of `dev` still does what it had to when first asked. The event is kept
+ * from one time to the next, so that who asks again gets on.
+ */
+static bool is_busy(ferry_memory *m, ferry_device *dev)
+{
+    if (m->busy && m->busy->device != dev) {
+        ferry__event_release(m->busy);
+        m->busy = NULL;
+    }
+    if (!m->busy && (ferry__queue_mark(&dev->queue, &m->busy) || !m->busy))
+        return false; /* nothing can be pending, or it fails at once */
+    if (ferry_event_query(m->busy) == 0)
+        return true;
+    ferry__event_release(m->busy);
+    m->busy = NULL;
+    return false;
+}
+
+/* A host block that the home imports is mapped at once. */
+static bool will_share_host(const ferry_memory *m)
+{
+    return !m->alias && !m->on_host.ref.handle && m->size > 0 &&
+           ferry__device_is(m->home, FERRY_DEVICE_UNIFIED);
+}
+
+/* A device may import the block of a host's copy that is no longer valid. */
+static bool may_import(struct ferry__request *req)
+{
+    return req->where && !req->m->alias && !is_valid(req, FERRY__HOST) &&
+           ferry__device_is(req->where, FERRY_DEVICE_UNIFIED);
+}
+
+bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t valid)
+{
+    ferry_memory *m = req->m;
+    unsigned want = map_for(m, req->slot, valid);
+
+    if (req->slot == FERRY__HOST && will_share_host(m))
+        return is_busy(m, m->home);
+    if (may_import(req))
+        return ferry__uses_would_block(m->on_host.uses, FERRY__AFTER_ALL, NULL);
+    if (ferry__replica_one_pointer(m))
+        return req->slot == FERRY__HOST && is_busy(m, m->alias_device);
+    if (want == m->mapped)
+        return false;
+    return ferry__uses_would_block(m->on_host.uses, FERRY__AFTER_ALL, NULL) ||
+           (want && is_busy(m, m->alias_device));
+}
+
+bool ferry__transfer_would_block(struct ferry__request *req)
+{
+    ferry_memory *m = req->m;
+    unsigned from = cheapest(req);
+    ferry_device *dev = from == FERRY__SLOTS ? NULL : ferry__replica_device(m, from);
+
+    if (from == FERRY__SLOTS || (dev && ferry__device_forked(dev)))
+        return false; /* it fails at once */
+    switch (cost(req, from)) {
+    case 0: /* a map, which waits for the device's work on the same bytes */
+        return ferry__uses_would_block(ferry__replica_find(m, from)->uses, FERRY__AFTER_ALL,
+                                       req->q);
+    case 4:
+        return dev->events;
+    default:
+        if (!req->where)
+            return dev->events;
+        return (dev && dev->events && !ferry__queue_can_order(req->q, dev)) ||
+               ferry__uses_would_block(ferry__replica_find(m, from)->uses, FERRY__AFTER_WRITERS,
+                                       req->q);
+    }
+}

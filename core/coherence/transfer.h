@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Copies between the replicas of one memory, and which of them to copy from. The memory's lock is
+ * held.
+ */
+#ifndef FERRY_CORE_TRANSFER_H
+#define FERRY_CORE_TRANSFER_H
+
+#include "core/coherence/replica.h"
+#include "core/device/trace.h"
+
+/* Access to one slot, on its way through coherence.c and transfer.c. */
+struct ferry__request {
+    ferry_memory *m;
+    ferry_device *where; /* NULL: the host */
+    ferry_queue *q;      /* of `where`; NULL for the host */
+    ferry_queue *hint;   /* a prefetch's queue, on whichever device it is; may be NULL */
+    unsigned slot;
+    unsigned access;
+    bool prefetch; /* do not wait for a copy to the host */
+    bool nowait;
+    bool evicting; /* not an access of the program's: wont_use stays in force */
+    enum ferry__reason reason;
+    uint32_t valid; /* V, as it will be published if all goes well */
+    struct ferry__after_unlock after;
+};
+
+/*
+ * Brings the newest bytes into the replica `r` of the request's slot, which has storage, from the
+ * cheapest valid copy, and says in r->filled how many there are. May make the host's copy valid on
+ * the way. A source found lost to an asynchronous failure leaves request->valid. *done is false
+ * after the first leg of a prefetch that goes through the host.
+ */
+int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, bool *done);
+
+/*
+ * Orders `q` (NULL: the caller) after what a program may have submitted to the default queue of
+ * `dev`, which ferry does not see.
+ */
+int ferry__transfer_after_default(ferry_device *dev, ferry_queue *q);
+
+/* Whether ferry__transfer_in would have to block the calling thread. */
+bool ferry__transfer_would_block(struct ferry__request *req);
+
+/*
+ * Whether the host's side of bytes that it shares with a device would have to wait for that device,
+ * to end with V = `valid`.
+ */
+bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t valid);
+
+/*
+ * Prepares the host's, or the aliased device's, side of imported bytes for the request's slot, to
+ * end with V = `valid`.
+ */
+int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t valid);
+
+/*
+ * The error of a memory whose last valid copy is gone: FERRY_ELOST. `just_found`: by what this
+ * thread's latest error says.
+ */
+int ferry__transfer_say_lost(const struct ferry__request *req, bool just_found);
+
+/* The error of work that failed when it ran, as this thread's latest error says: `code`. */
+int ferry__transfer_say_failed(const struct ferry__request *req, int code);
+
+/*
+ * After a copy's event failed, or the last of the uses of a valid slot: takes the bit away; 0 if
+ * nothing failed.
+ */
+int ferry__transfer_settle(struct ferry__request *req, unsigned slot);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Pending work on one replica: who still writes it, who still reads it, and how to wait for them.
+ */
+#ifndef FERRY_CORE_USES_H
+#define FERRY_CORE_USES_H
+
+#include "core/coherence/memory.h"
+
+/* Which uses a newcomer has to wait for: a reader the writers, a writer everybody. */
+enum ferry__after { FERRY__AFTER_WRITERS, FERRY__AFTER_ALL };
+
+/*
+ * Makes room for `extra` more uses, so that noting work already submitted cannot fail.
+ * FERRY_ENOMEM.
+ */
+int ferry__uses_reserve(struct ferry__uses **uses, unsigned extra);
+
+/*
+ * Notes a use; room was reserved. `event` is retained, `queue` likewise. Of readers on one queue the
+ * latest stands for all.
+ */
+void ferry__uses_add(struct ferry__uses *uses, ferry_event *event, ferry_queue *queue, bool write);
+
+/*
+ * Notes the program's own use of a queue, whose work ferry does not see: once, however often it is
+ * said.
+ */
+void ferry__uses_add_program(struct ferry__uses *uses, ferry_queue *queue, bool write);
+
+/*
+ * Forgets uses whose work is done. Returns what a writer failed with, 0 if none did; failed ones
+ * are forgotten too.
+ */
+int ferry__uses_settle(struct ferry__uses *uses);
+
+/*
+ * After a write on `q` (NULL: the host's) that was ordered after all uses: the references that the
+ * program got for other queues are no good any more.
+ */
+void ferry__uses_supersede(struct ferry__uses *uses, const ferry_queue *q);
+
+/*
+ * Orders later work on `q` after those uses; q NULL: blocks until they are done. A failed wait is
+ * returned, and what failed is found again by ferry__uses_settle.
+ */
+int ferry__uses_order(struct ferry__uses *uses, enum ferry__after after, ferry_queue *q);
+
+/* Blocks until all of them are done, by whatever means still work; cannot fail. */
+void ferry__uses_outlive(struct ferry__uses *uses);
+
+/*
+ * Adds the writers of `from` that have events to `to`, which has room: what comes from them fails
+ * with them.
+ */
+void ferry__uses_inherit(struct ferry__uses *to, const struct ferry__uses *from);
+
+/* Whether ferry__uses_order would block the calling thread. */
+bool ferry__uses_would_block(const struct ferry__uses *uses, enum ferry__after after,
+                             const ferry_queue *q);
+
+/* Forgets all uses; the caller has ordered itself after them, or waited. */
+void ferry__uses_clear(struct ferry__uses *uses);
+
+/* Whether there are any, or any writers. */
+static inline bool ferry__uses_have(const struct ferry__uses *uses, bool writers)
+{
+    unsigned i;
+
+    for (i = 0; uses && i < uses->count; i++)
+        if (uses->at[i].write || !writers)
+            return true;
+    return false;
+}
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What plugins.conf says; see plugins.conf(5). Later files override earlier ones, key by key, and
+ * each value remembers where it came from.
+ */
+#ifndef FERRY_CORE_CONF_H
+#define FERRY_CORE_CONF_H
+
+#include "core/conf/choice.h"
+#include "core/plugin/registry.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A value as it was written, and "file:line" or "API"; both NULL where none was given. */
+struct ferry__value {
+    char *text;
+    char *origin;
+};
+
+/* One [plugin NAME]. */
+struct ferry__section {
+    struct ferry__section *next; /* bytewise by name */
+    char name[32];
+    char *origin; /* of its first line */
+    struct ferry__value library, enabled, pool_limit, budget;
+    struct ferry__option *options; /* the keys that begin with "option." */
+};
+
+struct ferry__conf {
+    struct ferry__value backend;
+    struct ferry__section *sections;
+};
+
+/*
+ * Reads the one file `path` (from the API; else of FERRY_CONF), or else the system's and the
+ * user's. FERRY_ECONF with file and line in the message, FERRY_ENOMEM. Given back with destroy.
+ */
+int ferry__conf_load(const char *path, struct ferry__conf **out);
+void ferry__conf_destroy(struct ferry__conf *conf);
+
+/* An empty one, and what a file of that name with these bytes would add to it. */
+struct ferry__conf *ferry__conf_create(void);
+int ferry__conf_parse(struct ferry__conf *conf, const char *path, const char *bytes, size_t size);
+
+/* The section of that name; NULL if there is none. `make`: makes it, NULL without memory. */
+struct ferry__section *ferry__conf_section(const struct ferry__conf *conf, const char *name);
+struct ferry__section *ferry__conf_make_section(struct ferry__conf *conf, const char *name,
+                                                const char *origin);
+
+/*
+ * Sets a key of a section ("pool_limit", "option.devices") as a file would. FERRY_ECONF with
+ * `origin` in the message, FERRY_ENOMEM; the section is then as before.
+ */
+int ferry__conf_set(struct ferry__section *section, const char *key, const char *value,
+                    const char *origin);
+
+/* What enabled, pool_limit and budget amount to; `otherwise` where nothing was said. */
+bool ferry__conf_enabled(const struct ferry__section *section);
+uint64_t ferry__conf_size(const struct ferry__value *value, uint64_t otherwise);
+
+#endif

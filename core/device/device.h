@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A device: the adopted table of its plugin, its default queue, its counters, and the calls that go
+ * to the plugin.
+ */
+#ifndef FERRY_CORE_DEVICE_H
+#define FERRY_CORE_DEVICE_H
+
+#include "core/plugin/registry.h"
+
+#include <ferry/device.h>
+#include <ferry/queue.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct ferry__pool;
+
+/*
+ * Slots of a memory's masks: 0 is the host, a device has one of 1 … FERRY__SLOTS − 1 while it is
+ * open.
+ */
+#define FERRY__SLOTS 31u
+#define FERRY__HOST  0u
+
+enum ferry__device_state {
+    FERRY__DEVICE_CLOSED = 0,
+    FERRY__DEVICE_OPEN = 1,
+    FERRY__DEVICE_LOST = 2
+};
+
+struct ferry_queue {
+    ferry_device *device;
+    void *handle;         /* the plugin's; NULL: the default queue */
+    unsigned number;      /* in traces; 0: the default queue */
+    atomic_uint refs;     /* the owner's, and one per pending use in a memory */
+    atomic_bool gone;     /* destroyed by its owner: nothing is pending on it any more */
+    pthread_mutex_t lock; /* serialises entries, unless the device is concurrent */
+    pthread_mutex_t life; /* under which it is `gone`, so that it is not while it takes an event */
+};
+
+struct ferry_event {
+    ferry_device *device;
+    void *handle; /* the plugin's */
+    atomic_uint refs;
+    atomic_int state;    /* 1: pending; 0: done; negative: what it failed with */
+    bool unbound;        /* it holds no reference to its device */
+    _Atomic(char *) why; /* what the work failed with, in words; NULL: nobody knows */
+};
+
+struct ferry__counters {
+    _Atomic uint64_t copies[3], bytes[3]; /* by FERRY_MEMCPY_… − 1 */
+    _Atomic uint64_t maps, allocs, frees, live_bytes, peak_bytes, pool_hits, fallbacks, evictions;
+};
+
+struct ferry_device {
+    const struct ferry__plugin *plugin;
+    const ferry_plugin_ops *ops;
+    void *dev; /* the plugin's; NULL until open */
+    uint32_t index;
+    uint32_t flags;      /* FERRY_DEVICE_…, UNIFIED only once the probe has agreed */
+    unsigned slot;       /* 0 until open */
+    unsigned generation; /* of fork, when it was opened */
+    bool strict;
+    bool events; /* the plugin has events: work may be pending when an entry returns */
+    atomic_int state;
+    atomic_uint refs;
+    pthread_mutex_t open_lock;
+    uint64_t sync_domain, host_alignment;
+    struct ferry_queue queue; /* the default one */
+    struct ferry__pool *pool;
+    _Atomic uint32_t
+        refused[FERRY_OP_COUNT]; /* dtypes, as bits, that an operation cannot do here */
+    struct ferry__counters stats;
+    ferry_device_properties properties;
+    char name[48];
+    ferry_plugin_properties described;
+};
+
+/*
+ * A device of `plugin`, described but not opened. One reference, the caller's. Fails with the
+ * plugin's error from properties, FERRY_ENOMEM.
+ */
+int ferry__device_create(const struct ferry__plugin *plugin, uint32_t index, bool strict,
+                         ferry_device **out);
+
+/* A device around the program's own objects, open. */
+int ferry__device_adopt(const struct ferry__plugin *plugin, const ferry_native *items, size_t n,
+                        bool strict, ferry_device **out);
+
+/* Opens the device if it is not open: context, slot, default queue, probe. Any thread. */
+int ferry__device_open(ferry_device *dev);
+
+/*
+ * References: the runtime holds one per device; memories, queues and events one each. The last one
+ * closes the device.
+ */
+ferry_device *ferry__device_retain(ferry_device *dev);
+void ferry__device_release(ferry_device *dev);
+
+/* One more reference, unless the last one is gone already and the device is closing: then false. */
+bool ferry__device_retain_alive(ferry_device *dev);
+
+/*
+ * 0 if the device is open and may be used by this process; FERRY_EFORKED, FERRY_ELOST or what
+ * opening failed with.
+ */
+int ferry__device_usable(ferry_device *dev);
+
+/* Bumped in the child of each fork, so that slow paths know before they take any lock. */
+extern atomic_uint ferry__forks;
+
+/*
+ * Whether the device is open, not lost, and this process's: what ferry__device_usable finds most of
+ * the time.
+ */
+static inline bool ferry__device_ready(ferry_device *dev)
+{
+    return atomic_load_explicit(&dev->state, memory_order_acquire) == FERRY__DEVICE_OPEN &&
+           dev->generation == atomic_load_explicit(&ferry__forks, memory_order_relaxed);
+}
+
+/* 1 in a process forked after the device was opened. */
+bool ferry__device_forked(const ferry_device *dev);
+
+/* The open device of a host-memory plugin, if any, retained; NULL if there is none. */
+ferry_device *ferry__device_host_memory(void);
+
+/*
+ * Turns a plugin's negative answer into this thread's error: "cuda:0: alloc of 4096 bytes: <what
+ * the plugin said>". Returns `code`; FERRY_ELOST marks the device. `bytes` may be UINT64_MAX: not
+ * told.
+ */
+int ferry__device_fail(ferry_device *dev, const char *operation, uint64_t bytes, int code);
+
+static inline bool ferry__device_is(const ferry_device *dev, uint32_t flag)
+{
+    return (dev->flags & flag) != 0;
+}
+
+static inline void ferry__count(_Atomic uint64_t *counter, uint64_t n)
+{
+    atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+#endif

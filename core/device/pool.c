@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "core/device/pool.h"
+
+#include "core/device/queue.h"
+#include "core/base/status.h"
+#include "core/device/trace.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/*
+ * Size classes: multiples of 32 bytes to 512, then four to each power of two, so that no block
+ * wastes more than a quarter. What is beyond the last class is asked of the plugin as it is, and
+ * not cached.
+ */
+#define SMALL_CLASSES 16u
+#define CLASSES       (SMALL_CLASSES + 4u * 31u)
+#define LARGE         (UINT64_C(1) << 20)
+
+/* A cached block. Its record is kept when the block is handed out again. */
+struct block {
+    struct block *next;
+    void *memory;
+    ferry_event *event; /* work on the default queue that may still use it; NULL: none */
+};
+
+struct ferry__pool {
+    ferry_device *dev;
+    pthread_mutex_t lock;
+    struct block *cached[2][CLASSES];
+    struct block *spare;
+    uint64_t cached_bytes, limit; /* both kinds together */
+    uint64_t live;                /* device blocks handed out */
+    _Atomic uint64_t budget;      /* for device blocks; 0: none */
+    bool zero_pages;              /* the plugin gives large blocks that are zero already */
+};
+
+/* Whoever can free memory that is in use; NULL while nobody can. */
+static _Atomic(ferry__pool_relief) relief;
+
+void ferry__pool_set_relief(ferry__pool_relief fn)
+{
+    atomic_store_explicit(&relief, fn, memory_order_release);
+}
+
+static uint64_t make_room(ferry_device *dev, uint64_t bytes)
+{
+    ferry__pool_relief fn = atomic_load_explicit(&relief, memory_order_acquire);
+
+    return fn ? fn(dev, bytes) : 0;
+}
+
+static unsigned class_of(uint64_t bytes, uint64_t *rounded)
+{
+    unsigned log;
+    uint64_t step;
+
+    if (bytes <= 32 * SMALL_CLASSES) {
+        *rounded = (bytes + 31) & ~UINT64_C(31);
+        return (unsigned)(*rounded / 32) - 1;
+    }
+    log = 63u - (unsigned)__builtin_clzll(bytes - 1); /* a power of two tops the class below it */
+    step = UINT64_C(1) << (log - 2);
+    *rounded = (bytes + step - 1) & ~(step - 1);
+    return SMALL_CLASSES + 4 * (log - 9) + (unsigned)((*rounded - (UINT64_C(1) << log)) / step) - 1;
+}
+
+/* A default that never surprises: enough for steady reuse, a small part of the device. */
+static uint64_t default_limit(const ferry_device *dev)
+{
+    uint64_t quarter = dev->properties.memory_total / 4;
+
+    return quarter && quarter < (UINT64_C(1) << 30) ? quarter : UINT64_C(1) << 30;
+}
+
+int ferry__pool_create(ferry_device *dev, uint64_t limit, uint64_t budget, struct ferry__pool **out)
+{
+    struct ferry__pool *pool = calloc(1, sizeof *pool);
+
+    if (!pool)
+        return ferry__error(FERRY_ENOMEM, "%s: no memory for its pool", dev->name);
+    pool->dev = dev;
+    pthread_mutex_init(&pool->lock, NULL);
+    pool->limit = limit == UINT64_MAX ? default_limit(dev) : limit;
+    pool->budget = budget;
+    *out = pool;
+    return 0;
+}
+
+/* ---- the plugin ---- */
+
+static int plugin_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue *q,
+                        uint64_t bytes, bool *zeroed, void **out)
+{
+    uint32_t flags = *zeroed ? FERRY_ALLOC_ZERO : 0, out_flags = 0;
+    void *block = NULL;
+    int err = kind == FERRY__POOL_DEVICE
+                  ? dev->ops->alloc(dev->dev, q->handle, bytes, flags, &block, &out_flags)
+                  : dev->ops->host_alloc(dev->dev, bytes, flags, &block, &out_flags);
+
+    if (!err && !block)
+        err = FERRY_EPLUGIN;
+    if (err)
+        return err;
+    *zeroed = (out_flags & FERRY_ALLOC_WAS_ZEROED) != 0;
+    *out = block;
+    return 0;
+}
+
+static void plugin_free(ferry_device *dev, enum ferry__pool_kind kind, void *block)
+{
+    if (kind == FERRY__POOL_DEVICE)
+        dev->ops->free(dev->dev, NULL, block);
+    else
+        dev->ops->host_free(dev->dev, block);
+}
+
+/* ---- the cache; its lock is held ---- */
+
+static void forget_event(struct block *b, bool wait)
+{
+    if (b->event && wait)
+        ferry_event_synchronize(b->event);
+    ferry__event_release(b->event);
+    b->event = NULL;
+}
+
+static void recycle(struct ferry__pool *pool, struct block *b)
+{
+    b->next = pool->spare;
+    pool->spare = b;
+}
+
+static struct block *take_cached(struct ferry__pool *pool, enum ferry__pool_kind kind,
+                                 unsigned class, uint64_t rounded)
+{
+    struct block *b = class < CLASSES ? pool->cached[kind][class] : NULL;
+
+    if (b) {
+        pool->cached[kind][class] = b->next;
+        pool->cached_bytes -= rounded;
+    }
+    return b;
+}
+
+static void trim_locked(struct ferry__pool *pool)
+{
+    unsigned kind, class;
+    struct block *b;
+
+    for (kind = 0; kind < 2; kind++)
+        for (class = 0; class < CLASSES; class ++)
+            while ((b = pool->cached[kind][class])) {
+                pool->cached[kind][class] = b->next;
+                forget_event(b, true);
+                plugin_free(pool->dev, (enum ferry__pool_kind)kind, b->memory);
+                recycle(pool, b);
+            }
+    pool->cached_bytes = 0;
+}
+
+int ferry__pool_trim(struct ferry__pool *pool)
+{
+    int err;
+
+    pthread_mutex_lock(&pool->lock);
+    trim_locked(pool);
+    pthread_mutex_unlock(&pool->lock);
+    err = pool->dev->ops->trim(pool->dev->dev);
+    return err ? ferry__device_fail(pool->dev, "trim", UINT64_MAX, err) : 0;
+}
+
+void ferry__pool_destroy(struct ferry__pool *pool)
+{
+    struct block *b;
+
+    if (!pool)
+        return;
+    trim_locked(pool);
+    while ((b = pool->spare)) {
+        pool->spare = b->next;
+        free(b);
+    }
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+/* ---- accounts ---- */
+
+/* `reserved`: they are among the live ones already. */
+static void count_alloc(struct ferry__pool *pool, enum ferry__pool_kind kind, uint64_t bytes,
+                        bool hit, bool reserved)
+{
+    struct ferry__counters *c = &pool->dev->stats;
+    uint64_t live = atomic_load_explicit(&c->live_bytes, memory_order_relaxed) + bytes;
+
+    atomic_store_explicit(&c->live_bytes, live, memory_order_relaxed);
+    if (live > atomic_load_explicit(&c->peak_bytes, memory_order_relaxed))
+        atomic_store_explicit(&c->peak_bytes, live, memory_order_relaxed);
+    atomic_store_explicit(&c->allocs, c->allocs + 1, memory_order_relaxed);
+    if (hit)
+        atomic_store_explicit(&c->pool_hits, c->pool_hits + 1, memory_order_relaxed);
+    if (kind == FERRY__POOL_DEVICE && !reserved)
+        pool->live += bytes;
+}
+
+static void count_free(struct ferry__pool *pool, enum ferry__pool_kind kind, uint64_t bytes)
+{
+    struct ferry__counters *c = &pool->dev->stats;
+
+    atomic_store_explicit(&c->live_bytes, c->live_bytes - bytes, memory_order_relaxed);
+    atomic_store_explicit(&c->frees, c->frees + 1, memory_order_relaxed);
+    if (kind == FERRY__POOL_DEVICE)
+        pool->live -= bytes;
+}
+
+/*
+ * Takes `bytes` of the budget, counting what is cached or not, if there are so many left: at once,
+ * so that other threads do not find the same ones.
+ */
+static bool reserve(struct ferry__pool *pool, uint64_t bytes, bool with_cache)
+{
+    uint64_t held;
+    bool fits;
+
+    pthread_mutex_lock(&pool->lock);
+    held = pool->live + (with_cache ? pool->cached_bytes : 0);
+    fits = !pool->budget || (bytes <= pool->budget && held <= pool->budget - bytes);
+    if (fits)
+        pool->live += bytes;
+    pthread_mutex_unlock(&pool->lock);
+    return fits;
+}
+
+static void unreserve(struct ferry__pool *pool, uint64_t bytes)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->live -= bytes;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* What has to go before `bytes` more fit. */
+static uint64_t bytes_over(struct ferry__pool *pool, uint64_t bytes)
+{
+    uint64_t wanted;
+
+    pthread_mutex_lock(&pool->lock);
+    wanted = pool->live + bytes > pool->budget ? pool->live + bytes - pool->budget : 0;
+    pthread_mutex_unlock(&pool->lock);
+    return wanted;
+}
+
+int ferry__pool_set_budget(struct ferry__pool *pool, uint64_t bytes)
+{
+    uint64_t over;
+
+    pthread_mutex_lock(&pool->lock);
+    pool->budget = bytes;
+    over = bytes && pool->live > bytes ? pool->live - bytes : 0;
+    pthread_mutex_unlock(&pool->lock);
+    if (over)
+        make_room(pool->dev, over);
+    return bytes ? ferry__pool_trim(pool) : 0;
+}
+
+/* ---- alloc ---- */
+
+/*
+ * A cached block for use on `q`; its event orders a queue other than the default one, and the host
+ * where the block is host memory.
+ */
+static bool from_cache(struct ferry__pool *pool, enum ferry__pool_kind kind, ferry_queue *q,
+                       unsigned class, uint64_t rounded, uint64_t bytes, bool reserved, void **out)
+{
+    struct block *b;
+    ferry_event *event = NULL;
+
+    pthread_mutex_lock(&pool->lock);
+    b = take_cached(pool, kind, class, rounded);
+    if (b) {
+        *out = b->memory;
+        event = b->event;
+        b->event = NULL;
+        recycle(pool, b);
+        count_alloc(pool, kind, bytes, true, reserved);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    if (event && ferry__device_is(pool->dev, FERRY_DEVICE_HOST_MEMORY))
+        ferry_event_synchronize(event);
+    else if (event && q != &pool->dev->queue && ferry__queue_order(q, event))
+        ferry_event_synchronize(event);
+    ferry__event_release(event);
+    return b != NULL;
+}
+
+static int from_plugin(struct ferry__pool *pool, enum ferry__pool_kind kind, ferry_queue *q,
+                       uint64_t size, uint64_t bytes, bool reserved, bool *zeroed, void **out)
+{
+    bool wanted = *zeroed;
+    int err = plugin_alloc(pool->dev, kind, q, size, zeroed, out);
+
+    if (err ==
+        FERRY_ENOMEM) { /* the cache may hold what is missing, and so may memories nobody will use */
+        ferry__pool_trim(pool);
+        *zeroed = wanted;
+        err = plugin_alloc(pool->dev, kind, q, size, zeroed, out);
+    }
+    if (err == FERRY_ENOMEM && kind == FERRY__POOL_DEVICE && make_room(pool->dev, size)) {
+        ferry__pool_trim(pool);
+        *zeroed = wanted;
+        err = plugin_alloc(pool->dev, kind, q, size, zeroed, out);
+    }
+    if (err)
+        return ferry__device_fail(
+            pool->dev, kind == FERRY__POOL_DEVICE ? "alloc" : "alloc of host memory", bytes, err);
+    pthread_mutex_lock(&pool->lock);
+    if (*zeroed && size >= LARGE)
+        pool->zero_pages = true;
+    count_alloc(pool, kind, bytes, false, reserved);
+    pthread_mutex_unlock(&pool->lock);
+    return 0;
+}
+
+/* Where there is a budget: reserves the bytes, making room for them if need be. */
+static int within_budget(struct ferry__pool *pool, enum ferry__pool_kind kind, uint64_t bytes,
+                         bool *reserved)
+{
+    uint64_t held, budget;
+
+    *reserved =
+        kind == FERRY__POOL_DEVICE && atomic_load_explicit(&pool->budget, memory_order_relaxed);
+    if (!*reserved || reserve(pool, bytes, true))
+        return 0;
+    ferry__pool_trim(pool);
+    if (reserve(pool, bytes, false))
+        return 0;
+    make_room(pool->dev, bytes_over(pool, bytes));
+    ferry__pool_trim(pool);
+    if (reserve(pool, bytes, false))
+        return 0;
+    pthread_mutex_lock(&pool->lock);
+    held = pool->live;
+    budget = pool->budget;
+    pthread_mutex_unlock(&pool->lock);
+    return ferry__error(FERRY_ENOMEM,
+                        "%s: alloc of %" PRIu64 " bytes: %" PRIu64
+                        " are held of a budget of %" PRIu64,
+                        pool->dev->name, bytes, held, budget);
+}
+
+int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue *q, uint64_t bytes,
+                      bool *zeroed, void **out)
+{
+    struct ferry__pool *pool = dev->pool;
+    uint64_t rounded, max = dev->properties.max_alloc;
+    unsigned class = class_of(bytes, &rounded);
+    bool cacheable = class < CLASSES && !(kind == FERRY__POOL_DEVICE &&
+                                          ferry__device_is(dev, FERRY_DEVICE_ORDERED_ALLOC));
+    double start = ferry__trace_now();
+    bool reserved;
+    int err = ferry__device_ready(dev) ? 0 : ferry__device_usable(dev);
+
+    if (!err)
+        err = within_budget(pool, kind, bytes, &reserved);
+    if (err)
+        return err;
+    if (cacheable && !(*zeroed && bytes >= LARGE && pool->zero_pages) &&
+        from_cache(pool, kind, q, class, rounded, bytes, reserved, out)) {
+        *zeroed = false;
+        ferry__trace_event("pool hit", NULL, bytes, dev, start);
+        return 0;
+    }
+    if (!cacheable || rounded < bytes || (max && rounded > max))
+        rounded = bytes;
+    err = from_plugin(pool, kind, q, rounded, bytes, reserved, zeroed, out);
+    if (!err)
+        ferry__trace_event("alloc", NULL, bytes, dev, start);
+    else if (reserved)
+        unreserve(pool, bytes);
+    return err;
+}
+
+/* ---- free ---- */
+
+/* A record for a block that is to be cached; NULL if it should not be. */
+static struct block *room_for(struct ferry__pool *pool, unsigned class, uint64_t rounded)
+{
+    struct block *b = pool->spare;
+
+    if (class >= CLASSES || pool->cached_bytes + rounded > pool->limit)
+        return NULL;
+    if (!b)
+        return calloc(1, sizeof *b);
+    pool->spare = b->next;
+    return b;
+}
+
+void ferry__pool_free(ferry_device *dev, enum ferry__pool_kind kind, void *block, uint64_t bytes)
+{
+    struct ferry__pool *pool = dev->pool;
+    uint64_t rounded, max = dev->properties.max_alloc;
+    unsigned class = class_of(bytes, &rounded);
+    bool ordered = kind == FERRY__POOL_DEVICE && ferry__device_is(dev, FERRY_DEVICE_ORDERED_ALLOC);
+    ferry_event *event = NULL;
+    struct block *b = NULL;
+
+    if (ordered || rounded < bytes || (max && rounded > max))
+        class = CLASSES;
+    if (kind == FERRY__POOL_DEVICE && !ordered && dev->events &&
+        ferry__queue_mark(&dev->queue, &event))
+        ferry__queue_settle(dev, NULL);
+    if (event) /* a cached block must not keep the device open */
+        ferry__event_unbind(event);
+    ferry__trace_event("free", NULL, bytes, dev, ferry__trace_now());
+    pthread_mutex_lock(&pool->lock);
+    count_free(pool, kind, bytes);
+    b = room_for(pool, class, rounded);
+    if (b) {
+        b->memory = block;
+        b->event = event;
+        b->next = pool->cached[kind][class];
+        pool->cached[kind][class] = b;
+        pool->cached_bytes += rounded;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    if (b)
+        return;
+    if (event)
+        ferry_event_synchronize(event);
+    ferry__event_release(event);
+    plugin_free(dev, kind, block);
+}

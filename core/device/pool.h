@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Storage of a device: blocks of its memory and of the host memory it pins, cached, counted, and
+ * kept within a budget.
+ */
+#ifndef FERRY_CORE_POOL_H
+#define FERRY_CORE_POOL_H
+
+#include "core/device/device.h"
+
+/* What kind of block. */
+enum ferry__pool_kind { FERRY__POOL_DEVICE = 0, FERRY__POOL_PINNED = 1 };
+
+int ferry__pool_create(ferry_device *dev, uint64_t limit, uint64_t budget,
+                       struct ferry__pool **out);
+
+/* Frees what is cached. Nothing is live any more. NULL is accepted. */
+void ferry__pool_destroy(struct ferry__pool *pool);
+
+/*
+ * A block of `bytes` > 0, usable on `q` from its next work on. With *zeroed true on entry zeros are
+ * wanted; on return it says whether the block reads as zeros (if not, filling is the caller's).
+ * PINNED blocks are host pointers. FERRY_ENOMEM names the bytes held.
+ */
+int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue *q, uint64_t bytes,
+                      bool *zeroed, void **out);
+
+/*
+ * Gives a block of `bytes` back. Work on it that was submitted to the device's default queue may
+ * still run; work on other queues has been waited for, or the default queue ordered after it. Never
+ * fails.
+ */
+void ferry__pool_free(ferry_device *dev, enum ferry__pool_kind kind, void *block, uint64_t bytes);
+
+/*
+ * Asked for room when a device is full, or over its budget: tries to free `bytes` of what is in use
+ * there, and returns what it freed. No lock of the pool is held. The pool knows blocks, not whose they
+ * are; the layer above, which does, says so here.
+ */
+typedef uint64_t (*ferry__pool_relief)(ferry_device *dev, uint64_t bytes);
+void ferry__pool_set_relief(ferry__pool_relief fn);
+
+int ferry__pool_trim(struct ferry__pool *pool);
+int ferry__pool_set_budget(struct ferry__pool *pool, uint64_t bytes);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * FERRY_TRACE: one Chrome trace event a copy, map, allocation, fallback, eviction, which Perfetto
+ * opens; and the same in words where FERRY_LOG is debug. A device is a process of the trace, a
+ * queue one of its threads.
+ */
+#ifndef FERRY_CORE_TRACE_H
+#define FERRY_CORE_TRACE_H
+
+#include "core/device/device.h"
+
+/* Why bytes move. */
+enum ferry__reason {
+    FERRY__READ_MISS,  /* a read where they were not */
+    FERRY__WRITE_MISS, /* a read-write where they were not */
+    FERRY__PREFETCH,
+    FERRY__EVICT,   /* written back, to make room */
+    FERRY__STAGING, /* through the host, on the way to another device */
+    FERRY__COMPUTE  /* to and from the host, for what a plugin does not offer */
+};
+
+/* Opens the trace if FERRY_TRACE asks for one; called when a runtime is opened. */
+void ferry__trace_configure(void);
+
+/* Whether anybody wants events; what is below asks it inline, because most programs do not. */
+extern atomic_bool ferry__trace_wanted;
+
+static inline bool ferry__trace_is_on(void)
+{
+    return atomic_load_explicit(&ferry__trace_wanted, memory_order_relaxed);
+}
+
+/* The time, for the start of an event; 0 while nobody wants events. */
+double ferry__trace_clock(void);
+
+static inline double ferry__trace_now(void)
+{
+    return ferry__trace_is_on() ? ferry__trace_clock() : 0;
+}
+
+/* A transfer that happened. */
+struct ferry__trace_copy {
+    const char *what; /* "h2d", "d2h", "d2d" */
+    const char *name; /* of the memory; may be NULL */
+    uint64_t bytes;
+    enum ferry__reason reason;
+    bool unpinned; /* the host's side is memory that the device cannot copy from by itself */
+};
+
+/* One on `q`, since `start`. */
+void ferry__trace_write_copy(const struct ferry__trace_copy *copy, const ferry_queue *q,
+                             double start);
+
+static inline void ferry__trace_copy(const struct ferry__trace_copy *copy, const ferry_queue *q,
+                                     double start)
+{
+    if (ferry__trace_is_on())
+        ferry__trace_write_copy(copy, q, start);
+}
+
+/* "alloc", "pool hit", "free", "map", "unmap", "fallback", "evict" on a device. */
+void ferry__trace_write_event(const char *what, const char *name, uint64_t bytes,
+                              const ferry_device *dev, double start);
+
+static inline void ferry__trace_event(const char *what, const char *name, uint64_t bytes,
+                                      const ferry_device *dev, double start)
+{
+    if (ferry__trace_is_on())
+        ferry__trace_write_event(what, name, bytes, dev, start);
+}
+
+#endif

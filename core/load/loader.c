@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "core/load/loader.h"
+#include "core/base/env.h"
+#include "core/load/isa.h"
+#include "core/load/loader_posix.h"
+#include "core/base/log.h"
+#include "core/base/status.h"
+#include "core/base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ORIGIN_PATH "FERRY_PLUGIN_PATH"
+#define ORIGIN_DIR  "plugindir"
+#define FILE_PREFIX "ferry_"
+#define FILE_SUFFIX ".so"
+
+struct ferry__kept {
+    struct ferry__kept *next;
+    char text[];
+};
+
+/* ---- the report ----------------------------------------------------------------------------- */
+
+/* Without memory the report loses a word, not the run. */
+static const char *keep(struct ferry__search *search, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    struct ferry__kept *kept = size > 1 ? malloc(sizeof(*kept) + size) : NULL;
+
+    if (!kept)
+        return size > 1 ? "out of memory" : "";
+    memcpy(kept->text, text, size);
+    kept->next = search->kept;
+    search->kept = kept;
+    return kept->text;
+}
+
+void ferry__loader_report(struct ferry__search *search, struct ferry__candidate *candidate,
+                          const char *stage, int code, const char *reason, const char *hint)
+{
+    ferry_candidate *line = &candidate->line;
+
+    line->stage = stage;
+    if (strcmp(line->reason, reason) != 0)
+        line->reason = keep(search, reason);
+    if (strcmp(line->hint, hint) != 0)
+        line->hint = keep(search, hint);
+    line->ok = code == 0;
+    candidate->code = code;
+    if (code)
+        ferry__log(FERRY_LOG_INFO, "%s: stopped at %s: %s", line->path, stage, reason);
+}
+
+static void report_refusal(struct ferry__search *search, struct ferry__candidate *candidate,
+                           const char *stage, const struct ferry__refusal *refusal)
+{
+    ferry__loader_report(search, candidate, stage, refusal->code, refusal->reason, refusal->hint);
+}
+
+/* "ferry_cuda.so" → cuda; whatever else its file's name without its ending. */
+static const char *name_of_file(struct ferry__search *search, const char *path)
+{
+    const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    size_t length = strlen(file);
+    char name[NAME_MAX + 1];
+
+    if (strncmp(file, FILE_PREFIX, strlen(FILE_PREFIX)) == 0 && length > strlen(FILE_PREFIX)) {
+        file += strlen(FILE_PREFIX);
+        length -= strlen(FILE_PREFIX);
+    }
+    if (length > strlen(FILE_SUFFIX) &&
+        strcmp(file + length - strlen(FILE_SUFFIX), FILE_SUFFIX) == 0)
+        length -= strlen(FILE_SUFFIX);
+    snprintf(name, sizeof(name), "%.*s", (int)(length < NAME_MAX ? length : NAME_MAX), file);
+    return keep(search, name);
+}
+
+static struct ferry__candidate *add_line(struct ferry__search *search, const char *name,
+                                         const char *path, const char *origin)
+{
+    struct ferry__candidate *candidate = calloc(1, sizeof(*candidate));
+
+    if (!candidate) {
+        ferry__error(FERRY_ENOMEM, "%s: no memory for the load report", path);
+        return NULL;
+    }
+    candidate->line = (ferry_candidate){
+        .name = name ? keep(search, name) : name_of_file(search, path),
+        .path = keep(search, path),
+        .origin = keep(search, origin),
+        .stage = FERRY__STAGE_FOUND,
+        .reason = "",
+        .hint = "",
+        .ok = 1,
+    };
+    *search->end = candidate;
+    search->end = &candidate->next;
+    return candidate;
+}
+
+static struct ferry__candidate *find_line(const struct ferry__search *search, const char *name,
+                                          bool claims)
+{
+    struct ferry__candidate *candidate = search->first;
+
+    while (candidate && !(candidate->claims >= claims && strcmp(candidate->line.name, name) == 0))
+        candidate = candidate->next;
+    return candidate;
+}
+
+struct ferry__candidate *ferry__loader_find(const struct ferry__search *search, const char *name)
+{
+    struct ferry__candidate *candidate = find_line(search, name, true);
+
+    return candidate ? candidate : find_line(search, name, false);
+}
+
+/* ---- one file ------------------------------------------------------------------------------- */
+
+static const struct ferry__candidate *same_file(const struct ferry__search *search,
+                                                const struct ferry__candidate *candidate)
+{
+    const struct ferry__candidate *other = search->first;
+
+    while (other != candidate &&
+           !(other->real && other->dev == candidate->dev && other->ino == candidate->ino))
+        other = other->next;
+    return other == candidate ? NULL : other;
+}
+
+/* Opens the file by its real path. A descriptor, or a negative code with the refusal filled in. */
+static int open_file(struct ferry__search *search, struct ferry__candidate *candidate,
+                     struct stat *out, struct ferry__refusal *refusal)
+{
+    char *real = realpath(candidate->line.path, NULL);
+    const struct ferry__candidate *same;
+    int fd;
+
+    if (!real)
+        return ferry__refuse(refusal, FERRY_EPLUGIN, "", "%s", strerror(errno));
+    fd = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (fd < 0 || fstat(fd, out) != 0) {
+        ferry__refuse(refusal, FERRY_EPLUGIN, "", "%s", strerror(errno));
+        goto err_close;
+    }
+    if (!S_ISREG(out->st_mode)) {
+        ferry__refuse(refusal, FERRY_EPLUGIN, "", "not a file");
+        goto err_close;
+    }
+    candidate->dev = out->st_dev;
+    candidate->ino = out->st_ino;
+    same = same_file(search, candidate);
+    if (same) {
+        if (same->note.name[0])
+            candidate->line.name = same->line.name;
+        ferry__refuse(refusal, FERRY_EPLUGIN, "", "the same file as %s", same->line.path);
+        goto err_close;
+    }
+    candidate->real = real;
+    return fd;
+
+err_close:
+    if (fd >= 0)
+        close(fd);
+    free(real);
+    return refusal->code;
+}
+
+static void warn_loose(struct ferry__search *search, struct ferry__candidate *candidate,
+                       const char *loose)
+{
+    char hint[PATH_MAX + 16];
+
+    snprintf(hint, sizeof(hint), "chmod g-w %s", loose);
+    candidate->line.hint = keep(search, hint);
+    ferry__log(FERRY_LOG_WARN, "%s: %s: %s can be written by its group; better %s",
+               candidate->line.name, candidate->line.path, loose, hint);
+}
+
+/* From permissions to ABI. 0, or the code of the refusal that it reported. */
+static int examine(struct ferry__search *search, struct ferry__candidate *candidate, int fd,
+                   const struct stat *st)
+{
+    struct ferry__bytes bytes = { .fd = fd, .size = (uint64_t)st->st_size };
+    const char *stage = FERRY__STAGE_PERMISSIONS;
+    struct ferry__refusal refusal;
+    char loose[PATH_MAX];
+    int err;
+
+    err = ferry__permit_file(candidate->real, st, &search->trust, &search->permitted, loose,
+                             &refusal);
+    if (!err && loose[0])
+        warn_loose(search, candidate, loose);
+    if (!err) {
+        stage = FERRY__STAGE_ELF;
+        err = ferry__note_read(&bytes, &search->self, &candidate->note, &refusal);
+    }
+    if (!err) {
+        size_t length = strnlen(candidate->note.name, sizeof(candidate->note.name));
+
+        if (ferry__text_is_name(candidate->note.name, length) &&
+            strcmp(candidate->note.name, candidate->line.name) != 0)
+            candidate->line.name = keep(search, candidate->note.name);
+        stage = FERRY__STAGE_ABI;
+        if (candidate->note.cpu_features && !search->self.cpu_features)
+            search->self.cpu_features = ferry__isa_features();
+        err = ferry__note_check(&candidate->note, &search->self, &refusal);
+    }
+    if (err)
+        report_refusal(search, candidate, stage, &refusal);
+    else
+        candidate->line.stage = FERRY__STAGE_ABI;
+    return err;
+}
+
+/* Whether its name is free, and whether it is wanted. */
+static void settle(struct ferry__search *search, struct ferry__candidate *candidate,
+                   const struct ferry__section *section)
+{
+    const struct ferry__candidate *first = find_line(search, candidate->line.name, true);
+    struct ferry__refusal refusal;
+
+    if (first) {
+        ferry__refuse(&refusal, FERRY_EPLUGIN, "", "another plugin %s comes first: %s",
+                      candidate->line.name, first->line.path);
+        report_refusal(search, candidate, candidate->line.stage, &refusal);
+        return;
+    }
+    candidate->claims = true;
+    if (candidate->code == 0 && !ferry__conf_enabled(section)) {
+        ferry__refuse(&refusal, FERRY_ENODEV, "set enabled = yes there", "disabled by %s",
+                      section->enabled.origin);
+        report_refusal(search, candidate, candidate->line.stage, &refusal);
+    }
+}
+
+static int wrong_name(const struct ferry__section *section, const struct ferry__candidate *found)
+{
+    const char *origin = section->library.origin ? section->library.origin : section->origin;
+
+    return ferry__error(FERRY_ECONF, "%s: [plugin %s]: %s is the plugin %s", origin, section->name,
+                        found->line.path, found->line.name);
+}
+
+/*
+ * Adds a file, which is the library of `section` if one is given. Whatever is wrong with it is its
+ * line; an error only if it is another section's plugin, or without memory.
+ */
+static int add_file(struct ferry__search *search, const struct ferry__conf *conf, const char *path,
+                    const char *origin, const struct ferry__section *section)
+{
+    struct ferry__candidate *candidate =
+        add_line(search, section ? section->name : NULL, path, origin);
+    struct ferry__refusal refusal;
+    struct stat st;
+    int fd, err;
+
+    if (!candidate)
+        return FERRY_ENOMEM;
+    fd = open_file(search, candidate, &st, &refusal);
+    if (fd < 0) {
+        report_refusal(search, candidate, FERRY__STAGE_FOUND, &refusal);
+        err = refusal.code;
+    } else {
+        err = examine(search, candidate, fd, &st);
+        close(fd);
+    }
+    if (section && strcmp(section->name, candidate->line.name) != 0)
+        return wrong_name(section, candidate);
+    if (!err || (section && section->library.text))
+        settle(search, candidate, ferry__conf_section(conf, candidate->line.name));
+    return 0;
+}
+
+/* ---- the folders ---------------------------------------------------------------------------- */
+
+/* Calls back for each folder in order, until one returns other than 0. */
+typedef int folder_fn(struct ferry__search *search, const struct ferry__conf *conf,
+                      const char *folder, const char *origin, void *arg);
+
+static int each_folder(struct ferry__search *search, const struct ferry__conf *conf,
+                       folder_fn *visit, void *arg)
+{
+    const char *path = ferry__env_get("FERRY_PLUGIN_PATH");
+    int result = 0;
+
+    while (path && *path && !result) {
+        size_t length = strcspn(path, ":");
+        char *folder = strndup(path, length);
+
+        if (!folder)
+            return ferry__error(FERRY_ENOMEM, ORIGIN_PATH ": no memory for a folder's name");
+        if (length > 0)
+            result = visit(search, conf, folder, ORIGIN_PATH, arg);
+        free(folder);
+        path += length;
+        path += *path == ':';
+    }
+    return result ? result : visit(search, conf, FERRY_PLUGINDIR, ORIGIN_DIR, arg);
+}
+
+static int note_folder(struct ferry__search *search, const struct ferry__conf *conf,
+                       const char *folder, const char *origin, void *arg)
+{
+    char *longer;
+
+    (void)conf;
+    (void)origin;
+    (void)arg;
+    if (folder[0] != '/')
+        return 0;
+    longer =
+        search->folders ? ferry__text_format("%s, %s", search->folders, folder) : strdup(folder);
+    if (!longer)
+        return ferry__error(FERRY_ENOMEM, "%s: no memory for its name", folder);
+    free(search->folders);
+    search->folders = longer;
+    return 0;
+}
+
+static int refuse_folder(struct ferry__search *search, const char *folder, const char *origin,
+                         const char *reason, const char *hint)
+{
+    struct ferry__candidate *line = add_line(search, "", folder, origin);
+
+    if (!line)
+        return FERRY_ENOMEM;
+    ferry__loader_report(search, line, FERRY__STAGE_FOUND, FERRY_EPLUGIN, reason, hint);
+    return 0;
+}
+
+/* The section whose default library a file of that name is. */
+static const struct ferry__section *section_of_file(const struct ferry__conf *conf,
+                                                    const char *file)
+{
+    char name[NAME_MAX + 1];
+    size_t length = strlen(file) - strlen(FILE_PREFIX FILE_SUFFIX);
+    const struct ferry__section *section;
+
+    snprintf(name, sizeof(name), "%.*s", (int)length, file + strlen(FILE_PREFIX));
+    section = ferry__conf_section(conf, name);
+    return section && !section->library.text ? section : NULL;
+}
+
+static int scan_folder(struct ferry__search *search, const struct ferry__conf *conf,
+                       const char *folder, const char *origin, void *arg)
+{
+    char **names = NULL;
+    size_t count = 0;
+    int err;
+
+    (void)arg;
+    if (folder[0] != '/')
+        return refuse_folder(search, folder, origin, "not an absolute path: not searched",
+                             "write it out from /");
+    err = ferry__os_list(folder, &names, &count);
+    if (err)
+        return refuse_folder(search, folder, origin, strerror(err), "");
+    for (size_t i = 0; i < count; i++) {
+        char *path = err ? NULL : ferry__text_format("%s/%s", folder, names[i]);
+
+        if (path)
+            err = add_file(search, conf, path, origin, section_of_file(conf, names[i]));
+        else if (!err)
+            err = ferry__error(FERRY_ENOMEM, "%s: no memory for its names", folder);
+        free(path);
+        free(names[i]);
+    }
+    free(names);
+    return err;
+}
+
+/* ---- what the configuration names ----------------------------------------------------------- */
+
+/* Looks into one folder for a section's bare library; 1: there it is. */
+static int find_bare(struct ferry__search *search, const struct ferry__conf *conf,
+                     const char *folder, const char *origin, void *arg)
+{
+    const struct ferry__section *section = arg;
+    char *path;
+    int result = 0;
+
+    (void)origin;
+    if (folder[0] != '/')
+        return 0;
+    path = ferry__text_format("%s/%s", folder, section->library.text);
+    if (!path)
+        return ferry__error(FERRY_ENOMEM, "%s: no memory for its names", folder);
+    if (access(path, F_OK) == 0) {
+        result = add_file(search, conf, path, section->library.origin, section);
+        result = result ? result : 1;
+    }
+    free(path);
+    return result;
+}
+
+static int add_missing(struct ferry__search *search, const struct ferry__section *section)
+{
+    const char *origin = section->library.origin ? section->library.origin : section->origin;
+    struct ferry__candidate *candidate;
+    struct ferry__refusal refusal;
+    char file[NAME_MAX + 1];
+
+    snprintf(file, sizeof(file), FILE_PREFIX "%s" FILE_SUFFIX, section->name);
+    candidate = add_line(search, section->name,
+                         section->library.text ? section->library.text : file, origin);
+    if (!candidate)
+        return FERRY_ENOMEM;
+    ferry__refuse(&refusal, FERRY_ENODEV, "", "no %s in %s", candidate->line.path, search->folders);
+    report_refusal(search, candidate, FERRY__STAGE_FOUND, &refusal);
+    candidate->claims = true;
+    return 0;
+}
+
+static int add_bare(struct ferry__search *search, const struct ferry__conf *conf,
+                    struct ferry__section *section)
+{
+    int result = each_folder(search, conf, find_bare, section);
+
+    if (result < 0)
+        return result;
+    return result == 1 ? 0 : add_missing(search, section);
+}
+
+static int add_configured(struct ferry__search *search, const struct ferry__conf *conf)
+{
+    struct ferry__section *section;
+    int err = 0;
+
+    for (section = conf->sections; section && !err; section = section->next)
+        if (section->library.text && section->library.text[0] == '/')
+            err = add_file(search, conf, section->library.text, section->library.origin, section);
+    for (section = conf->sections; section && !err; section = section->next)
+        if (section->library.text && section->library.text[0] != '/')
+            err = add_bare(search, conf, section);
+    return err;
+}
+
+/* A section for which there is nothing gets its line too. */
+static int add_absent(struct ferry__search *search, const struct ferry__conf *conf)
+{
+    const struct ferry__section *section;
+    int err = 0;
+
+    for (section = conf->sections; section && !err; section = section->next) {
+        const struct ferry__candidate *line = search->first;
+
+        while (line && strcmp(line->line.name, section->name) != 0)
+            line = line->next;
+        if (!line)
+            err = add_missing(search, section);
+    }
+    return err;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+int ferry__loader_search(const struct ferry__conf *conf, struct ferry__search **out)
+{
+    struct ferry__search *search = calloc(1, sizeof(*search));
+    int err;
+
+    if (!search)
+        return ferry__error(FERRY_ENOMEM, "no memory for the load report");
+    search->end = &search->first;
+    search->trust.user = geteuid();
+    search->trust.owner = ferry__os_library_owner();
+    search->trust.strict = ferry__os_is_secure();
+    ferry__os_self(&search->self);
+    err = each_folder(search, conf, note_folder, NULL);
+    if (!err)
+        err = add_configured(search, conf);
+    if (!err)
+        err = each_folder(search, conf, scan_folder, NULL);
+    if (!err)
+        err = add_absent(search, conf);
+    if (err) {
+        ferry__loader_destroy(search);
+        return err;
+    }
+    *out = search;
+    return 0;
+}
+
+void ferry__loader_destroy(struct ferry__search *search)
+{
+    if (!search)
+        return;
+    while (search->first) {
+        struct ferry__candidate *candidate = search->first;
+
+        search->first = candidate->next;
+        free(candidate->real);
+        free(candidate);
+    }
+    while (search->kept) {
+        struct ferry__kept *kept = search->kept;
+
+        search->kept = kept->next;
+        free(kept);
+    }
+    free(search->folders);
+    free(search);
+}
+
+int ferry__loader_load(const struct ferry__candidate *candidate, ferry__open_fn **out,
+                       struct ferry__refusal *refusal)
+{
+    const ferry_plugin_descriptor *loaded;
+    char why[sizeof(refusal->reason)];
+    char hint[sizeof(refusal->hint)];
+    void *library = ferry__os_dlopen(candidate->real, why, sizeof(why));
+
+    if (!library) {
+        snprintf(hint, sizeof(hint), "ldd %s shows what is missing", candidate->real);
+        return ferry__refuse(refusal, FERRY_EPLUGIN, hint, "%s", why);
+    }
+    if (!ferry__os_symbol(library, "ferry_plugin", &loaded))
+        return ferry__refuse(refusal, FERRY_EPLUGIN, "export ferry_plugin and ferry_plugin_open",
+                             "it does not export ferry_plugin");
+    if (memcmp(&loaded->magic, &candidate->note.magic, FERRY_PLUGIN_DESCRIPTOR_SIZE) != 0)
+        return ferry__refuse(refusal, FERRY_EPLUGIN, "start the program again",
+                             "its file was replaced while it was being loaded");
+    if (!ferry__os_symbol(library, "ferry_plugin_open", out))
+        return ferry__refuse(refusal, FERRY_EPLUGIN, "export ferry_plugin and ferry_plugin_open",
+                             "it does not export ferry_plugin_open");
+    return 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which plugins there are: the search, and the load report. Nothing here runs a line of a plugin
+ * but ferry__loader_load.
+ */
+#ifndef FERRY_CORE_LOADER_H
+#define FERRY_CORE_LOADER_H
+
+#include "core/conf/conf.h"
+#include "core/load/note.h"
+#include "core/load/permit.h"
+
+#include <ferry/plugin.h>
+#include <sys/types.h>
+
+/* The stages, as the report names them. */
+#define FERRY__STAGE_FOUND       "found"
+#define FERRY__STAGE_PERMISSIONS "permissions"
+#define FERRY__STAGE_ELF         "ELF"
+#define FERRY__STAGE_ABI         "ABI"
+#define FERRY__STAGE_DLOPEN      "dlopen"
+#define FERRY__STAGE_OPEN        "open"
+#define FERRY__STAGE_DEVICES     "devices"
+
+struct ferry__candidate {
+    ferry_candidate line; /* of the report; first, what the program sees */
+    struct ferry__candidate *next;
+    char *real; /* real path of the file, NULL before that was known */
+    dev_t dev;
+    ino_t ino;
+    ferry_plugin_descriptor note;
+    /* It is what its name stands for, whether it can be used or not. */
+    bool claims;
+    int code;   /* why not, FERRY_E…; 0 while nothing stands against it */
+    bool retry; /* it failed when it was opened, and might not with other options */
+    const struct ferry__plugin *plugin; /* once it is open */
+};
+
+/* A string of the report; lives as long as the search. */
+struct ferry__kept;
+
+struct ferry__search {
+    struct ferry__candidate *first, **end;
+    struct ferry__kept *kept;
+    char *folders; /* "/a, /b": for messages */
+    struct ferry__self self;
+    struct ferry__trust trust;
+    struct ferry__permitted permitted;
+};
+
+/*
+ * Looks for plugins: absolute libraries of `conf`, its bare ones, then whatever is in the folders
+ * of FERRY_PLUGIN_PATH and in plugindir. FERRY_ECONF if a section's file is another plugin,
+ * FERRY_ENOMEM.
+ */
+int ferry__loader_search(const struct ferry__conf *conf, struct ferry__search **out);
+void ferry__loader_destroy(struct ferry__search *search);
+
+/*
+ * What stands for that name, usable or not; else the first that was refused before it could; NULL
+ * if there is nothing of that name.
+ */
+struct ferry__candidate *ferry__loader_find(const struct ferry__search *search, const char *name);
+
+/*
+ * Moves a candidate's line on; code 0: to that stage, with nothing against it. The strings are
+ * copied.
+ */
+void ferry__loader_report(struct ferry__search *search, struct ferry__candidate *candidate,
+                          const char *stage, int code, const char *reason, const char *hint);
+
+typedef int ferry__open_fn(const ferry_host *host, const ferry_plugin_ops **out);
+
+/*
+ * Loads the file into the process, for good, and finds its entry. 0 or refusal->code. Takes no
+ * lock; runs the plugin's constructors.
+ */
+int ferry__loader_load(const struct ferry__candidate *candidate, ferry__open_fn **out,
+                       struct ferry__refusal *refusal);
+
+#endif

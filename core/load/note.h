@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The header and the note of a plugin's file, read without running a line of it. The file may hold
+ * anything: nothing in it is believed before it was checked.
+ */
+#ifndef FERRY_CORE_NOTE_H
+#define FERRY_CORE_NOTE_H
+
+#include "core/load/elf_file.h"
+
+#include <ferry/descriptor.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What this process is, to be compared with what a file is. */
+struct ferry__self {
+    uint8_t elf_class, elf_data; /* EI_CLASS, EI_DATA */
+    uint16_t machine;            /* e_machine */
+    uint32_t cpu_features;       /* FERRY_CPU_… that can run; 0 before a plugin needs any */
+    uint32_t sanitizer;          /* FERRY_SANITIZER_… whose runtime is here */
+    uint32_t abi_major, abi_minor;
+};
+
+/* Why a file is refused. Both strings may be cut off at their ends. */
+struct ferry__refusal {
+    int code; /* FERRY_E… */
+    char reason[1024];
+    char hint[1024];
+};
+
+/*
+ * Checks that the file is a shared object for this machine and reads its note; *out is zeroed where
+ * the note is shorter than the structure. 0 or refusal->code.
+ */
+int ferry__note_read(const struct ferry__bytes *file, const struct ferry__self *self,
+                     ferry_plugin_descriptor *out, struct ferry__refusal *refusal);
+
+/*
+ * Whether this process can use a plugin with that note: ABI, CPU features, sanitizer, and a name
+ * that is one. 0 or refusal->code.
+ */
+int ferry__note_check(const ferry_plugin_descriptor *note, const struct ferry__self *self,
+                      struct ferry__refusal *refusal);
+
+/* Fills in a refusal and returns its code; the hint may be "". */
+int ferry__refuse(struct ferry__refusal *refusal, int code, const char *hint, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What math.c, reduce.c and matrix.c share: checking a call, whether the plugin can do it, and the
+ * detour over the host if not.
+ */
+#ifndef FERRY_CORE_MATHCALL_H
+#define FERRY_CORE_MATHCALL_H
+
+#include "core/device/queue.h"
+
+#include <ferry/math.h>
+
+/* The most elements that one BLAS-1 entry is asked to do. */
+#define FERRY__MATH_SPLIT (INT64_C(1) << 30)
+
+/* The most operands that an operation has. */
+#define FERRY__OPERANDS 3
+
+/* One operand of a detour: where it is, how long, and which way it has to travel. */
+struct ferry__operand {
+    ferry_ref ref;
+    uint64_t bytes;
+    bool in, out;
+    void *host; /* filled in by ferry__math_detour */
+};
+
+/* Queue, size and dtype of a call; `floating`: integers are refused. Records the error. */
+int ferry__math_check(ferry_queue *q, const char *name, ferry_dtype dtype, int64_t n,
+                      bool floating);
+
+/* The same bytes further on. */
+ferry_ref ferry__ref_plus(ferry_ref ref, uint64_t bytes);
+ferry_cref ferry__cref_plus(ferry_cref ref, uint64_t bytes);
+/* A detour's operand is a ref, whichever way it travels. */
+ferry_ref ferry__ref_of(ferry_cref ref);
+
+/* Whether the plugin has to be tried for `op` on `dtype` at all. */
+bool ferry__math_offered(ferry_device *dev, uint32_t op, ferry_dtype dtype);
+/* Whether it is known that the plugin can, and the device may be used. */
+static inline bool ferry__math_ready(ferry_device *dev, uint32_t op, ferry_dtype dtype)
+{
+    uint32_t known, asked = UINT32_C(1) << ((unsigned)dtype & 7) << 16;
+
+    if ((unsigned)dtype >= FERRY_DTYPE_COUNT || !ferry__device_ready(dev))
+        return false;
+    known = atomic_load_explicit(&dev->refused[op], memory_order_relaxed);
+    return (known & asked) && !(known & asked >> 16);
+}
+
+/* Notes that it cannot, so that it is not asked again. */
+void ferry__math_refuse(ferry_device *dev, uint32_t op, ferry_dtype dtype);
+
+/* An entry's answer as this thread's error. */
+int ferry__math_fail(ferry_device *dev, const char *name, ferry_dtype dtype, int64_t n, int code);
+
+/*
+ * Fetches the operands, computes on the host, sends back what is `out`; done when it returns.
+ * Counted as a fallback, an error under strict. compute returns 0 or a code.
+ */
+int ferry__math_detour(ferry_queue *q, const char *name, ferry_dtype dtype,
+                       struct ferry__operand *operands, unsigned count,
+                       int (*compute)(const void *arg, struct ferry__operand *operands),
+                       const void *arg);
+
+#endif

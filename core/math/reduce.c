@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include <ferry/math.h>
+
+#include "core/math/hostmath.h"
+#include "core/math/mathcall.h"
+#include "core/device/pool.h"
+#include "core/base/status.h"
+
+#include <ferry/blob.h>
+#include <string.h>
+
+/* A reduction of one or two vectors to a number. */
+struct reduction {
+    const char *name;
+    ferry_queue *q;
+    uint32_t op;
+    ferry_dtype dtype;
+    int64_t n;
+    ferry_cref x, y; /* y of dot alone */
+    double *out;     /* of a detour's computation */
+};
+
+/* Where an entry puts its element, and where the host finds it. */
+struct cell {
+    ferry_ref ref;
+    union {
+        float f32;
+        double f64;
+    } * host;
+    bool pooled;
+};
+
+#define CELL_BYTES 64u
+
+static int acquire(ferry_device *dev, ferry_queue *q, struct cell *c, double *local)
+{
+    bool zeroed = false;
+    void *block, *host;
+    int err;
+
+    c->ref.offset = 0;
+    c->pooled = !ferry__device_is(dev, FERRY_DEVICE_HOST_MEMORY) || dev->events;
+    if (!c->pooled) { /* what the entry writes is here when it returns */
+        c->ref.handle = local;
+        c->host = (void *)local;
+        return 0;
+    }
+    err = ferry__pool_alloc(dev, FERRY__POOL_DEVICE, q, CELL_BYTES, &zeroed, &block);
+    if (err)
+        return err;
+    zeroed = false;
+    err = ferry__pool_alloc(dev, FERRY__POOL_PINNED, q, CELL_BYTES, &zeroed, &host);
+    if (err) {
+        ferry__pool_free(dev, FERRY__POOL_DEVICE, block, CELL_BYTES);
+        return err;
+    }
+    c->ref.handle = block;
+    c->host = host;
+    return 0;
+}
+
+static void release(ferry_device *dev, struct cell *c)
+{
+    if (!c->pooled)
+        return;
+    ferry__pool_free(dev, FERRY__POOL_PINNED, c->host, CELL_BYTES);
+    ferry__pool_free(dev, FERRY__POOL_DEVICE, c->ref.handle, CELL_BYTES);
+}
+
+/* The element from the device, once the queue has got there. */
+static int fetch(ferry_queue *q, const struct cell *c, ferry_dtype dtype, double *out)
+{
+    const ferry_plugin_ops *ops = q->device->ops;
+    uint64_t bytes = dtype == FERRY_F64 ? sizeof(double) : sizeof(float);
+    ferry_ref host = { NULL, 0 };
+    ferry_event *e = NULL;
+    int err = 0;
+
+    if (c->pooled) {
+        host.handle = c->host;
+        ferry__queue_enter(q);
+        err = ops->memcpy(q->device->dev, q->handle, FERRY_MEMCPY_D2H, host,
+                          ferry_ref_const(c->ref), bytes);
+        ferry__queue_leave(q);
+        if (err)
+            return ferry__device_fail(q->device, "copy of a result", bytes, err);
+        err = ferry__queue_mark(q, &e);
+        if (err) /* the cell is about to go back */
+            ferry__queue_settle(q->device, q->handle);
+        else if (e)
+            err = ferry_event_synchronize(e);
+        ferry__event_release(e);
+    }
+    if (!err)
+        *out = dtype == FERRY_F64 ? c->host->f64 : (double)c->host->f32;
+    return err;
+}
+
+static int submit(const struct reduction *r, uint32_t op, int64_t n, ferry_cref x, ferry_cref y,
+                  ferry_ref result)
+{
+    ferry_device *dev = r->q->device;
+    int err;
+
+    ferry__queue_enter(r->q);
+    if (op == FERRY_OP_ASUM)
+        err = dev->ops->asum(dev->dev, r->q->handle, r->dtype, n, x, result);
+    else if (op == FERRY_OP_SUMSQ)
+        err = dev->ops->sumsq(dev->dev, r->q->handle, r->dtype, n, x, result);
+    else
+        err = dev->ops->dot(dev->dev, r->q->handle, r->dtype, n, x, y, result);
+    ferry__queue_leave(r->q);
+    return err;
+}
+
+/* By the entry of `op`, split; FERRY_EUNSUPPORTED if the plugin cannot. */
+static int on_device(const struct reduction *r, uint32_t op, double *out)
+{
+    ferry_device *dev = r->q->device;
+    uint64_t size = ferry_dtype_size(r->dtype);
+    double local = 0, sum = 0, partial = 0;
+    struct cell c;
+    int64_t first;
+    int err;
+
+    if (!ferry__math_offered(dev, op, r->dtype))
+        return FERRY_EUNSUPPORTED;
+    err = acquire(dev, r->q, &c, &local);
+    for (first = 0; first < r->n && !err; first += FERRY__MATH_SPLIT) {
+        int64_t left = r->n - first, n = left < FERRY__MATH_SPLIT ? left : FERRY__MATH_SPLIT;
+        uint64_t skip = (uint64_t)first * size;
+
+        err = submit(r, op, n, ferry__cref_plus(r->x, skip), ferry__cref_plus(r->y, skip), c.ref);
+        if (err == FERRY_EUNSUPPORTED)
+            ferry__math_refuse(dev, op, r->dtype);
+        else if (err)
+            err = ferry__math_fail(dev, r->name, r->dtype, r->n, err);
+        else
+            err = fetch(r->q, &c, r->dtype, &partial);
+        sum += partial;
+        if (err) {
+            ferry__queue_settle(dev, r->q->handle); /* which may not be done with the cell */
+            release(dev, &c);
+        }
+    }
+    if (err)
+        return err;
+    release(dev, &c);
+    *out = sum;
+    return 0;
+}
+
+static int compute(const void *arg, struct ferry__operand *o)
+{
+    const struct reduction *r = arg;
+    double partial = 0;
+    int err;
+
+    if (r->op == FERRY_OP_ASUM)
+        err = ferry__host_asum(r->dtype, r->n, o[0].host, &partial);
+    else if (r->op == FERRY_OP_SUMSQ)
+        err = ferry__host_sumsq(r->dtype, r->n, o[0].host, &partial);
+    else
+        err = ferry__host_dot(r->dtype, r->n, o[0].host, o[1].host, &partial);
+    *r->out += partial;
+    return err;
+}
+
+/* Elements that a detour holds on the host at a time. */
+#define TILE (INT64_C(1) << 22)
+
+static int detour(const struct reduction *whole, double *out)
+{
+    uint64_t size = ferry_dtype_size(whole->dtype);
+    unsigned operands = whole->op == FERRY_OP_DOT ? 2 : 1;
+    double sum = 0;
+    int64_t first;
+    int err = 0;
+
+    for (first = 0; first < whole->n && !err; first += TILE) {
+        struct ferry__operand o[2];
+        struct reduction r = *whole;
+
+        r.n = whole->n - first < TILE ? whole->n - first : TILE;
+        r.out = &sum;
+        memset(o, 0, sizeof o);
+        o[0].ref = ferry__ref_of(ferry__cref_plus(whole->x, (uint64_t)first * size));
+        o[1].ref = ferry__ref_of(ferry__cref_plus(whole->y, (uint64_t)first * size));
+        o[0].bytes = o[1].bytes = (uint64_t)r.n * size;
+        o[0].in = o[1].in = true;
+        err = ferry__math_detour(r.q, r.name, r.dtype, o, operands, compute, &r);
+    }
+    if (!err)
+        *out = sum;
+    return err;
+}
+
+static int reduce(const struct reduction *r, double *out)
+{
+    int err = ferry__math_check(r->q, r->name, r->dtype, r->n, true);
+
+    if (!err && !out)
+        err = ferry__error(FERRY_EINVAL, "%s: NULL result", r->name);
+    if (!err && (!r->x.handle || !r->y.handle))
+        err = ferry__error_null_ref(r->name);
+    if (err)
+        return err;
+    if (r->n == 0) {
+        *out = 0;
+        return 0;
+    }
+    err = on_device(r, r->op, out);
+    if (err == FERRY_EUNSUPPORTED && r->op == FERRY_OP_SUMSQ) /* x may be y in dot */
+        err = on_device(r, FERRY_OP_DOT, out);
+    return err == FERRY_EUNSUPPORTED ? detour(r, out) : err;
+}
+
+int ferry_dot(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, ferry_cref y, double *out)
+{
+    const struct reduction r = { "dot", q, FERRY_OP_DOT, dtype, n, x, y, NULL };
+
+    return reduce(&r, out);
+}
+
+int ferry_asum(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, double *out)
+{
+    const struct reduction r = { "asum", q, FERRY_OP_ASUM, dtype, n, x, x, NULL };
+
+    return reduce(&r, out);
+}
+
+int ferry_sumsq(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, double *out)
+{
+    const struct reduction r = { "sumsq", q, FERRY_OP_SUMSQ, dtype, n, x, x, NULL };
+
+    return reduce(&r, out);
+}

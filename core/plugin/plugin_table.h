@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What stands in for the entries that a plugin does not bring.
+ */
+#ifndef FERRY_CORE_PLUGIN_TABLE_H
+#define FERRY_CORE_PLUGIN_TABLE_H
+
+#include "core/plugin/registry.h"
+
+/*
+ * Copies min(sizes) of `theirs` into `out`, rejects a missing mandatory entry by name (FERRY_EABI,
+ * message recorded), rejects half a group (import_host without unimport_host), fills the rest with
+ * typed defaults, and says in *out_given what was brought. *out is undefined after a failure.
+ */
+int ferry__fallback_adopt(const char *plugin, const ferry_plugin_ops *theirs, ferry_plugin_ops *out,
+                          uint64_t *out_given);
+
+#endif

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "core/plugin/registry.h"
+#include "core/device/device.h"
+#include "core/plugin/plugin_table.h"
+#include "core/plugin/host.h"
+#include "core/load/loader.h"
+#include "core/base/log.h"
+#include "core/plugin/options.h"
+#include "core/base/status.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A device that is alive, or was a moment ago; not a reference. */
+struct node {
+    struct node *next;
+    ferry_device *dev;
+    uint32_t index;
+    bool strict;
+};
+
+/* OPENING: one thread runs the plugin's code, without a lock. ABANDONED: it was the parent's. */
+enum state { CLOSED, OPENING, OPEN, ABANDONED };
+
+struct opened {
+    struct ferry__plugin plugin; /* first: what the core sees */
+    dev_t dev;
+    ino_t ino;
+    enum state state;
+    pthread_t opener;
+    bool adopted; /* ferry_plugin_open has succeeded; it is not called again */
+    uint32_t count;
+    struct ferry__settings *settings;
+    struct node *nodes;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct ferry__plugin *plugins;
+} registry = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+/* ---- locking -------------------------------------------------------------------------------- */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&registry.lock);
+}
+
+static void after_fork_parent(void)
+{
+    pthread_mutex_unlock(&registry.lock);
+}
+
+static void after_fork_child(void)
+{
+    struct ferry__plugin *plugin;
+
+    for (plugin = registry.plugins; plugin; plugin = plugin->next) {
+        struct opened *opened = (struct opened *)plugin;
+
+        if (opened->state == OPENING && !pthread_equal(opened->opener, pthread_self()))
+            opened->state = ABANDONED;
+    }
+    pthread_cond_init(&registry.changed, NULL);
+    pthread_mutex_unlock(&registry.lock);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+static void lock(void)
+{
+    pthread_once(&fork_once, watch_forks);
+    ferry__log_hold();
+    pthread_mutex_lock(&registry.lock);
+}
+
+static void unlock(void)
+{
+    pthread_mutex_unlock(&registry.lock);
+    ferry__log_release();
+}
+
+/* ---- plugins -------------------------------------------------------------------------------- */
+
+static struct opened *find(const struct ferry__candidate *candidate)
+{
+    struct ferry__plugin *plugin;
+
+    for (plugin = registry.plugins; plugin; plugin = plugin->next) {
+        struct opened *opened = (struct opened *)plugin;
+
+        if (opened->dev == candidate->dev && opened->ino == candidate->ino)
+            return opened;
+    }
+    return NULL;
+}
+
+static struct opened *create(const struct ferry__candidate *candidate)
+{
+    struct opened *opened = calloc(1, sizeof(*opened));
+
+    if (!opened)
+        return NULL;
+    memcpy(opened->plugin.name, candidate->note.name, sizeof(opened->plugin.name));
+    memcpy(opened->plugin.version, candidate->note.version, sizeof(opened->plugin.version));
+    opened->plugin.version[sizeof(opened->plugin.version) - 1] = '\0';
+    opened->dev = candidate->dev;
+    opened->ino = candidate->ino;
+    opened->plugin.next = registry.plugins;
+    registry.plugins = &opened->plugin;
+    return opened;
+}
+
+static void take_settings(struct opened *opened, struct ferry__settings *settings)
+{
+    settings->former = opened->settings;
+    opened->settings = settings;
+    opened->plugin.options = settings->options;
+    opened->plugin.keys = settings->keys;
+    opened->plugin.pool_limit = settings->pool_limit;
+    opened->plugin.budget = settings->budget;
+}
+
+/* What the plugin said on its way to failing with `code`, or the code's own sentence. */
+static int refuse_as_said(struct ferry__refusal *refusal, int code, const char *entry)
+{
+    const char *said = ferry__host_take_error();
+
+    if (code > 0)
+        code = FERRY_EPLUGIN;
+    return ferry__refuse(refusal, code, "", "%s", said[0] ? said : entry ? entry : "");
+}
+
+/* Runs the plugin's own code: no lock is held. */
+static int adopt(struct opened *opened, const struct ferry__candidate *candidate,
+                 const char **out_stage, struct ferry__refusal *refusal)
+{
+    const ferry_plugin_ops *theirs = NULL;
+    ferry__open_fn *open_plugin = NULL;
+    char general[128];
+    int err;
+
+    *out_stage = FERRY__STAGE_DLOPEN;
+    err = ferry__loader_load(candidate, &open_plugin, refusal);
+    if (err)
+        return err;
+    *out_stage = FERRY__STAGE_OPEN;
+    ferry__host_take_error();
+    ferry__host_enter(&opened->plugin);
+    err = open_plugin(&ferry__host, &theirs);
+    ferry__host_leave();
+    if (err) {
+        snprintf(general, sizeof(general), "ferry_plugin_open failed: %s", ferry_strerror(err));
+        return refuse_as_said(refusal, err, general);
+    }
+    if (!theirs)
+        return ferry__refuse(refusal, FERRY_EPLUGIN, "", "ferry_plugin_open gave no table");
+    err = ferry__fallback_adopt(opened->plugin.name, theirs, &opened->plugin.ops,
+                                &opened->plugin.given);
+    if (err)
+        return ferry__refuse(refusal, err, "", "%s", ferry_last_error());
+    opened->adopted = true;
+    ferry__options_check(&opened->plugin);
+    return 0;
+}
+
+static int count_devices(struct opened *opened, const char **out_stage,
+                         struct ferry__refusal *refusal)
+{
+    const struct ferry__plugin *plugin = &opened->plugin;
+    uint32_t count = 0;
+    char general[128];
+    int err;
+
+    *out_stage = FERRY__STAGE_DEVICES;
+    ferry__host_take_error();
+    ferry__host_enter(plugin);
+    err = plugin->ops.device_count(plugin->ops.plugin, &count);
+    ferry__host_leave();
+    if (err) {
+        snprintf(general, sizeof(general), "device_count failed: %s", ferry_strerror(err));
+        return refuse_as_said(refusal, err, general);
+    }
+    opened->count = count;
+    if (count == 0)
+        return ferry__refuse(refusal, FERRY_ENODEV, "", "it found no device");
+    return 0;
+}
+
+/* With the lock: until nobody else is opening it. 0, or why that will never be. */
+static int wait_until_settled(struct opened *opened, struct ferry__refusal *refusal)
+{
+    while (opened->state == OPENING) {
+        if (pthread_equal(opened->opener, pthread_self()))
+            return ferry__refuse(refusal, FERRY_EBUSY, "",
+                                 "it is being opened by the caller of this very call");
+        pthread_cond_wait(&registry.changed, &registry.lock);
+    }
+    if (opened->state == ABANDONED)
+        return ferry__refuse(refusal, FERRY_EFORKED, "",
+                             "it was being opened while this process forked");
+    return 0;
+}
+
+int ferry__registry_open(const struct ferry__candidate *candidate, struct ferry__settings *settings,
+                         const struct ferry__plugin **out, const char **out_stage,
+                         struct ferry__refusal *refusal)
+{
+    struct opened *opened;
+    int err = 0;
+
+    *out_stage = FERRY__STAGE_DLOPEN;
+    lock();
+    opened = find(candidate);
+    if (!opened)
+        opened = create(candidate);
+    if (!opened)
+        err = ferry__refuse(refusal, FERRY_ENOMEM, "", "no memory for it");
+    if (!err)
+        err = wait_until_settled(opened, refusal);
+    if (err || opened->state == OPEN) {
+        unlock();
+        ferry__settings_destroy(settings);
+        goto out;
+    }
+    take_settings(opened, settings);
+    opened->state = OPENING;
+    opened->opener = pthread_self();
+    unlock();
+
+    if (!opened->adopted)
+        err = adopt(opened, candidate, out_stage, refusal);
+    if (!err)
+        err = count_devices(opened, out_stage, refusal);
+
+    lock();
+    opened->state = err ? CLOSED : OPEN;
+    pthread_cond_broadcast(&registry.changed);
+    unlock();
+out:
+    if (err)
+        return err;
+    *out_stage = FERRY__STAGE_DEVICES;
+    *out = &opened->plugin;
+    return 0;
+}
+
+bool ferry__registry_is_open(const struct ferry__candidate *candidate)
+{
+    const struct opened *opened;
+    bool is_open;
+
+    lock();
+    opened = find(candidate);
+    is_open = opened && opened->state != CLOSED;
+    unlock();
+    return is_open;
+}
+
+uint32_t ferry__registry_count(const struct ferry__plugin *plugin)
+{
+    return ((const struct opened *)plugin)->count;
+}
+
+const char *ferry__plugin_option(const struct ferry__plugin *plugin, const char *key)
+{
+    for (const struct ferry__option *option = plugin->options; option; option = option->next)
+        if (strcmp(option->key, key) == 0)
+            return option->value;
+    for (const struct ferry__option *core = plugin->keys; core; core = core->next)
+        if (strcmp(core->key, key) == 0)
+            return core->value;
+    return NULL;
+}
+
+/* ---- devices -------------------------------------------------------------------------------- */
+
+/* With the lock: one more reference of the device, if it is alive. */
+static ferry_device *share(const struct opened *opened, uint32_t index, bool strict)
+{
+    for (const struct node *node = opened->nodes; node; node = node->next)
+        if (node->index == index && node->strict == strict && ferry__device_retain_alive(node->dev))
+            return node->dev;
+    return NULL;
+}
+
+int ferry__registry_device(const struct ferry__plugin *plugin, uint32_t index, bool strict,
+                           ferry_device **out)
+{
+    struct opened *opened = (struct opened *)plugin;
+    struct node *node;
+    ferry_device *dev, *fresh;
+    int err;
+
+    lock();
+    dev = share(opened, index, strict);
+    unlock();
+    if (dev) {
+        *out = dev;
+        return 0;
+    }
+    err = ferry__device_create(plugin, index, strict, &fresh);
+    if (err)
+        return err;
+    node = calloc(1, sizeof(*node));
+    if (!node) {
+        ferry__device_release(fresh);
+        return ferry__error(FERRY_ENOMEM, "%s:%" PRIu32 ": no memory for the device", plugin->name,
+                            index);
+    }
+    lock();
+    dev = share(opened, index, strict); /* another thread was quicker */
+    if (!dev) {
+        *node = (struct node){ opened->nodes, fresh, index, strict };
+        opened->nodes = node;
+    }
+    unlock();
+    if (dev) {
+        ferry__device_release(fresh);
+        free(node);
+    }
+    *out = dev ? dev : fresh;
+    return 0;
+}
+
+void ferry__registry_forget(const ferry_device *dev)
+{
+    struct ferry__plugin *plugin;
+
+    lock();
+    for (plugin = registry.plugins; plugin; plugin = plugin->next) {
+        struct node **place = &((struct opened *)plugin)->nodes;
+
+        while (*place && (*place)->dev != dev)
+            place = &(*place)->next;
+        if (*place) {
+            struct node *gone = *place;
+
+            *place = gone->next;
+            free(gone);
+        }
+    }
+    unlock();
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A plugin opened in a child process, which may crash or hang.
+ */
+#ifndef FERRY_CORE_PLUGIN_PROBE_H
+#define FERRY_CORE_PLUGIN_PROBE_H
+
+#include "core/load/loader.h"
+
+/* How it went; what the child writes is this, as it is. */
+struct ferry__verdict {
+    int code; /* 0, or refusal.code */
+    uint32_t count;
+    char stage[16];
+    struct ferry__refusal refusal;
+};
+
+/*
+ * Opens the candidate's plugin in a child, which is given `timeout_ms`. Takes over `settings`. 0,
+ * with how it went in *out, or FERRY_EIO and a message if there was no child.
+ */
+int ferry__trial_run(const struct ferry__candidate *candidate, struct ferry__settings *settings,
+                     int timeout_ms, struct ferry__verdict *out);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a program may ask about plugins besides their devices: the load report, their options, and
+ * how they fare in a process of their own.
+ */
+#include "config.h"
+
+#include "core/runtime/runtime.h"
+#include "core/conf/choice.h"
+#include "core/plugin/options.h"
+#include "core/base/status.h"
+#include "core/runtime/plugin_probe.h"
+
+#include <string.h>
+
+#define DEFAULT_TIMEOUT_MS 10000
+
+int ferry_runtime_candidate(ferry_runtime *rt, int index, const ferry_candidate **out)
+{
+    const struct ferry__candidate *candidate;
+
+    if (!rt || !out)
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_candidate: %s is NULL", rt ? "out" : "rt");
+    candidate = rt->search->first; /* the list does not change once it is there */
+    for (int i = 0; candidate && i < index; i++)
+        candidate = candidate->next;
+    if (!candidate || index < 0)
+        return FERRY_EINVAL;
+    *out = &candidate->line;
+    return 0;
+}
+
+int ferry_runtime_option(ferry_runtime *rt, const char *plugin, int index, ferry_option_info *out,
+                         size_t size_of_out)
+{
+    const struct ferry__plugin *opened;
+    struct ferry__candidate *candidate;
+    ferry_option_info info;
+    int err;
+
+    if (!rt || !plugin || !out)
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_option: %s is NULL",
+                            !rt       ? "rt"
+                            : !plugin ? "plugin"
+                                      : "out");
+    candidate = ferry__loader_find(rt->search, plugin);
+    if (!candidate)
+        return ferry__runtime_unknown(rt, plugin);
+    err = ferry__runtime_open_plugin(rt, candidate, &opened);
+    if (err)
+        return err;
+    if (index < 0 || !ferry__options_describe(opened, (uint32_t)index, &info))
+        return FERRY_EINVAL;
+    memcpy(out, &info, size_of_out < sizeof(info) ? size_of_out : sizeof(info));
+    return 0;
+}
+
+/* ---- in a process of its own ---------------------------------------------------------------- */
+
+/* What it will be told, or NULL: it is not to be tried, and *out_err says how it stands. */
+static struct ferry__settings *settings_for_trial(ferry_runtime *rt,
+                                                  struct ferry__candidate *candidate, int *out_err)
+{
+    struct ferry__settings *settings = NULL;
+
+    *out_err = 0;
+    ferry__runtime_lock(rt);
+    if (candidate->code && !candidate->retry) {
+        *out_err = ferry__runtime_refused(candidate);
+    } else {
+        settings = ferry__settings_create(ferry__conf_section(rt->conf, candidate->line.name));
+        if (!settings)
+            *out_err =
+                ferry__error(FERRY_ENOMEM, "%s: no memory for its options", candidate->line.name);
+    }
+    ferry__runtime_unlock(rt);
+    return settings;
+}
+
+static const char *stage_of(const struct ferry__verdict *verdict)
+{
+    static const char *const stages[] = { FERRY__STAGE_DLOPEN, FERRY__STAGE_OPEN,
+                                          FERRY__STAGE_DEVICES };
+
+    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++)
+        if (strcmp(verdict->stage, stages[i]) == 0)
+            return stages[i];
+    return FERRY__STAGE_OPEN;
+}
+
+static int try_out(ferry_runtime *rt, struct ferry__candidate *candidate, int timeout_ms,
+                   uint32_t *out_count)
+{
+    struct ferry__verdict verdict = { 0 };
+    struct ferry__settings *settings;
+    int err;
+
+    settings = settings_for_trial(rt, candidate, &err);
+    if (!settings)
+        return err;
+    err = ferry__trial_run(candidate, settings, timeout_ms, &verdict);
+    if (err)
+        return err;
+    ferry__runtime_lock(rt);
+    ferry__loader_report(rt->search, candidate, stage_of(&verdict), verdict.code,
+                         verdict.code ? verdict.refusal.reason : "",
+                         verdict.code ? verdict.refusal.hint : candidate->line.hint);
+    candidate->retry = verdict.code != 0;
+    if (verdict.code)
+        err = ferry__runtime_refused(candidate);
+    ferry__runtime_unlock(rt);
+    *out_count = verdict.count;
+    return err;
+}
+
+static int probe_one(ferry_runtime *rt, struct ferry__candidate *candidate, int timeout_ms,
+                     uint32_t *out_count)
+{
+    const struct ferry__plugin *opened = NULL;
+    int err;
+
+    if (!candidate->real || !ferry__registry_is_open(candidate))
+        return try_out(rt, candidate, timeout_ms, out_count);
+    err = ferry__runtime_open_plugin(rt, candidate, &opened);
+    if (!err)
+        *out_count = ferry__registry_count(opened);
+    return err;
+}
+
+static bool is_refused(ferry_runtime *rt, const struct ferry__candidate *candidate)
+{
+    bool refused;
+
+    ferry__runtime_lock(rt);
+    refused = candidate->code != 0;
+    ferry__runtime_unlock(rt);
+    return refused;
+}
+
+/* A failure that is no line of the report, such as a want of processes, is the caller's. */
+static int probe_all(ferry_runtime *rt, int timeout_ms, uint32_t *out_count)
+{
+    struct ferry__candidate *candidate;
+    uint32_t sum = 0;
+
+    for (candidate = rt->search->first; candidate; candidate = candidate->next) {
+        uint32_t count = 0;
+        int err = 0;
+
+        if (candidate->claims && ferry__choice_allows(&rt->choice, candidate->line.name))
+            err = probe_one(rt, candidate, timeout_ms, &count);
+        if (err && !is_refused(rt, candidate))
+            return err;
+        sum += err ? 0 : count;
+    }
+    *out_count = sum;
+    return 0;
+}
+
+int ferry_runtime_probe(ferry_runtime *rt, const char *plugin, int timeout_ms, int *out_count)
+{
+    struct ferry__candidate *candidate;
+    uint32_t count = 0;
+    int err;
+
+    if (!rt)
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_probe: rt is NULL");
+    if (timeout_ms < 0)
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_probe: %d ms", timeout_ms);
+    candidate = plugin ? ferry__loader_find(rt->search, plugin) : NULL;
+    if (plugin && !candidate)
+        return ferry__runtime_unknown(rt, plugin);
+    if (!timeout_ms)
+        timeout_ms = DEFAULT_TIMEOUT_MS;
+    err = candidate ? probe_one(rt, candidate, timeout_ms, &count)
+                    : probe_all(rt, timeout_ms, &count);
+    if (!err && out_count)
+        *out_count = (int)count;
+    return err;
+}

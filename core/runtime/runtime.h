@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A runtime: one configuration, the candidates that it found, and the devices that it lent out.
+ */
+#ifndef FERRY_CORE_RUNTIME_H
+#define FERRY_CORE_RUNTIME_H
+
+#include "core/conf/choice.h"
+#include "core/conf/conf.h"
+#include "core/load/loader.h"
+
+#include <ferry/runtime.h>
+#include <pthread.h>
+
+/* One reference that the runtime holds for whoever borrowed the device. */
+struct ferry__held {
+    struct ferry__held *next;
+    ferry_device *dev;
+};
+
+struct ferry_runtime {
+    pthread_mutex_t lock; /* of what follows; never held while a plugin is opened */
+    struct ferry__conf *conf;
+    struct ferry__search *search;
+    struct ferry__choice choice;
+    char *choice_origin; /* "FERRY_BACKEND", "plugins.conf:3"; NULL: built in */
+    bool has_choice;
+    bool strict;
+    struct ferry__held *devices;
+    ferry_device *selected; /* once it was asked for */
+    ferry_device **listed;  /* of the latest ferry_runtime_enumerate */
+    int listed_count;
+};
+
+void ferry__runtime_lock(ferry_runtime *rt);
+void ferry__runtime_unlock(ferry_runtime *rt);
+
+/*
+ * Opens the plugin of a candidate and moves its line on; the caller holds no lock. Fails with the
+ * code that the report has, and with its reason as the message: "cuda: no driver".
+ */
+int ferry__runtime_open_plugin(ferry_runtime *rt, struct ferry__candidate *candidate,
+                               const struct ferry__plugin **out);
+
+/* The reason that the report has, as this thread's error; returns its code. */
+int ferry__runtime_refused(const struct ferry__candidate *candidate);
+
+/* FERRY_ENODEV: nothing has that name. */
+int ferry__runtime_unknown(const ferry_runtime *rt, const char *name);
+
+#endif
