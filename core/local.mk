@@ -31,9 +31,12 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/coherence/coherence.h \
 	%D%/coherence/evict.c \
 	%D%/coherence/evict.h \
+	%D%/coherence/idle.c \
+	%D%/coherence/idle.h \
 	%D%/coherence/memory.c \
 	%D%/coherence/memory.h \
 	%D%/coherence/memory_blob.c \
+	%D%/coherence/memory_state.h \
 	%D%/coherence/replica.c \
 	%D%/coherence/replica.h \
 	%D%/coherence/request.c \

@@ -3,16 +3,11 @@
 
 #include "core/coherence/coherence.h"
 
-#include "core/coherence/evict.h"
+#include "core/coherence/idle.h"
 #include "core/coherence/uses.h"
 #include "core/base/status.h"
 
 #include <string.h>
-
-uint32_t ferry__coherence_valid(const ferry_memory *m)
-{
-    return (uint32_t)(atomic_load_explicit(&m->state, memory_order_acquire) & FERRY__VALID_MASK);
-}
 
 static uint32_t bit(unsigned slot)
 {
@@ -360,7 +355,7 @@ static void commit(struct ferry__request *req, struct ferry__replica *r)
     note_program(req, r);
     req->m->lost = 0;
     if (!req->evicting)
-        ferry__evict_withdraw(req->m);
+        ferry__idle_withdraw(req->m);
     ferry__coherence_publish(req->m, req->valid);
 }
 

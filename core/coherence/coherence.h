@@ -8,9 +8,6 @@
 
 #include "core/coherence/transfer.h"
 
-/* V as published. */
-uint32_t ferry__coherence_valid(const ferry_memory *m);
-
 /*
  * Makes the request's slot valid for its access and publishes the new state; *out is its replica.
  * The memory's lock is held. On failure the published state is as before, but for copies found lost

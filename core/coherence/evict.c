@@ -4,38 +4,12 @@
 #include "core/coherence/evict.h"
 
 #include "core/coherence/coherence.h"
+#include "core/coherence/idle.h"
 #include "core/base/log.h"
 #include "core/coherence/uses.h"
 #include "core/device/pool.h"
 
 #include <string.h>
-
-/*
- * The memories under wont_use, in the order of their promises. A memory's lock comes before this
- * one; whoever holds this one only tries for a memory's.
- */
-static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
-static ferry_memory *oldest, *newest;
-
-/* Of adopted memory that this thread let go of; the access that needed the room may hold a lock. */
-static _Thread_local struct ferry__after_unlock owed;
-
-/*
- * A child of fork has the parent's memories, none of which it could evict; and whoever held the lock
- * is not there to give it back.
- */
-static void forked_in_child(void)
-{
-    pthread_mutex_init(&idle_lock, NULL);
-    oldest = newest = NULL;
-}
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, forked_in_child);
-}
 
 /* The storage that eviction would free; NULL if there is none. */
 static struct ferry__replica *candidate(ferry_memory *m, const ferry_device *dev)
@@ -79,7 +53,7 @@ static bool can_spare(ferry_memory *m, const ferry_device *dev, bool dirty)
     if (!(req.valid & bit) || safe_elsewhere(m, req.valid & ~bit))
         return true;
     written = dirty && write_back(m, &req);
-    ferry__after_unlock_move(&owed, &req.after);
+    ferry__after_unlock_move(ferry__after_unlock_owed(), &req.after);
     return written;
 }
 
@@ -94,7 +68,7 @@ static uint64_t evict_from(ferry_memory *m, ferry_device *dev, bool dirty)
     if (!r || !can_spare(m, dev, dirty))
         return 0;
     valid = ferry__coherence_valid(m);
-    ferry__replica_drop(m, r, &owed);
+    ferry__replica_drop(m, r, ferry__after_unlock_owed());
     ferry__coherence_publish(m, valid & ~bit);
     if (valid & bit) { /* a stale copy is no more than a block that was free */
         ferry__count(&dev->stats.evictions, 1);
@@ -104,7 +78,7 @@ static uint64_t evict_from(ferry_memory *m, ferry_device *dev, bool dirty)
 }
 
 /* One pass over all idle memories, whose list stays as it is meanwhile. */
-static uint64_t pass(ferry_device *dev, uint64_t wanted, bool dirty)
+static uint64_t pass(ferry_memory *oldest, ferry_device *dev, uint64_t wanted, bool dirty)
 {
     uint64_t freed = 0;
     ferry_memory *m;
@@ -125,62 +99,26 @@ static uint64_t pass(ferry_device *dev, uint64_t wanted, bool dirty)
 static uint64_t evict(ferry_device *dev, uint64_t bytes)
 {
     static _Thread_local bool evicting; /* what is written back may need room in its turn */
+    ferry_memory *oldest;
     uint64_t freed;
 
     if (evicting)
         return 0;
     evicting = true;
     ferry__log_hold();
-    pthread_mutex_lock(&idle_lock);
-    freed = pass(dev, bytes, false);
+    oldest = ferry__idle_lock();
+    freed = pass(oldest, dev, bytes, false);
     if (freed < bytes)
-        freed += pass(dev, bytes - freed, true);
-    pthread_mutex_unlock(&idle_lock);
+        freed += pass(oldest, dev, bytes - freed, true);
+    ferry__idle_unlock();
     ferry__log_release();
     evicting = false;
-    ferry__evict_finish();
+    ferry__after_unlock_finish();
     return freed;
-}
-
-void ferry__evict_finish(void)
-{
-    if (owed.first && !ferry__log_is_held())
-        ferry__after_unlock_run(&owed);
 }
 
 void ferry__evict_offer(ferry_memory *m)
 {
-    if (ferry__device_forked(m->home)) /* nothing of it can go */
-        return;
-    pthread_once(&once, watch_forks);
-    pthread_mutex_lock(&idle_lock);
-    m->idle = 1;
-    m->idle_next = NULL;
-    m->idle_before = newest;
-    if (newest)
-        newest->idle_next = m;
-    else
-        oldest = m;
-    newest = m;
-    pthread_mutex_unlock(&idle_lock);
+    ferry__idle_offer(m);
     ferry__pool_set_relief(evict);
-}
-
-void ferry__evict_withdraw(ferry_memory *m)
-{
-    if (!m->idle)
-        return;
-    m->idle = 0;
-    if (ferry__device_forked(m->home)) /* the promise was the parent's: it is on no list here */
-        return;
-    pthread_mutex_lock(&idle_lock);
-    if (m->idle_before)
-        m->idle_before->idle_next = m->idle_next;
-    else
-        oldest = m->idle_next;
-    if (m->idle_next)
-        m->idle_next->idle_before = m->idle_before;
-    else
-        newest = m->idle_before;
-    pthread_mutex_unlock(&idle_lock);
 }

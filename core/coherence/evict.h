@@ -6,19 +6,9 @@
 #ifndef FERRY_CORE_EVICT_H
 #define FERRY_CORE_EVICT_H
 
-#include "core/coherence/memory.h"
+#include "core/coherence/memory_state.h"
 
-/*
- * Puts a memory among those that may be evicted, or takes it out. Its lock is held, or nobody else
- * knows it.
- */
+/* Puts a memory, whose lock is held, among those that may be evicted. */
 void ferry__evict_offer(ferry_memory *m);
-void ferry__evict_withdraw(ferry_memory *m);
-
-/*
- * Runs the deleters of what this thread's evictions let go of, once it holds no core lock; called
- * where a memory's was released.
- */
-void ferry__evict_finish(void);
 
 #endif

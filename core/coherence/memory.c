@@ -5,6 +5,7 @@
 
 #include "core/coherence/coherence.h"
 #include "core/coherence/evict.h"
+#include "core/coherence/idle.h"
 #include "core/base/fresh.h"
 #include "core/base/log.h"
 #include "core/coherence/uses.h"
@@ -57,7 +58,7 @@ void ferry_memory_release(ferry_memory *m)
     if (!m || (atomic_load_explicit(&m->refs, memory_order_acquire) != 1 &&
                atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1))
         return;
-    ferry__evict_withdraw(m);
+    ferry__idle_withdraw(m);
     after.first = NULL;
     ferry__log_hold();
     ferry__replica_drop_all(m, &after);
@@ -216,7 +217,7 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
     m->lost = 0;
     if (!req->where)
         ferry__replica_share_host(m, &req->after);
-    ferry__evict_withdraw(m);
+    ferry__idle_withdraw(m);
     ferry__coherence_publish(m, req->valid);
     return 0;
 }

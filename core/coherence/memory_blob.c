@@ -4,7 +4,7 @@
 #include "core/coherence/memory.h"
 
 #include "core/coherence/coherence.h"
-#include "core/coherence/evict.h"
+#include "core/coherence/idle.h"
 #include "core/coherence/request.h"
 #include "core/base/status.h"
 
@@ -152,7 +152,7 @@ int ferry__memory_to(ferry_memory *m, ferry_device *home)
         return err;
     /* it is known by its home that the promise was the parent's */
     if (ferry__device_forked(m->home))
-        ferry__evict_withdraw(m);
+        ferry__idle_withdraw(m);
     before = ferry__replica_move_home(m, home);
     ferry__coherence_publish(m, req.valid);
     ferry__request_end(&req);

@@ -4,6 +4,7 @@
 #include "core/coherence/replica.h"
 
 #include "core/base/fresh.h"
+#include "core/base/log.h"
 #include "core/coherence/uses.h"
 #include "core/device/pool.h"
 #include "core/base/status.h"
@@ -34,6 +35,21 @@ void ferry__after_unlock_move(struct ferry__after_unlock *to, struct ferry__afte
     *end = to->first;
     to->first = from->first;
     from->first = NULL;
+}
+
+struct ferry__after_unlock *ferry__after_unlock_owed(void)
+{
+    static _Thread_local struct ferry__after_unlock owed;
+
+    return &owed;
+}
+
+void ferry__after_unlock_finish(void)
+{
+    struct ferry__after_unlock *owed = ferry__after_unlock_owed();
+
+    if (owed->first && !ferry__log_is_held())
+        ferry__after_unlock_run(owed);
 }
 
 static void delete_later(struct ferry__after_unlock *after, struct ferry__replica *r)

@@ -6,7 +6,7 @@
 #ifndef FERRY_CORE_REPLICA_H
 #define FERRY_CORE_REPLICA_H
 
-#include "core/coherence/memory.h"
+#include "core/coherence/memory_state.h"
 
 /*
  * What has to be done once no lock is held any more: deleters of memory that was let go, latest
@@ -21,6 +21,13 @@ void ferry__after_unlock_run(struct ferry__after_unlock *after);
 
 /* Hands them over to `to`. */
 void ferry__after_unlock_move(struct ferry__after_unlock *to, struct ferry__after_unlock *from);
+
+/*
+ * What this thread's evictions let go of: the access that needed the room may hold a memory's lock.
+ * finish runs the deleters if it holds no core lock; called where a memory's was released.
+ */
+struct ferry__after_unlock *ferry__after_unlock_owed(void);
+void ferry__after_unlock_finish(void);
 
 /*
  * The replica of a slot; NULL if that device never had one. An aliased host-memory device's is the

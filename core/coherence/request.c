@@ -3,8 +3,6 @@
 
 #include "core/coherence/request.h"
 
-#include "core/coherence/coherence.h"
-#include "core/coherence/evict.h"
 #include "core/base/log.h"
 #include "core/base/status.h"
 
@@ -61,5 +59,5 @@ void ferry__request_end(struct ferry__request *req)
     pthread_mutex_unlock(&req->m->lock);
     ferry__log_release();
     ferry__after_unlock_run(&req->after);
-    ferry__evict_finish();
+    ferry__after_unlock_finish();
 }
