@@ -415,6 +415,31 @@ int ferry_device_native(ferry_device *dev, const char *what, void *out, size_t s
     return err ? ferry__device_fail(dev, what, UINT64_MAX, err) : 0;
 }
 
+int ferry_device_extension(ferry_device *dev, const char *name, const void **out_table,
+                           void **out_dev)
+{
+    const void *table = NULL;
+    int err;
+
+    if (!dev || !name || !out_table || !out_dev)
+        return ferry__error(FERRY_EINVAL, "ferry_device_extension: NULL argument");
+    err = ferry__device_open(dev);
+    if (!err)
+        err = ferry__device_usable(dev);
+    if (err)
+        return err;
+    err = dev->ops->extension(dev->dev, name, &table);
+    if (err == FERRY_EUNSUPPORTED)
+        return ferry__error(err, "%s: its plugin has no extension \"%s\"", dev->name, name);
+    if (err)
+        return ferry__device_fail(dev, "extension", UINT64_MAX, err);
+    if (!table || *(const uint32_t *)table < sizeof(uint32_t))
+        return ferry__error(FERRY_EPLUGIN, "%s: its extension \"%s\" is no table", dev->name, name);
+    *out_table = table;
+    *out_dev = dev->dev;
+    return 0;
+}
+
 void *ferry_device_pointer(ferry_device *dev, ferry_ref ref)
 {
     if (!dev) {

@@ -137,6 +137,23 @@ int ferry__queue_unmap(ferry_queue *q, void *handle, const char *name)
     return 0;
 }
 
+int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_work work, void *arg)
+{
+    ferry_device *dev;
+    int err;
+
+    if (!q || !what || !work)
+        return ferry__error(FERRY_EINVAL, "ferry_queue_call: NULL argument");
+    dev = q->device;
+    err = ferry__device_usable(dev);
+    if (err)
+        return err;
+    ferry__queue_enter(q);
+    err = work(dev->dev, q->handle, arg);
+    ferry__queue_leave(q);
+    return err ? ferry__device_fail(dev, what, UINT64_MAX, err) : 0;
+}
+
 /* ---- events inside the core ---- */
 
 int ferry__queue_mark(ferry_queue *q, ferry_event **out)

@@ -226,6 +226,12 @@ static int no_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uin
     return FERRY_EUNSUPPORTED;
 }
 
+static int no_extension(void *dev, const char *name, const void **out_table)
+{
+    (void)dev, (void)name, (void)out_table;
+    return FERRY_EUNSUPPORTED;
+}
+
 /* ---- adopting a table ---- */
 
 /* The first mandatory entry that is missing, by name; NULL if all are there. */
@@ -307,6 +313,7 @@ static void fill_features(ferry_plugin_ops *o)
     DEFAULT(o->queue_wait, wait_for_nothing);
     DEFAULT(o->native, no_native);
     DEFAULT(o->adopt, no_adopt);
+    DEFAULT(o->extension, no_extension);
 }
 
 static void fill_arithmetic(ferry_plugin_ops *o)

@@ -99,6 +99,18 @@ FERRY_API int ferry_device_stats(const ferry_device *dev, ferry_stats *out, size
 FERRY_API int ferry_device_native(ferry_device *dev, const char *what, void *out, size_t size);
 
 /**
+ * A table of further entries that the device's plugin offers under that name ("acme.graphs/1"), and
+ * what its entries take as their device. Opens the device if it was not yet. *out_table is a
+ * structure of the vendor's, const, which starts with its size in a uint32_t and lives as long as the
+ * process; *out_dev is the plugin's own handle of the device, borrowed from it. Entries that take a
+ * queue are called through ferry_queue_call. FERRY_EUNSUPPORTED where the plugin has none of that
+ * name, FERRY_EPLUGIN for a table without a size, what opening failed with; outputs are then
+ * untouched. Any thread.
+ */
+FERRY_API int ferry_device_extension(ferry_device *dev, const char *name, const void **out_table,
+                                     void **out_dev);
+
+/**
  * A device around the program's own vendor objects (OpenCL: "cl_context", "cl_device_id" and,
  * optionally, "cl_command_queue"; CUDA: "cuda_stream"), so that ferry's work and the program's are
  * ordered. The objects stay the program's and must outlive the device, which is borrowed from the

@@ -10,6 +10,8 @@ ferryinclude_HEADERS = \
 	%D%/io.h \
 	%D%/math.h \
 	%D%/memory.h \
+	%D%/op_plugin.h \
+	%D%/op_types.h \
 	%D%/plugin.h \
 	%D%/plugin_types.h \
 	%D%/queue.h \

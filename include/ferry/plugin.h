@@ -260,6 +260,17 @@ typedef struct ferry_plugin_ops {
     int (*gemm)(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t trans_b,
                 int64_t m, int64_t n, int64_t k, double alpha, ferry_cref a, int64_t lda,
                 ferry_cref b, int64_t ldb, double beta, ferry_ref c, int64_t ldc);
+
+    /* -- since 1.1 -- */
+
+    /**
+     * A table of further entries of that name: ferry's own ("ferry.op/1", op_plugin.h), or one that
+     * the plugin offers to programs under a name of its own ("acme.graphs/1"). *out_table is a static
+     * const structure that starts with its size in a uint32_t, valid as long as the process.
+     * FERRY_EUNSUPPORTED for a name unknown, or on a device that cannot. Any thread; does not block.
+     * Absent: there is none.
+     */
+    int (*extension)(void *dev, const char *name, const void **out_table);
 } ferry_plugin_ops;
 
 /* ---- The symbols: ferry_plugin, of descriptor.h, and ---- */

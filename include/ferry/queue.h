@@ -69,6 +69,21 @@ FERRY_API int ferry_queue_native(ferry_queue *q, const char *what, void *out, si
 FERRY_API int ferry_queue_wrap(ferry_device *dev, void *native, ferry_queue **out);
 
 /**
+ * What ferry_queue_call runs: `dev` and `queue` are the plugin's own handles (`queue` NULL: the
+ * default one), `arg` the caller's. It may call entries of the plugin's extensions, and nothing of
+ * ferry's. Returns 0, or a negative FERRY_E… code, having called no other.
+ */
+typedef int (*ferry_queue_work)(void *dev, void *queue, void *arg);
+
+/**
+ * Runs `work` on the calling thread while nobody else submits to the queue, as ferry does around each
+ * entry of a plugin: so an extension's entries keep plugin.h's rule of one at a time per queue. `what`
+ * names the operation in errors. Returns what `work` did; a failure is this thread's error, with what
+ * the plugin said through host->error. FERRY_EINVAL for NULL.
+ */
+FERRY_API int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_work work, void *arg);
+
+/**
  * An event after all work submitted to `q` so far; the caller destroys it. Does not block. *out
  * only on success.
  */

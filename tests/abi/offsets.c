@@ -141,6 +141,10 @@ ENTRY(sumsq, 40);
 ENTRY(gemv, 41);
 ENTRY(gemm, 42);
 AT_LEAST(ferry_plugin_ops, 32 + 8 * 43);
+#if FERRY_ABI_MINOR >= 1
+ENTRY(extension, 43);
+AT_LEAST(ferry_plugin_ops, 32 + 8 * 44);
+#endif
 #endif
 
 /* Constants that are in plugins' binaries. */

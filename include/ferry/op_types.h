@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * @file op_types.h
+ * What an operation is, in numbers: kinds, operands, parameters, epilogue. Shared by programs (op.h)
+ * and by plugins (the table "ferry.op/1", op_plugin.h).
+ *
+ * Part of the plugin ABI from minor 1.1: fixed-width members, numbers that never change, structures
+ * that start with their size and grow at the end only. A kind that a plugin does not know is
+ * FERRY_EUNSUPPORTED to it.
+ *
+ * Shapes are always logical: N, C, then the spatial axes. How an operand lies in memory is in its
+ * strides alone: channels-last is a matter of strides, so is a slice of a concatenation, and a
+ * transposed matrix. An operand is *plain* if it is row-major without gaps. A plugin takes plain
+ * operands of any kind that it supports, and may refuse others.
+ */
+#ifndef FERRY_OP_TYPES_H
+#define FERRY_OP_TYPES_H
+
+#include <ferry/types.h>
+
+FERRY_BEGIN_DECLS
+
+/** The most axes of an operand, spatial axes of a window, inputs, outputs and epilogue steps. */
+#define FERRY_OP_AXES     8
+#define FERRY_OP_SPATIAL  3
+#define FERRY_OP_INPUTS   6
+#define FERRY_OP_OUTPUTS  4
+#define FERRY_OP_EPILOGUE 4
+/** Bytes of a name of FERRY_OP_NAMED, its terminating NUL among them. */
+#define FERRY_OP_NAME 32
+
+/**
+ * Where the elements of an operand lie: element (i0, i1, …) is at the sum of i·stride, counted in
+ * elements from the reference that is given when the operation runs. Strides are positive; one of 0
+ * is allowed on inputs of strided copies alone (tiling), and where the dimension is 1 the stride
+ * says nothing. Outputs do not overlap themselves.
+ */
+typedef struct ferry_operand {
+    uint32_t dtype;                /* FERRY_F32, … */
+    uint32_t rank;                 /* 0 (a scalar) to FERRY_OP_AXES */
+    int64_t shape[FERRY_OP_AXES];  /* each ≥ 0; the rest 0 */
+    int64_t stride[FERRY_OP_AXES]; /* elements; the rest 0 */
+} ferry_operand;
+
+/*
+ * Kinds. For each: its inputs and outputs in their order, "?" for those that may be left out at the
+ * end, and what each element of out[0] is. Axis 1 is the channel. The numbers continue those of
+ * plugin_types.h, so that one number means one operation.
+ */
+
+/**
+ * in: x (N, C, spatial…), w, bias? (O). out: y (N, O, spatial…). Parameters: window.
+ *
+ * Cross-correlation as Caffe's Convolution: w is (O, C/group, kernel…), and each spatial axis of y has
+ * (in + pad + pad_end − (dilation·(kernel − 1) + 1)) / stride + 1 elements, rounded down. With
+ * window.transposed, Caffe's Deconvolution: w is (C, O/group, kernel…), and an axis of y has
+ * stride·(in − 1) + dilation·(kernel − 1) + 1 − pad − pad_end elements.
+ */
+#define FERRY_OP_CONVOLUTION 32u
+/**
+ * in: x (M, …), w (N, K), bias? (N). out: y (M, N). K is the product of x's axes from 1 on, taken in
+ * their logical order whatever x's strides: y = x·wᵀ + bias. A transposed w is one with its strides
+ * exchanged.
+ */
+#define FERRY_OP_INNER_PRODUCT 33u
+/**
+ * in: x (N, C, spatial…). out: columns (N, C·kernel…, spatial' …) with spatial' as convolution's y:
+ * row c·K + k of image n is what element k of the kernel sees of channel c, 0 in the padding.
+ * Parameters: window (group 1).
+ */
+#define FERRY_OP_IM2COL 34u
+/** The reverse: in: columns as above. out: y (N, C, spatial…), each element the sum of its columns. */
+#define FERRY_OP_COL2IM 35u
+/**
+ * in: a (B, M, K), b (B, K, N), c? (B, M, N). out: y (B, M, N) = gemm.alpha·a·b + gemm.beta·c. B of an
+ * input may be 1: it is the same for each. Transposition is a matter of strides. y may be c exactly.
+ */
+#define FERRY_OP_BATCHED_GEMM 36u
+/**
+ * in: x (N, C, spatial…). out: y (N, C, spatial'…), mask? as y, F32 or I32. Parameters: pool, window.
+ *
+ * Window i of an axis covers from i·stride − pad on `kernel` elements, clipped; spatial' is the
+ * caller's to choose (Caffe rounds up) as long as each window begins before in + pad_end. Max: of the
+ * elements in the window, beginning at −FLT_MAX; the mask is the offset of the (first) maximum in its
+ * plane, −1 where there was none. Average: the sum over the divisor of pool.divisor.
+ */
+#define FERRY_OP_POOL 37u
+/** in: x. out: y, of x's shape: unary.function of x. y may be x exactly. Parameters: unary. */
+#define FERRY_OP_UNARY 38u
+/**
+ * in: x, u, v?. out: y. Shapes have one rank; each axis of an input is y's or 1, and is then repeated.
+ * y may be x or u exactly, where that has y's shape and strides. Parameters: binary.
+ */
+#define FERRY_OP_BINARY 39u
+/**
+ * in: x. out: y, of x's rank, with 1 on each axis in reduce.axes and x's dimension on the others.
+ * Parameters: reduce. Sums of F32 are as exact as pairwise summation at least.
+ */
+#define FERRY_OP_REDUCE 40u
+/**
+ * in: x. out: mean, variance (the biased one), shaped as the output of REDUCE over reduce.axes. In two
+ * passes: the variance is the mean of the squares of x − mean.
+ */
+#define FERRY_OP_MOMENTS 41u
+/** in: x. out: y, of x's shape: exp(x − max) over its sum along softmax.axis. y may be x exactly. */
+#define FERRY_OP_SOFTMAX 42u
+/**
+ * in: x (N, C, spatial…). out: y, scale?, of x's shape. Parameters: lrn. Across channels: scale =
+ * k + alpha/size · Σ x² over `size` channels around each; within a channel: scale = 1 + alpha ·
+ * (Σ x² over size × size around each) / (the elements of that window, its padding included, as POOL's
+ * average). y = x · scale^−beta. (Caffe: LRN.)
+ */
+#define FERRY_OP_LRN 43u
+/**
+ * in: x. out: y, of x's shape: y = x, converted where dtypes differ. Any strides; x's may be 0.
+ * Concatenation, slices, crops, permutations, tiling and changes of layout are made of it.
+ */
+#define FERRY_OP_STRIDED_COPY 44u
+/** in: x (N, C, H, W). out: y (N, C, H', W'). Parameters: resize. */
+#define FERRY_OP_RESIZE 45u
+/**
+ * in: x (N, C, H, W), rois (R, 5): image, x1, y1, x2, y2. out: y (R, C', PH, PW). Parameters: roi. Max
+ * over each bin (Fast R-CNN's ROIPooling; C' = C), or with roi.group the average over position-
+ * sensitive channels (R-FCN's PSROIPooling; C = C'·group²).
+ */
+#define FERRY_OP_ROI_POOL 46u
+/**
+ * in: table (T, D…), index (I…), F32, I32 or I64. out: y (I…, D…): the rows of the table that the
+ * indices name. An index outside 0 … T − 1 gives a row of zeros, never a read elsewhere.
+ */
+#define FERRY_OP_GATHER 47u
+/** in: x (I…, D…), index (I…). in/out: y (T, D…): row index[i] of y += row i of x; in order of i. */
+#define FERRY_OP_SCATTER_ADD 48u
+/**
+ * out: y. Philox 4×32-10 keyed by the run's seed, counting from its offset: the same numbers on every
+ * device. Parameters: random.
+ */
+#define FERRY_OP_RANDOM 49u
+/**
+ * A solver's update of parameters. in: grad. in/out: out[0] param, out[1…] histories. The rates are
+ * the run's scalars, so that one prepared operation serves a whole training. Parameters: update.
+ */
+#define FERRY_OP_UPDATE 50u
+/** What `name` says ("acme.roialign/1"), with a parameter block of its own. Parameters: named. */
+#define FERRY_OP_NAMED 63u
+
+/** Passes. Backward ones get the gradient of y as in[0]; each kind's comment says the rest. */
+#define FERRY_PASS_FORWARD          0u
+#define FERRY_PASS_BACKWARD_DATA    1u
+#define FERRY_PASS_BACKWARD_WEIGHTS 2u
+#define FERRY_PASS_BACKWARD_BIAS    3u
+
+/** Flags of ferry_op.math: what may be traded for speed. 0: nothing. */
+#define FERRY_MATH_TF32     1u
+#define FERRY_MATH_WINOGRAD 2u
+
+/** A window over spatial axes: convolution, im2col, col2im, pool. */
+typedef struct ferry_op_window {
+    uint32_t axes;  /* 1 to FERRY_OP_SPATIAL */
+    uint32_t group; /* divides C and O; 1 elsewhere than in convolution */
+    int64_t kernel[FERRY_OP_SPATIAL], stride[FERRY_OP_SPATIAL],
+        dilation[FERRY_OP_SPATIAL];                           /* ≥ 1 */
+    int64_t pad[FERRY_OP_SPATIAL], pad_end[FERRY_OP_SPATIAL]; /* ≥ 0, before and behind */
+    uint32_t transposed;                                      /* 0 or 1; convolution alone */
+    uint32_t reserved;
+} ferry_op_window;
+
+/** How POOL pools. */
+#define FERRY_POOL_MAX     0u
+#define FERRY_POOL_AVERAGE 1u
+/** What an average is divided by: the window clipped to in + pad_end (Caffe's), or to what is there. */
+#define FERRY_POOL_DIVISOR_PADDED 0u
+#define FERRY_POOL_DIVISOR_VALID  1u
+
+/** Functions of UNARY and of epilogue steps, of x with the parameters a, b, c. */
+#define FERRY_UNARY_RELU      0u /* x > 0 ? x : a·x */
+#define FERRY_UNARY_ELU       1u /* x > 0 ? x : a·(exp(x) − 1) */
+#define FERRY_UNARY_SIGMOID   2u /* 1 / (1 + exp(−x)) */
+#define FERRY_UNARY_TANH      3u
+#define FERRY_UNARY_ABS       4u
+#define FERRY_UNARY_POWER     5u  /* (b·x + c)^a; a = 0 gives 1, a = 1 is affine */
+#define FERRY_UNARY_EXP       6u  /* exp(a·x + b) */
+#define FERRY_UNARY_LOG       7u  /* c · log(a·x + b) */
+#define FERRY_UNARY_BNLL      8u  /* log(1 + exp(x)), without overflow */
+#define FERRY_UNARY_THRESHOLD 9u  /* x > a ? 1 : 0 */
+#define FERRY_UNARY_CLIP      10u /* min(max(x, a), b) */
+#define FERRY_UNARY_SWISH     11u /* x / (1 + exp(−a·x)) */
+
+/** Functions of BINARY, of x, u and v. */
+#define FERRY_BINARY_SUM       0u /* a·x + b·u */
+#define FERRY_BINARY_PRODUCT   1u /* x·u */
+#define FERRY_BINARY_MAX       2u /* x > u ? x : u */
+#define FERRY_BINARY_SCALE     3u /* x·u + v; without v x·u */
+#define FERRY_BINARY_PRELU     4u /* x > 0 ? x : u·x */
+#define FERRY_BINARY_NORMALISE 5u /* (x − u)·v */
+#define FERRY_BINARY_QUOTIENT  6u /* x / u */
+
+/** Functions of REDUCE; the result is multiplied by reduce.scale, but an index is not. */
+#define FERRY_REDUCE_SUM    0u
+#define FERRY_REDUCE_SUMSQ  1u
+#define FERRY_REDUCE_ASUM   2u
+#define FERRY_REDUCE_MAX    3u
+#define FERRY_REDUCE_ARGMAX 4u /* over one axis; of equals the last; y is F32 or I32 */
+
+/** LRN's two regions. */
+#define FERRY_LRN_ACROSS 0u
+#define FERRY_LRN_WITHIN 1u
+
+/** Resize: how, and where the sample of output i lies in the input. */
+#define FERRY_RESIZE_NEAREST       0u
+#define FERRY_RESIZE_BILINEAR      1u
+#define FERRY_RESIZE_HALF_PIXEL    0u /* (i + 0.5)·in/out − 0.5 */
+#define FERRY_RESIZE_ALIGN_CORNERS 1u /* i·(in − 1)/(out − 1); 0 where out is 1 */
+#define FERRY_RESIZE_ASYMMETRIC    2u /* i·in/out */
+
+/** Distributions of RANDOM, with parameters a and b. */
+#define FERRY_RANDOM_UNIFORM   0u /* in [a, b) */
+#define FERRY_RANDOM_GAUSSIAN  1u /* mean a, standard deviation b */
+#define FERRY_RANDOM_BERNOULLI 2u /* b with probability a, else 0 */
+
+/** Parameters by kind; those that a kind does not name are 0. 256 bytes for good. */
+typedef union ferry_op_params {
+    ferry_op_window window; /* CONVOLUTION, IM2COL, COL2IM; POOL has one too */
+    struct {
+        ferry_op_window window; /* first, so that params.window is it too */
+        uint32_t method;        /* FERRY_POOL_… */
+        uint32_t divisor;
+    } pool;
+    struct {
+        double alpha, beta;
+    } gemm;
+    struct {
+        uint32_t function, reserved;
+        double a, b, c;
+    } unary;
+    struct {
+        uint32_t function, reserved;
+        double a, b;
+    } binary;
+    struct {
+        uint32_t function;
+        uint32_t axes; /* bit i: axis i */
+        double scale;
+    } reduce; /* MOMENTS: axes alone */
+    struct {
+        uint32_t axis;
+        uint32_t logarithm; /* 1: the result's logarithm, x − max − log Σ */
+    } softmax;
+    struct {
+        uint32_t region; /* FERRY_LRN_… */
+        uint32_t reserved;
+        int64_t size; /* odd */
+        double alpha, beta, k;
+    } lrn;
+    struct {
+        uint32_t method, sampling;
+    } resize;
+    struct {
+        uint32_t group; /* 0: ROIPooling; g: PSROIPooling over g × g groups */
+        uint32_t reserved;
+        double spatial_scale;
+    } roi;
+    struct {
+        uint32_t distribution, reserved;
+        double a, b;
+    } random;
+    struct {
+        uint32_t solver, reserved; /* SGD 0, Nesterov 1, AdaGrad 2, RMSProp 3, AdaDelta 4, Adam 5 */
+    } update;
+    struct {
+        char name[FERRY_OP_NAME];
+        uint32_t bytes; /* of block in use */
+        uint32_t reserved;
+        unsigned char block[216];
+    } named;
+    uint64_t room[32];
+} ferry_op_params;
+
+/** Steps of an epilogue. */
+#define FERRY_STEP_UNARY 0u /* y = function(y; a, b, c) */
+#define FERRY_STEP_ADD   1u /* y += in[operand], which has y's shape */
+#define FERRY_STEP_SCALE 2u /* y *= in[operand], one element a channel (C) */
+#define FERRY_STEP_SHIFT 3u /* y += in[operand], one element a channel (C) */
+#define FERRY_STEP_PRELU \
+    4u /* y = y > 0 ? y : in[operand]·y, one element a channel (C), or one in all */
+
+/** One step that is applied to out[0] before it is stored. Its operands follow the kind's own. */
+typedef struct ferry_op_step {
+    uint32_t step;     /* FERRY_STEP_… */
+    uint32_t function; /* FERRY_UNARY_… */
+    uint32_t operand;  /* index of an input */
+    uint32_t reserved;
+    double a, b, c;
+} ferry_op_step;
+
+/**
+ * An operation. ferry_op_init (op.h) makes an empty one of a kind; whoever fills it in sets what the
+ * kind's comment names. A value: it owns nothing, and is copied by whoever keeps it.
+ */
+typedef struct ferry_op {
+    uint32_t struct_size;
+    uint32_t kind; /* FERRY_OP_… */
+    uint32_t pass; /* FERRY_PASS_… */
+    uint32_t math; /* FERRY_MATH_… */
+    uint32_t n_in, n_out, n_epilogue;
+    uint32_t constants; /* bit i: in[i] seldom changes (weights), and may be packed */
+    ferry_operand in[FERRY_OP_INPUTS];
+    ferry_operand out[FERRY_OP_OUTPUTS];
+    ferry_op_params params;
+    ferry_op_step epilogue[FERRY_OP_EPILOGUE];
+} ferry_op;
+
+FERRY_END_DECLS
+
+#endif
