@@ -40,6 +40,7 @@ UNIT_TESTS = \
 	%D%/unit/test-fork \
 	%D%/unit/test-multi \
 	%D%/unit/test-multi-adopt \
+	%D%/unit/test-sim-program \
 	%D%/unit/test-wait \
 	%D%/unit/test-events \
 	%D%/unit/test-frame \

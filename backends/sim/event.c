@@ -26,13 +26,18 @@ static struct {
     uintptr_t serial;
 } table;
 
-static bool grow_table(void)
+/* Whatever fails, the table is as before. */
+static int grow_table(struct sim_why *why)
 {
     uint32_t room = table.room ? table.room * 2 : 64;
-    struct slot *slots = realloc(table.slots, room * sizeof(*slots));
+    struct slot *slots;
 
-    if (!slots || room > SLOT_MASK)
-        return false;
+    if (room > SLOT_MASK)
+        return sim_why_set(why, FERRY_ENOMEM, "%" PRIu32 " events are live, and no more can be",
+                           table.live);
+    slots = realloc(table.slots, room * sizeof(*slots));
+    if (!slots)
+        return sim_why_set(why, FERRY_ENOMEM, "no room for another event");
     for (uint32_t i = table.room; i < room; i++) {
         slots[i].event = NULL;
         slots[i].next_free = i + 1;
@@ -40,15 +45,16 @@ static bool grow_table(void)
     table.first_free = table.room;
     table.slots = slots;
     table.room = room;
-    return true;
+    return 0;
 }
 
-static bool enter_table(struct sim_event *event, void **out_handle)
+static int enter_table(struct sim_event *event, void **out_handle, struct sim_why *why)
 {
     struct slot *slot;
+    int err = table.live == table.room ? grow_table(why) : 0;
 
-    if (table.live == table.room && !grow_table())
-        return false;
+    if (err)
+        return err;
     event->slot = table.first_free;
     slot = &table.slots[event->slot];
     table.first_free = slot->next_free;
@@ -56,7 +62,7 @@ static bool enter_table(struct sim_event *event, void **out_handle)
     slot->event = event;
     slot->handle = TOP_BIT | (++table.serial << SLOT_BITS & ~TOP_BIT) | event->slot;
     *out_handle = (void *)slot->handle;
-    return true;
+    return 0;
 }
 
 static void leave_table(struct sim_event *event)
@@ -119,10 +125,10 @@ static int record(struct sim_device *dev, void *queue_handle, struct sim_event *
 
     if (!err)
         err = sim_fault(dev, SIM_CALL_EVENT, why);
+    if (!err)
+        err = enter_table(event, out_event, why);
     if (err)
         return err;
-    if (!enter_table(event, out_event))
-        return sim_why_set(why, FERRY_ENOMEM, "no room for another event");
     dev->counters.live_events++;
     event->dev = dev;
     event->queue = queue;

@@ -9,6 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * What fail_alloc asks for, beyond the call itself: whoever is refused and at once asks for as much
+ * again, as ferry does after a look into its cache, is refused again. (locked)
+ */
+static int refuse(struct sim_device *dev, uint64_t bytes, struct sim_why *why)
+{
+    uint64_t call = dev->faults[SIM_CALL_ALLOC].calls;
+    bool again = dev->refused.bytes == bytes && dev->refused.at == dev->faults[SIM_CALL_ANY].calls;
+    int err;
+
+    dev->refused.bytes = 0;
+    err = sim_fault(dev, SIM_CALL_ALLOC, why);
+    if (again && !err)
+        return sim_why_set(why, FERRY_ENOMEM, "call %" PRIu64 " of its kind still fails, as asked",
+                           call);
+    if (err && dev->set.fail_alloc == call + 1) {
+        dev->refused.bytes = bytes;
+        dev->refused.at = dev->faults[SIM_CALL_ANY].calls;
+    }
+    return err;
+}
+
 /* Takes its share of the device's memory. (locked) */
 static int charge(struct sim_device *dev, uint64_t bytes, struct sim_why *why)
 {
@@ -18,7 +40,7 @@ static int charge(struct sim_device *dev, uint64_t bytes, struct sim_why *why)
         return err;
     if (!bytes)
         return sim_why_set(why, FERRY_EINVAL, "a block of 0 bytes");
-    err = sim_fault(dev, SIM_CALL_ALLOC, why);
+    err = refuse(dev, bytes, why);
     if (err)
         return err;
     if (bytes > dev->set.memory - dev->used)

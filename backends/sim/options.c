@@ -24,7 +24,8 @@ enum form { COUNT, DEVICES, BYTES, RATE, MICROSECONDS, SWITCH, CLOCK, OPS };
       "whether host memory can be imported; the host's view is protected while unmapped")        \
     X("ops", "all", OPS, ENUM, "all|minimal", minimal,                                           \
       "all arithmetic, or axpy of F32 alone, so that ferry does the rest")                       \
-    X("fail_alloc", "0", COUNT, INT, NULL, fail_alloc, "which allocation fails; 0: none")        \
+    X("fail_alloc", "0", COUNT, INT, NULL, fail_alloc,                                           \
+      "which allocation fails, even when it is tried again; 0: none")                            \
     X("fail_memcpy", "0", COUNT, INT, NULL, fail_memcpy, "which copy fails; 0: none")            \
     X("fail_op", "0", COUNT, INT, NULL, fail_op, "which arithmetic operation fails; 0: none")
 

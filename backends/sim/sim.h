@@ -237,6 +237,10 @@ struct sim_device {
     struct sim_queue *queues; /* all of them, `main` last */
     int64_t engine_free[SIM_ENGINES];
     struct sim_fault faults[SIM_CALL_COUNT];
+    struct {
+        uint64_t bytes,
+            at; /* what fail_alloc has refused, at which call of all; 0 bytes: nothing */
+    } refused;
     ferry_plugin_counters counters;
     struct sim_worker worker;
 };

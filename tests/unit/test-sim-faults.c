@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "sim-driver.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -319,6 +320,31 @@ static void a_thousand_live_events_are_told_apart(void)
     teardown();
 }
 
+static void events_beyond_the_table_are_refused_and_the_others_live_on(void)
+{
+    enum { ROOM = 1 << 19 };
+    void **events = calloc(ROOM, sizeof(*events)), *none;
+    int recorded = 1; /* the one that setup made */
+
+    if (!events || !setup("sync")) {
+        free(events);
+        return;
+    }
+    while (recorded < ROOM && !sim->event_record(f.dev, NULL, &events[recorded]))
+        recorded++;
+    CU_ASSERT_EQUAL(recorded, ROOM);
+    for (int i = 0; i < 2; i++)
+        CU_ASSERT(driver_failed(sim->event_record(f.dev, NULL, &none), FERRY_ENOMEM,
+                                "524288 events are live"));
+    CU_ASSERT_EQUAL(sim->event_query(f.dev, events[1]), 1);
+    CU_ASSERT_EQUAL(sim->event_destroy(f.dev, events[1]), 0);
+    CU_ASSERT_EQUAL(sim->event_record(f.dev, NULL, &events[1]), 0);
+    while (--recorded > 0)
+        CU_ASSERT_EQUAL(sim->event_destroy(f.dev, events[recorded]), 0);
+    free(events);
+    teardown();
+}
+
 /* ---- a lost device ---- */
 
 static int call_query(void)
@@ -416,6 +442,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_queue_that_waits_for_failed_work_does_not_fail_itself),
     FERRY_TEST(a_destroyed_event_or_queue_is_known_for_what_it_is),
     FERRY_TEST(a_thousand_live_events_are_told_apart),
+    FERRY_TEST(events_beyond_the_table_are_refused_and_the_others_live_on),
     FERRY_TEST(on_a_lost_device_everything_is_lost_but_destroying),
     FERRY_TEST(who_waits_for_a_lost_device_is_let_go),
     FERRY_TEST(a_device_is_lost_while_its_thread_works),
