@@ -17,6 +17,8 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/base/fresh.h \
 	%D%/base/log.c \
 	%D%/base/log.h \
+	%D%/base/os_posix.c \
+	%D%/base/os_posix.h \
 	%D%/base/status.c \
 	%D%/base/status.h \
 	%D%/base/text.c \
@@ -95,6 +97,8 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/plugin/plugin_table.h \
 	%D%/plugin/registry.c \
 	%D%/plugin/registry.h \
+	%D%/runtime/env_check.c \
+	%D%/runtime/env_check.h \
 	%D%/runtime/plugin_probe.c \
 	%D%/runtime/plugin_probe.h \
 	%D%/runtime/report.c \

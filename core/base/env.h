@@ -9,15 +9,15 @@
 #include <stdbool.h>
 
 /*
- * A variable's value; NULL where it is unset or empty, or must not be believed, which is logged
- * once in a process.
+ * A variable's value; NULL where it is unset or empty, or must not be believed (which
+ * core/runtime/env_check.h tells the user).
  */
 const char *ferry__env_get(const char *name);
 
 /* Whether "NAME=value" of the environment is a FERRY_… variable that ferry does not know. */
 bool ferry__env_is_unknown(const char *entry);
 
-/* Logs a warning for each of those, with the name that was probably meant. */
-void ferry__env_check(void);
+/* The variable of ferry's that `name` was probably meant to be, or NULL if none is near. */
+const char *ferry__env_nearest(const char *name);
 
 #endif

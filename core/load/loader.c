@@ -3,6 +3,7 @@
 
 #include "core/load/loader.h"
 #include "core/base/env.h"
+#include "core/base/os_posix.h"
 #include "core/load/isa.h"
 #include "core/load/loader_posix.h"
 #include "core/base/log.h"

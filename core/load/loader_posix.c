@@ -26,15 +26,6 @@
 #define PREFIX "ferry_"
 #define SUFFIX ".so"
 
-bool ferry__os_is_secure(void)
-{
-#ifdef __linux__
-    if (getauxval(AT_SECURE))
-        return true;
-#endif
-    return getuid() != geteuid() || getgid() != getegid();
-}
-
 uint32_t ferry__os_isa_features(void)
 {
 #if defined(__linux__) && defined(__aarch64__)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What differs between operating systems: all of it is here, and so is every dlopen.
+ * What loading asks of the operating system: all of it is here, and so is every dlopen.
  */
 #ifndef FERRY_CORE_LOADER_POSIX_H
 #define FERRY_CORE_LOADER_POSIX_H
@@ -11,9 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-/* Whether the program has more rights than whoever started it (set-user-ID and the like). */
-bool ferry__os_is_secure(void);
 
 /* FERRY_CPU_… bits that only the OS knows of. */
 uint32_t ferry__os_isa_features(void);

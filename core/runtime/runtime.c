@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/runtime/runtime.h"
+#include "core/runtime/env_check.h"
 #include "core/conf/conf.h"
 #include "core/device/device.h"
 #include "core/base/env.h"

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "core/conf/conf.h"
 #include "core/base/env.h"
+#include "core/runtime/env_check.h"
 #include "core/base/text.h"
 #include "fakes.h"
 
