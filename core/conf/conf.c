@@ -2,8 +2,6 @@
 #include "config.h"
 
 #include "core/conf/conf.h"
-#include "core/conf/conf_file.h"
-#include "core/base/env.h"
 #include "core/base/log.h"
 #include "core/base/status.h"
 #include "core/base/text.h"
@@ -16,7 +14,6 @@
 
 #define OPTION        "option."
 #define OPTION_LENGTH (sizeof(OPTION) - 1)
-#define FILE_NAME     "ferry/plugins.conf"
 
 static int no_memory(void)
 {
@@ -259,7 +256,7 @@ static int set_backend(struct ferry__conf *conf, const char *value, const char *
     return value_set(&conf->backend, value, origin);
 }
 
-/* ---- files ---------------------------------------------------------------------------------- */
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 /* "[plugin cuda]": a blank between the words, one name. */
 static int on_plugin_section(struct ferry__conf *conf, const char *words, const char *origin)
@@ -316,37 +313,4 @@ int ferry__conf_on_key(struct ferry__conf *conf, const char *words, const char *
     words += strlen("plugin");
     section = ferry__conf_section(conf, words + strspn(words, " \t"));
     return section ? ferry__conf_set(section, key, value, origin) : 0;
-}
-
-/* ---- which files ---------------------------------------------------------------------------- */
-
-static int load_usual(struct ferry__conf *conf)
-{
-    const char *home = ferry__env_get("HOME");
-    char path[PATH_MAX];
-    int err = ferry__conf_read(conf, FERRY_SYSCONFDIR "/" FILE_NAME, false);
-
-    if (err || !home || home[0] != '/')
-        return err;
-    if (snprintf(path, sizeof(path), "%s/.config/" FILE_NAME, home) >= (int)sizeof(path))
-        return 0; /* no such file can be */
-    return ferry__conf_read(conf, path, false);
-}
-
-int ferry__conf_load(const char *path, struct ferry__conf **out)
-{
-    struct ferry__conf *conf = ferry__conf_create();
-    int err;
-
-    if (!conf)
-        return FERRY_ENOMEM;
-    if (!path)
-        path = ferry__env_get("FERRY_CONF");
-    err = path ? ferry__conf_read(conf, path, true) : load_usual(conf);
-    if (err) {
-        ferry__conf_destroy(conf);
-        return err;
-    }
-    *out = conf;
-    return 0;
 }

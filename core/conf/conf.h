@@ -7,15 +7,23 @@
 #define FERRY_CORE_CONF_H
 
 #include "core/conf/choice.h"
-#include "core/plugin/registry.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A value as it was written, and "file:line" or "API"; both NULL where none was given. */
 struct ferry__value {
     char *text;
     char *origin;
+};
+
+/* A key of a plugin's section, or of ferry_runtime_set_option. */
+struct ferry__option {
+    struct ferry__option *next;
+    const char *key; /* without "option." */
+    const char *value;
+    const char *origin; /* "plugins.conf:7", "API" */
 };
 
 /* One [plugin NAME]. */
@@ -32,16 +40,9 @@ struct ferry__conf {
     struct ferry__section *sections;
 };
 
-/*
- * Reads the one file `path` (from the API; else of FERRY_CONF), or else the system's and the
- * user's. FERRY_ECONF with file and line in the message, FERRY_ENOMEM. Given back with destroy.
- */
-int ferry__conf_load(const char *path, struct ferry__conf **out);
-void ferry__conf_destroy(struct ferry__conf *conf);
-
-/* An empty one, and what a file of that name with these bytes would add to it. */
+/* An empty one; NULL without memory. NULL is accepted by destroy. */
 struct ferry__conf *ferry__conf_create(void);
-int ferry__conf_parse(struct ferry__conf *conf, const char *path, const char *bytes, size_t size);
+void ferry__conf_destroy(struct ferry__conf *conf);
 
 /* The section of that name; NULL if there is none. `make`: makes it, NULL without memory. */
 struct ferry__section *ferry__conf_section(const struct ferry__conf *conf, const char *name);
@@ -54,6 +55,11 @@ struct ferry__section *ferry__conf_make_section(struct ferry__conf *conf, const 
  */
 int ferry__conf_set(struct ferry__section *section, const char *key, const char *value,
                     const char *origin);
+
+/* What a section's first line and a key of a file are to the configuration; 0 or FERRY_E…. */
+int ferry__conf_on_section(struct ferry__conf *conf, const char *words, const char *origin);
+int ferry__conf_on_key(struct ferry__conf *conf, const char *words, const char *key,
+                       const char *value, const char *origin);
 
 /* What enabled, pool_limit and budget amount to; `otherwise` where nothing was said. */
 bool ferry__conf_enabled(const struct ferry__section *section);

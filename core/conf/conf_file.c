@@ -2,21 +2,24 @@
 #include "config.h"
 
 #include "core/conf/conf_file.h"
+#include "core/base/env.h"
 #include "core/base/status.h"
 #include "core/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <ini.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_FILE (1u << 20)
-#define CHUNK    4096u
-#define MAX_WORD 49 /* bytes of a section or a key that inih keeps: it cuts longer ones off */
+#define FILE_NAME "ferry/plugins.conf"
+#define MAX_FILE  (1u << 20)
+#define CHUNK     4096u
+#define MAX_WORD  49 /* bytes of a section or a key that inih keeps: it cuts longer ones off */
 
 /*
  * inih gets one line at a time from next_line, so that its line numbers are ours, an indented line
@@ -258,4 +261,37 @@ int ferry__conf_read(struct ferry__conf *conf, const char *path, bool must_exist
     free(bytes);
     close(fd);
     return err;
+}
+
+/* ---- which files ---------------------------------------------------------------------------- */
+
+static int load_usual(struct ferry__conf *conf)
+{
+    const char *home = ferry__env_get("HOME");
+    char path[PATH_MAX];
+    int err = ferry__conf_read(conf, FERRY_SYSCONFDIR "/" FILE_NAME, false);
+
+    if (err || !home || home[0] != '/')
+        return err;
+    if (snprintf(path, sizeof(path), "%s/.config/" FILE_NAME, home) >= (int)sizeof(path))
+        return 0; /* no such file can be */
+    return ferry__conf_read(conf, path, false);
+}
+
+int ferry__conf_load(const char *path, struct ferry__conf **out)
+{
+    struct ferry__conf *conf = ferry__conf_create();
+    int err;
+
+    if (!conf)
+        return FERRY_ENOMEM;
+    if (!path)
+        path = ferry__env_get("FERRY_CONF");
+    err = path ? ferry__conf_read(conf, path, true) : load_usual(conf);
+    if (err) {
+        ferry__conf_destroy(conf);
+        return err;
+    }
+    *out = conf;
+    return 0;
 }

@@ -13,9 +13,14 @@
  */
 int ferry__conf_read(struct ferry__conf *conf, const char *path, bool must_exist);
 
-/* What conf.c makes of a section's first line and of a key; 0 or FERRY_E…. */
-int ferry__conf_on_section(struct ferry__conf *conf, const char *words, const char *origin);
-int ferry__conf_on_key(struct ferry__conf *conf, const char *words, const char *key,
-                       const char *value, const char *origin);
+/* Adds what a file of that name with these bytes would say. */
+int ferry__conf_parse(struct ferry__conf *conf, const char *path, const char *bytes, size_t size);
+
+/*
+ * Reads the one file `path` (from the API; else of FERRY_CONF), or else the system's and the
+ * user's. FERRY_ECONF with file and line in the message, FERRY_ENOMEM. Given back with
+ * ferry__conf_destroy.
+ */
+int ferry__conf_load(const char *path, struct ferry__conf **out);
 
 #endif

@@ -11,6 +11,7 @@
 #include "core/load/permit.h"
 
 #include <ferry/plugin.h>
+#include <ferry/runtime.h>
 #include <sys/types.h>
 
 /* The stages, as the report names them. */

@@ -6,17 +6,11 @@
 #ifndef FERRY_CORE_REGISTRY_H
 #define FERRY_CORE_REGISTRY_H
 
+#include "core/conf/conf.h"
+
 #include <ferry/device.h>
 #include <ferry/plugin.h>
 #include <stdbool.h>
-
-/* A key of a plugin's section, or of ferry_runtime_set_option. */
-struct ferry__option {
-    struct ferry__option *next;
-    const char *key; /* without "option." */
-    const char *value;
-    const char *origin; /* "plugins.conf:7", "API" */
-};
 
 /* What a plugin was told, as it stood when it was opened. */
 struct ferry__settings {

@@ -6,6 +6,7 @@
 #define FERRY_CORE_PLUGIN_PROBE_H
 
 #include "core/load/loader.h"
+#include "core/plugin/registry.h"
 
 /* How it went; what the child writes is this, as it is. */
 struct ferry__verdict {

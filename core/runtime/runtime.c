@@ -3,7 +3,7 @@
 
 #include "core/runtime/runtime.h"
 #include "core/runtime/env_check.h"
-#include "core/conf/conf.h"
+#include "core/conf/conf_file.h"
 #include "core/device/device.h"
 #include "core/base/env.h"
 #include "core/base/log.h"

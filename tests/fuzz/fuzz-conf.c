@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "core/conf/conf.h"
+#include "core/conf/conf_file.h"
 #include "fuzz.h"
 
 const char fuzz_name[] = "conf";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
-#include "core/conf/conf.h"
+#include "core/conf/conf_file.h"
 #include "core/base/env.h"
 #include "core/runtime/env_check.h"
 #include "core/base/text.h"
