@@ -29,6 +29,7 @@ UNIT_TESTS = \
 	%D%/unit/test-memory-table \
 	%D%/unit/test-memory \
 	%D%/unit/test-pool \
+	%D%/unit/test-probe \
 	%D%/unit/test-runtime \
 	%D%/unit/test-runtime-oom \
 	%D%/unit/test-status \

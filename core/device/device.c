@@ -116,6 +116,22 @@ ferry_device *ferry__device_host_memory(void)
     return found;
 }
 
+int ferry__device_host_alloc(ferry_device *dev, uint64_t bytes, uint32_t flags, void **out_ptr,
+                             uint32_t *out_flags)
+{
+    uint64_t a = dev->host_alignment;
+    uint64_t rounded = a ? (bytes + a - 1) & ~(a - 1) : bytes;
+
+    if ((dev->plugin->given & FERRY__GIVEN_HOST) || !ferry__device_is(dev, FERRY_DEVICE_UNIFIED) ||
+        a <= 64 || (a & (a - 1)))
+        return dev->ops->host_alloc(dev->dev, bytes, flags, out_ptr, out_flags);
+    if (rounded < bytes || rounded > SIZE_MAX)
+        return FERRY_ENOMEM;
+    *out_ptr = aligned_alloc((size_t)a, (size_t)rounded); /* host_free's default frees it */
+    *out_flags = 0;
+    return *out_ptr ? 0 : FERRY_ENOMEM;
+}
+
 /* What the plugin says of the device, into the public structure. */
 static void publish(ferry_device *dev, const ferry_plugin_properties *p)
 {
@@ -203,6 +219,20 @@ int ferry__device_create(const struct ferry__plugin *plugin, uint32_t index, boo
     return 0;
 }
 
+/* Takes the plugin's word that memory is shared, or does not. */
+static int check_unified(ferry_device *dev)
+{
+    bool coherent = false;
+    int err = ferry__probe_unified(dev, &coherent);
+
+    if (err || coherent)
+        return err;
+    dev->flags &= ~FERRY_DEVICE_UNIFIED;
+    dev->properties.unified = 0;
+    dev->properties.discrete = !dev->properties.host_memory;
+    return 0;
+}
+
 /* With dev->dev in place: everything else that an open device has. */
 static int set_up(ferry_device *dev)
 {
@@ -210,6 +240,11 @@ static int set_up(ferry_device *dev)
 
     if (err)
         return err;
+    if (ferry__device_is(dev, FERRY_DEVICE_UNIFIED)) {
+        err = check_unified(dev);
+        if (err)
+            return err;
+    }
     err = take_slot(dev);
     if (err)
         return err;
@@ -219,11 +254,6 @@ static int set_up(ferry_device *dev)
         return err;
     }
     dev->generation = atomic_load_explicit(&ferry__forks, memory_order_relaxed);
-    if (ferry__device_is(dev, FERRY_DEVICE_UNIFIED) && !ferry__probe_unified(dev)) {
-        dev->flags &= ~FERRY_DEVICE_UNIFIED;
-        dev->properties.unified = 0;
-        dev->properties.discrete = !dev->properties.host_memory;
-    }
     return 0;
 }
 

@@ -132,6 +132,13 @@ ferry_device *ferry__device_host_memory(void);
  */
 int ferry__device_fail(ferry_device *dev, const char *operation, uint64_t bytes, int code);
 
+/*
+ * The plugin's host_alloc; where it has none and the device is unified, memory that is aligned as
+ * its import_host wants it. The plugin's code, as it comes; the table's host_free frees it.
+ */
+int ferry__device_host_alloc(ferry_device *dev, uint64_t bytes, uint32_t flags, void **out_ptr,
+                             uint32_t *out_flags);
+
 static inline bool ferry__device_is(const ferry_device *dev, uint32_t flag)
 {
     return (dev->flags & flag) != 0;

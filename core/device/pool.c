@@ -98,7 +98,7 @@ static int plugin_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_que
     void *block = NULL;
     int err = kind == FERRY__POOL_DEVICE
                   ? dev->ops->alloc(dev->dev, q->handle, bytes, flags, &block, &out_flags)
-                  : dev->ops->host_alloc(dev->dev, bytes, flags, &block, &out_flags);
+                  : ferry__device_host_alloc(dev, bytes, flags, &block, &out_flags);
 
     if (!err && !block)
         err = FERRY_EPLUGIN;

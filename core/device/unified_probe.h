@@ -5,9 +5,9 @@
 #include "core/device/device.h"
 
 /*
- * Whether memory shared with a device that claims to be unified is coherent, tried both ways. Says
- * why not in the log; a probe that cannot run counts as failed.
+ * Tries, both ways, whether memory shared with a device that claims to be unified is coherent; the
+ * log says why it is not, or why that cannot be tried. Fails only where the device is lost.
  */
-bool ferry__probe_unified(ferry_device *dev);
+int ferry__probe_unified(ferry_device *dev, bool *out_coherent);
 
 #endif

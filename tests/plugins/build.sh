@@ -45,6 +45,10 @@ fake cpu_features cpu_features CPU
 fake sanitizer sanitizer SANITIZER
 fake crashes crashes CRASHES
 fake hangs hangs HANGS
+fake unified unified UNIFIED=1
+fake unified_refuses unified_refuses UNIFIED=2
+fake unified_deaf unified_deaf UNIFIED=3
+fake unified_lost unified_lost UNIFIED=4
 
 build "$sources/secure.c" -o "$folder/secure.so"
 build "$sources/short.c" -o "$folder/short.so"

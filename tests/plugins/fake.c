@@ -164,6 +164,48 @@ static int synchronize(void *dev)
     return 0;
 }
 
+/* ---- memory shared with the host, and what can be wrong with it ----------------------------- */
+
+#define UNIFIED_REFUSES 2
+#define UNIFIED_DEAF    3 /* the device goes on seeing what was there when it was imported */
+#define UNIFIED_LOST    4
+
+#ifdef FAKE_UNIFIED
+#define PAGE 4096
+
+static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)
+{
+    (void)plugin;
+    (void)index;
+    (void)dev;
+    out->flags = FERRY_DEVICE_POINTERS | FERRY_DEVICE_UNIFIED;
+    out->host_alignment = PAGE;
+    return 0;
+}
+
+static int import_host(void *dev, void *ptr, uint64_t bytes, uint32_t flags, void **out_handle)
+{
+    (void)dev;
+    (void)flags;
+    if ((uintptr_t)ptr % PAGE || bytes % PAGE)
+        return host->error(FERRY_EINVAL, "vendorImport: VENDOR_MISALIGNED");
+    if (FAKE_UNIFIED == UNIFIED_REFUSES)
+        return FERRY_EUNSUPPORTED;
+    if (FAKE_UNIFIED == UNIFIED_LOST)
+        return host->error(FERRY_ELOST, "vendorImport: VENDOR_GONE");
+    *out_handle = FAKE_UNIFIED == UNIFIED_DEAF ? aligned_alloc(PAGE, bytes) : ptr;
+    return 0;
+}
+
+static int unimport_host(void *dev, void *handle)
+{
+    (void)dev;
+    if (FAKE_UNIFIED == UNIFIED_DEAF)
+        free(handle);
+    return 0;
+}
+#endif
+
 /* ---- the table ------------------------------------------------------------------------------ */
 
 static const ferry_plugin_option options[] = {
@@ -208,6 +250,11 @@ static const struct {
 #endif
                 .axpy = axpy,
                 .synchronize = synchronize,
+#ifdef FAKE_UNIFIED
+                .properties = properties,
+                .import_host = import_host,
+                .unimport_host = unimport_host,
+#endif
             } };
 
 #ifdef FAKE_NO_ENTRY

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fakes.h"
+#include "fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What becomes of a device that claims to share memory with the host. */
+
+#define BYTES 5000 /* no multiple of any alignment */
+
+static ferry_runtime *rt;
+
+/* The first device of that fake, not opened yet, with the log kept. */
+static ferry_device *claimant(const char *fake)
+{
+    const char *folder = fakes_folder();
+    ferry_device *dev = NULL;
+
+    fakes_put(folder, fake, NULL);
+    fakes_log();
+    rt = fakes_open(folder, fake, NULL);
+    FX_OK_FATAL(ferry_runtime_device(rt, NULL, &dev));
+    return dev;
+}
+
+static void host_memory_is_aligned_as_the_device_wants_it(void)
+{
+    ferry_device *dev = claimant("unified");
+    ferry_memory *m = NULL;
+    ferry_stats s;
+    unsigned char *p;
+
+    FX_OK(ferry_device_synchronize(dev));
+    CU_ASSERT_STRING_EQUAL(fakes_logged(), "");
+    CU_ASSERT_EQUAL(ferry_device_get_properties(dev)->unified, 1);
+    for (int i = 0; i < 20; i++) {
+        FX_OK_FATAL(ferry_memory_create(dev, BYTES, &m));
+        p = ferry_memory_overwrite_host_data(m);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+        CU_ASSERT_EQUAL((uintptr_t)p % 4096, 0);
+        memset(p, i, BYTES);
+        CU_ASSERT_PTR_EQUAL(ferry_memory_device_data(m).handle, p);
+        ferry_memory_release(m);
+    }
+    FX_OK(ferry_device_stats(dev, &s, sizeof s));
+    CU_ASSERT_EQUAL(s.copies_h2d, 0);
+    ferry_runtime_close(rt);
+}
+
+/* It works, as a discrete one, and the log has `why`. */
+static void check_discrete(const char *fake, const char *why)
+{
+    ferry_device *dev = claimant(fake);
+    char line[400];
+
+    FX_OK(ferry_device_synchronize(dev));
+    snprintf(line, sizeof line,
+             "warn: %s:0: says that it shares memory with the host, but the probe disagrees: %s; "
+             "it is used as a discrete device\n",
+             fake, why);
+    CU_ASSERT_STRING_EQUAL(fakes_logged(), line);
+    CU_ASSERT_EQUAL(ferry_device_get_properties(dev)->unified, 0);
+    CU_ASSERT_EQUAL(ferry_device_get_properties(dev)->discrete, 1);
+    fakes_assert_works(rt, fake);
+    ferry_runtime_close(rt);
+}
+
+static void a_probe_that_disagrees_says_why(void)
+{
+    check_discrete("unified_refuses", "import_host of 65536 bytes: not supported");
+    check_discrete("unified_deaf", "the device does not see what the host writes");
+}
+
+static void a_device_that_is_lost_meanwhile_is_lost(void)
+{
+    const char *folder = fakes_folder();
+    ferry_device *dev = NULL;
+
+    fakes_put(folder, "unified_lost", NULL);
+    fakes_log();
+    rt = fakes_open(folder, "unified_lost", NULL);
+    FX_FAILS(FERRY_ELOST, ferry_runtime_device(rt, NULL, &dev));
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "unified_lost:0: import_host of 65536 bytes: "
+                                               "vendorImport: VENDOR_GONE");
+    CU_ASSERT_PTR_NULL(strstr(fakes_logged(), "discrete"));
+    ferry_runtime_close(rt);
+}
+
+int main(int argc, char **argv)
+{
+    static const ferry_test_case cases[] = {
+        FERRY_TEST(host_memory_is_aligned_as_the_device_wants_it),
+        FERRY_TEST(a_probe_that_disagrees_says_why),
+        FERRY_TEST(a_device_that_is_lost_meanwhile_is_lost),
+    };
+
+    return ferry_test_main(argc, argv, "probe", cases, FERRY_TEST_COUNT(cases));
+}
