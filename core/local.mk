@@ -57,6 +57,10 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/conf/conf_file.h \
 	%D%/device/device.c \
 	%D%/device/device.h \
+	%D%/device/device_list.c \
+	%D%/device/device_list.h \
+	%D%/device/device_open.c \
+	%D%/device/device_open.h \
 	%D%/device/pool.c \
 	%D%/device/pool.h \
 	%D%/device/queue.c \
@@ -93,6 +97,7 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/plugin/host.h \
 	%D%/plugin/options.c \
 	%D%/plugin/options.h \
+	%D%/plugin/plugin.h \
 	%D%/plugin/plugin_table.c \
 	%D%/plugin/plugin_table.h \
 	%D%/plugin/registry.c \

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/blob/blob.h"
+#include "core/device/device_list.h"
 
 #include "core/math/hostmath.h"
 #include "core/base/status.h"

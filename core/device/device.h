@@ -6,7 +6,7 @@
 #ifndef FERRY_CORE_DEVICE_H
 #define FERRY_CORE_DEVICE_H
 
-#include "core/plugin/registry.h"
+#include "core/plugin/plugin.h"
 
 #include <ferry/device.h>
 #include <ferry/queue.h>
@@ -53,6 +53,10 @@ struct ferry__counters {
 };
 
 struct ferry_device {
+    /* device_open.c's: what only the layer above this one can do. */
+    int (*open_up)(ferry_device *dev);
+    void (*end)(ferry_device *dev); /* the last reference is gone */
+    ferry_device *next;             /* of those that are alive; device_list.c's */
     const struct ferry__plugin *plugin;
     const ferry_plugin_ops *ops;
     void *dev; /* the plugin's; NULL until open */
@@ -75,17 +79,6 @@ struct ferry_device {
     char name[48];
     ferry_plugin_properties described;
 };
-
-/*
- * A device of `plugin`, described but not opened. One reference, the caller's. Fails with the
- * plugin's error from properties, FERRY_ENOMEM.
- */
-int ferry__device_create(const struct ferry__plugin *plugin, uint32_t index, bool strict,
-                         ferry_device **out);
-
-/* A device around the program's own objects, open. */
-int ferry__device_adopt(const struct ferry__plugin *plugin, const ferry_native *items, size_t n,
-                        bool strict, ferry_device **out);
 
 /* Opens the device if it is not open: context, slot, default queue, probe. Any thread. */
 int ferry__device_open(ferry_device *dev);
@@ -121,9 +114,6 @@ static inline bool ferry__device_ready(ferry_device *dev)
 
 /* 1 in a process forked after the device was opened. */
 bool ferry__device_forked(const ferry_device *dev);
-
-/* The open device of a host-memory plugin, if any, retained; NULL if there is none. */
-ferry_device *ferry__device_host_memory(void);
 
 /*
  * Turns a plugin's negative answer into this thread's error: "cuda:0: alloc of 4096 bytes: <what

@@ -432,3 +432,25 @@ void ferry__pool_free(ferry_device *dev, enum ferry__pool_kind kind, void *block
     ferry__event_release(event);
     plugin_free(dev, kind, block);
 }
+
+/* ---- the public half ---- */
+
+int ferry_device_set_budget(ferry_device *dev, uint64_t bytes)
+{
+    int err;
+
+    if (!dev)
+        return ferry__error(FERRY_EINVAL, "ferry_device_set_budget: NULL device");
+    err = ferry__device_usable(dev);
+    return err ? err : ferry__pool_set_budget(dev->pool, bytes);
+}
+
+int ferry_device_trim(ferry_device *dev)
+{
+    int err;
+
+    if (!dev)
+        return ferry__error(FERRY_EINVAL, "ferry_device_trim: NULL device");
+    err = ferry__device_usable(dev);
+    return err ? err : ferry__pool_trim(dev->pool);
+}

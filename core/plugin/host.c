@@ -3,7 +3,6 @@
 
 #include "core/plugin/host.h"
 #include "core/base/log.h"
-#include "core/plugin/registry.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -79,6 +78,17 @@ static void host_log(int level, const char *fmt, ...)
         ferry__log(level, "%s: %s", mine.plugin->name, text);
     else
         ferry__log(level, "%s", text);
+}
+
+const char *ferry__plugin_option(const struct ferry__plugin *plugin, const char *key)
+{
+    for (const struct ferry__option *option = plugin->options; option; option = option->next)
+        if (strcmp(option->key, key) == 0)
+            return option->value;
+    for (const struct ferry__option *core = plugin->keys; core; core = core->next)
+        if (strcmp(core->key, key) == 0)
+            return core->value;
+    return NULL;
 }
 
 static const char *host_option(const char *key)

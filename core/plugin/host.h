@@ -5,9 +5,7 @@
 #ifndef FERRY_CORE_HOST_H
 #define FERRY_CORE_HOST_H
 
-#include <ferry/plugin.h>
-
-struct ferry__plugin;
+#include "core/plugin/plugin.h"
 
 extern const ferry_host ferry__host;
 
@@ -20,5 +18,11 @@ void ferry__host_leave(void);
 
 /* What the plugin said on this thread since the last call, and forgets it; "" if nothing. */
 const char *ferry__host_take_error(void);
+
+/*
+ * Value of `option.<key>` for that plugin: API over environment over files. NULL if none. Lives as
+ * long as the process.
+ */
+const char *ferry__plugin_option(const struct ferry__plugin *plugin, const char *key);
 
 #endif

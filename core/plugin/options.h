@@ -6,12 +6,23 @@
 #define FERRY_CORE_OPTIONS_H
 
 #include "core/conf/conf.h"
-#include "core/plugin/registry.h"
+#include "core/plugin/plugin.h"
 
 #include <ferry/runtime.h>
 
+/* What a plugin was told, as it stood when it was opened. */
+struct ferry__settings {
+    const struct ferry__option *options;
+    const struct ferry__option *keys; /* pool_limit, budget, where they were said */
+    uint64_t pool_limit;              /* bytes that its pools may cache; UINT64_MAX: not said */
+    uint64_t budget;                  /* bytes; 0: none */
+    /* Of an open that failed: the plugin may have kept a string. */
+    struct ferry__settings *former;
+};
+
 /* Copies what a section says (NULL: nothing). NULL without memory. */
 struct ferry__settings *ferry__settings_create(const struct ferry__section *section);
+void ferry__settings_destroy(struct ferry__settings *settings);
 
 /*
  * Logs a warning for each option that the plugin does not have, or whose value is not of its type;

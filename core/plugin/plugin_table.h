@@ -5,7 +5,7 @@
 #ifndef FERRY_CORE_PLUGIN_TABLE_H
 #define FERRY_CORE_PLUGIN_TABLE_H
 
-#include "core/plugin/registry.h"
+#include "core/plugin/plugin.h"
 
 /*
  * Copies min(sizes) of `theirs` into `out`, rejects a missing mandatory entry by name (FERRY_EABI,

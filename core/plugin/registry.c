@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include "core/plugin/registry.h"
-#include "core/device/device.h"
 #include "core/plugin/plugin_table.h"
 #include "core/plugin/host.h"
 #include "core/load/loader.h"
@@ -10,19 +9,10 @@
 #include "core/plugin/options.h"
 #include "core/base/status.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A device that is alive, or was a moment ago; not a reference. */
-struct node {
-    struct node *next;
-    ferry_device *dev;
-    uint32_t index;
-    bool strict;
-};
 
 /* OPENING: one thread runs the plugin's code, without a lock. ABANDONED: it was the parent's. */
 enum state { CLOSED, OPENING, OPEN, ABANDONED };
@@ -36,7 +26,6 @@ struct opened {
     bool adopted; /* ferry_plugin_open has succeeded; it is not called again */
     uint32_t count;
     struct ferry__settings *settings;
-    struct node *nodes;
 };
 
 static struct {
@@ -271,85 +260,4 @@ bool ferry__registry_is_open(const struct ferry__candidate *candidate)
 uint32_t ferry__registry_count(const struct ferry__plugin *plugin)
 {
     return ((const struct opened *)plugin)->count;
-}
-
-const char *ferry__plugin_option(const struct ferry__plugin *plugin, const char *key)
-{
-    for (const struct ferry__option *option = plugin->options; option; option = option->next)
-        if (strcmp(option->key, key) == 0)
-            return option->value;
-    for (const struct ferry__option *core = plugin->keys; core; core = core->next)
-        if (strcmp(core->key, key) == 0)
-            return core->value;
-    return NULL;
-}
-
-/* ---- devices -------------------------------------------------------------------------------- */
-
-/* With the lock: one more reference of the device, if it is alive. */
-static ferry_device *share(const struct opened *opened, uint32_t index, bool strict)
-{
-    for (const struct node *node = opened->nodes; node; node = node->next)
-        if (node->index == index && node->strict == strict && ferry__device_retain_alive(node->dev))
-            return node->dev;
-    return NULL;
-}
-
-int ferry__registry_device(const struct ferry__plugin *plugin, uint32_t index, bool strict,
-                           ferry_device **out)
-{
-    struct opened *opened = (struct opened *)plugin;
-    struct node *node;
-    ferry_device *dev, *fresh;
-    int err;
-
-    lock();
-    dev = share(opened, index, strict);
-    unlock();
-    if (dev) {
-        *out = dev;
-        return 0;
-    }
-    err = ferry__device_create(plugin, index, strict, &fresh);
-    if (err)
-        return err;
-    node = calloc(1, sizeof(*node));
-    if (!node) {
-        ferry__device_release(fresh);
-        return ferry__error(FERRY_ENOMEM, "%s:%" PRIu32 ": no memory for the device", plugin->name,
-                            index);
-    }
-    lock();
-    dev = share(opened, index, strict); /* another thread was quicker */
-    if (!dev) {
-        *node = (struct node){ opened->nodes, fresh, index, strict };
-        opened->nodes = node;
-    }
-    unlock();
-    if (dev) {
-        ferry__device_release(fresh);
-        free(node);
-    }
-    *out = dev ? dev : fresh;
-    return 0;
-}
-
-void ferry__registry_forget(const ferry_device *dev)
-{
-    struct ferry__plugin *plugin;
-
-    lock();
-    for (plugin = registry.plugins; plugin; plugin = plugin->next) {
-        struct node **place = &((struct opened *)plugin)->nodes;
-
-        while (*place && (*place)->dev != dev)
-            place = &(*place)->next;
-        if (*place) {
-            struct node *gone = *place;
-
-            *place = gone->next;
-            free(gone);
-        }
-    }
-    unlock();
 }

@@ -3,6 +3,7 @@
 
 #include "core/runtime/plugin_probe.h"
 #include "core/base/status.h"
+#include "core/plugin/registry.h"
 
 #include <errno.h>
 #include <poll.h>

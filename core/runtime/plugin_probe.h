@@ -6,7 +6,7 @@
 #define FERRY_CORE_PLUGIN_PROBE_H
 
 #include "core/load/loader.h"
-#include "core/plugin/registry.h"
+#include "core/plugin/options.h"
 
 /* How it went; what the child writes is this, as it is. */
 struct ferry__verdict {

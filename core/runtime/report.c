@@ -8,6 +8,7 @@
 #include "core/runtime/runtime.h"
 #include "core/conf/choice.h"
 #include "core/plugin/options.h"
+#include "core/plugin/registry.h"
 #include "core/base/status.h"
 #include "core/runtime/plugin_probe.h"
 

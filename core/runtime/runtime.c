@@ -7,7 +7,7 @@
 #include "core/device/device.h"
 #include "core/base/env.h"
 #include "core/base/log.h"
-#include "core/plugin/options.h"
+#include "core/plugin/registry.h"
 #include "core/base/status.h"
 #include "core/device/trace.h"
 #include "core/base/text.h"

@@ -6,9 +6,10 @@
 #include "config.h"
 
 #include "core/runtime/runtime.h"
-#include "core/device/device.h"
+#include "core/device/device_open.h"
 #include "core/base/log.h"
 #include "core/plugin/options.h"
+#include "core/plugin/registry.h"
 #include "core/base/status.h"
 #include "core/base/text.h"
 
@@ -124,7 +125,7 @@ static int get_device(ferry_runtime *rt, const struct ferry__plugin *plugin, uin
     if (index >= count)
         return ferry__error(FERRY_ENODEV, "%s:%" PRIu32 ": no such device: %s has %" PRIu32,
                             plugin->name, index, plugin->name, count);
-    err = ferry__registry_device(plugin, index, rt->strict, &dev);
+    err = ferry__device_get(plugin, index, rt->strict, &dev);
     if (!err)
         err = hold(rt, dev);
     if (!err)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which devices there are: those that are alive, and those that are open, by their slots. Nothing
+ * here is a reference. Its lock is held for a moment only, and over no call of a plugin.
+ */
+#ifndef FERRY_CORE_DEVICE_LIST_H
+#define FERRY_CORE_DEVICE_LIST_H
+
+#include "core/device/device.h"
+
+/* The living device of that plugin and index, with one more reference; NULL if there is none. */
+ferry_device *ferry__device_list_find(const struct ferry__plugin *plugin, uint32_t index,
+                                      bool strict);
+
+/*
+ * Lists a device, so that find finds it; unless another thread listed its like meanwhile: then
+ * returns that one, with one more reference, and lists nothing.
+ */
+ferry_device *ferry__device_list_add(ferry_device *dev);
+
+/* The last reference is gone: nobody is to find it any more. One that is not listed is accepted. */
+void ferry__device_list_forget(const ferry_device *dev);
+
+/* A slot for a device that is being opened, in dev->slot. FERRY_ENODEV: all are taken. */
+int ferry__device_list_take_slot(ferry_device *dev);
+void ferry__device_list_give_slot(ferry_device *dev);
+
+/* The open device of a host-memory plugin, if any, retained; NULL if there is none. */
+ferry_device *ferry__device_host_memory(void);
+
+#endif

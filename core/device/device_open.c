@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "core/device/device_open.h"
+
+#include "core/base/log.h"
+#include "core/base/status.h"
+#include "core/device/device_list.h"
+#include "core/device/pool.h"
+#include "core/device/queue.h"
+#include "core/device/unified_probe.h"
+#include "core/plugin/host.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what it is like ------------------------------------------------------------------------ */
+
+/* What the plugin says of the device, into the public structure. */
+static void publish(ferry_device *dev, const ferry_plugin_properties *p)
+{
+    ferry_device_properties *out = &dev->properties;
+
+    dev->described = *p;
+    dev->described.description[sizeof p->description - 1] = '\0';
+    dev->described.uuid[sizeof p->uuid - 1] = '\0';
+    dev->described.pci[sizeof p->pci - 1] = '\0';
+    dev->flags = p->flags;
+    dev->sync_domain = p->sync_domain;
+    dev->host_alignment = p->host_alignment;
+    out->name = dev->name;
+    out->plugin = dev->plugin->name;
+    out->description = dev->described.description;
+    out->uuid = dev->described.uuid;
+    out->pci = dev->described.pci;
+    out->memory_total = p->memory_total;
+    out->max_alloc = p->max_alloc;
+    out->host_memory = ferry__device_is(dev, FERRY_DEVICE_HOST_MEMORY);
+    out->unified = ferry__device_is(dev, FERRY_DEVICE_UNIFIED);
+    out->discrete = !out->host_memory && !out->unified;
+}
+
+static int describe(ferry_device *dev)
+{
+    ferry_plugin_properties p;
+    int err;
+
+    memset(&p, 0, sizeof p);
+    p.struct_size = sizeof p;
+    ferry__host_enter(dev->plugin);
+    err = dev->ops->properties(dev->ops->plugin, dev->index, dev->dev, &p);
+    ferry__host_leave();
+    if (err)
+        return ferry__device_fail(dev, "properties", UINT64_MAX, err);
+    publish(dev, &p);
+    return 0;
+}
+
+/* ---- opening and ending --------------------------------------------------------------------- */
+
+static void device_delete(ferry_device *dev)
+{
+    pthread_mutex_destroy(&dev->queue.lock);
+    pthread_mutex_destroy(&dev->queue.life);
+    pthread_mutex_destroy(&dev->open_lock);
+    free(dev);
+}
+
+/* Takes the plugin's word that memory is shared, or does not. */
+static int check_unified(ferry_device *dev)
+{
+    bool coherent = false;
+    int err = ferry__probe_unified(dev, &coherent);
+
+    if (err || coherent)
+        return err;
+    dev->flags &= ~FERRY_DEVICE_UNIFIED;
+    dev->properties.unified = 0;
+    dev->properties.discrete = !dev->properties.host_memory;
+    return 0;
+}
+
+/* With dev->dev in place: everything else that an open device has. */
+static int set_up(ferry_device *dev)
+{
+    int err = describe(dev);
+
+    if (err)
+        return err;
+    if (ferry__device_is(dev, FERRY_DEVICE_UNIFIED)) {
+        err = check_unified(dev);
+        if (err)
+            return err;
+    }
+    err = ferry__device_list_take_slot(dev);
+    if (err)
+        return err;
+    err = ferry__pool_create(dev, dev->plugin->pool_limit, dev->plugin->budget, &dev->pool);
+    if (err) {
+        ferry__device_list_give_slot(dev);
+        return err;
+    }
+    dev->generation = atomic_load_explicit(&ferry__forks, memory_order_relaxed);
+    return 0;
+}
+
+static int open_locked(ferry_device *dev)
+{
+    int err;
+
+    if (atomic_load(&dev->state) != FERRY__DEVICE_CLOSED)
+        return 0;
+    ferry__host_enter(dev->plugin);
+    err = dev->ops->device_open(dev->ops->plugin, dev->index, &dev->dev);
+    ferry__host_leave();
+    if (err)
+        return ferry__device_fail(dev, "open", UINT64_MAX, err);
+    err = set_up(dev);
+    if (err) {
+        dev->ops->device_close(dev->dev);
+        dev->dev = NULL;
+        return err;
+    }
+    atomic_store(&dev->state, FERRY__DEVICE_OPEN);
+    ferry__log(FERRY_LOG_INFO, "%s: opened: %s", dev->name, dev->described.description);
+    return 0;
+}
+
+static int open_up(ferry_device *dev)
+{
+    int err;
+
+    ferry__log_hold();
+    pthread_mutex_lock(&dev->open_lock);
+    err = open_locked(dev);
+    pthread_mutex_unlock(&dev->open_lock);
+    ferry__log_release();
+    return err;
+}
+
+/* The last reference is gone. */
+static void end(ferry_device *dev)
+{
+    if (dev->dev && !ferry__device_forked(dev)) {
+        ferry__pool_destroy(dev->pool);
+        dev->ops->device_close(dev->dev);
+        ferry__device_list_give_slot(dev);
+    }
+    ferry__device_list_forget(dev);
+    device_delete(dev);
+}
+
+/* ---- coming to be --------------------------------------------------------------------------- */
+
+static ferry_device *device_new(const struct ferry__plugin *plugin, uint32_t index, bool strict)
+{
+    ferry_device *dev = calloc(1, sizeof *dev);
+
+    if (!dev) {
+        ferry__error(FERRY_ENOMEM, "%s:%" PRIu32 ": no memory for the device", plugin->name, index);
+        return NULL;
+    }
+    dev->open_up = open_up;
+    dev->end = end;
+    dev->plugin = plugin;
+    dev->ops = &plugin->ops;
+    dev->index = index;
+    dev->strict = strict;
+    dev->events = (plugin->given & FERRY__GIVEN_EVENTS) != 0;
+    dev->generation = atomic_load_explicit(&ferry__forks, memory_order_relaxed);
+    atomic_init(&dev->refs, 1);
+    pthread_mutex_init(&dev->open_lock, NULL);
+    snprintf(dev->name, sizeof dev->name, "%s:%" PRIu32, plugin->name, index);
+    ferry__queue_init(&dev->queue, dev, NULL);
+    return dev;
+}
+
+int ferry__device_get(const struct ferry__plugin *plugin, uint32_t index, bool strict,
+                      ferry_device **out)
+{
+    ferry_device *dev = ferry__device_list_find(plugin, index, strict);
+    int err;
+
+    if (!dev) {
+        ferry_device *fresh = device_new(plugin, index, strict);
+
+        if (!fresh)
+            return FERRY_ENOMEM;
+        err = describe(fresh);
+        if (err) {
+            device_delete(fresh);
+            return err;
+        }
+        dev = ferry__device_list_add(fresh);
+        if (dev != fresh) /* another thread was quicker */
+            device_delete(fresh);
+    }
+    *out = dev;
+    return 0;
+}
+
+int ferry__device_adopt(const struct ferry__plugin *plugin, const ferry_native *items, size_t n,
+                        bool strict, ferry_device **out)
+{
+    ferry_device *dev = device_new(plugin, UINT32_MAX, strict);
+    const char **names = calloc(n + 1, sizeof *names);
+    void **values = calloc(n + 1, sizeof *values);
+    size_t i;
+    int err = FERRY_ENOMEM;
+
+    if (!dev || !names || !values) {
+        ferry__error(err, "%s: adopt: no memory for the device", plugin->name);
+        goto out_free;
+    }
+    for (i = 0; i < n; i++) {
+        names[i] = items[i].what;
+        values[i] = items[i].value;
+    }
+    snprintf(dev->name, sizeof dev->name, "%s:adopted", plugin->name);
+    ferry__host_enter(plugin);
+    err = plugin->ops.adopt(plugin->ops.plugin, names, values, n, &dev->dev, &dev->index);
+    ferry__host_leave();
+    if (err) {
+        err = ferry__device_fail(dev, "adopt", UINT64_MAX, err);
+        goto out_free;
+    }
+    err = set_up(dev);
+    if (err) {
+        plugin->ops.device_close(dev->dev);
+        goto out_free;
+    }
+    atomic_store(&dev->state, FERRY__DEVICE_OPEN);
+    *out = dev;
+    dev = NULL;
+out_free:
+    if (dev)
+        device_delete(dev);
+    free(names);
+    free(values);
+    return err;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How a device comes to be, is opened, and ends.
+ */
+#ifndef FERRY_CORE_DEVICE_OPEN_H
+#define FERRY_CORE_DEVICE_OPEN_H
+
+#include "core/device/device.h"
+
+/*
+ * The device of that index, described but not opened: the one that is alive, or a new one. *out is
+ * one reference, the caller's. Devices that treat fallbacks as errors are distinct from those that
+ * do not. Fails with the plugin's error from properties, FERRY_ENOMEM.
+ */
+int ferry__device_get(const struct ferry__plugin *plugin, uint32_t index, bool strict,
+                      ferry_device **out);
+
+/* A device around the program's own objects, open. One reference, the caller's. */
+int ferry__device_adopt(const struct ferry__plugin *plugin, const ferry_native *items, size_t n,
+                        bool strict, ferry_device **out);
+
+#endif

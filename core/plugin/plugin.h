@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A plugin that is open, as the rest of the core sees it.
+ */
+#ifndef FERRY_CORE_PLUGIN_H
+#define FERRY_CORE_PLUGIN_H
+
+#include "core/conf/conf.h"
+
+#include <ferry/plugin.h>
+#include <stdint.h>
+
+/* An opened plugin: the adopted, full-size table, in which every entry may be called. */
+struct ferry__plugin {
+    char name[32];
+    char version[32];
+    ferry_plugin_ops ops; /* min(sizes) of its own; the rest are plugin_table.c's typed defaults */
+    uint64_t given;       /* bit FERRY__GIVEN_…: what the plugin itself brought */
+    uint64_t pool_limit;  /* bytes; core keys of its section. UINT64_MAX: not said */
+    uint64_t budget;      /* bytes; 0: none */
+    /* As they stood when it was opened: its own, and the core's keys. */
+    const struct ferry__option *options, *keys;
+    struct ferry__plugin *next;
+};
+
+/*
+ * Groups of optional entries that the core asks about as a whole; set by plugin_table.c when it
+ * adopts a table.
+ */
+#define FERRY__GIVEN_EVENTS (UINT64_C(1) << 0)           /* event_record … queue_wait */
+#define FERRY__GIVEN_QUEUES (UINT64_C(1) << 1)           /* queue_create, queue_destroy */
+#define FERRY__GIVEN_HOST   (UINT64_C(1) << 2)           /* host_alloc, host_free */
+#define FERRY__GIVEN_IMPORT (UINT64_C(1) << 3)           /* import_host, unimport_host */
+#define FERRY__GIVEN_MAP    (UINT64_C(1) << 4)           /* map, unmap */
+#define FERRY__GIVEN_PEER   (UINT64_C(1) << 5)           /* peer_access, peer_copy */
+#define FERRY__GIVEN_SETTLE (UINT64_C(1) << 6)           /* queue_synchronize */
+#define FERRY__GIVEN_OP(op) (UINT64_C(1) << (16 + (op))) /* arithmetic entry FERRY_OP_… */
+
+#endif
