@@ -4,6 +4,7 @@
 #include "core/base/env.h"
 #include "core/base/log.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -12,6 +13,9 @@
 #include <string.h>
 
 #define LINE_SIZE 4096
+
+#define MOST_WAITING 1024 /* lines; what is said beyond them is dropped, and counted */
+#define MOST_OTHERS  16   /* that one call writes for other threads */
 
 /* A line that cannot be written at once: its thread holds a lock, or another thread is writing. */
 struct line {
@@ -23,16 +27,19 @@ struct line {
 struct line_list {
     struct line *first;
     struct line **end; /* NULL while empty and untouched */
-    unsigned lost;     /* lines for which there was no memory */
+    unsigned count;
+    unsigned lost; /* lines for which there was no memory, or no room */
 };
 
 /*
- * Whoever finds nobody writing becomes the writer, and writes what the others leave in `waiting`
- * meanwhile. Nobody waits for a callback, so a callback may wait for any other thread.
+ * Whoever finds nobody writing becomes the writer, and writes some of what the others leave in
+ * `waiting` meanwhile; what is left then is for whoever comes by next. Nobody waits for a callback,
+ * so a callback may wait for any other thread; and none is kept by what the others say.
  */
 static struct {
     pthread_mutex_t lock;
     bool busy;
+    atomic_bool left; /* lines wait, or are to be reported as dropped, and nobody writes */
     struct line_list waiting;
     void (*fn)(void *arg, int level, const char *line);
     void *arg;
@@ -51,10 +58,10 @@ static const char *const level_names[] = { "error", "warn", "info", "debug" };
 
 /* ---- lists of lines ------------------------------------------------------------------------- */
 
-static void list_append(struct line_list *list, int level, const char *text)
+static void list_append(struct line_list *list, unsigned most, int level, const char *text)
 {
     size_t size = strlen(text) + 1;
-    struct line *line = malloc(sizeof(*line) + size);
+    struct line *line = list->count < most ? malloc(sizeof(*line) + size) : NULL;
 
     if (!line) {
         list->lost++;
@@ -67,14 +74,17 @@ static void list_append(struct line_list *list, int level, const char *text)
         list->end = &list->first;
     *list->end = line;
     list->end = &line->next;
+    list->count++;
 }
 
 static struct line *list_take(struct line_list *list)
 {
     struct line *line = list->first;
 
-    if (line)
+    if (line) {
         list->first = line->next;
+        list->count--;
+    }
     return line;
 }
 
@@ -98,6 +108,7 @@ static void after_fork_child(void)
     while ((line = list_take(&sink.waiting)))
         free(line);
     sink.busy = false;
+    atomic_store(&sink.left, false);
     pthread_mutex_unlock(&sink.lock);
 }
 
@@ -133,38 +144,43 @@ static void write_unlocked(int level, const char *text)
     pthread_mutex_lock(&sink.lock);
 }
 
-static void write_lost(unsigned lost)
+static void write_lost(struct line_list *list)
 {
     char text[64];
 
-    snprintf(text, sizeof(text), "%u log lines lost: out of memory", lost);
+    snprintf(text, sizeof(text), "%u log lines dropped: too many, or no memory", list->lost);
+    list->lost = 0;
     write_unlocked(FERRY_LOG_WARN, text);
 }
 
-static void write_line(int level, const char *text)
+/* Some of what waits; called and returns with sink.lock held, but lets go of it meanwhile. */
+static void write_waiting(void)
 {
     struct line *line;
 
-    pthread_once(&fork_once, watch_forks);
-    pthread_mutex_lock(&sink.lock);
-    if (sink.busy) {
-        list_append(&sink.waiting, level, text);
-        pthread_mutex_unlock(&sink.lock);
-        return;
-    }
-    sink.busy = true;
-    write_unlocked(level, text);
-    while ((line = list_take(&sink.waiting))) {
+    for (int i = 0; i < MOST_OTHERS && (line = list_take(&sink.waiting)); i++) {
         write_unlocked(line->level, line->text);
         free(line);
     }
-    if (sink.waiting.lost) {
-        unsigned lost = sink.waiting.lost;
+    if (sink.waiting.lost)
+        write_lost(&sink.waiting);
+}
 
-        sink.waiting.lost = 0;
-        write_lost(lost);
+/* A line of this thread's, unless `text` is NULL, and some of the others'. */
+static void write_line(int level, const char *text)
+{
+    pthread_once(&fork_once, watch_forks);
+    pthread_mutex_lock(&sink.lock);
+    if (text && (sink.busy || sink.waiting.first))
+        list_append(&sink.waiting, MOST_WAITING, level, text);
+    if (!sink.busy) {
+        sink.busy = true;
+        if (text && !sink.waiting.first)
+            write_unlocked(level, text);
+        write_waiting();
+        sink.busy = false;
+        atomic_store(&sink.left, sink.waiting.first || sink.waiting.lost);
     }
-    sink.busy = false;
     pthread_mutex_unlock(&sink.lock);
 }
 
@@ -175,7 +191,7 @@ static void say(int level, const char *text)
     if (mine.in_callback)
         return; /* else a callback that provokes a line would be called for ever */
     if (mine.held)
-        list_append(&mine.kept, level, text);
+        list_append(&mine.kept, UINT_MAX, level, text);
     else
         write_line(level, text);
 }
@@ -239,7 +255,11 @@ void ferry__log_release(void)
     struct line_list kept;
     struct line *line;
 
-    if (--mine.held > 0 || (!mine.kept.first && !mine.kept.lost))
+    if (--mine.held > 0)
+        return;
+    if (atomic_load_explicit(&sink.left, memory_order_relaxed) && !mine.in_callback)
+        write_line(0, NULL);
+    if (!mine.kept.first && !mine.kept.lost)
         return;
     kept = mine.kept;
     mine.kept = (struct line_list){ 0 };
@@ -248,12 +268,19 @@ void ferry__log_release(void)
         free(line);
     }
     if (kept.lost)
-        ferry__log(FERRY_LOG_WARN, "%u log lines lost: out of memory", kept.lost);
+        ferry__log(FERRY_LOG_WARN, "%u log lines dropped: no memory", kept.lost);
 }
 
 bool ferry__log_is_held(void)
 {
     return mine.held > 0;
+}
+
+/* What nobody came by for; a callback is the program's, which is about to end. */
+static void __attribute__((destructor)) write_the_rest(void)
+{
+    while (!sink.fn && atomic_load(&sink.left))
+        write_line(0, NULL);
 }
 
 void ferry_log_set(void (*fn)(void *arg, int level, const char *line), void *arg)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The log. A line said while this thread holds a core lock is kept and written once the lock is
- * released, so that a callback may call ferry.
+ * released, so that a callback may call ferry. A call writes its own line, and a few that other
+ * threads have left behind; what is beyond a bound is dropped, and how many were is a line too.
  */
 #ifndef FERRY_CORE_LOG_H
 #define FERRY_CORE_LOG_H
@@ -19,7 +20,7 @@ void ferry__log_va(int level, const char *fmt, va_list args) FERRY_PRINTF(2, 0);
 
 /*
  * Around every region that holds a core lock; nests. Lines said in between are written by the
- * outermost release.
+ * outermost release, and so are a few that other threads have left behind.
  */
 void ferry__log_hold(void);
 void ferry__log_release(void);

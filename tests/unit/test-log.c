@@ -100,6 +100,13 @@ static void *say_much(void *arg)
     return arg;
 }
 
+/* Says nothing, but comes by, as any call does that takes a lock. */
+static void come_by(void)
+{
+    ferry__log_hold();
+    ferry__log_release();
+}
+
 static void callbacks_come_one_at_a_time_and_none_is_lost(void)
 {
     pthread_t threads[THREADS];
@@ -110,6 +117,8 @@ static void callbacks_come_one_at_a_time_and_none_is_lost(void)
         CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, say_much, NULL), 0);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
+    for (int i = 0; i < LINES && atomic_load(&seen) < THREADS * LINES; i++)
+        come_by();
     CU_ASSERT_EQUAL(atomic_load(&most), 1);
     CU_ASSERT_EQUAL(atomic_load(&seen), THREADS * LINES);
 }
@@ -143,6 +152,113 @@ static void nobody_waits_for_a_callback(void)
     ferry_log_set(wait_for_another, text);
     ferry__log(FERRY_LOG_WARN, "first");
     CU_ASSERT_STRING_EQUAL(text, "first;from the other thread;");
+    ferry_log_set(NULL, NULL);
+}
+
+/* ---- slow callbacks ------------------------------------------------------------------------- */
+
+#define TALKERS  3
+#define SAID     5000
+#define MOST_OWN 20 /* a line of one's own, a few of others', and what was dropped */
+
+static _Thread_local unsigned handed; /* lines that this thread's present call has handed over */
+static atomic_uint most_handed, heard, dropped;
+static atomic_bool inside_first, hush;
+
+static void note_line(const char *line)
+{
+    unsigned n, so_far = atomic_load(&most_handed);
+
+    if (sscanf(line, "%u log lines dropped", &n) == 1)
+        atomic_fetch_add(&dropped, n);
+    else
+        atomic_fetch_add(&heard, 1);
+    handed++;
+    while (handed > so_far && !atomic_compare_exchange_weak(&most_handed, &so_far, handed))
+        ;
+}
+
+static void hear_slowly(void *arg, int level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    note_line(line);
+    usleep(200);
+}
+
+static void *talk(void *arg)
+{
+    for (int i = 0; i < SAID; i++) {
+        handed = 0;
+        ferry__log(FERRY_LOG_WARN, "line %d", i);
+    }
+    return arg;
+}
+
+static void forget_what_was_heard(void)
+{
+    atomic_store(&most_handed, 0);
+    atomic_store(&heard, 0);
+    atomic_store(&dropped, 0);
+    handed = 0;
+}
+
+static void nobody_hands_over_more_than_a_few_lines_of_others(void)
+{
+    pthread_t threads[TALKERS];
+
+    set_level("warn");
+    forget_what_was_heard();
+    ferry_log_set(hear_slowly, NULL);
+    for (int i = 0; i < TALKERS; i++)
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, talk, NULL), 0);
+    for (int i = 0; i < TALKERS; i++)
+        pthread_join(threads[i], NULL);
+    CU_ASSERT(atomic_load(&most_handed) > 1);
+    CU_ASSERT(atomic_load(&most_handed) <= MOST_OWN);
+    for (int i = 0; i < SAID && heard + dropped < TALKERS * SAID; i++)
+        come_by();
+    CU_ASSERT_EQUAL(heard + dropped, TALKERS * SAID);
+    ferry_log_set(NULL, NULL);
+}
+
+/* The first line's callback returns once everything has been said. */
+static void hear_late(void *arg, int level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    atomic_store(&inside_first, true);
+    while (!atomic_load(&hush))
+        usleep(100);
+    note_line(line);
+}
+
+static void *say_first(void *arg)
+{
+    ferry__log(FERRY_LOG_WARN, "first");
+    return arg;
+}
+
+static void what_waits_is_bounded_and_what_is_dropped_is_counted(void)
+{
+    pthread_t thread;
+
+    set_level("warn");
+    forget_what_was_heard();
+    atomic_store(&inside_first, false);
+    atomic_store(&hush, false);
+    ferry_log_set(hear_late, NULL);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, say_first, NULL), 0);
+    while (!atomic_load(&inside_first))
+        usleep(100);
+    for (int i = 0; i < SAID; i++)
+        ferry__log(FERRY_LOG_WARN, "line %d", i);
+    atomic_store(&hush, true);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < SAID && heard + dropped < SAID + 1; i++)
+        come_by();
+    CU_ASSERT_EQUAL(heard + dropped, SAID + 1);
+    CU_ASSERT(heard >= 1000 && heard <= 1100);
     ferry_log_set(NULL, NULL);
 }
 
@@ -201,6 +317,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_a_callback_logs_is_dropped),
     FERRY_TEST(callbacks_come_one_at_a_time_and_none_is_lost),
     FERRY_TEST(nobody_waits_for_a_callback),
+    FERRY_TEST(nobody_hands_over_more_than_a_few_lines_of_others),
+    FERRY_TEST(what_waits_is_bounded_and_what_is_dropped_is_counted),
     FERRY_TEST(a_child_forked_while_the_log_is_written_is_not_stuck),
     FERRY_TEST(without_a_callback_lines_go_to_standard_error),
 };
