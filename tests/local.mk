@@ -41,6 +41,7 @@ UNIT_TESTS = \
 	%D%/unit/test-fork \
 	%D%/unit/test-multi \
 	%D%/unit/test-multi-adopt \
+	%D%/unit/test-unified \
 	%D%/unit/test-sim-program \
 	%D%/unit/test-wait \
 	%D%/unit/test-events \
@@ -95,6 +96,7 @@ CORE_TESTS = \
 	%D%/unit/test-events \
 	%D%/unit/test-multi \
 	%D%/unit/test-multi-adopt \
+	%D%/unit/test-unified \
 	%D%/unit/test-queue \
 	%D%/unit/test-conf \
 	%D%/unit/test-loader \

@@ -62,7 +62,12 @@ static bool source_is_lost(struct ferry__request *req, unsigned slot)
     return true;
 }
 
-/* What a copy from `slot` to the request's slot costs, in legs; 0: the bytes are shared. */
+/*
+ * What a copy from `slot` to the request's slot costs: 0 where the bytes are shared, STAGED and more
+ * where there are two legs, by way of the host.
+ */
+#define STAGED 3u
+
 static unsigned cost(struct ferry__request *req, unsigned slot)
 {
     ferry_device *from = ferry__replica_device(req->m, slot);
@@ -74,7 +79,8 @@ static unsigned cost(struct ferry__request *req, unsigned slot)
     if (from->plugin == req->where->plugin && (from->plugin->given & FERRY__GIVEN_PEER) &&
         from->ops->peer_access(req->where->dev, from->dev) > 0)
         return 1;
-    return 4; /* through the host */
+    /* the host's block is not to be written while one whose bytes they are has a valid copy */
+    return ferry__replica_shares(req->m, FERRY__HOST, slot) ? STAGED : STAGED + 1;
 }
 
 /* The cheapest valid slot, the home before others; FERRY__SLOTS if there is none. */
@@ -335,7 +341,7 @@ static int attempt(struct ferry__request *req, struct ferry__replica *r, unsigne
     *again = false;
     if (cost(req, from) == 0)
         return hand_over(req, r, from);
-    if (cost(req, from) == 4) {
+    if (cost(req, from) >= STAGED) {
         *again = true;
         return stage(req, from);
     }
@@ -432,7 +438,8 @@ bool ferry__transfer_would_block(struct ferry__request *req)
     case 0: /* a map, which waits for the device's work on the same bytes */
         return ferry__uses_would_block(ferry__replica_find(m, from)->uses, FERRY__AFTER_ALL,
                                        req->q);
-    case 4:
+    case STAGED:
+    case STAGED + 1:
         return dev->events;
     default:
         if (!req->where)

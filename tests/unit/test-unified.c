@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "world.h"
+
+#include <string.h>
+
+/*
+ * Several devices that share the host's memory: its block is one device's, and whatever goes by way
+ * of it goes as that device's.
+ */
+
+#define OLD 0x5a
+#define NEW 0x77
+
+static ferry_device *cpu_device(void)
+{
+    ferry_device *cpu = NULL;
+
+    if (ferry_runtime_device(wx_runtime(), "cpu", &cpu))
+        ferry_test_skip("no cpu plugin: %s", ferry_last_error());
+    return cpu;
+}
+
+/* dev1 is the home, but the host's block is dev0's: bytes for a third come from there. */
+static void a_third_device_reads_by_the_block_that_is_shared(void)
+{
+    static const unsigned accesses[] = { FERRY_READ, FERRY_READ | FERRY_WRITE };
+
+    for (int i = 0; i < 2; i++) {
+        const int64_t dims[] = { WX_BYTES };
+        ferry_ref ref = { NULL, 0 };
+        ferry_blob *b = NULL;
+        ferry_device *cpu;
+        ferry_memory *m;
+
+        wx_begin();
+        cpu = cpu_device();
+        if (!cpu)
+            return;
+        FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_U8, 1, dims, &b));
+        FX_OK(ferry_blob_fill_data(b, OLD));
+        m = ferry_blob_data_memory(b);
+        wx_access(m, wx_queue(1), FERRY_READ);
+        FX_OK(ferry_blob_to(b, wx_dev(1)));
+        wx_mark();
+        FX_OK_FATAL(ferry_memory_access(m, cpu, accesses[i], NULL, &ref));
+        CU_ASSERT(fx_all_equal(ferry_device_pointer(cpu, ref), OLD));
+        CU_ASSERT_EQUAL(wx_since(0).copies_d2h + wx_since(1).copies_d2h, 0);
+        CU_ASSERT(wx_host_reads(m, OLD));
+        ferry_blob_destroy(b);
+        wx_end();
+    }
+}
+
+static const ferry_test_case shared_cases[] = {
+    FERRY_TEST(a_third_device_reads_by_the_block_that_is_shared),
+};
+
+int main(int argc, char **argv)
+{
+    static const char *const sync[] = { "clock", "sync", "unified", "on", NULL };
+    static const char *const staged[] = { "clock", "sync", "unified", "on", "peer", "off", NULL };
+    static const struct wx_world worlds[] = {
+        { "two that share", sync, shared_cases, FERRY_TEST_COUNT(shared_cases) },
+        { "two that share, without peer copies", staged, shared_cases,
+          FERRY_TEST_COUNT(shared_cases) },
+    };
+
+    return wx_main(argc, argv, "unified", worlds, FERRY_TEST_COUNT(worlds));
+}
