@@ -196,7 +196,7 @@ static int import(struct sim_device *dev, struct sim_block *block, unsigned char
     err = sim_arena_add(&dev->arena, block, why);
     if (err)
         return err;
-    err = protect(block, block->bytes, 0, why);
+    err = dev->set.map ? protect(block, block->bytes, 0, why) : 0;
     if (err) {
         sim_arena_remove(&dev->arena, block);
         return err;
@@ -373,7 +373,7 @@ int sim_host_check(struct sim_device *dev, const void *ptr, uint64_t bytes, uint
     uint32_t mapped;
     uint64_t end;
 
-    if (!host || !host->import)
+    if (!host || !host->import || !dev->set.map)
         return 0;
     mapped = host->import->mapped;
     if (!mapped || (access & ~mapped))

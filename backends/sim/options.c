@@ -22,6 +22,8 @@ enum form { COUNT, DEVICES, BYTES, RATE, MICROSECONDS, SWITCH, CLOCK, OPS };
     X("peer", "on", SWITCH, ENUM, "on|off", peer, "whether devices copy to each other directly") \
     X("unified", "off", SWITCH, ENUM, "on|off", unified,                                         \
       "whether host memory can be imported; the host's view is protected while unmapped")        \
+    X("map", "on", SWITCH, ENUM, "on|off", map,                                                  \
+      "off: imported memory is the host's and the device's at once, without map and unmap")      \
     X("ops", "all", OPS, ENUM, "all|minimal", minimal,                                           \
       "all arithmetic, or axpy of F32 alone, so that ferry does the rest")                       \
     X("fail_alloc", "0", COUNT, INT, NULL, fail_alloc,                                           \

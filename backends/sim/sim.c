@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 FERRY_PLUGIN(.name = "sim", .version = "0.1.0", .vendor = "ferry");
 
@@ -87,9 +88,20 @@ static const ferry_plugin_ops ops = {
     .gemm = sim_gemm,
 };
 
+/* What a plugin would be whose imported memory needs no ceremony. */
+static ferry_plugin_ops unmapped;
+
 FERRY_API int ferry_plugin_open(const ferry_host *host, const ferry_plugin_ops **out)
 {
+    const char *map = host->option("map");
+
     sim_shared.host = host;
     *out = &ops;
+    if (map && !strcmp(map, "off")) {
+        unmapped = ops;
+        unmapped.map = NULL;
+        unmapped.unmap = NULL;
+        *out = &unmapped;
+    }
     return 0;
 }

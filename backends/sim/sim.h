@@ -39,14 +39,14 @@ enum sim_clock { SIM_CLOCK_REAL, SIM_CLOCK_MANUAL, SIM_CLOCK_SYNC };
 struct sim_settings {
     uint32_t devices;
     enum sim_clock clock;
-    bool peer, unified, minimal;
+    bool peer, unified, map, minimal;
     uint64_t memory;    /* bytes */
     uint64_t bandwidth; /* bytes a second; 0: unlimited */
     int64_t latency_ns, op_latency_ns;
     uint64_t fail_alloc, fail_memcpy, fail_op; /* which call fails; 0: none */
 };
 
-#define SIM_OPTIONS 12u
+#define SIM_OPTIONS 13u
 
 extern const ferry_plugin_option sim_options[SIM_OPTIONS];
 

@@ -130,18 +130,41 @@ static unsigned map_for(const ferry_memory *m, unsigned slot, uint32_t valid)
     return m->mapped;
 }
 
+/* As above, for one to whom it does not matter whether that work failed. */
+static void outlive_default(ferry_device *dev)
+{
+    ferry_event *e;
+
+    if (ferry__queue_mark(&dev->queue, &e))
+        ferry__queue_settle(dev, NULL);
+    else if (e)
+        ferry_event_synchronize(e);
+    ferry__event_release(e);
+}
+
+/*
+ * Before the host may do `want`: a map waits for what the device does with the bytes, and does not
+ * say whether that failed; and not every plugin has one.
+ */
+static int after_device(const struct ferry__request *req, unsigned want)
+{
+    const ferry_memory *m = req->m;
+    unsigned gained = want & ~(unsigned)m->mapped;
+
+    if ((gained & FERRY_READ) && (req->access & FERRY_READ))
+        return ferry__transfer_after_default(m->alias_device, NULL);
+    if (gained && !(m->alias_device->plugin->given & FERRY__GIVEN_MAP))
+        outlive_default(m->alias_device);
+    return 0;
+}
+
 int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t valid)
 {
     ferry_memory *m = req->m;
     unsigned want = map_for(m, slot, valid);
-    int err = 0;
+    int err = want == m->mapped ? 0 : after_device(req, want);
 
-    if (want == m->mapped)
-        return 0;
-    /* a map waits for what the device did, and does not say whether that failed */
-    if (want == FERRY_READ && !m->mapped)
-        err = ferry__transfer_after_default(m->alias_device, NULL);
-    return err ? err : ferry__replica_map(m, want);
+    return err || want == m->mapped ? err : ferry__replica_map(m, want);
 }
 
 /* ---- one leg ---- */

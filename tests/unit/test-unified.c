@@ -52,18 +52,97 @@ static void a_third_device_reads_by_the_block_that_is_shared(void)
     }
 }
 
+/* ---- without map and unmap ------------------------------------------------------------------- */
+
+/* The host's side of it, once no work of the device is pending there. */
+static void check_host_access(ferry_memory *m, unsigned access)
+{
+    ferry_ref ref = { NULL, 0 };
+
+    CU_ASSERT(wx_pending(0) > 0);
+    FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, NULL, access | FERRY_NOWAIT, NULL, &ref));
+    FX_OK_FATAL(ferry_memory_access(m, NULL, access, NULL, &ref));
+    if (access & FERRY_WRITE)
+        memset(ref.handle, NEW, WX_BYTES);
+    wx_run_all();
+    CU_ASSERT(fx_all_equal(ref.handle, access & FERRY_WRITE ? NEW : OLD));
+}
+
+static const unsigned host_accesses[] = { FERRY_READ, FERRY_READ | FERRY_WRITE, FERRY_WRITE };
+
+static void the_host_waits_for_what_the_device_writes(void)
+{
+    for (int i = 0; i < 3; i++) {
+        ferry_memory *m;
+
+        wx_begin();
+        m = wx_memory(0);
+        wx_write_on(wx_queue(0), m, OLD);
+        check_host_access(m, host_accesses[i]);
+        ferry_memory_release(m);
+        wx_end();
+    }
+}
+
+static void the_host_waits_for_what_the_device_reads(void)
+{
+    for (int i = 1; i < 3; i++) {
+        ferry_memory *m, *seen;
+
+        wx_begin();
+        m = wx_memory_at(0, OLD);
+        seen = wx_memory(0);
+        CU_ASSERT(wx_host_reads(m, OLD));
+        wx_read_on(wx_queue(0), m, seen);
+        check_host_access(m, host_accesses[i]);
+        CU_ASSERT(wx_host_reads(seen, OLD));
+        ferry_memory_release(m);
+        ferry_memory_release(seen);
+        wx_end();
+    }
+}
+
+/* What a kernel was to write before is no concern of one who writes it all. */
+static void host_and_device_take_turns_without_maps(void)
+{
+    ferry_memory *m;
+
+    wx_begin();
+    m = wx_memory(0);
+    for (int round = 0; round < 20; round++) {
+        wx_write_on(wx_queue(0), m, (unsigned char)round);
+        wx_write_host(m, (unsigned char)(round + 1));
+        CU_ASSERT(wx_reads_on(wx_queue(0), m, (unsigned char)(round + 1)));
+    }
+    CU_ASSERT_EQUAL(wx_since(0).copies_h2d, 0);
+    ferry_memory_release(m);
+    wx_end();
+}
+
 static const ferry_test_case shared_cases[] = {
     FERRY_TEST(a_third_device_reads_by_the_block_that_is_shared),
+};
+
+static const ferry_test_case unmapped_cases[] = {
+    FERRY_TEST(the_host_waits_for_what_the_device_writes),
+    FERRY_TEST(the_host_waits_for_what_the_device_reads),
+    FERRY_TEST(host_and_device_take_turns_without_maps),
 };
 
 int main(int argc, char **argv)
 {
     static const char *const sync[] = { "clock", "sync", "unified", "on", NULL };
     static const char *const staged[] = { "clock", "sync", "unified", "on", "peer", "off", NULL };
+    static const char *const unmapped[] = {
+        "clock", "manual", "unified", "on", "map", "off", NULL
+    };
+    static const char *const late[] = { "op_latency", "1000", "unified", "on", "map", "off", NULL };
     static const struct wx_world worlds[] = {
         { "two that share", sync, shared_cases, FERRY_TEST_COUNT(shared_cases) },
         { "two that share, without peer copies", staged, shared_cases,
           FERRY_TEST_COUNT(shared_cases) },
+        { "without maps", unmapped, unmapped_cases, FERRY_TEST_COUNT(unmapped_cases) },
+        { "without maps, real clock", late, unmapped_cases + 2, 1 },
     };
 
     return wx_main(argc, argv, "unified", worlds, FERRY_TEST_COUNT(worlds));
