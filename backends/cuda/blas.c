@@ -11,8 +11,6 @@
 #define TEXT(number)    TEXT_OF(number)
 #define SONAME          "libcublas.so." TEXT(CUBLAS_VER_MAJOR)
 
-struct cuda_blas_table cuda_blas;
-
 static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool loaded;
 

@@ -127,7 +127,7 @@ struct cuda_device {
     } counters;
 };
 
-/* ---- the process (plugin.c, driver.c, options.c) ---- */
+/* ---- the process (process.c, driver.c, options.c) ---- */
 
 extern const ferry_host *cuda_host;
 extern struct cuda_driver cuda_driver;
@@ -172,7 +172,11 @@ int cuda_end(struct cuda_scope *scope, const char *call, cudaError_t error);
 
 /* ---- within ---- */
 
-struct cuda_queue *cuda_queue_of(struct cuda_device *dev, void *queue);
+/* The queue behind the ABI's handle. */
+static inline struct cuda_queue *cuda_queue_of(struct cuda_device *dev, void *handle)
+{
+    return handle ? handle : &dev->main;
+}
 /* With the context current: what a queue's objects need before its stream goes. */
 void cuda_queue_release(struct cuda_device *dev, struct cuda_queue *queue);
 /* The program's stream as a queue; `dev` has its context. */

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct cuda_driver cuda_driver;
-
 static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool loaded;
 

@@ -17,6 +17,7 @@ backends_ferry_cuda_la_SOURCES = \
 	%D%/memory.c \
 	%D%/options.c \
 	%D%/plugin.c \
+	%D%/process.c \
 	%D%/properties.c \
 	%D%/queue.c \
 	%D%/reduce.c \

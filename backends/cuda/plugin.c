@@ -6,8 +6,6 @@
 
 FERRY_PLUGIN(.name = "cuda", .version = "0.1.0", .vendor = "ferry");
 
-const ferry_host *cuda_host;
-
 static const ferry_plugin_ops ops = {
     .struct_size = sizeof(ferry_plugin_ops),
     .option_count = CUDA_OPTIONS,

@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct cuda_queue *cuda_queue_of(struct cuda_device *dev, void *queue)
-{
-    return queue ? queue : &dev->main;
-}
-
 void cuda_queue_release(struct cuda_device *dev, struct cuda_queue *queue)
 {
     (void)dev;

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the plugin has once in a process: the host's services, set by ferry_plugin_open, and the
+ * entries of the driver and of cuBLAS, filled in by driver.c and blas.c.
+ */
+#include "cuda.h"
+
+const ferry_host *cuda_host;
+struct cuda_driver cuda_driver;
+struct cuda_blas_table cuda_blas;
