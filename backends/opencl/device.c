@@ -11,16 +11,6 @@
 #define INFO_FREE_MEMORY_AMD 0x4039 /* KiB: what is free, and the largest block of it */
 #define PAGE                 4096u
 
-void ocl_lock(struct ocl_device *dev)
-{
-    pthread_mutex_lock(&dev->lock);
-}
-
-void ocl_unlock(struct ocl_device *dev)
-{
-    pthread_mutex_unlock(&dev->lock);
-}
-
 /* ---- opening ---- */
 
 static void learn(struct ocl_device *dev)

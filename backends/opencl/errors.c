@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+const ferry_host *ocl_host;
+
 /* By number, because headers for an older OpenCL lack the newer names. */
 #define OPENCL_ERRORS(X)                              \
     X(DEVICE_NOT_FOUND, -1)                           \

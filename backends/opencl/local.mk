@@ -14,6 +14,7 @@ backends_ferry_opencl_la_SOURCES = \
 	%D%/hostmem.c \
 	%D%/icd.c \
 	%D%/kernels.c \
+	%D%/list.c \
 	%D%/memory.c \
 	%D%/opencl.h \
 	%D%/options.c \

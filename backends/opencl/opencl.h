@@ -17,9 +17,9 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-extern const ferry_host *ocl_host;
-
 /* ---- errors.c ---- */
+
+extern const ferry_host *ocl_host; /* set by ferry_plugin_open */
 
 /* OpenCL's name of an error, or CLBlast's; "error -9999" for what neither knows. */
 const char *ocl_error_name(int error);
@@ -114,7 +114,7 @@ int ocl_program_arithmetic(struct ocl_context *c, unsigned variant, uint32_t dty
 int ocl_program_convert(struct ocl_context *c, unsigned variant, uint32_t from, uint32_t to,
                         cl_program *out);
 
-/* ---- queue.c, event.c ---- */
+/* ---- list.c, queue.c, event.c ---- */
 
 enum ocl_kernel {
     OCL_K_AXPY,
@@ -166,11 +166,16 @@ struct ocl_queue {
     cl_mem partials; /* of reductions */
 };
 
+/* Whether the command is over; what it failed with, if it did, to *error. */
+bool ocl_command_ended(cl_event event, int *error);
+/* What has ended goes; the first failure among it is kept in *failure. (locked) */
+void ocl_list_reap(struct ocl_device *dev, struct ocl_list *list, struct ocl_failure *failure);
+/* Room for one more. */
+bool ocl_list_grow(struct ocl_list *list);
+
 /* A queue around `q`, which is retained. */
 int ocl_queue_init(struct ocl_queue *queue, struct ocl_device *dev, cl_command_queue q);
 void ocl_queue_fini(struct ocl_queue *queue);
-/* The queue behind the ABI's handle. */
-struct ocl_queue *ocl_queue_of(struct ocl_device *dev, void *handle);
 /* Minds a command that was enqueued, until an event or a wait takes account of it. */
 int ocl_queue_note(struct ocl_queue *queue, const char *what, cl_event event);
 /* Creates a cl_command_queue as the device's settings want it. */
@@ -178,10 +183,6 @@ int ocl_queue_new(struct ocl_device *dev, cl_command_queue *out);
 /* Whether `q` is an in-order queue of that context and device; FERRY_EINVAL. */
 int ocl_queue_check(cl_command_queue q, cl_context context, cl_device_id id);
 
-/* What has ended goes; the first failure among it is kept in *failure. (locked) */
-void ocl_list_reap(struct ocl_device *dev, struct ocl_list *list, struct ocl_failure *failure);
-/* Room for one more. */
-bool ocl_list_grow(struct ocl_list *list);
 /* Settles those of the queue's events that are done. (locked) */
 void ocl_events_settle(struct ocl_queue *queue);
 /* The queue goes; its work is done. (locked) */
@@ -219,8 +220,22 @@ struct ocl_device {
     ferry_plugin_counters counters;
 };
 
-void ocl_lock(struct ocl_device *dev);
-void ocl_unlock(struct ocl_device *dev);
+static inline void ocl_lock(struct ocl_device *dev)
+{
+    pthread_mutex_lock(&dev->lock);
+}
+
+static inline void ocl_unlock(struct ocl_device *dev)
+{
+    pthread_mutex_unlock(&dev->lock);
+}
+
+/* The queue behind the ABI's handle. */
+static inline struct ocl_queue *ocl_queue_of(struct ocl_device *dev, void *handle)
+{
+    return handle ? handle : &dev->main;
+}
+
 /* Whether memory is shared with the host, as far as the device and the option say. */
 bool ocl_is_unified(cl_device_id id, cl_device_type type, enum ocl_switch zero_copy);
 

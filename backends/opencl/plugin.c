@@ -6,8 +6,6 @@
 
 FERRY_PLUGIN(.name = "opencl", .version = "0.1.0", .vendor = "ferry");
 
-const ferry_host *ocl_host;
-
 static const ferry_plugin_ops ops = {
     .struct_size = sizeof(ferry_plugin_ops),
     .option_count = OCL_OPTIONS,

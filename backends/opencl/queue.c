@@ -12,70 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- lists of pending commands ---- */
-
-static void log_times(const struct ocl_device *dev, const struct ocl_pending *p)
-{
-    cl_ulong queued = 0, start = 0, end = 0;
-
-    if (clGetEventProfilingInfo(p->event, CL_PROFILING_COMMAND_QUEUED, sizeof(queued), &queued,
-                                NULL) ||
-        clGetEventProfilingInfo(p->event, CL_PROFILING_COMMAND_START, sizeof(start), &start,
-                                NULL) ||
-        clGetEventProfilingInfo(p->event, CL_PROFILING_COMMAND_END, sizeof(end), &end, NULL))
-        return;
-    ocl_host->log(FERRY_LOG_DEBUG, "device %" PRIu32 ": %s: %.1f us, after waiting %.1f us",
-                  dev->index, p->what, (double)(end - start) / 1e3, (double)(start - queued) / 1e3);
-}
-
-/* Whether the command is over; what it failed with, if it did, to *error. */
-static bool has_ended(cl_event event, int *error)
-{
-    cl_int status = CL_QUEUED;
-    int err =
-        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
-
-    *error = err ? err : status < 0 ? status : 0;
-    return err || status <= CL_COMPLETE;
-}
-
-void ocl_list_reap(struct ocl_device *dev, struct ocl_list *list, struct ocl_failure *failure)
-{
-    size_t kept = 0;
-    int error;
-
-    for (size_t i = 0; i < list->count; i++) {
-        struct ocl_pending *p = &list->at[i];
-
-        if (!has_ended(p->event, &error)) {
-            list->at[kept++] = *p;
-            continue;
-        }
-        if (error && !failure->error) {
-            failure->error = error;
-            failure->what = p->what;
-        }
-        if (dev->set.profiling && !error)
-            log_times(dev, p);
-        clReleaseEvent(p->event);
-    }
-    list->count = kept;
-}
-
-bool ocl_list_grow(struct ocl_list *list)
-{
-    size_t room = list->room ? 2 * list->room : 16;
-    struct ocl_pending *grown;
-
-    if (list->count < list->room)
-        return true;
-    grown = realloc(list->at, room * sizeof(*grown));
-    if (!grown)
-        return false;
-    list->at = grown;
-    list->room = room;
-    return true;
-}
+/* ---- pending commands ---- */
 
 /* What was found out on the way belongs to the next event, and to the next wait. (locked) */
 static void reap_pending(struct ocl_queue *queue)
@@ -108,7 +45,7 @@ int ocl_queue_note(struct ocl_queue *queue, const char *what, cl_event event)
     if (kept)
         return 0;
     (void)clWaitForEvents(1, &event); /* no memory to remember it by */
-    (void)has_ended(event, &error);
+    (void)ocl_command_ended(event, &error);
     clReleaseEvent(event);
     return error ? ocl_fail(what, error) : 0;
 }
@@ -187,11 +124,6 @@ void ocl_queue_fini(struct ocl_queue *queue)
     if (queue->partials)
         clReleaseMemObject(queue->partials);
     clReleaseCommandQueue(queue->q);
-}
-
-struct ocl_queue *ocl_queue_of(struct ocl_device *dev, void *handle)
-{
-    return handle ? handle : &dev->main;
 }
 
 static int add_queue(struct ocl_device *dev, cl_command_queue q, void **out)
