@@ -7,6 +7,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/blas1.c \
 	%D%/convert.c \
 	%D%/cpu.h \
+	%D%/error.c \
 	%D%/gemm.c \
 	%D%/kernels.c \
 	%D%/kernels.h \

@@ -17,13 +17,6 @@ FERRY_PLUGIN(.name = "cpu", .version = "0.1.0", .vendor = "ferry");
 
 #define MOST_THREADS 1024
 
-const ferry_host *cpu_host;
-
-int cpu_unsupported(const char *what, uint32_t dtype)
-{
-    return cpu_host->error(FERRY_EUNSUPPORTED, "%s of dtype %" PRIu32, what, dtype);
-}
-
 /* ---- the machine ---------------------------------------------------------------------------- */
 
 /* The text after "key : " of the first line of a file in /proc that begins with key; 0 or −1. */
