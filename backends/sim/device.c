@@ -10,55 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int sim_alive(const struct sim_device *dev, struct sim_why *why)
-{
-    return dev->lost ? sim_why_set(why, FERRY_ELOST, "the device is lost") : 0;
-}
-
-static int fault_at(struct sim_fault *fault)
-{
-    fault->calls++;
-    return fault->now == fault->calls ? fault->now_code : 0;
-}
-
-int sim_fault(struct sim_device *dev, uint32_t call, struct sim_why *why)
-{
-    int any = fault_at(&dev->faults[SIM_CALL_ANY]);
-    int code = fault_at(&dev->faults[call]);
-
-    if (!code)
-        code = any;
-    if (!code)
-        return 0;
-    return sim_why_set(why, code, "call %" PRIu64 " of its kind fails, as asked",
-                       dev->faults[call].calls);
-}
-
-int sim_fault_later(struct sim_device *dev, uint32_t call)
-{
-    const struct sim_fault *fault = &dev->faults[call];
-
-    return fault->later == fault->calls ? fault->later_code : 0;
-}
-
-int sim_queue_find(struct sim_device *dev, void *handle, struct sim_queue **out,
-                   struct sim_why *why)
-{
-    struct sim_queue *queue = handle ? dev->queues : &dev->main;
-    int err = sim_alive(dev, why);
-
-    if (err)
-        return err;
-    while (handle && queue && queue != handle)
-        queue = queue->next;
-    if (!queue)
-        return sim_why_set(why, FERRY_EINVAL, "%p is no queue of this device", handle);
-    err = sim_worker_start(dev, why);
-    if (!err)
-        *out = queue;
-    return err;
-}
-
 int sim_device_count(void *plugin, uint32_t *out)
 {
     struct sim_settings settings;

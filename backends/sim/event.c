@@ -92,12 +92,6 @@ static int find_event(const struct sim_device *dev, void *handle, struct sim_eve
     return 0;
 }
 
-void sim_event_release(struct sim_event *event)
-{
-    if (--event->refs == 0)
-        free(event);
-}
-
 void sim_event_forget(const struct sim_device *dev)
 {
     for (uint32_t i = 0; i < table.room; i++) {

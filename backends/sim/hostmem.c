@@ -13,13 +13,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE UINT64_C(4096)
-
-static uint64_t whole_pages(uint64_t bytes)
-{
-    return (bytes + PAGE - 1) / PAGE * PAGE;
-}
-
 /* ---- allocation ---- */
 
 static int map_twice(struct sim_host *host, struct sim_why *why)
@@ -59,7 +52,7 @@ static struct sim_host *create_host(uint64_t bytes, bool unified, struct sim_why
     if (!host)
         goto err_short;
     host->bytes = bytes;
-    host->span = unified ? whole_pages(bytes) : (bytes + 63) / 64 * 64;
+    host->span = unified ? sim_whole_pages(bytes) : (bytes + 63) / 64 * 64;
     if (unified) {
         if (map_twice(host, why))
             goto err_free_host;
@@ -151,30 +144,16 @@ static int protect(const struct sim_block *block, uint64_t bytes, uint32_t acces
 {
     int prot = access & FERRY_WRITE ? PROT_READ | PROT_WRITE : access ? PROT_READ : PROT_NONE;
 
-    if (mprotect(block->host_view, (size_t)whole_pages(bytes), prot) != 0)
+    if (mprotect(block->host_view, (size_t)sim_whole_pages(bytes), prot) != 0)
         return sim_why_set(why, FERRY_EDEVICE, "mprotect: %s", strerror(errno));
     return 0;
-}
-
-static struct sim_host *find_host(struct sim_device *dev, const void *ptr, uint64_t bytes)
-{
-    uintptr_t address = (uintptr_t)ptr;
-
-    for (struct sim_host *host = dev->hosts; host; host = host->next) {
-        uintptr_t start = (uintptr_t)host->view;
-
-        if (address >= start && address - start < host->span &&
-            bytes <= host->span - (address - start))
-            return host;
-    }
-    return NULL;
 }
 
 /* (locked) */
 static int import(struct sim_device *dev, struct sim_block *block, unsigned char *ptr,
                   struct sim_why *why)
 {
-    struct sim_host *host = find_host(dev, ptr, block->bytes);
+    struct sim_host *host = sim_host_find(dev, ptr, block->bytes);
     int err = sim_alive(dev, why);
 
     if (!err)
@@ -184,7 +163,7 @@ static int import(struct sim_device *dev, struct sim_block *block, unsigned char
     if (!host || !host->device)
         return sim_why_set(why, FERRY_EUNSUPPORTED,
                            "host memory %p is not of this device's host_alloc", (void *)ptr);
-    if ((uintptr_t)ptr % PAGE)
+    if ((uintptr_t)ptr % SIM_PAGE)
         return sim_why_set(why, FERRY_EUNSUPPORTED, "host memory %p is not aligned to 4096 bytes",
                            (void *)ptr);
     if (host->import)
@@ -362,28 +341,4 @@ int sim_unmap(void *device, void *queue, void *handle)
     (void)unmap(device, queue, handle, &why);
     sim_unlock();
     return sim_why_tell(&why);
-}
-
-/* ---- the host's side of a copy ---- */
-
-int sim_host_check(struct sim_device *dev, const void *ptr, uint64_t bytes, uint32_t access,
-                   struct sim_why *why)
-{
-    struct sim_host *host = find_host(dev, ptr, 1);
-    uint32_t mapped;
-    uint64_t end;
-
-    if (!host || !host->import || !dev->set.map)
-        return 0;
-    mapped = host->import->mapped;
-    if (!mapped || (access & ~mapped))
-        return sim_why_set(why, FERRY_EINVAL,
-                           "%" PRIu64 " bytes at host %p are the device's: they are %s", bytes, ptr,
-                           mapped ? "mapped for reading only" : "not mapped");
-    end = (uint64_t)((uintptr_t)ptr - (uintptr_t)host->import->host_view) + bytes;
-    if (end > whole_pages(host->import->mapped_bytes))
-        return sim_why_set(why, FERRY_EINVAL,
-                           "%" PRIu64 " bytes at host %p: only %" PRIu64 " bytes are mapped", bytes,
-                           ptr, host->import->mapped_bytes);
-    return 0;
 }

@@ -5,18 +5,22 @@ if BUILD_SIM
 plugin_LTLIBRARIES += backends/ferry_sim.la
 backends_ferry_sim_la_SOURCES = \
 	%D%/arena.c \
+	%D%/clock.c \
 	%D%/control.c \
 	%D%/control.h \
 	%D%/copy.c \
 	%D%/device.c \
 	%D%/element.c \
 	%D%/event.c \
+	%D%/fault.c \
 	%D%/hostmem.c \
+	%D%/hostrange.c \
 	%D%/math.c \
 	%D%/memory.c \
 	%D%/ops.c \
 	%D%/options.c \
 	%D%/queue.c \
+	%D%/shared.c \
 	%D%/sim.c \
 	%D%/sim.h \
 	%D%/worker.c

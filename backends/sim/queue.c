@@ -27,13 +27,25 @@ void sim_queue_init(struct sim_queue *queue, struct sim_device *dev)
     queue->tail = &queue->head;
 }
 
+void sim_event_release(struct sim_event *event)
+{
+    if (--event->refs == 0)
+        free(event);
+}
+
+void sim_device_wake(struct sim_device *dev)
+{
+    if (dev->worker.started)
+        pthread_cond_signal(&dev->worker.wake);
+}
+
 /* Wakes whoever waits: callers that block, this device's thread, and those behind an event. */
 static void announce(struct sim_device *dev)
 {
     pthread_cond_broadcast(&sim_shared.changed);
     for (struct sim_device *other = sim_shared.devices; other; other = other->next)
         if (other != dev)
-            sim_worker_wake(other);
+            sim_device_wake(other);
 }
 
 static void note_failure(struct sim_queue *queue, const struct sim_why *why)
@@ -100,7 +112,7 @@ void sim_queue_submit(struct sim_queue *queue, struct sim_command *command)
     if (queue->dev->set.clock == SIM_CLOCK_SYNC)
         sim_queue_drain(queue, seq);
     else
-        sim_worker_wake(queue->dev);
+        sim_device_wake(queue->dev);
 }
 
 bool sim_queue_ready(const struct sim_queue *queue)

@@ -1,45 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The plugin: its descriptor, its table, and what all its files need.
+ * The plugin: its descriptor and its table.
  */
 #include "sim.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 FERRY_PLUGIN(.name = "sim", .version = "0.1.0", .vendor = "ferry");
-
-struct sim_shared sim_shared = {
-    .lock = PTHREAD_MUTEX_INITIALIZER,
-    .changed = PTHREAD_COND_INITIALIZER,
-};
-
-void sim_lock(void)
-{
-    pthread_mutex_lock(&sim_shared.lock);
-}
-
-void sim_unlock(void)
-{
-    pthread_mutex_unlock(&sim_shared.lock);
-}
-
-int sim_why_set(struct sim_why *why, int code, const char *fmt, ...)
-{
-    va_list args;
-
-    why->code = code;
-    va_start(args, fmt);
-    vsnprintf(why->text, sizeof(why->text), fmt, args);
-    va_end(args);
-    return code;
-}
-
-int sim_why_tell(const struct sim_why *why)
-{
-    return why->code ? sim_shared.host->error(why->code, "%s", why->text) : 0;
-}
 
 static const ferry_plugin_ops ops = {
     .struct_size = sizeof(ferry_plugin_ops),

@@ -19,7 +19,7 @@
 struct sim_device;
 struct sim_queue;
 
-/* ---- errors (sim.c) ---- */
+/* ---- errors (shared.c) ---- */
 
 /* Why an entry fails: kept here under the lock, told to the host without it. */
 struct sim_why {
@@ -107,9 +107,21 @@ struct sim_host {
 };
 
 void sim_host_release(struct sim_host *host);
+
+/* ---- hostrange.c: ranges of it ---- */
+
+#define SIM_PAGE UINT64_C(4096)
+
+uint64_t sim_whole_pages(uint64_t bytes);
+/* The block that those bytes are part of; NULL: it is none of the device's. (locked) */
+struct sim_host *sim_host_find(struct sim_device *dev, const void *ptr, uint64_t bytes);
 /* Whether the host's side of a copy can be touched now. (locked) FERRY_EINVAL. */
 int sim_host_check(struct sim_device *dev, const void *ptr, uint64_t bytes, uint32_t access,
                    struct sim_why *why);
+
+/* ---- clock.c ---- */
+
+int64_t sim_now(void); /* in nanoseconds */
 
 /* ---- queue.c: commands and their order ---- */
 
@@ -198,6 +210,10 @@ void sim_queue_drain_all(struct sim_device *dev, uint64_t seq);
 void sim_queue_await(struct sim_event *event);
 /* Reports the latest failure, unless an event has done so. (locked) */
 int sim_queue_take_failure(struct sim_queue *queue, struct sim_why *why);
+/* A command lets go of its event. (locked) */
+void sim_event_release(struct sim_event *event);
+/* Wakes the device's thread, if it has one. (locked) */
+void sim_device_wake(struct sim_device *dev);
 /* Computes; no lock. (math.c) */
 void sim_op_run(const struct sim_op *op);
 
@@ -212,12 +228,13 @@ struct sim_worker {
 int sim_worker_init(struct sim_worker *worker, struct sim_why *why);
 /* Starts the device's thread unless it runs or the clock needs none. (locked) FERRY_ENOMEM. */
 int sim_worker_start(struct sim_device *dev, struct sim_why *why);
-void sim_worker_wake(struct sim_device *dev); /* (locked) */
 /* Ends the thread after the command that it is running. Not locked. */
 void sim_worker_finish(struct sim_device *dev);
-int64_t sim_now(void);
+/* The queue behind a handle; the device lives and its thread runs. (locked) FERRY_EINVAL. */
+int sim_queue_find(struct sim_device *dev, void *handle, struct sim_queue **out,
+                   struct sim_why *why);
 
-/* ---- device.c ---- */
+/* ---- what a device is, and what all of them share ---- */
 
 struct sim_fault {
     uint64_t calls;      /* so far */
@@ -260,15 +277,16 @@ extern struct sim_shared sim_shared;
 void sim_lock(void);
 void sim_unlock(void);
 
+/* ---- fault.c ---- */
+
 /* Counts a call and fails it if it shall fail. (locked) */
 int sim_fault(struct sim_device *dev, uint32_t call, struct sim_why *why);
 /* The code with which the call that was just counted shall fail when it runs; 0: it shall not. */
 int sim_fault_later(struct sim_device *dev, uint32_t call);
 /* Whether the device is there at all. (locked) FERRY_ELOST. */
 int sim_alive(const struct sim_device *dev, struct sim_why *why);
-/* The queue behind a handle; the device lives and its thread runs. (locked) FERRY_EINVAL. */
-int sim_queue_find(struct sim_device *dev, void *handle, struct sim_queue **out,
-                   struct sim_why *why);
+
+/* ---- device.c ---- */
 
 int sim_device_count(void *plugin, uint32_t *out);
 int sim_device_open(void *plugin, uint32_t index, void **out_dev);
@@ -312,8 +330,6 @@ int sim_event_query(void *dev, void *event);
 int sim_event_synchronize(void *dev, void *event);
 int sim_event_destroy(void *dev, void *event);
 int sim_queue_wait(void *dev, void *queue, void *event);
-/* A command lets go of its event. (locked) */
-void sim_event_release(struct sim_event *event);
 /* The device goes: its events are done, and their handles are no more. (locked) */
 void sim_event_forget(const struct sim_device *dev);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The thread that runs a device's commands when their modelled time has come.
+ * The thread that runs a device's commands when their modelled time has come, and runs at all once
+ * somebody asks for a queue.
  */
 #define _GNU_SOURCE
 #include "sim.h"
@@ -10,14 +11,6 @@
 #include <time.h>
 
 #define NEVER INT64_MAX
-
-int64_t sim_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 int sim_worker_init(struct sim_worker *worker, struct sim_why *why)
 {
@@ -107,12 +100,6 @@ int sim_worker_start(struct sim_device *dev, struct sim_why *why)
     return 0;
 }
 
-void sim_worker_wake(struct sim_device *dev)
-{
-    if (dev->worker.started)
-        pthread_cond_signal(&dev->worker.wake);
-}
-
 void sim_worker_finish(struct sim_device *dev)
 {
     bool started;
@@ -120,9 +107,27 @@ void sim_worker_finish(struct sim_device *dev)
     sim_lock();
     started = dev->worker.started;
     dev->worker.stop = true;
-    sim_worker_wake(dev);
+    sim_device_wake(dev);
     sim_unlock();
     if (started)
         pthread_join(dev->worker.thread, NULL);
     pthread_cond_destroy(&dev->worker.wake);
+}
+
+int sim_queue_find(struct sim_device *dev, void *handle, struct sim_queue **out,
+                   struct sim_why *why)
+{
+    struct sim_queue *queue = handle ? dev->queues : &dev->main;
+    int err = sim_alive(dev, why);
+
+    if (err)
+        return err;
+    while (handle && queue && queue != handle)
+        queue = queue->next;
+    if (!queue)
+        return sim_why_set(why, FERRY_EINVAL, "%p is no queue of this device", handle);
+    err = sim_worker_start(dev, why);
+    if (!err)
+        *out = queue;
+    return err;
 }

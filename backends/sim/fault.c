@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which calls fail, because they were told to or because the device is gone.
+ */
+#include "sim.h"
+
+#include <inttypes.h>
+
+int sim_alive(const struct sim_device *dev, struct sim_why *why)
+{
+    return dev->lost ? sim_why_set(why, FERRY_ELOST, "the device is lost") : 0;
+}
+
+static int fault_at(struct sim_fault *fault)
+{
+    fault->calls++;
+    return fault->now == fault->calls ? fault->now_code : 0;
+}
+
+int sim_fault(struct sim_device *dev, uint32_t call, struct sim_why *why)
+{
+    int any = fault_at(&dev->faults[SIM_CALL_ANY]);
+    int code = fault_at(&dev->faults[call]);
+
+    if (!code)
+        code = any;
+    if (!code)
+        return 0;
+    return sim_why_set(why, code, "call %" PRIu64 " of its kind fails, as asked",
+                       dev->faults[call].calls);
+}
+
+int sim_fault_later(struct sim_device *dev, uint32_t call)
+{
+    const struct sim_fault *fault = &dev->faults[call];
+
+    return fault->later == fault->calls ? fault->later_code : 0;
+}
