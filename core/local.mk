@@ -67,6 +67,8 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/device/queue.h \
 	%D%/device/trace.c \
 	%D%/device/trace.h \
+	%D%/device/trace_file.c \
+	%D%/device/trace_file.h \
 	%D%/device/unified_probe.c \
 	%D%/device/unified_probe.h \
 	%D%/load/elf_check.c \

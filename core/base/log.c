@@ -276,10 +276,16 @@ bool ferry__log_is_held(void)
     return mine.held > 0;
 }
 
-/* What nobody came by for; a callback is the program's, which is about to end. */
-static void __attribute__((destructor)) write_the_rest(void)
+/* A callback is the program's, which has ended: what is still to be said goes to standard error. */
+static void __attribute__((destructor)) leave_callback(void)
 {
-    while (!sink.fn && atomic_load(&sink.left))
+    ferry_log_set(NULL, NULL);
+}
+
+/* What nobody came by for. */
+static void __attribute__((destructor(FERRY__LOG_END))) write_the_rest(void)
+{
+    while (atomic_load(&sink.left))
         write_line(0, NULL);
 }
 

@@ -11,6 +11,9 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
+/* The log's last lines are written by a destructor of that priority; those before it may log. */
+#define FERRY__LOG_END 200
+
 /* Whether lines of that level are wanted (FERRY_LOG); cheap. */
 bool ferry__log_enabled(int level);
 

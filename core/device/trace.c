@@ -5,23 +5,20 @@
 
 #include "core/base/env.h"
 #include "core/base/log.h"
+#include "core/device/trace_file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 /* The file, while it is open; all of it is read and written under the lock. */
 static struct {
     pthread_mutex_t lock;
-    FILE *file;
+    char path[256];               /* for words about it; "" while there is none */
     pid_t owner;                  /* a forked child leaves the file alone when it ends, too */
     uint64_t named[FERRY__SLOTS]; /* queues of a slot, as bits, that have had their names written */
     const ferry_device *device[FERRY__SLOTS];
-    bool any;
-    char buffer[64u << 10]; /* of the file */
 } trace = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Events are wanted, by a file or in words; and by a file. */
@@ -45,19 +42,24 @@ static void forked_in_child(void)
 static void open_file(void)
 {
     const char *path = ferry__env_get("FERRY_TRACE");
+    const char *why = path ? ferry__trace_file_open(path) : NULL;
 
-    if (!path)
+    if (why)
+        ferry__log(FERRY_LOG_WARN, "FERRY_TRACE: %s: %s", path, why);
+    if (!path || why)
         return;
-    trace.file = fopen(path, "we");
-    if (!trace.file) {
-        ferry__log(FERRY_LOG_WARN, "FERRY_TRACE: %s: %s", path, strerror(errno));
-        return;
-    }
-    setvbuf(trace.file, trace.buffer, _IOFBF, sizeof trace.buffer);
+    snprintf(trace.path, sizeof trace.path, "%s", path);
     trace.owner = getpid();
     pthread_atfork(NULL, NULL, forked_in_child);
-    fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", trace.file);
     atomic_store(&in_file, true);
+}
+
+/* Once, if the file could not take it all. Without the lock. */
+static void warn_of_failure(bool failed, uint64_t events, const char *why)
+{
+    if (failed)
+        ferry__log(FERRY_LOG_WARN, "FERRY_TRACE: %s: %s: the trace ends after %" PRIu64 " events",
+                   trace.path, why, events);
 }
 
 void ferry__trace_configure(void)
@@ -67,18 +69,39 @@ void ferry__trace_configure(void)
                  atomic_load(&in_file) || ferry__log_enabled(FERRY_LOG_DEBUG));
 }
 
-/* The closing bracket, once nothing can happen any more. */
-static void __attribute__((destructor)) close_file(void)
+void ferry__trace_flush(void)
 {
-    if (!trace.file || trace.owner != getpid())
+    uint64_t events = 0;
+    char why[128];
+    bool failed = false;
+
+    if (!atomic_load(&in_file))
+        return;
+    pthread_mutex_lock(&trace.lock);
+    if (atomic_load(&in_file)) {
+        ferry__trace_file_flush();
+        failed = ferry__trace_file_failed(&events, why, sizeof why);
+    }
+    pthread_mutex_unlock(&trace.lock);
+    warn_of_failure(failed, events, why);
+}
+
+/* The closing bracket, once nothing can happen any more; before the log's last lines. */
+static void __attribute__((destructor(FERRY__LOG_END + 1))) close_file(void)
+{
+    uint64_t events = 0;
+    char why[128];
+    bool failed;
+
+    if (!trace.path[0] || trace.owner != getpid())
         return;
     pthread_mutex_lock(&trace.lock);
     atomic_store(&in_file, false);
     atomic_store(&ferry__trace_wanted, false);
-    fputs("\n]}\n", trace.file);
-    fclose(trace.file);
-    trace.file = NULL;
+    ferry__trace_file_close();
+    failed = ferry__trace_file_failed(&events, why, sizeof why);
     pthread_mutex_unlock(&trace.lock);
+    warn_of_failure(failed, events, why);
 }
 
 double ferry__trace_clock(void)
@@ -91,66 +114,19 @@ double ferry__trace_clock(void)
 
 /* ---- JSON ---- */
 
-/*
- * By hand, and without stdio's locks, which the lock here makes needless: an event must not cost
- * what a small copy does.
- */
-static void put(const char *text)
-{
-    while (*text)
-        putc_unlocked(*text++, trace.file);
-}
-
-static void put_string(const char *s)
-{
-    put("\"");
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-
-        if (c == '"' || c == '\\')
-            fprintf(trace.file, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(trace.file, "\\u%04x", c);
-        else
-            putc_unlocked(c, trace.file);
-    }
-    put("\"");
-}
-
-static void put_number(uint64_t number)
-{
-    char digits[21], *first = digits + sizeof digits - 1;
-
-    *first = '\0';
-    do
-        *--first = (char)('0' + number % 10);
-    while (number /= 10);
-    put(first);
-}
-
-/* Nanoseconds, written as microseconds to three places. */
-static void put_time(uint64_t ns)
-{
-    put_number(ns / 1000);
-    putc_unlocked('.', trace.file);
-    for (unsigned place = 100; place; place /= 10)
-        putc_unlocked((int)('0' + ns / place % 10), trace.file);
-}
-
-static void put_separator(void)
-{
-    put(trace.any ? ",\n" : "\n");
-    trace.any = true;
-}
-
 static void put_metadata(const char *what, unsigned pid, unsigned tid, const char *name)
 {
-    put_separator();
-    fprintf(trace.file,
-            "{\"name\":\"%s\",\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":", what, pid,
-            tid);
-    put_string(name);
-    put("}}");
+    ferry__trace_begin();
+    ferry__trace_put("{\"name\":");
+    ferry__trace_put_string(what);
+    ferry__trace_put(",\"ph\":\"M\",\"pid\":");
+    ferry__trace_put_number(pid);
+    ferry__trace_put(",\"tid\":");
+    ferry__trace_put_number(tid);
+    ferry__trace_put(",\"args\":{\"name\":");
+    ferry__trace_put_string(name);
+    ferry__trace_put("}}");
+    ferry__trace_end();
 }
 
 /* Names a device and a queue before their first event. Slots are used again, and so named again. */
@@ -173,43 +149,57 @@ static void introduce(const ferry_device *dev, unsigned queue)
 
 static void put_arguments(const struct ferry__trace_copy *e, bool copy)
 {
-    put(",\"args\":{\"blob\":");
-    put_string(e->name ? e->name : "");
-    put(",\"bytes\":");
-    put_number(e->bytes);
+    ferry__trace_put(",\"args\":{\"blob\":");
+    ferry__trace_put_string(e->name ? e->name : "");
+    ferry__trace_put(",\"bytes\":");
+    ferry__trace_put_number(e->bytes);
     if (copy) {
-        put(",\"reason\":\"");
-        put(reasons[e->reason]);
-        put(e->unpinned ? "\",\"unpinned\":true" : "\"");
+        ferry__trace_put(",\"reason\":\"");
+        ferry__trace_put(reasons[e->reason]);
+        ferry__trace_put(e->unpinned ? "\",\"unpinned\":true" : "\"");
     }
-    put("}");
+    ferry__trace_put("}");
 }
 
-static void put_event(const struct ferry__trace_copy *e, bool copy, const ferry_device *dev,
+/* One whole event of the device, whose names have been written. */
+static void put_whole(const struct ferry__trace_copy *e, bool copy, const ferry_device *dev,
                       unsigned queue, double start)
 {
     uint64_t begin = (uint64_t)(start * 1e3 + 0.5);
     uint64_t end = (uint64_t)(ferry__trace_now() * 1e3 + 0.5);
 
+    ferry__trace_begin();
+    ferry__trace_put("{\"name\":\"");
+    ferry__trace_put(e->what);
+    ferry__trace_put(copy ? "\",\"cat\":\"copy\",\"ph\":\"X\",\"ts\":"
+                          : "\",\"cat\":\"memory\",\"ph\":\"X\",\"ts\":");
+    ferry__trace_put_time(begin);
+    ferry__trace_put(",\"dur\":");
+    ferry__trace_put_time(end - begin);
+    ferry__trace_put(",\"pid\":");
+    ferry__trace_put_number(dev->slot);
+    ferry__trace_put(",\"tid\":");
+    ferry__trace_put_number(queue);
+    put_arguments(e, copy);
+    ferry__trace_put("}");
+    ferry__trace_end();
+}
+
+static void put_event(const struct ferry__trace_copy *e, bool copy, const ferry_device *dev,
+                      unsigned queue, double start)
+{
+    uint64_t events = 0;
+    char why[128];
+    bool failed = false;
+
     pthread_mutex_lock(&trace.lock);
     if (atomic_load_explicit(&in_file, memory_order_relaxed)) {
         introduce(dev, queue);
-        put_separator();
-        put("{\"name\":\"");
-        put(e->what);
-        put(copy ? "\",\"cat\":\"copy\",\"ph\":\"X\",\"ts\":"
-                 : "\",\"cat\":\"memory\",\"ph\":\"X\",\"ts\":");
-        put_time(begin);
-        put(",\"dur\":");
-        put_time(end - begin);
-        put(",\"pid\":");
-        put_number(dev->slot);
-        put(",\"tid\":");
-        put_number(queue);
-        put_arguments(e, copy);
-        put("}");
+        put_whole(e, copy, dev, queue, start);
+        failed = ferry__trace_file_failed(&events, why, sizeof why);
     }
     pthread_mutex_unlock(&trace.lock);
+    warn_of_failure(failed, events, why);
 }
 
 /* ---- events ---- */

@@ -22,6 +22,9 @@ enum ferry__reason {
 /* Opens the trace if FERRY_TRACE asks for one; called when a runtime is opened. */
 void ferry__trace_configure(void);
 
+/* Brings into the file what has happened so far; called when a runtime is closed. */
+void ferry__trace_flush(void);
+
 /* Whether anybody wants events; what is below asks it inline, because most programs do not. */
 extern atomic_bool ferry__trace_wanted;
 

@@ -130,6 +130,7 @@ void ferry_runtime_close(ferry_runtime *rt)
     ferry__conf_destroy(rt->conf);
     pthread_mutex_destroy(&rt->lock);
     free(rt);
+    ferry__trace_flush();
 }
 
 /* ---- options -------------------------------------------------------------------------------- */

@@ -4,10 +4,14 @@
 #include "fixture.h"
 #include "backends/sim/control.h"
 
+#include <fcntl.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -276,6 +280,143 @@ static void names_are_escaped(void)
     memcpy(path, "/tmp/ferry-test-trace-XXXXXX", sizeof path);
 }
 
+/* ---- files that cannot take it ---- */
+
+#define ROUNDS 1500 /* more than a limited file can take */
+#define LIMIT  (100u << 10)
+
+static char said[4096]; /* on standard error */
+
+/* Copies there and back, of a blob whose name is not all UTF-8. */
+static int many_copies(void)
+{
+    const int64_t dims[] = { 1 };
+    ferry_runtime_options options = { .struct_size = sizeof options, .backend = "sim" };
+    ferry_runtime *rt;
+    ferry_device *dev;
+    ferry_blob *b;
+
+    if (ferry_runtime_open(&options, &rt) || ferry_runtime_device(rt, NULL, &dev) ||
+        ferry_blob_create(dev, FERRY_F32, 1, dims, &b) ||
+        ferry_blob_set_name(b, "\xc3\xa9\xff \xe2\x82 \xed\xa0\x80 \xc0\x80 \xf0\x9f\x9a\xa2"))
+        return 1;
+    for (int i = 0; i < ROUNDS; i++)
+        if (!ferry_blob_mutable_host_data(b) || !ferry_blob_mutable_device_data(b).handle)
+            return 2;
+    ferry_blob_destroy(b);
+    ferry_runtime_close(rt);
+    return 0;
+}
+
+static void run_child(const char *trace, rlim_t limit)
+{
+    const struct rlimit most = { limit, limit };
+
+    setenv("FERRY_TRACE", trace, 1);
+    signal(SIGXFSZ, SIG_IGN);
+    alarm(60); /* a child that is stuck dies */
+    if (limit && setrlimit(RLIMIT_FSIZE, &most))
+        exit(3);
+    exit(many_copies());
+}
+
+/* Traces them into `trace`, a file that must not exceed `limit`, unless that is 0. */
+static void run_limited(const char *trace, rlim_t limit)
+{
+    int ends[2], status = -1;
+    size_t length = 0;
+    ssize_t n;
+    pid_t child;
+
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        run_child(trace, limit);
+    }
+    close(ends[1]);
+    while ((n = read(ends[0], said + length, sizeof said - 1 - length)) > 0)
+        length += (size_t)n;
+    said[length] = '\0';
+    close(ends[0]);
+    waitpid(child, &status, 0);
+    CU_ASSERT_EQUAL(status, 0);
+}
+
+static void a_fifo_is_refused(void)
+{
+    int fd = mkstemp(path);
+
+    CU_ASSERT_FATAL(fd >= 0);
+    close(fd);
+    unlink(path);
+    CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
+    run_limited(path, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "not a regular file"));
+    fd = open(path, O_RDONLY | O_NONBLOCK); /* with a reader it can be opened */
+    run_limited(path, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "not a regular file"));
+    close(fd);
+    unlink(path);
+    memcpy(path, "/tmp/ferry-test-trace-XXXXXX", sizeof path);
+}
+
+static void a_disk_that_is_full_is_said_once_and_leaves_what_can_be_read(void)
+{
+    int fd = mkstemp(path);
+    unsigned long events = 0;
+    const char *line;
+    json_error_t wrong;
+    json_t *root;
+
+    CU_ASSERT_FATAL(fd >= 0);
+    close(fd);
+    run_limited(path, LIMIT);
+    line = strstr(said, "the trace ends after ");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+    CU_ASSERT_PTR_NULL(strstr(line + 1, "the trace ends after "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "FERRY_TRACE: /tmp/ferry-test-trace-"));
+    CU_ASSERT_EQUAL(sscanf(line, "the trace ends after %lu events", &events), 1);
+    root = json_load_file(path, 0, &wrong);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(root);
+    CU_ASSERT(events > 100);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(root, "traceEvents")), events);
+    json_decref(root);
+    unlink(path);
+    memcpy(path, "/tmp/ferry-test-trace-XXXXXX", sizeof path);
+    run_limited("/dev/full", 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "FERRY_TRACE: /dev/full: No space left on device\n"));
+}
+
+static void a_name_that_is_no_utf8_is_still_json(void)
+{
+    int fd = mkstemp(path);
+    unsigned named = 0;
+    json_error_t wrong;
+    json_t *root, *event;
+    size_t i;
+
+    CU_ASSERT_FATAL(fd >= 0);
+    close(fd);
+    run_limited(path, 0);
+    CU_ASSERT_STRING_EQUAL(said, "");
+    root = json_load_file(path, 0, &wrong);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(root);
+    json_array_foreach(json_object_get(root, "traceEvents"), i, event)
+    {
+        const char *blob =
+            json_string_value(json_object_get(json_object_get(event, "args"), "blob"));
+
+        named += blob && strcmp(blob, "\u00e9\ufffd \ufffd\ufffd \ufffd\ufffd\ufffd "
+                                      "\ufffd\ufffd \U0001f6a2") == 0;
+    }
+    CU_ASSERT(named >= 2 * ROUNDS - 1);
+    json_decref(root);
+    unlink(path);
+    memcpy(path, "/tmp/ferry-test-trace-XXXXXX", sizeof path);
+}
+
 int main(int argc, char **argv)
 {
     static const ferry_test_case cases[] = {
@@ -283,6 +424,9 @@ int main(int argc, char **argv)
         FERRY_TEST(what_is_counted_is_traced_and_nothing_else),
         FERRY_TEST(a_copy_of_unpinned_memory_says_so),
         FERRY_TEST(names_are_escaped),
+        FERRY_TEST(a_fifo_is_refused),
+        FERRY_TEST(a_disk_that_is_full_is_said_once_and_leaves_what_can_be_read),
+        FERRY_TEST(a_name_that_is_no_utf8_is_still_json),
     };
 
     return ferry_test_main(argc, argv, "trace", cases, FERRY_TEST_COUNT(cases));
