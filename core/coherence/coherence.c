@@ -238,13 +238,22 @@ static struct ferry__replica *host_block_of(struct ferry__request *req)
     return shares && !req->m->alias ? &req->m->on_host : NULL;
 }
 
+/* A block of the program's that is to be replaced may be in use on the default queue still. */
+static bool replaces_busy(struct ferry__request *req, const struct ferry__replica *r)
+{
+    bool stale = r->readonly && !(req->valid & bit(req->slot));
+
+    return req->where && r->storage == FERRY__STORAGE_ADOPTED &&
+           (stale || r->capacity < req->m->size) && ferry__transfer_is_busy(req->m, req->where);
+}
+
 static bool would_block(struct ferry__request *req, struct ferry__replica *r)
 {
     bool write = (req->access & FERRY_WRITE) != 0;
     bool there = (req->valid & bit(req->slot)) != 0;
     enum ferry__after after = write || !there ? FERRY__AFTER_ALL : FERRY__AFTER_WRITERS;
 
-    if (r && ferry__uses_would_block(r->uses, after, req->q))
+    if (r && (ferry__uses_would_block(r->uses, after, req->q) || replaces_busy(req, r)))
         return true;
     if (!there && (req->access & FERRY_READ) && ferry__transfer_would_block(req))
         return true;

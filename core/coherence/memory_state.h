@@ -97,6 +97,7 @@ struct ferry_memory {
     pthread_mutex_t lock;
     atomic_uint locked_in; /* ferry__forks, when it last was */
     ferry_event *busy;     /* of a queue that an access did not want to wait for; NULL: none */
+    uint64_t busy_at;      /* how much work had been put there by then */
     struct ferry__replica on_host;
     struct ferry__device_replica *on_devices;
     struct ferry__sharers *sharers;        /* NULL until blobs share it */

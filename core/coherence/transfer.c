@@ -400,17 +400,20 @@ int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, boo
 }
 
 /*
- * Whether the default queue of `dev` still does what it had to when first asked. The event is kept
- * from one time to the next, so that who asks again gets on.
+ * The event is kept from one time to the next, so that who asks again gets on; but not beyond work
+ * that came later.
  */
-static bool is_busy(ferry_memory *m, ferry_device *dev)
+bool ferry__transfer_is_busy(ferry_memory *m, ferry_device *dev)
 {
-    if (m->busy && m->busy->device != dev) {
+    uint64_t now = atomic_load_explicit(&dev->queue.submitted, memory_order_acquire);
+
+    if (m->busy && (m->busy->device != dev || m->busy_at != now)) {
         ferry__event_release(m->busy);
         m->busy = NULL;
     }
     if (!m->busy && (ferry__queue_mark(&dev->queue, &m->busy) || !m->busy))
         return false; /* nothing can be pending, or it fails at once */
+    m->busy_at = now;
     if (ferry_event_query(m->busy) == 0)
         return true;
     ferry__event_release(m->busy);
@@ -432,21 +435,27 @@ static bool may_import(struct ferry__request *req)
            ferry__device_is(req->where, FERRY_DEVICE_UNIFIED);
 }
 
-bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t valid)
+/* Whether to enter `slot` would be to wait, of which host and device have the bytes. */
+static bool enter_would_block(struct ferry__request *req, unsigned slot, uint32_t valid)
 {
     ferry_memory *m = req->m;
-    unsigned want = map_for(m, req->slot, valid);
+    unsigned want = map_for(m, slot, valid);
 
-    if (req->slot == FERRY__HOST && will_share_host(m))
-        return is_busy(m, m->home);
-    if (may_import(req))
-        return ferry__uses_would_block(m->on_host.uses, FERRY__AFTER_ALL, NULL);
+    if (slot == FERRY__HOST && will_share_host(m))
+        return ferry__transfer_is_busy(m, m->home);
     if (ferry__replica_one_pointer(m))
-        return req->slot == FERRY__HOST && is_busy(m, m->alias_device);
+        return slot == FERRY__HOST && ferry__transfer_is_busy(m, m->alias_device);
     if (want == m->mapped)
         return false;
     return ferry__uses_would_block(m->on_host.uses, FERRY__AFTER_ALL, NULL) ||
-           (want && is_busy(m, m->alias_device));
+           (want && ferry__transfer_is_busy(m, m->alias_device));
+}
+
+bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t valid)
+{
+    if (may_import(req))
+        return ferry__uses_would_block(req->m->on_host.uses, FERRY__AFTER_ALL, NULL);
+    return enter_would_block(req, req->slot, valid);
 }
 
 bool ferry__transfer_would_block(struct ferry__request *req)
@@ -463,7 +472,7 @@ bool ferry__transfer_would_block(struct ferry__request *req)
                                        req->q);
     case STAGED:
     case STAGED + 1:
-        return dev->events;
+        return dev->events || enter_would_block(req, FERRY__HOST, req->valid | 1u);
     default:
         if (!req->where)
             return dev->events;

@@ -49,6 +49,12 @@ bool ferry__transfer_would_block(struct ferry__request *req);
 bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t valid);
 
 /*
+ * Whether the default queue of `dev` has work to do, as far as can be told: what ferry put there, and
+ * what else there was when it was first asked.
+ */
+bool ferry__transfer_is_busy(ferry_memory *m, ferry_device *dev);
+
+/*
  * Prepares the host's, or the aliased device's, side of imported bytes for the request's slot, to
  * end with V = `valid`.
  */

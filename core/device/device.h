@@ -35,6 +35,7 @@ struct ferry_queue {
     atomic_uint refs;     /* the owner's, and one per pending use in a memory */
     atomic_bool gone;     /* destroyed by its owner: nothing is pending on it any more */
     pthread_mutex_t lock; /* serialises entries, unless the device is concurrent */
+    _Atomic uint64_t submitted; /* how much work ferry has put there; not counted without events */
     pthread_mutex_t life; /* under which it is `gone`, so that it is not while it takes an event */
 };
 

@@ -78,7 +78,7 @@ static bool is_lost(ferry_device *dev)
     void *event;
     int err;
 
-    ferry__queue_enter(q);
+    ferry__queue_hold(q);
     err = dev->ops->event_record(dev->dev, q->handle, &event);
     ferry__queue_leave(q);
     if (!err)
@@ -170,7 +170,7 @@ int ferry__queue_mark(ferry_queue *q, ferry_event **out)
     e = ferry__fresh(sizeof *e);
     if (!e)
         return ferry__error(FERRY_ENOMEM, "%s: no memory for an event", dev->name);
-    ferry__queue_enter(q);
+    ferry__queue_hold(q);
     err = dev->ops->event_record(dev->dev, q->handle, &e->handle);
     ferry__queue_leave(q);
     if (err) {

@@ -7,11 +7,19 @@
 
 #include "core/device/device.h"
 
-/* Around a call of a plugin's entry that takes a queue. */
-static inline void ferry__queue_enter(ferry_queue *q)
+/* Around a call of a plugin's entry that takes a queue: one that looks at it, */
+static inline void ferry__queue_hold(ferry_queue *q)
 {
     if (!ferry__device_is(q->device, FERRY_DEVICE_CONCURRENT))
         pthread_mutex_lock(&q->lock);
+}
+
+/* and one that gives it work. */
+static inline void ferry__queue_enter(ferry_queue *q)
+{
+    ferry__queue_hold(q);
+    if (q->device->events)
+        atomic_fetch_add_explicit(&q->submitted, 1, memory_order_release);
 }
 
 static inline void ferry__queue_leave(ferry_queue *q)

@@ -99,7 +99,9 @@ FERRY_API ferry_ref ferry_memory_overwrite_device_data(ferry_memory *m);
  * write waits for its writer and all its readers; waits happen on the queue where they can and on
  * the calling thread where they cannot, or always for the host. With FERRY_NOWAIT a call that would
  * have to wait for such work, or for another thread that is at work on the memory, returns
- * FERRY_EBUSY and changes nothing; storage that has to be made room for is still waited for. For the host *out is {pointer, 0}. Errors:
+ * FERRY_EBUSY and changes nothing; storage that has to be made room for is still waited for. Where the
+ * device's copy is the host's memory, all work on its default queue counts, but for what a program
+ * submits there past ferry after a call that returned FERRY_EBUSY. For the host *out is {pointer, 0}. Errors:
  * FERRY_EINVAL (access 0, queue of another device), FERRY_ENOMEM, FERRY_EDEVICE, FERRY_EBUSY,
  * FERRY_EPERM, FERRY_EFORKED, FERRY_ELOST when the last valid copy was lost to a failure; *out is
  * then untouched.

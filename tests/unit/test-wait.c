@@ -77,6 +77,80 @@ static void a_map_for_writing_after_one_for_reading_is_busy_too(void)
     wx_end();
 }
 
+/* What was pending when it was first asked is done, and more has come: to it, or to another. */
+static void work_that_came_after_a_refusal_is_busy_too(void)
+{
+    for (int i = 0; i < 2; i++) {
+        ferry_memory *m, *other;
+
+        wx_begin();
+        m = wx_memory(0);
+        other = wx_memory(0);
+        wx_write_on(wx_queue(0), m, OLD);
+        FX_FAILS(FERRY_EBUSY, access_host(m, NOWAIT(FERRY_READ)));
+        wx_run_all();
+        wx_write_on(wx_queue(0), i ? other : m, NEW);
+        check_busy(m, FERRY_READ);
+        CU_ASSERT(wx_host_reads(m, i ? OLD : NEW));
+        ferry_memory_release(m);
+        ferry_memory_release(other);
+        wx_end();
+    }
+}
+
+/* By way of the host, whose block is dev0's, from a device that has nothing to do. */
+static void a_block_on_the_way_that_is_in_use_is_busy(void)
+{
+    ferry_ref ref = { NULL, 0 };
+    ferry_device *cpu = NULL;
+    ferry_memory *m, *other;
+    uint64_t pending;
+
+    wx_begin();
+    if (ferry_runtime_device(wx_runtime(), "cpu", &cpu)) {
+        ferry_test_skip("no cpu plugin: %s", ferry_last_error());
+        return;
+    }
+    m = wx_memory_at(0, OLD);
+    FX_OK_FATAL(ferry_memory_access(m, cpu, FERRY_WRITE, NULL, &ref));
+    memset(ferry_device_pointer(cpu, ref), NEW, WX_BYTES);
+    other = wx_memory(0);
+    wx_write_on(wx_queue(0), other, OLD);
+    pending = wx_pending(0);
+    FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, wx_dev(1), NOWAIT(FERRY_READ), NULL, &ref));
+    CU_ASSERT(wx_pending(0) >= pending);
+    CU_ASSERT(wx_reads_on(wx_queue(1), m, NEW));
+    ferry_memory_release(m);
+    ferry_memory_release(other);
+    wx_end();
+}
+
+/* A device's own, lent read-only: it is given back once the default queue is done with it. */
+static void lent_memory_that_is_in_use_is_busy(void)
+{
+    ferry_memory *m, *lender, *seen;
+    ferry_ref ref;
+    uint64_t pending;
+
+    wx_begin();
+    lender = wx_memory_at(0, OLD);
+    seen = wx_memory(0);
+    m = wx_memory(0);
+    ref = wx_access(lender, wx_queue(0), FERRY_READ | FERRY_WRITE);
+    FX_OK_FATAL(ferry_memory_adopt(m, wx_dev(0), ref, WX_BYTES, FERRY_ADOPT_READONLY, NULL, NULL));
+    wx_write_host(m, NEW);
+    wx_write_on(wx_queue(0), seen, NEW);
+    pending = wx_pending(0);
+    FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, wx_dev(0), NOWAIT(FERRY_READ), NULL, &ref));
+    CU_ASSERT(wx_pending(0) >= pending);
+    CU_ASSERT(wx_reads_on(wx_queue(0), m, NEW));
+    CU_ASSERT(wx_host_reads(lender, OLD));
+    ferry_memory_release(m);
+    ferry_memory_release(lender);
+    ferry_memory_release(seen);
+    wx_end();
+}
+
 static _Alignas(64) unsigned char own[WX_BYTES];
 
 /* One whose host block no device has imported: it came late, when both had blocks of their own. */
@@ -177,6 +251,9 @@ static const ferry_test_case shared_cases[] = {
     FERRY_TEST(a_map_that_would_wait_for_the_queue_is_busy),
     FERRY_TEST(a_map_for_writing_after_one_for_reading_is_busy_too),
     FERRY_TEST(an_import_waits_for_copies_from_the_hosts_block),
+    FERRY_TEST(work_that_came_after_a_refusal_is_busy_too),
+    FERRY_TEST(a_block_on_the_way_that_is_in_use_is_busy),
+    FERRY_TEST(lent_memory_that_is_in_use_is_busy),
 };
 
 static const ferry_test_case slow_cases[] = {
