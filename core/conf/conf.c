@@ -100,6 +100,7 @@ void ferry__conf_destroy(struct ferry__conf *conf)
     if (!conf)
         return;
     value_clear(&conf->backend);
+    value_clear(&conf->strict);
     while (conf->sections) {
         struct ferry__section *section = conf->sections;
 
@@ -153,13 +154,18 @@ struct ferry__section *ferry__conf_make_section(struct ferry__conf *conf, const 
     return section;
 }
 
+bool ferry__conf_bool(const struct ferry__value *value, bool otherwise)
+{
+    bool is = otherwise;
+
+    if (value->text)
+        ferry__text_bool(value->text, &is);
+    return is;
+}
+
 bool ferry__conf_enabled(const struct ferry__section *section)
 {
-    bool enabled = true;
-
-    if (section && section->enabled.text)
-        ferry__text_bool(section->enabled.text, &enabled);
-    return enabled;
+    return !section || ferry__conf_bool(&section->enabled, true);
 }
 
 uint64_t ferry__conf_size(const struct ferry__value *value, uint64_t otherwise)
@@ -256,6 +262,13 @@ static int set_backend(struct ferry__conf *conf, const char *value, const char *
     return value_set(&conf->backend, value, origin);
 }
 
+static int set_strict(struct ferry__conf *conf, const char *value, const char *origin)
+{
+    int err = check_bool("strict", value, origin);
+
+    return err ? err : value_set(&conf->strict, value, origin);
+}
+
 /* ---- lines ---------------------------------------------------------------------------------- */
 
 /* "[plugin cuda]": a blank between the words, one name. */
@@ -297,7 +310,7 @@ int ferry__conf_on_section(struct ferry__conf *conf, const char *words, const ch
 int ferry__conf_on_key(struct ferry__conf *conf, const char *words, const char *key,
                        const char *value, const char *origin)
 {
-    static const char *const known[] = { "backend" };
+    static const char *const known[] = { "backend", "strict" };
     struct ferry__section *section;
 
     if (!words[0])
@@ -305,7 +318,9 @@ int ferry__conf_on_key(struct ferry__conf *conf, const char *words, const char *
     if (strcmp(words, "ferry") == 0) {
         if (strcmp(key, "backend") == 0)
             return set_backend(conf, value, origin);
-        warn_unknown(origin, "key", key, known, 1);
+        if (strcmp(key, "strict") == 0)
+            return set_strict(conf, value, origin);
+        warn_unknown(origin, "key", key, known, sizeof(known) / sizeof(known[0]));
         return 0;
     }
     if (!is_plugin_section(words))

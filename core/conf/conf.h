@@ -36,7 +36,7 @@ struct ferry__section {
 };
 
 struct ferry__conf {
-    struct ferry__value backend;
+    struct ferry__value backend, strict;
     struct ferry__section *sections;
 };
 
@@ -61,8 +61,11 @@ int ferry__conf_on_section(struct ferry__conf *conf, const char *words, const ch
 int ferry__conf_on_key(struct ferry__conf *conf, const char *words, const char *key,
                        const char *value, const char *origin);
 
-/* What enabled, pool_limit and budget amount to; `otherwise` where nothing was said. */
-bool ferry__conf_enabled(const struct ferry__section *section);
+/* What a value amounts to; `otherwise` where nothing was said. */
+bool ferry__conf_bool(const struct ferry__value *value, bool otherwise);
 uint64_t ferry__conf_size(const struct ferry__value *value, uint64_t otherwise);
+
+/* Whether a plugin may be used: unless its section, which may be NULL, says that it is not. */
+bool ferry__conf_enabled(const struct ferry__section *section);
 
 #endif

@@ -15,7 +15,8 @@ atomic_uint ferry__forks;
 
 bool ferry__device_forked(const ferry_device *dev)
 {
-    return dev->dev && dev->generation != atomic_load_explicit(&ferry__forks, memory_order_relaxed);
+    return !ferry__device_is_closed(dev) &&
+           dev->generation != atomic_load_explicit(&ferry__forks, memory_order_relaxed);
 }
 
 int ferry__device_fail(ferry_device *dev, const char *operation, uint64_t bytes, int code)
@@ -98,7 +99,7 @@ const char *ferry_device_name(const ferry_device *dev)
 
 const ferry_device_properties *ferry_device_get_properties(const ferry_device *dev)
 {
-    return dev ? &dev->properties : NULL;
+    return dev ? atomic_load_explicit(&((ferry_device *)dev)->shown, memory_order_acquire) : NULL;
 }
 
 int ferry_device_memory_free(ferry_device *dev, uint64_t *out)

@@ -48,6 +48,12 @@ struct ferry_event {
     _Atomic(char *) why; /* what the work failed with, in words; NULL: nobody knows */
 };
 
+/* What a device is, in the plugin's words and in ours. It never changes once it can be seen. */
+struct ferry__description {
+    ferry_plugin_properties said;
+    ferry_device_properties properties;
+};
+
 struct ferry__counters {
     _Atomic uint64_t copies[3], bytes[3]; /* by FERRY_MEMCPY_… − 1 */
     _Atomic uint64_t maps, allocs, frees, live_bytes, peak_bytes, pool_hits, fallbacks, evictions;
@@ -76,9 +82,9 @@ struct ferry_device {
     _Atomic uint32_t
         refused[FERRY_OP_COUNT]; /* dtypes, as bits, that an operation cannot do here */
     struct ferry__counters stats;
-    ferry_device_properties properties;
+    struct ferry__description closed, opened;       /* before it was opened, and since */
+    _Atomic(const ferry_device_properties *) shown; /* those of one of the two */
     char name[48];
-    ferry_plugin_properties described;
 };
 
 /* Opens the device if it is not open: context, slot, default queue, probe. Any thread. */
@@ -111,6 +117,14 @@ static inline bool ferry__device_ready(ferry_device *dev)
 {
     return atomic_load_explicit(&dev->state, memory_order_acquire) == FERRY__DEVICE_OPEN &&
            dev->generation == atomic_load_explicit(&ferry__forks, memory_order_relaxed);
+}
+
+/* Whether the device was never opened. Another thread may be about to: only what device_new has set
+ * can be read then, and `shown`. */
+static inline bool ferry__device_is_closed(const ferry_device *dev)
+{
+    return atomic_load_explicit(&((ferry_device *)dev)->state, memory_order_acquire) ==
+           FERRY__DEVICE_CLOSED;
 }
 
 /* 1 in a process forked after the device was opened. */

@@ -129,8 +129,8 @@ ferry_device *ferry__device_host_memory(void)
 
     lock();
     for (unsigned s = FERRY__HOST + 1; s < FERRY__SLOTS && !found; s++)
-        if (slots[s] && ferry__device_is(slots[s], FERRY_DEVICE_HOST_MEMORY) &&
-            atomic_load(&slots[s]->state) == FERRY__DEVICE_OPEN &&
+        if (slots[s] && atomic_load(&slots[s]->state) == FERRY__DEVICE_OPEN &&
+            ferry__device_is(slots[s], FERRY_DEVICE_HOST_MEMORY) &&
             !ferry__device_forked(slots[s]) && ferry__device_retain_alive(slots[s]))
             found = slots[s];
     unlock();

@@ -18,43 +18,40 @@
 
 /* ---- what it is like ------------------------------------------------------------------------ */
 
-/* What the plugin says of the device, into the public structure. */
-static void publish(ferry_device *dev, const ferry_plugin_properties *p)
+/* What kind of memory the device has, by the plugin's flags. */
+static void describe_memory(ferry_device_properties *out, uint32_t flags)
 {
-    ferry_device_properties *out = &dev->properties;
-
-    dev->described = *p;
-    dev->described.description[sizeof p->description - 1] = '\0';
-    dev->described.uuid[sizeof p->uuid - 1] = '\0';
-    dev->described.pci[sizeof p->pci - 1] = '\0';
-    dev->flags = p->flags;
-    dev->sync_domain = p->sync_domain;
-    dev->host_alignment = p->host_alignment;
-    out->name = dev->name;
-    out->plugin = dev->plugin->name;
-    out->description = dev->described.description;
-    out->uuid = dev->described.uuid;
-    out->pci = dev->described.pci;
-    out->memory_total = p->memory_total;
-    out->max_alloc = p->max_alloc;
-    out->host_memory = ferry__device_is(dev, FERRY_DEVICE_HOST_MEMORY);
-    out->unified = ferry__device_is(dev, FERRY_DEVICE_UNIFIED);
+    out->host_memory = (flags & FERRY_DEVICE_HOST_MEMORY) != 0;
+    out->unified = (flags & FERRY_DEVICE_UNIFIED) != 0;
     out->discrete = !out->host_memory && !out->unified;
 }
 
-static int describe(ferry_device *dev)
+/* What the plugin says of the device, and the public structure that points into it. */
+static int describe(ferry_device *dev, struct ferry__description *out)
 {
-    ferry_plugin_properties p;
+    ferry_plugin_properties *said = &out->said;
     int err;
 
-    memset(&p, 0, sizeof p);
-    p.struct_size = sizeof p;
+    memset(out, 0, sizeof *out);
+    said->struct_size = sizeof *said;
     ferry__host_enter(dev->plugin);
-    err = dev->ops->properties(dev->ops->plugin, dev->index, dev->dev, &p);
+    err = dev->ops->properties(dev->ops->plugin, dev->index, dev->dev, said);
     ferry__host_leave();
     if (err)
         return ferry__device_fail(dev, "properties", UINT64_MAX, err);
-    publish(dev, &p);
+    said->description[sizeof said->description - 1] = '\0';
+    said->uuid[sizeof said->uuid - 1] = '\0';
+    said->pci[sizeof said->pci - 1] = '\0';
+    out->properties = (ferry_device_properties){
+        .name = dev->name,
+        .plugin = dev->plugin->name,
+        .description = said->description,
+        .uuid = said->uuid,
+        .pci = said->pci,
+        .memory_total = said->memory_total,
+        .max_alloc = said->max_alloc,
+    };
+    describe_memory(&out->properties, said->flags);
     return 0;
 }
 
@@ -77,18 +74,20 @@ static int check_unified(ferry_device *dev)
     if (err || coherent)
         return err;
     dev->flags &= ~FERRY_DEVICE_UNIFIED;
-    dev->properties.unified = 0;
-    dev->properties.discrete = !dev->properties.host_memory;
+    describe_memory(&dev->opened.properties, dev->flags);
     return 0;
 }
 
-/* With dev->dev in place: everything else that an open device has. */
+/* With dev->dev in place: everything else that an open device has. Nobody looks at it yet. */
 static int set_up(ferry_device *dev)
 {
-    int err = describe(dev);
+    int err = describe(dev, &dev->opened);
 
     if (err)
         return err;
+    dev->flags = dev->opened.said.flags;
+    dev->sync_domain = dev->opened.said.sync_domain;
+    dev->host_alignment = dev->opened.said.host_alignment;
     if (ferry__device_is(dev, FERRY_DEVICE_UNIFIED)) {
         err = check_unified(dev);
         if (err)
@@ -103,6 +102,7 @@ static int set_up(ferry_device *dev)
         return err;
     }
     dev->generation = atomic_load_explicit(&ferry__forks, memory_order_relaxed);
+    atomic_store_explicit(&dev->shown, &dev->opened.properties, memory_order_release);
     return 0;
 }
 
@@ -124,7 +124,7 @@ static int open_locked(ferry_device *dev)
         return err;
     }
     atomic_store(&dev->state, FERRY__DEVICE_OPEN);
-    ferry__log(FERRY_LOG_INFO, "%s: opened: %s", dev->name, dev->described.description);
+    ferry__log(FERRY_LOG_INFO, "%s: opened: %s", dev->name, dev->opened.said.description);
     return 0;
 }
 
@@ -188,11 +188,12 @@ int ferry__device_get(const struct ferry__plugin *plugin, uint32_t index, bool s
 
         if (!fresh)
             return FERRY_ENOMEM;
-        err = describe(fresh);
+        err = describe(fresh, &fresh->closed);
         if (err) {
             device_delete(fresh);
             return err;
         }
+        atomic_init(&fresh->shown, &fresh->closed.properties);
         dev = ferry__device_list_add(fresh);
         if (dev != fresh) /* another thread was quicker */
             device_delete(fresh);

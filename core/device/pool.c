@@ -70,7 +70,7 @@ static unsigned class_of(uint64_t bytes, uint64_t *rounded)
 /* A default that never surprises: enough for steady reuse, a small part of the device. */
 static uint64_t default_limit(const ferry_device *dev)
 {
-    uint64_t quarter = dev->properties.memory_total / 4;
+    uint64_t quarter = dev->opened.properties.memory_total / 4;
 
     return quarter && quarter < (UINT64_C(1) << 30) ? quarter : UINT64_C(1) << 30;
 }
@@ -354,7 +354,7 @@ int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue
                       bool *zeroed, void **out)
 {
     struct ferry__pool *pool = dev->pool;
-    uint64_t rounded, max = dev->properties.max_alloc;
+    uint64_t rounded, max = dev->opened.properties.max_alloc;
     unsigned class = class_of(bytes, &rounded);
     bool cacheable = class < CLASSES && !(kind == FERRY__POOL_DEVICE &&
                                           ferry__device_is(dev, FERRY_DEVICE_ORDERED_ALLOC));
@@ -400,7 +400,7 @@ static struct block *room_for(struct ferry__pool *pool, unsigned class, uint64_t
 void ferry__pool_free(ferry_device *dev, enum ferry__pool_kind kind, void *block, uint64_t bytes)
 {
     struct ferry__pool *pool = dev->pool;
-    uint64_t rounded, max = dev->properties.max_alloc;
+    uint64_t rounded, max = dev->opened.properties.max_alloc;
     unsigned class = class_of(bytes, &rounded);
     bool ordered = kind == FERRY__POOL_DEVICE && ferry__device_is(dev, FERRY_DEVICE_ORDERED_ALLOC);
     ferry_event *event = NULL;

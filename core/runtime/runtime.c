@@ -61,11 +61,18 @@ static int choose(ferry_runtime *rt, const ferry_runtime_options *options)
 static int settle_strict(ferry_runtime *rt, const ferry_runtime_options *options)
 {
     const char *variable = ferry__env_get("FERRY_STRICT");
+    int said = options->strict;
 
-    rt->strict = options->strict != 0;
-    if (rt->strict || !variable || ferry__text_bool(variable, &rt->strict))
+    if (said != FERRY_STRICT_UNSET && said != FERRY_STRICT_ON && said != FERRY_STRICT_OFF)
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_open: options.strict is %d", said);
+    rt->strict = said == FERRY_STRICT_ON;
+    if (said != FERRY_STRICT_UNSET)
         return 0;
-    return ferry__error(FERRY_ECONF, "FERRY_STRICT=%s: neither 1 nor 0", variable);
+    if (variable && !ferry__text_bool(variable, &rt->strict))
+        return ferry__error(FERRY_ECONF, "FERRY_STRICT=%s: neither 1 nor 0", variable);
+    if (!variable)
+        rt->strict = ferry__conf_bool(&rt->conf->strict, false);
+    return 0;
 }
 
 /* The caller's structure may be older, and shorter, than ours. */

@@ -67,8 +67,9 @@ typedef struct ferry_native {
 FERRY_API const char *ferry_device_name(const ferry_device *dev);
 
 /**
- * Properties, borrowed from the device; NULL for NULL. `unified` is settled once the device is
- * open.
+ * Properties, borrowed from the device; NULL for NULL. What the pointer shows never changes. Opening
+ * the device may bring more to light, and settles `unified`: ask again once it is open. Any thread,
+ * also while another one opens the device.
  */
 FERRY_API const ferry_device_properties *ferry_device_get_properties(const ferry_device *dev);
 

@@ -22,6 +22,14 @@ typedef struct ferry_runtime ferry_runtime;
 /** One unit of a plugin, such as cuda:1. Opaque; see device.h. */
 typedef struct ferry_device ferry_device;
 
+/**
+ * Values of ferry_runtime_options.strict: whether arithmetic that a plugin cannot do is an error,
+ * rather than done on the host. UNSET is 0: FERRY_STRICT decides, then the files, else it is off.
+ */
+#define FERRY_STRICT_UNSET 0
+#define FERRY_STRICT_ON    1
+#define FERRY_STRICT_OFF   (-1)
+
 /** What ferry_runtime_open may be told. Zero the structure, then set struct_size. */
 typedef struct ferry_runtime_options {
     size_t struct_size; /* sizeof(ferry_runtime_options) of the caller */
@@ -29,7 +37,7 @@ typedef struct ferry_runtime_options {
         conf; /* path of the one configuration file to read; NULL: FERRY_CONF, or the two usual files */
     const char *
         backend; /* as FERRY_BACKEND: "cuda", "opencl:1", "cuda,cpu", "^cuda"; NULL: environment, then files */
-    int strict; /* nonzero: a math fallback is an error; 0: as FERRY_STRICT says */
+    int strict;  /* FERRY_STRICT_…; anything else is FERRY_EINVAL */
 } ferry_runtime_options;
 
 /** One line of the load report. Strings belong to the runtime and live as long as it does. */

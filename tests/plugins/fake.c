@@ -177,9 +177,10 @@ static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_prop
 {
     (void)plugin;
     (void)index;
-    (void)dev;
     out->flags = FERRY_DEVICE_POINTERS | FERRY_DEVICE_UNIFIED;
     out->host_alignment = PAGE;
+    out->memory_total = UINT64_C(1) << (dev ? 31 : 30); /* it finds out more when it is opened */
+    strcpy(out->description, dev ? "as it is" : "as it seems");
     return 0;
 }
 

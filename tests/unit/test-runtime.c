@@ -170,6 +170,50 @@ static void a_choice_that_cannot_be_read_is_an_error_that_names_its_source(void)
     CU_ASSERT_PTR_NULL(rt);
 }
 
+/* Whether arithmetic that the plugin cannot do is an error in a runtime so opened. */
+static bool is_strict(const char *conf, const char *variable, int said)
+{
+    ferry_runtime_options options = { .struct_size = sizeof(options), .conf = conf };
+    ferry_device *dev;
+    ferry_runtime *rt;
+    bool strict;
+
+    options.strict = said;
+    if (variable)
+        setenv("FERRY_STRICT", variable, 1);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_open(&options, &rt), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, "alpha", &dev), 0);
+    strict = dev->strict;
+    ferry_runtime_close(rt);
+    unsetenv("FERRY_STRICT");
+    return strict;
+}
+
+static void strict_is_said_by_the_api_then_the_environment_then_the_file(void)
+{
+    const char *folder = five();
+    const char *none = "/dev/null";
+    const char *yes = fakes_write(folder, "yes.conf", "[ferry]\nstrict = yes\n");
+    const char *no = fakes_write(folder, "no.conf", "[ferry]\nstrict = no\n");
+    const char *odd = fakes_write(folder, "odd.conf", "[ferry]\nstrict = maybe\n");
+    ferry_runtime_options options = { .struct_size = sizeof(options), .conf = odd };
+    ferry_runtime *rt = fakes_open(folder, NULL, NULL); /* sets FERRY_PLUGIN_PATH */
+
+    ferry_runtime_close(rt);
+    CU_ASSERT_FALSE(is_strict(none, NULL, 0));
+    CU_ASSERT_TRUE(is_strict(yes, NULL, 0));
+    CU_ASSERT_FALSE(is_strict(no, NULL, 0));
+    CU_ASSERT_FALSE(is_strict(yes, "0", 0));
+    CU_ASSERT_TRUE(is_strict(no, "1", 0));
+    CU_ASSERT_TRUE(is_strict(no, "0", FERRY_STRICT_ON));
+    CU_ASSERT_FALSE(is_strict(yes, "1", FERRY_STRICT_OFF));
+    CU_ASSERT_FALSE(is_strict(yes, NULL, FERRY_STRICT_OFF));
+    CU_ASSERT_EQUAL(ferry_runtime_open(&options, &rt), FERRY_ECONF);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "odd.conf:2: strict = maybe"));
+    options = (ferry_runtime_options){ .struct_size = sizeof(options), .strict = 2 };
+    CU_ASSERT_EQUAL(ferry_runtime_open(&options, &rt), FERRY_EINVAL);
+}
+
 /* ---- enumerating ---------------------------------------------------------------------------- */
 
 static void enumerating_opens_what_the_choice_allows_and_no_device(void)
@@ -502,6 +546,66 @@ static void many_threads_that_ask_at_once_get_the_same_device(void)
     ferry_runtime_close(rt);
 }
 
+#define UNOPENED 24
+
+/* Reads what every device says of itself until they are all open. */
+static void *read_properties(void *arg)
+{
+    ferry_runtime *rt = arg;
+    const ferry_device_properties *p;
+    ferry_device *dev;
+    uint64_t open, odd = 0;
+
+    do {
+        open = 0;
+        for (int i = 0; i < UNOPENED; i++) {
+            ferry_runtime_device_at(rt, i, &dev);
+            p = ferry_device_get_properties(dev);
+            open += p->memory_total == UINT64_C(1) << 31;
+            odd += strcmp(p->description, p->memory_total >> 31 ? "as it is" : "as it seems") != 0;
+            odd += p->unified == p->discrete;
+        }
+    } while (open < UNOPENED);
+    return odd ? arg : NULL;
+}
+
+static void what_a_device_says_stays_while_another_thread_opens_it(void)
+{
+    const char *folder = fakes_folder();
+    pthread_t threads[THREADS];
+    ferry_device *dev[UNOPENED];
+    const ferry_device_properties *seen[UNOPENED];
+    ferry_runtime *rt;
+    void *odd;
+    int count;
+
+    fakes_put(folder, "unified_deaf", NULL);
+    rt = fakes_open(folder, "unified_deaf", NULL);
+    CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "unified_deaf", "devices", "24"), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_enumerate(rt, &count), 0);
+    CU_ASSERT_EQUAL_FATAL(count, UNOPENED);
+    for (int i = 0; i < UNOPENED; i++) {
+        CU_ASSERT_EQUAL(ferry_runtime_device_at(rt, i, &dev[i]), 0);
+        seen[i] = ferry_device_get_properties(dev[i]);
+    }
+    for (int i = 0; i < THREADS; i++)
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, read_properties, rt), 0);
+    for (int i = 0; i < UNOPENED; i++)
+        CU_ASSERT_PTR_NOT_NULL(ferry_device_queue(dev[i]));
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], &odd);
+        CU_ASSERT_PTR_NULL(odd);
+    }
+    for (int i = 0; i < UNOPENED; i++) {
+        CU_ASSERT_EQUAL(seen[i]->memory_total, UINT64_C(1) << 30); /* what was borrowed says what it said */
+        CU_ASSERT_EQUAL(seen[i]->unified, 1);
+        CU_ASSERT_STRING_EQUAL(seen[i]->description, "as it seems");
+        CU_ASSERT_EQUAL(ferry_device_get_properties(dev[i])->unified, 0); /* the probe said no */
+        CU_ASSERT_STRING_EQUAL(ferry_device_get_properties(dev[i])->name, seen[i]->name);
+    }
+    ferry_runtime_close(rt);
+}
+
 static int err_in_log;
 
 static void ask_for_a_device(void *arg, int level, const char *line)
@@ -536,6 +640,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_default_order_comes_before_others_and_sim_only_by_name),
     FERRY_TEST(api_goes_before_environment_and_that_before_the_file),
     FERRY_TEST(a_choice_that_cannot_be_read_is_an_error_that_names_its_source),
+    FERRY_TEST(strict_is_said_by_the_api_then_the_environment_then_the_file),
     FERRY_TEST(enumerating_opens_what_the_choice_allows_and_no_device),
     FERRY_TEST(enumerating_one_device_of_a_plugin_gives_that_one),
     FERRY_TEST(a_device_is_one_object_for_all_runtimes_while_it_lives),
@@ -551,6 +656,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(null_is_refused_and_close_accepts_it),
     FERRY_TEST(the_end_of_the_report_is_no_error_to_remember),
     FERRY_TEST(many_threads_that_ask_at_once_get_the_same_device),
+    FERRY_TEST(what_a_device_says_stays_while_another_thread_opens_it),
     FERRY_TEST(a_log_callback_may_ask_for_a_device),
 };
 
