@@ -29,8 +29,9 @@ static void find_path(ferry_runtime *rt, const ferry_device *device, char text[4
     const char *plugin = ferry_device_get_properties(device)->plugin;
     const ferry_candidate *c;
 
-    for (int i = 0; ferry_runtime_candidate(rt, i, &c) == FERRY_OK; i++)
-        if (c->ok && strcmp(c->name, plugin) == 0 && strlen(c->path) < 4096)
+    for (int i = 0; i < ferry_runtime_candidate_count(rt); i++)
+        if (ferry_runtime_candidate_at(rt, i, &c) == FERRY_OK && c->ok &&
+            strcmp(c->name, plugin) == 0 && strlen(c->path) < 4096)
             memcpy(text, c->path, strlen(c->path) + 1);
 }
 

@@ -282,6 +282,42 @@ int ferry_io_next(ferry_io *io, const ferry_io_entry **out)
     return FERRY_OK;
 }
 
+int64_t ferry_io_metadata_count(const ferry_io *io)
+{
+    const struct ferry__io_metadata *metadata = io ? io->metadata : NULL;
+    int64_t n = 0;
+
+    for (; metadata; metadata = metadata->next)
+        n++;
+    return n;
+}
+
+/* NULL outside. */
+static const struct ferry__io_metadata *metadata_at(const ferry_io *io, int64_t index)
+{
+    const struct ferry__io_metadata *metadata = index < 0 ? NULL : io->metadata;
+
+    for (int64_t i = 0; metadata && i < index; i++)
+        metadata = metadata->next;
+    return metadata;
+}
+
+int ferry_io_metadata_at(const ferry_io *io, int64_t index, const char **out_key,
+                         const char **out_value)
+{
+    const struct ferry__io_metadata *metadata;
+
+    if (!io || !out_key || !out_value)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_metadata_at: an argument is NULL");
+    metadata = metadata_at(io, index);
+    if (!metadata)
+        return ferry_error_set(FERRY_EINVAL, "%s: there is no string %lld of %lld", io->file.path,
+                               (long long)index, (long long)ferry_io_metadata_count(io));
+    *out_key = metadata->key;
+    *out_value = metadata->value;
+    return FERRY_OK;
+}
+
 int ferry_io_metadata(const ferry_io *io, int64_t index, const char **out_key,
                       const char **out_value)
 {
@@ -289,9 +325,7 @@ int ferry_io_metadata(const ferry_io *io, int64_t index, const char **out_key,
 
     if (!io || !out_key || !out_value)
         return ferry_error_set(FERRY_EINVAL, "ferry_io_metadata: an argument is NULL");
-    metadata = io->metadata;
-    for (int64_t i = 0; metadata && i < index; i++)
-        metadata = metadata->next;
+    metadata = metadata_at(io, index);
     *out_key = metadata ? metadata->key : NULL;
     *out_value = metadata ? metadata->value : NULL;
     return FERRY_OK;

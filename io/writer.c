@@ -76,10 +76,10 @@ static int check_entry(const ferry_io_writer *w, const ferry_io_entry *e, int64_
 {
     const char *why = NULL;
 
-    if (!e || !e->name || e->naxes < 0 || e->naxes > FERRY_MAX_AXES || (e->naxes > 0 && !e->dims) ||
+    if (!e->name || e->naxes < 0 || e->naxes > FERRY_MAX_AXES || (e->naxes > 0 && !e->dims) ||
         ferry_dtype_size(e->dtype) == 0)
         return ferry_error_set(FERRY_EINVAL, "%s: array %.200s: its name, dtype or dims are wrong",
-                               w->out.shown, e && e->name ? e->name : "without a name");
+                               w->out.shown, e->name ? e->name : "without a name");
     *out_count = ferry__io_count(e->naxes, e->dims, ferry_dtype_size(e->dtype));
     if (*out_count < 0)
         return ferry_error_set((int)*out_count, "%s: array %.200s: its dims are %s", w->out.shown,
@@ -98,6 +98,22 @@ static const char *keep(ferry_io_writer *w, const char *text)
     return ferry__io_arena_string(&w->arena, text ? text : "", text ? strlen(text) : 0);
 }
 
+/* What of an entry must be there; its other members may be younger than the caller. */
+#define LEAST_ENTRY (offsetof(ferry_io_entry, dims) + sizeof(((ferry_io_entry *)NULL)->dims))
+
+/* The caller's structure may be shorter than ours, or longer. */
+static int take_entry(const ferry_io_writer *w, const ferry_io_entry *theirs, ferry_io_entry *out)
+{
+    *out = (ferry_io_entry){ .struct_size = sizeof(*out) };
+    if (!theirs)
+        return ferry_error_set(FERRY_EINVAL, "%s: the entry is NULL", w->out.shown);
+    if (theirs->struct_size < LEAST_ENTRY)
+        return ferry_error_set(FERRY_EINVAL, "%s: an array's entry: struct_size is %s",
+                               w->out.shown, theirs->struct_size ? "too small" : "not set");
+    memcpy(out, theirs, theirs->struct_size < sizeof(*out) ? theirs->struct_size : sizeof(*out));
+    return FERRY_OK;
+}
+
 static int add_array(ferry_io_writer *w, const ferry_io_entry *e)
 {
     struct ferry__out_array *array;
@@ -113,6 +129,7 @@ static int add_array(ferry_io_writer *w, const ferry_io_entry *e)
     if (e->naxes > 0)
         memcpy(dims, e->dims, (size_t)e->naxes * sizeof(*dims));
     array->entry = *e;
+    array->entry.struct_size = 0;
     array->entry.index = w->count++;
     array->entry.name = keep(w, e->name);
     array->entry.layer_type = keep(w, e->layer_type);
@@ -134,6 +151,7 @@ static int add_array(ferry_io_writer *w, const ferry_io_entry *e)
 
 int ferry_io_declare(ferry_io_writer *w, const ferry_io_entry *entry)
 {
+    ferry_io_entry given;
     int err;
 
     if (!w)
@@ -141,7 +159,9 @@ int ferry_io_declare(ferry_io_writer *w, const ferry_io_entry *entry)
     if (w->begun || (w->count > 0 && !w->declared))
         return ferry_error_set(FERRY_EINVAL, "%s: arrays are declared before the first is written",
                                w->out.shown);
-    err = add_array(w, entry);
+    err = take_entry(w, entry, &given);
+    if (!err)
+        err = add_array(w, &given);
     if (!err)
         w->declared = true;
     return err;

@@ -16,44 +16,125 @@
 
 #define DEFAULT_TIMEOUT_MS 10000
 
+/* ---- the load report ------------------------------------------------------------------------ */
+
+int ferry_runtime_candidate_count(const ferry_runtime *rt)
+{
+    const struct ferry__candidate *candidate = rt ? rt->search->first : NULL;
+    int n = 0;
+
+    for (; candidate; candidate = candidate->next)
+        n++;
+    return n;
+}
+
+/* NULL outside. The list does not change once it is there. */
+static const ferry_candidate *line_at(const ferry_runtime *rt, int index)
+{
+    const struct ferry__candidate *candidate = index < 0 ? NULL : rt->search->first;
+
+    for (int i = 0; candidate && i < index; i++)
+        candidate = candidate->next;
+    return candidate ? &candidate->line : NULL;
+}
+
+int ferry_runtime_candidate_at(ferry_runtime *rt, int index, const ferry_candidate **out)
+{
+    const ferry_candidate *line;
+
+    if (!rt || !out)
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_candidate_at: %s is NULL",
+                            rt ? "out" : "rt");
+    line = line_at(rt, index);
+    if (!line)
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_candidate_at: index %d of %d lines", index,
+                            ferry_runtime_candidate_count(rt));
+    *out = line;
+    return 0;
+}
+
 int ferry_runtime_candidate(ferry_runtime *rt, int index, const ferry_candidate **out)
 {
-    const struct ferry__candidate *candidate;
+    const ferry_candidate *line;
 
     if (!rt || !out)
         return ferry__error(FERRY_EINVAL, "ferry_runtime_candidate: %s is NULL", rt ? "out" : "rt");
-    candidate = rt->search->first; /* the list does not change once it is there */
-    for (int i = 0; candidate && i < index; i++)
-        candidate = candidate->next;
-    if (!candidate || index < 0)
+    line = line_at(rt, index);
+    if (!line)
         return FERRY_EINVAL;
-    *out = &candidate->line;
+    *out = line;
     return 0;
+}
+
+/* ---- options -------------------------------------------------------------------------------- */
+
+/* The plugin of that name, opened. */
+static int open_named(ferry_runtime *rt, const char *plugin, const struct ferry__plugin **out)
+{
+    struct ferry__candidate *candidate = ferry__loader_find(rt->search, plugin);
+
+    return candidate ? ferry__runtime_open_plugin(rt, candidate, out)
+                     : ferry__runtime_unknown(rt, plugin);
+}
+
+int ferry_runtime_option_count(ferry_runtime *rt, const char *plugin, int *out_count)
+{
+    const struct ferry__plugin *opened;
+    ferry_option_info info;
+    int err, n = 0;
+
+    if (!rt || !plugin || !out_count)
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_option_count: an argument is NULL");
+    err = open_named(rt, plugin, &opened);
+    if (err)
+        return err;
+    while (ferry__options_describe(opened, (uint32_t)n, &info))
+        n++;
+    *out_count = n;
+    return 0;
+}
+
+/* 1 if there is such an option, 0 if not, or what opening the plugin failed with. */
+static int describe(ferry_runtime *rt, const char *plugin, int index, ferry_option_info *out,
+                    size_t size_of_out)
+{
+    const struct ferry__plugin *opened;
+    ferry_option_info info;
+    int err = open_named(rt, plugin, &opened);
+
+    if (err)
+        return err;
+    if (index < 0 || !ferry__options_describe(opened, (uint32_t)index, &info))
+        return 0;
+    memcpy(out, &info, size_of_out < sizeof(info) ? size_of_out : sizeof(info));
+    return 1;
+}
+
+int ferry_runtime_option_at(ferry_runtime *rt, const char *plugin, int index,
+                            ferry_option_info *out, size_t size_of_out)
+{
+    int found;
+
+    if (!rt || !plugin || !out)
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_option_at: an argument is NULL");
+    found = describe(rt, plugin, index, out, size_of_out);
+    if (!found)
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_option_at: %s has no option %d", plugin,
+                            index);
+    return found < 0 ? found : 0;
 }
 
 int ferry_runtime_option(ferry_runtime *rt, const char *plugin, int index, ferry_option_info *out,
                          size_t size_of_out)
 {
-    const struct ferry__plugin *opened;
-    struct ferry__candidate *candidate;
-    ferry_option_info info;
-    int err;
+    int found;
 
     if (!rt || !plugin || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_runtime_option: %s is NULL",
-                            !rt       ? "rt"
-                            : !plugin ? "plugin"
-                                      : "out");
-    candidate = ferry__loader_find(rt->search, plugin);
-    if (!candidate)
-        return ferry__runtime_unknown(rt, plugin);
-    err = ferry__runtime_open_plugin(rt, candidate, &opened);
-    if (err)
-        return err;
-    if (index < 0 || !ferry__options_describe(opened, (uint32_t)index, &info))
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_option: an argument is NULL");
+    found = describe(rt, plugin, index, out, size_of_out);
+    if (!found)
         return FERRY_EINVAL;
-    memcpy(out, &info, size_of_out < sizeof(info) ? size_of_out : sizeof(info));
-    return 0;
+    return found < 0 ? found : 0;
 }
 
 /* ---- in a process of its own ---------------------------------------------------------------- */

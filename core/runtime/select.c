@@ -493,6 +493,18 @@ int ferry_runtime_enumerate(ferry_runtime *rt, int *out_count)
     return 0;
 }
 
+int ferry_runtime_device_count(ferry_runtime *rt)
+{
+    int count;
+
+    if (!rt)
+        return 0;
+    ferry__runtime_lock(rt);
+    count = rt->listed_count;
+    ferry__runtime_unlock(rt);
+    return count;
+}
+
 int ferry_runtime_device_at(ferry_runtime *rt, int index, ferry_device **out)
 {
     ferry_device *dev = NULL;

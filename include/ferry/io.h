@@ -45,10 +45,11 @@ typedef enum ferry_io_format {
  * One array of a file.
  *
  * All strings and dims belong to the ferry_io (to the caller where the caller made the entry, for
- * ferry_io_declare) and live until it is closed. Zero the structure before filling it in: members
- * may be added at its end.
+ * ferry_io_declare) and live until it is closed. Members may be added at the end: zero the structure
+ * before filling it in, and set struct_size; a copy of an entry that ferry gave wants its own too.
  */
 typedef struct ferry_io_entry {
+    size_t struct_size; /* sizeof(ferry_io_entry) of whoever made it; 0 in ferry's own */
     int64_t index;    /* the entry's place in the file, from 0 */
     const char *name; /* "conv1/0" in Caffe's files; the array's own; a single one's file's stem */
     ferry_dtype dtype;
@@ -90,13 +91,16 @@ FERRY_API void ferry_io_close(ferry_io *io);
 /** What the file is; FERRY_IO_UNKNOWN for NULL. */
 FERRY_API ferry_io_format ferry_io_get_format(const ferry_io *io);
 
-/** How many arrays there are; 0 for NULL. */
+/** How many arrays there are; 0 for NULL. Does not change while the file is open. */
 FERRY_API int64_t ferry_io_count(const ferry_io *io);
 
 /** The entry at 0 … ferry_io_count − 1, in the file's order; FERRY_EINVAL outside. */
 FERRY_API int ferry_io_entry_at(const ferry_io *io, int64_t index, const ferry_io_entry **out);
 
-/** Steps through the entries in the file's order; *out is NULL after the last one. */
+/**
+ * Steps through the entries in the file's order; *out is NULL after the last one. What it stands on
+ * belongs to the file: two loops at once use ferry_io_entry_at.
+ */
 FERRY_API int ferry_io_next(ferry_io *io, const ferry_io_entry **out);
 
 /** Lets ferry_io_next start again at the first entry. */
@@ -108,12 +112,19 @@ FERRY_API void ferry_io_rewind(ferry_io *io);
  */
 FERRY_API int ferry_io_find(ferry_io *io, const char *name, const ferry_io_entry **out);
 
+/** How many strings the file keeps about itself; 0 for NULL. Does not change while it is open. */
+FERRY_API int64_t ferry_io_metadata_count(const ferry_io *io);
+
 /**
- * The string number `index`, from 0, that the file keeps about itself: safetensors' __metadata__,
- * a net's name, a solver's iteration. Where a caffemodel is more than the blobs, names and types of
- * its layers, "definition" says how much more; none of it can be read. Both are NULL behind the last
- * one; they live until the file is closed. FERRY_EINVAL.
+ * The string number `index`, 0 … ferry_io_metadata_count − 1, that the file keeps about itself:
+ * safetensors' __metadata__, a net's name, a solver's iteration. Where a caffemodel is more than the
+ * blobs, names and types of its layers, "definition" says how much more; none of it can be read.
+ * Both live until the file is closed. FERRY_EINVAL outside.
  */
+FERRY_API int ferry_io_metadata_at(const ferry_io *io, int64_t index, const char **out_key,
+                                   const char **out_value);
+
+/** The same, for loops without a count: both are NULL, and 0 is returned, behind the last one. */
 FERRY_API int ferry_io_metadata(const ferry_io *io, int64_t index, const char **out_key,
                                 const char **out_value);
 
@@ -150,8 +161,8 @@ FERRY_API int ferry_io_read_diff_values(ferry_io *io, const ferry_io_entry *entr
 FERRY_API int ferry_io_create(const char *path, ferry_io_format format, ferry_io_writer **out);
 
 /**
- * Announces an array: name, dtype, naxes, dims, layer_type and has_diff of `entry` count; a diff
- * has the array's dtype. What the format cannot hold is FERRY_EUNSUPPORTED, which names the array and
+ * Announces an array: name, dtype, naxes, dims, layer_type and has_diff of `entry` count, as far as
+ * its struct_size reaches; a diff has the array's dtype. FERRY_EINVAL if struct_size is not set. What the format cannot hold is FERRY_EUNSUPPORTED, which names the array and
  * says why; nothing is lost silently. All arrays are declared before the first is written, and
  * written in that order.
  */

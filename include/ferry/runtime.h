@@ -110,24 +110,48 @@ FERRY_API int ferry_runtime_device(ferry_runtime *rt, const char *name, ferry_de
  */
 FERRY_API int ferry_runtime_enumerate(ferry_runtime *rt, int *out_count);
 
+/** How many devices the latest ferry_runtime_enumerate found; 0 before the first, and for NULL. */
+FERRY_API int ferry_runtime_device_count(ferry_runtime *rt);
+
 /**
- * Device `index`, 0 … count − 1 of the latest ferry_runtime_enumerate; the order is that of
- * preference and does not change. *out is borrowed; the device is opened on its first use.
- * FERRY_EINVAL for an index outside.
+ * Device `index`, 0 … ferry_runtime_device_count − 1; the order is that of preference and does not
+ * change. *out is borrowed; the device is opened on its first use. FERRY_EINVAL for an index outside.
  */
 FERRY_API int ferry_runtime_device_at(ferry_runtime *rt, int index, ferry_device **out);
 
+/** Lines of the load report, which does not grow; 0 for NULL. */
+FERRY_API int ferry_runtime_candidate_count(const ferry_runtime *rt);
+
 /**
- * Line `index` of the load report, in the order of search; FERRY_EINVAL past the last, which ends a
- * loop and leaves ferry_last_error as it was. *out is borrowed, valid until the runtime is closed;
- * a plugin's stage moves on as it is opened.
+ * Line `index` of the load report, 0 … ferry_runtime_candidate_count − 1, in the order of search.
+ * *out is borrowed, valid until the runtime is closed; a plugin's stage moves on as it is opened.
+ * FERRY_EINVAL for an index outside.
+ */
+FERRY_API int ferry_runtime_candidate_at(ferry_runtime *rt, int index, const ferry_candidate **out);
+
+/**
+ * The same, for loops without a count: FERRY_EINVAL past the last line ends one, and leaves
+ * ferry_last_error as it was.
  */
 FERRY_API int ferry_runtime_candidate(ferry_runtime *rt, int index, const ferry_candidate **out);
 
 /**
- * Option `index` of a plugin and the value in force, ferry's own keys first; opens the plugin. At
- * most `size_of_out` bytes are written. FERRY_EINVAL past the last, which ends a loop and leaves
- * ferry_last_error as it was. Errors: as ferry_runtime_device by name.
+ * How many options a plugin has, ferry's own keys among them; opens the plugin. Errors: as
+ * ferry_runtime_device by name; *out_count is then untouched.
+ */
+FERRY_API int ferry_runtime_option_count(ferry_runtime *rt, const char *plugin, int *out_count);
+
+/**
+ * Option `index` of a plugin, 0 … ferry_runtime_option_count − 1, and the value in force, ferry's
+ * own keys first; opens the plugin. At most `size_of_out` bytes are written. FERRY_EINVAL for an
+ * index outside; other errors as ferry_runtime_device by name.
+ */
+FERRY_API int ferry_runtime_option_at(ferry_runtime *rt, const char *plugin, int index,
+                                      ferry_option_info *out, size_t size_of_out);
+
+/**
+ * The same, for loops without a count: FERRY_EINVAL past the last option ends one, and leaves
+ * ferry_last_error as it was.
  */
 FERRY_API int ferry_runtime_option(ferry_runtime *rt, const char *plugin, int index,
                                    ferry_option_info *out, size_t size_of_out);

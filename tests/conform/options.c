@@ -24,13 +24,16 @@ static _Noreturn void ask(const char *plugin, int fd)
 {
     ferry_option_info info;
     ferry_runtime *rt;
+    int count;
 
     dup2(STDERR_FILENO, STDOUT_FILENO);
     if (ferry_runtime_open(NULL, &rt) != FERRY_OK)
         _exit(1);
-    for (int i = 0; ferry_runtime_option(rt, plugin, i, &info, sizeof(info)) == FERRY_OK; i++)
-        if (!info.core && info.origin[0] &&
-            (!send_text(fd, info.name) || !send_text(fd, info.value)))
+    if (ferry_runtime_option_count(rt, plugin, &count) != FERRY_OK)
+        _exit(1);
+    for (int i = 0; i < count; i++)
+        if (ferry_runtime_option_at(rt, plugin, i, &info, sizeof(info)) == FERRY_OK && !info.core &&
+            info.origin[0] && (!send_text(fd, info.name) || !send_text(fd, info.value)))
             break;
     _exit(0);
 }

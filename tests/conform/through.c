@@ -48,8 +48,9 @@ const ferry_candidate *through_candidate(ferry_runtime *rt)
 {
     const ferry_candidate *c;
 
-    for (int i = 0; ferry_runtime_candidate(rt, i, &c) == FERRY_OK; i++)
-        if (strcmp(c->path, kit.target->path) == 0)
+    for (int i = 0; i < ferry_runtime_candidate_count(rt); i++)
+        if (ferry_runtime_candidate_at(rt, i, &c) == FERRY_OK &&
+            strcmp(c->path, kit.target->path) == 0)
             return c;
     kit_fail("ferry does not find the file");
 }

@@ -172,8 +172,8 @@ const ferry_candidate *fakes_line(ferry_runtime *rt, const char *path)
 {
     const ferry_candidate *line;
 
-    for (int i = 0; ferry_runtime_candidate(rt, i, &line) == 0; i++)
-        if (strcmp(line->path, path) == 0)
+    for (int i = 0; i < ferry_runtime_candidate_count(rt); i++)
+        if (ferry_runtime_candidate_at(rt, i, &line) == 0 && strcmp(line->path, path) == 0)
             return line;
     printf("fakes: %s is not in the load report\n", path);
     CU_FAIL_FATAL("no such line");

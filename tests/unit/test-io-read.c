@@ -107,6 +107,15 @@ static void v2_layers_name_their_blobs(void)
     CU_ASSERT_STRING_EQUAL(text, "1 layers without blobs and 1 fields that are no blobs");
     FX_OK(ferry_io_metadata(io, 2, &key, &text));
     CU_ASSERT_PTR_NULL(key);
+    CU_ASSERT_EQUAL(ferry_io_metadata_count(io), 2);
+    FX_OK(ferry_io_metadata_at(io, 1, &key, &text));
+    CU_ASSERT_STRING_EQUAL(key, "definition");
+    FX_FAILS(FERRY_EINVAL, ferry_io_metadata_at(io, 2, &key, &text));
+    FX_FAILS(FERRY_EINVAL, ferry_io_metadata_at(io, -1, &key, &text));
+    CU_ASSERT_STRING_EQUAL(key, "definition"); /* as it was */
+    FX_OK(ferry_io_metadata(io, -1, &key, &text));
+    CU_ASSERT_PTR_NULL(key);
+    CU_ASSERT_EQUAL(ferry_io_metadata_count(NULL), 0);
     ferry_io_close(io);
 }
 

@@ -121,7 +121,7 @@ static bool holds(ferry_io_format format, ferry_dtype dtype)
 
 static ferry_io_entry entry_like(const ferry_blob *b, const char *name)
 {
-    ferry_io_entry entry = { .name = name };
+    ferry_io_entry entry = { .struct_size = sizeof(entry), .name = name };
 
     entry.dtype = ferry_blob_dtype(b);
     entry.naxes = ferry_blob_naxes(b);
@@ -352,10 +352,15 @@ static void safetensors_keep_their_metadata_and_strange_names(void)
 static void values_may_come_in_pieces(void)
 {
     static const int64_t dims[] = { 4 };
-    ferry_io_entry a = {
-        .name = "l/0", .dtype = FERRY_F32, .naxes = 1, .dims = dims, .has_diff = 1
+    ferry_io_entry a = { .struct_size = sizeof(a),
+                         .name = "l/0",
+                         .dtype = FERRY_F32,
+                         .naxes = 1,
+                         .dims = dims,
+                         .has_diff = 1 };
+    ferry_io_entry b = {
+        .struct_size = sizeof(b), .name = "l/1", .dtype = FERRY_F64, .naxes = 1, .dims = dims
     };
-    ferry_io_entry b = { .name = "l/1", .dtype = FERRY_F64, .naxes = 1, .dims = dims };
     float data[] = { 1, 2, 3, 4 }, diff[] = { 5, 6, 7, 8 }, got[4];
     double more[] = { 9, 10, 11, 12 };
     ferry_io_writer *w = create("file", FERRY_IO_CAFFEMODEL);
@@ -378,6 +383,54 @@ static void values_may_come_in_pieces(void)
     FX_OK(ferry_io_read_values(io, entry, 0, 4, got));
     CU_ASSERT_EQUAL(memcmp(got, data, sizeof(data)), 0);
     ferry_io_close(io);
+    unlink(in_folder("file"));
+}
+
+/* An entry as a caller of another day has it: `size` bytes of it, and what lies behind is not his. */
+static void declare_of_size(size_t size)
+{
+    static const int64_t dims[] = { 1 };
+    struct later {
+        ferry_io_entry entry;
+        unsigned char behind[64];
+    } later = { .entry = { .name = "a/0", .dtype = FERRY_F32, .naxes = 1, .dims = dims } };
+    ferry_io_writer *w = create("file", FERRY_IO_CAFFEMODEL);
+    void *theirs;
+
+    later.entry.struct_size = size;
+    memset(later.behind, 0xee, sizeof(later.behind));
+    theirs = malloc(size); /* a sanitizer sees who reads more */
+    CU_ASSERT_PTR_NOT_NULL_FATAL(theirs);
+    memcpy(theirs, &later, size);
+    FX_OK(ferry_io_declare(w, theirs));
+    free(theirs);
+    FX_OK(ferry_io_write_values(w, (float[]){ 7 }, 4));
+    FX_OK_FATAL(ferry_io_commit(w));
+}
+
+static void an_entry_of_another_size_is_read_as_far_as_it_goes(void)
+{
+    static const int64_t dims[] = { 1 };
+    ferry_io_entry e = { .name = "a/0", .dtype = FERRY_F32, .naxes = 1, .dims = dims };
+    const ferry_io_entry *entry;
+    ferry_io_writer *w;
+    ferry_io *io;
+
+    declare_of_size(offsetof(ferry_io_entry, count)); /* ends before has_diff, which is then 0 */
+    io = open_file("file");
+    FX_OK_FATAL(ferry_io_entry_at(io, 0, &entry));
+    CU_ASSERT_EQUAL(entry->has_diff, 0);
+    CU_ASSERT_STRING_EQUAL(entry->name, "a/0");
+    CU_ASSERT_EQUAL(entry->struct_size, 0); /* so that nobody declares a copy as it is */
+    ferry_io_close(io);
+    declare_of_size(sizeof(e) + 64);
+    w = create("file", FERRY_IO_CAFFEMODEL);
+    FX_FAILS(FERRY_EINVAL, ferry_io_declare(w, NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_io_declare(w, &e));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "struct_size is not set"));
+    e.struct_size = sizeof(size_t);
+    FX_FAILS(FERRY_EINVAL, ferry_io_declare(w, &e));
+    ferry_io_abort(w);
     unlink(in_folder("file"));
 }
 
@@ -416,7 +469,9 @@ static void what_a_format_cannot_hold_is_named(void)
 static void an_unfinished_file_is_not_committed(void)
 {
     static const int64_t dims[] = { 4 };
-    ferry_io_entry e = { .name = "a", .dtype = FERRY_F32, .naxes = 1, .dims = dims };
+    ferry_io_entry e = {
+        .struct_size = sizeof(e), .name = "a", .dtype = FERRY_F32, .naxes = 1, .dims = dims
+    };
     float values[4] = { 0 };
     ferry_io_writer *w = create("file", FERRY_IO_SAFETENSORS);
 
@@ -547,6 +602,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(diffs_and_states_survive_in_caffes_formats),
     FERRY_TEST(safetensors_keep_their_metadata_and_strange_names),
     FERRY_TEST(values_may_come_in_pieces),
+    FERRY_TEST(an_entry_of_another_size_is_read_as_far_as_it_goes),
     FERRY_TEST(what_a_format_cannot_hold_is_named),
     FERRY_TEST(an_unfinished_file_is_not_committed),
     FERRY_TEST(an_aborted_or_failed_write_leaves_the_old_file),

@@ -491,6 +491,40 @@ static void null_is_refused_and_close_accepts_it(void)
     ferry_runtime_close(rt);
 }
 
+static void whatever_is_listed_has_a_count_and_an_at(void)
+{
+    ferry_runtime *rt = fakes_open(five(), NULL, NULL);
+    const ferry_candidate *line = NULL;
+    ferry_option_info info;
+    ferry_device *dev;
+    int count = -1, lines = 0;
+
+    while (ferry_runtime_candidate(rt, lines, &line) == 0)
+        lines++;
+    CU_ASSERT(lines >= 5); /* and one more where there is no plugin folder */
+    CU_ASSERT_EQUAL(ferry_runtime_candidate_count(rt), lines);
+    CU_ASSERT_EQUAL(ferry_runtime_candidate_at(rt, 4, &line), 0);
+    CU_ASSERT_STRING_EQUAL(line->name, "open_fails");
+    CU_ASSERT_EQUAL(ferry_runtime_candidate_at(rt, lines, &line), FERRY_EINVAL);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "ferry_runtime_candidate_at: index "));
+    CU_ASSERT_EQUAL(ferry_runtime_candidate_at(rt, -1, &line), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_option_count(rt, "alpha", &count), 0);
+    CU_ASSERT_EQUAL(count, 5); /* two keys of ferry's own, three options */
+    CU_ASSERT_EQUAL(ferry_runtime_option_at(rt, "alpha", 4, &info, sizeof(info)), 0);
+    CU_ASSERT_STRING_EQUAL(info.name, "mode");
+    CU_ASSERT_EQUAL(ferry_runtime_option_at(rt, "alpha", 5, &info, sizeof(info)), FERRY_EINVAL);
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "ferry_runtime_option_at: alpha has no option 5");
+    count = -1;
+    CU_ASSERT_EQUAL(ferry_runtime_option_count(rt, "open_fails", &count), FERRY_EPLUGIN);
+    CU_ASSERT_EQUAL(count, -1);
+    CU_ASSERT_EQUAL(ferry_runtime_device_count(rt), 0);
+    CU_ASSERT_EQUAL(ferry_runtime_enumerate(rt, &count), 0);
+    CU_ASSERT_EQUAL(ferry_runtime_device_count(rt), count);
+    CU_ASSERT_EQUAL(ferry_runtime_device_at(rt, count - 1, &dev), 0);
+    CU_ASSERT_EQUAL(ferry_runtime_candidate_count(NULL) + ferry_runtime_device_count(NULL), 0);
+    ferry_runtime_close(rt);
+}
+
 static void the_end_of_the_report_is_no_error_to_remember(void)
 {
     ferry_runtime *rt = fakes_open(five(), NULL, NULL);
@@ -654,6 +688,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_plugin_that_is_tried_out_is_not_loaded_here),
     FERRY_TEST(all_are_tried_out_but_what_is_ruled_out),
     FERRY_TEST(null_is_refused_and_close_accepts_it),
+    FERRY_TEST(whatever_is_listed_has_a_count_and_an_at),
     FERRY_TEST(the_end_of_the_report_is_no_error_to_remember),
     FERRY_TEST(many_threads_that_ask_at_once_get_the_same_device),
     FERRY_TEST(what_a_device_says_stays_while_another_thread_opens_it),

@@ -74,8 +74,9 @@ static int find_plugin(struct check *c, const char *what)
         return status;
     if (ferry_runtime_open(NULL, &rt))
         return tool_ferry_error();
-    for (int i = 0; ferry_runtime_candidate(rt, i, &line) == FERRY_OK; i++)
-        if (strcmp(line->name, c->name) == 0 && (!best || (line->ok && !best->ok)))
+    for (int i = 0; i < ferry_runtime_candidate_count(rt); i++)
+        if (ferry_runtime_candidate_at(rt, i, &line) == FERRY_OK &&
+            strcmp(line->name, c->name) == 0 && (!best || (line->ok && !best->ok)))
             best = line;
     if (best)
         c->path = strdup(best->path);

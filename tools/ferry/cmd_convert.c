@@ -45,6 +45,7 @@ static int declare_all(struct conversion *c, uint64_t *out_total)
                                    "--dtype makes them alike, --no-diff leaves it out",
                                    entry.name, ferry_dtype_name(entry.diff_dtype),
                                    ferry_dtype_name(entry.dtype));
+        entry.struct_size = sizeof(entry);
         entry.has_diff = keeps_diff(c, &entry);
         entry.dtype = out_dtype(c, &entry);
         err = ferry_io_declare(c->out, &entry);

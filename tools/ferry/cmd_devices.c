@@ -44,8 +44,9 @@ static const ferry_candidate *next_without_devices(ferry_runtime *rt, int *index
 {
     const ferry_candidate *c;
 
-    while (ferry_runtime_candidate(rt, (*index)++, &c) == FERRY_OK)
-        if (!c->ok && c->name[0] && was_opened(c))
+    while (*index < ferry_runtime_candidate_count(rt))
+        if (ferry_runtime_candidate_at(rt, (*index)++, &c) == FERRY_OK && !c->ok && c->name[0] &&
+            was_opened(c))
             return c;
     return NULL;
 }

@@ -186,11 +186,11 @@ static int compare_files(struct comparison *c)
 {
     const ferry_io_entry *entry, *other;
 
-    while (!ferry_io_next(c->a, &entry) && entry)
-        if (compare_entry(c, entry) != TOOL_OK)
+    for (int64_t i = 0; i < ferry_io_count(c->a); i++)
+        if (ferry_io_entry_at(c->a, i, &entry) || compare_entry(c, entry) != TOOL_OK)
             return DIFF_TROUBLE;
-    while (!ferry_io_next(c->b, &entry) && entry) {
-        if (ferry_io_find(c->a, entry->name, &other)) {
+    for (int64_t i = 0; i < ferry_io_count(c->b); i++) {
+        if (ferry_io_entry_at(c->b, i, &entry) || ferry_io_find(c->a, entry->name, &other)) {
             (void)tool_ferry_error();
             return DIFF_TROUBLE;
         }

@@ -93,21 +93,18 @@ static int inspect_entries(struct inspection *in, ferry_io *io)
 {
     const ferry_io_entry *entry;
 
-    for (;;) {
+    for (int64_t i = 0; i < ferry_io_count(io); i++) {
         double l1 = 0, sumsq = 0;
         bool added;
 
-        if (ferry_io_next(io, &entry))
-            return tool_ferry_error();
-        if (!entry)
-            return TOOL_OK;
-        if (measure(in->device, io, entry, &l1, &sumsq))
+        if (ferry_io_entry_at(io, i, &entry) || measure(in->device, io, entry, &l1, &sumsq))
             return tool_ferry_error();
         added = in->blobs ? add_json(in->blobs, entry, l1, sumsq)
                           : add_row(in->table, entry, l1, sumsq);
         if (!added)
             return tool_error(TOOL_FAILURE, "out of memory");
     }
+    return TOOL_OK;
 }
 
 static int print_json(struct inspection *in, const char *path)

@@ -97,6 +97,7 @@ static int declare_all(struct merge *m, uint64_t *out_total)
     for (int64_t i = 0; i < m->array_count && !err; i++) {
         ferry_io_entry entry = *m->arrays[i].entry;
 
+        entry.struct_size = sizeof(entry);
         entry.has_diff = 0;
         total += (uint64_t)entry.count * ferry_dtype_size(entry.dtype);
         err = ferry_io_declare(m->out, &entry);

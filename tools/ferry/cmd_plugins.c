@@ -24,15 +24,24 @@ static json_t *json_option(const ferry_option_info *o)
                      "origin", tool_json_string(o->origin), "core", o->core != 0);
 }
 
+/* Of a plugin that is open already; 0 for one that is not. */
+static int option_count(ferry_runtime *rt, const ferry_candidate *c)
+{
+    int count = 0;
+
+    return is_open(c) && ferry_runtime_option_count(rt, c->name, &count) == FERRY_OK ? count : 0;
+}
+
 /* NULL if out of memory. */
 static json_t *json_options(ferry_runtime *rt, const ferry_candidate *c)
 {
     json_t *options = json_array();
+    int count = option_count(rt, c);
     ferry_option_info o;
 
-    for (int i = 0; is_open(c) && ferry_runtime_option(rt, c->name, i, &o, sizeof(o)) == FERRY_OK;
-         i++)
-        if (json_array_append_new(options, json_option(&o)) != 0) {
+    for (int i = 0; i < count; i++)
+        if (ferry_runtime_option_at(rt, c->name, i, &o, sizeof(o)) != FERRY_OK ||
+            json_array_append_new(options, json_option(&o)) != 0) {
             json_decref(options);
             return NULL;
         }
@@ -53,8 +62,9 @@ static int print_json(ferry_runtime *rt)
     json_t *candidates = json_array();
     const ferry_candidate *c;
 
-    for (int i = 0; ferry_runtime_candidate(rt, i, &c) == FERRY_OK; i++) {
-        if (json_array_append_new(candidates, json_candidate(rt, c)) != 0) {
+    for (int i = 0; i < ferry_runtime_candidate_count(rt); i++) {
+        if (ferry_runtime_candidate_at(rt, i, &c) != FERRY_OK ||
+            json_array_append_new(candidates, json_candidate(rt, c)) != 0) {
             json_decref(candidates);
             return tool_error(TOOL_FAILURE, "out of memory");
         }
@@ -67,16 +77,22 @@ static int print_table(ferry_runtime *rt)
     static const char *const headings[] = { "PLUGIN", "", "STAGE", "REASON" };
     struct tool_table *t = tool_table_create(headings, 4);
     const ferry_candidate *c;
-    int count = 0, status = TOOL_OK;
+    int count = ferry_runtime_candidate_count(rt), status = t ? TOOL_OK : TOOL_FAILURE;
 
-    for (; ferry_runtime_candidate(rt, count, &c) == FERRY_OK && status == TOOL_OK; count++) {
-        /* A folder that could not be searched has no name. */
-        const char *cells[] = { c->name[0] ? c->name : c->path, c->ok ? "ok" : "no", c->stage,
-                                c->reason };
+    for (int i = 0; i < count && status == TOOL_OK; i++) {
+        const char *cells[4];
 
-        if (!t || !tool_table_add(t, cells))
-            status = tool_error(TOOL_FAILURE, "out of memory");
+        if (ferry_runtime_candidate_at(rt, i, &c) != FERRY_OK)
+            break;
+        cells[0] = c->name[0] ? c->name : c->path; /* a folder that could not be searched */
+        cells[1] = c->ok ? "ok" : "no";
+        cells[2] = c->stage;
+        cells[3] = c->reason;
+        if (!tool_table_add(t, cells))
+            status = TOOL_FAILURE;
     }
+    if (status != TOOL_OK)
+        tool_error(TOOL_FAILURE, "out of memory");
     if (status == TOOL_OK && count == 0)
         puts("no plugin was found; FERRY_PLUGIN_PATH adds folders to look in");
     else if (status == TOOL_OK)
@@ -106,8 +122,11 @@ static int print_verbose(ferry_runtime *rt)
 {
     const ferry_candidate *c;
     ferry_option_info o;
+    int options;
 
-    for (int i = 0; ferry_runtime_candidate(rt, i, &c) == FERRY_OK; i++) {
+    for (int i = 0; i < ferry_runtime_candidate_count(rt); i++) {
+        if (ferry_runtime_candidate_at(rt, i, &c) != FERRY_OK)
+            return tool_ferry_error();
         printf("%s%s: %s\n", i ? "\n" : "", c->name[0] ? c->name : "a folder",
                c->ok ? "ok" : "not usable");
         printf("    path    %s\n    origin  %s\n    stage   %s\n", c->path, c->origin, c->stage);
@@ -115,9 +134,10 @@ static int print_verbose(ferry_runtime *rt)
             printf("    reason  %s\n", c->reason);
         if (c->hint[0])
             printf("    hint    %s\n", c->hint);
-        for (int k = 0;
-             is_open(c) && ferry_runtime_option(rt, c->name, k, &o, sizeof(o)) == FERRY_OK; k++)
-            print_option(&o);
+        options = option_count(rt, c);
+        for (int k = 0; k < options; k++)
+            if (ferry_runtime_option_at(rt, c->name, k, &o, sizeof(o)) == FERRY_OK)
+                print_option(&o);
     }
     return TOOL_OK;
 }

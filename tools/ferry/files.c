@@ -116,12 +116,10 @@ static bool is_definition(const ferry_io *from, const char *key)
 
 int files_copy_metadata(ferry_io *from, ferry_io_writer *to)
 {
-    for (int64_t i = 0;; i++) {
+    for (int64_t i = 0; i < ferry_io_metadata_count(from); i++) {
         const char *key, *value;
-        int err = ferry_io_metadata(from, i, &key, &value);
+        int err = ferry_io_metadata_at(from, i, &key, &value);
 
-        if (!err && !key)
-            return FERRY_OK;
         if (!err && is_definition(from, key)) {
             (void)tool_error(TOOL_OK, "note: of the net's definition %s are not carried over",
                              value);
@@ -134,6 +132,7 @@ int files_copy_metadata(ferry_io *from, ferry_io_writer *to)
         else if (err)
             return err;
     }
+    return FERRY_OK;
 }
 
 /* ---- while it runs -------------------------------------------------------------------------- */

@@ -93,11 +93,14 @@ int merge_plan(struct merge *m)
     if (!m->arrays)
         return tool_error(TOOL_FAILURE, "out of memory");
     for (int i = 0; i < m->count; i++) {
+        ferry_io *io = m->inputs[i].io[0];
         const ferry_io_entry *entry;
 
-        while (!ferry_io_next(m->inputs[i].io[0], &entry) && entry) {
+        for (int64_t k = 0; k < ferry_io_count(io); k++) {
             struct merge_array *array = &m->arrays[m->array_count];
 
+            if (ferry_io_entry_at(io, k, &entry))
+                return tool_ferry_error();
             if (known(m, i, entry))
                 continue;
             array->entry = entry;
