@@ -20,6 +20,7 @@ static const struct {
     [FERRY_F16] = { kDLFloat, 16 }, [FERRY_BF16] = { kDLBfloat, 16 },
     [FERRY_I8] = { kDLInt, 8 },     [FERRY_U8] = { kDLUInt, 8 },
     [FERRY_I32] = { kDLInt, 32 },   [FERRY_I64] = { kDLInt, 64 },
+    [FERRY_U32] = { kDLUInt, 32 },
 };
 
 static int dtype_of(DLDataType type, ferry_dtype *out)

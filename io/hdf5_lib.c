@@ -77,6 +77,8 @@ hid_t ferry__hdf5_type(ferry_dtype dtype, int native)
         return H5Tcopy(native ? H5T_NATIVE_INT32 : H5T_STD_I32LE);
     case FERRY_I64:
         return H5Tcopy(native ? H5T_NATIVE_INT64 : H5T_STD_I64LE);
+    case FERRY_U32:
+        return H5Tcopy(native ? H5T_NATIVE_UINT32 : H5T_STD_U32LE);
     default:
         return -1;
     }

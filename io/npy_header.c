@@ -122,8 +122,10 @@ static bool element_type(const char *kind, ferry_dtype *out)
     static const struct {
         const char *kind;
         ferry_dtype dtype;
-    } known[] = { { "f4", FERRY_F32 }, { "f8", FERRY_F64 }, { "f2", FERRY_F16 }, { "i1", FERRY_I8 },
-                  { "u1", FERRY_U8 },  { "i4", FERRY_I32 }, { "i8", FERRY_I64 } };
+    } known[] = {
+        { "f4", FERRY_F32 }, { "f8", FERRY_F64 }, { "f2", FERRY_F16 }, { "i1", FERRY_I8 },
+        { "u1", FERRY_U8 },  { "i4", FERRY_I32 }, { "i8", FERRY_I64 }, { "u4", FERRY_U32 }
+    };
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(known[i].kind, kind) == 0) {

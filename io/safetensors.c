@@ -69,8 +69,8 @@ static int wanted(const struct header *h, const char *field, const char *what)
 
 static int take_dtype(struct header *h, struct tensor *t)
 {
-    static const char *const others[] = { "BOOL", "F8_E5M2", "F8_E4M3", "I16", "U16",
-                                          "U32",  "U64",     "C64",     "F4",  "F6_E2M3" };
+    static const char *const others[] = { "BOOL", "F8_E5M2", "F8_E4M3", "I16",    "U16",
+                                          "U64",  "C64",     "F4",      "F6_E2M3" };
     const unsigned char *place = h->json.at;
     char *name;
 

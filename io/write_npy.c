@@ -22,6 +22,8 @@ static const char *descr_of(ferry_dtype dtype)
         return "<i4";
     case FERRY_I64:
         return "<i8";
+    case FERRY_U32:
+        return "<u4";
     default:
         return NULL;
     }

@@ -100,6 +100,8 @@ static void load_integer(uint32_t dtype, int64_t n, const void *x, int64_t *to)
         LOAD(uint8_t, to);
     case FERRY_I32:
         LOAD(int32_t, to);
+    case FERRY_U32:
+        LOAD(uint32_t, to);
     default:
         LOAD(int64_t, to);
     }
@@ -124,6 +126,8 @@ static void store_real(const struct cpu_kernels *k, uint32_t dtype, int64_t n, c
         STORE(int32_t, saturate(from[i], INT32_MIN, INT32_MAX));
     case FERRY_I64:
         STORE(int64_t, saturate(from[i], INT64_MIN, INT64_MAX));
+    case FERRY_U32:
+        STORE(uint32_t, saturate(from[i], 0, UINT32_MAX));
     default:
         k->odd_f64(n, from, near);
         k->narrow[dtype](n, near, y);
@@ -149,6 +153,8 @@ static void store_integer(const struct cpu_kernels *k, uint32_t dtype, int64_t n
         STORE(int32_t, clamp(from[i], INT32_MIN, INT32_MAX));
     case FERRY_I64:
         STORE(int64_t, from[i]);
+    case FERRY_U32:
+        STORE(uint32_t, clamp(from[i], 0, UINT32_MAX));
     default:
         for (int64_t i = 0; i < n; i++)
             wide[i] = to_odd_double(from[i]);

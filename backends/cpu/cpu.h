@@ -67,7 +67,7 @@ static inline bool cpu_is_real(uint32_t dtype)
 /* Bytes of an element; 0 for what is no dtype. */
 static inline int64_t cpu_dtype_size(uint32_t dtype)
 {
-    static const uint8_t size[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8 };
+    static const uint8_t size[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8, 4 };
 
     return dtype < FERRY_DTYPE_COUNT ? size[dtype] : 0;
 }

@@ -9,7 +9,7 @@
 
 uint64_t cuda_element_size(uint32_t dtype)
 {
-    static const uint8_t sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8 };
+    static const uint8_t sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8, 4 };
 
     return dtype < FERRY_DTYPE_COUNT ? sizes[dtype] : 0;
 }

@@ -9,7 +9,7 @@
 
 uint64_t ocl_element_size(uint32_t dtype)
 {
-    static const uint64_t sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8 };
+    static const uint64_t sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8, 4 };
 
     return dtype < FERRY_DTYPE_COUNT ? sizes[dtype] : 0;
 }
@@ -52,6 +52,7 @@ size_t ocl_element_encode(uint32_t dtype, double value, void *out)
         uint8_t u8;
         int32_t i32;
         int64_t i64;
+        uint32_t u32;
     } e;
 
     switch (dtype) {
@@ -78,6 +79,9 @@ size_t ocl_element_encode(uint32_t dtype, double value, void *out)
         break;
     case FERRY_I64:
         e.i64 = (int64_t)nearbyint(value);
+        break;
+    case FERRY_U32:
+        e.u32 = (uint32_t)nearbyint(value);
         break;
     default:
         return 0;

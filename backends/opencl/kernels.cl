@@ -376,10 +376,14 @@ typedef long from;
 typedef int from_stored;
 typedef long from;
 #define LOAD(p) ((long)*(p))
-#else
+#elif X == 7
 typedef long from_stored;
 typedef long from;
 #define LOAD(p) (*(p))
+#else
+typedef uint from_stored;
+typedef long from;
+#define LOAD(p) ((long)*(p))
 #endif
 
 /*
@@ -434,9 +438,12 @@ typedef uchar to_stored;
 #elif Y == 6
 typedef int to_stored;
 #define STORE(v, p) (*(p) = WHOLE(v, int))
-#else
+#elif Y == 7
 typedef long to_stored;
 #define STORE(v, p) (*(p) = WHOLE(v, long))
+#else
+typedef uint to_stored;
+#define STORE(v, p) (*(p) = WHOLE(v, uint))
 #endif
 
 kernel void convert_all(ulong n, global const from_stored *x, ulong x_first, global to_stored *y,

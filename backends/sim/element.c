@@ -11,8 +11,8 @@
 uint64_t sim_element_size(uint32_t dtype)
 {
     static const uint8_t sizes[FERRY_DTYPE_COUNT] = {
-        [FERRY_F32] = 4, [FERRY_F64] = 8, [FERRY_F16] = 2, [FERRY_BF16] = 2,
-        [FERRY_I8] = 1,  [FERRY_U8] = 1,  [FERRY_I32] = 4, [FERRY_I64] = 8,
+        [FERRY_F32] = 4, [FERRY_F64] = 8, [FERRY_F16] = 2, [FERRY_BF16] = 2, [FERRY_I8] = 1,
+        [FERRY_U8] = 1,  [FERRY_I32] = 4, [FERRY_I64] = 8, [FERRY_U32] = 4,
     };
 
     return dtype < FERRY_DTYPE_COUNT ? sizes[dtype] : 0;
@@ -80,6 +80,8 @@ double sim_element_get(uint32_t dtype, const void *base, int64_t index)
         return ((const uint8_t *)base)[index];
     case FERRY_I32:
         return ((const int32_t *)base)[index];
+    case FERRY_U32:
+        return ((const uint32_t *)base)[index];
     default:
         return (double)((const int64_t *)base)[index];
     }
@@ -126,6 +128,9 @@ void sim_element_set(uint32_t dtype, void *base, int64_t index, double value)
         break;
     case FERRY_I32:
         ((int32_t *)base)[index] = (int32_t)saturate(value, INT32_MIN, INT32_MAX);
+        break;
+    case FERRY_U32:
+        ((uint32_t *)base)[index] = (uint32_t)saturate(value, 0, UINT32_MAX);
         break;
     default:
         ((int64_t *)base)[index] = saturate64(value);

@@ -65,6 +65,8 @@ void ferry__block_load(ferry_dtype t, const void *p, int64_t first, int64_t stri
         EACH(int32_t, (double)v)
     case FERRY_I64:
         EACH(int64_t, (double)v)
+    case FERRY_U32:
+        EACH(uint32_t, (double)v)
     }
 }
 
@@ -81,6 +83,8 @@ void ferry__block_load_integer(ferry_dtype t, const void *p, int64_t first, int 
         EACH(int32_t, v)
     case FERRY_I64:
         EACH(int64_t, v)
+    case FERRY_U32:
+        EACH(uint32_t, v)
     case FERRY_F32:
     case FERRY_F64:
     case FERRY_F16:
@@ -118,6 +122,8 @@ void ferry__block_store(ferry_dtype t, void *p, int64_t first, int64_t stride, i
         EACH(int32_t, saturate(in[i], INT32_MIN, INT32_MAX))
     case FERRY_I64:
         EACH(int64_t, saturate(in[i], INT64_MIN, INT64_MAX))
+    case FERRY_U32:
+        EACH(uint32_t, saturate(in[i], 0, UINT32_MAX))
     }
 }
 
@@ -142,5 +148,7 @@ void ferry__block_store_integer(ferry_dtype t, void *p, int64_t first, int n, co
         EACH(int32_t, clamp(in[i], INT32_MIN, INT32_MAX))
     case FERRY_I64:
         EACH(int64_t, in[i])
+    case FERRY_U32:
+        EACH(uint32_t, clamp(in[i], 0, UINT32_MAX))
     }
 }

@@ -100,6 +100,8 @@ static bool integer_holds(ferry_dtype t, double value)
         return whole >= INT32_MIN && whole <= INT32_MAX;
     case FERRY_I64:
         return whole >= -0x1p63 && whole < 0x1p63;
+    case FERRY_U32:
+        return whole >= 0 && whole <= UINT32_MAX;
     default:
         return true;
     }
@@ -129,6 +131,7 @@ static size_t element_size(ferry_dtype t)
         return 2;
     case FERRY_F32:
     case FERRY_I32:
+    case FERRY_U32:
         return 4;
     case FERRY_F64:
     case FERRY_I64:

@@ -264,9 +264,7 @@ static bool is_one_byte(const unsigned char *element, size_t size)
 /* A plugin is given what an integer can hold, and need not know how ferry rounds. */
 static double rounded(ferry_dtype dtype, double value)
 {
-    bool whole = dtype == FERRY_I8 || dtype == FERRY_U8 || dtype == FERRY_I32 || dtype == FERRY_I64;
-
-    return whole ? ferry__round_even(value) : value;
+    return dtype >= FERRY_I8 ? ferry__round_even(value) : value;
 }
 
 int ferry_fill(ferry_queue *q, ferry_dtype dtype, int64_t n, double value, ferry_ref y)

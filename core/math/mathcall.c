@@ -53,6 +53,8 @@ ferry_ref ferry__ref_of(ferry_cref ref)
     return out;
 }
 
+_Static_assert(FERRY_DTYPE_COUNT <= 16, "two bits a dtype, in a word of 32");
+
 bool ferry__math_offered(ferry_device *dev, uint32_t op, ferry_dtype dtype)
 {
     uint32_t bit = UINT32_C(1) << dtype, asked = bit << 16;

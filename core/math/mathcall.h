@@ -39,7 +39,7 @@ bool ferry__math_offered(ferry_device *dev, uint32_t op, ferry_dtype dtype);
 /* Whether it is known that the plugin can, and the device may be used. */
 static inline bool ferry__math_ready(ferry_device *dev, uint32_t op, ferry_dtype dtype)
 {
-    uint32_t known, asked = UINT32_C(1) << ((unsigned)dtype & 7) << 16;
+    uint32_t known, asked = UINT32_C(1) << ((unsigned)dtype & 15) << 16;
 
     if ((unsigned)dtype >= FERRY_DTYPE_COUNT || !ferry__device_ready(dev))
         return false;

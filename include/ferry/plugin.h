@@ -236,7 +236,10 @@ typedef struct ferry_plugin_ops {
      * the same, else from the host.
      */
     int (*fill)(void *dev, void *queue, uint32_t dtype, int64_t n, double value, ferry_ref y);
-    /** y = x, converted: to nearest even, integers saturate, NaN becomes 0 in them. */
+    /**
+     * y = x, converted: to nearest even, integers saturate, NaN becomes 0 in them.
+     * FERRY_EUNSUPPORTED where either dtype is one that the plugin does not know.
+     */
     int (*convert)(void *dev, void *queue, int64_t n, uint32_t x_dtype, ferry_cref x,
                    uint32_t y_dtype, ferry_ref y);
     /**

@@ -78,11 +78,12 @@ typedef enum ferry_dtype {
     FERRY_I8 = 4,
     FERRY_U8 = 5,
     FERRY_I32 = 6,
-    FERRY_I64 = 7
+    FERRY_I64 = 7,
+    FERRY_U32 = 8
 } ferry_dtype;
 
 /** How many element types there are; values run from 0 to this less one. */
-#define FERRY_DTYPE_COUNT 8
+#define FERRY_DTYPE_COUNT 9
 
 /**
  * Access modes, also of map in the plugin ABI. READ|WRITE: mutable; WRITE alone: overwrite, old

@@ -44,7 +44,7 @@ plugin() {
 
 passes() {
     "$FERRY_TEST_COMMAND" check "$work/$folder/ferry_$name.so" \
-        --only descriptor,memory,copy,queues,events,threads,leaks,fork,coherence
+        --only descriptor,memory,copy,copy-op,fill,convert,queues,events,threads,leaks,fork,coherence
 }
 
 # of_age AGE INCLUDE NAME SOURCE…: the plugin is built against that header, and passes.

@@ -17,7 +17,8 @@ const size_t kit_count_count = sizeof(kit_counts) / sizeof(kit_counts[0]);
 
 const char *kit_dtype_name(uint32_t dtype)
 {
-    static const char *const names[] = { "F32", "F64", "F16", "BF16", "I8", "U8", "I32", "I64" };
+    static const char *const names[] = { "F32", "F64", "F16", "BF16", "I8",
+                                         "U8",  "I32", "I64", "U32" };
 
     return dtype < FERRY_DTYPE_COUNT ? names[dtype] : "?";
 }

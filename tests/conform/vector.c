@@ -429,6 +429,8 @@ static bool fill_dtype(ferry_dtype t)
         fill_case(t, 100, 1, INT32_MIN);
     if (t == FERRY_I64)
         fill_case(t, 100, 1, -0x1p60);
+    if (t == FERRY_U32)
+        fill_case(t, 100, 1, UINT32_MAX);
     return true;
 }
 

@@ -23,7 +23,7 @@ BUILD = os.environ["FERRY_TEST_BUILDDIR"]
 DATA = os.environ.get("FERRY_TEST_DATA", "")
 
 NUMPY_DTYPES = {"F32": "<f4", "F64": "<f8", "F16": "<f2", "I8": "i1", "U8": "u1", "I32": "<i4",
-                "I64": "<i8"}
+                "I64": "<i8", "U32": "<u4"}
 SHAPES = [(), (1,), (0, 3), (2, 3, 5), (1,) * 31 + (3,), (300, 301)]
 
 

@@ -266,7 +266,7 @@ void reductions_keep_nan_and_infinity(void)
 
 void integers_are_no_operands(void)
 {
-    for (int t = FERRY_I8; t <= FERRY_I64; t++) {
+    for (int t = FERRY_I8; t <= FERRY_U32; t++) {
         ferry_dtype dtype = (ferry_dtype)t;
         int64_t x[4] = { 1, 2, 3, 4 }, y[4] = { 5, 6, 7, 8 };
         double out = 42;

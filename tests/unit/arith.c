@@ -16,7 +16,7 @@ static const struct format bf16 = { 8, -126, 255 };
 
 size_t arith_size(ferry_dtype t)
 {
-    static const size_t size[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8 };
+    static const size_t size[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8, 4 };
 
     return size[t];
 }
@@ -91,6 +91,8 @@ long double arith_get(ferry_dtype t, const void *p, int64_t i)
         return ((const int32_t *)p)[i];
     case FERRY_I64:
         return ((const int64_t *)p)[i];
+    case FERRY_U32:
+        return ((const uint32_t *)p)[i];
     }
     return 0;
 }
@@ -131,6 +133,9 @@ void arith_put(ferry_dtype t, void *p, int64_t i, long double value)
         break;
     case FERRY_I64:
         ((int64_t *)p)[i] = to_integer(value, INT64_MIN, INT64_MAX);
+        break;
+    case FERRY_U32:
+        ((uint32_t *)p)[i] = (uint32_t)to_integer(value, 0, UINT32_MAX);
         break;
     }
 }

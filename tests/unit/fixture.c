@@ -195,6 +195,8 @@ double fx_get(ferry_dtype dtype, const void *array, int64_t i)
         return ((const int32_t *)array)[i];
     case FERRY_I64:
         return (double)((const int64_t *)array)[i];
+    case FERRY_U32:
+        return ((const uint32_t *)array)[i];
     }
     return (double)NAN;
 }
@@ -223,6 +225,9 @@ void fx_set(ferry_dtype dtype, void *array, int64_t i, double value)
         break;
     case FERRY_I64:
         ((int64_t *)array)[i] = (int64_t)value;
+        break;
+    case FERRY_U32:
+        ((uint32_t *)array)[i] = (uint32_t)value;
         break;
     }
 }

@@ -212,9 +212,10 @@ static void a_fill_that_an_integer_cannot_hold_changes_nothing(void)
     static const struct {
         ferry_dtype dtype;
         double value;
-    } wrong[] = { { FERRY_I8, 128 },    { FERRY_I8, -129 },    { FERRY_U8, -1 },
-                  { FERRY_U8, 256 },    { FERRY_I32, 3e9 },    { FERRY_I64, 1e19 },
-                  { FERRY_I64, -1e19 }, { FERRY_I32, -2.2e9 }, { FERRY_U8, 1e300 } };
+    } wrong[] = { { FERRY_I8, 128 },    { FERRY_I8, -129 },         { FERRY_U8, -1 },
+                  { FERRY_U8, 256 },    { FERRY_I32, 3e9 },         { FERRY_I64, 1e19 },
+                  { FERRY_I64, -1e19 }, { FERRY_I32, -2.2e9 },      { FERRY_U8, 1e300 },
+                  { FERRY_U32, -1 },    { FERRY_U32, 4294967296.0 } };
 
     fx_device();
     for (size_t i = 0; i < FERRY_TEST_COUNT(wrong); i++) {
@@ -254,7 +255,7 @@ static void single_elements_are_read_in_any_dtype(void)
 
 static void arithmetic_on_integers_is_unsupported(void)
 {
-    static const ferry_dtype integers[] = { FERRY_I8, FERRY_U8, FERRY_I32, FERRY_I64 };
+    static const ferry_dtype integers[] = { FERRY_I8, FERRY_U8, FERRY_I32, FERRY_I64, FERRY_U32 };
 
     fx_device();
     for (size_t i = 0; i < FERRY_TEST_COUNT(integers); i++) {

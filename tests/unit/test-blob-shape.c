@@ -349,7 +349,7 @@ static void dtypes_have_sizes_and_names(void)
         const char *name;
     } all[] = { { FERRY_F32, 4, "F32" },   { FERRY_F64, 8, "F64" }, { FERRY_F16, 2, "F16" },
                 { FERRY_BF16, 2, "BF16" }, { FERRY_I8, 1, "I8" },   { FERRY_U8, 1, "U8" },
-                { FERRY_I32, 4, "I32" },   { FERRY_I64, 8, "I64" } };
+                { FERRY_I32, 4, "I32" },   { FERRY_I64, 8, "I64" }, { FERRY_U32, 4, "U32" } };
 
     fx_device();
     CU_ASSERT_EQUAL(FERRY_TEST_COUNT(all), FERRY_DTYPE_COUNT);
@@ -362,8 +362,8 @@ static void dtypes_have_sizes_and_names(void)
         CU_ASSERT(ferry_memory_size(ferry_blob_data_memory(b)) >= 3 * all[i].size);
         ferry_blob_destroy(b);
     }
-    CU_ASSERT_EQUAL(ferry_dtype_size((ferry_dtype)8), 0);
-    CU_ASSERT_STRING_EQUAL(ferry_dtype_name((ferry_dtype)8), "?");
+    CU_ASSERT_EQUAL(ferry_dtype_size((ferry_dtype)FERRY_DTYPE_COUNT), 0);
+    CU_ASSERT_STRING_EQUAL(ferry_dtype_name((ferry_dtype)FERRY_DTYPE_COUNT), "?");
     fx_end();
 }
 
@@ -395,7 +395,7 @@ static void wrong_arguments_of_create_are_refused(void)
     ferry_blob *out = b;
 
     FX_FAILS(FERRY_EINVAL, ferry_blob_create(NULL, FERRY_F32, 1, dims, &out));
-    FX_FAILS(FERRY_EINVAL, ferry_blob_create(dev, (ferry_dtype)8, 1, dims, &out));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_create(dev, (ferry_dtype)FERRY_DTYPE_COUNT, 1, dims, &out));
     FX_FAILS(FERRY_EINVAL, ferry_blob_create(dev, FERRY_F32, 2, dims, &out));
     FX_FAILS(FERRY_EINVAL, ferry_blob_create(dev, FERRY_F32, 33, dims, &out));
     FX_FAILS(FERRY_EINVAL, ferry_blob_create(dev, FERRY_F32, -2, dims, &out));

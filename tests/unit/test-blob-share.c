@@ -183,7 +183,8 @@ static void integers_saturate_and_nan_becomes_zero(void)
     } to[] = { { FERRY_I8, { 127, -128, 0, 2, -4, 127 } },
                { FERRY_U8, { 255, 0, 0, 2, 0, 255 } },
                { FERRY_I32, { 2147483647.0, -2147483648.0, 0, 2, -4, 2147483647.0 } },
-               { FERRY_I64, { 0x1p63, -0x1p63, 0, 2, -4, 0x1p63 } } };
+               { FERRY_I64, { 0x1p63, -0x1p63, 0, 2, -4, 0x1p63 } },
+               { FERRY_U32, { 4294967295.0, 0, 0, 2, 0, 4294967295.0 } } };
 
     fx_device();
     for (size_t t = 0; t < FERRY_TEST_COUNT(to); t++) {

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,8 +137,9 @@ static int plugin_scal(ferry_dtype t, int64_t n, double alpha, void *x)
 static int plugin_fill(ferry_dtype t, int64_t n, double value, void *y)
 {
     double whole = rint(value);
-    double low = t == FERRY_U8 ? 0 : -ldexp(1, (int)(8 * arith_size(t)) - 1);
-    double high = ldexp(1, (int)(8 * arith_size(t)) - (t == FERRY_U8 ? 0 : 1));
+    bool is_unsigned = t == FERRY_U8 || t == FERRY_U32;
+    double low = is_unsigned ? 0 : -ldexp(1, (int)(8 * arith_size(t)) - 1);
+    double high = ldexp(1, (int)(8 * arith_size(t)) - (is_unsigned ? 0 : 1));
 
     if (!arith_is_real(t) && !(whole >= low && whole < high))
         return FERRY_EOVERFLOW;

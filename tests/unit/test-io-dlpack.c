@@ -64,9 +64,10 @@ static void every_element_type_is_known(void)
     static const DLDataType types[] = { { kDLFloat, 32, 1 }, { kDLFloat, 64, 1 },
                                         { kDLFloat, 16, 1 }, { kDLBfloat, 16, 1 },
                                         { kDLInt, 8, 1 },    { kDLUInt, 8, 1 },
-                                        { kDLInt, 32, 1 },   { kDLInt, 64, 1 } };
+                                        { kDLInt, 32, 1 },   { kDLInt, 64, 1 },
+                                        { kDLUInt, 32, 1 } };
     static const DLDataType others[] = {
-        { kDLFloat, 32, 4 }, { kDLUInt, 32, 1 }, { kDLComplex, 64, 1 }, { kDLInt, 16, 1 }
+        { kDLFloat, 32, 4 }, { kDLUInt, 64, 1 }, { kDLComplex, 64, 1 }, { kDLInt, 16, 1 }
     };
     double data[4] = { 0 };
     ferry_device *dev = fx_device();

@@ -160,8 +160,8 @@ static void copy_and_fill_take_every_dtype(void)
     for (int t = 0; t < FERRY_DTYPE_COUNT; t++) {
         struct array x, y;
 
-        make(&x, (ferry_dtype)t, N, t == FERRY_U8 ? 0 : 4);
-        make(&y, (ferry_dtype)t, N, t == FERRY_U8 ? 0 : 4);
+        make(&x, (ferry_dtype)t, N, t == FERRY_U8 || t == FERRY_U32 ? 0 : 4);
+        make(&y, (ferry_dtype)t, N, t == FERRY_U8 || t == FERRY_U32 ? 0 : 4);
         memcpy(y.values, x.values, (N - 2) * sizeof(double));
         FX_OK(ferry_copy(queue, (ferry_dtype)t, N - 2, to_read(&x), to_write(&y)));
         for (int64_t i = 0; i < 9; i++)
@@ -183,7 +183,7 @@ static void fill_rounds_and_refuses_what_an_integer_cannot_hold(void)
         x.values[i] = (double)0.1f;
     FX_OK(ferry_fill(queue, FERRY_F32, 4, 0.1, to_write(&x)));
     check_and_free(&x, 0);
-    for (int t = FERRY_I8; t <= FERRY_I64; t++) {
+    for (int t = FERRY_I8; t <= FERRY_U32; t++) {
         static const double given[] = { 1.5, 2.5, 2.75 }, wanted[] = { 2, 2, 3 };
 
         for (size_t i = 0; i < FERRY_TEST_COUNT(given); i++) {
@@ -392,7 +392,7 @@ static void beta_zero_does_not_read_what_was_there(void)
 static void integers_have_no_arithmetic(void)
 {
     start();
-    for (int t = FERRY_I8; t <= FERRY_I64; t++) {
+    for (int t = FERRY_I8; t <= FERRY_U32; t++) {
         ferry_memory *m = fx_memory(64);
         ferry_ref ref = ferry_memory_mutable_device_data(m);
         ferry_cref c = ferry_ref_const(ref);
@@ -421,7 +421,7 @@ static void wrong_sizes_and_queues_are_refused(void)
     c = ferry_ref_const(ref);
     FX_FAILS(FERRY_EINVAL, ferry_axpy(NULL, FERRY_F32, 1, 1, c, ref));
     FX_FAILS(FERRY_EINVAL, ferry_axpy(queue, FERRY_F32, -1, 1, c, ref));
-    FX_FAILS(FERRY_EINVAL, ferry_axpy(queue, (ferry_dtype)8, 1, 1, c, ref));
+    FX_FAILS(FERRY_EINVAL, ferry_axpy(queue, (ferry_dtype)FERRY_DTYPE_COUNT, 1, 1, c, ref));
     FX_FAILS(FERRY_EINVAL, ferry_scal(NULL, FERRY_F32, 1, 1, ref));
     FX_FAILS(FERRY_EINVAL, ferry_copy(queue, FERRY_F32, -1, c, ref));
     FX_FAILS(FERRY_EINVAL, ferry_asum(queue, FERRY_F32, -1, c, &out));

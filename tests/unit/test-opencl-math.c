@@ -94,9 +94,10 @@ static int on_scal(ferry_dtype t, int64_t n, double alpha, void *x)
 /* What an integer cannot hold is ferry's to refuse. */
 static bool holds(ferry_dtype t, double value)
 {
-    double whole = rint(value), top = ldexp(1, (int)(8 * arith_size(t)) - (t == FERRY_U8 ? 0 : 1));
+    bool is_unsigned = t == FERRY_U8 || t == FERRY_U32;
+    double whole = rint(value), top = ldexp(1, (int)(8 * arith_size(t)) - (is_unsigned ? 0 : 1));
 
-    return arith_is_real(t) || (whole >= (t == FERRY_U8 ? 0 : -top) && whole < top);
+    return arith_is_real(t) || (whole >= (is_unsigned ? 0 : -top) && whole < top);
 }
 
 static int on_fill(ferry_dtype t, int64_t n, double value, void *y)

@@ -169,7 +169,7 @@ static int parse_dtype(const struct tool_command *self, const char *text, struct
         }
     if (!text)
         return TOOL_OK;
-    return tool_error(TOOL_USAGE, "%s: unknown dtype \"%s\": F32 F64 F16 BF16 I8 U8 I32 I64",
+    return tool_error(TOOL_USAGE, "%s: unknown dtype \"%s\": F32 F64 F16 BF16 I8 U8 I32 I64 U32",
                       self->name, text);
 }
 

@@ -270,6 +270,8 @@ double files_value(ferry_dtype dtype, const void *values, int64_t i)
         return ((const int32_t *)values)[i];
     case FERRY_I64:
         return (double)((const int64_t *)values)[i];
+    case FERRY_U32:
+        return ((const uint32_t *)values)[i];
     default:
         return (double)NAN;
     }

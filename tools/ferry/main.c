@@ -55,7 +55,7 @@ static const struct tool_command commands[] = {
       "\nOUT's suffix names its format: .caffemodel .binaryproto .solverstate .npy .npz\n"
       ".safetensors. What it cannot hold is an error that names the array.\n"
       "    -f, --format F    the format, where the suffix does not say\n"
-      "    --dtype T         rounds every array to F32, F64, F16, BF16, I8, U8, I32 or I64\n"
+      "    --dtype T         rounds every array to F32, F64, F16, BF16, I8, U8, I32, I64 or U32\n"
       "    --no-diff         leaves diffs out\n",
       cmd_convert },
     { "diff", "A B [--tolerance T] [--json]", "How far the arrays of two files are apart",
