@@ -142,6 +142,7 @@ static void describe(const ferry_blob *b, bool write_diff, struct ferry__proto_s
     out->dims = ferry_blob_dims(b);
     out->count = ferry_blob_count(b);
     out->diff = write_diff;
+    out->typed = false;
     if (out->naxes == 0 && out->count == 0) { /* never shaped: no shape at all would be a scalar */
         out->naxes = 1;
         out->dims = nothing;

@@ -76,7 +76,7 @@ void ferry__proto_layout(const struct ferry__proto_shape *shape, struct ferry__p
     if (shape->dtype == FERRY_F16)
         put_f16_types(&out->before_data, shape->diff);
     /* An empty double_data says what an empty array is an array of. */
-    if (size > 0 || data == 8)
+    if (size > 0 || (data == 8 && shape->typed))
         put_length(&out->before_data, data, size);
     if (size > 0 && shape->diff)
         put_length(&out->before_diff, data + 1, size);

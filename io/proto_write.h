@@ -13,6 +13,8 @@ struct ferry__proto_shape {
     const int64_t *dims;
     int64_t count;
     bool diff;
+    bool
+        typed; /* an empty array keeps its dtype: in a file, which may hold F64; Caffe's does not */
 };
 
 /* The longest piece: a shape of 32 axes, 10 bytes each, with its tags and lengths. */

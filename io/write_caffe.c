@@ -21,7 +21,8 @@ static void layout(const struct ferry__out_array *array, struct ferry__proto_par
                                         .naxes = array->entry.naxes,
                                         .dims = array->entry.dims,
                                         .count = array->entry.count,
-                                        .diff = array->entry.has_diff != 0 };
+                                        .diff = array->entry.has_diff != 0,
+                                        .typed = true };
 
     ferry__proto_layout(&shape, out);
 }

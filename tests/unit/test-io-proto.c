@@ -122,8 +122,14 @@ static void a_scalar_is_written_without_a_shape(void)
 
 static void an_empty_blob_is_written_and_read_back_empty(void)
 {
-    ferry_blob *b = unshaped(FERRY_F32);
+    ferry_blob *b = unshaped(FERRY_F64);
 
+    check_bytes(b, true, BYTES(0x3a, 3, 0x0a, 1, 0)); /* of values, no field */
+    ferry_blob_destroy(b);
+    b = NEW_BLOB(FERRY_F64, 2, 0);
+    check_bytes(b, true, BYTES(0x3a, 4, 0x0a, 2, 2, 0));
+    ferry_blob_destroy(b);
+    b = unshaped(FERRY_F32);
     check_bytes(b, false, BYTES(0x3a, 3, 0x0a, 1, 0));
     FX_OK(ferry_blob_from_proto(b, BYTES(0x3a, 3, 0x0a, 1, 0), true));
     check_shape(b, 1, (int64_t[]){ 0 });
