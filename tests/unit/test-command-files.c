@@ -338,6 +338,39 @@ static void the_memory_of_a_merge_does_not_grow_with_the_files(void)
     fx_end();
 }
 
+/* The smallest file and one of many tiles, where room is short; on the simulated device. */
+static void tiles_fit_the_data_the_device_and_the_budget(void)
+{
+    static const char *const rooms[] = { "option.memory = 128MiB", "budget = 16MiB",
+                                         "budget = 300KiB" };
+    char line[512];
+
+    if (strncmp(ferry_device_name(fx_device()), "sim:", 4) != 0) {
+        ferry_test_skip("sim stands for the devices with a memory of their own");
+        fx_end();
+        return;
+    }
+    for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++) {
+        FILE *conf = fopen(in_folder("small.conf"), "w");
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
+        fprintf(conf, "[plugin sim]\n%s\n", rooms[i]);
+        CU_ASSERT_EQUAL(fclose(conf), 0);
+        MAKE("a.npz", { "x", FERRY_F32, 7000, 1, false }, { "y", FERRY_F32, 300000, 1, false });
+        MAKE("b.npz", { "x", FERRY_F32, 7000, 3, false }, { "y", FERRY_F32, 300000, 3, false });
+        snprintf(
+            line, sizeof(line),
+            "cd %s && FERRY_CONF=small.conf \"$FERRY_TEST_COMMAND\" merge -o m.npz a.npz b.npz",
+            folder);
+        CU_ASSERT_EQUAL(system(line), 0);
+        CU_ASSERT_EQUAL(value("m.npz", "x", 6999), 7001);
+        CU_ASSERT_EQUAL(value("m.npz", "y", 0), 2);
+        CU_ASSERT_EQUAL(value("m.npz", "y", 299999), 300001);
+        clean();
+    }
+    fx_end();
+}
+
 /* An array of 64 MiB takes a while to merge with itself 16 times over. */
 static void an_interrupt_leaves_no_half_file(void)
 {
@@ -378,6 +411,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(differences_are_measured_and_tell_in_the_status),
     FERRY_TEST(sums_are_weighted_and_rounded_once),
     FERRY_TEST(all_mismatches_are_listed_before_anything_is_written),
+    FERRY_TEST(tiles_fit_the_data_the_device_and_the_budget),
     FERRY_TEST(the_memory_of_a_merge_does_not_grow_with_the_files),
     FERRY_TEST(an_interrupt_leaves_no_half_file),
 };

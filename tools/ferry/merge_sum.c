@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 /*
  * Σ wᵢ·Aᵢ of one array on the selected device. The sum is kept in F64 and rounded once, to the
@@ -11,11 +12,13 @@
  *
  * The workers take the array's spans by turns and write them in turn. A span is summed tile by tile:
  * where memory is the host's, a tile that stays in the cache is worth more than a large one, and a
- * span of many tiles keeps the workers from waiting for one another.
+ * span of many tiles keeps the workers from waiting for one another. No tile is longer than the
+ * array, and where the device, or its budget, has no room for all that the workers need, it is halved.
  */
 
 #define CACHED_TILE (128u * 1024)
 #define SPAN_TILES  32
+#define LEAST_TILE  1024 /* elements: a device without room for that is no use */
 
 /* Spans that an array is cut into at least, while they are of more than one tile. */
 #define SPANS_WANTED 8
@@ -37,7 +40,7 @@ struct worker {
     int number;
     ferry_queue *queue, *own_queue;
     ferry_blob *narrow; /* one input's tile, in the array's dtype */
-    ferry_blob *wide;   /* the same in F64 */
+    ferry_blob *wide;   /* the same in F64; NULL where that is the dtype */
     ferry_blob *total;
     ferry_blob *result; /* a span, in the array's dtype */
 };
@@ -137,7 +140,7 @@ static int sum_tile(const struct worker *w, int64_t span, int64_t at, int64_t n)
 {
     int err = ferry_blob_reshape(w->narrow, 1, &n, NULL);
 
-    if (!err)
+    if (!err && w->wide)
         err = ferry_blob_reshape(w->wide, 1, &n, NULL);
     if (!err)
         err = ferry_blob_reshape(w->total, 1, &n, NULL);
@@ -199,10 +202,9 @@ static void give_up(struct sum *s, int err)
     pthread_mutex_unlock(&s->turn_lock);
 }
 
-static int create_blobs(struct worker *w)
+static int create_queue(struct worker *w)
 {
     ferry_device *device = w->s->m->device;
-    int64_t tile = w->s->tile;
     int err = ferry_queue_create(device, &w->own_queue);
 
     w->queue = w->own_queue;
@@ -210,22 +212,48 @@ static int create_blobs(struct worker *w)
         w->queue = ferry_device_queue(device);
         err = w->queue ? FERRY_OK : ferry_last_error_code();
     }
-    if (!err)
-        err = ferry_blob_create(device, w->s->array->entry->dtype, 1, &tile, &w->narrow);
-    if (!err)
-        err = ferry_blob_create(device, FERRY_F64, 1, &tile, &w->wide);
-    if (!err)
-        err = ferry_blob_create(device, FERRY_F64, 1, &tile, &w->total);
-    if (!err)
-        err = ferry_blob_create(device, w->s->array->entry->dtype, 1, &w->s->span, &w->result);
     return err;
+}
+
+/* A blob of `n` elements with its memory on the device: what is too much is known at once. */
+static int create_blob(const struct worker *w, ferry_dtype dtype, int64_t n, ferry_blob **out)
+{
+    int err = ferry_blob_create(w->s->m->device, dtype, 1, &n, out);
+
+    return err || ferry_blob_overwrite_device_data(*out).handle ? err : ferry_last_error_code();
+}
+
+static int create_blobs(struct worker *w)
+{
+    ferry_dtype dtype = w->s->array->entry->dtype;
+    int err = create_queue(w);
+
+    if (!err)
+        err = create_blob(w, dtype, w->s->tile, &w->narrow);
+    if (!err && dtype != FERRY_F64)
+        err = create_blob(w, FERRY_F64, w->s->tile, &w->wide);
+    if (!err)
+        err = create_blob(w, FERRY_F64, w->s->tile, &w->total);
+    if (!err)
+        err = create_blob(w, dtype, w->s->span, &w->result);
+    return err;
+}
+
+static void destroy_blobs(struct worker *w)
+{
+    ferry_blob_destroy(w->narrow);
+    ferry_blob_destroy(w->wide);
+    ferry_blob_destroy(w->total);
+    ferry_blob_destroy(w->result);
+    ferry_queue_destroy(w->own_queue);
+    memset(w, 0, sizeof(*w));
 }
 
 static void *run_worker(void *arg)
 {
     struct worker *w = arg;
     int64_t count = w->s->array->entry->count, most = w->s->span;
-    int err = create_blobs(w);
+    int err = FERRY_OK;
 
     for (int64_t i = w->number; !err && i * most < count; i += w->s->workers) {
         int64_t n = count - i * most < most ? count - i * most : most;
@@ -236,42 +264,65 @@ static void *run_worker(void *arg)
     }
     if (err)
         give_up(w->s, err);
-    ferry_blob_destroy(w->narrow);
-    ferry_blob_destroy(w->wide);
-    ferry_blob_destroy(w->total);
-    ferry_blob_destroy(w->result);
-    ferry_queue_destroy(w->own_queue);
     return NULL;
 }
 
 /* A span is a whole number of tiles. */
-static void choose_sizes(struct sum *s)
+static void choose_spans(struct sum *s)
 {
+    int64_t count = s->array->entry->count;
     bool cached = ferry_device_get_properties(s->m->device)->host_memory;
-    int64_t tiles;
+    int64_t tiles = cached ? count / s->tile / SPANS_WANTED : 1;
 
-    s->tile = (cached ? CACHED_TILE : FILES_TILE) / (int64_t)sizeof(double);
-    tiles = cached ? s->array->entry->count / s->tile / SPANS_WANTED : 1;
     tiles = tiles < SPAN_TILES ? tiles : SPAN_TILES;
     s->span = s->tile * (tiles > 1 ? tiles : 1);
-    s->workers = s->array->entry->count > s->span ? s->m->workers : 1;
+    s->workers = count > s->span ? s->m->workers : 1;
+}
+
+static void choose_sizes(struct sum *s)
+{
+    int64_t count = s->array->entry->count;
+    bool cached = ferry_device_get_properties(s->m->device)->host_memory;
+
+    s->tile = (cached ? CACHED_TILE : FILES_TILE) / (int64_t)sizeof(double);
+    if (s->tile > count)
+        s->tile = count > 0 ? count : 1;
+    choose_spans(s);
+}
+
+/* All that the workers need, in tiles for which there is room. */
+static int acquire(struct sum *s, struct worker *workers)
+{
+    for (;;) {
+        int err = FERRY_OK;
+
+        for (int i = 0; i < s->workers && !err; i++) {
+            workers[i].s = s;
+            workers[i].number = i;
+            err = create_blobs(&workers[i]);
+        }
+        if (!err)
+            return FERRY_OK;
+        for (int i = 0; i < s->workers; i++)
+            destroy_blobs(&workers[i]);
+        if (err != FERRY_ENOMEM || s->tile / 2 < LEAST_TILE)
+            return err;
+        s->tile /= 2;
+        choose_spans(s);
+    }
 }
 
 /* The calling thread is the first worker. */
-static void run_workers(struct sum *s)
+static void run_workers(struct sum *s, struct worker *workers)
 {
-    struct worker workers[MERGE_WORKERS] = { { .s = s } };
     pthread_t threads[MERGE_WORKERS];
     int started = 1;
 
-    for (; started < s->workers; started++) {
-        workers[started].s = s;
-        workers[started].number = started;
+    for (; started < s->workers; started++)
         if (pthread_create(&threads[started], NULL, run_worker, &workers[started]) != 0) {
             s->err = ferry_error_set(FERRY_ENOMEM, "merge: no thread can be started");
             break;
         }
-    }
     if (started == s->workers)
         run_worker(&workers[0]);
     for (int i = 1; i < started; i++)
@@ -281,12 +332,18 @@ static void run_workers(struct sum *s)
 int merge_sum(struct merge *m, const struct merge_array *array)
 {
     struct sum s = { .m = m, .array = array };
+    struct worker workers[MERGE_WORKERS] = { { .number = 0 } };
 
     choose_sizes(&s);
+    s.err = acquire(&s, workers);
+    if (s.err)
+        return s.err;
     pthread_mutex_init(&s.turn_lock, NULL);
     pthread_cond_init(&s.turn_changed, NULL);
-    run_workers(&s);
+    run_workers(&s, workers);
     pthread_cond_destroy(&s.turn_changed);
     pthread_mutex_destroy(&s.turn_lock);
+    for (int i = 0; i < s.workers; i++)
+        destroy_blobs(&workers[i]);
     return s.err && s.message[0] ? ferry_error_set(s.err, "%s", s.message) : s.err;
 }
