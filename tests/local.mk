@@ -316,3 +316,4 @@ include %D%/abi/local.mk
 include %D%/plugins/local.mk
 include %D%/doubles/local.mk
 include %D%/fuzz/local.mk
+include %D%/random/local.mk

@@ -30,12 +30,19 @@ static void answer(void *out, uint32_t *out_size, void *mine, uint32_t *my_size,
     memcpy(out, mine, both);
 }
 
+static bool is_unified(const struct sim_settings *set, uint32_t index)
+{
+    return set->unified == SIM_UNIFIED_ALL || (set->unified == SIM_UNIFIED_ODD && index % 2 == 1);
+}
+
 static void describe(const struct sim_settings *set, uint32_t index, ferry_plugin_properties *out)
 {
-    out->flags = set->unified ? FERRY_DEVICE_UNIFIED : 0;
+    bool unified = is_unified(set, index);
+
+    out->flags = unified ? FERRY_DEVICE_UNIFIED : 0;
     out->memory_total = out->max_alloc = set->memory;
     out->sync_domain = 1;
-    out->host_alignment = set->unified ? 4096 : 0;
+    out->host_alignment = unified ? 4096 : 0;
     snprintf(out->description, sizeof(out->description), "simulated accelerator");
     snprintf(out->uuid, sizeof(out->uuid), "sim-00000000-0000-0000-0000-%012u", index);
 }
@@ -94,6 +101,7 @@ int sim_device_open(void *plugin, uint32_t index, void **out_dev)
     if (sim_worker_init(&dev->worker, &why))
         goto err_close_arena;
     dev->index = index;
+    dev->unified = is_unified(&dev->set, index);
     sim_queue_init(&dev->main, dev);
     dev->queues = &dev->main;
     arm(dev);

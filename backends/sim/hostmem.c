@@ -94,7 +94,7 @@ int sim_host_alloc(void *device, uint64_t bytes, uint32_t flags, void **out_ptr,
     sim_unlock();
     if (why.code)
         return sim_why_tell(&why);
-    host = create_host(bytes, dev->set.unified, &why);
+    host = create_host(bytes, dev->unified, &why);
     if (!host)
         return sim_why_tell(&why);
     if (!zero)
@@ -192,7 +192,7 @@ int sim_import_host(void *device, void *ptr, uint64_t bytes, uint32_t flags, voi
     struct sim_why why = { 0 };
 
     (void)flags;
-    if (!dev->set.unified)
+    if (!dev->unified)
         sim_why_set(&why, FERRY_EUNSUPPORTED, "the device is discrete (option.unified = off)");
     else if (!bytes || !ptr)
         sim_why_set(&why, FERRY_EINVAL, "an import of %" PRIu64 " bytes at %p", bytes, ptr);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* How a value is read into sim_settings; the table that users see is made of the same lines. */
-enum form { COUNT, DEVICES, BYTES, RATE, MICROSECONDS, SWITCH, CLOCK, OPS };
+enum form { COUNT, DEVICES, BYTES, RATE, MICROSECONDS, SWITCH, CLOCK, UNIFIED, OPS };
 
 /* name, default, form, type, words, member, description */
 #define OPTIONS(X)                                                                               \
@@ -20,8 +20,8 @@ enum form { COUNT, DEVICES, BYTES, RATE, MICROSECONDS, SWITCH, CLOCK, OPS };
     X("op_latency", "0", MICROSECONDS, INT, NULL, op_latency_ns,                                 \
       "microseconds that an operation or a memset takes")                                        \
     X("peer", "on", SWITCH, ENUM, "on|off", peer, "whether devices copy to each other directly") \
-    X("unified", "off", SWITCH, ENUM, "on|off", unified,                                         \
-      "whether host memory can be imported; the host's view is protected while unmapped")        \
+    X("unified", "off", UNIFIED, ENUM, "on|off|odd", unified,                                    \
+      "whether host memory can be imported, its view protected while unmapped; odd: by 1, 3, …") \
     X("map", "on", SWITCH, ENUM, "on|off", map,                                                  \
       "off: imported memory is the host's and the device's at once, without map and unmap")      \
     X("ops", "all", OPS, ENUM, "all|minimal", minimal,                                           \
@@ -145,6 +145,8 @@ static bool read_value(const char *text, enum form form, const char *words, void
         return false;
     if (form == CLOCK)
         *(enum sim_clock *)member = (enum sim_clock)word;
+    else if (form == UNIFIED)
+        *(enum sim_unified *)member = (enum sim_unified)word;
     else
         *(bool *)member = form == SWITCH ? word == 0 : word == 1;
     return true;

@@ -35,11 +35,13 @@ int sim_why_tell(const struct sim_why *why);
 /* ---- options.c ---- */
 
 enum sim_clock { SIM_CLOCK_REAL, SIM_CLOCK_MANUAL, SIM_CLOCK_SYNC };
+enum sim_unified { SIM_UNIFIED_ALL, SIM_UNIFIED_NONE, SIM_UNIFIED_ODD };
 
 struct sim_settings {
     uint32_t devices;
     enum sim_clock clock;
-    bool peer, unified, map, minimal;
+    enum sim_unified unified;
+    bool peer, map, minimal;
     uint64_t memory;    /* bytes */
     uint64_t bandwidth; /* bytes a second; 0: unlimited */
     int64_t latency_ns, op_latency_ns;
@@ -245,7 +247,7 @@ struct sim_fault {
 struct sim_device {
     struct sim_device *next;
     uint32_t index;
-    bool lost;
+    bool lost, unified;
     struct sim_settings set;
     struct sim_arena arena;
     uint64_t used; /* bytes of device memory */

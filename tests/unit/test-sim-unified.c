@@ -307,6 +307,22 @@ static void a_discrete_device_takes_no_host_memory(void)
     sim_close(dev);
 }
 
+static void every_other_device_may_share_the_hosts_memory(void)
+{
+    if (!sim_load())
+        return;
+    driver_set("unified", "odd");
+    driver_set("devices", "4");
+    for (uint32_t i = 0; i < 4; i++) {
+        ferry_plugin_properties properties = { .struct_size = sizeof(properties) };
+        void *dev = sim_open(i);
+
+        CU_ASSERT_EQUAL(sim->properties(sim->plugin, i, dev, &properties), 0);
+        CU_ASSERT_EQUAL(properties.flags, i % 2 ? FERRY_DEVICE_UNIFIED : 0);
+        sim_close(dev);
+    }
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_imported_block_crashes_the_host_until_it_is_mapped),
     FERRY_TEST(a_map_of_some_bytes_gives_no_page_beyond_them),
@@ -320,6 +336,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(only_pages_of_its_own_making_are_taken),
     FERRY_TEST(an_ended_import_is_known_as_one),
     FERRY_TEST(a_discrete_device_takes_no_host_memory),
+    FERRY_TEST(every_other_device_may_share_the_hosts_memory),
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "random.h"
+
+#include <string.h>
+
+/* A call of the library's, the fault that it may meet, and whether it is refused as it should be. */
+
+#define BIT(p) (1u << (p))
+
+struct act act_on(struct obj *o, unsigned half, unsigned access, unsigned place)
+{
+    struct act a = { 0 };
+
+    a.touched[0].obj = o;
+    a.touched[0].half = half;
+    a.touched[0].access = access;
+    a.ntouched = 1;
+    a.place = place;
+    return a;
+}
+
+/* ---- before --------------------------------------------------------------------------------- */
+
+static void remember(struct before *b, const struct touched *t)
+{
+    const struct obj *o = t->obj;
+
+    memset(b, 0, sizeof(*b));
+    b->memory = memory_of(o, t->half);
+    b->valid = b->memory ? valid_at(o, t->half) : 0;
+    b->home = ferry_blob_home(o->blob);
+    b->naxes = ferry_blob_naxes(o->blob);
+    b->count = ferry_blob_count(o->blob);
+    b->capacity = ferry_blob_capacity(o->blob);
+    for (int i = 0; i < b->naxes; i++)
+        b->dims[i] = ferry_blob_dim(o->blob, i);
+}
+
+static unsigned a_sim(struct dice *d)
+{
+    unsigned p = world_device(d);
+
+    return run.place[p].sim ? p : 0;
+}
+
+/* What can go wrong at once, and how likely it is to be chosen. */
+static const struct {
+    uint32_t kind;
+    int code;
+} now[] = {
+    { SIM_CALL_ANY, FERRY_EDEVICE },       { SIM_CALL_ANY, FERRY_EDEVICE },
+    { SIM_CALL_ANY, FERRY_EDEVICE },       { SIM_CALL_ALLOC, FERRY_ENOMEM },
+    { SIM_CALL_HOST_ALLOC, FERRY_ENOMEM }, { SIM_CALL_MEMCPY, FERRY_EDEVICE },
+    { SIM_CALL_OP, FERRY_EDEVICE },        { SIM_CALL_EVENT, FERRY_EDEVICE },
+    { SIM_CALL_MAP, FERRY_EDEVICE },       { SIM_CALL_IMPORT, FERRY_EDEVICE },
+    { SIM_CALL_WAIT, FERRY_EDEVICE },      { SIM_CALL_UNMAP, FERRY_EDEVICE },
+};
+
+static void arm(struct act *a, struct dice *d)
+{
+    bool late = world_has(WORLD_LATE) && one_in(d, 8),
+         soon = world_has(WORLD_FAILS) && one_in(d, 6);
+    unsigned which = roll(d, sizeof(now) / sizeof(now[0])), p = a_sim(d);
+
+    a->nth = 1 + roll(d, 4);
+    if (run.threaded || !p || (!late && !soon))
+        return;
+    a->armed = p;
+    a->late = late;
+    a->kind = late ? (uint32_t[]){ SIM_CALL_MEMCPY, SIM_CALL_MEMSET, SIM_CALL_OP }[roll(d, 3)]
+                   : now[which].kind;
+    a->code = late ? FERRY_EDEVICE : now[which].code;
+    if (late)
+        a->nth = 1 + a->nth % 2;
+    a->calls = run.control->calls(run.place[p].sim, a->kind);
+    (late ? run.control->fail_later : run.control->fail_next)(run.place[p].sim, a->kind, a->nth,
+                                                              a->code);
+}
+
+void act_begin(struct act *a, struct dice *d)
+{
+    for (unsigned i = 0; i < a->ntouched; i++)
+        remember(&a->before[i], &a->touched[i]);
+    arm(a, d);
+    a->pending = world_pending();
+}
+
+static void disarm(struct act *a)
+{
+    void *sim = run.place[a->armed].sim;
+
+    if (!a->armed)
+        return;
+    a->fired = run.control->calls(sim, a->kind) - a->calls >= a->nth;
+    (a->late ? run.control->fail_later : run.control->fail_next)(sim, a->kind, 0, 0);
+    if (a->fired)
+        tell("    a call of kind %u on place %u %s", a->kind, a->armed,
+             a->late ? "fails later" : "failed");
+}
+
+/* ---- refusals ------------------------------------------------------------------------------- */
+
+/* The library may have had to go to a device that is lost. */
+static bool meets_lost(const struct act *a)
+{
+    if (!run.lost)
+        return false;
+    if (a->place < PLACES && a->place != HOST)
+        return run.place[a->place].lost;
+    for (unsigned i = 0; a->place == NOWHERE && i < a->ntouched; i++) {
+        unsigned home = world_place_of(a->before[i].home);
+
+        if (run.place[home].lost)
+            return true;
+        for (unsigned p = 1; p < run.places; p++)
+            if (run.place[p].lost && (a->before[i].valid & BIT(p)))
+                return true;
+    }
+    return false;
+}
+
+/* Contents that are lost, or may be; a store found lost stays so. */
+static bool meets_loss(const struct act *a, int err)
+{
+    for (unsigned i = 0; i < a->ntouched; i++) {
+        struct store *s = a->touched[i].obj->half[a->touched[i].half].store;
+
+        if (!s || !(a->touched[i].access & FERRY_READ))
+            continue;
+        if (s->state == LOST && err == FERRY_ELOST)
+            return true;
+        if (s->state == SHAKY && err == FERRY_EDEVICE)
+            return true;
+        if (s->state == SHAKY && err == FERRY_ELOST && s->may_be_lost) {
+            if (a->ntouched == 1)
+                s->state = LOST;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool meets_readonly(const struct act *a)
+{
+    bool certain, any = false;
+
+    for (unsigned i = 0; i < a->ntouched; i++) {
+        const struct touched *t = &a->touched[i];
+
+        if (!(t->access & FERRY_WRITE) ||
+            !adoption_readonly(t->obj->half[t->half].store, a->place, &certain))
+            continue;
+        any |= a->place == NOWHERE || (a->before[i].valid & BIT(a->place));
+    }
+    return any;
+}
+
+static bool is_excused(const struct act *a, int err)
+{
+    if (err == a->expected || err == a->allowed)
+        return true;
+    if (a->fired && (err == a->code || (a->late && err == FERRY_EDEVICE)))
+        return true;
+    if (err == FERRY_EBUSY)
+        return a->nowait;
+    if (err == FERRY_ENOMEM && world_has(WORLD_BUDGETS))
+        return true;
+    if (err == FERRY_EPERM)
+        return meets_readonly(a);
+    return (err == FERRY_ELOST && meets_lost(a)) || meets_loss(a, err);
+}
+
+/*
+ * A copy may have been staged on the host, and what is only read may have been brought to where the
+ * call was refused then; else V is as it was, where nothing else changes it.
+ */
+static bool same_valid(const struct act *a, unsigned i)
+{
+    const struct before *was = &a->before[i];
+    const struct touched *t = &a->touched[i];
+    const struct store *s = t->obj->half[t->half].store;
+    unsigned v;
+
+    if (!was->memory || run.lost || world_has(WORLD_LATE) || !s || s->idle || s->state != SAFE)
+        return true;
+    v = valid_at(t->obj, t->half);
+    if (t->access == FERRY_READ && a->ntouched > 1)
+        return (v & was->valid) == was->valid;
+    return v == was->valid || v == (was->valid | BIT(HOST));
+}
+
+static bool is_as_before(const struct act *a, unsigned i)
+{
+    const struct before *was = &a->before[i];
+    struct before is;
+
+    remember(&is, &a->touched[i]);
+    return is.memory == was->memory && is.home == was->home && is.naxes == was->naxes &&
+           is.count == was->count && is.capacity == was->capacity &&
+           memcmp(is.dims, was->dims, sizeof(is.dims)) == 0;
+}
+
+static void judge_refusal(const struct act *a, int err)
+{
+    tell("    refused: %s", ferry_last_error());
+    if (!is_excused(a, err)) {
+        wrong("refused with %d, for no reason that is known: %s", err, ferry_last_error());
+        return;
+    }
+    for (unsigned i = 0; i < a->ntouched && !run.threaded; i++) {
+        if (!is_as_before(a, i))
+            wrong("refused, and yet the blob is not as before");
+        if (!same_valid(a, i))
+            wrong("refused, and yet other copies are valid: %#x before, %#x now",
+                  a->before[i].valid, valid_at(a->touched[i].obj, a->touched[i].half));
+    }
+}
+
+/* ---- success -------------------------------------------------------------------------------- */
+
+/* What must have been refused was not. */
+static void judge_success(const struct act *a)
+{
+    bool certain = false;
+
+    if (a->expected)
+        wrong("done, and was to be refused with %d", a->expected);
+    for (unsigned i = 0; i < a->ntouched; i++) {
+        const struct touched *t = &a->touched[i];
+        const struct store *s = t->obj->half[t->half].store;
+
+        if (s && s->state == LOST && (t->access & FERRY_READ) && t->obj->count > 0)
+            wrong("lost contents were read");
+        if (s && (t->access & FERRY_WRITE) && a->place < PLACES &&
+            (a->before[i].valid & BIT(a->place)) && adoption_readonly(s, a->place, &certain) &&
+            certain)
+            wrong("read-only memory was given out to be written");
+    }
+}
+
+/* What the call did to what is known of the contents. */
+static void follow(const struct act *a, bool done)
+{
+    for (unsigned i = 0; i < a->ntouched && !run.threaded; i++) {
+        const struct touched *t = &a->touched[i];
+        struct store *s = t->obj->half[t->half].store;
+        bool write = done && (t->access & FERRY_WRITE);
+
+        if (!s)
+            continue;
+        if (done)
+            s->idle = false;
+        if (write && t->access == FERRY_WRITE)
+            store_renewed(s);
+        if (write && s->state == SHAKY)
+            s->may_be_lost = true;
+        if (a->fired && a->late && s->state != LOST) {
+            s->may_be_lost = write || (s->state == SHAKY && s->may_be_lost);
+            s->state = SHAKY;
+        }
+        if (write)
+            store_written(s, run.obj);
+    }
+}
+
+bool act_end(struct act *a, int err)
+{
+    disarm(a);
+    if (a->nowait && !a->fired && !run.threaded && world_pending() < a->pending)
+        wrong("asked not to wait, it did");
+    if (err) {
+        judge_refusal(a, err);
+        follow(a, false);
+        return false;
+    }
+    judge_success(a);
+    follow(a, true);
+    return true;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The program's own memory, lent to a blob or given away. */
+
+#define ADOPTIONS 256
+#define NUMBER(o) ((int)((o)-run.obj))
+
+struct adoption {
+    const struct store *store;
+    unsigned place;
+    bool readonly, owned;
+    atomic_int deleted;
+    void *block;        /* on the host */
+    void *copy;         /* of what it must go on holding */
+    ferry_memory *lent; /* on a device: what it is a part of */
+    double value;       /* of all of its elements there */
+    ferry_dtype dtype;
+    size_t bytes;
+};
+
+static struct adoption adoptions[ADOPTIONS];
+static unsigned used;
+
+void adoptions_init(void)
+{
+    memset(adoptions, 0, sizeof(adoptions));
+    used = 0;
+}
+
+bool adoption_readonly(const struct store *s, unsigned place, bool *certain)
+{
+    bool any = false;
+
+    *certain = false;
+    for (unsigned i = 0; s && i < used; i++) {
+        const struct adoption *a = &adoptions[i];
+
+        if (a->store != s || !a->readonly || a->deleted || (place != NOWHERE && a->place != place))
+            continue;
+        any = true;
+        *certain |= a->owned;
+    }
+    return any;
+}
+
+/* ---- letting go ----------------------------------------------------------------------------- */
+
+static void check_untouched(struct adoption *a)
+{
+    if (a->block && a->readonly && memcmp(a->block, a->copy, a->bytes) != 0)
+        wrong("memory that was adopted read-only has been written");
+}
+
+static void let_go(void *arg)
+{
+    struct adoption *a = arg;
+
+    if (atomic_fetch_add(&a->deleted, 1) != 0) {
+        wrong("a deleter has run twice");
+        return;
+    }
+    check_untouched(a);
+    free(a->block);
+    a->block = NULL;
+    ferry_memory_release(a->lent);
+    a->lent = NULL;
+}
+
+static void check_lent(struct adoption *a)
+{
+    const void *p;
+
+    if (!a->readonly || run.place[a->place].lost)
+        return;
+    p = ferry_memory_host_data(a->lent);
+    for (int64_t i = 0; p && i < (int64_t)(a->bytes / ferry_dtype_size(a->dtype)); i++)
+        if (element_get(a->dtype, p, i) != a->value) {
+            wrong("device memory that was adopted read-only has been written");
+            return;
+        }
+}
+
+void adoptions_check(void)
+{
+    for (unsigned i = 0; i < used; i++) {
+        struct adoption *a = &adoptions[i];
+
+        if (a->owned && a->deleted != 1)
+            wrong("a deleter has not run");
+        if (!a->owned && a->block)
+            check_untouched(a);
+        if (!a->owned && a->lent)
+            check_lent(a);
+        if (!a->deleted)
+            free(a->block);
+        if (!a->deleted)
+            ferry_memory_release(a->lent);
+        free(a->copy);
+    }
+    used = 0;
+}
+
+/* ---- giving --------------------------------------------------------------------------------- */
+
+/* Host memory with a value of its own in each element. */
+static bool make_block(struct adoption *a, const struct obj *o, int64_t n, struct dice *d,
+                       double *value)
+{
+    a->bytes = (size_t)(n * element_size(o));
+    a->block = aligned_alloc(64, (a->bytes + 63) / 64 * 64 + 64);
+    a->copy = malloc(a->bytes + 1);
+    if (!a->block || !a->copy)
+        return false;
+    for (int64_t i = 0; i < n; i++) {
+        value[i] = (double)roll(d, LARGEST);
+        element_set(o->dtype, a->block, i, value[i]);
+    }
+    memcpy(a->copy, a->block, a->bytes);
+    return true;
+}
+
+/* Device memory, filled by a kernel on the default queue. */
+static bool make_lent(struct adoption *a, const struct obj *o, int64_t n, struct dice *d,
+                      double *value, ferry_ref *at)
+{
+    const struct place *p = &run.place[a->place];
+
+    a->bytes = (size_t)(n * element_size(o));
+    a->value = (double)roll(d, LARGEST);
+    a->dtype = o->dtype;
+    for (int64_t i = 0; i < n; i++)
+        value[i] = a->value;
+    if (ferry_memory_create(p->dev, a->bytes, &a->lent) ||
+        ferry_memory_access(a->lent, p->dev, FERRY_WRITE, NULL, at))
+        return false;
+    return n == 0 || !ferry_fill(p->queue[0], o->dtype, n, a->value, *at);
+}
+
+static void discard(struct adoption *a)
+{
+    free(a->block);
+    free(a->copy);
+    ferry_memory_release(a->lent);
+    memset(a, 0, sizeof(*a));
+}
+
+/* What a former adoption at that place comes to. */
+static void check_succession(const struct adoption *now)
+{
+    for (struct adoption *a = adoptions; a < now; a++)
+        if (a->store == now->store && a->place == now->place && a->owned && !a->deleted)
+            wrong("other memory was adopted, and the deleter of the former has not run");
+        else if (a->store == now->store && a->place == now->place)
+            a->store = NULL; /* given up */
+}
+
+/* What the library has to refuse it with: as too short, or as a slice's of now or before. */
+static void expect(struct act *a, const struct store *s, int64_t n)
+{
+    if (n >= store_reach(s, run.obj))
+        return;
+    a->expected = FERRY_ESHAPE;
+    a->allowed = FERRY_EPERM;
+}
+
+void step_adopt(struct dice *d)
+{
+    struct obj *o = some_obj(d);
+    unsigned half = roll(d, 3) / 2, place = world_place(d);
+    struct adoption *mine = &adoptions[used];
+    struct store *s;
+    double value[ROOM];
+    ferry_ref at = { NULL, 0 };
+    struct act a;
+    int64_t n;
+
+    if (!o || used == ADOPTIONS || !touch(o, half))
+        return;
+    s = o->half[half].store;
+    n = one_in(d, 12) ? store_reach(s, run.obj) - 1 : one_in(d, 3) ? ROOM : s->room;
+    if (n <= 0)
+        return;
+    *mine = (struct adoption){ .store = s, .place = place };
+    mine->readonly = one_in(d, 3);
+    mine->owned = one_in(d, 2);
+    tell("adopt %d elements at place %u for %s of blob %d%s%s", (int)n, place,
+         half ? "diff" : "data", NUMBER(o), mine->readonly ? ", read-only" : "",
+         mine->owned ? ", with a deleter" : "");
+    if (!(place == HOST ? make_block(mine, o, n, d, value)
+                        : make_lent(mine, o, n, d, value, &at))) {
+        discard(mine);
+        return;
+    }
+    if (place == HOST)
+        at.handle = mine->block;
+    a = act_on(o, half, FERRY_WRITE, place);
+    expect(&a, s, n);
+    act_begin(&a, d);
+    /* what is adopted takes the place of what could not be written */
+    if (!act_end(&a, ferry_memory_adopt(memory_of(o, half), run.place[place].dev, at, mine->bytes,
+                                        mine->readonly ? FERRY_ADOPT_READONLY : 0,
+                                        mine->owned ? let_go : NULL, mine))) {
+        if (mine->deleted)
+            wrong("refused, and yet the deleter has run");
+        else
+            discard(mine);
+        return;
+    }
+    used++;
+    check_succession(mine);
+    s->room = n;
+    store_forget(s);
+    memcpy(s->value, value, (size_t)n * sizeof(value[0]));
+    if (valid_at(o, half) != 1u << place)
+        wrong("adopted at place %u, and yet the valid copies are %#x", place, valid_at(o, half));
+    if (ferry_memory_size(memory_of(o, half)) != mine->bytes)
+        wrong("adopted, and yet the capacity is another");
+    /* the kernel that filled it was on the default queue */
+    if (place != HOST &&
+        ferry_memory_record(memory_of(o, half), run.place[place].queue[0], FERRY_WRITE))
+        wrong("record: %s", ferry_last_error());
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "random.h"
+
+/* Steps of time, of room, and of loss. */
+
+#define BIT(p) (1u << (p))
+
+void step_clock(struct dice *d)
+{
+    unsigned p = world_device(d), which = roll(d, 5), n = 1 + roll(d, 6);
+    ferry_queue *q = run.place[p].queue[1];
+    void *queue = NULL;
+    int err = 0;
+
+    if (p == HOST)
+        return;
+    tell("time %u passes on place %u", which, p);
+    if (which == 0 && run.place[p].sim)
+        run.control->step(run.place[p].sim, n);
+    else if (which == 1 && run.place[p].sim && q &&
+             !ferry_queue_native(q, "sim_queue", &queue, sizeof(queue)))
+        run.control->step_queue(run.place[p].sim, queue, n);
+    else if (which == 2)
+        err = ferry_device_synchronize(run.place[p].dev);
+    else if (which == 3)
+        err = ferry_queue_synchronize(run.place[p].queue[0]);
+    else
+        world_run_all();
+    if (err && !world_has(WORLD_LATE)) /* which told what was made to fail */
+        wrong("waiting for place %u: %s", p, ferry_last_error());
+}
+
+void step_check_kernels(struct dice *d)
+{
+    (void)d;
+    tell("all kernels are waited for");
+    kernels_check();
+}
+
+void step_queue(struct dice *d)
+{
+    unsigned p = world_device(d);
+
+    if (p == HOST || !run.place[p].queue[1])
+        return;
+    tell("another queue for place %u", p);
+    ferry_queue_destroy(run.place[p].queue[1]);
+    run.place[p].queue[1] = NULL;
+    if (ferry_queue_create(run.place[p].dev, &run.place[p].queue[1]))
+        wrong("no queue: %s", ferry_last_error());
+}
+
+void step_budget(struct dice *d)
+{
+    static const uint64_t budgets[] = { 0, 256, 1024, 4096, 40000 };
+    unsigned p = world_device(d), which = roll(d, 5);
+
+    if (p == HOST)
+        return;
+    tell("a budget of %u bytes on place %u", (unsigned)budgets[which], p);
+    if (ferry_device_set_budget(run.place[p].dev, budgets[which]))
+        wrong("set_budget: %s", ferry_last_error());
+    if (one_in(d, 4) && ferry_device_trim(run.place[p].dev) && !world_has(WORLD_LATE))
+        wrong("trim: %s", ferry_last_error());
+}
+
+/* ---- what is left of contents whose work was made to fail ------------------------------------ */
+
+/* One read; what it says of the contents. */
+static int try_read(struct obj *o, unsigned half, unsigned place)
+{
+    ferry_ref at = { NULL, 0 };
+    int err = ferry_memory_access(memory_of(o, half), run.place[place].dev, FERRY_READ, NULL, &at);
+
+    world_run_all();
+    return err;
+}
+
+/*
+ * Each place is read twice: what failed is told at the first attempt, and at the second the contents
+ * are there, or they are lost for good.
+ */
+void resolve(struct obj *o, unsigned half)
+{
+    struct store *s = o->half[half].store;
+    bool lost = false;
+
+    tell("    what is left of %s of blob %d", half ? "diff" : "data", (int)(o - run.obj));
+    world_run_all();
+    for (unsigned p = 0; p < run.places && !run.failed; p++) {
+        int err;
+
+        if (run.place[p].lost)
+            continue;
+        err = try_read(o, half, p);
+        if (err)
+            err = try_read(o, half, p);
+        if (err && err != FERRY_ELOST && !(err == FERRY_ENOMEM && world_has(WORLD_BUDGETS)))
+            wrong("a second read at place %u: %s", p, ferry_last_error());
+        if (err == FERRY_ELOST && !s->may_be_lost)
+            wrong("what was valid elsewhere is lost at place %u: %s", p, ferry_last_error());
+        if (lost && err != FERRY_ELOST)
+            wrong("what was lost is there again at place %u", p);
+        lost |= err == FERRY_ELOST;
+    }
+    s->state = lost ? LOST : SAFE;
+    s->may_be_lost = false;
+}
+
+void step_resolve(struct dice *d)
+{
+    unsigned first = roll(d, OBJECTS);
+
+    for (unsigned i = 0; i < OBJECTS; i++)
+        for (unsigned k = 0; k < 2; k++) {
+            struct obj *o = &run.obj[(first + i) % OBJECTS];
+
+            if (!o->blob || !o->half[k].store || o->half[k].store->state != SHAKY)
+                continue;
+            resolve(o, k);
+            return;
+        }
+}
+
+/* ---- losses --------------------------------------------------------------------------------- */
+
+/* Whatever was still on its way from the device may have been lost as well. */
+static void lose_store(struct obj *o, unsigned half, unsigned lost, bool quiet)
+{
+    struct store *s = o->half[half].store;
+    unsigned v = valid_at(o, half), left = v;
+
+    for (unsigned p = 0; p < run.places; p++)
+        if (run.place[p].lost)
+            left &= ~BIT(p);
+    if (!(v & BIT(lost)) && quiet)
+        return;
+    if (v && !left && s->state == SAFE) {
+        s->state = LOST;
+    } else if (v && s->state != LOST && !quiet) {
+        s->state = SHAKY;
+        s->may_be_lost = true;
+    } else if (v && !left) {
+        s->may_be_lost = true;
+    }
+}
+
+void step_lose(struct dice *d)
+{
+    unsigned p = world_device(d);
+    bool quiet = one_in(d, 2), seen[OBJECTS][2] = { { false } };
+
+    if (p == HOST || !run.place[p].sim || run.step < 100)
+        return;
+    tell("place %u is lost%s", p, quiet ? ", all work being done" : "");
+    kernels_check();
+    if (quiet)
+        world_run_all();
+    run.control->lose(run.place[p].sim);
+    run.place[p].lost = run.lost = true;
+    kernels_forget(p);
+    for (int i = 0; i < OBJECTS; i++)
+        for (unsigned k = 0; k < 2; k++) {
+            struct obj *o = &run.obj[i];
+            bool known = !o->blob || !o->half[k].store || seen[i][k];
+
+            if (known)
+                continue;
+            for (int j = 0; j < OBJECTS; j++)
+                for (unsigned l = 0; l < 2; l++)
+                    seen[j][l] |= run.obj[j].half[l].store == o->half[k].store;
+            lose_store(o, k, p, quiet);
+        }
+}

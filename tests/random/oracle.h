@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FERRY_TEST_ORACLE_H
+#define FERRY_TEST_ORACLE_H
+
+#include <ferry/ferry.h>
+#include <stdbool.h>
+
+/*
+ * What each blob must hold: plain arrays, shared where blobs share. The oracle knows no copies, no
+ * queues and no time. It knows that contents can be lost, and that those which hang on work that was
+ * made to fail may turn out to be.
+ */
+
+#define OBJECTS 10
+#define ROOM    48 /* elements of the largest memory */
+#define AXES    4
+#define DATA    0u
+#define DIFF    1u
+#define LARGEST 100 /* of any value: every dtype in use has it exactly */
+
+/* Dice that are thrown the same everywhere. */
+struct dice {
+    uint64_t state;
+};
+
+struct dice dice_for(uint64_t seed, uint64_t step);
+unsigned roll(struct dice *d, unsigned n); /* 0 … n − 1 */
+bool one_in(struct dice *d, unsigned n);
+
+enum state {
+    SAFE,  /* a read succeeds and finds the values */
+    SHAKY, /* or it fails, and may succeed elsewhere or later */
+    LOST   /* it fails with FERRY_ELOST until all is written anew */
+};
+
+/* How much is known of an element. */
+enum doubt { SURE, OR_ZERO, ANY };
+
+/* The contents of one memory. */
+struct store {
+    unsigned users; /* halves */
+    int64_t room;   /* elements */
+    enum state state;
+    bool may_be_lost; /* SHAKY, and no other copy is sure to be there */
+    bool idle;        /* the program has promised not to use it */
+    double value[ROOM];
+    unsigned char doubt[ROOM];
+};
+
+struct half {
+    struct store *store;   /* NULL: not used so far */
+    int64_t offset, limit; /* elements; a limit below 0: none */
+};
+
+/* A blob and what is known of it. */
+struct obj {
+    ferry_blob *blob; /* NULL: there is none */
+    ferry_dtype dtype;
+    int naxes; /* FERRY_UNSHAPED: no shape */
+    int64_t dims[AXES], count;
+    struct half half[2];
+    bool slice;
+};
+
+/* A store of zeros with no user; NULL without memory. */
+struct store *store_create(int64_t room);
+/* The half lets go of its store, and takes the other. */
+void half_set(struct half *h, struct store *s, int64_t offset, int64_t limit);
+/* Elements of the store that its blobs can reach as they are. */
+int64_t store_reach(const struct store *s, const struct obj *objects);
+
+/* Whether an access to the half to write it whole writes all of the store that is in use. */
+bool half_covers(const struct obj *o, unsigned half, const struct obj *objects);
+int64_t half_room(const struct obj *o, unsigned half);
+
+/* Element i of the half. */
+double value_of(const struct obj *o, unsigned half, int64_t i);
+enum doubt doubt_of(const struct obj *o, unsigned half, int64_t i);
+void set_value(struct obj *o, unsigned half, int64_t i, double value);
+void set_doubt(struct obj *o, unsigned half, int64_t i, enum doubt doubt);
+bool is_right(const struct obj *o, unsigned half, int64_t i, double seen);
+
+/* Something was written: what lies beyond all blobs' reach may have been left behind. */
+void store_written(struct store *s, const struct obj *objects);
+/* Zeros, as never written. */
+void store_forget(struct store *s);
+/* The whole of it was written. */
+void store_renewed(struct store *s);
+
+int64_t count_of(int naxes, const int64_t *dims);
+void set_shape(struct obj *o, int naxes, const int64_t *dims);
+
+#endif
