@@ -5,6 +5,8 @@
 # One program each, linked with the core's objects so that it reaches what libferry.so hides.
 UNIT_TESTS = \
 	%D%/unit/test-cpu \
+	%D%/unit/test-cpu-ops \
+	%D%/unit/test-cpu-ops-matrix \
 	%D%/unit/test-hostmath \
 	%D%/unit/test-blob-math \
 	%D%/unit/test-blob-shape \
@@ -149,6 +151,10 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/fixture.c \
 	%D%/unit/fixture.h \
 	%D%/unit/io-build.h \
+	%D%/unit/op-reference.c \
+	%D%/unit/op-reference.h \
+	%D%/unit/op-rig.c \
+	%D%/unit/op-rig.h \
 	%D%/unit/plugin-driver.c \
 	%D%/unit/plugin-driver.h \
 	%D%/unit/world.c \

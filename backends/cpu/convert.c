@@ -210,6 +210,16 @@ static void convert_piece(void *arg, int64_t first, int64_t count, int64_t piece
     }
 }
 
+void cpu_convert_some(const struct cpu_device *d, int64_t n, uint32_t x_dtype, const void *x,
+                      uint32_t y_dtype, void *y)
+{
+    struct conversion c = {
+        d->kernels, x_dtype, y_dtype, cpu_dtype_size(x_dtype), cpu_dtype_size(y_dtype), x, y
+    };
+
+    convert_piece(&c, 0, n, 0);
+}
+
 int cpu_convert(void *dev, void *queue, int64_t n, uint32_t x_dtype, ferry_cref x, uint32_t y_dtype,
                 ferry_ref y)
 {

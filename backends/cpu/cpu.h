@@ -23,6 +23,7 @@ struct cpu_counts {
 
 struct cpu_device {
     const struct cpu_kernels *kernels;
+    const struct cpu_isa *isa; /* of prepared operations */
     struct workers *workers;
     uint64_t max_alloc;
     struct cpu_counts counts;
@@ -100,6 +101,10 @@ int cpu_fill(void *dev, void *queue, uint32_t dtype, int64_t n, double value, fe
 int cpu_convert(void *dev, void *queue, int64_t n, uint32_t x_dtype, ferry_cref x, uint32_t y_dtype,
                 ferry_ref y);
 
+/* Contiguous elements of different dtypes, on this thread. */
+void cpu_convert_some(const struct cpu_device *d, int64_t n, uint32_t x_dtype, const void *x,
+                      uint32_t y_dtype, void *y);
+
 /* gemm.c */
 int cpu_gemv(void *dev, void *queue, uint32_t dtype, uint32_t trans, int64_t m, int64_t n,
              double alpha, ferry_cref a, int64_t lda, ferry_cref x, int64_t incx, double beta,
@@ -107,5 +112,8 @@ int cpu_gemv(void *dev, void *queue, uint32_t dtype, uint32_t trans, int64_t m, 
 int cpu_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t trans_b, int64_t m,
              int64_t n, int64_t k, double alpha, ferry_cref a, int64_t lda, ferry_cref b,
              int64_t ldb, double beta, ferry_ref c, int64_t ldc);
+
+/* op/table.c */
+int cpu_extension(void *dev, const char *name, const void **out_table);
 
 #endif

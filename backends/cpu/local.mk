@@ -13,11 +13,39 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/kernels.h \
 	%D%/kernels_impl.h \
 	%D%/memory.c \
+	%D%/op/columns.c \
+	%D%/op/columns_impl.h \
+	%D%/op/convolution.c \
+	%D%/op/convolution_impl.h \
+	%D%/op/copy.c \
+	%D%/op/elementwise.c \
+	%D%/op/elementwise_impl.h \
+	%D%/op/gather.c \
+	%D%/op/isa.c \
+	%D%/op/isa.h \
+	%D%/op/lrn.c \
+	%D%/op/lrn_impl.h \
+	%D%/op/matrix.c \
+	%D%/op/matrix_impl.h \
+	%D%/op/op.h \
+	%D%/op/pool.c \
+	%D%/op/pool_impl.h \
+	%D%/op/random.c \
+	%D%/op/reduce.c \
+	%D%/op/resize.c \
+	%D%/op/resize_impl.h \
+	%D%/op/roi.c \
+	%D%/op/softmax.c \
+	%D%/op/softmax_impl.h \
+	%D%/op/table.c \
+	%D%/op/walk.c \
+	%D%/op/walk.h \
+	%D%/op/window.c \
 	%D%/plugin.c \
 	%D%/workers.c \
 	%D%/workers.h
 backends_ferry_cpu_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 backends_ferry_cpu_la_CFLAGS = $(PLUGIN_CFLAGS) $(OPENBLAS_CFLAGS)
 backends_ferry_cpu_la_LDFLAGS = $(PLUGIN_LINK_FLAGS)
-backends_ferry_cpu_la_LIBADD = $(OPENBLAS_LIBS) -lpthread
+backends_ferry_cpu_la_LIBADD = $(OPENBLAS_LIBS) -lpthread -lm
 endif

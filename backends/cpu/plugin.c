@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include "cpu.h"
+#include "op/isa.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -128,6 +129,18 @@ static int option_kernels(const struct cpu_kernels **out)
     return 0;
 }
 
+static int option_isa(const struct cpu_isa **out)
+{
+    const char *text = cpu_host->option("isa");
+
+    *out = cpu_isa_find(text && *text ? text : "auto");
+    if (*out)
+        return 0;
+    return cpu_host->error(
+        FERRY_ECONF, "option.isa = %s: auto, or avx512, avx2 or portable where the CPU has it",
+        text);
+}
+
 static int device_count(void *plugin, uint32_t *out)
 {
     (void)plugin;
@@ -138,6 +151,7 @@ static int device_count(void *plugin, uint32_t *out)
 static int device_open(void *plugin, uint32_t index, void **out_dev)
 {
     const struct cpu_kernels *kernels = NULL;
+    const struct cpu_isa *isa = NULL;
     struct cpu_device *d;
     unsigned threads = 1;
     int err;
@@ -148,6 +162,8 @@ static int device_open(void *plugin, uint32_t index, void **out_dev)
     err = option_threads(&threads);
     if (!err)
         err = option_kernels(&kernels);
+    if (!err)
+        err = option_isa(&isa);
     if (err)
         return err;
     d = calloc(1, sizeof(*d));
@@ -159,6 +175,7 @@ static int device_open(void *plugin, uint32_t index, void **out_dev)
         return cpu_host->error(FERRY_ENOMEM, "malloc of %u threads failed", threads);
     }
     d->kernels = kernels;
+    d->isa = isa;
     d->max_alloc = memory_total() ? memory_total() : INT64_MAX;
     *out_dev = d;
     return 0;
@@ -243,6 +260,11 @@ static const ferry_plugin_option options[] = {
       .description = "loops for this CPU, or those that any CPU of its kind can run",
       .values = "best|base",
       .type = FERRY_OPTION_ENUM },
+    { .name = "isa",
+      .default_value = "auto",
+      .description = "instruction set of convolutions and other operations; auto: the CPU's best",
+      .values = "auto|avx512|avx2|portable",
+      .type = FERRY_OPTION_ENUM },
 };
 
 static const ferry_plugin_ops ops = {
@@ -272,6 +294,7 @@ static const ferry_plugin_ops ops = {
     .sumsq = cpu_sumsq,
     .gemv = cpu_gemv,
     .gemm = cpu_gemm,
+    .extension = cpu_extension,
 };
 
 int ferry_plugin_open(const ferry_host *host, const ferry_plugin_ops **out)

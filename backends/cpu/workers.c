@@ -166,6 +166,11 @@ struct workers *workers_create(unsigned threads)
     return w;
 }
 
+unsigned workers_threads(const struct workers *w)
+{
+    return w->threads;
+}
+
 void workers_destroy(struct workers *w)
 {
     if (!w)

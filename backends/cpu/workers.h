@@ -24,6 +24,9 @@ struct workers *workers_create(unsigned threads);
 /* Ends the threads; no loop is running. NULL is accepted. */
 void workers_destroy(struct workers *w);
 
+/* The threads that a loop may have, the caller's among them. */
+unsigned workers_threads(const struct workers *w);
+
 /*
  * How many elements there are to a piece of a loop over n; the whole loop where it is not worth
  * cutting. Depends on n and `bytes`, what an element costs to move, alone.

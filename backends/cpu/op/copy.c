@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op.h"
+
+#include <string.h>
+
+/*
+ * STRIDED_COPY. Rows that lie side by side in both operands are moved as bytes or converted by the
+ * plugin's own conversion; others go element by element, by way of a block where dtypes differ.
+ */
+
+#define BLOCK 64
+
+struct copy {
+    uint32_t x_dtype, y_dtype;
+    int64_t x_size, y_size, x_step, y_step;
+    const char *x;
+    char *y;
+    struct cpu_device *device;
+};
+
+#define MOVE(type)                                        \
+    do {                                                  \
+        type *to = (type *)(void *)y;                     \
+        const type *from = (const type *)(const void *)x; \
+                                                          \
+        for (int64_t i = 0; i < n; i++)                   \
+            to[i * y_step] = from[i * x_step];            \
+    } while (0)
+
+/* n elements of `size` bytes, whatever they are. */
+static void move(int64_t size, int64_t n, const char *x, int64_t x_step, char *y, int64_t y_step)
+{
+    if (x_step == 1 && y_step == 1) {
+        memcpy(y, x, (size_t)(n * size));
+        return;
+    }
+    switch (size) {
+    case 1:
+        MOVE(uint8_t);
+        break;
+    case 2:
+        MOVE(uint16_t);
+        break;
+    case 4:
+        MOVE(uint32_t);
+        break;
+    default:
+        MOVE(uint64_t);
+    }
+}
+
+static void copy_row(void *arg, const int64_t *offset, int64_t n)
+{
+    const struct copy *c = arg;
+
+    move(c->x_size, n, c->x + offset[1] * c->x_size, c->x_step, c->y + offset[0] * c->y_size,
+         c->y_step);
+}
+
+static void convert_row(void *arg, const int64_t *offset, int64_t n)
+{
+    const struct copy *c = arg;
+    const char *x = c->x + offset[1] * c->x_size;
+    char *y = c->y + offset[0] * c->y_size;
+    union {
+        char bytes[8 * BLOCK];
+        double aligned;
+    } from, to;
+
+    if (c->x_step == 1 && c->y_step == 1) {
+        cpu_convert_some(c->device, n, c->x_dtype, x, c->y_dtype, y);
+        return;
+    }
+    for (int64_t first = 0; first < n; first += BLOCK) {
+        int64_t count = n - first < BLOCK ? n - first : BLOCK;
+
+        move(c->x_size, count, x + first * c->x_step * c->x_size, c->x_step, from.bytes, 1);
+        cpu_convert_some(c->device, count, c->x_dtype, from.bytes, c->y_dtype, to.bytes);
+        move(c->y_size, count, to.bytes, 1, y + first * c->y_step * c->y_size, c->y_step);
+    }
+}
+
+static int copy_plan(struct cpu_op *p)
+{
+    struct cpu_walk *w = &p->plan.walk;
+
+    if (!cpu_dtype_size(p->op.in[0].dtype) || !cpu_dtype_size(p->op.out[0].dtype))
+        return FERRY_EUNSUPPORTED;
+    walk_begin(w, p->op.out[0].rank, p->op.out[0].shape);
+    walk_add(w, p->op.out[0].stride);
+    walk_add(w, p->op.in[0].stride);
+    walk_end(w);
+    return 0;
+}
+
+static void copy_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
+{
+    const struct cpu_walk *w = &p->plan.walk;
+    struct copy c = { .x_dtype = p->op.in[0].dtype,
+                      .y_dtype = p->op.out[0].dtype,
+                      .x_size = cpu_dtype_size(p->op.in[0].dtype),
+                      .y_size = cpu_dtype_size(p->op.out[0].dtype),
+                      .x_step = walk_step(w, 1),
+                      .y_step = walk_step(w, 0),
+                      .x = args->in[0],
+                      .y = args->out[0],
+                      .device = d };
+
+    walk_all(w, d->workers, c.x_size + c.y_size, c.x_dtype == c.y_dtype ? copy_row : convert_row,
+             &c);
+}
+
+const struct cpu_op_kind cpu_op_strided_copy = {
+    .kind = FERRY_OP_STRIDED_COPY,
+    .plan = copy_plan,
+    .run = copy_run,
+};

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The CPU plugin's prepared operations, the table "ferry.op/1". What a kind computes is said in
+ * <ferry/op_types.h>, what an entry does in <ferry/op_plugin.h>.
+ *
+ * A kind is a cpu_op_kind, one file each or a few; table.c finds it by its number. `plan` looks at
+ * an operation and writes down how it would be done; query and create are a plan each, run follows
+ * it. A plan is a value without pointers to anything but static tables.
+ */
+#ifndef FERRY_CPU_OP_OP_H
+#define FERRY_CPU_OP_OP_H
+
+#include <ferry/op_plugin.h>
+
+#include "../cpu.h"
+#include "isa.h"
+#include "walk.h"
+
+struct cpu_op;
+
+/* What a run is given, as pointers. */
+struct cpu_op_args {
+    const void *in[FERRY_OP_INPUTS];
+    void *out[FERRY_OP_OUTPUTS];
+    void *packed, *workspace;
+    uint64_t seed, offset;
+};
+
+struct cpu_op_kind {
+    uint32_t kind;
+    /* 0 and p->answer and p->plan, or FERRY_EUNSUPPORTED. p is otherwise filled in. */
+    int (*plan)(struct cpu_op *p);
+    /* Packs the constants. NULL where no plan has packed_bytes. */
+    void (*prepare)(struct cpu_device *d, const struct cpu_op *p, const void *const *in,
+                    void *packed);
+    /* Cannot fail. No dimension of an output is 0. */
+    void (*run)(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
+};
+
+/* A window with three spatial axes: those that an operation lacks come first, and are 1 wide. */
+struct cpu_window {
+    int64_t images, channels, outputs; /* N, C, O */
+    int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3], pad_end[3];
+    int64_t x[5], y[5]; /* strides of N, C and the spatial axes */
+    int64_t taps;       /* elements of the kernel */
+    uint32_t axes;      /* of the operation: the last of the three */
+};
+
+/* A prepared operation. */
+struct cpu_op {
+    const struct cpu_op_kind *kind;
+    const struct cpu_isa *isa;
+    unsigned threads;
+    ferry_op op; /* strides of dimensions that are 1 are 0 */
+    ferry_op_answer answer;
+    uint32_t own_in; /* inputs of the kind itself; those of the epilogue follow */
+    bool is_empty;   /* an output has no element */
+    union {
+        struct cpu_walk walk;
+        struct {
+            struct cpu_walk outer, inner;
+            int64_t count; /* elements that go into one of the output */
+        } reduce;
+        struct {
+            struct cpu_window window;
+            int64_t w[5]; /* strides of the weights: O, C, kernel; transposed: C, O, kernel */
+        } convolution;
+        struct cpu_window window;
+    } plan;
+};
+
+/* table.c: NULL for a kind that the plugin does not know. */
+const struct cpu_op_kind *cpu_op_kind_of(uint32_t kind);
+/* Whether the operands from in[0] and out[0] on, `n_in` and `n_out` of them, are of one dtype. */
+bool cpu_op_is_all(const struct cpu_op *p, uint32_t dtype, uint32_t n_in, uint32_t n_out);
+/* Whether all operands are F32, or all F64. */
+bool cpu_op_is_real(const struct cpu_op *p);
+/* Elements of an operand. */
+int64_t cpu_operand_count(const ferry_operand *o);
+
+/* Says that x and y are best with their channels last. */
+void cpu_op_prefer_channels_last(struct cpu_op *p);
+
+/* window.c: what a window over x and y is, in three axes. */
+void cpu_window_make(const ferry_op_window *window, const ferry_operand *x, const ferry_operand *y,
+                     struct cpu_window *out);
+
+/* The kinds by file. */
+extern const struct cpu_op_kind cpu_op_unary, cpu_op_binary;               /* elementwise.c */
+extern const struct cpu_op_kind cpu_op_reduce, cpu_op_moments;             /* reduce.c */
+extern const struct cpu_op_kind cpu_op_softmax, cpu_op_lrn;                /* softmax.c, lrn.c */
+extern const struct cpu_op_kind cpu_op_strided_copy;                       /* copy.c */
+extern const struct cpu_op_kind cpu_op_pool, cpu_op_im2col, cpu_op_col2im; /* pool.c, columns.c */
+extern const struct cpu_op_kind cpu_op_resize, cpu_op_roi_pool;            /* resize.c, roi.c */
+extern const struct cpu_op_kind cpu_op_gather, cpu_op_scatter_add;         /* gather.c */
+extern const struct cpu_op_kind cpu_op_random;                             /* random.c */
+extern const struct cpu_op_kind cpu_op_inner_product, cpu_op_batched_gemm; /* matrix.c */
+extern const struct cpu_op_kind cpu_op_convolution;                        /* convolution.c */
+
+#endif

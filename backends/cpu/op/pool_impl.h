@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One window of POOL, of type T: pool.c includes this once for each. No guard, therefore. */
+
+static T NAME(most)(const struct pool *p, const struct range *r, const T *x, int64_t *out_where)
+{
+    const struct cpu_window *w = p->window;
+    T most = -FLT_MAX;
+
+    *out_where = -1;
+    for (int64_t i = r->first[0]; i < r->end[0]; i++)
+        for (int64_t j = r->first[1]; j < r->end[1]; j++)
+            for (int64_t k = r->first[2]; k < r->end[2]; k++) {
+                T value = x[i * w->x[2] + j * w->x[3] + k * w->x[4]];
+
+                if (value > most) {
+                    most = value;
+                    *out_where = (i * w->in[1] + j) * w->in[2] + k;
+                }
+            }
+    return most;
+}
+
+static T NAME(average)(const struct pool *p, const struct range *r, const T *x)
+{
+    const struct cpu_window *w = p->window;
+    T sum = 0;
+
+    for (int64_t i = r->first[0]; i < r->end[0]; i++)
+        for (int64_t j = r->first[1]; j < r->end[1]; j++)
+            for (int64_t k = r->first[2]; k < r->end[2]; k++)
+                sum += x[i * w->x[2] + j * w->x[3] + k * w->x[4]];
+    return r->divisor ? sum / (T)r->divisor : 0;
+}
+
+/* One window of every channel. */
+static void NAME(pool_window)(const struct pool *p, const struct range *r, const void *xp, void *yp,
+                              int64_t y_at)
+{
+    const struct cpu_window *w = p->window;
+    int64_t where;
+
+    for (int64_t c = 0; c < w->channels; c++) {
+        const T *x = (const T *)xp + c * w->x[1];
+        T *y = (T *)yp + y_at + c * w->y[1];
+
+        if (p->method == FERRY_POOL_AVERAGE) {
+            *y = NAME(average)(p, r, x);
+            continue;
+        }
+        *y = NAME(most)(p, r, x, &where);
+        if (p->mask)
+            put_mask(p, r, c, where);
+    }
+}

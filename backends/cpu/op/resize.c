@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op.h"
+
+#include <math.h>
+
+/* RESIZE: row after row of each plane. */
+
+struct resize {
+    const struct cpu_window *window;
+    uint32_t method, sampling;
+    const void *x;
+    void *y;
+};
+
+/* Two neighbours along an axis, and the weight of the second; nearest: the first. */
+struct sample {
+    int64_t at[2];
+    double weight;
+};
+
+static int64_t inside(double at, int64_t in)
+{
+    return at < 0 ? 0 : at > (double)(in - 1) ? in - 1 : (int64_t)at;
+}
+
+static struct sample sample(const struct resize *r, int axis, int64_t i)
+{
+    int64_t in = r->window->in[axis], out = r->window->out[axis];
+    struct sample s = { { 0, 0 }, 0 };
+    double at;
+
+    if (r->sampling == FERRY_RESIZE_HALF_PIXEL)
+        at = ((double)i + 0.5) * (double)in / (double)out - 0.5;
+    else if (r->sampling == FERRY_RESIZE_ASYMMETRIC)
+        at = (double)i * (double)in / (double)out;
+    else
+        at = out > 1 ? (double)i * (double)(in - 1) / (double)(out - 1) : 0;
+    if (r->method == FERRY_RESIZE_NEAREST) {
+        s.at[0] = inside(floor(r->sampling == FERRY_RESIZE_ASYMMETRIC ? at : at + 0.5), in);
+        s.at[1] = s.at[0];
+        return s;
+    }
+    at = at < 0 ? 0 : at > (double)(in - 1) ? (double)(in - 1) : at;
+    s.at[0] = inside(floor(at), in);
+    s.at[1] = inside(floor(at) + 1, in);
+    s.weight = at - floor(at);
+    return s;
+}
+
+#define T          float
+#define NAME(name) name##_f32
+#include "resize_impl.h"
+#undef T
+#undef NAME
+#define T          double
+#define NAME(name) name##_f64
+#include "resize_impl.h"
+
+static void resize_rows_f32(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct resize *r = arg;
+
+    (void)piece;
+    for (int64_t i = first; i < first + count; i++)
+        resize_row_f32(r, i / r->window->out[1], i % r->window->out[1]);
+}
+
+static void resize_rows_f64(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct resize *r = arg;
+
+    (void)piece;
+    for (int64_t i = first; i < first + count; i++)
+        resize_row_f64(r, i / r->window->out[1], i % r->window->out[1]);
+}
+
+static int resize_plan(struct cpu_op *p)
+{
+    const ferry_op_window window = { .axes = 2 };
+
+    if (!cpu_op_is_real(p) || p->op.in[0].rank != 4 ||
+        p->op.params.resize.method > FERRY_RESIZE_BILINEAR ||
+        p->op.params.resize.sampling > FERRY_RESIZE_ASYMMETRIC)
+        return FERRY_EUNSUPPORTED;
+    cpu_window_make(&window, &p->op.in[0], &p->op.out[0], &p->plan.window);
+    return 0;
+}
+
+static void resize_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
+{
+    const struct cpu_window *w = &p->plan.window;
+    struct resize r = { .window = w,
+                        .method = p->op.params.resize.method,
+                        .sampling = p->op.params.resize.sampling,
+                        .x = args->in[0],
+                        .y = args->out[0] };
+    int64_t rows = w->images * w->channels * w->out[1];
+
+    workers_run(d->workers, rows, walk_piece_of(rows, 40 * w->out[2]),
+                p->op.out[0].dtype == FERRY_F32 ? resize_rows_f32 : resize_rows_f64, &r);
+}
+
+const struct cpu_op_kind cpu_op_resize = {
+    .kind = FERRY_OP_RESIZE,
+    .plan = resize_plan,
+    .run = resize_run,
+};

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The entries of the table: each finds the kind and lets it do its part. */
+
+static const struct cpu_op_kind *const kinds[] = {
+    &cpu_op_convolution,  &cpu_op_inner_product, &cpu_op_batched_gemm, &cpu_op_im2col,
+    &cpu_op_col2im,       &cpu_op_pool,          &cpu_op_unary,        &cpu_op_binary,
+    &cpu_op_reduce,       &cpu_op_moments,       &cpu_op_softmax,      &cpu_op_lrn,
+    &cpu_op_strided_copy, &cpu_op_resize,        &cpu_op_roi_pool,     &cpu_op_gather,
+    &cpu_op_scatter_add,  &cpu_op_random,
+};
+
+const struct cpu_op_kind *cpu_op_kind_of(uint32_t kind)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (kinds[i]->kind == kind)
+            return kinds[i];
+    return NULL;
+}
+
+/* ---- operands ------------------------------------------------------------------------------- */
+
+int64_t cpu_operand_count(const ferry_operand *o)
+{
+    int64_t count = 1;
+
+    for (uint32_t i = 0; i < o->rank; i++)
+        count *= o->shape[i];
+    return count;
+}
+
+bool cpu_op_is_all(const struct cpu_op *p, uint32_t dtype, uint32_t n_in, uint32_t n_out)
+{
+    for (uint32_t i = 0; i < n_in && i < p->op.n_in; i++)
+        if (p->op.in[i].dtype != dtype)
+            return false;
+    for (uint32_t i = 0; i < n_out && i < p->op.n_out; i++)
+        if (p->op.out[i].dtype != dtype)
+            return false;
+    return true;
+}
+
+bool cpu_op_is_real(const struct cpu_op *p)
+{
+    uint32_t dtype = p->op.out[0].dtype;
+
+    return (dtype == FERRY_F32 || dtype == FERRY_F64) &&
+           cpu_op_is_all(p, dtype, FERRY_OP_INPUTS, FERRY_OP_OUTPUTS);
+}
+
+void cpu_op_prefer_channels_last(struct cpu_op *p)
+{
+    uint32_t rank = p->op.in[0].rank;
+
+    for (uint32_t i = 1; i + 1 < rank; i++)
+        p->answer.order[i] = (uint8_t)(i + 1);
+    p->answer.order[rank - 1] = 1;
+}
+
+static void forget_strides_of_ones(ferry_operand *o)
+{
+    for (uint32_t i = 0; i < o->rank; i++)
+        if (o->shape[i] == 1)
+            o->stride[i] = 0;
+}
+
+/* The inputs that no step of the epilogue names are the kind's own. */
+static uint32_t own_inputs(const ferry_op *op)
+{
+    uint32_t own = op->n_in;
+
+    for (uint32_t i = 0; i < op->n_epilogue; i++)
+        if (op->epilogue[i].step != FERRY_STEP_UNARY && op->epilogue[i].operand < own)
+            own = op->epilogue[i].operand;
+    return own;
+}
+
+/* ---- the entries ---------------------------------------------------------------------------- */
+
+static int make_plan(const struct cpu_device *d, const ferry_op *op, struct cpu_op *p)
+{
+    memset(p, 0, sizeof(*p));
+    memcpy(&p->op, op, op->struct_size < sizeof(p->op) ? op->struct_size : sizeof(p->op));
+    p->kind = cpu_op_kind_of(p->op.kind);
+    if (!p->kind || p->op.pass != FERRY_PASS_FORWARD)
+        return FERRY_EUNSUPPORTED;
+    p->isa = d->isa;
+    p->threads = workers_threads(d->workers);
+    p->own_in = own_inputs(&p->op);
+    for (uint32_t i = 0; i < p->op.n_in; i++)
+        forget_strides_of_ones(&p->op.in[i]);
+    for (uint32_t i = 0; i < p->op.n_out; i++) {
+        forget_strides_of_ones(&p->op.out[i]);
+        p->is_empty |= cpu_operand_count(&p->op.out[i]) == 0;
+    }
+    return p->kind->plan(p);
+}
+
+static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
+{
+    uint32_t size = out->struct_size;
+    struct cpu_op p;
+    int err = make_plan(dev, op, &p);
+
+    if (err)
+        return err;
+    memcpy(out, &p.answer, size < sizeof(p.answer) ? size : sizeof(p.answer));
+    out->struct_size = size;
+    return 0;
+}
+
+static int create(void *dev, const ferry_op *op, void **out_prepared)
+{
+    struct cpu_op *p = malloc(sizeof(*p));
+    int err;
+
+    if (!p)
+        return cpu_host->error(FERRY_ENOMEM, "malloc of a prepared operation failed");
+    err = make_plan(dev, op, p);
+    if (err) {
+        free(p);
+        return cpu_host->error(err, "operation %" PRIu32 ", pass %" PRIu32, op->kind, op->pass);
+    }
+    *out_prepared = p;
+    return 0;
+}
+
+static int prepare(void *dev, void *queue, void *prepared, const ferry_cref *in, ferry_ref packed)
+{
+    const struct cpu_op *p = prepared;
+    const void *pointer[FERRY_OP_INPUTS] = { NULL };
+
+    (void)queue;
+    if (p->answer.packed_bytes == 0)
+        return 0;
+    for (uint32_t i = 0; i < p->op.n_in; i++)
+        if (p->answer.packed_inputs >> i & 1u)
+            pointer[i] = cpu_const_pointer(in[i]);
+    p->kind->prepare(dev, p, pointer, cpu_pointer(packed));
+    return 0;
+}
+
+static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
+{
+    const struct cpu_op *p = prepared;
+    struct cpu_op_args a = { .seed = args->seed, .offset = args->offset };
+
+    (void)queue;
+    for (uint32_t i = 0; i < p->op.n_in; i++)
+        a.in[i] = args->in[i].handle ? cpu_const_pointer(args->in[i]) : NULL;
+    for (uint32_t i = 0; i < p->op.n_out; i++)
+        a.out[i] = cpu_pointer(args->out[i]);
+    if (p->answer.packed_bytes)
+        a.packed = cpu_pointer(args->packed);
+    if (p->answer.workspace_bytes)
+        a.workspace = cpu_pointer(args->workspace);
+    if (!p->is_empty)
+        p->kind->run(dev, p, &a);
+    cpu_count_op(dev);
+    return 0;
+}
+
+static void destroy(void *dev, void *prepared)
+{
+    (void)dev;
+    free(prepared);
+}
+
+static const ferry_op_table table = {
+    .struct_size = sizeof(ferry_op_table),
+    .query = query,
+    .create = create,
+    .prepare = prepare,
+    .run = run,
+    .destroy = destroy,
+};
+
+int cpu_extension(void *dev, const char *name, const void **out_table)
+{
+    (void)dev;
+    if (strcmp(name, FERRY_OP_EXTENSION) != 0)
+        return cpu_host->error(FERRY_EUNSUPPORTED, "%s", name);
+    *out_table = &table;
+    return 0;
+}

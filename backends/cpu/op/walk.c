@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "walk.h"
+
+#include <string.h>
+
+/* What a piece of a walk on several threads moves. */
+#define PIECE_BYTES (256 * 1024)
+
+void walk_begin(struct cpu_walk *w, uint32_t rank, const int64_t *shape)
+{
+    memset(w, 0, sizeof(*w));
+    w->rank = rank;
+    w->count = 1;
+    for (uint32_t i = 0; i < rank; i++) {
+        w->shape[i] = shape[i];
+        w->count *= shape[i];
+    }
+}
+
+void walk_add(struct cpu_walk *w, const int64_t *stride)
+{
+    for (uint32_t i = 0; i < w->rank; i++)
+        w->stride[w->operands][i] = w->shape[i] == 1 ? 0 : stride[i];
+    w->operands++;
+}
+
+static void swap_axes(struct cpu_walk *w, uint32_t a, uint32_t b)
+{
+    int64_t kept = w->shape[a];
+
+    w->shape[a] = w->shape[b];
+    w->shape[b] = kept;
+    for (uint32_t k = 0; k < w->operands; k++) {
+        kept = w->stride[k][a];
+        w->stride[k][a] = w->stride[k][b];
+        w->stride[k][b] = kept;
+    }
+}
+
+static void copy_axis(struct cpu_walk *w, uint32_t to, uint32_t from)
+{
+    w->shape[to] = w->shape[from];
+    for (uint32_t k = 0; k < w->operands; k++)
+        w->stride[k][to] = w->stride[k][from];
+}
+
+static void drop_ones(struct cpu_walk *w)
+{
+    uint32_t rank = 0;
+
+    for (uint32_t i = 0; i < w->rank; i++)
+        if (w->shape[i] != 1)
+            copy_axis(w, rank++, i);
+    w->rank = rank;
+}
+
+/* Whether axis `outer` goes on where `inner` ends, in every operand. */
+static bool is_one_axis(const struct cpu_walk *w, uint32_t outer, uint32_t inner)
+{
+    for (uint32_t k = 0; k < w->operands; k++)
+        if (w->stride[k][outer] != w->stride[k][inner] * w->shape[inner])
+            return false;
+    return true;
+}
+
+static void merge(struct cpu_walk *w)
+{
+    uint32_t last = 0;
+
+    for (uint32_t i = 1; i < w->rank; i++) {
+        if (is_one_axis(w, last, i)) {
+            int64_t length = w->shape[last] * w->shape[i];
+
+            copy_axis(w, last, i);
+            w->shape[last] = length;
+        } else {
+            copy_axis(w, ++last, i);
+        }
+    }
+    w->rank = w->rank ? last + 1 : 0;
+}
+
+void walk_end_as_given(struct cpu_walk *w)
+{
+    drop_ones(w);
+    merge(w);
+    if (w->rank == 0) {
+        w->rank = 1;
+        w->shape[0] = 1;
+        for (uint32_t k = 0; k < w->operands; k++)
+            w->stride[k][0] = 0;
+    }
+}
+
+void walk_end(struct cpu_walk *w)
+{
+    for (uint32_t i = 1; i < w->rank; i++)
+        for (uint32_t j = i; j > 0 && w->stride[0][j - 1] < w->stride[0][j]; j--)
+            swap_axes(w, j - 1, j);
+    walk_end_as_given(w);
+}
+
+/* ---- doing it ------------------------------------------------------------------------------- */
+
+static void locate(const struct cpu_walk *w, int64_t element, int64_t *index, int64_t *offset)
+{
+    memset(offset, 0, WALK_OPERANDS * sizeof(*offset));
+    for (uint32_t i = w->rank; i-- > 0;) {
+        index[i] = element % w->shape[i];
+        element /= w->shape[i];
+        for (uint32_t k = 0; k < w->operands; k++)
+            offset[k] += index[i] * w->stride[k][i];
+    }
+}
+
+int64_t walk_at(const struct cpu_walk *w, uint32_t operand, int64_t element)
+{
+    int64_t at = 0;
+
+    for (uint32_t i = w->rank; i-- > 0; element /= w->shape[i])
+        at += element % w->shape[i] * w->stride[operand][i];
+    return at;
+}
+
+/* To the beginning of the next row. */
+static void next_row(const struct cpu_walk *w, int64_t *index, int64_t *offset)
+{
+    uint32_t i = w->rank - 1;
+
+    for (uint32_t k = 0; k < w->operands; k++)
+        offset[k] -= index[i] * w->stride[k][i];
+    index[i] = 0;
+    while (i-- > 0) {
+        for (uint32_t k = 0; k < w->operands; k++)
+            offset[k] += w->stride[k][i];
+        if (++index[i] < w->shape[i])
+            return;
+        for (uint32_t k = 0; k < w->operands; k++)
+            offset[k] -= w->shape[i] * w->stride[k][i];
+        index[i] = 0;
+    }
+}
+
+void walk_some(const struct cpu_walk *w, int64_t first, int64_t count, walk_body body, void *arg)
+{
+    int64_t index[FERRY_OP_AXES], offset[WALK_OPERANDS];
+    int64_t row = w->shape[w->rank - 1];
+
+    locate(w, first, index, offset);
+    while (count > 0) {
+        int64_t n = row - index[w->rank - 1];
+
+        if (n > count)
+            n = count;
+        body(arg, offset, n);
+        count -= n;
+        next_row(w, index, offset);
+    }
+}
+
+struct part {
+    const struct cpu_walk *walk;
+    walk_body body;
+    void *arg;
+};
+
+static void walk_piece(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct part *part = arg;
+
+    (void)piece;
+    walk_some(part->walk, first, count, part->body, part->arg);
+}
+
+int64_t walk_piece_of(int64_t count, int64_t bytes)
+{
+    int64_t piece = PIECE_BYTES / bytes;
+
+    if (count <= 2 * piece)
+        return count;
+    return piece < 64 ? piece + (piece == 0) : piece / 64 * 64;
+}
+
+void walk_all(const struct cpu_walk *w, struct workers *workers, int64_t bytes, walk_body body,
+              void *arg)
+{
+    struct part part = { w, body, arg };
+
+    if (w->count > 0)
+        workers_run(workers, w->count, walk_piece_of(w->count, bytes), walk_piece, &part);
+}

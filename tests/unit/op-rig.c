@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op-rig.h"
+
+#include "arith.h"
+#include "ferry-test.h"
+#include "op-reference.h"
+#include "plugin-driver.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const ferry_op_table *rig_table;
+void *rig_device;
+static uint64_t state = 1;
+
+int64_t rig_random(int64_t n)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int64_t)(state >> 33) % n;
+}
+
+int64_t rig_count(const ferry_operand *o)
+{
+    int64_t n = 1;
+
+    for (uint32_t i = 0; i < o->rank; i++)
+        n *= o->shape[i];
+    return n;
+}
+
+/* ---- operands ------------------------------------------------------------------------------- */
+
+/* Axis `i` from the innermost in that layout. */
+static uint32_t axis_of(int layout, uint32_t rank, uint32_t i)
+{
+    if (layout == RIG_TURNED)
+        return i;
+    if ((layout == RIG_LAST || layout == RIG_LAST_SLICE) && rank > 2)
+        return i == 0 ? 1 : i < rank - 1 ? rank - i : 0;
+    return rank - 1 - i;
+}
+
+static void lay_out(ferry_operand *o, uint32_t dtype, int layout, uint32_t rank,
+                    const int64_t *shape)
+{
+    int64_t stride = 1, gap = layout == RIG_SLICE || layout == RIG_LAST_SLICE;
+
+    memset(o, 0, sizeof(*o));
+    o->dtype = dtype;
+    o->rank = rank;
+    for (uint32_t i = 0; i < rank; i++)
+        o->shape[i] = shape[i];
+    for (uint32_t i = 0; i < rank; i++) {
+        uint32_t axis = axis_of(layout, rank, i);
+
+        o->stride[axis] = shape[axis] == 1 ? 77 : stride; /* which says nothing */
+        stride *= (shape[axis] > 0 ? shape[axis] : 1) + gap;
+    }
+}
+
+static double *values(const ferry_operand *o)
+{
+    double *v = malloc(sizeof(*v) * (size_t)(rig_count(o) + 1));
+
+    for (int64_t i = 0; i < rig_count(o); i++)
+        v[i] = (double)(float)((double)rig_random(1 << 20) / 0x1p19 - 1);
+    return v;
+}
+
+void rig_begin(struct rig *r, uint32_t kind)
+{
+    memset(r, 0, sizeof(*r));
+    r->op.struct_size = sizeof(r->op);
+    r->op.kind = kind;
+}
+
+double *rig_in(struct rig *r, uint32_t dtype, int layout, uint32_t rank, const int64_t *shape)
+{
+    uint32_t i = r->op.n_in++;
+
+    lay_out(&r->op.in[i], dtype, layout, rank, shape);
+    r->own = r->op.n_in;
+    return r->in[i] = values(&r->op.in[i]);
+}
+
+double *rig_out(struct rig *r, uint32_t dtype, int layout, uint32_t rank, const int64_t *shape)
+{
+    uint32_t i = r->op.n_out++;
+
+    lay_out(&r->op.out[i], dtype, layout, rank, shape);
+    return r->out[i] = values(&r->op.out[i]);
+}
+
+void rig_step(struct rig *r, uint32_t step, uint32_t function, double a, double b)
+{
+    const ferry_operand *y = &r->op.out[0];
+    ferry_op_step *s = &r->op.epilogue[r->op.n_epilogue++];
+    uint32_t own = r->own;
+
+    *s = (ferry_op_step){ .step = step, .function = function, .a = a, .b = b };
+    if (step == FERRY_STEP_UNARY)
+        return;
+    s->operand = r->op.n_in;
+    if (step == FERRY_STEP_ADD)
+        rig_in(r, y->dtype, (int)rig_random(RIG_LAYOUTS), y->rank, y->shape);
+    else
+        rig_in(r, y->dtype, RIG_PLAIN, 1, &y->shape[1]);
+    r->own = own;
+}
+
+/* ---- buffers -------------------------------------------------------------------------------- */
+
+#define GUARD 0xA5
+
+/* Bytes from the first element to the last. */
+static size_t span(const ferry_operand *o)
+{
+    int64_t last = 0;
+
+    for (uint32_t i = 0; i < o->rank; i++) {
+        if (o->shape[i] == 0)
+            return 0;
+        last += o->shape[i] == 1 ? 0 : (o->shape[i] - 1) * o->stride[i];
+    }
+    return (size_t)(last + 1) * arith_size((ferry_dtype)o->dtype);
+}
+
+static int64_t place(const ferry_operand *o, int64_t i)
+{
+    int64_t at = 0;
+
+    for (uint32_t a = o->rank; a-- > 0; i /= o->shape[a])
+        at += o->shape[a] == 1 ? 0 : i % o->shape[a] * o->stride[a];
+    return at;
+}
+
+static void *put(const ferry_operand *o, const double *from)
+{
+    char *p = malloc(span(o) + 1);
+
+    memset(p, GUARD, span(o) + 1);
+    for (int64_t i = 0; i < rig_count(o); i++)
+        arith_put((ferry_dtype)o->dtype, p, place(o, i), from[i]);
+    return p;
+}
+
+static double *get(const ferry_operand *o, const void *p)
+{
+    double *v = malloc(sizeof(*v) * (size_t)(rig_count(o) + 1));
+
+    for (int64_t i = 0; i < rig_count(o); i++)
+        v[i] = (double)arith_get((ferry_dtype)o->dtype, p, place(o, i));
+    return v;
+}
+
+/* Whether what is between the elements is as it was. */
+static int gaps_are_left(const ferry_operand *o, const void *p)
+{
+    size_t size = arith_size((ferry_dtype)o->dtype);
+    unsigned char *copy = malloc(span(o) + 1);
+    int left = 1;
+
+    memcpy(copy, p, span(o));
+    for (int64_t i = 0; i < rig_count(o); i++)
+        memset(copy + (size_t)place(o, i) * size, GUARD, size);
+    for (size_t i = 0; i < span(o); i++)
+        left &= copy[i] == GUARD;
+    free(copy);
+    return left;
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+struct buffers {
+    void *in[FERRY_OP_INPUTS], *out[FERRY_OP_OUTPUTS], *packed, *workspace;
+};
+
+static void *aligned(uint64_t bytes)
+{
+    void *p = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
+
+    if (p)
+        memset(p, 0xFF, bytes); /* NaN */
+    return p;
+}
+
+static int run_prepared(struct rig *r, const ferry_op_answer *answer, void *prepared,
+                        struct buffers *b)
+{
+    ferry_cref in[FERRY_OP_INPUTS];
+    ferry_ref out[FERRY_OP_OUTPUTS];
+    ferry_op_run_args args = { .struct_size = sizeof(args), .in = in, .out = out };
+    int err = 0;
+
+    for (uint32_t i = 0; i < r->op.n_in; i++)
+        in[i] = (ferry_cref){ answer->packed_inputs >> i & 1u ? b->in[i] : NULL, 0 };
+    if (answer->packed_bytes)
+        err = rig_table->prepare(rig_device, NULL, prepared, in, (ferry_ref){ b->packed, 0 });
+    if (err)
+        return err;
+    for (uint32_t i = 0; i < r->op.n_in; i++)
+        in[i].handle = answer->packed_inputs >> i & 1u ? NULL : b->in[i];
+    for (uint32_t i = 0; i < r->op.n_out; i++)
+        out[i] = (ferry_ref){ b->out[i], 0 };
+    args.packed = (ferry_ref){ b->packed, 0 };
+    args.workspace = (ferry_ref){ b->workspace, 0 };
+    args.seed = r->seed;
+    args.offset = r->offset;
+    return rig_table->run(rig_device, NULL, prepared, &args);
+}
+
+static int run_plugin(struct rig *r, ferry_op_answer *answer, struct buffers *b)
+{
+    void *prepared = NULL;
+    int err;
+
+    memset(answer, 0, sizeof(*answer));
+    answer->struct_size = sizeof(*answer);
+    err = rig_table->query(rig_device, &r->op, answer);
+    if (!err)
+        err = rig_table->create(rig_device, &r->op, &prepared);
+    if (err)
+        return err;
+    b->packed = aligned(answer->packed_bytes);
+    b->workspace = aligned(answer->workspace_bytes);
+    for (uint32_t i = 0; i < r->op.n_in; i++)
+        b->in[i] = put(&r->op.in[i], r->in[i]);
+    for (uint32_t i = 0; i < r->op.n_out; i++)
+        b->out[i] = i == 0 && r->in_place ? b->in[r->in_place - 1] : put(&r->op.out[i], r->out[i]);
+    err = run_prepared(r, answer, prepared, b);
+    rig_table->destroy(rig_device, prepared);
+    return err;
+}
+
+static void free_buffers(const struct rig *r, struct buffers *b)
+{
+    for (uint32_t i = 0; i < r->op.n_in; i++)
+        free(b->in[i]);
+    for (uint32_t i = r->in_place ? 1 : 0; i < r->op.n_out; i++)
+        free(b->out[i]);
+    free(b->packed);
+    free(b->workspace);
+}
+
+int rig_run_plugin(struct rig *r, double **out)
+{
+    struct buffers b = { { NULL }, { NULL }, NULL, NULL };
+    ferry_op_answer answer;
+    int err = run_plugin(r, &answer, &b);
+
+    for (uint32_t i = 0; i < r->op.n_out && !err; i++)
+        out[i] = get(&r->op.out[i], b.out[i]);
+    free_buffers(r, &b);
+    return err;
+}
+
+void rig_end(struct rig *r)
+{
+    for (uint32_t i = 0; i < r->op.n_in; i++)
+        free(r->in[i]);
+    for (uint32_t i = 0; i < r->op.n_out; i++)
+        free(r->out[i]);
+}
+
+/* ---- the plugin ----------------------------------------------------------------------------- */
+
+static const ferry_plugin_ops *plugin;
+
+static void the_plugin_opens_with_this_instruction_set(void)
+{
+    const void *found = NULL;
+
+    rig_table = NULL;
+    state = 1;
+    plugin = driver_load("cpu", NULL);
+    if (!plugin)
+        return;
+    if (plugin->device_open(plugin->plugin, 0, &rig_device) != 0) {
+        CU_ASSERT_PTR_NOT_NULL(strstr(driver_error(), "isa"));
+        ferry_test_skip("%s", driver_error());
+        return;
+    }
+    CU_ASSERT_EQUAL_FATAL(plugin->extension(rig_device, FERRY_OP_EXTENSION, &found), 0);
+    rig_table = found;
+}
+
+static void the_device_closes_with_nothing_left(void)
+{
+    driver_close(plugin, rig_device);
+}
+
+int rig_main(int argc, char **argv, const char *suite, const ferry_test_case *cases, size_t ncases)
+{
+    static const char *const sets[] = { "avx512", "avx2", "portable" };
+    static const ferry_test_case opens[] = { FERRY_TEST(
+        the_plugin_opens_with_this_instruction_set) };
+    static const ferry_test_case closes[] = { FERRY_TEST(the_device_closes_with_nothing_left) };
+    int result = 0;
+
+    for (int i = 0; i < 3; i++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "%s, %s", suite, sets[i]);
+        driver_set("isa", sets[i]);
+        driver_set("threads", i & 1 ? "1" : "3");
+        ferry_test_main(1, argv, name, opens, 1);
+        if (!rig_table)
+            continue;
+        result |= ferry_test_main(argc, argv, name, cases, ncases);
+        result |= ferry_test_main(1, argv, name, closes, 1);
+    }
+    return result;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------ */
+
+static void describe(const char *what, const ferry_operand *o)
+{
+    printf(" %s[", what);
+    for (uint32_t i = 0; i < o->rank; i++)
+        printf("%s%lld:%lld", i ? " " : "", (long long)o->shape[i], (long long)o->stride[i]);
+    printf("]");
+}
+
+static void describe_all(const struct rig *r)
+{
+    const ferry_op_window *w = &r->op.params.window;
+
+    int is_window = r->op.kind == FERRY_OP_CONVOLUTION || r->op.kind == FERRY_OP_POOL ||
+                    r->op.kind == FERRY_OP_IM2COL || r->op.kind == FERRY_OP_COL2IM;
+
+    printf("\n    kind %u", r->op.kind);
+    for (uint32_t i = 0; i < r->op.n_in; i++)
+        describe("in", &r->op.in[i]);
+    for (uint32_t i = 0; i < r->op.n_out; i++)
+        describe("out", &r->op.out[i]);
+    for (uint32_t i = 0; is_window && i < w->axes; i++)
+        printf(" k%lld s%lld d%lld p%lld,%lld", (long long)w->kernel[i], (long long)w->stride[i],
+               (long long)w->dilation[i], (long long)w->pad[i], (long long)w->pad_end[i]);
+    printf(" group %u, %u steps\n", w->group, r->op.n_epilogue);
+}
+
+/* The reference's values as the output's type can hold them. */
+static void round_to(const ferry_operand *o, double *values)
+{
+    char element[8];
+
+    for (int64_t i = 0; i < rig_count(o); i++) {
+        arith_put((ferry_dtype)o->dtype, element, 0, values[i]);
+        values[i] = (double)arith_get((ferry_dtype)o->dtype, element, 0);
+    }
+}
+
+static int compare(const struct rig *r, uint32_t o, const double *got, const double *want)
+{
+    double tolerance = r->tolerance ? r->tolerance : r->op.out[o].dtype == FERRY_F64 ? 1e-12 : 1e-5;
+    double most = 1e-30;
+    int64_t n = rig_count(&r->op.out[o]);
+
+    for (int64_t i = 0; i < n; i++)
+        most = fabs(want[i]) < INFINITY ? fmax(most, fabs(want[i])) : most;
+    for (int64_t i = 0; i < n; i++) {
+        if (arith_near(got[i], want[i], tolerance * most))
+            continue;
+        describe_all(r);
+        printf("    out[%u] element %lld: %.9g, not %.9g\n", o, (long long)i, got[i], want[i]);
+        return 0;
+    }
+    return 1;
+}
+
+void rig_run(struct rig *r, ferry_op_answer *out_answer)
+{
+    struct buffers b = { { NULL }, { NULL }, NULL, NULL };
+    ferry_op_answer answer;
+    int err = run_plugin(r, &answer, &b);
+
+    if (err)
+        describe_all(r);
+    CU_ASSERT_EQUAL(err, 0);
+    if (!err) {
+        reference_run(&r->op, r->own, answer.epilogue, (const double *const *)r->in, r->out,
+                      r->seed, r->offset);
+        for (uint32_t i = 0; i < r->op.n_out; i++) {
+            double *got = get(&r->op.out[i], b.out[i]);
+
+            round_to(&r->op.out[i], r->out[i]);
+            CU_ASSERT(compare(r, i, got, r->out[i]));
+            CU_ASSERT(gaps_are_left(&r->op.out[i], b.out[i]));
+            free(got);
+        }
+    }
+    if (out_answer)
+        *out_answer = answer;
+    free_buffers(r, &b);
+    rig_end(r);
+}

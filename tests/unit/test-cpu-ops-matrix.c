@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op-rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The CPU plugin's convolutions, inner products and products of matrices, with each set. */
+
+static int rounds(void)
+{
+    const char *text = getenv("FERRY_TEST_ROUNDS");
+    int n = text ? atoi(text) : 60;
+
+    return ferry_test_is_slow() ? n / 4 + 1 : n;
+}
+
+static int layout(void)
+{
+    return (int)rig_random(RIG_LAYOUTS);
+}
+
+/* The axis of y that a window makes of an axis of x; below 1 if the kernel does not fit. */
+static int64_t axis_after(const ferry_op_window *w, uint32_t a, int64_t in)
+{
+    int64_t reach = w->dilation[a] * (w->kernel[a] - 1) + 1;
+
+    if (w->transposed)
+        return w->stride[a] * (in - 1) + reach - w->pad[a] - w->pad_end[a];
+    if (in + w->pad[a] + w->pad_end[a] < reach)
+        return 0;
+    return (in + w->pad[a] + w->pad_end[a] - reach) / w->stride[a] + 1;
+}
+
+struct shape {
+    int64_t images, channels, outputs, in[3];
+};
+
+/* Operands and result of a convolution; the window is filled in. With a bias or not. */
+static void convolution(struct rig *r, uint32_t dtype, const struct shape *s, int x_layout,
+                        int w_layout, int y_layout, int has_bias)
+{
+    ferry_op_window *w = &r->op.params.window;
+    int64_t x[5] = { s->images, s->channels }, k[5], y[5] = { s->images, s->outputs };
+
+    k[0] = w->transposed ? s->channels : s->outputs;
+    k[1] = (w->transposed ? s->outputs : s->channels) / w->group;
+    for (uint32_t a = 0; a < w->axes; a++) {
+        x[2 + a] = s->in[a];
+        k[2 + a] = w->kernel[a];
+        y[2 + a] = axis_after(w, a, s->in[a]);
+    }
+    rig_in(r, dtype, x_layout, 2 + w->axes, x);
+    rig_in(r, dtype, w_layout, 2 + w->axes, k);
+    if (has_bias)
+        rig_in(r, dtype, RIG_PLAIN, 1, &s->outputs);
+    rig_out(r, dtype, y_layout, 2 + w->axes, y);
+    r->op.constants = 2u;
+}
+
+static void any_steps(struct rig *r)
+{
+    static const uint32_t functions[] = { FERRY_UNARY_RELU, FERRY_UNARY_CLIP, FERRY_UNARY_ELU,
+                                          FERRY_UNARY_SIGMOID, FERRY_UNARY_SWISH };
+    int64_t steps = rig_random(2) ? 0 : rig_random(5);
+
+    while (steps-- > 0 && r->op.n_in < FERRY_OP_INPUTS) {
+        uint32_t step = (uint32_t)rig_random(5);
+
+        rig_step(r, step, functions[rig_random(5)], rig_random(2) ? 0 : 0.25, 0.75);
+    }
+}
+
+static int make_any_window(ferry_op_window *w, struct shape *s)
+{
+    static const int64_t channels[] = { 1, 2, 3, 5, 8, 16, 17, 32, 33, 48, 65 };
+    static const uint32_t groups[] = { 1, 1, 1, 1, 2, 3 };
+
+    w->axes = (uint32_t)(1 + rig_random(3));
+    w->group = groups[rig_random(6)];
+    w->transposed = rig_random(5) == 0;
+    *s = (struct shape){ 1 + rig_random(3),
+                         channels[rig_random(11)] * w->group,
+                         channels[rig_random(11)] * w->group,
+                         { 0 } };
+    if (rig_random(5) == 0) { /* depthwise */
+        s->channels = channels[rig_random(11)];
+        w->group = (uint32_t)s->channels;
+        s->outputs = s->channels * (rig_random(3) == 0 ? 2 : 1);
+    }
+    for (uint32_t a = 0; a < w->axes; a++) {
+        w->kernel[a] = 1 + rig_random(w->axes == 3 ? 3 : 5);
+        w->stride[a] = 1 + rig_random(3);
+        w->dilation[a] = 1 + (rig_random(4) == 0);
+        w->pad[a] = rig_random(w->kernel[a] + 1);
+        w->pad_end[a] = rig_random(2) ? w->pad[a] : rig_random(3);
+        s->in[a] = 1 + rig_random(w->axes == 3 ? 6 : w->axes == 2 ? 18 : 50);
+        if (axis_after(w, a, s->in[a]) < 1)
+            return 0;
+    }
+    return 1;
+}
+
+static void convolutions_of_any_shape(void)
+{
+    for (int i = 0; i < 5 * rounds(); i++) {
+        struct shape s;
+        struct rig r;
+
+        do
+            rig_begin(&r, FERRY_OP_CONVOLUTION);
+        while (!make_any_window(&r.op.params.window, &s));
+        convolution(&r, rig_random(8) ? FERRY_F32 : FERRY_F64, &s, layout(), layout(), layout(),
+                    (int)rig_random(2));
+        any_steps(&r);
+        if (rig_random(4) == 0)
+            r.op.constants = 0;
+        rig_run(&r, NULL);
+    }
+}
+
+/* One that is written down: axes 2, square. */
+struct square {
+    int64_t images, channels, outputs, in, kernel, stride, dilation, pad;
+    uint32_t group, transposed;
+};
+
+static void run_square(const struct square *q, int x_layout, int y_layout)
+{
+    struct shape s = { q->images, q->channels, q->outputs, { q->in, q->in } };
+    ferry_op_window *w;
+    struct rig r;
+
+    rig_begin(&r, FERRY_OP_CONVOLUTION);
+    w = &r.op.params.window;
+    w->axes = 2;
+    w->group = q->group;
+    w->transposed = q->transposed;
+    for (int a = 0; a < 2; a++) {
+        w->kernel[a] = q->kernel;
+        w->stride[a] = q->stride;
+        w->dilation[a] = q->dilation;
+        w->pad[a] = w->pad_end[a] = q->pad;
+    }
+    convolution(&r, FERRY_F32, &s, x_layout, RIG_PLAIN, y_layout, 1);
+    rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0, 0);
+    rig_run(&r, NULL);
+}
+
+static void convolutions_at_their_boundaries(void)
+{
+    static const struct square squares[] = {
+        { 1, 3, 5, 2, 7, 1, 1, 3, 1, 0 },     /* a kernel larger than the image */
+        { 1, 4, 4, 9, 2, 5, 1, 0, 1, 0 },     /* strides over what no window sees */
+        { 2, 17, 33, 1, 1, 1, 1, 0, 1, 0 },   /* one pixel */
+        { 1, 1, 1, 1, 1, 1, 1, 0, 1, 0 },     /* one of everything */
+        { 2, 33, 33, 7, 3, 1, 1, 1, 33, 0 },  /* a group a channel */
+        { 1, 64, 64, 9, 3, 2, 1, 1, 64, 0 },  /* the same, with strides */
+        { 1, 48, 96, 5, 3, 1, 2, 2, 48, 0 },  /* two outputs a channel, dilated */
+        { 0, 8, 8, 5, 3, 1, 1, 1, 1, 0 },     /* no image */
+        { 1, 3, 64, 30, 7, 2, 1, 3, 1, 0 },   /* a first layer */
+        { 1, 512, 40, 5, 3, 1, 1, 1, 1, 0 },  /* more to sum than one block */
+        { 1, 300, 70, 13, 1, 1, 1, 0, 1, 0 }, /* the same, 1 × 1 */
+        { 1, 1100, 33, 4, 1, 2, 1, 0, 1, 0 }, { 1, 16, 8, 6, 4, 2, 1, 1, 1, 1 },
+        { 1, 16, 16, 6, 4, 2, 1, 1, 16, 1 },  { 2, 40, 24, 5, 3, 3, 2, 0, 2, 1 },
+        { 1, 6, 6, 5, 3, 1, 1, 4, 1, 0 }, /* windows that see padding alone */
+    };
+
+    for (size_t i = 0; i < sizeof(squares) / sizeof(squares[0]); i++)
+        for (int x_layout = 0; x_layout < RIG_LAYOUTS; x_layout++) {
+            run_square(&squares[i], x_layout, RIG_LAST);
+            run_square(&squares[i], x_layout, RIG_PLAIN);
+            run_square(&squares[i], x_layout, RIG_LAST_SLICE);
+        }
+}
+
+static void inner_products_of_any_shape(void)
+{
+    static const int64_t sizes[] = { 1, 2, 3, 8, 15, 16, 17, 33, 64, 100, 257, 800 };
+
+    for (int i = 0; i < 3 * rounds(); i++) {
+        uint32_t dtype = rig_random(6) ? FERRY_F32 : FERRY_F64,
+                 rank = (uint32_t)(1 + rig_random(4));
+        int64_t x[5] = { 1 + rig_random(30) }, w[2] = { sizes[rig_random(11)], 1 };
+        int64_t y[2] = { x[0], w[0] };
+        struct rig r;
+
+        for (uint32_t a = 1; a < rank; a++)
+            w[1] *= x[a] = rank == 2 ? sizes[rig_random(12)] : 1 + rig_random(9);
+        rig_begin(&r, FERRY_OP_INNER_PRODUCT);
+        rig_in(&r, dtype, layout(), rank, x);
+        rig_in(&r, dtype, layout(), 2, w);
+        if (rig_random(2))
+            rig_in(&r, dtype, RIG_PLAIN, 1, w);
+        rig_out(&r, dtype, layout(), 2, y);
+        r.op.constants = rig_random(3) ? 2u : 0;
+        any_steps(&r);
+        rig_run(&r, NULL);
+    }
+}
+
+static void batched_products_of_any_shape(void)
+{
+    static const int64_t sizes[] = { 1, 2, 7, 14, 15, 31, 32, 33, 70, 130, 400 };
+
+    for (int i = 0; i < 3 * rounds(); i++) {
+        uint32_t dtype = rig_random(6) ? FERRY_F32 : FERRY_F64;
+        int64_t batch = 1 + rig_random(4), m = sizes[rig_random(10)], n = sizes[rig_random(10)];
+        int64_t k = sizes[rig_random(11)];
+        const int64_t a[3] = { rig_random(2) ? 1 : batch, m, k };
+        const int64_t b[3] = { rig_random(2) ? 1 : batch, k, n };
+        const int64_t c[3] = { rig_random(2) ? 1 : batch, m, n }, y[3] = { batch, m, n };
+        struct rig r;
+        int y_layout = layout();
+
+        rig_begin(&r, FERRY_OP_BATCHED_GEMM);
+        r.op.params.gemm.alpha = rig_random(2) ? 1 : 0.5;
+        r.op.params.gemm.beta = rig_random(2) ? 1 : -0.25;
+        rig_in(&r, dtype, layout(), 3, a);
+        rig_in(&r, dtype, layout(), 3, b);
+        if (rig_random(2))
+            rig_in(&r, dtype, y_layout, 3, c);
+        rig_out(&r, dtype, y_layout, 3, y);
+        r.in_place = r.op.n_in == 3 && c[0] == batch && rig_random(2) ? 3 : 0;
+        r.op.constants = rig_random(2) ? 2u : 0;
+        rig_run(&r, NULL);
+    }
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(convolutions_of_any_shape),
+    FERRY_TEST(convolutions_at_their_boundaries),
+    FERRY_TEST(inner_products_of_any_shape),
+    FERRY_TEST(batched_products_of_any_shape),
+};
+
+int main(int argc, char **argv)
+{
+    return rig_main(argc, argv, "cpu-ops-matrix", cases, FERRY_TEST_COUNT(cases));
+}
