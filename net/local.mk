@@ -10,7 +10,43 @@ NET_CPPFLAGS = -I$(top_srcdir) $(PUBLIC_CPPFLAGS)
 NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 
 # The objects on their own, so that a unit test can link them and reach what is hidden.
-%C%_libferrynetobjs_la_SOURCES =
+%C%_libferrynetobjs_la_SOURCES = \
+	%D%/proto/arena.c \
+	%D%/proto/arena.h \
+	%D%/proto/copy.c \
+	%D%/proto/get.c \
+	%D%/proto/lexer.c \
+	%D%/proto/lexer.h \
+	%D%/proto/index.c \
+	%D%/proto/index.h \
+	%D%/proto/open.c \
+	%D%/proto/parse.c \
+	%D%/proto/parse.h \
+	%D%/proto/parser.h \
+	%D%/proto/print.c \
+	%D%/proto/quote.c \
+	%D%/proto/quote.h \
+	%D%/proto/schema.c \
+	%D%/proto/schema.h \
+	%D%/proto/schema_data.c \
+	%D%/proto/schema_forks.c \
+	%D%/proto/schema_layers.c \
+	%D%/proto/schema_legacy.c \
+	%D%/proto/schema_net.c \
+	%D%/proto/schema_solver.c \
+	%D%/proto/schema_tables.h \
+	%D%/proto/stranger.c \
+	%D%/proto/tree.c \
+	%D%/proto/tree.h \
+	%D%/proto/upgrade.c \
+	%D%/proto/upgrade.h \
+	%D%/proto/upgrade_v0.c \
+	%D%/proto/upgrade_v1.c \
+	%D%/proto/value.c \
+	%D%/proto/value.h \
+	%D%/proto/wire.h \
+	%D%/proto/wire_read.c \
+	%D%/proto/wire_write.c
 %C%_libferrynetobjs_la_CPPFLAGS = $(NET_CPPFLAGS)
 %C%_libferrynetobjs_la_CFLAGS = $(NET_CFLAGS)
 

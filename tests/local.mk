@@ -32,6 +32,7 @@ UNIT_TESTS = \
 	%D%/unit/test-memory \
 	%D%/unit/test-pool \
 	%D%/unit/test-probe \
+	%D%/unit/test-proto-text \
 	%D%/unit/test-runtime \
 	%D%/unit/test-runtime-oom \
 	%D%/unit/test-status \
@@ -128,6 +129,10 @@ AM_LDFLAGS = -no-install
 LDADD = $(UNIT_LIBS)
 UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $(CUNIT_LIBS) -lm
 
+# What is above libferryio: libferrynet's objects first, then those it stands on.
+NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
+%C%_unit_test_proto_text_LDADD = $(NET_LIBS)
+
 # It runs the command and the examples, and reads their JSON; of ferry itself it links nothing.
 %C%_unit_test_trace_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
 %C%_unit_test_check_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
@@ -157,6 +162,7 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/op-rig.h \
 	%D%/unit/plugin-driver.c \
 	%D%/unit/plugin-driver.h \
+	%D%/unit/proto-text.h \
 	%D%/unit/world.c \
 	%D%/unit/world.h
 COMMAND_TEST = %D%/unit/command.c %D%/unit/command.h

@@ -14,6 +14,7 @@ ferryinclude_HEADERS = \
 	%D%/op_types.h \
 	%D%/plugin.h \
 	%D%/plugin_types.h \
+	%D%/proto.h \
 	%D%/queue.h \
 	%D%/runtime.h \
 	%D%/status.h \

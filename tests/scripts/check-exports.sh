@@ -51,6 +51,7 @@ check_plugin() {
 
 check_library "$FERRY_TEST_BUILDDIR/.libs/libferry.so" libferry
 check_library "$FERRY_TEST_BUILDDIR/.libs/libferryio.so" libferryio
+check_library "$FERRY_TEST_BUILDDIR/.libs/libferrynet.so" libferrynet
 for backend in ${FERRY_TEST_PLUGINS:-}; do
     check_plugin "$FERRY_TEST_BUILDDIR/backends/.libs/ferry_$backend.so"
 done

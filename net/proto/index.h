@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A number for each of many names.
+ */
+#ifndef FERRY_NET_PROTO_INDEX_H
+#define FERRY_NET_PROTO_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ferry__index_entry {
+    const char *name; /* borrowed; NULL: free */
+    int64_t number;
+};
+
+/* Zeroed: empty. */
+struct ferry__index {
+    struct ferry__index_entry *entries;
+    size_t count, capacity;
+};
+
+/* The name's number; `missing` if it has none. */
+int64_t ferry__index_get(const struct ferry__index *index, const char *name, int64_t missing);
+
+/* Sets it; the name has to live as long as the table. FERRY_ENOMEM. */
+int ferry__index_set(struct ferry__index *index, const char *name, int64_t number);
+
+void ferry__index_free(struct ferry__index *index);
+
+#endif

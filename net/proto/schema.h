@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What caffe.proto says, as tables: messages, their fields, the names of enums. Source of names,
+ * numbers and defaults: BVLC Caffe of 2020; of the forks' fields, OpenCV's caffe.proto.
+ */
+#ifndef FERRY_NET_PROTO_SCHEMA_H
+#define FERRY_NET_PROTO_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a value is. The last two are of fields that no table has. */
+enum ferry__proto_kind {
+    FERRY__PROTO_INT32,
+    FERRY__PROTO_INT64,
+    FERRY__PROTO_UINT32,
+    FERRY__PROTO_BOOL,
+    FERRY__PROTO_FLOAT,
+    FERRY__PROTO_DOUBLE,
+    FERRY__PROTO_STRING,
+    FERRY__PROTO_BYTES,
+    FERRY__PROTO_ENUM,
+    FERRY__PROTO_MESSAGE,
+    FERRY__PROTO_WORD,   /* true, inf, MAX: an identifier of which nothing is known */
+    FERRY__PROTO_NUMBER, /* an integer, of a field of any kind of number; held as an int64_t */
+};
+
+enum ferry__proto_label {
+    FERRY__PROTO_ONE,
+    FERRY__PROTO_REQUIRED,
+    FERRY__PROTO_MANY,
+    FERRY__PROTO_PACKED, /* many; written as one run of values */
+};
+
+struct ferry__proto_name {
+    const char *name;
+    int32_t number;
+};
+
+struct ferry__proto_enum {
+    const char *name;
+    const struct ferry__proto_name *values;
+    size_t count;
+};
+
+struct ferry__proto_message;
+
+struct ferry__proto_field {
+    const char *name;
+    uint32_t number; /* 0: a binary file cannot hold it */
+    uint8_t kind, label;
+    double number_default;    /* of numbers, booleans and enums */
+    const char *text_default; /* of strings; NULL: "" */
+    const struct ferry__proto_message *message;
+    const struct ferry__proto_enum *choices;
+    const char *fork; /* whose it is, if not Caffe's own */
+};
+
+struct ferry__proto_message {
+    const char *name;
+    const struct ferry__proto_field *fields;
+    size_t count;
+};
+
+static inline bool ferry__proto_repeats(const struct ferry__proto_field *field)
+{
+    return field->label == FERRY__PROTO_MANY || field->label == FERRY__PROTO_PACKED;
+}
+
+/* The message of that name; NULL. */
+const struct ferry__proto_message *ferry__proto_message_of(const char *name);
+
+/* Message `index` of all, for whoever goes over them; NULL behind the last. */
+const struct ferry__proto_message *ferry__proto_message_at(size_t index);
+
+/* The field of that name, `size` bytes of it; NULL. `type` may be NULL. */
+const struct ferry__proto_field *ferry__proto_field_of(const struct ferry__proto_message *type,
+                                                       const char *name, size_t size);
+
+/*
+ * The field that a binary file means by a number: NULL if none. Forks gave one number to different
+ * fields of a LayerParameter; `layer_type` decides (may be "").
+ */
+const struct ferry__proto_field *
+ferry__proto_field_numbered(const struct ferry__proto_message *type, uint32_t number,
+                            const char *layer_type);
+
+/* A known field's name within two edits of this one, which is longer than that; NULL. */
+const char *ferry__proto_nearest(const struct ferry__proto_message *type, const char *name,
+                                 size_t size);
+
+/* The name of an enum's number, the number of a name; NULL. */
+const struct ferry__proto_name *ferry__proto_enum_numbered(const struct ferry__proto_enum *choices,
+                                                           int64_t number);
+const struct ferry__proto_name *ferry__proto_enum_named(const struct ferry__proto_enum *choices,
+                                                        const char *name, size_t size);
+
+/* What a fork's binary files call a layer's message; the last has number 0. */
+struct ferry__proto_alias {
+    uint32_t number;
+    const char *layer_type, *field;
+};
+
+extern const struct ferry__proto_alias ferry__proto_aliases[];
+
+/* All messages; a table of each is in one of schema_*.c. */
+#define FERRY__PROTO_MESSAGES(X)      \
+    X(NetParameter)                   \
+    X(LayerParameter)                 \
+    X(BlobShape)                      \
+    X(BlobProto)                      \
+    X(BlobProtoVector)                \
+    X(Datum)                          \
+    X(FillerParameter)                \
+    X(NetState)                       \
+    X(NetStateRule)                   \
+    X(ParamSpec)                      \
+    X(SolverParameter)                \
+    X(SolverState)                    \
+    X(V1LayerParameter)               \
+    X(V0LayerParameter)               \
+    X(TransformationParameter)        \
+    X(DataParameter)                  \
+    X(DummyDataParameter)             \
+    X(HDF5DataParameter)              \
+    X(HDF5OutputParameter)            \
+    X(ImageDataParameter)             \
+    X(InputParameter)                 \
+    X(MemoryDataParameter)            \
+    X(WindowDataParameter)            \
+    X(PythonParameter)                \
+    X(ParameterParameter)             \
+    X(AccuracyParameter)              \
+    X(ArgMaxParameter)                \
+    X(BatchNormParameter)             \
+    X(BiasParameter)                  \
+    X(ClipParameter)                  \
+    X(ConcatParameter)                \
+    X(ContrastiveLossParameter)       \
+    X(ConvolutionParameter)           \
+    X(CropParameter)                  \
+    X(DropoutParameter)               \
+    X(ELUParameter)                   \
+    X(EltwiseParameter)               \
+    X(EmbedParameter)                 \
+    X(ExpParameter)                   \
+    X(FlattenParameter)               \
+    X(HingeLossParameter)             \
+    X(InfogainLossParameter)          \
+    X(InnerProductParameter)          \
+    X(LRNParameter)                   \
+    X(LogParameter)                   \
+    X(LossParameter)                  \
+    X(MVNParameter)                   \
+    X(PReLUParameter)                 \
+    X(PoolingParameter)               \
+    X(PowerParameter)                 \
+    X(ReLUParameter)                  \
+    X(RecurrentParameter)             \
+    X(ReductionParameter)             \
+    X(ReshapeParameter)               \
+    X(SPPParameter)                   \
+    X(ScaleParameter)                 \
+    X(SigmoidParameter)               \
+    X(SliceParameter)                 \
+    X(SoftmaxParameter)               \
+    X(SwishParameter)                 \
+    X(TanHParameter)                  \
+    X(ThresholdParameter)             \
+    X(TileParameter)                  \
+    X(BNParameter)                    \
+    X(DetectionOutputParameter)       \
+    X(InterpParameter)                \
+    X(NonMaximumSuppressionParameter) \
+    X(NormalizeBBoxParameter)         \
+    X(NormalizedBBox)                 \
+    X(PSROIPoolingParameter)          \
+    X(PermuteParameter)               \
+    X(PriorBoxParameter)              \
+    X(ProposalParameter)              \
+    X(ROIPoolingParameter)            \
+    X(SaveOutputParameter)            \
+    X(ShuffleChannelParameter)        \
+    X(UpsampleParameter)
+
+#define FERRY__PROTO_DECLARE(name) extern const struct ferry__proto_message ferry__proto_##name;
+FERRY__PROTO_MESSAGES(FERRY__PROTO_DECLARE)
+#undef FERRY__PROTO_DECLARE
+
+#endif

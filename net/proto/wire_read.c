@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Nothing is believed: a field is taken only if it ends inside its message.
+ */
+#include "net/proto/parse.h"
+#include "net/proto/wire.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { VARINT = 0, FIXED64 = 1, BYTES = 2, GROUP = 3, GROUP_END = 4, FIXED32 = 5 };
+
+#define MAX_NUMBER 536870911u
+
+/* A message being read. */
+struct wire {
+    ferry_proto *p;
+    const unsigned char *begin; /* of the file */
+    const unsigned char *at, *end;
+    int depth;
+};
+
+/* A field as it lies there. */
+struct piece {
+    uint32_t number;
+    unsigned type;
+    uint64_t value;             /* VARINT */
+    const unsigned char *bytes; /* of the others */
+    uint64_t size;
+    const unsigned char *tag;
+};
+
+static int wire_error(const struct wire *w, const struct piece *piece,
+                      const struct ferry__proto_field *field, const char *what)
+{
+    return ferry_error_set(FERRY_EFORMAT, "%.300s: %s.%s (field %u) at byte %llu: %s",
+                           w->p->document->file, w->p->type->name, field ? field->name : "?",
+                           piece->number, (unsigned long long)(piece->tag - w->begin), what);
+}
+
+/* ---- pieces --------------------------------------------------------------------------------- */
+
+static bool take_varint(const unsigned char **at, const unsigned char *end, uint64_t *out)
+{
+    uint64_t value = 0;
+
+    for (unsigned shift = 0; shift < 70; shift += 7) {
+        unsigned char c;
+
+        if (*at == end)
+            return false;
+        c = *(*at)++;
+        if (shift < 64)
+            value |= (uint64_t)(c & 0x7f) << shift;
+        if (c < 0x80) {
+            *out = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool take_bytes(const unsigned char **at, const unsigned char *end, uint64_t size,
+                       struct piece *out)
+{
+    if (size > (uint64_t)(end - *at))
+        return false;
+    out->bytes = *at;
+    out->size = size;
+    *at += size;
+    return true;
+}
+
+static bool take_payload(const unsigned char **at, const unsigned char *end, struct piece *out)
+{
+    uint64_t size;
+
+    switch (out->type) {
+    case VARINT:
+        return take_varint(at, end, &out->value);
+    case FIXED64:
+        return take_bytes(at, end, 8, out);
+    case FIXED32:
+        return take_bytes(at, end, 4, out);
+    case BYTES:
+        return take_varint(at, end, &size) && take_bytes(at, end, size, out);
+    default:
+        return out->type == GROUP || out->type == GROUP_END;
+    }
+}
+
+static bool take_piece(const unsigned char **at, const unsigned char *end, struct piece *out)
+{
+    uint64_t tag;
+
+    out->tag = *at;
+    out->number = 0;
+    if (!take_varint(at, end, &tag) || tag >> 3 == 0 || tag >> 3 > MAX_NUMBER)
+        return false;
+    out->number = (uint32_t)(tag >> 3);
+    out->type = (unsigned)(tag & 7);
+    return take_payload(at, end, out);
+}
+
+/* Groups are older than Caffe; one is passed over whole, with those inside. */
+static bool skip_group(struct wire *w)
+{
+    struct piece piece;
+    uint64_t open = 1;
+
+    while (open > 0 && take_piece(&w->at, w->end, &piece)) {
+        open += piece.type == GROUP;
+        open -= piece.type == GROUP_END;
+    }
+    return open == 0;
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static unsigned wire_type_of(unsigned kind)
+{
+    switch (kind) {
+    case FERRY__PROTO_FLOAT:
+        return FIXED32;
+    case FERRY__PROTO_DOUBLE:
+        return FIXED64;
+    case FERRY__PROTO_STRING:
+    case FERRY__PROTO_BYTES:
+    case FERRY__PROTO_MESSAGE:
+        return BYTES;
+    default:
+        return VARINT;
+    }
+}
+
+static double real_of(const unsigned char *bytes, bool is_float)
+{
+    uint64_t bits = 0;
+    double real;
+    float single;
+    uint32_t word;
+
+    for (unsigned i = 0; i < (is_float ? 4u : 8u); i++)
+        bits |= (uint64_t)bytes[i] << (8 * i);
+    word = (uint32_t)bits;
+    memcpy(&single, &word, sizeof(single));
+    memcpy(&real, &bits, sizeof(real));
+    return is_float ? (double)single : real;
+}
+
+static int64_t integer_of(unsigned kind, uint64_t value)
+{
+    switch (kind) {
+    case FERRY__PROTO_INT64:
+        return (int64_t)value;
+    case FERRY__PROTO_UINT32:
+        return (int64_t)(uint32_t)value;
+    case FERRY__PROTO_BOOL:
+        return value != 0;
+    default:
+        return (int64_t)(int32_t)(uint32_t)value;
+    }
+}
+
+static int say_once(struct ferry__proto_document *document, const char *line)
+{
+    for (const struct ferry__proto_note *note = document->notes; note; note = note->next)
+        if (strcmp(note->line, line) == 0)
+            return FERRY_OK;
+    return ferry__proto_say(document, FERRY_LOG_WARN, "%s", line);
+}
+
+static int note_unknown(struct wire *w, const struct piece *piece,
+                        const struct ferry__proto_field *field)
+{
+    char line[512];
+
+    if (field)
+        snprintf(line, sizeof(line), "ferry: %.300s: %s.%s has an unknown value %lld; left aside",
+                 w->p->document->file, w->p->type->name, field->name,
+                 (long long)(int32_t)(uint32_t)piece->value);
+    else
+        snprintf(line, sizeof(line), "ferry: %.300s: %s has no field %u; it is left aside",
+                 w->p->document->file, w->p->type->name, piece->number);
+    return say_once(w->p->document, line);
+}
+
+/* In a binary file the last of several values of a field that does not repeat is the one. */
+static struct ferry__proto_value *value_for(struct wire *w, const struct ferry__proto_field *field)
+{
+    struct ferry__proto_slot *slot = ferry__proto_slot_of(w->p, field->name);
+
+    if (slot && slot->count > 0 && !ferry__proto_repeats(field))
+        return &slot->values[0];
+    return ferry__proto_append(w->p, field, field->name, (enum ferry__proto_kind)field->kind);
+}
+
+static int add_integer(struct wire *w, const struct piece *piece,
+                       const struct ferry__proto_field *field, uint64_t bits)
+{
+    int64_t integer = integer_of(field->kind, bits);
+    struct ferry__proto_value *value;
+
+    if (field->kind == FERRY__PROTO_ENUM && !ferry__proto_enum_numbered(field->choices, integer)) {
+        struct piece unknown = *piece;
+
+        unknown.value = bits;
+        return note_unknown(w, &unknown, field);
+    }
+    value = value_for(w, field);
+    if (!value)
+        return ferry__proto_no_memory(w->p->document);
+    value->as.integer = integer;
+    return FERRY_OK;
+}
+
+static int add_real(struct wire *w, const struct ferry__proto_field *field,
+                    const unsigned char *bytes)
+{
+    struct ferry__proto_value *value = value_for(w, field);
+
+    if (!value)
+        return ferry__proto_no_memory(w->p->document);
+    value->as.real = real_of(bytes, field->kind == FERRY__PROTO_FLOAT);
+    return FERRY_OK;
+}
+
+static int add_string(struct wire *w, const struct piece *piece,
+                      const struct ferry__proto_field *field)
+{
+    const struct ferry__proto_bytes *bytes;
+    struct ferry__proto_value *value;
+
+    if (field->kind == FERRY__PROTO_STRING && piece->size > 0 &&
+        memchr(piece->bytes, '\0', (size_t)piece->size))
+        return wire_error(w, piece, field, "the string has a NUL byte inside");
+    bytes = ferry__proto_keep(w->p->document, piece->bytes, (size_t)piece->size);
+    value = bytes ? value_for(w, field) : NULL;
+    if (!value)
+        return ferry__proto_no_memory(w->p->document);
+    value->as.bytes = bytes;
+    return FERRY_OK;
+}
+
+static int add_packed(struct wire *w, const struct piece *piece,
+                      const struct ferry__proto_field *field)
+{
+    const unsigned char *at = piece->bytes, *end = piece->bytes + piece->size;
+    unsigned type = wire_type_of(field->kind), size = type == FIXED32 ? 4 : 8;
+    uint64_t value;
+    int err = FERRY_OK;
+
+    if (type != VARINT && piece->size % size != 0)
+        return wire_error(w, piece, field, "the packed values end in the middle of one");
+    while (at < end && !err) {
+        if (type != VARINT) {
+            err = add_real(w, field, at);
+            at += size;
+        } else if (take_varint(&at, end, &value)) {
+            err = add_integer(w, piece, field, value);
+        } else {
+            err = wire_error(w, piece, field, "a packed value is malformed");
+        }
+    }
+    return err;
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+static int read_message(struct wire *w);
+
+static int add_message(struct wire *w, const struct piece *piece,
+                       const struct ferry__proto_field *field)
+{
+    struct wire inner = { NULL, w->begin, piece->bytes, piece->bytes + piece->size, w->depth + 1 };
+    int err;
+
+    if (field->message == &ferry__proto_BlobProto)
+        return ferry__proto_put_left(w->p, field->name, piece->size,
+                                     (uint64_t)(piece->bytes - w->begin));
+    if (w->depth == FERRY__PROTO_DEPTH)
+        return wire_error(w, piece, field, "messages nest too deep");
+    err = ferry__proto_put_message(w->p, field->name, &inner.p);
+    return err ? err : read_message(&inner);
+}
+
+static int add_piece(struct wire *w, const struct piece *piece,
+                     const struct ferry__proto_field *field)
+{
+    unsigned type = wire_type_of(field->kind);
+
+    if (piece->type == BYTES && type != BYTES && ferry__proto_repeats(field))
+        return add_packed(w, piece, field);
+    if (piece->type != type)
+        return wire_error(w, piece, field, "another wire type than the field's");
+    if (field->kind == FERRY__PROTO_MESSAGE)
+        return add_message(w, piece, field);
+    if (type == BYTES)
+        return add_string(w, piece, field);
+    if (type == VARINT)
+        return add_integer(w, piece, field, piece->value);
+    return add_real(w, field, piece->bytes);
+}
+
+/* What a layer's type is, before its fields are read: it decides what some numbers mean. */
+static void find_layer_type(const struct wire *w, char *out, size_t size)
+{
+    const unsigned char *at = w->at;
+    struct piece piece;
+
+    *out = '\0';
+    if (w->p->type != &ferry__proto_LayerParameter)
+        return;
+    while (at < w->end && take_piece(&at, w->end, &piece))
+        if (piece.number == 2 && piece.type == BYTES && piece.size < size) {
+            memcpy(out, piece.bytes, (size_t)piece.size);
+            out[piece.size] = '\0';
+        }
+}
+
+static int read_message(struct wire *w)
+{
+    char layer_type[64];
+    int err = FERRY_OK;
+
+    find_layer_type(w, layer_type, sizeof(layer_type));
+    while (w->at < w->end && !err) {
+        const struct ferry__proto_field *field;
+        struct piece piece;
+        bool whole = take_piece(&w->at, w->end, &piece);
+
+        field = ferry__proto_field_numbered(w->p->type, piece.number, layer_type);
+        if (whole && piece.type == GROUP)
+            whole = skip_group(w);
+        else if (whole && piece.type == GROUP_END)
+            whole = false;
+        if (!whole)
+            return wire_error(w, &piece, field, "malformed, or it runs past the end");
+        if (field && piece.type != GROUP)
+            err = add_piece(w, &piece, field);
+        else
+            err = note_unknown(w, &piece, NULL);
+    }
+    return err ? err : ferry__proto_check_required(w->p);
+}
+
+int ferry__proto_from_wire(ferry_proto *root, const void *bytes, size_t size)
+{
+    const unsigned char *begin = bytes;
+    struct wire w = { root, begin, begin, begin + size, 0 };
+
+    return read_message(&w);
+}
+
+bool ferry__proto_is_wire(const struct ferry__proto_message *type, const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes, *end = at + size;
+    const struct ferry__proto_field *field;
+    struct piece piece;
+
+    if (size == 0 || !take_piece(&at, end, &piece))
+        return false;
+    field = ferry__proto_field_numbered(type, piece.number, "");
+    return field && (piece.type == wire_type_of(field->kind) ||
+                     (piece.type == BYTES && ferry__proto_repeats(field)));
+}
