@@ -12,6 +12,10 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/crc32.c \
 	%D%/crc32.h \
 	%D%/dlpack.c \
+	%D%/dlpack.h \
+	%D%/dlpack_abi.h \
+	%D%/dlpack_from.c \
+	%D%/dlpack_to.c \
 	%D%/file_map.c \
 	%D%/file_map.h \
 	%D%/format.c \

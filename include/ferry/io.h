@@ -235,10 +235,16 @@ FERRY_API int ferry_blob_shape_equals_proto(const ferry_blob *b, const void *byt
 
 /*
  * DLPack: memory shared with NumPy, PyTorch and others, without a copy. Callers include
- * <dlpack/dlpack.h> for the structure. Both are FERRY_EUNSUPPORTED in a libferryio that was built
- * without that header.
+ * <dlpack/dlpack.h> for the structures: DLManagedTensor, of before 1.0, and DLManagedTensorVersioned,
+ * since.
  */
 struct DLManagedTensor;
+struct DLManagedTensorVersioned;
+
+/** With to_dlpack_versioned: the client only reads, and the copy there is not the only valid one. */
+#define FERRY_DLPACK_READ_ONLY 4u
+/** With to_dlpack_versioned: a copy of the values, the client's alone. */
+#define FERRY_DLPACK_COPY 8u
 
 /**
  * A tensor over the blob's own data, or with FERRY_COPY_DIFF its diff: on the host where `where` is
@@ -264,6 +270,22 @@ FERRY_API int ferry_blob_to_dlpack(ferry_blob *b, ferry_device *where, unsigned 
  */
 FERRY_API int ferry_blob_from_dlpack(ferry_device *home, struct DLManagedTensor *tensor,
                                      ferry_blob **out);
+
+/**
+ * The same as a tensor of DLPack 1.0. With FERRY_DLPACK_READ_ONLY it counts as a read, and the
+ * tensor's READ_ONLY flag says so; with FERRY_DLPACK_COPY the values are copied first, on the blob's
+ * home, the blob is only read, and the flag is IS_COPIED.
+ */
+FERRY_API int ferry_blob_to_dlpack_versioned(ferry_blob *b, ferry_device *where, unsigned flags,
+                                             struct DLManagedTensorVersioned **out);
+
+/**
+ * The same of a tensor of DLPack 1.x; FERRY_EUNSUPPORTED for another major, of which no member but
+ * the version is looked at. One with the READ_ONLY flag is adopted with FERRY_ADOPT_READONLY.
+ */
+FERRY_API int ferry_blob_from_dlpack_versioned(ferry_device *home,
+                                               struct DLManagedTensorVersioned *tensor,
+                                               ferry_blob **out);
 
 FERRY_END_DECLS
 

@@ -4,8 +4,34 @@
 #include <ferry/io.h>
 
 #include <dlpack/dlpack.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifndef DLPACK_MAJOR_VERSION /* the installed header is of before 1.0 */
+typedef struct {
+    uint32_t major, minor;
+} DLPackVersion;
+typedef struct DLManagedTensorVersioned {
+    DLPackVersion version;
+    void *manager_ctx;
+    void (*deleter)(struct DLManagedTensorVersioned *self);
+    uint64_t flags;
+    DLTensor dl_tensor;
+} DLManagedTensorVersioned;
+#define DLPACK_FLAG_BITMASK_READ_ONLY (1UL << 0UL)
+#define DLPACK_FLAG_BITMASK_IS_COPIED (1UL << 1UL)
+#endif
+
+/* Where any library expects them, whatever header it was built with. */
+_Static_assert(sizeof(DLTensor) == 48 && offsetof(DLTensor, ndim) == 16 &&
+                   offsetof(DLTensor, shape) == 24 && offsetof(DLTensor, byte_offset) == 40,
+               "a tensor");
+_Static_assert(offsetof(DLManagedTensor, deleter) == 56, "a tensor of before 1.0");
+_Static_assert(offsetof(DLManagedTensorVersioned, deleter) == 16 &&
+                   offsetof(DLManagedTensorVersioned, flags) == 24 &&
+                   offsetof(DLManagedTensorVersioned, dl_tensor) == 32,
+               "a versioned tensor");
 
 /* Memory shared by DLPack, with this program as the other library. */
 
@@ -234,7 +260,108 @@ static void devices_are_exported_where_dlpack_has_a_name_for_them(void)
     fx_end();
 }
 
+/* ---- versioned ------------------------------------------------------------------------------ */
+
+/* A versioned tensor of ours; shape and strides are those of `own`. */
+struct versioned {
+    DLManagedTensorVersioned tensor;
+    struct own own;
+};
+
+static void count_versioned(DLManagedTensorVersioned *tensor)
+{
+    ((struct versioned *)tensor->manager_ctx)->own.deleted++;
+}
+
+static void make_versioned(struct versioned *v, void *data, uint32_t major, uint64_t flags)
+{
+    make(&v->own, data, 2, 2, 3);
+    memset(&v->tensor, 0, sizeof(v->tensor));
+    v->tensor.version = (DLPackVersion){ major, 99 };
+    v->tensor.dl_tensor = v->own.tensor.dl_tensor;
+    v->tensor.flags = flags;
+    v->tensor.manager_ctx = v;
+    v->tensor.deleter = count_versioned;
+}
+
+static void a_versioned_tensor_says_what_may_be_done_with_it(void)
+{
+    float data[6] = { 0, 1, 2, 3, 4, 5 };
+    ferry_device *dev = fx_device();
+    struct versioned v;
+    ferry_blob *b = NULL;
+
+    make_versioned(&v, data, 1, 0);
+    FX_OK_FATAL(ferry_blob_from_dlpack_versioned(dev, &v.tensor, &b));
+    CU_ASSERT_PTR_EQUAL(ferry_blob_mutable_host_data(b), data);
+    ferry_blob_destroy(b);
+    CU_ASSERT_EQUAL(v.own.deleted, 1);
+    make_versioned(&v, data, 1, DLPACK_FLAG_BITMASK_READ_ONLY);
+    FX_OK_FATAL(ferry_blob_from_dlpack_versioned(dev, &v.tensor, &b));
+    CU_ASSERT_PTR_EQUAL(ferry_blob_host_data(b), data);
+    FX_FAILED(FERRY_EPERM, ferry_blob_mutable_host_data(b) == NULL);
+    ferry_blob_destroy(b);
+    CU_ASSERT_EQUAL(v.own.deleted, 1);
+    b = NULL;
+    make_versioned(&v, data, 2, 0);
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_blob_from_dlpack_versioned(dev, &v.tensor, &b));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "DLPack 2.99"));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_from_dlpack_versioned(dev, NULL, &b));
+    CU_ASSERT(v.own.deleted == 0 && b == NULL);
+    fx_end();
+}
+
+static void a_read_only_export_takes_nothing_away(void)
+{
+    DLManagedTensorVersioned *t = NULL;
+    ferry_device *dev = fx_device();
+    ferry_blob *b = FX_BLOB(FERRY_F32, 2, 3);
+    ferry_memory *m = ferry_blob_data_memory(b);
+
+    FX_OK(ferry_blob_fill_data(b, 5));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_data(b).handle);
+    FX_OK_FATAL(ferry_blob_to_dlpack_versioned(b, NULL, FERRY_DLPACK_READ_ONLY, &t));
+    CU_ASSERT_EQUAL(t->version.major, 1);
+    CU_ASSERT_EQUAL(t->flags, DLPACK_FLAG_BITMASK_READ_ONLY);
+    CU_ASSERT_PTR_EQUAL(t->dl_tensor.data, ferry_blob_host_data(b));
+    CU_ASSERT_EQUAL(((const float *)t->dl_tensor.data)[5], 5);
+    CU_ASSERT(ferry_memory_valid_at(m, NULL) && ferry_memory_valid_at(m, dev));
+    t->deleter(t);
+    FX_OK_FATAL(ferry_blob_to_dlpack_versioned(b, NULL, 0, &t));
+    CU_ASSERT_EQUAL(t->flags, 0);
+    CU_ASSERT_EQUAL(ferry_memory_head(m), FERRY_HEAD_AT_HOST);
+    t->deleter(t);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+static void a_copy_is_the_clients_alone(void)
+{
+    DLManagedTensorVersioned *t = NULL;
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 2, 3);
+    FX_OK(ferry_blob_fill_data(b, 5));
+    FX_OK(ferry_blob_fill_diff(b, 6));
+    FX_OK_FATAL(ferry_blob_to_dlpack_versioned(b, NULL, FERRY_DLPACK_COPY | FERRY_COPY_DIFF, &t));
+    CU_ASSERT_EQUAL(t->flags, DLPACK_FLAG_BITMASK_IS_COPIED);
+    CU_ASSERT_EQUAL(t->dl_tensor.shape[1], 3);
+    ((float *)t->dl_tensor.data)[5] = 8;
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_diff(b))[5], 6);
+    FX_OK(ferry_blob_fill_diff(b, 7));
+    CU_ASSERT_EQUAL(((const float *)t->dl_tensor.data)[0], 6);
+    t->deleter(t);
+    FX_FAILS(FERRY_EINVAL, ferry_blob_to_dlpack_versioned(b, NULL, 64, &t));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_to_dlpack_versioned(b, NULL, FERRY_COPY_RESHAPE, &t));
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(a_versioned_tensor_says_what_may_be_done_with_it),
+    FERRY_TEST(a_read_only_export_takes_nothing_away),
+    FERRY_TEST(a_copy_is_the_clients_alone),
     FERRY_TEST(a_blob_uses_the_tensors_memory_and_frees_it_once),
     FERRY_TEST(every_element_type_is_known),
     FERRY_TEST(strides_of_contiguous_arrays_only_are_taken),
