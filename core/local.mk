@@ -25,6 +25,7 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 	%D%/base/text.h \
 	%D%/blob/blob.c \
 	%D%/blob/blob.h \
+	%D%/blob/blob_access.c \
 	%D%/blob/blob_math.c \
 	%D%/blob/blob_share.c \
 	%D%/blob/shape.c \

@@ -8,6 +8,7 @@ UNIT_TESTS = \
 	%D%/unit/test-cpu-ops \
 	%D%/unit/test-cpu-ops-matrix \
 	%D%/unit/test-hostmath \
+	%D%/unit/test-blob-access \
 	%D%/unit/test-blob-math \
 	%D%/unit/test-blob-shape \
 	%D%/unit/test-blob-share \

@@ -212,3 +212,10 @@ void *ferry_device_pointer(ferry_device *dev, ferry_ref ref)
     }
     return (char *)ref.handle + ref.offset;
 }
+
+const void *ferry_device_const_pointer(ferry_device *dev, ferry_cref ref)
+{
+    ferry_ref place = { (void *)(uintptr_t)ref.handle, ref.offset };
+
+    return ferry_device_pointer(dev, place);
+}

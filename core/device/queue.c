@@ -355,6 +355,46 @@ int ferry_queue_synchronize(ferry_queue *q)
     return err ? ferry__device_fail(q->device, "queue_synchronize", UINT64_MAX, err) : 0;
 }
 
+/* A copy of the program's own. */
+static int copy(ferry_queue *q, uint32_t kind, ferry_ref dst, ferry_cref src, size_t bytes)
+{
+    const struct ferry__trace_copy traced = { .what = kind == FERRY_MEMCPY_H2D ? "h2d" : "d2h",
+                                              .bytes = bytes,
+                                              .reason = FERRY__PROGRAM,
+                                              .unpinned = true };
+    double start = ferry__trace_now();
+    int err = ferry__device_usable(q->device);
+
+    if (err || !bytes)
+        return err;
+    err = ferry__queue_memcpy(q, kind, dst, src, bytes);
+    if (!err)
+        ferry__trace_copy(&traced, q, start);
+    return err;
+}
+
+int ferry_queue_write(ferry_queue *q, ferry_ref dst, const void *src, size_t bytes)
+{
+    ferry_cref from = { src, 0 };
+
+    if (!q || (!src && bytes))
+        return ferry__error(FERRY_EINVAL, "ferry_queue_write: NULL %s", q ? "source" : "queue");
+    if (!dst.handle)
+        return ferry__error_null_ref("ferry_queue_write");
+    return copy(q, FERRY_MEMCPY_H2D, dst, from, bytes);
+}
+
+int ferry_queue_read(ferry_queue *q, void *dst, ferry_cref src, size_t bytes)
+{
+    ferry_ref to = { dst, 0 };
+
+    if (!q || (!dst && bytes))
+        return ferry__error(FERRY_EINVAL, "ferry_queue_read: NULL %s", q ? "destination" : "queue");
+    if (!src.handle)
+        return ferry__error_null_ref("ferry_queue_read");
+    return copy(q, FERRY_MEMCPY_D2H, to, src, bytes);
+}
+
 int ferry_queue_native(ferry_queue *q, const char *what, void *out, size_t size)
 {
     int err;

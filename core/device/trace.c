@@ -29,6 +29,7 @@ static const char *const reasons[] = {
     [FERRY__READ_MISS] = "read-miss", [FERRY__WRITE_MISS] = "write-miss",
     [FERRY__PREFETCH] = "prefetch",   [FERRY__EVICT] = "evict",
     [FERRY__STAGING] = "staging",     [FERRY__COMPUTE] = "compute",
+    [FERRY__PROGRAM] = "program",
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

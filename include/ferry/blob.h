@@ -124,10 +124,27 @@ FERRY_API int ferry_blob_set_name(ferry_blob *b, const char *name);
 /** The name, borrowed until the next ferry_blob_set_name; "" if it has none. */
 FERRY_API const char *ferry_blob_name(const ferry_blob *b);
 
+/** Which of a blob's two memories, for ferry_blob_access. */
+#define FERRY_DATA 0u
+#define FERRY_DIFF 1u
+
+/**
+ * The primitive under all accessors: data or diff (`which`) at `where` (NULL: the host), for
+ * `access` (FERRY_READ, FERRY_WRITE or both; FERRY_NOWAIT), ordered on `q`, as ferry_memory_access.
+ *
+ * *out is the blob's own place, also of a slice: {pointer, 0} for the host. FERRY_WRITE alone, of a
+ * slice that does not cover its memory, is FERRY_READ|FERRY_WRITE. `where` may be any device, not
+ * the home alone. The code that is returned is this call's own, where a NULL reference can only
+ * point to the thread's latest failure. Errors: FERRY_EINVAL, and those of ferry_memory_access; *out
+ * is then untouched.
+ */
+FERRY_API int ferry_blob_access(ferry_blob *b, unsigned which, ferry_device *where, unsigned access,
+                                ferry_queue *q, ferry_ref *out);
+
 /*
- * Accessors, each as its namesake in memory.h, at the blob's place in its memory. A blob of count
- * 0, or without a shape, has valid ones that point to no element. A write through a slice that does
- * not cover its memory is FERRY_READ|FERRY_WRITE of the whole. NULL, or a NULL handle, on failure.
+ * Accessors: short forms of ferry_blob_access, for the host and for the home device on its default
+ * queue, each as its namesake in memory.h. A blob of count 0, or without a shape, has valid ones that
+ * point to no element. NULL, or a NULL handle, on failure.
  */
 /** Data on the host, to read. [cpu_data] */
 FERRY_API const void *ferry_blob_host_data(const ferry_blob *b);

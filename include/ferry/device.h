@@ -127,6 +127,9 @@ FERRY_API int ferry_device_adopt(ferry_runtime *rt, const char *plugin, const fe
  */
 FERRY_API void *ferry_device_pointer(ferry_device *dev, ferry_ref ref);
 
+/** The same of a reference that is only read. */
+FERRY_API const void *ferry_device_const_pointer(ferry_device *dev, ferry_cref ref);
+
 /**
  * The most bytes that ferry may hold on the device; 0 lifts the limit. A budget below what is held
  * now is met by evicting memories under ferry_memory_wont_use, for whose copies to the host it waits;

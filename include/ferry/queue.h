@@ -54,6 +54,20 @@ FERRY_API ferry_device *ferry_queue_device(const ferry_queue *q);
 FERRY_API int ferry_queue_synchronize(ferry_queue *q);
 
 /**
+ * Copies `bytes` bytes of host memory to a place on the queue's device, in the queue's order. Returns
+ * without waiting where the plugin can copy asynchronously: `src` stays in use until
+ * ferry_queue_synchronize, or an event recorded afterwards, says that the work is done.
+ *
+ * For places that no memory or blob stands behind, and for parts of one whose access the program
+ * has; it changes nothing about which copies are valid. 0 bytes do nothing. Errors: a NULL reference
+ * returns the code that produced it.
+ */
+FERRY_API int ferry_queue_write(ferry_queue *q, ferry_ref dst, const void *src, size_t bytes);
+
+/** The reverse: `dst` has the bytes once the work is done, and is left alone until then. */
+FERRY_API int ferry_queue_read(ferry_queue *q, void *dst, ferry_cref src, size_t bytes);
+
+/**
  * The vendor's object behind a queue: "cuda_stream" (cudaStream_t), "cl_command_queue". Writes
  * `size` bytes to `out`, which must be that type's size (FERRY_EINVAL otherwise);
  * FERRY_EUNSUPPORTED for a name the plugin does not know. What is written is borrowed from the

@@ -61,6 +61,20 @@ static inline ferry_cref ferry_ref_const(ferry_ref ref)
     return out;
 }
 
+/** The place `bytes` further on; no place stays none. Cannot fail; any thread. */
+static inline ferry_ref ferry_ref_at(ferry_ref ref, uint64_t bytes)
+{
+    ref.offset += ref.handle ? bytes : 0;
+    return ref;
+}
+
+/** The same, for memory that is only read. */
+static inline ferry_cref ferry_cref_at(ferry_cref ref, uint64_t bytes)
+{
+    ref.offset += ref.handle ? bytes : 0;
+    return ref;
+}
+
 /**
  * Element types. Values are part of the plugin ABI (entries take them as uint32_t) and never
  * change.

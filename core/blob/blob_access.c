@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "core/blob/blob.h"
+
+#include "core/base/status.h"
+
+#include <inttypes.h>
+
+/* ---- accessors ---- */
+
+static int no_blob(void)
+{
+    return ferry__error(FERRY_EINVAL, "an accessor of a NULL blob");
+}
+
+/* A settled access, on the host or on the memory's home: it takes no lock. */
+static bool access_settled(ferry_memory *m, const ferry_device *where, unsigned access,
+                           ferry_ref *out)
+{
+    if (!where && ferry__memory_host_settled(m, access)) {
+        out->handle = m->host;
+        out->offset = 0;
+        return true;
+    }
+    if (where == m->home && ferry__memory_device_settled(m, access)) {
+        *out = m->home_ref;
+        return true;
+    }
+    return false;
+}
+
+/* The memory's access, and the blob's place in what it gave. */
+static int access_half(const ferry_blob *b, enum ferry__which which, ferry_device *where,
+                       unsigned access, ferry_queue *q, ferry_ref *out)
+{
+    ferry_memory *m = ferry__blob_memory(b, which);
+    unsigned wanted = access & ~FERRY_NOWAIT;
+    ferry_ref ref;
+    int err;
+
+    if (!m) /* it was this call that failed to make it */
+        return ferry_last_error_code();
+    if (wanted == FERRY_WRITE)
+        access |= ferry__blob_access(b, which, FERRY_WRITE);
+    if (q || !wanted || wanted > (FERRY_READ | FERRY_WRITE) ||
+        !access_settled(m, where, wanted, &ref)) {
+        err = ferry_memory_access(m, where, access, q, &ref);
+        if (err)
+            return err;
+    }
+    if (where)
+        ref.offset += b->half[which].offset;
+    else
+        ref.handle = (char *)ref.handle + b->half[which].offset;
+    *out = ref;
+    return 0;
+}
+
+int ferry_blob_access(ferry_blob *b, unsigned which, ferry_device *where, unsigned access,
+                      ferry_queue *q, ferry_ref *out)
+{
+    if (!b || !out)
+        return ferry__error(FERRY_EINVAL, "ferry_blob_access: NULL argument");
+    if (which != FERRY_DATA && which != FERRY_DIFF)
+        return ferry__error(FERRY_EINVAL, "ferry_blob_access: %u is neither data nor diff", which);
+    return access_half(b, which == FERRY_DIFF ? FERRY__DIFF : FERRY__DATA, where, access, q, out);
+}
+
+static void *host_slow(const ferry_blob *b, enum ferry__which which, unsigned access)
+{
+    ferry_ref ref = { NULL, 0 };
+
+    if (b)
+        access_half(b, which, NULL, access, NULL, &ref);
+    else
+        no_blob();
+    return ref.handle;
+}
+
+static ferry_ref device_slow(const ferry_blob *b, enum ferry__which which, unsigned access)
+{
+    ferry_ref ref = { NULL, 0 };
+    ferry_memory *m;
+
+    if (!b)
+        no_blob();
+    m = b ? ferry__blob_memory(b, which) : NULL;
+    if (m)
+        access_half(b, which, m->home, access, NULL, &ref);
+    return ref;
+}
+
+/*
+ * And the short one, of a settled access: it calls nothing, so that it needs no frame. What it
+ * finds settled to write is settled to overwrite too, since nothing is copied either way.
+ */
+static inline void *host(const ferry_blob *b, enum ferry__which which, unsigned access)
+{
+    const struct ferry__half *h;
+    ferry_memory *m;
+
+    if (__builtin_expect(!b, 0))
+        return host_slow(b, which, access);
+    h = &b->half[which];
+    m = atomic_load_explicit(&((struct ferry__half *)h)->memory, memory_order_acquire);
+    if (__builtin_expect(m && ferry__memory_host_settled(m, access), 1))
+        return (char *)m->host + h->offset;
+    return host_slow(b, which, access);
+}
+
+static inline ferry_ref device(const ferry_blob *b, enum ferry__which which, unsigned access)
+{
+    const struct ferry__half *h;
+    ferry_memory *m;
+
+    if (__builtin_expect(!b, 0))
+        return device_slow(b, which, access);
+    h = &b->half[which];
+    m = atomic_load_explicit(&((struct ferry__half *)h)->memory, memory_order_acquire);
+    if (__builtin_expect(m && ferry__memory_device_settled(m, access), 1)) {
+        ferry_ref ref = m->home_ref;
+
+        ref.offset += h->offset;
+        return ref;
+    }
+    return device_slow(b, which, access);
+}
+
+#define MUTABLE (FERRY_READ | FERRY_WRITE)
+
+const void *ferry_blob_host_data(const ferry_blob *b)
+{
+    return host(b, FERRY__DATA, FERRY_READ);
+}
+
+void *ferry_blob_mutable_host_data(ferry_blob *b)
+{
+    return host(b, FERRY__DATA, MUTABLE);
+}
+
+void *ferry_blob_overwrite_host_data(ferry_blob *b)
+{
+    return host(b, FERRY__DATA, FERRY_WRITE);
+}
+
+ferry_cref ferry_blob_device_data(const ferry_blob *b)
+{
+    return ferry_ref_const(device(b, FERRY__DATA, FERRY_READ));
+}
+
+ferry_ref ferry_blob_mutable_device_data(ferry_blob *b)
+{
+    return device(b, FERRY__DATA, MUTABLE);
+}
+
+ferry_ref ferry_blob_overwrite_device_data(ferry_blob *b)
+{
+    return device(b, FERRY__DATA, FERRY_WRITE);
+}
+
+const void *ferry_blob_host_diff(const ferry_blob *b)
+{
+    return host(b, FERRY__DIFF, FERRY_READ);
+}
+
+void *ferry_blob_mutable_host_diff(ferry_blob *b)
+{
+    return host(b, FERRY__DIFF, MUTABLE);
+}
+
+void *ferry_blob_overwrite_host_diff(ferry_blob *b)
+{
+    return host(b, FERRY__DIFF, FERRY_WRITE);
+}
+
+ferry_cref ferry_blob_device_diff(const ferry_blob *b)
+{
+    return ferry_ref_const(device(b, FERRY__DIFF, FERRY_READ));
+}
+
+ferry_ref ferry_blob_mutable_device_diff(ferry_blob *b)
+{
+    return device(b, FERRY__DIFF, MUTABLE);
+}
+
+ferry_ref ferry_blob_overwrite_device_diff(ferry_blob *b)
+{
+    return device(b, FERRY__DIFF, FERRY_WRITE);
+}
+
+/* The dims as a memory of their own, written once; a reshape lets it go. */
+static int make_dims(const ferry_blob *b, ferry_memory **out)
+{
+    ferry_device *home = ferry__blob_memory(b, FERRY__DATA)->home;
+    int32_t *dims;
+    int i, err = 0;
+
+    for (i = 0; i < b->shape.naxes; i++)
+        if (b->shape.dims[i] > INT32_MAX)
+            return ferry__error(FERRY_EOVERFLOW, "dim %d is %" PRId64 ", which no int32 holds", i,
+                                b->shape.dims[i]);
+    err = ferry_memory_create(home, (size_t)b->shape.naxes * sizeof *dims, out);
+    if (err)
+        return err;
+    dims = ferry_memory_overwrite_host_data(*out);
+    if (!dims) {
+        ferry_memory_release(*out);
+        return ferry_last_error_code();
+    }
+    for (i = 0; i < b->shape.naxes; i++)
+        dims[i] = (int32_t)b->shape.dims[i];
+    return 0;
+}
+
+ferry_cref ferry_blob_device_shape(const ferry_blob *b)
+{
+    ferry_memory *m, *expected = NULL;
+    ferry_cref none = { NULL, 0 };
+
+    if (!b) {
+        no_blob();
+        return none;
+    }
+    m = ((ferry_blob *)b)->dims;
+    if (!m) {
+        if (make_dims(b, &m))
+            return none;
+        if (!atomic_compare_exchange_strong(&((ferry_blob *)b)->dims, &expected, m)) {
+            ferry_memory_release(m);
+            m = expected;
+        }
+    }
+    return ferry_memory_device_data(m);
+}
