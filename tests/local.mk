@@ -49,6 +49,7 @@ UNIT_TESTS = \
 	%D%/unit/test-sim-program \
 	%D%/unit/test-wait \
 	%D%/unit/test-events \
+	%D%/unit/test-evict \
 	%D%/unit/test-frame \
 	%D%/coherence/test-coherence \
 	$(CUDA_TESTS) \
@@ -84,6 +85,7 @@ endif
 # Those that run threads against each other: what `make check-threads` and ThreadSanitizer run.
 THREAD_TESTS = \
 	%D%/unit/test-readers \
+	%D%/unit/test-evict \
 	%D%/unit/test-multi \
 	%D%/unit/test-threads \
 	%D%/unit/test-sim-clock \

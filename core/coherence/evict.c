@@ -77,40 +77,39 @@ static uint64_t evict_from(ferry_memory *m, ferry_device *dev, bool dirty)
     return bytes;
 }
 
-/* One pass over all idle memories, whose list stays as it is meanwhile. */
-static uint64_t pass(ferry_memory *oldest, ferry_device *dev, uint64_t wanted, bool dirty)
+/* One pass over the idle memories; those whose lock is taken are in use after all. */
+static uint64_t pass(ferry_device *dev, uint64_t wanted, bool dirty)
 {
+    struct ferry__idle_walk walk;
     uint64_t freed = 0;
     ferry_memory *m;
 
-    for (m = oldest; m && freed < wanted; m = m->idle_next) {
-        if (pthread_mutex_trylock(&m->lock))
-            continue; /* in use after all */
+    ferry__idle_begin(&walk);
+    while (freed < wanted && (m = ferry__idle_next(&walk))) {
         freed += evict_from(m, dev, dirty);
         pthread_mutex_unlock(&m->lock);
     }
+    ferry__idle_end(&walk);
     return freed;
 }
 
 /*
  * Tries to free `bytes` on the device, oldest promise first; returns the bytes freed, which the pool may
- * have cached. The caller may hold one memory's lock; memories whose lock is taken are passed over.
+ * have cached. The caller may hold one memory's lock. No lock of the process's is held while it waits
+ * for the device: only those of the memories that it is at work on.
  */
 static uint64_t evict(ferry_device *dev, uint64_t bytes)
 {
     static _Thread_local bool evicting; /* what is written back may need room in its turn */
-    ferry_memory *oldest;
     uint64_t freed;
 
     if (evicting)
         return 0;
     evicting = true;
     ferry__log_hold();
-    oldest = ferry__idle_lock();
-    freed = pass(oldest, dev, bytes, false);
+    freed = pass(dev, bytes, false);
     if (freed < bytes)
-        freed += pass(oldest, dev, bytes - freed, true);
-    ferry__idle_unlock();
+        freed += pass(dev, bytes - freed, true);
     ferry__log_release();
     evicting = false;
     ferry__after_unlock_finish();

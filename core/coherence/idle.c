@@ -4,7 +4,8 @@
 #include "core/coherence/idle.h"
 
 static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
-static ferry_memory *oldest, *newest;
+static struct ferry__idle_node *oldest, *newest;
+static uint64_t promises;
 
 /*
  * A child of fork has the parent's memories, none of which it could evict; and whoever held the lock
@@ -23,31 +24,35 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, forked_in_child);
 }
 
-ferry_memory *ferry__idle_lock(void)
+/* ---- the list; its lock is held ---- */
+
+/* Behind `before`; NULL: first. */
+static void put(struct ferry__idle_node *n, struct ferry__idle_node *before)
 {
-    pthread_mutex_lock(&idle_lock);
-    return oldest;
+    n->before = before;
+    n->next = before ? before->next : oldest;
+    *(n->next ? &n->next->before : &newest) = n;
+    *(before ? &before->next : &oldest) = n;
 }
 
-void ferry__idle_unlock(void)
+static void take(struct ferry__idle_node *n)
 {
-    pthread_mutex_unlock(&idle_lock);
+    *(n->before ? &n->before->next : &oldest) = n->next;
+    *(n->next ? &n->next->before : &newest) = n->before;
 }
+
+/* ---- promises ---- */
 
 void ferry__idle_offer(ferry_memory *m)
 {
     if (ferry__device_forked(m->home)) /* nothing of it can go */
         return;
     pthread_once(&once, watch_forks);
-    pthread_mutex_lock(&idle_lock);
     m->idle = 1;
-    m->idle_next = NULL;
-    m->idle_before = newest;
-    if (newest)
-        newest->idle_next = m;
-    else
-        oldest = m;
-    newest = m;
+    pthread_mutex_lock(&idle_lock);
+    m->idle_node.memory = m;
+    m->idle_node.promise = ++promises;
+    put(&m->idle_node, newest);
     pthread_mutex_unlock(&idle_lock);
 }
 
@@ -59,13 +64,40 @@ void ferry__idle_withdraw(ferry_memory *m)
     if (ferry__device_forked(m->home)) /* the promise was the parent's: it is on no list here */
         return;
     pthread_mutex_lock(&idle_lock);
-    if (m->idle_before)
-        m->idle_before->idle_next = m->idle_next;
-    else
-        oldest = m->idle_next;
-    if (m->idle_next)
-        m->idle_next->idle_before = m->idle_before;
-    else
-        newest = m->idle_before;
+    take(&m->idle_node);
     pthread_mutex_unlock(&idle_lock);
+}
+
+/* ---- walks ---- */
+
+void ferry__idle_begin(struct ferry__idle_walk *w)
+{
+    w->at.memory = NULL;
+    pthread_mutex_lock(&idle_lock);
+    w->last = promises;
+    put(&w->at, NULL);
+    pthread_mutex_unlock(&idle_lock);
+}
+
+void ferry__idle_end(struct ferry__idle_walk *w)
+{
+    pthread_mutex_lock(&idle_lock);
+    take(&w->at);
+    pthread_mutex_unlock(&idle_lock);
+}
+
+ferry_memory *ferry__idle_next(struct ferry__idle_walk *w)
+{
+    struct ferry__idle_node *n;
+    ferry_memory *found = NULL;
+
+    pthread_mutex_lock(&idle_lock);
+    while (!found && (n = w->at.next) && !(n->memory && n->promise > w->last)) {
+        take(&w->at);
+        put(&w->at, n);
+        if (n->memory && !pthread_mutex_trylock(&n->memory->lock))
+            found = n->memory;
+    }
+    pthread_mutex_unlock(&idle_lock);
+    return found;
 }

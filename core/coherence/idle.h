@@ -1,19 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The memories under wont_use, in the order of their promises. A memory's lock comes before the
- * list's; whoever holds the list's only tries for a memory's.
+ * The memories under wont_use, in the order of their promises. The list has a lock of its own, under
+ * which nobody waits for anything: a memory's lock comes before it, and whoever holds it only tries
+ * for a memory's.
  */
 #ifndef FERRY_CORE_IDLE_H
 #define FERRY_CORE_IDLE_H
 
 #include "core/coherence/memory_state.h"
 
-/* Puts a memory last on the list, or takes it out. Its lock is held, or nobody else knows it. */
+/* Puts a memory, whose lock is held, last on the list, or takes it out. */
 void ferry__idle_offer(ferry_memory *m);
 void ferry__idle_withdraw(ferry_memory *m);
 
-/* Holds the list as it is, and returns its first; NULL if it is empty. */
-ferry_memory *ferry__idle_lock(void);
-void ferry__idle_unlock(void);
+/*
+ * A walk along the list, during which others go on offering, withdrawing and walking: its place is on
+ * the list too. It ends where the list ended when it began.
+ */
+struct ferry__idle_walk {
+    struct ferry__idle_node at;
+    uint64_t last;
+};
+
+void ferry__idle_begin(struct ferry__idle_walk *w);
+void ferry__idle_end(struct ferry__idle_walk *w);
+
+/*
+ * The next memory whose lock could be had, with that lock, which keeps it from going; NULL at the
+ * end.
+ */
+ferry_memory *ferry__idle_next(struct ferry__idle_walk *w);
 
 #endif

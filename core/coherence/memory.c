@@ -50,6 +50,18 @@ ferry_memory *ferry_memory_retain(ferry_memory *m)
     return m;
 }
 
+/* An eviction that is at work on it ends first, and no other finds it. */
+static void withdraw_for_good(ferry_memory *m)
+{
+    bool alone = !m->idle || ferry__device_forked(m->home);
+
+    if (!alone)
+        pthread_mutex_lock(&m->lock);
+    ferry__idle_withdraw(m);
+    if (!alone)
+        pthread_mutex_unlock(&m->lock);
+}
+
 void ferry_memory_release(ferry_memory *m)
 {
     struct ferry__after_unlock after;
@@ -58,7 +70,7 @@ void ferry_memory_release(ferry_memory *m)
     if (!m || (atomic_load_explicit(&m->refs, memory_order_acquire) != 1 &&
                atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1))
         return;
-    ferry__idle_withdraw(m);
+    withdraw_for_good(m);
     after.first = NULL;
     ferry__log_hold();
     ferry__replica_drop_all(m, &after);

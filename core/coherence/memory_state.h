@@ -70,6 +70,13 @@ struct ferry__device_replica {
     struct ferry__device_replica *next;
 };
 
+/* A place on idle.c's list. */
+struct ferry__idle_node {
+    struct ferry__idle_node *before, *next;
+    ferry_memory *memory; /* NULL: of a walk along the list */
+    uint64_t promise;     /* its number, of all there were */
+};
+
 /*
  * state: bits 0 … 30 the valid copies V (0: the host); bit 31 + s: something writes, or has to be
  * looked at, before slot s is read; bit 62: something reads somewhere, so that writes have to look.
@@ -100,9 +107,9 @@ struct ferry_memory {
     uint64_t busy_at;      /* how much work had been put there by then */
     struct ferry__replica on_host;
     struct ferry__device_replica *on_devices;
-    struct ferry__sharers *sharers;        /* NULL until blobs share it */
-    char *name;                            /* for traces and logs; may be NULL */
-    ferry_memory *idle_before, *idle_next; /* idle.c's list, while idle */
+    struct ferry__sharers *sharers;    /* NULL until blobs share it */
+    char *name;                        /* for traces and logs; may be NULL */
+    struct ferry__idle_node idle_node; /* idle.c's, while idle */
 };
 
 /* V as published. */

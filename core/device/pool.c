@@ -28,7 +28,7 @@ struct block {
 
 struct ferry__pool {
     ferry_device *dev;
-    pthread_mutex_t lock;
+    pthread_mutex_t lock, trim_lock; /* the second comes first, and is held while trim waits */
     struct block *cached[2][CLASSES];
     struct block *spare;
     uint64_t cached_bytes, limit; /* both kinds together */
@@ -83,6 +83,7 @@ int ferry__pool_create(ferry_device *dev, uint64_t limit, uint64_t budget, struc
         return ferry__error(FERRY_ENOMEM, "%s: no memory for its pool", dev->name);
     pool->dev = dev;
     pthread_mutex_init(&pool->lock, NULL);
+    pthread_mutex_init(&pool->trim_lock, NULL);
     pool->limit = limit == UINT64_MAX ? default_limit(dev) : limit;
     pool->budget = budget;
     *out = pool;
@@ -145,29 +146,58 @@ static struct block *take_cached(struct ferry__pool *pool, enum ferry__pool_kind
     return b;
 }
 
-static void trim_locked(struct ferry__pool *pool)
+/* All that is cached of a kind, as one list. */
+static struct block *detach(struct ferry__pool *pool, unsigned kind)
 {
-    unsigned kind, class;
-    struct block *b;
+    struct block *all = NULL, *b;
+    unsigned class;
 
+    for (class = 0; class < CLASSES; class ++)
+        while ((b = pool->cached[kind][class])) {
+            pool->cached[kind][class] = b->next;
+            b->next = all;
+            all = b;
+        }
+    return all;
+}
+
+/*
+ * Frees what is cached. What may still be in use is waited for, while others go on to take and give
+ * back; they find nothing cached, but that it counts until it is gone.
+ */
+static void empty(struct ferry__pool *pool)
+{
+    struct block *all[2], *b;
+    uint64_t bytes;
+    unsigned kind;
+
+    pthread_mutex_lock(&pool->trim_lock);
+    pthread_mutex_lock(&pool->lock);
     for (kind = 0; kind < 2; kind++)
-        for (class = 0; class < CLASSES; class ++)
-            while ((b = pool->cached[kind][class])) {
-                pool->cached[kind][class] = b->next;
-                forget_event(b, true);
-                plugin_free(pool->dev, (enum ferry__pool_kind)kind, b->memory);
-                recycle(pool, b);
-            }
-    pool->cached_bytes = 0;
+        all[kind] = detach(pool, kind);
+    bytes = pool->cached_bytes;
+    pthread_mutex_unlock(&pool->lock);
+    for (kind = 0; kind < 2; kind++)
+        for (b = all[kind]; b; b = b->next) {
+            forget_event(b, true);
+            plugin_free(pool->dev, (enum ferry__pool_kind)kind, b->memory);
+        }
+    pthread_mutex_lock(&pool->lock);
+    for (kind = 0; kind < 2; kind++)
+        while ((b = all[kind])) {
+            all[kind] = b->next;
+            recycle(pool, b);
+        }
+    pool->cached_bytes -= bytes;
+    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_unlock(&pool->trim_lock);
 }
 
 int ferry__pool_trim(struct ferry__pool *pool)
 {
     int err;
 
-    pthread_mutex_lock(&pool->lock);
-    trim_locked(pool);
-    pthread_mutex_unlock(&pool->lock);
+    empty(pool);
     err = pool->dev->ops->trim(pool->dev->dev);
     return err ? ferry__device_fail(pool->dev, "trim", UINT64_MAX, err) : 0;
 }
@@ -178,12 +208,13 @@ void ferry__pool_destroy(struct ferry__pool *pool)
 
     if (!pool)
         return;
-    trim_locked(pool);
+    empty(pool);
     while ((b = pool->spare)) {
         pool->spare = b->next;
         free(b);
     }
     pthread_mutex_destroy(&pool->lock);
+    pthread_mutex_destroy(&pool->trim_lock);
     free(pool);
 }
 

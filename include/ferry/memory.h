@@ -145,8 +145,9 @@ FERRY_API int ferry_memory_record(ferry_memory *m, ferry_queue *q, unsigned acce
 
 /**
  * A promise that no pointer, reference or unrecorded work on this memory remains, which lets a
- * budget evict its device copies until the next access. The contents are kept. Does not block; fails
- * with FERRY_EINVAL for NULL alone, but for fork.
+ * budget evict its device copies until the next access. The contents are kept. Blocks for no device,
+ * but where another thread is at work on this very memory, for that; fails with FERRY_EINVAL for NULL
+ * alone, but for fork.
  */
 FERRY_API int ferry_memory_wont_use(ferry_memory *m);
 

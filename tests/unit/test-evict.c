@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "world.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * Evictions beside other threads: who has nothing to do with them does not wait for them, and who has
+ * loses nothing.
+ */
+
+#define OLD 0x5a
+#define NEW 0x77
+
+/* ---- an eviction that takes long ---------------------------------------------------------------- */
+
+static void *evict_all(void *dev)
+{
+    FX_OK(ferry_device_set_budget(dev, 1));
+    return NULL;
+}
+
+/* A thread that is writing back what dev0 alone has: a copy takes half a second here. */
+static pthread_t begin_eviction(void)
+{
+    uint64_t copies = wx_calls(0, SIM_CALL_MEMCPY);
+    pthread_t thread;
+
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, evict_all, wx_dev(0)), 0);
+    while (wx_calls(0, SIM_CALL_MEMCPY) == copies)
+        usleep(1000);
+    return thread;
+}
+
+static void end_eviction(pthread_t thread)
+{
+    pthread_join(thread, NULL);
+    FX_OK(ferry_device_set_budget(wx_dev(0), 0));
+}
+
+static ferry_memory *idle_at_host(void)
+{
+    ferry_memory *m = wx_memory_at_host(OLD);
+
+    FX_OK(ferry_memory_wont_use(m));
+    return m;
+}
+
+static ferry_memory *idle_at_device(void)
+{
+    ferry_memory *m = wx_memory_at(0, NEW);
+
+    FX_OK(ferry_memory_wont_use(m));
+    return m;
+}
+
+static void nobody_waits_for_an_eviction_of_others(void)
+{
+    ferry_memory *m, *promised, *gone, *read;
+    ferry_ref ref = { NULL, 0 };
+    pthread_t thread;
+
+    wx_begin();
+    m = idle_at_device();
+    promised = wx_memory_at_host(OLD);
+    gone = idle_at_host();
+    read = idle_at_host();
+    thread = begin_eviction();
+    FX_OK(ferry_memory_wont_use(promised));
+    FX_OK(ferry_memory_access(read, NULL, FERRY_READ | FERRY_NOWAIT, NULL, &ref));
+    ferry_memory_release(gone);
+    FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, NULL, FERRY_READ | FERRY_NOWAIT, NULL, &ref));
+    CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(0)); /* it goes on */
+    end_eviction(thread);
+    CU_ASSERT_EQUAL(wx_valid(m), WX_HOST);
+    CU_ASSERT(wx_host_reads(m, NEW));
+    ferry_memory_release(m);
+    ferry_memory_release(promised);
+    ferry_memory_release(read);
+    wx_end();
+}
+
+/* Of the same device, while what it has cached may still be in use. */
+static void nobody_waits_for_a_trim(void)
+{
+    ferry_memory *m, *cached;
+    pthread_t thread;
+
+    wx_begin();
+    m = wx_memory_at(0, NEW);
+    cached = wx_memory(0);
+    wx_write_on(wx_queue(0), cached, OLD); /* half a second */
+    ferry_memory_release(cached);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, evict_all, wx_dev(0)), 0);
+    usleep(100000);
+    ferry_memory_release(m);
+    CU_ASSERT(wx_pending(0) > 0); /* it goes on */
+    end_eviction(thread);
+    wx_end();
+}
+
+static void a_memory_ends_after_its_eviction(void)
+{
+    ferry_memory *m;
+    pthread_t thread;
+
+    wx_begin();
+    m = idle_at_device();
+    thread = begin_eviction();
+    ferry_memory_release(m);
+    end_eviction(thread);
+    wx_end();
+}
+
+/* ---- many of them ------------------------------------------------------------------------------- */
+
+#define THREADS  3
+#define MEMORIES 4
+
+struct worker {
+    ferry_device *dev;
+    unsigned seed;
+    unsigned long rounds, wrong;
+};
+
+static atomic_bool stop;
+
+static unsigned dice(struct worker *w, unsigned sides)
+{
+    w->seed = w->seed * 1103515245u + 12345u;
+    return (w->seed >> 16) % sides;
+}
+
+static bool all(const unsigned char *p, unsigned char value)
+{
+    for (size_t i = 0; p && i < WX_BYTES; i++)
+        if (p[i] != value)
+            return false;
+    return p != NULL;
+}
+
+/* A value by the device or the host, a promise, and a look, which may come in the way. */
+static bool play(struct worker *w, ferry_memory **m, unsigned char *value)
+{
+    ferry_ref ref = { NULL, 0 };
+    unsigned what = dice(w, 6);
+    int err = 0;
+
+    if (what == 0 || !*m) {
+        ferry_memory_release(*m);
+        *m = NULL;
+        if (ferry_memory_create(w->dev, WX_BYTES, m))
+            return false;
+    }
+    if (what <= 2) {
+        *value = (unsigned char)dice(w, 256);
+        ref = ferry_memory_overwrite_device_data(*m);
+        err = ref.handle ? ferry_fill(ferry_device_queue(w->dev), FERRY_U8, WX_BYTES, *value, ref)
+                         : FERRY_ENOMEM;
+        if (!ref.handle) /* it may be short: then the host has it */
+            memset(ferry_memory_overwrite_host_data(*m), *value, WX_BYTES);
+        err = 0;
+    } else if (what == 3) {
+        err = ferry_memory_access(*m, NULL, FERRY_READ | FERRY_NOWAIT, NULL, &ref);
+        return err == FERRY_EBUSY || (!err && all(ref.handle, *value));
+    } else if (what == 4) {
+        return all(ferry_memory_host_data(*m), *value);
+    }
+    return !err && !ferry_memory_wont_use(*m);
+}
+
+static void *work(void *arg)
+{
+    ferry_memory *m[MEMORIES] = { NULL };
+    unsigned char value[MEMORIES] = { 0 };
+    struct worker *w = arg;
+
+    for (; !atomic_load(&stop); w->rounds++) {
+        unsigned i = dice(w, MEMORIES);
+
+        if (!play(w, &m[i], &value[i]))
+            w->wrong++;
+    }
+    for (unsigned i = 0; i < MEMORIES; i++)
+        ferry_memory_release(m[i]);
+    return NULL;
+}
+
+/* A budget that comes and goes. */
+static void *squeeze(void *arg)
+{
+    struct worker *w = arg;
+
+    for (; !atomic_load(&stop); w->rounds++) {
+        FX_OK(ferry_device_set_budget(w->dev, w->rounds % 2 ? 2 * WX_BYTES : 1));
+        FX_OK(ferry_device_set_budget(w->dev, 0));
+    }
+    return NULL;
+}
+
+static ferry_device *device_at(unsigned i)
+{
+    ferry_device *dev = NULL;
+    char name[] = "sim:0";
+
+    name[4] = (char)('0' + i);
+    FX_OK_FATAL(ferry_runtime_device(wx_runtime(), name, &dev));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(ferry_device_queue(dev));
+    return dev;
+}
+
+static void evictions_beside_everything_lose_nothing(void)
+{
+    struct worker worker[2 * THREADS];
+    pthread_t thread[2 * THREADS];
+
+    wx_begin();
+    atomic_store(&stop, false);
+    for (unsigned i = 0; i < 2 * THREADS; i++) {
+        worker[i] = (struct worker){ device_at(i % THREADS), i + 1, 0, 0 };
+        CU_ASSERT_EQUAL_FATAL(
+            pthread_create(&thread[i], NULL, i < THREADS ? work : squeeze, &worker[i]), 0);
+    }
+    usleep(ferry_test_is_slow() ? 3000000 : 1000000);
+    atomic_store(&stop, true);
+    for (unsigned i = 0; i < 2 * THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        CU_ASSERT(worker[i].rounds > 0);
+        CU_ASSERT_EQUAL(worker[i].wrong, 0);
+    }
+    wx_end();
+}
+
+static const ferry_test_case slow_cases[] = {
+    FERRY_TEST(nobody_waits_for_an_eviction_of_others),
+    FERRY_TEST(a_memory_ends_after_its_eviction),
+};
+
+static const ferry_test_case late_cases[] = {
+    FERRY_TEST(nobody_waits_for_a_trim),
+};
+
+static const ferry_test_case many_cases[] = {
+    FERRY_TEST(evictions_beside_everything_lose_nothing),
+};
+
+int main(int argc, char **argv)
+{
+    static const char *const slow[] = { "latency", "500000", NULL };
+    static const char *const late[] = { "op_latency", "500000", NULL };
+    static const char *const three[] = { "devices", "3", NULL };
+    static const char *const shared[] = { "devices", "3", "unified", "on", NULL };
+    static const struct wx_world worlds[] = {
+        { "slow copies", slow, slow_cases, FERRY_TEST_COUNT(slow_cases) },
+        { "slow operations", late, late_cases, FERRY_TEST_COUNT(late_cases) },
+        { "three devices", three, many_cases, FERRY_TEST_COUNT(many_cases) },
+        { "three that share", shared, many_cases, FERRY_TEST_COUNT(many_cases) },
+    };
+
+    return wx_main(argc, argv, "evict", worlds, FERRY_TEST_COUNT(worlds));
+}
