@@ -9,6 +9,8 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/cpu.h \
 	%D%/error.c \
 	%D%/gemm.c \
+	%D%/isa.c \
+	%D%/isa.h \
 	%D%/kernels.c \
 	%D%/kernels.h \
 	%D%/kernels_impl.h \
@@ -21,13 +23,12 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/elementwise.c \
 	%D%/op/elementwise_impl.h \
 	%D%/op/gather.c \
-	%D%/op/isa.c \
-	%D%/op/isa.h \
 	%D%/op/lrn.c \
 	%D%/op/lrn_impl.h \
 	%D%/op/matrix.c \
 	%D%/op/matrix_impl.h \
 	%D%/op/op.h \
+	%D%/op/operand.c \
 	%D%/op/pool.c \
 	%D%/op/pool_impl.h \
 	%D%/op/random.c \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include "cpu.h"
-#include "op/isa.h"
+#include "isa.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

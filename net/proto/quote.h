@@ -5,7 +5,13 @@
 #ifndef FERRY_NET_PROTO_QUOTE_H
 #define FERRY_NET_PROTO_QUOTE_H
 
-#include "net/proto/value.h"
+#include "net/proto/lexer.h"
+
+/* Bytes in the making, kept from string to string. */
+struct ferry__proto_scratch {
+    char *bytes;
+    size_t size, capacity;
+};
 
 /* Appends what the current token, a string, stands for. FERRY_EFORMAT, FERRY_ENOMEM. */
 int ferry__quote_append(const struct ferry__lexer *lexer, struct ferry__proto_scratch *scratch);

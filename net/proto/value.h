@@ -5,14 +5,8 @@
 #ifndef FERRY_NET_PROTO_VALUE_H
 #define FERRY_NET_PROTO_VALUE_H
 
-#include "net/proto/lexer.h"
+#include "net/proto/quote.h"
 #include "net/proto/tree.h"
-
-/* Bytes in the making, kept from string to string. */
-struct ferry__proto_scratch {
-    char *bytes;
-    size_t size, capacity;
-};
 
 /*
  * A value of a field's kind, which is no message; `name` is the field's, for messages. FERRY_EFORMAT

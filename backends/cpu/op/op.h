@@ -13,7 +13,7 @@
 #include <ferry/op_plugin.h>
 
 #include "../cpu.h"
-#include "isa.h"
+#include "../isa.h"
 #include "walk.h"
 
 struct cpu_op;
@@ -71,7 +71,8 @@ struct cpu_op {
 
 /* table.c: NULL for a kind that the plugin does not know. */
 const struct cpu_op_kind *cpu_op_kind_of(uint32_t kind);
-/* Whether the operands from in[0] and out[0] on, `n_in` and `n_out` of them, are of one dtype. */
+
+/* operand.c: whether the operands from in[0] and out[0] on, `n_in` and `n_out` of them, are of one dtype. */
 bool cpu_op_is_all(const struct cpu_op *p, uint32_t dtype, uint32_t n_in, uint32_t n_out);
 /* Whether all operands are F32, or all F64. */
 bool cpu_op_is_real(const struct cpu_op *p);

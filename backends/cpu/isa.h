@@ -3,8 +3,8 @@
  * What is compiled once for each instruction set. Which one is used is decided when the device is
  * opened, by what the CPU has or by option.isa.
  */
-#ifndef FERRY_CPU_OP_ISA_H
-#define FERRY_CPU_OP_ISA_H
+#ifndef FERRY_CPU_ISA_H
+#define FERRY_CPU_ISA_H
 
 #include <stdint.h>
 
