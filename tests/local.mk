@@ -125,7 +125,8 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-headers.sh \
 	%D%/scripts/check-interop.sh \
 	%D%/scripts/check-opencl-accesses.sh \
-	%D%/scripts/check-opencl-drivers.sh
+	%D%/scripts/check-opencl-drivers.sh \
+	%D%/scripts/check-rooms.sh
 
 AM_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit $(CUNIT_CFLAGS)
 AM_LDFLAGS = -no-install
@@ -266,7 +267,8 @@ AM_TESTS_ENVIRONMENT = $(RUN_ENV); \
 	export LSAN_OPTIONS; \
 	ASAN_OPTIONS="allocator_may_return_null=1$${ASAN_OPTIONS:+:$$ASAN_OPTIONS}"; export ASAN_OPTIONS; \
 	TSAN_OPTIONS="allocator_may_return_null=1$${TSAN_OPTIONS:+:$$TSAN_OPTIONS}"; export TSAN_OPTIONS; \
-	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; NM='$(NM)'; export NM;
+	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; NM='$(NM)'; export NM; \
+	AWK='$(AWK)'; export AWK;
 
 check-threads: $(check_PROGRAMS)
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(THREAD_TESTS)'
@@ -315,7 +317,10 @@ EXTRA_DIST += \
 	%D%/gpu/pack \
 	%D%/gpu/run \
 	%D%/scripts/check-interop.py \
+	%D%/scripts/circles.awk \
 	%D%/scripts/lib.sh \
+	%D%/scripts/rooms.awk \
+	%D%/scripts/rooms.list \
 	%D%/model/events.pml \
 	%D%/data/empty.conf \
 	%D%/data/leaks.supp \

@@ -3,6 +3,8 @@
 
 #include "core/base/os_posix.h"
 
+#include <ferry/descriptor.h>
+
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/auxv.h>
@@ -15,4 +17,13 @@ bool ferry__os_is_secure(void)
         return true;
 #endif
     return getuid() != geteuid() || getgid() != getegid();
+}
+
+uint32_t ferry__os_isa_features(void)
+{
+#if defined(__linux__) && defined(__aarch64__)
+    return getauxval(AT_HWCAP) & (1ul << 22) ? FERRY_CPU_SVE : 0; /* HWCAP_SVE */
+#else
+    return 0;
+#endif
 }

@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "core/load/isa.h"
-#include "core/load/loader_posix.h"
+#include "core/base/os_posix.h"
 
 #include <ferry/descriptor.h>
 #include <stdbool.h>

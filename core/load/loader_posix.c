@@ -15,9 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/auxv.h>
-#endif
 
 #ifndef RTLD_NODELETE
 #define RTLD_NODELETE 0
@@ -25,15 +22,6 @@
 
 #define PREFIX "ferry_"
 #define SUFFIX ".so"
-
-uint32_t ferry__os_isa_features(void)
-{
-#if defined(__linux__) && defined(__aarch64__)
-    return getauxval(AT_HWCAP) & (1ul << 22) ? FERRY_CPU_SVE : 0; /* HWCAP_SVE */
-#else
-    return 0;
-#endif
-}
 
 /* ---- what we are ---------------------------------------------------------------------------- */
 

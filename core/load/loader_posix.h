@@ -12,9 +12,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* FERRY_CPU_… bits that only the OS knows of. */
-uint32_t ferry__os_isa_features(void);
-
 /* What this process is, but for cpu_features, which takes long to find out: 0. */
 void ferry__os_self(struct ferry__self *out);
 
