@@ -38,6 +38,7 @@ UNIT_TESTS = \
 	%D%/unit/test-runtime-oom \
 	%D%/unit/test-status \
 	%D%/unit/test-threads \
+	%D%/unit/test-threads-devices \
 	%D%/unit/test-trace \
 	%D%/unit/test-queue \
 	%D%/unit/test-readers \
@@ -88,6 +89,7 @@ THREAD_TESTS = \
 	%D%/unit/test-evict \
 	%D%/unit/test-multi \
 	%D%/unit/test-threads \
+	%D%/unit/test-threads-devices \
 	%D%/unit/test-sim-clock \
 	%D%/unit/test-cpu \
 	%D%/unit/test-log \

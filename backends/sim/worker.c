@@ -111,6 +111,9 @@ void sim_worker_finish(struct sim_device *dev)
     sim_unlock();
     if (started)
         pthread_join(dev->worker.thread, NULL);
+    sim_lock(); /* other devices' threads wake those that have started */
+    dev->worker.started = false;
+    sim_unlock();
     pthread_cond_destroy(&dev->worker.wake);
 }
 
