@@ -33,7 +33,12 @@ UNIT_TESTS = \
 	%D%/unit/test-memory \
 	%D%/unit/test-pool \
 	%D%/unit/test-probe \
+	%D%/unit/test-proto-data \
+	%D%/unit/test-proto-oom \
 	%D%/unit/test-proto-text \
+	%D%/unit/test-proto-tree \
+	%D%/unit/test-proto-upgrade \
+	%D%/unit/test-proto-wire \
 	%D%/unit/test-runtime \
 	%D%/unit/test-runtime-oom \
 	%D%/unit/test-status \
@@ -137,7 +142,12 @@ UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $
 
 # What is above libferryio: libferrynet's objects first, then those it stands on.
 NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
+%C%_unit_test_proto_data_LDADD = $(NET_LIBS)
+%C%_unit_test_proto_oom_LDADD = $(NET_LIBS)
 %C%_unit_test_proto_text_LDADD = $(NET_LIBS)
+%C%_unit_test_proto_tree_LDADD = $(NET_LIBS)
+%C%_unit_test_proto_upgrade_LDADD = $(NET_LIBS)
+%C%_unit_test_proto_wire_LDADD = $(NET_LIBS)
 
 # It runs the command and the examples, and reads their JSON; of ferry itself it links nothing.
 %C%_unit_test_trace_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
@@ -172,6 +182,9 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/world.c \
 	%D%/unit/world.h
 COMMAND_TEST = %D%/unit/command.c %D%/unit/command.h
+OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
+%C%_unit_test_proto_oom_SOURCES = %D%/unit/test-proto-oom.c $(OOM_TEST)
+%C%_unit_test_runtime_oom_SOURCES = %D%/unit/test-runtime-oom.c $(OOM_TEST)
 %C%_unit_test_command_SOURCES = %D%/unit/test-command.c $(COMMAND_TEST)
 %C%_unit_test_command_devices_SOURCES = %D%/unit/test-command-devices.c $(COMMAND_TEST)
 %C%_coherence_test_coherence_SOURCES = \
@@ -330,9 +343,11 @@ EXTRA_DIST += \
 	%D%/outside/program.c \
 	%D%/outside/run.sh
 
-# The core's allocations go through the test first.
-%C%_unit_test_runtime_oom_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
+# Allocations go through the test first.
+OOM_WRAPS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
 	-Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf
+%C%_unit_test_proto_oom_LDFLAGS = $(OOM_WRAPS)
+%C%_unit_test_runtime_oom_LDFLAGS = $(OOM_WRAPS)
 
 include %D%/abi/local.mk
 include %D%/plugins/local.mk

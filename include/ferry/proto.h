@@ -53,7 +53,7 @@ typedef struct ferry_proto_options {
  *
  * The text is read as protobuf reads it: a field that does not repeat given twice is an error, never
  * overruled. A field that nobody knows is an error where its name is within two edits of a known
- * one, and else a note (ferry_proto_note). Errors: FERRY_EIO, FERRY_EFORMAT with the place,
+ * one, and else a note (ferry_proto_note_at). Errors: FERRY_EIO, FERRY_EFORMAT with the place,
  * FERRY_EUNSUPPORTED for extensions and for a text of more than 64 MiB, FERRY_EINVAL for an unknown
  * type, FERRY_ENOMEM; *out is then untouched.
  */
@@ -74,22 +74,27 @@ FERRY_API void ferry_proto_close(ferry_proto *root);
  */
 FERRY_API int ferry_proto_upgrade(ferry_proto *root);
 
+/** How many notes there are about what opening and upgrading found; 0 for NULL. */
+FERRY_API int ferry_proto_note_count(const ferry_proto *root);
+
 /**
- * Note `index`, from 0, of what opening and upgrading found worth saying, in that order: its level
- * (FERRY_LOG_INFO, _WARN or _ERROR; may be NULL) and its line. NULL behind the last one.
+ * Note `index`, 0 … ferry_proto_note_count − 1, in the order in which things were found: its level,
+ * FERRY_LOG_INFO, _WARN or _ERROR (may be NULL), and its line. Lines are Caffe's own, word for word,
+ * where Caffe says the same, and begin with "ferry: " where it does not. FERRY_EINVAL outside.
  */
-FERRY_API const char *ferry_proto_note(const ferry_proto *root, int index, int *out_level);
+FERRY_API int ferry_proto_note_at(const ferry_proto *root, int index, int *out_level,
+                                  const char **out_line);
 
 /**
  * Writes a message in protobuf's text form, as protobuf prints it, into `buf`, with a NUL behind
- * it; *out_size is its length without the NUL. With a NULL buf only that is found out.
- * FERRY_EOVERFLOW if `capacity` is too small; FERRY_EUNSUPPORTED where blobs were left in a file.
+ * it; *out_size is its length without the NUL. With a NULL buf only that is found out. Blobs that
+ * were left in a binary file are left out. FERRY_EOVERFLOW if `capacity` is too small.
  */
 FERRY_API int ferry_proto_print(const ferry_proto *p, char *buf, size_t capacity, size_t *out_size);
 
 /**
  * The same in protobuf's binary form, without a NUL. A field that has no number (see
- * ferry_proto_has_number) is left out.
+ * ferry_proto_has_number) is left out; FERRY_EUNSUPPORTED where blobs were left in a file.
  */
 FERRY_API int ferry_proto_serialize(const ferry_proto *p, void *buf, size_t capacity,
                                     size_t *out_size);
@@ -102,8 +107,11 @@ FERRY_API const char *ferry_proto_type(const ferry_proto *p);
 /** How many values the field has: 0 where it is not given, else 1 or, if it repeats, more. */
 FERRY_API int64_t ferry_proto_count(const ferry_proto *p, const char *field);
 
-/** Name of the field at 0 … of those that are given; NULL behind the last one. */
-FERRY_API const char *ferry_proto_field_at(const ferry_proto *p, int64_t index);
+/** How many fields are given, each counted once; 0 for NULL. */
+FERRY_API int64_t ferry_proto_field_count(const ferry_proto *p);
+
+/** The name of the field at 0 … ferry_proto_field_count − 1 of those; FERRY_EINVAL outside. */
+FERRY_API int ferry_proto_field_at(const ferry_proto *p, int64_t index, const char **out_name);
 
 /** 1 if a binary file can hold the field, 0 if it has no number or is not known. */
 FERRY_API int ferry_proto_has_number(const ferry_proto *p, const char *field);

@@ -59,13 +59,26 @@ int64_t ferry_proto_count(const ferry_proto *p, const char *field)
     return slot ? slot->count : 0;
 }
 
-const char *ferry_proto_field_at(const ferry_proto *p, int64_t index)
+int64_t ferry_proto_field_count(const ferry_proto *p)
+{
+    int64_t count = 0;
+
+    for (const struct ferry__proto_slot *slot = p ? p->slots : NULL; slot; slot = slot->next)
+        count++;
+    return count;
+}
+
+int ferry_proto_field_at(const ferry_proto *p, int64_t index, const char **out_name)
 {
     const struct ferry__proto_slot *slot = p ? p->slots : NULL;
 
-    for (; slot && index > 0; index--)
+    if (!out_name || index < 0 || index >= ferry_proto_field_count(p))
+        return ferry_error_set(FERRY_EINVAL, "ferry_proto_field_at: there is no field %lld",
+                               (long long)index);
+    for (; index > 0; index--)
         slot = slot->next;
-    return slot && index == 0 ? slot->name : NULL;
+    *out_name = slot->name;
+    return FERRY_OK;
 }
 
 int ferry_proto_has_number(const ferry_proto *p, const char *field)

@@ -75,17 +75,24 @@ int ferry__proto_say(struct ferry__proto_document *document, int level, const ch
     return add_note(document, level, line);
 }
 
-const char *ferry_proto_note(const ferry_proto *root, int index, int *out_level)
+int ferry_proto_note_count(const ferry_proto *root)
 {
-    const struct ferry__proto_note *note = root ? root->document->notes : NULL;
+    return root && root->document ? (int)root->document->note_count : 0;
+}
 
-    for (int i = 0; note && i < index; i++)
+int ferry_proto_note_at(const ferry_proto *root, int index, int *out_level, const char **out_line)
+{
+    const struct ferry__proto_note *note;
+
+    if (!out_line || index < 0 || index >= ferry_proto_note_count(root))
+        return ferry_error_set(FERRY_EINVAL, "ferry_proto_note_at: there is no note %d", index);
+    note = root->document->notes;
+    for (int i = 0; i < index; i++)
         note = note->next;
-    if (!note || index < 0)
-        return NULL;
     if (out_level)
         *out_level = note->level;
-    return note->line;
+    *out_line = note->line;
+    return FERRY_OK;
 }
 
 /* ---- slots ---------------------------------------------------------------------------------- */

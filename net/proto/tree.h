@@ -70,7 +70,7 @@ struct ferry_proto {
 int ferry__proto_create(const struct ferry__proto_message *type, const char *file,
                         ferry_proto **out);
 
-/* A note, for ferry_proto_note; behind the last that is kept, one says so. FERRY_ENOMEM. */
+/* A note, for ferry_proto_note_at; behind the last that is kept, one says so. FERRY_ENOMEM. */
 int ferry__proto_say(struct ferry__proto_document *document, int level, const char *fmt, ...)
     FERRY_PRINTF(3, 4);
 

@@ -44,13 +44,24 @@ static inline char *printed(const ferry_proto *p)
     return text;
 }
 
+/* Where two texts differ: the rest of the lines, and some before it. */
+static inline void show_difference(const char *want, const char *got)
+{
+    size_t same = 0, from;
+
+    while (want[same] && want[same] == got[same])
+        same++;
+    from = same < 100 ? 0 : same - 100;
+    printf("  wanted at %zu: … %.200s\n  got: … %.200s\n", same, want + from, got + from);
+}
+
 static inline void check_printed(const ferry_proto *p, const char *want)
 {
     char *text = printed(p);
 
     if (strcmp(text, want) != 0) {
         CU_FAIL("another text");
-        printf("  wanted\n%s  got\n%s", want, text);
+        show_difference(want, text);
     }
     free(text);
 }
