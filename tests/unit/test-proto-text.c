@@ -97,8 +97,7 @@ static void messages_are_opened_in_every_way(void)
         "layer { name: 'a' input_param { shape [ { dim: [ 1 ] dim: [3] } ] } }",
         "layer: [ { name: 'a' input_param { shape: [ < dim: 1 dim: 3 > ] } } ]",
         "layer{name:'a'input_param{shape{dim:1 dim:3}}}",
-        "\xef\xbb\xbflayer {\r\nname: 'a' # \xc3\xa9\xff\r\ninput_param { shape { dim: 1\r\ndim: 3 "
-        "} } } # end",
+        "\xef\xbb\xbflayer{name:'a' # \xc3\xa9\xff\r\ninput_param{shape{dim:1\r\ndim:3}}} # end",
         "#\n\n\v\f\tlayer { input_param { shape { dim: 1 dim: 3 } } name: 'a' }",
     };
 
