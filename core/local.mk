@@ -11,6 +11,8 @@ noinst_LTLIBRARIES += %D%/libferrycore.la
 
 # The objects on their own, so that a unit test can link them and reach what is hidden.
 %C%_libferrycore_la_SOURCES = \
+	%D%/base/dtype.c \
+	%D%/base/dtype.h \
 	%D%/base/env.c \
 	%D%/base/env.h \
 	%D%/base/fresh.c \

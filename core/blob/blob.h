@@ -6,6 +6,7 @@
 #define FERRY_CORE_BLOB_H
 
 #include "core/coherence/memory.h"
+#include "core/base/dtype.h"
 #include "core/blob/shape.h"
 
 #include <ferry/blob.h>

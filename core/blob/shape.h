@@ -7,14 +7,6 @@
 
 #include <ferry/blob.h>
 
-/* Bytes of an element of a valid dtype; inlined, for the paths that are taken all the time. */
-static inline size_t ferry__dtype_size(unsigned dtype)
-{
-    static const unsigned char sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8, 4 };
-
-    return sizes[dtype];
-}
-
 /* Axes that need no allocation of their own. */
 #define FERRY__SHAPE_INLINE 4
 
