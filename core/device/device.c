@@ -102,13 +102,13 @@ const ferry_device_properties *ferry_device_get_properties(const ferry_device *d
     return dev ? atomic_load_explicit(&((ferry_device *)dev)->shown, memory_order_acquire) : NULL;
 }
 
-int ferry_device_memory_free(ferry_device *dev, uint64_t *out)
+int ferry_device_memory_available(ferry_device *dev, uint64_t *out)
 {
     uint64_t available, total;
     int err;
 
     if (!dev || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_device_memory_free: NULL argument");
+        return ferry__error(FERRY_EINVAL, "ferry_device_memory_available: NULL argument");
     err = ferry__device_usable(dev);
     if (err)
         return err;
@@ -117,6 +117,11 @@ int ferry_device_memory_free(ferry_device *dev, uint64_t *out)
         return ferry__device_fail(dev, "memory_info", UINT64_MAX, err);
     *out = available;
     return 0;
+}
+
+int ferry_device_memory_free(ferry_device *dev, uint64_t *out)
+{
+    return ferry_device_memory_available(dev, out);
 }
 
 int ferry_device_synchronize(ferry_device *dev)

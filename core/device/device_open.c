@@ -69,7 +69,7 @@ static void device_delete(ferry_device *dev)
 static int check_unified(ferry_device *dev)
 {
     bool coherent = false;
-    int err = ferry__probe_unified(dev, &coherent);
+    int err = ferry__unified_probe(dev, &coherent);
 
     if (err || coherent)
         return err;

@@ -179,7 +179,7 @@ static void say_why(const struct probe *p, int err)
                p->dev->name, why);
 }
 
-int ferry__probe_unified(ferry_device *dev, bool *out_coherent)
+int ferry__unified_probe(ferry_device *dev, bool *out_coherent)
 {
     uint64_t unit = dev->host_alignment ? dev->host_alignment : 1;
     struct probe p = { .dev = dev, .step = "import_host" };

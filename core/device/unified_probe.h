@@ -8,6 +8,6 @@
  * Tries, both ways, whether memory shared with a device that claims to be unified is coherent; the
  * log says why it is not, or why that cannot be tried. Fails only where the device is lost.
  */
-int ferry__probe_unified(ferry_device *dev, bool *out_coherent);
+int ferry__unified_probe(ferry_device *dev, bool *out_coherent);
 
 #endif

@@ -329,7 +329,7 @@ static void fill_arithmetic(ferry_plugin_ops *o)
     DEFAULT(o->gemm, no_gemm);
 }
 
-int ferry__fallback_adopt(const char *plugin, const ferry_plugin_ops *theirs, ferry_plugin_ops *out,
+int ferry__plugin_table_adopt(const char *plugin, const ferry_plugin_ops *theirs, ferry_plugin_ops *out,
                           uint64_t *out_given)
 {
     size_t size = theirs->struct_size < sizeof *out ? theirs->struct_size : sizeof *out;

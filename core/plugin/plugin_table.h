@@ -12,7 +12,7 @@
  * message recorded), rejects half a group (import_host without unimport_host), fills the rest with
  * typed defaults, and says in *out_given what was brought. *out is undefined after a failure.
  */
-int ferry__fallback_adopt(const char *plugin, const ferry_plugin_ops *theirs, ferry_plugin_ops *out,
+int ferry__plugin_table_adopt(const char *plugin, const ferry_plugin_ops *theirs, ferry_plugin_ops *out,
                           uint64_t *out_given);
 
 #endif

@@ -155,7 +155,7 @@ static int adopt(struct opened *opened, const struct ferry__candidate *candidate
     }
     if (!theirs)
         return ferry__refuse(refusal, FERRY_EPLUGIN, "", "ferry_plugin_open gave no table");
-    err = ferry__fallback_adopt(opened->plugin.name, theirs, &opened->plugin.ops,
+    err = ferry__plugin_table_adopt(opened->plugin.name, theirs, &opened->plugin.ops,
                                 &opened->plugin.given);
     if (err)
         return ferry__refuse(refusal, err, "", "%s", ferry_last_error());

@@ -125,7 +125,7 @@ static void say_how_it_ended(int status, bool late, int timeout_ms, struct ferry
     out->code = out->refusal.code;
 }
 
-int ferry__trial_run(const struct ferry__candidate *candidate, struct ferry__settings *settings,
+int ferry__plugin_probe(const struct ferry__candidate *candidate, struct ferry__settings *settings,
                      int timeout_ms, struct ferry__verdict *out)
 {
     int ends[2], status;

@@ -20,7 +20,7 @@ struct ferry__verdict {
  * Opens the candidate's plugin in a child, which is given `timeout_ms`. Takes over `settings`. 0,
  * with how it went in *out, or FERRY_EIO and a message if there was no child.
  */
-int ferry__trial_run(const struct ferry__candidate *candidate, struct ferry__settings *settings,
+int ferry__plugin_probe(const struct ferry__candidate *candidate, struct ferry__settings *settings,
                      int timeout_ms, struct ferry__verdict *out);
 
 #endif

@@ -140,7 +140,7 @@ int ferry_runtime_option(ferry_runtime *rt, const char *plugin, int index, ferry
 /* ---- in a process of its own ---------------------------------------------------------------- */
 
 /* What it will be told, or NULL: it is not to be tried, and *out_err says how it stands. */
-static struct ferry__settings *settings_for_trial(ferry_runtime *rt,
+static struct ferry__settings *settings_to_probe(ferry_runtime *rt,
                                                   struct ferry__candidate *candidate, int *out_err)
 {
     struct ferry__settings *settings = NULL;
@@ -177,10 +177,10 @@ static int try_out(ferry_runtime *rt, struct ferry__candidate *candidate, int ti
     struct ferry__settings *settings;
     int err;
 
-    settings = settings_for_trial(rt, candidate, &err);
+    settings = settings_to_probe(rt, candidate, &err);
     if (!settings)
         return err;
-    err = ferry__trial_run(candidate, settings, timeout_ms, &verdict);
+    err = ferry__plugin_probe(candidate, settings, timeout_ms, &verdict);
     if (err)
         return err;
     ferry__runtime_lock(rt);

@@ -74,9 +74,13 @@ FERRY_API const char *ferry_device_name(const ferry_device *dev);
 FERRY_API const ferry_device_properties *ferry_device_get_properties(const ferry_device *dev);
 
 /**
- * Bytes that the vendor reports as free now; FERRY_EUNSUPPORTED where it reports none. Opens the
- * device.
+ * How many bytes of the device's memory are free now, by its vendor's count, in *out.
+ * FERRY_EUNSUPPORTED where the vendor reports none, FERRY_EINVAL for NULL; errors of opening the
+ * device, which this does; *out is then untouched. Frees nothing. Any thread.
  */
+FERRY_API int ferry_device_memory_available(ferry_device *dev, uint64_t *out);
+
+/** Deprecated: the former name of ferry_device_memory_available, which it calls. */
 FERRY_API int ferry_device_memory_free(ferry_device *dev, uint64_t *out);
 
 /**

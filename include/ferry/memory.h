@@ -95,11 +95,10 @@ FERRY_API ferry_ref ferry_memory_overwrite_device_data(ferry_memory *m);
  * FERRY_WRITE or both), ordered on `q` (NULL: the device's default queue, or the wait for the host;
  * otherwise a queue of `where`).
  *
- * Of {where's copy valid, pending writes, pending readers}: a read waits for the copy's writer; a
- * write waits for its writer and all its readers; waits happen on the queue where they can and on
- * the calling thread where they cannot, or always for the host. With FERRY_NOWAIT a call that would
- * have to wait for such work, or for another thread that is at work on the memory, returns
- * FERRY_EBUSY and changes nothing; storage that has to be made room for is still waited for. Where the
+ * A read waits for pending writes to the copy; a write waits for pending reads too. The waits are
+ * queued where that is possible; otherwise, and always for the host, the call blocks. With
+ * FERRY_NOWAIT a call that would have to wait for such work, or for another thread that is at work on
+ * the memory, returns FERRY_EBUSY and changes nothing; even so, making room may block. Where the
  * device's copy is the host's memory, all work on its default queue counts, but for what a program
  * submits there past ferry after a call that returned FERRY_EBUSY. For the host *out is {pointer, 0}. Errors:
  * FERRY_EINVAL (access 0, queue of another device), FERRY_ENOMEM, FERRY_EDEVICE, FERRY_EBUSY,

@@ -39,8 +39,8 @@ FERRY_API int ferry_queue_create(ferry_device *dev, ferry_queue **out);
 
 /**
  * Waits for the queue's work and gives it back. NULL and a default queue are left alone. Nobody may
- * use the queue meanwhile or afterwards; other threads may use memories that were used on it. Cannot
- * fail: what the work failed with is told to whoever needs what it was to write.
+ * use the queue meanwhile or afterwards; other threads may use memories that were used on it. Never
+ * fails: a failure of queued work is reported by the next access to the memory that it wrote.
  */
 FERRY_API void ferry_queue_destroy(ferry_queue *q);
 

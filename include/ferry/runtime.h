@@ -171,8 +171,8 @@ FERRY_API int ferry_runtime_option(ferry_runtime *rt, const char *plugin, int in
  * own. What fails is then a line of the report and no error; *out_count is the number of all devices
  * that were found.
  *
- * The child is made by fork: in a program with other threads a plugin may block in it that
- * would not elsewhere. Any thread.
+ * The child is forked: in a program with several threads it may inherit a lock that another thread
+ * held, and hang until the timeout. Any thread.
  */
 FERRY_API int ferry_runtime_probe(ferry_runtime *rt, const char *plugin, int timeout_ms,
                                   int *out_count);

@@ -255,6 +255,27 @@ static void a_device_outlives_its_blocks_and_nothing_else(void)
     }
 }
 
+/* The name that reads as a deallocator is kept, and frees nothing. */
+static void free_memory_is_told_under_both_names(void)
+{
+    ferry_device *dev = open_sim();
+    ferry_memory *m = dirty(dev, 1);
+    uint64_t available = 7, before = 7, live = stats(dev).live_bytes;
+
+    FX_OK(ferry_device_memory_free(dev, &before));
+    FX_OK(ferry_device_memory_available(dev, &available));
+    CU_ASSERT_EQUAL(available, before);
+    CU_ASSERT_EQUAL(stats(dev).live_bytes, live);
+    ferry_memory_release(m);
+    FX_OK(ferry_device_trim(dev));
+    FX_OK(ferry_device_memory_available(dev, &available));
+    CU_ASSERT_EQUAL(available, before + BYTES);
+    CU_ASSERT_EQUAL(ferry_device_memory_available(dev, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_device_memory_available(NULL, &available), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(available, before + BYTES);
+    ferry_runtime_close(rt);
+}
+
 int main(int argc, char **argv)
 {
     static const ferry_test_case cases[] = {
@@ -266,6 +287,7 @@ int main(int argc, char **argv)
         FERRY_TEST(an_access_ends_the_promise),
         FERRY_TEST(a_smaller_budget_evicts_at_once),
         FERRY_TEST(a_device_outlives_its_blocks_and_nothing_else),
+        FERRY_TEST(free_memory_is_told_under_both_names),
     };
 
     return ferry_test_main(argc, argv, "pool", cases, FERRY_TEST_COUNT(cases));

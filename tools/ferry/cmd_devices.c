@@ -14,7 +14,7 @@ static const char *kind(const ferry_device_properties *p)
 /* Free memory is asked of the open device alone: asking another would open it. */
 static bool memory_free(ferry_device *dev, const ferry_device *selected, uint64_t *out)
 {
-    return dev == selected && ferry_device_memory_free(dev, out) == FERRY_OK;
+    return dev == selected && ferry_device_memory_available(dev, out) == FERRY_OK;
 }
 
 static json_t *json_device(ferry_device *dev, const ferry_device *selected)
