@@ -51,6 +51,7 @@ UNIT_TESTS = \
 	%D%/unit/test-fork \
 	%D%/unit/test-multi \
 	%D%/unit/test-multi-adopt \
+	%D%/unit/test-lost \
 	%D%/unit/test-unified \
 	%D%/unit/test-sim-program \
 	%D%/unit/test-wait \
@@ -109,6 +110,7 @@ CORE_TESTS = \
 	%D%/unit/test-events \
 	%D%/unit/test-multi \
 	%D%/unit/test-multi-adopt \
+	%D%/unit/test-lost \
 	%D%/unit/test-unified \
 	%D%/unit/test-queue \
 	%D%/unit/test-conf \

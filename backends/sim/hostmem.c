@@ -231,7 +231,7 @@ static int unimport(struct sim_device *dev, void *handle, struct sim_block **out
 
     if (err)
         return err;
-    if (block->mapped & FERRY_WRITE)
+    if ((block->mapped & FERRY_WRITE) && !block->stuck)
         return sim_why_set(why, FERRY_EINVAL, "handle %p is mapped for writing", handle);
     if (block->pending)
         return sim_why_set(why, FERRY_EBUSY, "handle %p: %" PRIu64 " commands still use it", handle,
@@ -335,10 +335,12 @@ static int unmap(struct sim_device *dev, void *queue_handle, void *handle, struc
 
 int sim_unmap(void *device, void *queue, void *handle)
 {
-    struct sim_why why = { 0 };
+    struct sim_why why = { 0 }, ignored = { 0 };
+    struct sim_block *block;
 
     sim_lock();
-    (void)unmap(device, queue, handle, &why);
+    if (unmap(device, queue, handle, &why) && !find_import(device, handle, &block, &ignored))
+        block->stuck = block->mapped != 0;
     sim_unlock();
     return sim_why_tell(&why);
 }

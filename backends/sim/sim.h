@@ -67,6 +67,7 @@ struct sim_block {
     unsigned char *host_view;
     uint32_t mapped; /* FERRY_READ | FERRY_WRITE, or 0 */
     uint64_t mapped_bytes;
+    bool stuck; /* an unmap has failed: it is still mapped when its import ends */
 };
 
 struct sim_freed {

@@ -397,7 +397,30 @@ static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fr
     return err;
 }
 
-int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
+/*
+ * A device that is lost and shares the host's bytes gives them back; its copy is no more. Whether
+ * there was one.
+ */
+static bool forsake_lost(struct ferry__request *req)
+{
+    ferry_memory *m = req->m;
+    uint32_t before = req->valid;
+    unsigned slot = m->alias;
+
+    if (!slot || !ferry__device_lost(m->alias_device) || ferry__device_forked(m->alias_device))
+        return false;
+    if (ferry__replica_is_imported(m, slot))
+        ferry__replica_drop(m, ferry__replica_find(m, slot), &req->after);
+    else
+        ferry__replica_set_alias(m, NULL);
+    req->valid &= ~bit(slot);
+    if (before && !req->valid)
+        m->lost = FERRY_ELOST;
+    ferry__coherence_publish(m, req->valid);
+    return true;
+}
+
+static int access_slot(struct ferry__request *req, ferry_ref *out)
 {
     ferry_memory *m = req->m;
     struct ferry__replica *r;
@@ -437,6 +460,17 @@ int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
     if (out)
         *out = r->ref;
     return 0;
+}
+
+int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
+{
+    int err;
+
+    forsake_lost(req);
+    err = access_slot(req, out);
+    if (err == FERRY_ELOST && forsake_lost(req)) /* it was not known to be lost */
+        err = access_slot(req, out);
+    return err;
 }
 
 int ferry__coherence_prefetch(struct ferry__request *req)

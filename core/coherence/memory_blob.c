@@ -187,10 +187,21 @@ int ferry__memory_set_name(ferry_memory *m, const char *name, const char *suffix
     return 0;
 }
 
+/* A device with a valid copy that is not lost; NULL if there is none. The memory's lock is held. */
+static ferry_device *lowest_device(ferry_memory *m, uint32_t valid)
+{
+    for (valid &= ~1u; valid; valid &= valid - 1) {
+        ferry_device *dev = ferry__replica_device(m, (unsigned)__builtin_ctz(valid));
+
+        if (dev && !ferry__device_lost(dev))
+            return dev;
+    }
+    return NULL;
+}
+
 int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out)
 {
     uint32_t valid = ferry__coherence_valid(m);
-    unsigned slot = m->home_slot;
     struct ferry__request req;
 
     if (!valid)
@@ -198,17 +209,15 @@ int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out)
     *out = NULL;
     if (valid == 1)
         return 0;
-    if (valid >> slot & 1) {
-        *out = m->home;
-        return 0;
-    }
-    for (slot = FERRY__HOST + 1; !(valid >> slot & 1); slot++)
-        ;
     *out = m->home;
+    if ((valid >> m->home_slot & 1) && !ferry__device_lost(m->home))
+        return 0;
     /* another reader may be adding a replica; where it cannot be asked, whoever goes there is told */
     if (ferry__request_begin(&req, (ferry_memory *)m, NULL, false))
         return 0;
-    *out = ferry__replica_device((ferry_memory *)m, slot);
+    *out = lowest_device(req.m, req.valid);
+    if (!*out && !(req.valid & 1))
+        *out = m->home;
     ferry__request_end(&req);
     return 0;
 }

@@ -33,6 +33,7 @@ enum ferry__storage {
     FERRY__STORAGE_POOL,     /* a device's block */
     FERRY__STORAGE_PINNED,   /* host memory from `block_of`'s host_alloc */
     FERRY__STORAGE_ADOPTED,  /* the program's */
+    FERRY__STORAGE_PLAIN,    /* host memory of ferry's own, where the device to be asked is lost */
     FERRY__STORAGE_IMPORTED, /* the host's block under a handle of the device */
     FERRY__STORAGE_EMPTY     /* of a memory of 0 bytes */
 };

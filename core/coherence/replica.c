@@ -246,8 +246,8 @@ static void outlive_uses(ferry_memory *m, struct ferry__replica *r)
 static void end_import(ferry_memory *m, struct ferry__replica *r, ferry_device *where)
 {
     ferry__uses_outlive(m->on_host.uses);
-    if (m->mapped)
-        ferry__queue_unmap(&where->queue, r->ref.handle, m->name);
+    if (m->mapped && ferry__queue_unmap(&where->queue, r->ref.handle, m->name))
+        ferry__queue_unmap(&where->queue, r->ref.handle, m->name); /* else the import ends it */
     where->ops->unimport_host(where->dev, r->ref.handle);
 }
 
@@ -264,6 +264,9 @@ void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
     case FERRY__STORAGE_POOL:
     case FERRY__STORAGE_PINNED:
         give_back(r);
+        break;
+    case FERRY__STORAGE_PLAIN:
+        free(r->ref.handle);
         break;
     case FERRY__STORAGE_ADOPTED:
         delete_later(after, r);
@@ -304,6 +307,18 @@ static size_t importable_size(const ferry_memory *m)
     return rest && m->size <= SIZE_MAX - a ? m->size - rest + a : m->size;
 }
 
+/* What a lost device cannot give: memory like any other. */
+static int provide_plain(ferry_memory *m, struct ferry__replica *r, bool *zeroed)
+{
+    void *block = NULL;
+
+    if (posix_memalign(&block, 64, m->size))
+        return ferry__error(FERRY_ENOMEM, "host: alloc of %zu bytes", m->size);
+    *zeroed = false;
+    set_storage(r, FERRY__STORAGE_PLAIN, block, m->size, NULL);
+    return 0;
+}
+
 static int provide_host(ferry_memory *m, struct ferry__replica *r, bool *zeroed)
 {
     bool shared = ferry__replica_one_pointer(m);
@@ -314,7 +329,7 @@ static int provide_host(ferry_memory *m, struct ferry__replica *r, bool *zeroed)
                                 &from->queue, size, zeroed, &block);
 
     if (err)
-        return err;
+        return ferry__device_lost(from) ? provide_plain(m, r, zeroed) : err;
     set_storage(r, shared ? FERRY__STORAGE_POOL : FERRY__STORAGE_PINNED, block, size,
                 keep(m, from));
     return 0;

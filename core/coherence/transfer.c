@@ -54,7 +54,7 @@ static bool source_is_lost(struct ferry__request *req, unsigned slot)
 {
     ferry_device *from = ferry__replica_device(req->m, slot);
 
-    if (!from || atomic_load(&from->state) != FERRY__DEVICE_LOST || !is_valid(req, slot))
+    if (!from || !ferry__device_lost(from) || !is_valid(req, slot))
         return false;
     req->valid &= ~(UINT32_C(1) << slot);
     if (!req->valid)

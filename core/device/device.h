@@ -127,6 +127,13 @@ static inline bool ferry__device_is_closed(const ferry_device *dev)
            FERRY__DEVICE_CLOSED;
 }
 
+/* Whether the device is known to be lost. */
+static inline bool ferry__device_lost(const ferry_device *dev)
+{
+    return atomic_load_explicit(&((ferry_device *)dev)->state, memory_order_acquire) ==
+           FERRY__DEVICE_LOST;
+}
+
 /* 1 in a process forked after the device was opened. */
 bool ferry__device_forked(const ferry_device *dev);
 

@@ -139,8 +139,8 @@ typedef struct ferry_plugin_ops {
      */
     int (*import_host)(void *dev, void *ptr, uint64_t bytes, uint32_t flags, void **out_handle);
     /**
-     * Ends an import, which is not mapped then; ferry has waited for its work. The host memory is
-     * the host's again, and holds what the device had.
+     * Ends an import; ferry has waited for its work and unmapped it, and where unmap failed the map
+     * ends as well. The host memory is the host's again, and holds what the device had.
      */
     int (*unimport_host)(void *dev, void *handle);
     /**

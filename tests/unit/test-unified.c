@@ -52,6 +52,29 @@ static void a_third_device_reads_by_the_block_that_is_shared(void)
     }
 }
 
+/* Whatever becomes of the unmap, the import and the host's block go. */
+static void a_failed_unmap_leaves_nothing_behind(void)
+{
+    for (uint64_t nth = 1; nth <= 2; nth++) {
+        ferry_plugin_counters before, now;
+        ferry_memory *m;
+
+        wx_begin();
+        before = wx_counters(0);
+        m = wx_memory_at(0, OLD);
+        wx_write_host(m, NEW);
+        wx_fail_next(0, nth == 2 ? SIM_CALL_ANY : SIM_CALL_UNMAP, 1, FERRY_EDEVICE);
+        ferry_memory_release(m);
+        wx_fail_next(0, SIM_CALL_ANY, 0, 0);
+        FX_OK(ferry_device_trim(wx_dev(0)));
+        now = wx_counters(0);
+        CU_ASSERT_EQUAL(now.live_imports, before.live_imports);
+        CU_ASSERT_EQUAL(now.live_maps, before.live_maps);
+        CU_ASSERT_EQUAL(now.live_host_blocks, before.live_host_blocks);
+        wx_end();
+    }
+}
+
 /* ---- without map and unmap ------------------------------------------------------------------- */
 
 /* The host's side of it, once no work of the device is pending there. */
@@ -120,6 +143,7 @@ static void host_and_device_take_turns_without_maps(void)
 }
 
 static const ferry_test_case shared_cases[] = {
+    FERRY_TEST(a_failed_unmap_leaves_nothing_behind),
     FERRY_TEST(a_third_device_reads_by_the_block_that_is_shared),
 };
 

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "world.h"
+
+#include <string.h>
+
+/*
+ * A device is lost, the home of memories and the owner of their host blocks as it may be: what is
+ * valid elsewhere is there to be read and written. A lost device stays lost, so that each case has a
+ * world of its own.
+ */
+
+#define OLD 0x5a
+#define NEW 0x77
+
+#define MANY 6
+
+/* Their home is dev0, and dev1 has what they hold: alone, beside dev0, or beside the host. */
+static ferry_memory *held_by_the_other(int i)
+{
+    ferry_memory *m = wx_memory(0);
+
+    if (i % 3 == 2)
+        wx_write_host(m, OLD);
+    else
+        wx_write_on(wx_queue(i % 3 == 0), m, OLD);
+    wx_access(m, wx_queue(1), FERRY_READ);
+    FX_OK(ferry_device_synchronize(wx_dev(0)));
+    FX_OK(ferry_device_synchronize(wx_dev(1)));
+    return m;
+}
+
+static void make_all(ferry_memory *m[MANY])
+{
+    wx_begin();
+    for (int i = 0; i < MANY; i++)
+        m[i] = held_by_the_other(i);
+}
+
+static void release_all(ferry_memory *m[MANY])
+{
+    for (int i = 0; i < MANY; i++)
+        ferry_memory_release(m[i]);
+    CU_ASSERT_EQUAL(wx_counters(0).live_imports, 0);
+    wx_run_all();
+}
+
+static void the_host_reads_and_writes_what_the_other_device_has(void)
+{
+    ferry_memory *m[MANY];
+
+    make_all(m);
+    wx_lose(0);
+    for (int i = 0; i < MANY; i++) {
+        unsigned char *p;
+
+        CU_ASSERT(wx_host_reads(m[i], OLD));
+        p = ferry_memory_mutable_host_data(m[i]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+        CU_ASSERT(fx_all_equal(p, OLD));
+        memset(p, NEW, WX_BYTES);
+        CU_ASSERT(wx_reads_on(wx_queue(1), m[i], NEW));
+    }
+    release_all(m);
+}
+
+static void the_host_overwrites_what_the_other_device_has(void)
+{
+    ferry_memory *m[MANY];
+
+    make_all(m);
+    wx_lose(0);
+    for (int i = 0; i < MANY; i++) {
+        wx_write_host(m[i], NEW);
+        CU_ASSERT(wx_host_reads(m[i], NEW));
+        CU_ASSERT(wx_reads_on(wx_queue(1), m[i], NEW));
+    }
+    release_all(m);
+}
+
+/* Whichever way it was: the lost copy is as if it had not been there. */
+static void work_runs_where_a_copy_is_left(void)
+{
+    const int64_t dims[] = { 1024 };
+    ferry_blob *b[2] = { NULL, NULL };
+    double sum = 0;
+
+    wx_begin();
+    for (int i = 0; i < 2; i++) {
+        FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, dims, &b[i]));
+        FX_OK(ferry_blob_fill_data(b[i], 2));
+        FX_OK(ferry_memory_prefetch(ferry_blob_data_memory(b[i]), i ? NULL : wx_dev(1), NULL));
+    }
+    wx_run_all();
+    FX_OK(ferry_device_synchronize(wx_dev(1)));
+    CU_ASSERT(ferry_blob_host_data(b[1]) != NULL); /* it is seen to be there */
+    wx_lose(0);
+    FX_FAILS(FERRY_ELOST, ferry_device_synchronize(wx_dev(0)));
+    for (int i = 0; i < 2; i++) {
+        FX_OK(ferry_blob_scale_data(b[i], 3));
+        FX_OK(ferry_blob_asum_data(b[i], &sum));
+        CU_ASSERT_EQUAL(sum, 6144);
+        ferry_blob_destroy(b[i]);
+    }
+}
+
+/* What only the lost one had is lost, and can be written anew. */
+static void what_is_lost_can_be_written_on_the_host(void)
+{
+    ferry_memory *m;
+
+    wx_begin();
+    m = wx_memory_at(0, OLD);
+    CU_ASSERT(wx_host_reads(m, OLD));
+    wx_write_on(wx_queue(0), m, OLD);
+    wx_run_all();
+    wx_lose(0);
+    FX_FAILED(FERRY_ELOST, ferry_memory_host_data(m) == NULL);
+    wx_write_host(m, NEW);
+    CU_ASSERT(wx_host_reads(m, NEW));
+    CU_ASSERT(wx_reads_on(wx_queue(1), m, NEW));
+    ferry_memory_release(m);
+    CU_ASSERT_EQUAL(wx_counters(0).live_imports, 0);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(the_host_reads_and_writes_what_the_other_device_has),
+    FERRY_TEST(the_host_overwrites_what_the_other_device_has),
+    FERRY_TEST(work_runs_where_a_copy_is_left),
+    FERRY_TEST(what_is_lost_can_be_written_on_the_host),
+};
+
+int main(int argc, char **argv)
+{
+    static const char *const direct[] = { "clock", "manual", NULL };
+    static const char *const staged[] = { "clock", "manual", "peer", "off", NULL };
+    static const char *const shared[] = { "clock", "manual", "unified", "on", NULL };
+    static const char *const unmapped[] = {
+        "clock", "manual", "unified", "on", "map", "off", NULL
+    };
+    static const struct wx_world worlds[] = {
+        { "a read, peer copies", direct, cases, 1 },
+        { "a write, peer copies", direct, cases + 1, 1 },
+        { "work, peer copies", direct, cases + 2, 1 },
+        { "lost, peer copies", direct, cases + 3, 1 },
+        { "a read, through the host", staged, cases, 1 },
+        { "a write, through the host", staged, cases + 1, 1 },
+        { "a read, shared memory", shared, cases, 1 },
+        { "a write, shared memory", shared, cases + 1, 1 },
+        { "work, shared memory", shared, cases + 2, 1 },
+        { "lost, shared memory", shared, cases + 3, 1 },
+        { "a read, without maps", unmapped, cases, 1 },
+        { "lost, without maps", unmapped, cases + 3, 1 },
+    };
+
+    return wx_main(argc, argv, "lost", worlds, FERRY_TEST_COUNT(worlds));
+}
