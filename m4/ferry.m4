@@ -42,9 +42,22 @@ AC_DEFUN([FERRY_BACKEND_ROW],
 ])
 
 # FERRY_FIND_OPENBLAS
+# Sets OPENBLAS_SONAME, under which the plugin opens the library while it runs: the name that a
+# program linked with it asks for.
 AC_DEFUN([FERRY_FIND_OPENBLAS],
 [PKG_CHECK_MODULES([OPENBLAS], [openblas], [found=yes],
     [why='OpenBLAS not found by pkg-config (Debian: libopenblas-dev)'])
+AC_SUBST([OPENBLAS_SONAME])
+OPENBLAS_SONAME=
+AS_IF([test "x$found" = xyes],
+    [ferry_save_LIBS=$LIBS
+    LIBS="$OPENBLAS_LIBS $LIBS"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[float cblas_sasum(int, const float *, int);]],
+                                    [[return cblas_sasum(0, 0, 1) > 0;]])],
+        [OPENBLAS_SONAME=`readelf -d conftest$EXEEXT 2>/dev/null |
+            sed -n 's/.*(NEEDED).*\@<:@\(.*blas.*\)\@:>@$/\1/p' | head -n 1`])
+    LIBS=$ferry_save_LIBS
+    test "x$OPENBLAS_SONAME" != x || OPENBLAS_SONAME=libopenblas.so.0])
 ])
 
 # FERRY_FIND_OPENCL

@@ -5,6 +5,7 @@
 # One program each, linked with the core's objects so that it reaches what libferry.so hides.
 UNIT_TESTS = \
 	%D%/unit/test-cpu \
+	%D%/unit/test-cpu-blas \
 	%D%/unit/test-cpu-ops \
 	%D%/unit/test-cpu-ops-matrix \
 	%D%/unit/test-hostmath \

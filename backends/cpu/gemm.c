@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "blas.h"
 #include "cpu.h"
 
-#include <cblas.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,7 @@
 /* A matrix of F16 or BF16 as an operation sees it: element (i, j) is at i·row + j·column. */
 struct half_matrix {
     const struct cpu_kernels *kernels;
+    const struct cpu_blas *blas;
     uint32_t dtype;
     const uint16_t *at;
     int64_t row, column;
@@ -115,8 +116,8 @@ static void gemv_tile(const struct half_matrix *a, int64_t i, int64_t rows, int6
         int64_t columns = least(inner - j, TILE_INNER);
 
         widen_tile(a, i, j, rows, columns, tile);
-        cblas_sgemv(CblasRowMajor, CblasNoTrans, (blasint)rows, (blasint)columns, (float)alpha,
-                    tile, (blasint)columns, x + j, 1, 1.0f, sums, 1);
+        a->blas->sgemv(CblasRowMajor, CblasNoTrans, (blasint)rows, (blasint)columns, (float)alpha,
+                       tile, (blasint)columns, x + j, 1, 1.0f, sums, 1);
     }
 }
 
@@ -152,6 +153,7 @@ int cpu_gemv(void *dev, void *queue, uint32_t dtype, uint32_t trans, int64_t m, 
     const void *ap = cpu_const_pointer(a), *xp = cpu_const_pointer(x);
     void *yp = cpu_pointer(y);
     CBLAS_TRANSPOSE op = stored ? CblasNoTrans : CblasTrans;
+    const struct cpu_blas *blas;
     int err = 0;
 
     (void)queue;
@@ -159,14 +161,18 @@ int cpu_gemv(void *dev, void *queue, uint32_t dtype, uint32_t trans, int64_t m, 
         return cpu_unsupported("gemv", dtype);
     if (m == 0 || n == 0)
         return 0;
+    blas = cpu_blas();
+    if (!blas)
+        return FERRY_EUNSUPPORTED;
     if (dtype == FERRY_F32) {
-        cblas_sgemv(CblasRowMajor, op, (blasint)m, (blasint)n, (float)alpha, ap, leading(lda), xp,
+        blas->sgemv(CblasRowMajor, op, (blasint)m, (blasint)n, (float)alpha, ap, leading(lda), xp,
                     (blasint)incx, (float)beta, yp, (blasint)incy);
     } else if (dtype == FERRY_F64) {
-        cblas_dgemv(CblasRowMajor, op, (blasint)m, (blasint)n, alpha, ap, leading(lda), xp,
+        blas->dgemv(CblasRowMajor, op, (blasint)m, (blasint)n, alpha, ap, leading(lda), xp,
                     (blasint)incx, beta, yp, (blasint)incy);
     } else {
-        struct half_matrix matrix = { d->kernels, dtype, ap, stored ? lda : 1, stored ? 1 : lda };
+        struct half_matrix matrix = { d->kernels,      blas, dtype, ap, stored ? lda : 1,
+                                      stored ? 1 : lda };
         const uint16_t *first_x = (const uint16_t *)xp + (incx < 0 ? (1 - inner) * incx : 0);
         uint16_t *first_y = (uint16_t *)yp + (incy < 0 ? (1 - outer) * incy : 0);
 
@@ -196,9 +202,9 @@ static void gemm_tile(const struct half_matrix *a, const struct half_matrix *b, 
 
         widen_tile(a, i, p, rows, inner, tiles->a);
         widen_tile(b, p, j, inner, columns, tiles->b);
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)rows, (blasint)columns,
-                    (blasint)inner, (float)alpha, tiles->a, (blasint)inner, tiles->b,
-                    (blasint)columns, 1.0f, tiles->c, (blasint)columns);
+        a->blas->sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)rows, (blasint)columns,
+                       (blasint)inner, (float)alpha, tiles->a, (blasint)inner, tiles->b,
+                       (blasint)columns, 1.0f, tiles->c, (blasint)columns);
     }
 }
 
@@ -237,6 +243,7 @@ int cpu_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t 
     void *cp = cpu_pointer(c);
     CBLAS_TRANSPOSE op_a = a_stored ? CblasNoTrans : CblasTrans;
     CBLAS_TRANSPOSE op_b = b_stored ? CblasNoTrans : CblasTrans;
+    const struct cpu_blas *blas;
     int err = 0;
 
     (void)queue;
@@ -244,15 +251,20 @@ int cpu_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t 
         return cpu_unsupported("gemm", dtype);
     if (m == 0 || n == 0)
         return 0;
+    blas = cpu_blas();
+    if (!blas)
+        return FERRY_EUNSUPPORTED;
     if (dtype == FERRY_F32) {
-        cblas_sgemm(CblasRowMajor, op_a, op_b, (blasint)m, (blasint)n, (blasint)k, (float)alpha, ap,
+        blas->sgemm(CblasRowMajor, op_a, op_b, (blasint)m, (blasint)n, (blasint)k, (float)alpha, ap,
                     leading(lda), bp, leading(ldb), (float)beta, cp, leading(ldc));
     } else if (dtype == FERRY_F64) {
-        cblas_dgemm(CblasRowMajor, op_a, op_b, (blasint)m, (blasint)n, (blasint)k, alpha, ap,
+        blas->dgemm(CblasRowMajor, op_a, op_b, (blasint)m, (blasint)n, (blasint)k, alpha, ap,
                     leading(lda), bp, leading(ldb), beta, cp, leading(ldc));
     } else {
-        struct half_matrix ma = { d->kernels, dtype, ap, a_stored ? lda : 1, a_stored ? 1 : lda };
-        struct half_matrix mb = { d->kernels, dtype, bp, b_stored ? ldb : 1, b_stored ? 1 : ldb };
+        struct half_matrix ma = { d->kernels,        blas, dtype, ap, a_stored ? lda : 1,
+                                  a_stored ? 1 : lda };
+        struct half_matrix mb = { d->kernels,        blas, dtype, bp, b_stored ? ldb : 1,
+                                  b_stored ? 1 : ldb };
 
         err = gemm_half(&ma, &mb, m, n, k, alpha, beta, cp, ldc);
     }

@@ -4,6 +4,8 @@
 if BUILD_CPU
 plugin_LTLIBRARIES += backends/ferry_cpu.la
 backends_ferry_cpu_la_SOURCES = \
+	%D%/blas.c \
+	%D%/blas.h \
 	%D%/blas1.c \
 	%D%/convert.c \
 	%D%/cpu.h \
@@ -45,8 +47,8 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/plugin.c \
 	%D%/workers.c \
 	%D%/workers.h
-backends_ferry_cpu_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+backends_ferry_cpu_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -DCPU_BLAS_SONAME='"$(OPENBLAS_SONAME)"'
 backends_ferry_cpu_la_CFLAGS = $(PLUGIN_CFLAGS) $(OPENBLAS_CFLAGS)
 backends_ferry_cpu_la_LDFLAGS = $(PLUGIN_LINK_FLAGS)
-backends_ferry_cpu_la_LIBADD = $(OPENBLAS_LIBS) -lpthread -lm
+backends_ferry_cpu_la_LIBADD = -ldl -lpthread -lm
 endif

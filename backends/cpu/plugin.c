@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
+#include "blas.h"
 #include "cpu.h"
 #include "isa.h"
 
@@ -8,15 +9,12 @@
 #endif
 #include <errno.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 FERRY_PLUGIN(.name = "cpu", .version = "0.1.0", .vendor = "ferry");
-
-#define MOST_THREADS 1024
 
 /* ---- the machine ---------------------------------------------------------------------------- */
 
@@ -81,20 +79,6 @@ static uint64_t memory_available(void)
     return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
 }
 
-/* As many as this process may run on at a time. */
-static unsigned threads_allowed(void)
-{
-    cpu_set_t set;
-    long online;
-
-    if (sched_getaffinity(0, sizeof(set), &set) == 0)
-        return (unsigned)CPU_COUNT(&set);
-    online = sysconf(_SC_NPROCESSORS_ONLN); /* more than fit into the set */
-    if (online < 1)
-        return 1;
-    return online < MOST_THREADS ? (unsigned)online : MOST_THREADS;
-}
-
 /* ---- the device ----------------------------------------------------------------------------- */
 
 static int option_threads(unsigned *out)
@@ -104,15 +88,15 @@ static int option_threads(unsigned *out)
     long threads;
 
     if (!text || !*text) {
-        *out = threads_allowed();
+        *out = workers_allowed();
         return 0;
     }
     errno = 0;
     threads = strtol(text, &end, 10);
-    if (errno || *end || end == text || threads < 0 || threads > MOST_THREADS)
+    if (errno || *end || end == text || threads < 0 || threads > WORKERS_MOST_THREADS)
         return cpu_host->error(FERRY_ECONF, "option.threads = %s: a number from 0 to %d", text,
-                               MOST_THREADS);
-    *out = threads ? (unsigned)threads : threads_allowed();
+                               WORKERS_MOST_THREADS);
+    *out = threads ? (unsigned)threads : workers_allowed();
     return 0;
 }
 
@@ -265,6 +249,10 @@ static const ferry_plugin_option options[] = {
       .description = "instruction set of convolutions and other operations; auto: the CPU's best",
       .values = "auto|avx512|avx2|portable",
       .type = FERRY_OPTION_ENUM },
+    { .name = "blas",
+      .default_value = CPU_BLAS_SONAME,
+      .description = "the library with CBLAS's functions for matrices",
+      .type = FERRY_OPTION_STRING },
 };
 
 static const ferry_plugin_ops ops = {
@@ -299,7 +287,11 @@ static const ferry_plugin_ops ops = {
 
 int ferry_plugin_open(const ferry_host *host, const ferry_plugin_ops **out)
 {
+    int err;
+
     cpu_host = host;
-    *out = &ops;
-    return 0;
+    err = cpu_blas_find();
+    if (!err)
+        *out = &ops;
+    return err;
 }

@@ -148,6 +148,19 @@ static void start(struct workers *w)
 
 /* ---- for the entries ------------------------------------------------------------------------ */
 
+unsigned workers_allowed(void)
+{
+    cpu_set_t set;
+    long online;
+
+    if (sched_getaffinity(0, sizeof(set), &set) == 0)
+        return (unsigned)CPU_COUNT(&set);
+    online = sysconf(_SC_NPROCESSORS_ONLN); /* more than fit into the set */
+    if (online < 1)
+        return 1;
+    return online < WORKERS_MOST_THREADS ? (unsigned)online : WORKERS_MOST_THREADS;
+}
+
 struct workers *workers_create(unsigned threads)
 {
     struct workers *w = calloc(1, sizeof(*w));

@@ -19,6 +19,11 @@ typedef void (*workers_body)(void *arg, int64_t first, int64_t count, int64_t pi
 /* The most pieces that a loop is cut into. */
 #define WORKERS_MAX_PIECES 256
 
+#define WORKERS_MOST_THREADS 1024
+
+/* As many threads as this process may run at a time. */
+unsigned workers_allowed(void);
+
 /* For loops on `threads` ≥ 1 threads, the caller's among them. NULL: out of memory. */
 struct workers *workers_create(unsigned threads);
 /* Ends the threads; no loop is running. NULL is accepted. */

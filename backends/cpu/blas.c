@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "blas.h"
+
+#include "cpu.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+    char name[512]; /* as ld.so is to look for it */
+    pthread_once_t once;
+    struct cpu_blas functions;
+    char why[512]; /* it cannot be used; "" if it can */
+} blas = { .name = CPU_BLAS_SONAME, .once = PTHREAD_ONCE_INIT };
+
+/* ---- is it there? --------------------------------------------------------------------------- */
+
+static bool is_in_folder(const char *folder)
+{
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, blas.name);
+    return access(path, R_OK) == 0;
+}
+
+/* In one of ld.so's folders: LD_LIBRARY_PATH's, the program's own, the system's. */
+static bool is_in_search_path(void)
+{
+    void *program = dlopen(NULL, RTLD_LAZY);
+    Dl_serinfo size, *list = NULL;
+    bool found = false;
+
+    if (!program)
+        return false;
+    if (dlinfo(program, RTLD_DI_SERINFOSIZE, &size) == 0 && (list = malloc(size.dls_size))) {
+        if (dlinfo(program, RTLD_DI_SERINFOSIZE, list) == 0 &&
+            dlinfo(program, RTLD_DI_SERINFO, list) == 0)
+            for (unsigned i = 0; i < list->dls_cnt && !found; i++)
+                found = is_in_folder(list->dls_serpath[i].dls_name);
+        free(list);
+    }
+    dlclose(program);
+    return found;
+}
+
+/* Whether a path in there ends in "/NAME" and is a file. Whatever its format, it holds the paths. */
+static bool is_listed(const char *cache, size_t size)
+{
+    size_t length = strlen(blas.name) + 1; /* with its end */
+    const char *at = cache, *end = cache + size, *path;
+
+    while ((at = memmem(at, (size_t)(end - at), blas.name, length))) {
+        for (path = at; path > cache && path[-1]; path--)
+            ;
+        if (path < at && at[-1] == '/' && access(path, R_OK) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+/* Among what ldconfig has found in the folders that it was told of. */
+static bool is_in_cache(void)
+{
+    int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    void *cache;
+    bool found = false;
+
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) == 0 && st.st_size > 0) {
+        cache = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (cache != MAP_FAILED) {
+            found = is_listed(cache, (size_t)st.st_size);
+            munmap(cache, (size_t)st.st_size);
+        }
+    }
+    close(fd);
+    return found;
+}
+
+int cpu_blas_find(void)
+{
+    const char *option = cpu_host->option("blas");
+    void *library;
+
+    if (option && *option)
+        snprintf(blas.name, sizeof(blas.name), "%s", option);
+    if (strchr(blas.name, '/') ? access(blas.name, R_OK) == 0
+                               : is_in_search_path() || is_in_cache())
+        return 0;
+    library = dlopen(blas.name, RTLD_NOW | RTLD_LOCAL); /* who knows where; it says if not */
+    return library ? 0 : cpu_host->error(FERRY_EPLUGIN, "%s; matrices need it", dlerror());
+}
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+/* As many as OpenBLAS will have, the caller's among them. */
+static unsigned threads_wanted(void)
+{
+    static const char *const names[] = { "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS",
+                                         "OMP_NUM_THREADS" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *text = getenv(names[i]);
+        int threads = text ? atoi(text) : 0;
+
+        if (threads > 0)
+            return threads < WORKERS_MOST_THREADS ? (unsigned)threads : WORKERS_MOST_THREADS;
+    }
+    return workers_allowed();
+}
+
+static unsigned tasks(void)
+{
+    DIR *dir = opendir("/proc/self/task");
+    unsigned n = 0;
+
+    while (dir && readdir(dir))
+        n++;
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+/* A thread that has been joined counts for a moment longer with those who limit them. */
+static void wait_for_tasks(unsigned most)
+{
+    const struct timespec moment = { 0, 100000 };
+
+    for (int i = 0; i < 1000 && tasks() > most; i++)
+        nanosleep(&moment, NULL);
+}
+
+static void *wait_for_gate(void *gate)
+{
+    pthread_mutex_lock(gate);
+    pthread_mutex_unlock(gate);
+    return NULL;
+}
+
+/* How many of `n` further threads can be had at once. */
+static unsigned try_threads(unsigned n)
+{
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t *threads = calloc(n, sizeof(*threads));
+    unsigned before = tasks(), had = 0;
+    sigset_t all, mask;
+
+    if (!threads)
+        return 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask); /* signals are the program's business */
+    pthread_mutex_lock(&gate);
+    while (had < n && pthread_create(&threads[had], NULL, wait_for_gate, &gate) == 0)
+        had++;
+    pthread_mutex_unlock(&gate);
+    for (unsigned i = 0; i < had; i++)
+        pthread_join(threads[i], NULL);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    wait_for_tasks(before);
+    free(threads);
+    return had;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static void *symbol(void *library, const char *name)
+{
+    void *found = library ? dlsym(library, name) : NULL;
+
+    if (!found && !blas.why[0])
+        snprintf(blas.why, sizeof(blas.why), "%s", dlerror());
+    return found;
+}
+
+static void load(void)
+{
+    void *library = dlopen(blas.name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *found[] = { symbol(library, "cblas_sgemv"), symbol(library, "cblas_dgemv"),
+                      symbol(library, "cblas_sgemm"), symbol(library, "cblas_dgemm") };
+
+    memcpy(&blas.functions.sgemv, &found[0], sizeof(found[0]));
+    memcpy(&blas.functions.dgemv, &found[1], sizeof(found[1]));
+    memcpy(&blas.functions.sgemm, &found[2], sizeof(found[2]));
+    memcpy(&blas.functions.dgemm, &found[3], sizeof(found[3]));
+}
+
+/*
+ * OpenBLAS starts its threads as it is loaded, and sends the process SIGINT if it cannot have one;
+ * it can be told to do without by its variable alone, which is then as it was before.
+ */
+static void load_on_one_thread(void)
+{
+    static const char name[] = "OPENBLAS_NUM_THREADS";
+    const char *value = getenv(name);
+    char *before = value ? strdup(value) : NULL;
+
+    setenv(name, "1", 1);
+    load();
+    if (before)
+        setenv(name, before, 1);
+    else
+        unsetenv(name);
+    free(before);
+}
+
+static void open_blas(void)
+{
+    unsigned further = threads_wanted() - 1;
+    void *already = dlopen(blas.name, RTLD_NOW | RTLD_NOLOAD);
+    unsigned had = already || !further ? further : try_threads(further);
+
+    if (already)
+        dlclose(already);
+    if (had == further) {
+        load();
+        return;
+    }
+    cpu_host->log(FERRY_LOG_WARN,
+                  "%u of %u further threads can be had: %s computes matrices on one thread", had,
+                  further, blas.name);
+    load_on_one_thread();
+}
+
+const struct cpu_blas *cpu_blas(void)
+{
+    pthread_once(&blas.once, open_blas);
+    if (!blas.why[0])
+        return &blas.functions;
+    cpu_host->error(FERRY_EUNSUPPORTED, "%s", blas.why);
+    return NULL;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "ferry-test.h"
+#include <ferry/ferry.h>
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* When the CPU plugin opens its BLAS, and what it does where that cannot have its threads. Each program
+ * runs in a process of its own: a library is loaded for good. */
+
+#define N 64
+
+static char heard[4096]; /* of the log */
+static ferry_runtime *rt;
+static ferry_device *dev;
+
+static void hear(void *arg, int level, const char *line)
+{
+    size_t used = strlen(heard);
+
+    (void)arg;
+    (void)level;
+    snprintf(heard + used, sizeof(heard) - used, "%s\n", line);
+}
+
+static int open_cpu(void)
+{
+    const ferry_runtime_options options = { .struct_size = sizeof(options), .backend = "cpu" };
+    int err = ferry_runtime_open(&options, &rt);
+
+    return err ? err : ferry_runtime_device(rt, NULL, &dev);
+}
+
+/* Whether a library with that in its name is in this process. */
+static bool is_loaded(const char *name)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+    bool found = false;
+
+    while (maps && !found && fgets(line, sizeof(line), maps))
+        found = strstr(line, name) != NULL;
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+static ferry_blob *ones(void)
+{
+    const int64_t dims[] = { N, N };
+    ferry_blob *b = NULL;
+
+    if (ferry_blob_create(dev, FERRY_F32, 2, dims, &b) || ferry_blob_fill_data(b, 1))
+        return NULL;
+    return b;
+}
+
+/* Whether c = a·b of ones is N throughout. */
+static bool multiplies(void)
+{
+    ferry_blob *a = ones(), *b = ones(), *c = ones();
+    double sum = 0;
+    bool right;
+
+    if (!a || !b || !c)
+        return false;
+    right = !ferry_gemm(ferry_device_queue(dev), FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, N, N, N,
+                        1, ferry_blob_device_data(a), N, ferry_blob_device_data(b), N, 0,
+                        ferry_blob_overwrite_device_data(c), N) &&
+            !ferry_blob_asum_data(c, &sum) && sum == N * N * N;
+    ferry_blob_destroy(a);
+    ferry_blob_destroy(b);
+    ferry_blob_destroy(c);
+    return right;
+}
+
+/* ---- programs: 0, or what went wrong -------------------------------------------------------- */
+
+static int without_matrices(void)
+{
+    double sum = 0;
+    ferry_blob *b;
+
+    if (open_cpu())
+        return 1;
+    b = ones();
+    if (!b || ferry_blob_scale_data(b, 2) || ferry_blob_asum_data(b, &sum) || sum != 2 * N * N)
+        return 2;
+    ferry_blob_destroy(b);
+    if (is_loaded("openblas"))
+        return 3;
+    if (!multiplies())
+        return 4;
+    if (!is_loaded("openblas"))
+        return 5;
+    ferry_runtime_close(rt);
+    return 0;
+}
+
+/* From here on no thread and no process can be made, as under a limit of them. */
+static bool forbid_threads(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+#ifdef SYS_clone3
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+#endif
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+#define CANNOT_FORBID 99
+
+static int without_threads(void)
+{
+    ferry_log_set(hear, NULL);
+    if (!forbid_threads())
+        return CANNOT_FORBID;
+    if (open_cpu())
+        return 1;
+    if (!multiplies())
+        return 2;
+    if (sysconf(_SC_NPROCESSORS_ONLN) > 1 && !strstr(heard, "computes matrices on one thread"))
+        return 3;
+    return getenv("OPENBLAS_NUM_THREADS") ? 4 : 0; /* it is as the program left it */
+}
+
+static int without_a_library(void)
+{
+    const char *want = "libnone.so.9: cannot open shared object file";
+
+    if (ferry_runtime_open(NULL, &rt) ||
+        ferry_runtime_set_option(rt, "cpu", "blas", "libnone.so.9"))
+        return 1;
+    if (ferry_runtime_device(rt, "cpu", &dev) != FERRY_EPLUGIN)
+        return 2;
+    return strstr(ferry_last_error(), want) ? 0 : 3;
+}
+
+/* ---- cases ---------------------------------------------------------------------------------- */
+
+/* In a process that is new: what it returned, or the signal that it died of, negative. */
+static int run(int (*program)(void))
+{
+    int status = 0;
+    pid_t child;
+
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        int result = program();
+
+        if (result)
+            fprintf(stderr, "%s\n%s", ferry_last_error(), heard);
+        _exit(result);
+    }
+    CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void blas_is_loaded_by_the_first_matrix(void)
+{
+    CU_ASSERT_EQUAL(run(without_matrices), 0);
+}
+
+static void a_process_without_threads_computes_on_one(void)
+{
+    int result = run(without_threads);
+
+    if (result == CANNOT_FORBID)
+        ferry_test_skip("seccomp: %s", strerror(errno));
+    else
+        CU_ASSERT_EQUAL(result, 0);
+}
+
+static void a_blas_that_is_not_there_is_said_when_the_plugin_opens(void)
+{
+    CU_ASSERT_EQUAL(run(without_a_library), 0);
+}
+
+int main(int argc, char **argv)
+{
+    static const ferry_test_case cases[] = {
+        FERRY_TEST(blas_is_loaded_by_the_first_matrix),
+        FERRY_TEST(a_process_without_threads_computes_on_one),
+        FERRY_TEST(a_blas_that_is_not_there_is_said_when_the_plugin_opens),
+    };
+    const char *built = getenv("FERRY_TEST_BACKENDS");
+
+    if (built && !strstr(built, "cpu")) {
+        printf("ferry-test: cpu-blas: 0 passed, 0 failed, 1 skipped\n");
+        return 77;
+    }
+    return ferry_test_main(argc, argv, "cpu-blas", cases, FERRY_TEST_COUNT(cases));
+}
