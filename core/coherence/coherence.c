@@ -279,14 +279,26 @@ static int part_from_readonly(struct ferry__request *req)
     return err;
 }
 
+/*
+ * Whether the slot's bytes may come to be the host's. Not those of a block that is not to be written,
+ * by one who is to write; nor, by an import, those that other threads may be reading.
+ */
+static bool may_alias(const struct ferry__request *req)
+{
+    if (!req->where)
+        return false;
+    if (ferry__device_is(req->where, FERRY_DEVICE_HOST_MEMORY))
+        return !(req->access & FERRY_WRITE) || !req->m->on_host.readonly;
+    return !(req->valid & 1);
+}
+
 /* Storage for the slot; a read-only block that other contents have to go into is replaced. */
 static int provide(struct ferry__request *req, struct ferry__replica **r, bool *zeroed, bool *fresh)
 {
     ferry_memory *m = req->m;
     int err;
 
-    /* an import takes the bytes from the host, where other threads may be reading them */
-    if (req->where && (ferry__device_is(req->where, FERRY_DEVICE_HOST_MEMORY) || !(req->valid & 1)))
+    if (may_alias(req))
         ferry__replica_try_alias(m, req->where, &req->after);
     *r = ferry__replica_of(m, req->where);
     if (!*r)

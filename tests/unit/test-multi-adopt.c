@@ -85,6 +85,119 @@ static void a_read_only_block_beside_a_shared_one_is_not_written(void)
     wx_end();
 }
 
+/* ---- every way of a read-only block ------------------------------------------------------------ */
+
+#define PLACES 3 /* the host, the cpu, dev0 */
+#define OPS    (3 * PLACES + 2 + 2)
+#define LENGTH 4
+
+struct walk {
+    ferry_memory *m;
+    ferry_blob *blob;
+    ferry_device *at[PLACES];
+    unsigned char value;
+    unsigned
+        lent; /* whose copy is the lent one, and valid: not to be written there; PLACES: none */
+};
+
+static bool write_there(struct walk *w, unsigned place, ferry_ref ref)
+{
+    w->value++;
+    w->lent = PLACES;
+    if (place == 0)
+        memset((char *)ref.handle + ref.offset, w->value, WX_BYTES);
+    return place == 0 ||
+           !ferry_fill(ferry_device_queue(w->at[place]), FERRY_U8, WX_BYTES, w->value, ref);
+}
+
+static bool reads(struct walk *w, unsigned place, ferry_ref ref)
+{
+    ferry_memory *seen = NULL;
+    ferry_ref to;
+    bool same;
+
+    if (place == 0)
+        return fx_all_equal((unsigned char *)ref.handle + ref.offset, w->value);
+    FX_OK_FATAL(ferry_memory_create(w->at[place], WX_BYTES, &seen));
+    to = ferry_memory_overwrite_device_data(seen);
+    same = !ferry_copy(ferry_device_queue(w->at[place]), FERRY_U8, WX_BYTES, ferry_ref_const(ref),
+                       to) &&
+           fx_all_equal(ferry_memory_host_data(seen), w->value);
+    ferry_memory_release(seen);
+    return same;
+}
+
+/* One access; a write is refused where the lent bytes are what would be written, and only there. */
+static bool touch(struct walk *w, unsigned place, unsigned access)
+{
+    bool refuse = (access & FERRY_WRITE) && place == w->lent;
+    ferry_ref ref = { NULL, 0 };
+    int err = ferry_memory_access(w->m, w->at[place], access, NULL, &ref);
+
+    if (err || refuse)
+        return refuse && err == FERRY_EPERM;
+    if ((access & FERRY_READ) && !reads(w, place, ref))
+        return false;
+    return !(access & FERRY_WRITE) || write_there(w, place, ref);
+}
+
+static bool step(struct walk *w, unsigned op)
+{
+    static const unsigned accesses[] = { FERRY_READ, FERRY_READ | FERRY_WRITE, FERRY_WRITE };
+
+    if (op < 3 * PLACES)
+        return touch(w, op / 3, accesses[op % 3]);
+    if (op > 3 * PLACES + 1)
+        return !ferry_blob_to(w->blob, w->at[op - 3 * PLACES - 1]);
+    memset(own, OLD, sizeof(own));
+    w->lent = op - 3 * PLACES;
+    w->value = OLD;
+    return !ferry_memory_adopt(w->m, w->at[w->lent], (ferry_ref){ own, 0 }, WX_BYTES,
+                               FERRY_ADOPT_READONLY, NULL, NULL);
+}
+
+static bool walk(ferry_device *cpu, const unsigned *ops)
+{
+    const int64_t dims[] = { WX_BYTES };
+    struct walk w = { .at = { NULL, cpu, wx_dev(0) }, .lent = PLACES };
+    bool ok = true;
+
+    memset(own, OLD, sizeof(own));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_U8, 1, dims, &w.blob));
+    FX_OK(ferry_blob_fill_data(w.blob, 0));
+    w.m = ferry_blob_data_memory(w.blob);
+    for (unsigned i = 0; ok && i < LENGTH; i++)
+        ok = step(&w, ops[i]);
+    for (unsigned place = 0; ok && place < PLACES; place++)
+        ok = touch(&w, place, FERRY_READ);
+    ok = ok && fx_all_equal(own, OLD);
+    ferry_blob_destroy(w.blob);
+    if (!ok)
+        printf("     operations %u %u %u %u: %s\n", ops[0], ops[1], ops[2], ops[3],
+               ferry_last_error());
+    return ok;
+}
+
+static void a_read_only_block_is_kept_or_given_up_by_one_rule(void)
+{
+    unsigned ops[LENGTH] = { 0 }, bad = 0;
+    ferry_device *cpu;
+
+    wx_begin();
+    cpu = cpu_device();
+    if (!cpu)
+        return;
+    for (unsigned n = 0; n < OPS * OPS * OPS * OPS && bad < 10; n++) {
+        ops[0] = n % OPS;
+        ops[1] = n / OPS % OPS;
+        ops[2] = n / OPS / OPS % OPS;
+        ops[3] = n / OPS / OPS / OPS;
+        bad += !walk(cpu, ops);
+    }
+    CU_ASSERT_EQUAL(bad, 0);
+    wx_end();
+}
+
 #define MANY 8
 
 static void every_device_may_have_a_deleter(void)
@@ -190,6 +303,10 @@ static const ferry_test_case shared_cases[] = {
     FERRY_TEST(an_import_ends_though_a_copy_into_it_failed),
 };
 
+static const ferry_test_case sync_cases[] = {
+    FERRY_TEST(a_read_only_block_is_kept_or_given_up_by_one_rule),
+};
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_read_only_block_is_no_staging_place),
     FERRY_TEST(a_read_only_block_beside_a_shared_one_is_not_written),
@@ -205,11 +322,15 @@ int main(int argc, char **argv)
     static const char *const no_peer[] = { "clock", "manual", "peer", "off", NULL };
     static const char *const real[] = { "latency", "500", "op_latency", "300", NULL };
     static const char *const shared[] = { "clock", "manual", "unified", "on", NULL };
+    static const char *const sync[] = { "clock", "sync", NULL };
+    static const char *const sync_shared[] = { "clock", "sync", "unified", "on", NULL };
     static const char *const many[] = { "devices", "8", NULL };
     static const struct wx_world worlds[] = {
         { "without peer copies", no_peer, cases, FERRY_TEST_COUNT(cases) },
         { "real clock", real, cases + 1, FERRY_TEST_COUNT(cases) - 1 },
         { "shared memory", shared, shared_cases, FERRY_TEST_COUNT(shared_cases) },
+        { "sync clock", sync, sync_cases, FERRY_TEST_COUNT(sync_cases) },
+        { "sync clock, shared memory", sync_shared, sync_cases, FERRY_TEST_COUNT(sync_cases) },
         { "eight devices", many, many_cases, FERRY_TEST_COUNT(many_cases) },
     };
 
