@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # libferry: shapes, replicas, devices, and the loader. It names no backend.
+#
+# A folder a room, low to high: base conf load plugin device math coherence blob runtime. A new file
+# goes into the lowest room that knows all it needs, and its includes go down only: the order stands
+# in tests/scripts/rooms.list. A README.md in each says what it knows and where to start reading.
 
 # The order in which backends are tried when nobody says one, and those that nobody gets who did
 # not ask for them by name. The core itself knows no names.
@@ -8,6 +12,17 @@ ONLY_BY_NAME = sim
 
 lib_LTLIBRARIES += libferry.la
 noinst_LTLIBRARIES += %D%/libferrycore.la
+
+EXTRA_DIST += \
+	%D%/base/README.md \
+	%D%/blob/README.md \
+	%D%/coherence/README.md \
+	%D%/conf/README.md \
+	%D%/device/README.md \
+	%D%/load/README.md \
+	%D%/math/README.md \
+	%D%/plugin/README.md \
+	%D%/runtime/README.md
 
 # The objects on their own, so that a unit test can link them and reach what is hidden.
 %C%_libferrycore_la_SOURCES = \

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What is read beside the code; installed so that a plugin author has it without the repository.
 
-dist_doc_DATA += README.md NEWS %D%/writing-a-plugin.md %D%/coherence.md
+dist_doc_DATA += README.md NEWS %D%/writing-a-plugin.md %D%/coherence.md \
+	%D%/access.svg
 
 EXTRA_DIST += \
 	%D%/decisions/0001-a-note-in-the-plugins-file.md \

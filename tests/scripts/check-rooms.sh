@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # No file includes what stands above its room, belongs to another house, or leads back to itself;
 # and the files of a plugin, which share one header, call each other without a circle. The order is
-# rooms.list's. First a made-up tree shows that each of these is found.
+# rooms.list's. First a made-up tree shows that each of these is found. Each of the core's rooms says
+# what it is.
 set -u
 : "${FERRY_TEST_SRCDIR:?}"
 : "${AWK:=awk}" "${NM:=nm}"
@@ -114,6 +115,10 @@ finds a_list_that_looks_up_is_found \
 # ---- the tree itself ----
 
 check every_include_of_the_tree_goes_down look "$FERRY_TEST_SRCDIR" "$scripts/rooms.list"
+
+for room in $(sed -n 's/^libferry //p' "$scripts/rooms.list"); do
+    check "${room}_says_what_it_knows" test -s "$FERRY_TEST_SRCDIR/$room/README.md"
+done
 
 build=${FERRY_TEST_BUILDDIR:-.}
 if $NM --version >/dev/null 2>&1; then
