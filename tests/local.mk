@@ -21,6 +21,7 @@ UNIT_TESTS = \
 	%D%/unit/test-command-files \
 	%D%/unit/test-conf \
 	%D%/unit/test-failures \
+	%D%/unit/test-faults \
 	%D%/unit/test-io-malformed \
 	%D%/unit/test-io-proto \
 	%D%/unit/test-io-read \
@@ -188,6 +189,11 @@ COMMAND_TEST = %D%/unit/command.c %D%/unit/command.h
 OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
 %C%_unit_test_proto_oom_SOURCES = %D%/unit/test-proto-oom.c $(OOM_TEST)
 %C%_unit_test_runtime_oom_SOURCES = %D%/unit/test-runtime-oom.c $(OOM_TEST)
+%C%_unit_test_faults_SOURCES = \
+	%D%/unit/test-faults.c \
+	%D%/unit/scenarios.c \
+	%D%/unit/scenarios.h \
+	$(OOM_TEST)
 %C%_unit_test_command_SOURCES = %D%/unit/test-command.c $(COMMAND_TEST)
 %C%_unit_test_command_devices_SOURCES = %D%/unit/test-command-devices.c $(COMMAND_TEST)
 %C%_coherence_test_coherence_SOURCES = \
@@ -351,6 +357,7 @@ OOM_WRAPS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
 	-Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf
 %C%_unit_test_proto_oom_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_runtime_oom_LDFLAGS = $(OOM_WRAPS)
+%C%_unit_test_faults_LDFLAGS = $(OOM_WRAPS)
 
 include %D%/abi/local.mk
 include %D%/plugins/local.mk
