@@ -57,6 +57,8 @@ EXTRA_DIST += \
 	%D%/coherence/memory.h \
 	%D%/coherence/memory_blob.c \
 	%D%/coherence/memory_state.h \
+	%D%/coherence/record.c \
+	%D%/coherence/record.h \
 	%D%/coherence/replica.c \
 	%D%/coherence/replica.h \
 	%D%/coherence/request.c \
@@ -83,6 +85,9 @@ EXTRA_DIST += \
 	%D%/device/pool.h \
 	%D%/device/queue.c \
 	%D%/device/queue.h \
+	%D%/device/queue_calls.c \
+	%D%/device/section.c \
+	%D%/device/section.h \
 	%D%/device/trace.c \
 	%D%/device/trace.h \
 	%D%/device/trace_file.c \

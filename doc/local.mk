@@ -23,5 +23,6 @@ EXTRA_DIST += \
 	%D%/decisions/0016-arithmetic-on-cuda-without-kernels.md \
 	%D%/decisions/0017-what-dlopen-believes-is-read-first.md \
 	%D%/decisions/0018-what-the-opencl-plugin-computes-and-keeps.md \
+	%D%/decisions/0022-whose-work-failed.md \
 	%D%/decisions/0028-openblas-is-opened-at-the-first-matrix.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md

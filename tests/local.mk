@@ -26,6 +26,7 @@ UNIT_TESTS = \
 	%D%/unit/test-io-proto \
 	%D%/unit/test-io-read \
 	%D%/unit/test-io-write \
+	%D%/unit/test-late \
 	%D%/unit/test-loader \
 	%D%/unit/test-loader-files \
 	%D%/unit/test-log \
@@ -95,6 +96,7 @@ endif
 THREAD_TESTS = \
 	%D%/unit/test-readers \
 	%D%/unit/test-evict \
+	%D%/unit/test-late \
 	%D%/unit/test-multi \
 	%D%/unit/test-threads \
 	%D%/unit/test-threads-devices \
@@ -110,6 +112,7 @@ CORE_TESTS = \
 	%D%/unit/test-readers \
 	%D%/unit/test-soak \
 	%D%/unit/test-events \
+	%D%/unit/test-late \
 	%D%/unit/test-multi \
 	%D%/unit/test-multi-adopt \
 	%D%/unit/test-lost \

@@ -6,6 +6,8 @@
 
 #include "core/math/hostmath.h"
 #include "core/base/status.h"
+#include "core/coherence/record.h"
+#include "core/device/section.h"
 
 #include <ferry/math.h>
 #include <string.h>
@@ -54,21 +56,12 @@ static int locate(const ferry_memory *m, struct place *p)
     return 0;
 }
 
-/* Work on the host's copy is done before anybody reads it. */
-static int leave(const struct place *p, int err)
-{
-    if (!err && !p->where && p->q && p->q->device->events)
-        err = ferry_queue_synchronize(p->q);
-    ferry__device_release(p->held);
-    return err;
-}
-
 /* The stretch of a memory that an operation is on, and what to go back to should it fail. */
 struct part {
     ferry_memory *m;
     size_t offset, bytes;
     ferry_dtype dtype;
-    uint32_t mark;
+    uint64_t mark;
 };
 
 static int part_of(const ferry_blob *b, enum ferry__which which, struct part *out)
@@ -107,13 +100,57 @@ static int get(struct part *part, const struct place *p, unsigned access, ferry_
  */
 #define ONE_PIECE (INT64_C(1) << 22)
 
-/* After an operation that writes the part failed: whatever else was valid is valid again. */
-static int undo(const struct part *part, const struct place *p, int err)
+static bool is_intact(const struct part *part)
 {
-    bool intact = part->bytes / ferry_dtype_size(part->dtype) <= ONE_PIECE;
+    return part->bytes / ferry_dtype_size(part->dtype) <= ONE_PIECE;
+}
+
+/*
+ * What is submitted from here to `end` writes a part, and its failure is that part's alone. The
+ * queue is this thread's meanwhile.
+ */
+static int begin(const struct place *p, const struct part *to)
+{
+    int err = p->q && p->q->device->events ? ferry__section_begin(p->q) : 0;
 
     if (err)
-        ferry__memory_restore(part->m, part->mark, p->where, intact);
+        ferry__memory_restore(to->m, to->mark, p->where, true);
+    return err;
+}
+
+/* Work on the host's copy is done before anybody reads it. */
+static int finish(struct part *to, ferry_event *e)
+{
+    int err = e ? ferry_event_synchronize(e) : 0;
+
+    if (err)
+        ferry__memory_fail(to->m, NULL, err);
+    return err;
+}
+
+/*
+ * `to` was written, from what is in `from` (NULL: its own contents alone), or refused with `err`:
+ * then whatever else was valid is valid again.
+ */
+static int end(const struct place *p, struct part *to, const struct part *from, int err)
+{
+    ferry_event *e = NULL;
+
+    if (p->q && p->q->device->events)
+        ferry__section_end(p->q, &e);
+    if (err)
+        ferry__memory_restore(to->m, to->mark, p->where, is_intact(to));
+    if (p->where && (!err || !is_intact(to)))
+        ferry__record_work(to->m, from ? from->m : NULL, p->q, e);
+    else if (!err)
+        err = finish(to, e);
+    ferry__event_release(e);
+    return err;
+}
+
+static int leave(const struct place *p, int err)
+{
+    ferry__device_release(p->held);
     return err;
 }
 
@@ -145,11 +182,13 @@ static int subtract(ferry_blob *b, struct part *data, const struct place *p)
         err = get(&diff, p, FERRY_READ, &x);
     if (!err)
         err = get(data, p, FERRY_READ | FERRY_WRITE, &y);
+    if (!err)
+        err = begin(p, data);
     if (err)
         return err;
     err = p->q ? ferry_axpy(p->q, data->dtype, n, -1, ferry_ref_const(x), y)
                : ferry__host_axpy(data->dtype, n, -1, pointer(x), pointer(y));
-    return undo(data, p, err);
+    return end(p, data, &diff, err);
 }
 
 int ferry_blob_update(ferry_blob *b)
@@ -162,19 +201,20 @@ int ferry_blob_update(ferry_blob *b)
         err = part_of(b, FERRY__DATA, &data);
     if (err)
         return err;
-    if (locate(data.m, &p))
-        return ferry__error(FERRY_EUNINIT, "update: data was never written");
+    err = locate(data.m, &p);
+    if (err)
+        return err == FERRY_EUNINIT ? ferry__error(err, "update: data was never written") : err;
     return leave(&p, subtract(b, &data, &p));
 }
 
 /* ---- sums ---- */
 
-/* Where the half is, if it ever was anywhere. */
-static bool was_written(const ferry_blob *b, enum ferry__which which, struct place *p)
+/* Where the half is; FERRY_EUNINIT if it never was anywhere. */
+static int locate_half(const ferry_blob *b, enum ferry__which which, struct place *p)
 {
     ferry_memory *m = ((ferry_blob *)b)->half[which].memory;
 
-    return m && !locate(m, p);
+    return m ? locate(m, p) : FERRY_EUNINIT;
 }
 
 typedef int (*device_sum)(ferry_queue *, ferry_dtype, int64_t, ferry_cref, double *);
@@ -185,23 +225,30 @@ static int sum(const ferry_blob *b, enum ferry__which which, const char *what, d
 {
     struct place p;
     struct part part;
+    double value = 0;
     ferry_ref x;
     int err = check(b, what, true);
 
     if (!err && !out)
         err = ferry__error(FERRY_EINVAL, "%s: NULL result", what);
-    if (err)
-        return err;
-    if (!was_written(b, which, &p)) {
+    if (!err)
+        err = locate_half(b, which, &p);
+    if (err == FERRY_EUNINIT) {
         *out = 0;
         return 0;
     }
+    if (err)
+        return err;
     err = part_of(b, which, &part);
     if (!err)
         err = get(&part, &p, FERRY_READ, &x);
     if (!err)
-        err = p.q ? on_queue(p.q, part.dtype, b->shape.count, ferry_ref_const(x), out)
-                  : in_loops(part.dtype, b->shape.count, pointer(x), out);
+        err = p.q ? on_queue(p.q, part.dtype, b->shape.count, ferry_ref_const(x), &value)
+                  : in_loops(part.dtype, b->shape.count, pointer(x), &value);
+    if (!err)
+        err = ferry__memory_check(part.m, p.where);
+    if (!err)
+        *out = value;
     return leave(&p, err);
 }
 
@@ -234,15 +281,19 @@ static int scale(ferry_blob *b, enum ferry__which which, double factor)
     ferry_ref x;
     int err = check(b, "scale", true);
 
-    if (err || !was_written(b, which, &p))
-        return err;
+    if (!err)
+        err = locate_half(b, which, &p);
+    if (err)
+        return err == FERRY_EUNINIT ? 0 : err;
     err = part_of(b, which, &part);
     if (!err)
         err = get(&part, &p, FERRY_READ | FERRY_WRITE, &x);
     if (!err)
-        err = undo(&part, &p,
-                   p.q ? ferry_scal(p.q, part.dtype, b->shape.count, factor, x)
-                       : ferry__host_scal(part.dtype, b->shape.count, factor, pointer(x)));
+        err = begin(&p, &part);
+    if (!err)
+        err = end(&p, &part, NULL,
+                  p.q ? ferry_scal(p.q, part.dtype, b->shape.count, factor, x)
+                      : ferry__host_scal(part.dtype, b->shape.count, factor, pointer(x)));
     return leave(&p, err);
 }
 
@@ -275,9 +326,11 @@ static int fill(ferry_blob *b, enum ferry__which which, double value)
         on_device(part.m->home, &p);
     err = get(&part, &p, FERRY_WRITE, &y);
     if (!err)
-        err = undo(&part, &p,
-                   p.q ? ferry_fill(p.q, part.dtype, b->shape.count, value, y)
-                       : ferry__host_fill(part.dtype, b->shape.count, value, pointer(y)));
+        err = begin(&p, &part);
+    if (!err)
+        err = end(&p, &part, NULL,
+                  p.q ? ferry_fill(p.q, part.dtype, b->shape.count, value, y)
+                      : ferry__host_fill(part.dtype, b->shape.count, value, pointer(y)));
     return leave(&p, err);
 }
 
@@ -377,7 +430,9 @@ static int copy_part(struct part *to, struct part *from, int64_t n)
     if (!err)
         err = get(to, &p, FERRY_WRITE, &y);
     if (!err)
-        err = undo(to, &p, run_copy(&p, from->dtype, x, to->dtype, y, n));
+        err = begin(&p, to);
+    if (!err)
+        err = end(&p, to, from, run_copy(&p, from->dtype, x, to->dtype, y, n));
     return leave(&p, err);
 }
 

@@ -6,6 +6,7 @@
 #include "core/coherence/idle.h"
 #include "core/coherence/uses.h"
 #include "core/base/status.h"
+#include "core/device/section.h"
 
 #include <string.h>
 
@@ -44,7 +45,9 @@ void ferry__coherence_publish(ferry_memory *m, uint32_t valid)
     for (d = m->on_devices; d; d = d->next)
         word |= flags_of(m, &d->r, d->r.slot, valid);
     if (m->idle)
-        word |= ~(uint64_t)FERRY__VALID_MASK;
+        word |= ~(uint64_t)FERRY__VALID_MASK & ~FERRY__LOST;
+    if (!valid && m->lost)
+        word |= FERRY__LOST;
     if (m->on_host.ref.handle)
         host = (char *)m->on_host.ref.handle + m->on_host.ref.offset;
     /* A settled reader may be looking at what has not changed. */
@@ -72,11 +75,11 @@ static int leave_event(ferry_memory *m, unsigned slot)
         return 0;
     err = ferry__uses_reserve(&r->uses, 2);
     if (!err)
-        err = ferry__queue_mark(&dev->queue, &e);
+        err = ferry__section_mark(&dev->queue, &e);
     if (err)
         return err == FERRY_ELOST ? 0 : err;
     if (e)
-        ferry__uses_add(r->uses, e, &dev->queue, true);
+        ferry__uses_add_blameless(r->uses, e, &dev->queue);
     ferry__event_release(e);
     return 0;
 }
@@ -127,7 +130,7 @@ static int zero_tail(struct ferry__request *req, struct ferry__replica *r, size_
     size_t bytes = m->used - from;
     ferry_ref at = r->ref;
     ferry_event *e;
-    int err;
+    int err, ended;
 
     at.offset += from;
     if (!req->where) {
@@ -136,18 +139,17 @@ static int zero_tail(struct ferry__request *req, struct ferry__replica *r, size_
     }
     err = ferry__uses_reserve(&r->uses, 3);
     if (!err)
-        err = ferry__queue_memset(req->q, at, 0, bytes);
+        err = ferry__section_begin(req->q);
     if (err)
         return err;
-    err = ferry__queue_mark(req->q, &e);
-    if (err) { /* it cannot be left unwatched: the block may be about to go */
-        ferry__queue_settle(req->q->device, req->q->handle);
-        return err;
-    }
-    if (e)
+    err = ferry__queue_memset(req->q, at, 0, bytes);
+    ended = ferry__section_end(req->q, &e);
+    if (!err)
+        err = ended;
+    if (e && !err)
         ferry__uses_add(r->uses, e, req->q, true);
     ferry__event_release(e);
-    return 0;
+    return err;
 }
 
 /* The bytes in use beyond those that were ever filled read as zeros. */
@@ -171,6 +173,22 @@ static int fill_up(struct ferry__request *req, struct ferry__replica *r)
     return 0;
 }
 
+/*
+ * New contents, ordered after all uses: what the others did is of no interest any more, on either
+ * side of shared bytes.
+ */
+static void forget_uses(struct ferry__request *req, struct ferry__replica *r)
+{
+    ferry_memory *m = req->m;
+
+    req->ordered = true;
+    ferry__uses_clear(r->uses);
+    if (req->slot == FERRY__HOST && m->alias)
+        ferry__uses_clear(ferry__replica_find(m, m->alias)->uses);
+    else if (req->slot == m->alias)
+        ferry__uses_clear(m->on_host.uses);
+}
+
 /* V = ∅, to be read: zeros. */
 static int first_touch(struct ferry__request *req, struct ferry__replica *r, bool zeroed)
 {
@@ -180,7 +198,7 @@ static int first_touch(struct ferry__request *req, struct ferry__replica *r, boo
         err = ferry__transfer_enter(req, req->slot, bit(req->slot));
     if (err)
         return err;
-    ferry__uses_clear(r->uses);
+    forget_uses(req, r);
     r->filled = zeroed ? req->m->used : 0;
     return 0;
 }
@@ -194,10 +212,21 @@ static int overwrite(struct ferry__request *req, struct ferry__replica *r)
         err = ferry__transfer_enter(req, req->slot, bit(req->slot));
     if (err)
         return err;
-    ferry__uses_clear(r->uses);
+    forget_uses(req, r);
     if (!(req->valid & bit(req->slot)) || r->filled < req->m->used)
         r->filled = req->m->used;
     return 0;
+}
+
+/* Whether what was waited for has failed: the error, of the copy or of the contents. */
+static int check_copy(struct ferry__request *req)
+{
+    int failed = ferry__transfer_settle_all(req, req->slot);
+
+    if (!failed)
+        return 0;
+    return req->valid ? ferry__transfer_say_failed(req, failed)
+                      : ferry__transfer_say_lost(req, true);
 }
 
 /* The copy is valid already. */
@@ -209,9 +238,11 @@ static int present(struct ferry__request *req, struct ferry__replica *r)
 
     if (!err)
         err = ferry__transfer_enter(req, req->slot, valid);
-    if (!err && write && r->uses) {
+    if (!err && !req->q) /* what was waited for is known */
+        err = check_copy(req);
+    if (!err && write) {
+        req->ordered = true;
         ferry__uses_supersede(r->uses, req->q);
-        ferry__uses_settle(r->uses);
     }
     return err;
 }
@@ -339,7 +370,7 @@ static int prepare(struct ferry__request *req, struct ferry__replica *r)
 
     if (req->access & FERRY_WRITE)
         err = leave_events(req, req->valid & ~bit(req->slot));
-    if (!err && is_foreign(req))
+    if (!err && (r->uses || is_foreign(req)))
         err = ferry__uses_reserve(&r->uses, 1);
     return err;
 }
@@ -354,20 +385,22 @@ static void note_program(struct ferry__request *req, struct ferry__replica *r)
         ferry__uses_add_program(r->uses, req->q, (req->access & FERRY_WRITE) != 0);
 }
 
-/* Losses, seen before anything else is done. */
+int ferry__coherence_settle(struct ferry__request *req)
+{
+    uint32_t before = req->valid;
+    int err = check_copy(req);
+
+    if (req->valid != before)
+        ferry__coherence_publish(req->m, req->valid);
+    return err;
+}
+
+/* Losses, seen before anything else is done. What would be overwritten may be lost. */
 static int settle(struct ferry__request *req)
 {
-    ferry_memory *m = req->m;
-    int failed = ferry__transfer_settle(req, req->slot);
+    int err = ferry__coherence_settle(req);
 
-    if (!failed)
-        return 0;
-    ferry__coherence_publish(m, req->valid);
-    if (!(req->access & FERRY_READ))
-        return 0; /* what was lost would have been overwritten */
-    if (!req->valid)
-        return ferry__transfer_say_lost(req, true);
-    return ferry__transfer_say_failed(req, failed);
+    return req->access & FERRY_READ ? err : 0;
 }
 
 static void commit(struct ferry__request *req, struct ferry__replica *r)
@@ -375,6 +408,8 @@ static void commit(struct ferry__request *req, struct ferry__replica *r)
     req->valid = req->access & FERRY_WRITE ? bit(req->slot) : req->valid | bit(req->slot);
     note_program(req, r);
     req->m->lost = 0;
+    if (req->access & FERRY_WRITE)
+        ferry__memory_count_write(req->m);
     if (!req->evicting)
         ferry__idle_withdraw(req->m);
     ferry__coherence_publish(req->m, req->valid);
@@ -388,10 +423,10 @@ static void note_block(const struct ferry__request *req, struct ferry__replica *
 {
     ferry_event *e = NULL;
 
-    if (ferry__uses_reserve(&r->uses, 1) || ferry__queue_mark(req->q, &e))
+    if (ferry__uses_reserve(&r->uses, 1) || ferry__section_mark(req->q, &e))
         ferry__queue_settle(req->q->device, req->q->handle);
     else if (e)
-        ferry__uses_add(r->uses, e, req->q, true);
+        ferry__uses_add_blameless(r->uses, e, req->q);
     ferry__event_release(e);
 }
 
@@ -401,8 +436,10 @@ static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fr
 {
     ferry_memory *m = req->m;
 
-    if (ferry__transfer_settle(req, req->slot) && !req->valid)
+    if (ferry__transfer_settle_all(req, req->slot) && !req->valid)
         err = ferry__transfer_say_lost(req, m->lost != FERRY_ELOST);
+    if (req->ordered && req->q) /* it alone knows what it was ordered after */
+        ferry__queue_settle(req->q->device, req->q->handle);
     if (fresh)
         ferry__replica_drop(m, r, &req->after);
     ferry__coherence_publish(m, req->valid ? req->valid : before && !m->lost ? before : 0);
@@ -487,10 +524,15 @@ int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
 
 int ferry__coherence_prefetch(struct ferry__request *req)
 {
-    if (!req->valid || (req->valid & bit(req->slot)))
-        return 0;
+    int err;
+
+    req->access = FERRY_READ;
+    err = settle(req);
+    if (!err && req->m->lost)
+        err = ferry__transfer_say_lost(req, false);
+    if (err || !req->valid || (req->valid & bit(req->slot)))
+        return err;
     req->prefetch = true;
     req->reason = FERRY__PREFETCH;
-    req->access = FERRY_READ;
     return ferry__coherence_access(req, NULL);
 }

@@ -15,6 +15,12 @@
  */
 int ferry__coherence_access(struct ferry__request *req, ferry_ref *out);
 
+/*
+ * Sees whether the request's slot holds contents: 0, or the error of its copy, or FERRY_ELOST of the
+ * whole. What has failed is published.
+ */
+int ferry__coherence_settle(struct ferry__request *req);
+
 /* As access, but copies only, and does not wait for the copy. */
 int ferry__coherence_prefetch(struct ferry__request *req);
 

@@ -19,16 +19,23 @@ static struct ferry__replica *candidate(ferry_memory *m, const ferry_device *dev
     return r && r->slot == dev->slot && r->storage == FERRY__STORAGE_POOL ? r : NULL;
 }
 
-/* Whether one of the other valid copies is there, and not merely on its way; waits to find out. */
-static bool safe_elsewhere(ferry_memory *m, uint32_t others)
+/*
+ * Whether one of the other valid copies is there, and not merely on its way; waits to find out. What
+ * turns out to have failed leaves V.
+ */
+static bool safe_elsewhere(struct ferry__request *req, uint32_t others)
 {
-    for (; others; others &= others - 1) {
-        struct ferry__replica *r = ferry__replica_find(m, (unsigned)__builtin_ctz(others));
+    bool safe = false;
 
-        if (!ferry__uses_order(r->uses, FERRY__AFTER_WRITERS, NULL))
-            return true;
+    for (; others && !safe; others &= others - 1) {
+        unsigned slot = (unsigned)__builtin_ctz(others);
+        struct ferry__replica *r = ferry__replica_find(req->m, slot);
+        int err = ferry__uses_order(r->uses, FERRY__AFTER_WRITERS, NULL);
+
+        safe = !ferry__transfer_settle(req, slot) && !err;
     }
-    return false;
+    ferry__coherence_publish(req->m, req->valid);
+    return safe;
 }
 
 /* Brings the bytes to the host, and waits until they are there. */
@@ -50,7 +57,7 @@ static bool can_spare(ferry_memory *m, const ferry_device *dev, bool dirty)
     memset(&req, 0, sizeof req);
     req.m = m;
     req.valid = ferry__coherence_valid(m);
-    if (!(req.valid & bit) || safe_elsewhere(m, req.valid & ~bit))
+    if (!(req.valid & bit) || safe_elsewhere(&req, req.valid & ~bit))
         return true;
     written = dirty && write_back(m, &req);
     ferry__after_unlock_move(ferry__after_unlock_owed(), &req.after);

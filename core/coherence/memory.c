@@ -227,6 +227,7 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
     r->filled = bytes;
     m->size = bytes;
     m->lost = 0;
+    ferry__memory_count_write(m);
     if (!req->where)
         ferry__replica_share_host(m, &req->after);
     ferry__idle_withdraw(m);
@@ -287,55 +288,6 @@ int ferry_memory_prefetch(ferry_memory *m, ferry_device *where, ferry_queue *q)
     return err;
 }
 
-/* Notes an event after the queue's work on the replica that is valid there. */
-static int record_locked(struct ferry__request *req, ferry_queue *q)
-{
-    struct ferry__replica *r = ferry__replica_find(req->m, req->slot);
-    bool write = (req->access & FERRY_WRITE) != 0;
-    int failed = ferry__transfer_settle(req, req->slot);
-    ferry_event *e;
-    int err;
-
-    if (failed) {
-        ferry__coherence_publish(req->m, req->valid);
-        return failed;
-    }
-    if (!(req->valid >> req->slot & 1))
-        return ferry__error(FERRY_EUNINIT, "%s: record: it has no valid copy", q->device->name);
-    err = ferry__uses_reserve(&r->uses, 2);
-    if (!err)
-        err = ferry__queue_mark(q, &e);
-    if (err)
-        return err;
-    if (write)
-        err = ferry__coherence_claim(req, UINT32_C(1) << req->slot);
-    if (!err && e)
-        ferry__uses_add(r->uses, e, q, write);
-    ferry__event_release(e);
-    ferry__coherence_publish(req->m, req->valid);
-    return err;
-}
-
-int ferry_memory_record(ferry_memory *m, ferry_queue *q, unsigned access)
-{
-    struct ferry__request req;
-    int err;
-
-    if (!m || !q)
-        return ferry__error(FERRY_EINVAL, "ferry_memory_record: NULL argument");
-    if (!access || (access & ~(FERRY_READ | FERRY_WRITE)))
-        return ferry__error(FERRY_EINVAL, "ferry_memory_record: access is %#x", access);
-    err = ferry__device_usable(q->device);
-    if (!err)
-        err = ferry__request_begin(&req, m, q->device, false);
-    if (err)
-        return err;
-    req.access = access;
-    err = record_locked(&req, q);
-    ferry__request_end(&req);
-    return err;
-}
-
 int ferry_memory_wont_use(ferry_memory *m)
 {
     struct ferry__request req;
@@ -366,6 +318,7 @@ int ferry_memory_invalidate(ferry_memory *m)
     err = ferry__coherence_claim(&req, 0);
     if (!err) {
         m->lost = 0;
+        ferry__memory_count_write(m);
         ferry__coherence_publish(m, 0);
     }
     ferry__request_end(&req);
@@ -390,6 +343,11 @@ int ferry_memory_valid_at(const ferry_memory *m, const ferry_device *where)
     if (!m || (where && !where->slot))
         return 0;
     return (ferry__coherence_valid(m) >> (where ? where->slot : FERRY__HOST)) & 1;
+}
+
+uint64_t ferry_memory_version(const ferry_memory *m)
+{
+    return m ? atomic_load_explicit(&m->version, memory_order_relaxed) : 0;
 }
 
 size_t ferry_memory_size(const ferry_memory *m)

@@ -34,12 +34,21 @@ static inline bool ferry__memory_covers(const ferry_memory *m, size_t offset, si
 }
 
 /*
- * V, to go back to after an operation on the contents failed: what a plugin said it did not do
- * leaves the copies that were valid as they were. `where` (NULL: the host) is the copy that was
- * operated on; unless it is `intact`, it stays valid only if no other is.
+ * V, and whether its last copy was lost, to go back to after an operation on the contents failed:
+ * what a plugin said it did not do leaves the copies that were valid as they were. `where` (NULL: the
+ * host) is the copy that was operated on; unless it is `intact`, it stays valid only if no other is.
  */
-uint32_t ferry__memory_mark(const ferry_memory *m);
-void ferry__memory_restore(ferry_memory *m, uint32_t mark, const ferry_device *where, bool intact);
+uint64_t ferry__memory_mark(const ferry_memory *m);
+void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *where, bool intact);
+
+/* The copy at `where` (NULL: the host) was being written by work that failed with `code`. */
+void ferry__memory_fail(ferry_memory *m, const ferry_device *where, int code);
+
+/*
+ * Whether the contents that were read at `where`, by work that is done, were contents: else what an
+ * access there would return.
+ */
+int ferry__memory_check(ferry_memory *m, ferry_device *where);
 
 /* Some blob is a slice of it from now on. */
 void ferry__memory_set_sliced(ferry_memory *m);
@@ -82,19 +91,27 @@ static inline bool ferry__memory_device_settled(const ferry_memory *m, unsigned 
 
 static inline void *ferry__memory_host(ferry_memory *m, unsigned access)
 {
-    return ferry__memory_host_settled(m, access) ? m->host : ferry__memory_host_slow(m, access);
+    if (!ferry__memory_host_settled(m, access))
+        return ferry__memory_host_slow(m, access);
+    if (access & FERRY_WRITE)
+        ferry__memory_count_write(m);
+    return m->host;
 }
 
 static inline ferry_ref ferry__memory_device(ferry_memory *m, unsigned access)
 {
-    return ferry__memory_device_settled(m, access) ? m->home_ref
-                                                   : ferry__memory_device_slow(m, access);
+    if (!ferry__memory_device_settled(m, access))
+        return ferry__memory_device_slow(m, access);
+    if (access & FERRY_WRITE)
+        ferry__memory_count_write(m);
+    return m->home_ref;
 }
 
 /*
  * Where work on the contents should run, as §4 of the design has it: the host's copy is the newest
  * → *out NULL; a device's is → the home if valid there, else the lowest valid slot. FERRY_EUNINIT
- * if never written (no message: the caller knows what that means).
+ * if never written (no message: the caller knows what that means), FERRY_ELOST if the contents are
+ * lost.
  */
 int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out);
 

@@ -97,9 +97,10 @@ void ferry__memory_set_sliced(ferry_memory *m)
     ferry__request_end(&req);
 }
 
-uint32_t ferry__memory_mark(const ferry_memory *m)
+uint64_t ferry__memory_mark(const ferry_memory *m)
 {
-    return ferry__coherence_valid(m);
+    return atomic_load_explicit(&m->state, memory_order_acquire) &
+           (FERRY__VALID_MASK | FERRY__LOST);
 }
 
 /*
@@ -122,19 +123,49 @@ static uint32_t hand_back(struct ferry__request *req, uint32_t valid)
     return m->mapped == FERRY_READ ? both : m->mapped ? 1u : device;
 }
 
-void ferry__memory_restore(ferry_memory *m, uint32_t mark, const ferry_device *where, bool intact)
+void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *where, bool intact)
 {
     uint32_t touched = UINT32_C(1) << (where ? where->slot : FERRY__HOST);
+    uint32_t valid = (uint32_t)(mark & FERRY__VALID_MASK);
     struct ferry__request req;
 
     if (ferry__request_begin(&req, m, NULL, false))
         return;
-    if (!intact && (mark & ~touched))
-        mark &= ~touched;
+    if (!intact && (valid & ~touched))
+        valid &= ~touched;
     else if (!intact)
-        mark = touched;
-    ferry__coherence_publish(m, hand_back(&req, mark));
+        valid = touched;
+    if (!valid && (mark & FERRY__LOST))
+        m->lost = FERRY_ELOST;
+    ferry__coherence_publish(m, hand_back(&req, valid));
     ferry__request_end(&req);
+}
+
+void ferry__memory_fail(ferry_memory *m, const ferry_device *where, int code)
+{
+    struct ferry__request req;
+
+    if (ferry__request_begin(&req, m, NULL, false))
+        return;
+    ferry__transfer_fail(&req, where ? where->slot : FERRY__HOST, code);
+    ferry__coherence_publish(m, req.valid);
+    ferry__request_end(&req);
+}
+
+int ferry__memory_check(ferry_memory *m, ferry_device *where)
+{
+    unsigned slot = where ? where->slot : FERRY__HOST;
+    struct ferry__request req;
+    int err;
+
+    if (!(atomic_load_explicit(&m->state, memory_order_acquire) & FERRY__SLOW(slot)))
+        return 0;
+    err = ferry__request_begin(&req, m, where, false);
+    if (err)
+        return err;
+    err = ferry__coherence_settle(&req);
+    ferry__request_end(&req);
+    return err;
 }
 
 int ferry__memory_to(ferry_memory *m, ferry_device *home)
@@ -205,7 +236,10 @@ int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out)
     struct ferry__request req;
 
     if (!valid)
-        return FERRY_EUNINIT;
+        return ferry__memory_mark(m) & FERRY__LOST
+                   ? ferry__error(FERRY_ELOST, "%s: the last valid copy of %zu bytes was lost",
+                                  m->home->name, m->used)
+                   : FERRY_EUNINIT;
     *out = NULL;
     if (valid == 1)
         return 0;

@@ -15,16 +15,26 @@
  * Work that may still be running on a replica: what is before an event; and whatever the program
  * submits to the queue of its access, for which an event is recorded only when somebody has to wait.
  * After that it may go on to read there: its reference is valid as long as the copy is.
+ *
+ * An event may be noted on any number of replicas, and each of them fails with it.
  */
 struct ferry__use {
     ferry_event *event;
     ferry_queue *queue;
-    bool write;   /* before the event; where there is none yet, from the access on */
-    bool program; /* there may be more of it than the event knows */
+    uint64_t since; /* the program's: its queue's events so far at its access; else UINT64_MAX */
+    bool write;     /* before the event; where there is none yet, from the access on */
+    bool program;   /* there may be more of it than the event knows */
+    bool blameless; /* its failure is not this replica's */
 };
 
+/*
+ * What a newcomer has to be ordered after, and the writers that those are ordered after themselves,
+ * oldest first: nobody waits for them, but what they fail with is the replica's failure too.
+ */
 struct ferry__uses {
     unsigned count, room;
+    unsigned past_first, past_count, past_room;
+    struct ferry__use *past;
     struct ferry__use at[];
 };
 
@@ -80,11 +90,13 @@ struct ferry__idle_node {
 
 /*
  * state: bits 0 … 30 the valid copies V (0: the host); bit 31 + s: something writes, or has to be
- * looked at, before slot s is read; bit 62: something reads somewhere, so that writes have to look.
+ * looked at, before slot s is read; bit 62: something reads somewhere, so that writes have to look;
+ * bit 63: V is empty because its last copy was lost.
  */
 #define FERRY__VALID(s)   (UINT64_C(1) << (s))
 #define FERRY__SLOW(s)    (UINT64_C(1) << (31 + (s)))
 #define FERRY__READERS    (UINT64_C(1) << 62)
+#define FERRY__LOST       (UINT64_C(1) << 63)
 #define FERRY__VALID_MASK ((UINT64_C(1) << 31) - 1)
 
 struct ferry_memory {
@@ -93,6 +105,7 @@ struct ferry_memory {
     ferry_ref home_ref;         /* the home's reference, while its copy is valid */
     ferry_device *home;         /* retained */
     ferry_device *alias_device; /* of `alias`; retained unless it is the home */
+    _Atomic uint64_t version;   /* how often it was written; counted by writers, one at a time */
     atomic_int refs;
     int8_t lost; /* the code with which the last valid copy went; 0: none has */
     uint8_t home_slot;
@@ -112,6 +125,14 @@ struct ferry_memory {
     char *name;                        /* for traces and logs; may be NULL */
     struct ferry__idle_node idle_node; /* idle.c's, while idle */
 };
+
+/* A write, by whom no other may write beside. */
+static inline void ferry__memory_count_write(ferry_memory *m)
+{
+    uint64_t before = atomic_load_explicit(&m->version, memory_order_relaxed);
+
+    atomic_store_explicit(&m->version, before + 1, memory_order_relaxed);
+}
 
 /* V as published. */
 static inline uint32_t ferry__coherence_valid(const ferry_memory *m)

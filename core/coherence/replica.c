@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/coherence/uses.h"
 #include "core/device/pool.h"
+#include "core/device/section.h"
 #include "core/base/status.h"
 
 #include <stdlib.h>
@@ -232,7 +233,7 @@ static void outlive_uses(ferry_memory *m, struct ferry__replica *r)
          * be done too
          */
         if (where && r->ref.handle && !ferry__device_forked(where)) {
-            if (ferry__queue_mark(&where->queue, &e))
+            if (ferry__section_mark(&where->queue, &e))
                 where->ops->queue_synchronize(where->dev, NULL);
             else if (e)
                 ferry_event_synchronize(e);
@@ -369,11 +370,11 @@ void ferry__replica_drop_all(ferry_memory *m, struct ferry__after_unlock *after)
         ferry__replica_drop(m, &d->r, after);
         m->on_devices = d->next;
         ferry__device_release(d->device);
-        free(d->r.uses);
+        ferry__uses_free(d->r.uses);
         free(d);
     }
     ferry__replica_drop(m, &m->on_host, after);
-    free(m->on_host.uses);
+    ferry__uses_free(m->on_host.uses);
     ferry__replica_set_alias(m, NULL);
 }
 

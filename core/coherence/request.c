@@ -5,6 +5,7 @@
 
 #include "core/base/log.h"
 #include "core/base/status.h"
+#include "core/device/section.h"
 
 /*
  * A thread that was at work on the memory when its process forked is not in the child to unlock it:
@@ -40,10 +41,13 @@ int ferry__request_begin(struct ferry__request *req, ferry_memory *m, ferry_devi
     req->q = req->hint = NULL;
     req->slot = where ? where->slot : FERRY__HOST;
     req->access = 0;
-    req->prefetch = req->evicting = false;
+    req->prefetch = req->ordered = req->evicting = false;
     req->nowait = nowait;
     req->reason = FERRY__READ_MISS;
     req->after.first = NULL;
+    err = ferry__section_refuse("work on a memory");
+    if (err)
+        return err;
     ferry__log_hold();
     err = lock(m, nowait);
     if (err) {

@@ -10,7 +10,8 @@
 /*
  * Takes the memory's lock, for an access at `where` (NULL: the host), and sets the request up.
  * FERRY_EFORKED in a child of fork, if a thread of the parent had the lock; with `nowait`,
- * FERRY_EBUSY if another thread has it. Otherwise it does not fail.
+ * FERRY_EBUSY if another thread has it; FERRY_EINVAL while this one keeps a queue to itself.
+ * Otherwise it does not fail.
  */
 int ferry__request_begin(struct ferry__request *req, ferry_memory *m, ferry_device *where,
                          bool nowait);

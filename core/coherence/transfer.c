@@ -5,6 +5,7 @@
 
 #include "core/coherence/uses.h"
 #include "core/base/status.h"
+#include "core/device/section.h"
 
 static bool is_valid(const struct ferry__request *req, unsigned slot)
 {
@@ -18,20 +19,45 @@ static size_t least(size_t a, size_t b)
 
 /* ---- who is valid, and what failed ---- */
 
+int ferry__transfer_fail(struct ferry__request *req, unsigned slot, int code)
+{
+    ferry_memory *m = req->m;
+    uint32_t same = UINT32_C(1) << slot;
+
+    if (m->alias && (slot == FERRY__HOST || slot == m->alias)) /* the same bytes */
+        same = (UINT32_C(1) << m->alias) | 1u;
+    if (!(req->valid & same))
+        return 0;
+    req->valid &= ~same;
+    if (!req->valid)
+        m->lost = (int8_t)code;
+    return code;
+}
+
 int ferry__transfer_settle(struct ferry__request *req, unsigned slot)
 {
     ferry_memory *m = req->m;
     struct ferry__replica *r = ferry__replica_find(m, slot);
     int failed = r && r->uses ? ferry__uses_settle(r->uses) : 0;
-    uint32_t same = UINT32_C(1) << slot;
 
-    if (m->alias && (slot == FERRY__HOST || slot == m->alias)) /* the same bytes */
-        same = (UINT32_C(1) << m->alias) | 1u;
-    if (!failed || !(req->valid & same))
-        return 0;
-    req->valid &= ~same;
-    if (!req->valid)
-        m->lost = (int8_t)failed;
+    return failed ? ferry__transfer_fail(req, slot, failed) : 0;
+}
+
+/* After one copy has failed: the others that are known to have failed with it. */
+static void settle_all(struct ferry__request *req)
+{
+    uint32_t left;
+
+    for (left = req->valid; left; left &= left - 1)
+        ferry__transfer_settle(req, (unsigned)__builtin_ctz(left));
+}
+
+int ferry__transfer_settle_all(struct ferry__request *req, unsigned slot)
+{
+    int failed = ferry__transfer_settle(req, slot);
+
+    if (failed)
+        settle_all(req);
     return failed;
 }
 
@@ -106,16 +132,19 @@ static unsigned cheapest(struct ferry__request *req)
 int ferry__transfer_after_default(ferry_device *dev, ferry_queue *q)
 {
     ferry_event *e;
-    int err;
+    int err, told;
 
     if (q == &dev->queue || !dev->events)
         return 0;
-    err = ferry__queue_mark(&dev->queue, &e);
+    err = ferry__section_mark(&dev->queue, &e);
     if (err || !e)
         return err;
     err = q ? ferry__queue_order(q, e) : ferry_event_synchronize(e);
+    if (err && e->stray && atomic_load(&e->state) < 0) /* it stays with the queue */
+        err = 0;
+    told = q || err ? err : ferry__section_tell(&dev->queue);
     ferry__event_release(e);
-    return err;
+    return told;
 }
 
 /* What the host may do with imported bytes once `slot` was entered. */
@@ -135,7 +164,7 @@ static void outlive_default(ferry_device *dev)
 {
     ferry_event *e;
 
-    if (ferry__queue_mark(&dev->queue, &e))
+    if (ferry__section_mark(&dev->queue, &e))
         ferry__queue_settle(dev, NULL);
     else if (e)
         ferry_event_synchronize(e);
@@ -170,39 +199,11 @@ int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t va
 /* ---- one leg ---- */
 
 /*
- * Notes a copy that was submitted to `q`: `to` is written, `from` read, until it is done; or waits
- * for it.
- */
-static int note_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__replica *from,
-                     bool wait)
-{
-    ferry_event *e;
-    int err = ferry__queue_mark(q, &e);
-
-    if (err) { /* it cannot be left unwatched */
-        ferry__queue_settle(q->device, q->handle);
-        return err;
-    }
-    if (!e)
-        return 0;
-    if (wait) {
-        err = ferry_event_synchronize(e);
-    } else {
-        ferry__uses_clear(to->uses); /* the copy was ordered after them */
-        ferry__uses_add(to->uses, e, q, true);
-        ferry__uses_inherit(to->uses, from->uses); /* if its source fails, so has the copy */
-        ferry__uses_add(from->uses, e, q, false);
-    }
-    ferry__event_release(e);
-    return err;
-}
-
-/*
  * Room to note a copy, and the order that it needs: after writers of `from` and everybody on `to`.
  */
 static int before_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__replica *from)
 {
-    int err = ferry__uses_reserve(&to->uses, 3 + (from->uses ? from->uses->count : 0));
+    int err = ferry__uses_reserve(&to->uses, 3 + ferry__uses_heritage(from->uses));
 
     if (!err)
         err = ferry__uses_reserve(&from->uses, 2);
@@ -210,6 +211,59 @@ static int before_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__
         err = ferry__uses_order(from->uses, FERRY__AFTER_WRITERS, q);
     if (!err)
         err = ferry__uses_order(to->uses, FERRY__AFTER_ALL, q);
+    return err;
+}
+
+/* One copy on `q`, by queue.c, and nothing else. `dev` NULL: the source is the host. */
+static int submit(ferry_queue *q, const struct ferry__replica *to,
+                  const struct ferry__replica *from, ferry_device *dev, size_t bytes)
+{
+    ferry_cref src = ferry_ref_const(from->ref);
+
+    if (to->slot == FERRY__HOST)
+        return ferry__queue_memcpy(q, FERRY_MEMCPY_D2H, to->ref, src, bytes);
+    if (!dev)
+        return ferry__queue_memcpy(q, FERRY_MEMCPY_H2D, to->ref, src, bytes);
+    return ferry__queue_peer_copy(q, to->ref, dev, src, bytes);
+}
+
+/* Notes a copy: until its event, `to` is written and `from` read. */
+static void note_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__replica *from,
+                      ferry_event *e)
+{
+    ferry__uses_clear(to->uses); /* the copy was ordered after them */
+    ferry__uses_add(to->uses, e, q, true);
+    ferry__uses_inherit(to->uses, from->uses); /* if its source fails, so has the copy */
+    ferry__uses_add(from->uses, e, q, false);
+}
+
+/*
+ * A copy with an event of its own, which is noted, or waited for. *sent: it was submitted, and
+ * counted, whatever came after.
+ */
+static int copy(ferry_queue *q, struct ferry__replica *to, struct ferry__replica *from,
+                ferry_device *dev, size_t bytes, bool wait, bool *sent)
+{
+    ferry_event *e;
+    int ended, err = ferry__section_begin(q);
+
+    *sent = false;
+    if (err)
+        return err;
+    err = submit(q, to, from, dev, bytes);
+    *sent = !err;
+    ended = ferry__section_end(q, &e);
+    if (!err)
+        err = ended;
+    if (e && !err && !wait)
+        note_copy(q, to, from, e);
+    else if (e && !err)
+        err = ferry_event_synchronize(e);
+    if (!err && wait) {
+        ferry__uses_clear(to->uses);
+        err = ferry__section_tell(&q->device->queue);
+    }
+    ferry__event_release(e);
     return err;
 }
 
@@ -233,6 +287,7 @@ static int to_host(struct ferry__request *req, struct ferry__replica *host, unsi
     ferry_queue *q = req->hint && req->hint->device == dev ? req->hint : &dev->queue;
     size_t bytes = least(src->filled, m->used);
     double start = ferry__trace_now();
+    bool sent;
     int err = ferry__device_usable(dev);
 
     if (!err)
@@ -240,13 +295,11 @@ static int to_host(struct ferry__request *req, struct ferry__replica *host, unsi
     if (!err)
         err = ferry__transfer_after_default(dev, q);
     if (!err && bytes) {
-        err = ferry__queue_memcpy(q, FERRY_MEMCPY_D2H, host->ref, ferry_ref_const(src->ref), bytes);
-        if (err)
-            return err;
-        err = note_copy(q, host, src, wait);
-        if (err)
+        err = copy(q, host, src, dev, bytes, wait, &sent);
+        if (err && sent)
             ferry__transfer_say_failed(req, err);
-        trace_host_copy("d2h", host, m->name, bytes, reason, q, start);
+        if (sent)
+            trace_host_copy("d2h", host, m->name, bytes, reason, q, start);
     }
     if (!err)
         host->filled = bytes;
@@ -271,6 +324,7 @@ static int to_device(struct ferry__request *req, struct ferry__replica *r, unsig
     ferry_device *dev = ferry__replica_device(m, from);
     size_t bytes = least(src->filled, m->used);
     double start = ferry__trace_now();
+    bool sent = false;
     int err = before_copy(req->q, r, src);
 
     if (!err && dev)
@@ -278,15 +332,9 @@ static int to_device(struct ferry__request *req, struct ferry__replica *r, unsig
     if (!err && dev)
         err = ferry__transfer_after_default(dev, req->q);
     if (!err && bytes)
-        err = dev ? ferry__queue_peer_copy(req->q, r->ref, dev, ferry_ref_const(src->ref), bytes)
-                  : ferry__queue_memcpy(req->q, FERRY_MEMCPY_H2D, r->ref, ferry_ref_const(src->ref),
-                                        bytes);
-    if (err)
-        return err;
-    if (bytes) {
-        err = note_copy(req->q, r, src, false);
+        err = copy(req->q, r, src, dev, bytes, false, &sent);
+    if (sent)
         trace_device_copy(req, dev, src, bytes, start);
-    }
     if (!err)
         r->filled = bytes;
     return err;
@@ -411,7 +459,8 @@ bool ferry__transfer_is_busy(ferry_memory *m, ferry_device *dev)
         ferry__event_release(m->busy);
         m->busy = NULL;
     }
-    if (!m->busy && (ferry__queue_mark(&dev->queue, &m->busy) || !m->busy))
+    if (!m->busy &&
+        (ferry__section_fence(&dev->queue) || ferry__queue_mark(&dev->queue, &m->busy) || !m->busy))
         return false; /* nothing can be pending, or it fails at once */
     m->busy_at = now;
     if (ferry_event_query(m->busy) == 0)

@@ -19,6 +19,7 @@ struct ferry__request {
     unsigned access;
     bool prefetch; /* do not wait for a copy to the host */
     bool nowait;
+    bool ordered;  /* `q` was ordered after uses that are noted no more */
     bool evicting; /* not an access of the program's: wont_use stays in force */
     enum ferry__reason reason;
     uint32_t valid; /* V, as it will be published if all goes well */
@@ -74,5 +75,11 @@ int ferry__transfer_say_failed(const struct ferry__request *req, int code);
  * nothing failed.
  */
 int ferry__transfer_settle(struct ferry__request *req, unsigned slot);
+
+/* Takes the bit of a slot away whose contents have failed with `code`; 0 if it was not set. */
+int ferry__transfer_fail(struct ferry__request *req, unsigned slot, int code);
+
+/* ferry__transfer_settle; if it has failed, the copies made from it are looked at as well. */
+int ferry__transfer_settle_all(struct ferry__request *req, unsigned slot);
 
 #endif

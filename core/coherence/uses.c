@@ -4,8 +4,32 @@
 #include "core/coherence/uses.h"
 
 #include "core/base/status.h"
+#include "core/device/section.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* Room for `extra` more in the past, beside all that may still come there. */
+static int reserve_past(struct ferry__uses *u, unsigned extra)
+{
+    unsigned need = u->past_count + u->count + extra;
+    struct ferry__use *past;
+
+    if (u->past_first + need <= u->past_room)
+        return 0;
+    if (u->past_first) {
+        memmove(u->past, u->past + u->past_first, u->past_count * sizeof u->past[0]);
+        u->past_first = 0;
+    }
+    if (2 * need <= u->past_room)
+        return 0;
+    past = realloc(u->past, 4 * (size_t)need * sizeof u->past[0]);
+    if (!past)
+        return ferry__error(FERRY_ENOMEM, "no memory to note pending work");
+    u->past = past;
+    u->past_room = 4 * need;
+    return 0;
+}
 
 int ferry__uses_reserve(struct ferry__uses **uses, unsigned extra)
 {
@@ -13,16 +37,17 @@ int ferry__uses_reserve(struct ferry__uses **uses, unsigned extra)
     unsigned count = u ? u->count : 0;
     unsigned room = u ? u->room : 0;
 
-    if (count + extra <= room)
-        return 0;
-    room = 2 * (count + extra);
-    u = realloc(u, sizeof *u + room * sizeof u->at[0]);
-    if (!u)
-        return ferry__error(FERRY_ENOMEM, "no memory to note pending work");
-    u->count = count;
-    u->room = room;
-    *uses = u;
-    return 0;
+    if (count + extra > room || !u) {
+        room = 2 * (count + extra);
+        u = realloc(u, sizeof *u + room * sizeof u->at[0]);
+        if (!u)
+            return ferry__error(FERRY_ENOMEM, "no memory to note pending work");
+        if (!*uses)
+            memset(u, 0, sizeof *u);
+        u->room = room;
+        *uses = u;
+    }
+    return reserve_past(u, extra);
 }
 
 /* A reader that a later one on the same queue stands for; NULL if there is none. */
@@ -36,43 +61,107 @@ static struct ferry__use *earlier_reader(struct ferry__uses *uses, const ferry_q
     return NULL;
 }
 
+static struct ferry__use *add(struct ferry__uses *uses, ferry_event *event, ferry_queue *queue)
+{
+    struct ferry__use *use = &uses->at[uses->count++];
+
+    memset(use, 0, sizeof *use);
+    use->event = event ? ferry__event_retain(event) : NULL;
+    use->queue = ferry__queue_retain(queue);
+    use->since = UINT64_MAX;
+    return use;
+}
+
+/* Moves a writer to the past. */
+static void bury(struct ferry__uses *uses, unsigned i)
+{
+    struct ferry__use *use = &uses->at[i];
+
+    use->program = false;
+    uses->past[uses->past_first + uses->past_count++] = *use;
+    *use = uses->at[--uses->count];
+}
+
+/* Writers that a later one on the same queue comes after; nobody need wait for them. */
+static void bury_earlier(struct ferry__uses *uses, const ferry_queue *queue)
+{
+    unsigned i = 0;
+
+    while (i < uses->count) {
+        const struct ferry__use *use = &uses->at[i];
+
+        if (use->queue == queue && use->write && use->event && !use->program && !use->blameless)
+            bury(uses, i);
+        else
+            i++;
+    }
+}
+
 void ferry__uses_add(struct ferry__uses *uses, ferry_event *event, ferry_queue *queue, bool write)
 {
-    struct ferry__use *use = event && !write ? earlier_reader(uses, queue) : NULL;
+    struct ferry__use *use = write ? NULL : earlier_reader(uses, queue);
+
+    if (write)
+        bury_earlier(uses, queue);
 
     if (use) {
         ferry__event_release(use->event);
         use->event = ferry__event_retain(event);
         return;
     }
-    use = &uses->at[uses->count++];
-    use->event = event ? ferry__event_retain(event) : NULL;
-    use->queue = ferry__queue_retain(queue);
-    use->write = write;
-    use->program = !event;
+    add(uses, event, queue)->write = write;
+}
+
+void ferry__uses_add_blameless(struct ferry__uses *uses, ferry_event *event, ferry_queue *queue)
+{
+    struct ferry__use *use = add(uses, event, queue);
+
+    use->write = use->blameless = true;
 }
 
 void ferry__uses_add_program(struct ferry__uses *uses, ferry_queue *queue, bool write)
 {
-    struct ferry__use *use;
+    struct ferry__use *use, *added;
     unsigned i = 0;
 
     while (i < uses->count && (!uses->at[i].program || uses->at[i].queue != queue))
         i++;
-    use = &uses->at[i];
-    if (i < uses->count && !use->event)
+    use = i < uses->count ? &uses->at[i] : NULL;
+    if (use && !use->event) {
+        if (write && !use->write)
+            use->since = ferry__section_now(queue);
         use->write |= write;
-    else if (i == uses->count || write)
-        ferry__uses_add(uses, NULL, queue, write);
-    if (i < uses->count && use->event && write)
-        use->program = false; /* the one just added knows more */
+    } else if (!use || write) {
+        added = add(uses, NULL, queue);
+        added->program = true;
+        added->write = write;
+        added->since = ferry__section_now(queue);
+        if (use)
+            use->program = false; /* the one just added knows more */
+    }
+}
+
+static void let_go(struct ferry__use *use)
+{
+    ferry__event_release(use->event);
+    ferry__queue_release(use->queue);
 }
 
 static void drop(struct ferry__uses *uses, unsigned i)
 {
-    ferry__event_release(uses->at[i].event);
-    ferry__queue_release(uses->at[i].queue);
+    let_go(&uses->at[i]);
     uses->at[i] = uses->at[--uses->count];
+}
+
+void ferry__uses_end_program(struct ferry__uses *uses, const ferry_queue *queue)
+{
+    unsigned i = 0;
+
+    while (uses && i < uses->count)
+        if (uses->at[i].program && uses->at[i].queue == queue)
+            drop(uses, i);
+        else
+            i++;
 }
 
 /* What was before the event is done; the program may still read. */
@@ -88,16 +177,55 @@ static bool is_gone(const struct ferry__use *use)
     return atomic_load(&use->queue->gone);
 }
 
+/* What the work of a use with an event, or of one whose queue is gone, failed with; 0: it has not. */
+static int failure_of(const struct ferry__use *use, int answer)
+{
+    if (answer > 0 && use->since != UINT64_MAX)
+        answer = ferry__section_failed_since(use->queue, use->since);
+    return answer < 0 && use->write && !use->blameless ? answer : 0;
+}
+
+/*
+ * 1 if the work is done, 0 if it is not, or nobody can tell; the code if it is a writer's and has
+ * failed.
+ */
+static int ask(const struct ferry__use *use)
+{
+    int answer = use->event ? ferry_event_query(use->event) : is_gone(use);
+    int failed;
+
+    if (!answer || (answer < 0 && atomic_load(&use->event->state) > 0))
+        return 0;
+    failed = failure_of(use, answer);
+    return failed ? failed : 1;
+}
+
+/* Each of the past came after the one before it. */
+static int settle_past(struct ferry__uses *uses)
+{
+    int answer = 1, failed = 0;
+
+    while (uses->past_count && (answer = ask(&uses->past[uses->past_first]))) {
+        if (answer < 0)
+            failed = answer;
+        let_go(&uses->past[uses->past_first++]);
+        uses->past_count--;
+    }
+    if (!uses->past_count)
+        uses->past_first = 0;
+    return failed;
+}
+
 int ferry__uses_settle(struct ferry__uses *uses)
 {
     unsigned i = 0;
-    int failed = 0;
+    int failed = uses ? settle_past(uses) : 0;
 
     while (uses && i < uses->count) {
         struct ferry__use *use = &uses->at[i];
-        int answer = use->event ? ferry_event_query(use->event) : is_gone(use);
+        int answer = ask(use);
 
-        if (answer < 0 && use->write)
+        if (answer < 0)
             failed = answer;
         if (answer && use->event && use->program && !is_gone(use))
             keep_reading(use);
@@ -110,20 +238,62 @@ int ferry__uses_settle(struct ferry__uses *uses)
 
 void ferry__uses_supersede(struct ferry__uses *uses, const ferry_queue *q)
 {
+    unsigned i = 0;
+
+    while (uses && i < uses->count) {
+        const struct ferry__use *use = &uses->at[i];
+
+        if (use->queue == q && use->program) /* it says itself what it does */
+            i++;
+        else if (use->write && use->event && !use->blameless)
+            bury(uses, i);
+        else if (use->event || !use->program)
+            drop(uses, i);
+        else
+            i++;
+    }
+}
+
+unsigned ferry__uses_heritage(const struct ferry__uses *from)
+{
+    return from ? from->count + from->past_count : 0;
+}
+
+/* Whether that failure is known to be this replica's already. */
+static bool has(const struct ferry__uses *uses, const struct ferry__use *use)
+{
     unsigned i;
 
-    for (i = 0; uses && i < uses->count; i++)
-        if (uses->at[i].queue != q && uses->at[i].event)
-            uses->at[i].program = false;
+    for (i = 0; i < uses->past_count; i++)
+        if (uses->past[uses->past_first + i].event == use->event)
+            return true;
+    for (i = 0; i < uses->count; i++)
+        if (uses->at[i].event == use->event && uses->at[i].write)
+            return true;
+    return false;
+}
+
+static void inherit(struct ferry__uses *to, const struct ferry__use *use)
+{
+    struct ferry__use *heir;
+
+    if (!use->write || !use->event || use->blameless || has(to, use))
+        return;
+    heir = &to->past[to->past_first + to->past_count++];
+    *heir = *use;
+    heir->program = false;
+    ferry__event_retain(heir->event);
+    ferry__queue_retain(heir->queue);
 }
 
 void ferry__uses_inherit(struct ferry__uses *to, const struct ferry__uses *from)
 {
     unsigned i;
 
+    for (i = 0; from && i < from->past_count; i++)
+        inherit(to, &from->past[from->past_first + i]);
     for (i = 0; from && i < from->count; i++)
-        if (from->at[i].write && from->at[i].event)
-            ferry__uses_add(to, from->at[i].event, from->at[i].queue, true);
+        inherit(to, &from->at[i]);
 }
 
 /* Whether `q` runs after the use without being told. */
@@ -151,17 +321,28 @@ static int mark_program(const struct ferry__use *use, ferry_event **out)
         return ferry__device_usable(q->device);
     pthread_mutex_lock(&q->life);
     if (!is_gone(use))
-        err = ferry__queue_mark(q, out);
+        err = ferry__section_mark(q, out);
     pthread_mutex_unlock(&q->life);
     return err;
 }
 
+/* The host is also told of the program's own work before what it reads, which is nobody's. */
+static int tell_host(const struct ferry__use *use)
+{
+    ferry_queue *q = use->queue;
+
+    return use->write && q == &q->device->queue ? ferry__section_tell(q) : 0;
+}
+
 static int after_event(const struct ferry__use *use, ferry_event *e, ferry_queue *q)
 {
+    bool told = use->write && !use->blameless;
     int err = q ? ferry__queue_order(q, e) : ferry_event_synchronize(e);
 
     /* a reader that failed is done all the same; one that could not be waited for is not */
-    return use->write || atomic_load(&e->state) >= 0 ? err : 0;
+    if (!told && atomic_load(&e->state) < 0)
+        err = 0;
+    return err || q ? err : tell_host(use);
 }
 
 /* What the program does after the event is reading, which concerns writers alone. */
@@ -245,4 +426,16 @@ void ferry__uses_clear(struct ferry__uses *uses)
 {
     while (uses && uses->count)
         drop(uses, uses->count - 1);
+    while (uses && uses->past_count)
+        let_go(&uses->past[uses->past_first + --uses->past_count]);
+    if (uses)
+        uses->past_first = 0;
+}
+
+void ferry__uses_free(struct ferry__uses *uses)
+{
+    ferry__uses_clear(uses);
+    if (uses)
+        free(uses->past);
+    free(uses);
 }

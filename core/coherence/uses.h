@@ -22,11 +22,17 @@ int ferry__uses_reserve(struct ferry__uses **uses, unsigned extra);
  */
 void ferry__uses_add(struct ferry__uses *uses, ferry_event *event, ferry_queue *queue, bool write);
 
+/* Notes work that others wait for as for a writer, and whose failure is not this replica's. */
+void ferry__uses_add_blameless(struct ferry__uses *uses, ferry_event *event, ferry_queue *queue);
+
 /*
  * Notes the program's own use of a queue, whose work ferry does not see: once, however often it is
  * said.
  */
 void ferry__uses_add_program(struct ferry__uses *uses, ferry_queue *queue, bool write);
+
+/* What the program did on that queue is known: the use with its event, noted beside this, says it. */
+void ferry__uses_end_program(struct ferry__uses *uses, const ferry_queue *queue);
 
 /*
  * Forgets uses whose work is done. Returns what a writer failed with, 0 if none did; failed ones
@@ -35,8 +41,9 @@ void ferry__uses_add_program(struct ferry__uses *uses, ferry_queue *queue, bool 
 int ferry__uses_settle(struct ferry__uses *uses);
 
 /*
- * After a write on `q` (NULL: the host's) that was ordered after all uses: the references that the
- * program got for other queues are no good any more.
+ * After a write on `q` (NULL: the host's) that was ordered after all uses: nobody need wait for them
+ * any more, and the references that the program got for other queues are no good. ferry__uses_reserve
+ * has come before.
  */
 void ferry__uses_supersede(struct ferry__uses *uses, const ferry_queue *q);
 
@@ -49,9 +56,12 @@ int ferry__uses_order(struct ferry__uses *uses, enum ferry__after after, ferry_q
 /* Blocks until all of them are done, by whatever means still work; cannot fail. */
 void ferry__uses_outlive(struct ferry__uses *uses);
 
+/* How many uses `ferry__uses_inherit` from those adds. */
+unsigned ferry__uses_heritage(const struct ferry__uses *from);
+
 /*
- * Adds the writers of `from` that have events to `to`, which has room: what comes from them fails
- * with them.
+ * Adds the writers of `from` that have events to the past of `to`, for which room was reserved: what
+ * comes from them fails with them, and is ordered after them.
  */
 void ferry__uses_inherit(struct ferry__uses *to, const struct ferry__uses *from);
 
@@ -62,6 +72,9 @@ bool ferry__uses_would_block(const struct ferry__uses *uses, enum ferry__after a
 /* Forgets all uses; the caller has ordered itself after them, or waited. */
 void ferry__uses_clear(struct ferry__uses *uses);
 
+/* Forgets them, and their room. */
+void ferry__uses_free(struct ferry__uses *uses);
+
 /* Whether there are any, or any writers. */
 static inline bool ferry__uses_have(const struct ferry__uses *uses, bool writers)
 {
@@ -70,7 +83,7 @@ static inline bool ferry__uses_have(const struct ferry__uses *uses, bool writers
     for (i = 0; uses && i < uses->count; i++)
         if (uses->at[i].write || !writers)
             return true;
-    return false;
+    return uses && uses->past_count;
 }
 
 #endif

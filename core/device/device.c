@@ -124,19 +124,6 @@ int ferry_device_memory_free(ferry_device *dev, uint64_t *out)
     return ferry_device_memory_available(dev, out);
 }
 
-int ferry_device_synchronize(ferry_device *dev)
-{
-    int err;
-
-    if (!dev)
-        return ferry__error(FERRY_EINVAL, "ferry_device_synchronize: NULL device");
-    err = ferry__device_usable(dev);
-    if (err)
-        return err;
-    err = dev->ops->synchronize(dev->dev);
-    return err ? ferry__device_fail(dev, "synchronize", UINT64_MAX, err) : 0;
-}
-
 int ferry_device_stats(const ferry_device *dev, ferry_stats *out, size_t size_of_out)
 {
     ferry_stats s;

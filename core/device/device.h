@@ -34,17 +34,32 @@ struct ferry_queue {
     unsigned number;      /* in traces; 0: the default queue */
     atomic_uint refs;     /* the owner's, and one per pending use in a memory */
     atomic_bool gone;     /* destroyed by its owner: nothing is pending on it any more */
-    pthread_mutex_t lock; /* serialises entries, unless the device is concurrent */
+    pthread_mutex_t lock; /* serialises entries and sections, by one thread any number of times */
     _Atomic uint64_t submitted; /* how much work ferry has put there; not counted without events */
     pthread_mutex_t life; /* under which it is `gone`, so that it is not while it takes an event */
+    atomic_bool native;   /* the program has the vendor's object, and may submit work unseen */
+
+    /* section.c's, under `lock` */
+    bool stray;           /* something was submitted since the latest event */
+    ferry_event *section; /* what ends the section that is going on */
+    int section_failed;   /* what is known already of its work */
+    uint64_t events;      /* how many there have been */
+    ferry_event *oldest_stray,
+        *newest_stray;           /* those that cover stray work, not known to be done */
+    uint64_t failed_at, told_at; /* the latest event of a failure of stray work; that was told */
+    int failed;                  /* its code */
+    char *why;                   /* and its words; NULL: there are none */
 };
 
 struct ferry_event {
     ferry_device *device;
     void *handle; /* the plugin's */
     atomic_uint refs;
-    atomic_int state;    /* 1: pending; 0: done; negative: what it failed with */
-    bool unbound;        /* it holds no reference to its device */
+    atomic_int state; /* 1: pending; 0: done; negative: what it failed with */
+    bool unbound;     /* it holds no reference to its device */
+    bool stray;       /* its queue keeps it, or kept it, for stray work */
+    uint64_t number;  /* among its queue's */
+    ferry_event *next_stray;
     _Atomic(char *) why; /* what the work failed with, in words; NULL: nobody knows */
 };
 

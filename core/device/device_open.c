@@ -143,6 +143,7 @@ static int open_up(ferry_device *dev)
 /* The last reference is gone. */
 static void end(ferry_device *dev)
 {
+    ferry__queue_forget(&dev->queue);
     if (dev->dev && !ferry__device_forked(dev)) {
         ferry__pool_destroy(dev->pool);
         dev->ops->device_close(dev->dev);

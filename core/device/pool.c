@@ -3,7 +3,7 @@
 
 #include "core/device/pool.h"
 
-#include "core/device/queue.h"
+#include "core/device/section.h"
 #include "core/base/status.h"
 #include "core/device/trace.h"
 
@@ -440,7 +440,7 @@ void ferry__pool_free(ferry_device *dev, enum ferry__pool_kind kind, void *block
     if (ordered || rounded < bytes || (max && rounded > max))
         class = CLASSES;
     if (kind == FERRY__POOL_DEVICE && !ordered && dev->events &&
-        ferry__queue_mark(&dev->queue, &event))
+        ferry__section_mark(&dev->queue, &event))
         ferry__queue_settle(dev, NULL);
     if (event) /* a cached block must not keep the device open */
         ferry__event_unbind(event);
@@ -483,5 +483,8 @@ int ferry_device_trim(ferry_device *dev)
     if (!dev)
         return ferry__error(FERRY_EINVAL, "ferry_device_trim: NULL device");
     err = ferry__device_usable(dev);
-    return err ? err : ferry__pool_trim(dev->pool);
+    if (err)
+        return err;
+    ferry__section_reap(&dev->queue);
+    return ferry__pool_trim(dev->pool);
 }

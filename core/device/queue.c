@@ -12,12 +12,30 @@
 
 void ferry__queue_init(ferry_queue *q, ferry_device *dev, void *handle)
 {
+    pthread_mutexattr_t again;
+
     q->device = dev;
     q->handle = handle;
     atomic_init(&q->refs, 1);
     atomic_init(&q->gone, false);
-    pthread_mutex_init(&q->lock, NULL);
+    pthread_mutexattr_init(&again);
+    pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&q->lock, &again);
+    pthread_mutexattr_destroy(&again);
     pthread_mutex_init(&q->life, NULL);
+}
+
+void ferry__queue_forget(ferry_queue *q)
+{
+    ferry_event *e;
+
+    while ((e = q->oldest_stray)) {
+        q->oldest_stray = e->next_stray;
+        ferry__event_release(e);
+    }
+    q->newest_stray = NULL;
+    free(q->why);
+    q->why = NULL;
 }
 
 /* The default queue lives in its device; the others are counted here. */
@@ -34,6 +52,7 @@ void ferry__queue_release(ferry_queue *q)
 
     if (q == &dev->queue || atomic_fetch_sub_explicit(&q->refs, 1, memory_order_acq_rel) != 1)
         return;
+    ferry__queue_forget(q);
     pthread_mutex_destroy(&q->lock);
     pthread_mutex_destroy(&q->life);
     free(q);
@@ -78,9 +97,11 @@ static bool is_lost(ferry_device *dev)
     void *event;
     int err;
 
-    ferry__queue_hold(q);
+    if (pthread_mutex_trylock(
+            &q->lock)) /* the caller has the other's: it may not wait for this one */
+        return false;
     err = dev->ops->event_record(dev->dev, q->handle, &event);
-    ferry__queue_leave(q);
+    pthread_mutex_unlock(&q->lock);
     if (!err)
         dev->ops->event_destroy(dev->dev, event);
     return err == FERRY_ELOST;
@@ -137,24 +158,36 @@ int ferry__queue_unmap(ferry_queue *q, void *handle, const char *name)
     return 0;
 }
 
-int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_work work, void *arg)
-{
-    ferry_device *dev;
-    int err;
+/* ---- events inside the core ---- */
 
-    if (!q || !what || !work)
-        return ferry__error(FERRY_EINVAL, "ferry_queue_call: NULL argument");
-    dev = q->device;
-    err = ferry__device_usable(dev);
-    if (err)
-        return err;
-    ferry__queue_enter(q);
-    err = work(dev->dev, q->handle, arg);
-    ferry__queue_leave(q);
-    return err ? ferry__device_fail(dev, what, UINT64_MAX, err) : 0;
+ferry_event *ferry__event_new(ferry_queue *q)
+{
+    ferry_event *e = ferry__fresh(sizeof *e);
+
+    if (!e) {
+        ferry__error(FERRY_ENOMEM, "%s: no memory for an event", q->device->name);
+        return NULL;
+    }
+    e->device = ferry__device_retain(q->device);
+    atomic_init(&e->refs, 1);
+    return e;
 }
 
-/* ---- events inside the core ---- */
+int ferry__event_record(ferry_event *e, ferry_queue *q)
+{
+    ferry_device *dev = q->device;
+    int err;
+
+    ferry__queue_hold(q);
+    err = dev->ops->event_record(dev->dev, q->handle, &e->handle);
+    if (!err) {
+        e->number = ++q->events;
+        q->stray = false;
+        atomic_store_explicit(&e->state, 1, memory_order_release);
+    }
+    ferry__queue_leave(q);
+    return err ? ferry__device_fail(dev, "event_record", UINT64_MAX, err) : 0;
+}
 
 int ferry__queue_mark(ferry_queue *q, ferry_event **out)
 {
@@ -167,25 +200,21 @@ int ferry__queue_mark(ferry_queue *q, ferry_event **out)
         return 0;
     if (ferry__device_forked(dev))
         return ferry__device_usable(dev);
-    e = ferry__fresh(sizeof *e);
+    e = ferry__event_new(q);
     if (!e)
-        return ferry__error(FERRY_ENOMEM, "%s: no memory for an event", dev->name);
-    ferry__queue_hold(q);
-    err = dev->ops->event_record(dev->dev, q->handle, &e->handle);
-    ferry__queue_leave(q);
-    if (err) {
-        free(e);
-        return ferry__device_fail(dev, "event_record", UINT64_MAX, err);
-    }
-    e->device = ferry__device_retain(dev);
-    atomic_init(&e->refs, 1);
-    atomic_init(&e->state, 1);
-    *out = e;
-    return 0;
+        return FERRY_ENOMEM;
+    err = ferry__event_record(e, q);
+    if (err)
+        ferry__event_release(e);
+    else
+        *out = e;
+    return err;
 }
 
 void ferry__event_unbind(ferry_event *e)
 {
+    if (e->unbound)
+        return;
     e->unbound = true;
     ferry__device_release(e->device);
 }
@@ -241,7 +270,7 @@ int ferry__queue_order(ferry_queue *q, ferry_event *e)
         return ferry__device_usable(dev);
     if (!ferry__queue_can_order(q, e->device))
         return ferry_event_synchronize(e);
-    ferry__queue_enter(q);
+    ferry__queue_hold(q);
     err = dev->ops->queue_wait(dev->dev, q->handle, e->handle);
     ferry__queue_leave(q);
     return err ? ferry__device_fail(dev, "queue_wait", UINT64_MAX, err) : 0;
@@ -254,174 +283,7 @@ int ferry__queue_settle(ferry_device *dev, void *handle)
     return dev->ops->synchronize(dev->dev);
 }
 
-/* ---- the public half: queues ---- */
-
-ferry_queue *ferry_device_queue(ferry_device *dev)
-{
-    if (!dev) {
-        ferry__error(FERRY_EINVAL, "ferry_device_queue: NULL device");
-        return NULL;
-    }
-    return ferry__device_open(dev) ? NULL : &dev->queue;
-}
-
-/* How many there have been, for their names in traces. */
-static atomic_uint queues;
-
-static int queue_new(ferry_device *dev, void *handle, ferry_queue **out)
-{
-    ferry_queue *q = calloc(1, sizeof *q);
-
-    if (!q)
-        return ferry__error(FERRY_ENOMEM, "%s: no memory for a queue", dev->name);
-    ferry__queue_init(q, ferry__device_retain(dev), handle);
-    q->number = 1 + atomic_fetch_add_explicit(&queues, 1, memory_order_relaxed);
-    *out = q;
-    return 0;
-}
-
-int ferry_queue_create(ferry_device *dev, ferry_queue **out)
-{
-    void *handle;
-    int err;
-
-    if (!dev || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_queue_create: NULL argument");
-    err = ferry__device_usable(dev);
-    if (err)
-        return err;
-    err = dev->ops->queue_create(dev->dev, 0, &handle);
-    if (err)
-        return ferry__device_fail(dev, "queue_create", UINT64_MAX, err);
-    err = queue_new(dev, handle, out);
-    if (err)
-        dev->ops->queue_destroy(dev->dev, handle);
-    return err;
-}
-
-int ferry_queue_wrap(ferry_device *dev, void *native, ferry_queue **out)
-{
-    void *handle;
-    int err;
-
-    if (!dev || !native || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_queue_wrap: NULL argument");
-    err = ferry__device_usable(dev);
-    if (err)
-        return err;
-    err = dev->ops->queue_wrap(dev->dev, native, &handle);
-    if (err)
-        return ferry__device_fail(dev, "queue_wrap", UINT64_MAX, err);
-    err = queue_new(dev, handle, out);
-    if (err)
-        dev->ops->queue_destroy(dev->dev, handle);
-    return err;
-}
-
-void ferry_queue_destroy(ferry_queue *q)
-{
-    ferry_device *dev;
-
-    if (!q || q == &q->device->queue)
-        return;
-    dev = q->device;
-    if (!ferry__device_forked(dev)) {
-        ferry__queue_settle(dev, q->handle);
-        pthread_mutex_lock(&q->life); /* others may be waiting for what was done on it */
-        atomic_store(&q->gone, true);
-        pthread_mutex_unlock(&q->life);
-        ferry__queue_enter(q);
-        dev->ops->queue_destroy(dev->dev, q->handle);
-        ferry__queue_leave(q);
-    }
-    ferry__queue_release(q);
-}
-
-ferry_device *ferry_queue_device(const ferry_queue *q)
-{
-    return q ? q->device : NULL;
-}
-
-int ferry_queue_synchronize(ferry_queue *q)
-{
-    int err;
-
-    if (!q)
-        return ferry__error(FERRY_EINVAL, "ferry_queue_synchronize: NULL queue");
-    err = ferry__device_usable(q->device);
-    if (err)
-        return err;
-    err = ferry__queue_settle(q->device, q->handle);
-    return err ? ferry__device_fail(q->device, "queue_synchronize", UINT64_MAX, err) : 0;
-}
-
-/* A copy of the program's own. */
-static int copy(ferry_queue *q, uint32_t kind, ferry_ref dst, ferry_cref src, size_t bytes)
-{
-    const struct ferry__trace_copy traced = { .what = kind == FERRY_MEMCPY_H2D ? "h2d" : "d2h",
-                                              .bytes = bytes,
-                                              .reason = FERRY__PROGRAM,
-                                              .unpinned = true };
-    double start = ferry__trace_now();
-    int err = ferry__device_usable(q->device);
-
-    if (err || !bytes)
-        return err;
-    err = ferry__queue_memcpy(q, kind, dst, src, bytes);
-    if (!err)
-        ferry__trace_copy(&traced, q, start);
-    return err;
-}
-
-int ferry_queue_write(ferry_queue *q, ferry_ref dst, const void *src, size_t bytes)
-{
-    ferry_cref from = { src, 0 };
-
-    if (!q || (!src && bytes))
-        return ferry__error(FERRY_EINVAL, "ferry_queue_write: NULL %s", q ? "source" : "queue");
-    if (!dst.handle)
-        return ferry__error_null_ref("ferry_queue_write");
-    return copy(q, FERRY_MEMCPY_H2D, dst, from, bytes);
-}
-
-int ferry_queue_read(ferry_queue *q, void *dst, ferry_cref src, size_t bytes)
-{
-    ferry_ref to = { dst, 0 };
-
-    if (!q || (!dst && bytes))
-        return ferry__error(FERRY_EINVAL, "ferry_queue_read: NULL %s", q ? "destination" : "queue");
-    if (!src.handle)
-        return ferry__error_null_ref("ferry_queue_read");
-    return copy(q, FERRY_MEMCPY_D2H, to, src, bytes);
-}
-
-int ferry_queue_native(ferry_queue *q, const char *what, void *out, size_t size)
-{
-    int err;
-
-    if (!q || !what || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_queue_native: NULL argument");
-    err = ferry__device_usable(q->device);
-    if (err)
-        return err;
-    err = q->device->ops->queue_native(q->device->dev, q->handle, what, out, size);
-    return err ? ferry__device_fail(q->device, what, UINT64_MAX, err) : 0;
-}
-
 /* ---- the public half: events ---- */
-
-/* What record gives on a device where nothing is ever pending: an event that is done. */
-static int done_event(ferry_device *dev, ferry_event **out)
-{
-    ferry_event *e = ferry__fresh(sizeof *e);
-
-    if (!e)
-        return ferry__error(FERRY_ENOMEM, "%s: no memory for an event", dev->name);
-    e->device = ferry__device_retain(dev);
-    atomic_init(&e->refs, 1);
-    *out = e;
-    return 0;
-}
 
 int ferry_queue_record(ferry_queue *q, ferry_event **out)
 {
@@ -434,8 +296,10 @@ int ferry_queue_record(ferry_queue *q, ferry_event **out)
     if (err)
         return err;
     err = ferry__queue_mark(q, &e);
-    if (!err && !e)
-        err = done_event(q->device, &e);
+    if (!err && !e) { /* nothing is ever pending: an event that is done */
+        e = ferry__event_new(q);
+        err = e ? 0 : FERRY_ENOMEM;
+    }
     if (!err)
         *out = e;
     return err;
@@ -473,6 +337,11 @@ static int settle(ferry_event *e, const char *operation, int answer)
     }
     atomic_store(&e->state, 0);
     return 0;
+}
+
+void ferry__event_set(ferry_event *e, int state)
+{
+    settle(e, "asynchronous work", state);
 }
 
 int ferry_event_query(ferry_event *e)

@@ -7,30 +7,42 @@
 
 #include "core/device/device.h"
 
+/* A queue that takes calls of several threads at once, and has no events to keep apart, needs no lock. */
+static inline bool ferry__queue_is_free(const ferry_queue *q)
+{
+    return ferry__device_is(q->device, FERRY_DEVICE_CONCURRENT) && !q->device->events;
+}
+
 /* Around a call of a plugin's entry that takes a queue: one that looks at it, */
 static inline void ferry__queue_hold(ferry_queue *q)
 {
-    if (!ferry__device_is(q->device, FERRY_DEVICE_CONCURRENT))
+    if (!ferry__queue_is_free(q))
         pthread_mutex_lock(&q->lock);
 }
 
-/* and one that gives it work. */
+/* and one that gives it work, stray unless the end of a section says otherwise. */
 static inline void ferry__queue_enter(ferry_queue *q)
 {
-    ferry__queue_hold(q);
+    if (ferry__queue_is_free(q))
+        return;
+    pthread_mutex_lock(&q->lock);
+    q->stray = true;
     if (q->device->events)
         atomic_fetch_add_explicit(&q->submitted, 1, memory_order_release);
 }
 
 static inline void ferry__queue_leave(ferry_queue *q)
 {
-    if (!ferry__device_is(q->device, FERRY_DEVICE_CONCURRENT))
+    if (!ferry__queue_is_free(q))
         pthread_mutex_unlock(&q->lock);
 }
 
 void ferry__queue_init(ferry_queue *q, ferry_device *dev, void *handle);
 ferry_queue *ferry__queue_retain(ferry_queue *q);
 void ferry__queue_release(ferry_queue *q);
+
+/* Lets go of what section.c keeps there; nobody will ask. */
+void ferry__queue_forget(ferry_queue *q);
 
 /* Copies by FERRY_MEMCPY_…; counted. The device's side belongs to q's device. */
 int ferry__queue_memcpy(ferry_queue *q, uint32_t kind, ferry_ref dst, ferry_cref src,
@@ -53,8 +65,17 @@ int ferry__queue_unmap(ferry_queue *q, void *handle, const char *name);
  */
 int ferry__queue_settle(ferry_device *dev, void *handle);
 
-/* An event after the work so far; *out is NULL where nothing can be pending. */
+/*
+ * An event after the work so far, which has what failed of it to tell; *out is NULL where nothing can
+ * be pending.
+ */
 int ferry__queue_mark(ferry_queue *q, ferry_event **out);
+
+/* The same in two steps: an event that is none yet (NULL: FERRY_ENOMEM), and its recording. */
+ferry_event *ferry__event_new(ferry_queue *q);
+int ferry__event_record(ferry_event *e, ferry_queue *q);
+/* Settles an event without asking the plugin: 0, or a negative code that this thread's error is about. */
+void ferry__event_set(ferry_event *e, int state);
 /* Makes later work on `q` wait for `e`: on the queue where the plugin can, else here. */
 int ferry__queue_order(ferry_queue *q, ferry_event *e);
 /* Whether that works without blocking the calling thread, for events of that device. */

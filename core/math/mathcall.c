@@ -5,6 +5,7 @@
 
 #include "core/base/log.h"
 #include "core/base/status.h"
+#include "core/device/section.h"
 #include "core/device/trace.h"
 
 #include <ferry/blob.h>
@@ -140,6 +141,30 @@ static int may_detour(ferry_device *dev, const char *name, ferry_dtype dtype)
     return 0;
 }
 
+/* Fetches, computes and sends back, each once the other is done. */
+static int go_round(ferry_queue *q, const char *name, struct ferry__operand *operands,
+                    unsigned count,
+                    int (*compute)(const void *arg, struct ferry__operand *operands),
+                    const void *arg)
+{
+    unsigned i;
+    int err = 0;
+
+    for (i = 0; i < count && !err; i++)
+        err = fetch(q, name, &operands[i]);
+    if (!err)
+        err = ferry__section_wait(q);
+    if (!err)
+        err = compute(arg, operands);
+    for (i = 0; i < count && !err; i++)
+        err = send_back(q, name, &operands[i]);
+    if (!err)
+        err = ferry__section_wait(q); /* the host's side is about to go */
+    else
+        ferry__queue_settle(q->device, q->handle); /* with copies under way, perhaps */
+    return err;
+}
+
 int ferry__math_detour(ferry_queue *q, const char *name, ferry_dtype dtype,
                        struct ferry__operand *operands, unsigned count,
                        int (*compute)(const void *arg, struct ferry__operand *operands),
@@ -147,27 +172,20 @@ int ferry__math_detour(ferry_queue *q, const char *name, ferry_dtype dtype,
 {
     double start = ferry__trace_now();
     uint64_t bytes = 0;
+    bool nested;
     unsigned i;
     int err = may_detour(q->device, name, dtype);
 
+    if (!err)
+        err = ferry__section_enter(q, &nested);
     if (err)
         return err;
-    for (i = 0; i < count; i++)
+    for (i = 0; i < count; i++) {
         operands[i].host = NULL;
-    for (i = 0; i < count && !err; i++) {
-        err = fetch(q, name, &operands[i]);
         bytes += operands[i].bytes;
     }
-    if (!err)
-        err = ferry_queue_synchronize(q);
-    if (!err)
-        err = compute(arg, operands);
-    for (i = 0; i < count && !err; i++)
-        err = send_back(q, name, &operands[i]);
-    if (!err)
-        err = ferry_queue_synchronize(q); /* the host's side is about to go */
-    else
-        ferry__queue_settle(q->device, q->handle); /* with copies under way, perhaps */
+    err = go_round(q, name, operands, count, compute, arg);
+    ferry__section_leave(q, nested);
     if (!ferry__device_is(q->device, FERRY_DEVICE_HOST_MEMORY))
         for (i = 0; i < count; i++)
             free(operands[i].host);

@@ -6,6 +6,7 @@
 #include "core/math/hostmath.h"
 #include "core/math/mathcall.h"
 #include "core/device/pool.h"
+#include "core/device/section.h"
 #include "core/base/status.h"
 
 #include <ferry/blob.h>
@@ -69,33 +70,30 @@ static void release(ferry_device *dev, struct cell *c)
     ferry__pool_free(dev, FERRY__POOL_DEVICE, c->ref.handle, CELL_BYTES);
 }
 
-/* The element from the device, once the queue has got there. */
-static int fetch(ferry_queue *q, const struct cell *c, ferry_dtype dtype, double *out)
+/* The element from the device, in queue order. */
+static int bring(ferry_queue *q, const struct cell *c, ferry_dtype dtype)
 {
     const ferry_plugin_ops *ops = q->device->ops;
     uint64_t bytes = dtype == FERRY_F64 ? sizeof(double) : sizeof(float);
     ferry_ref host = { NULL, 0 };
-    ferry_event *e = NULL;
-    int err = 0;
+    int err;
 
-    if (c->pooled) {
-        host.handle = c->host;
-        ferry__queue_enter(q);
-        err = ops->memcpy(q->device->dev, q->handle, FERRY_MEMCPY_D2H, host,
-                          ferry_ref_const(c->ref), bytes);
-        ferry__queue_leave(q);
-        if (err)
-            return ferry__device_fail(q->device, "copy of a result", bytes, err);
-        err = ferry__queue_mark(q, &e);
-        if (err) /* the cell is about to go back */
-            ferry__queue_settle(q->device, q->handle);
-        else if (e)
-            err = ferry_event_synchronize(e);
-        ferry__event_release(e);
-    }
-    if (!err)
-        *out = dtype == FERRY_F64 ? c->host->f64 : (double)c->host->f32;
-    return err;
+    if (!c->pooled)
+        return 0;
+    host.handle = c->host;
+    ferry__queue_enter(q);
+    err = ops->memcpy(q->device->dev, q->handle, FERRY_MEMCPY_D2H, host, ferry_ref_const(c->ref),
+                      bytes);
+    ferry__queue_leave(q);
+    return err ? ferry__device_fail(q->device, "copy of a result", bytes, err) : 0;
+}
+
+/* Waits for it, and for what the program's own work before it has to tell. */
+static int await(ferry_queue *q, ferry_event *e)
+{
+    int err = e ? ferry_event_synchronize(e) : 0;
+
+    return err ? err : ferry__section_tell(q);
 }
 
 static int submit(const struct reduction *r, uint32_t op, int64_t n, ferry_cref x, ferry_cref y,
@@ -115,11 +113,38 @@ static int submit(const struct reduction *r, uint32_t op, int64_t n, ferry_cref 
     return err;
 }
 
-/* By the entry of `op`, split; FERRY_EUNSUPPORTED if the plugin cannot. */
+/* One piece, by the entry of `op`; FERRY_EUNSUPPORTED if the plugin cannot. */
+static int piece(const struct reduction *r, uint32_t op, int64_t first, int64_t n, struct cell *c,
+                 double *out)
+{
+    uint64_t skip = (uint64_t)first * ferry_dtype_size(r->dtype);
+    ferry_event *e;
+    int ended, err = ferry__section_begin(r->q);
+
+    if (err)
+        return err;
+    err = submit(r, op, n, ferry__cref_plus(r->x, skip), ferry__cref_plus(r->y, skip), c->ref);
+    if (err == FERRY_EUNSUPPORTED)
+        ferry__math_refuse(r->q->device, op, r->dtype);
+    else if (err)
+        err = ferry__math_fail(r->q->device, r->name, r->dtype, r->n, err);
+    else
+        err = bring(r->q, c, r->dtype);
+    ended = ferry__section_end(r->q, &e);
+    if (!err)
+        err = ended;
+    if (!err)
+        err = await(r->q, e);
+    ferry__event_release(e);
+    if (!err)
+        *out = r->dtype == FERRY_F64 ? c->host->f64 : (double)c->host->f32;
+    return err;
+}
+
+/* By the entry of `op`, split. */
 static int on_device(const struct reduction *r, uint32_t op, double *out)
 {
     ferry_device *dev = r->q->device;
-    uint64_t size = ferry_dtype_size(r->dtype);
     double local = 0, sum = 0, partial = 0;
     struct cell c;
     int64_t first;
@@ -127,29 +152,24 @@ static int on_device(const struct reduction *r, uint32_t op, double *out)
 
     if (!ferry__math_offered(dev, op, r->dtype))
         return FERRY_EUNSUPPORTED;
-    err = acquire(dev, r->q, &c, &local);
-    for (first = 0; first < r->n && !err; first += FERRY__MATH_SPLIT) {
-        int64_t left = r->n - first, n = left < FERRY__MATH_SPLIT ? left : FERRY__MATH_SPLIT;
-        uint64_t skip = (uint64_t)first * size;
-
-        err = submit(r, op, n, ferry__cref_plus(r->x, skip), ferry__cref_plus(r->y, skip), c.ref);
-        if (err == FERRY_EUNSUPPORTED)
-            ferry__math_refuse(dev, op, r->dtype);
-        else if (err)
-            err = ferry__math_fail(dev, r->name, r->dtype, r->n, err);
-        else
-            err = fetch(r->q, &c, r->dtype, &partial);
-        sum += partial;
-        if (err) {
-            ferry__queue_settle(dev, r->q->handle); /* which may not be done with the cell */
-            release(dev, &c);
-        }
-    }
+    err = ferry__section_refuse("a reduction, which waits,");
+    if (!err)
+        err = acquire(dev, r->q, &c, &local);
     if (err)
         return err;
+    for (first = 0; first < r->n && !err; first += FERRY__MATH_SPLIT) {
+        int64_t left = r->n - first;
+
+        err =
+            piece(r, op, first, left < FERRY__MATH_SPLIT ? left : FERRY__MATH_SPLIT, &c, &partial);
+        sum += partial;
+    }
+    if (err)
+        ferry__queue_settle(dev, r->q->handle); /* which may not be done with the cell */
     release(dev, &c);
-    *out = sum;
-    return 0;
+    if (!err)
+        *out = sum;
+    return err;
 }
 
 static int compute(const void *arg, struct ferry__operand *o)

@@ -17,6 +17,13 @@
  * once. Writing calls need the caller's own exclusion. A settled access (the copy is valid and
  * nothing is pending on it) takes no lock.
  *
+ * Work that fails when it runs takes away the copies that it was writing, those that were made from
+ * them since, and no other. The first access to such a copy returns the code it failed with
+ * (FERRY_EDEVICE), and the next one brings the bytes from another valid copy. If none is left the
+ * contents are lost: FERRY_ELOST, that first time already, from every call that reads, blob arithmetic
+ * and reductions included, until the memory is written whole, adopted or invalidated. In a child of
+ * fork a copy that was on its way is neither there nor lost: FERRY_EFORKED.
+ *
  * Failure: every call either succeeds or leaves valid copies, pointers and sizes as they were; a
  * copy staged through the host may have made the host's copy valid as well. After fork, calls that
  * would touch a device opened before it return FERRY_EFORKED, and so do those on a memory that
@@ -129,7 +136,7 @@ FERRY_API int ferry_memory_adopt(ferry_memory *m, ferry_device *where, ferry_ref
  * without waiting for them where the plugin can copy asynchronously. Nothing is done where they are
  * already or were never written. A later access there waits for the copy. If the copy fails, that
  * place's copy stays invalid and its next access says why. May be called beside readers. Errors as
- * ferry_memory_access. [async_gpu_push]
+ * ferry_memory_access, FERRY_ELOST for lost contents included. [async_gpu_push]
  */
 FERRY_API int ferry_memory_prefetch(ferry_memory *m, ferry_device *where, ferry_queue *q);
 
@@ -141,6 +148,40 @@ FERRY_API int ferry_memory_prefetch(ferry_memory *m, ferry_device *where, ferry_
  * copy there failed with; other errors as ferry_memory_access.
  */
 FERRY_API int ferry_memory_record(ferry_memory *m, ferry_queue *q, unsigned access);
+
+/** A memory, and how work used it: FERRY_READ, FERRY_WRITE or both. Read by the call alone. */
+typedef struct ferry_memory_use {
+    ferry_memory *memory; /* not NULL */
+    unsigned access;
+} ferry_memory_use;
+
+/**
+ * Says of work that was submitted to `q` which memories it used, `n` of them in any order, each once:
+ * it read or wrote their copies on q's device. `e`, an event of that device, covers the work: one for
+ * all of it, be it one kernel or a hundred. It is not kept: the caller may destroy it at once. NULL:
+ * the work is done.
+ *
+ * If the work fails, every copy that it wrote is lost, and no other; and so it is if what it read
+ * turns out never to have got there. That is exact if the event is (ferry_queue_end); with an event of
+ * ferry_queue_record, what failed on the queue since the event before counts as this work. Thus:
+ *
+ *     ferry_memory_access(…) for each, on q; ferry_queue_begin(q); submit; ferry_queue_end(q, &e);
+ *     ferry_memory_record_all(uses, n, q, e); ferry_event_destroy(e);
+ *
+ * Between the accesses and this call the caller keeps other threads from writing those memories, and
+ * from reading those that the work writes. Several threads may do all this on one queue at once, with
+ * outputs of their own: begin and end keep their work apart, and its order is that in which they came
+ * through begin. The references are done with: whoever submits more with them on a further queue
+ * accesses again.
+ *
+ * A writing call for what was written, which becomes the only valid copy. Does not block, unless host
+ * memory is short: then until the work is done. FERRY_EINVAL, FERRY_EFORKED or FERRY_ELOST for a
+ * lost device: nothing is noted. Otherwise all that can be is noted, and the first error returned:
+ * FERRY_EUNINIT where there is no valid copy on that device, FERRY_ELOST or an earlier copy's code
+ * where the contents have failed meanwhile.
+ */
+FERRY_API int ferry_memory_record_all(const ferry_memory_use *uses, size_t n, ferry_queue *q,
+                                      ferry_event *e);
 
 /**
  * A promise that no pointer, reference or unrecorded work on this memory remains, which lets a
@@ -161,6 +202,16 @@ FERRY_API int ferry_memory_invalidate(ferry_memory *m);
 FERRY_API ferry_head ferry_memory_head(const ferry_memory *m);
 /** 1 if the copy at `where` (NULL: the host) is valid, else 0. Takes no lock. */
 FERRY_API int ferry_memory_valid_at(const ferry_memory *m, const ferry_device *where);
+/**
+ * Counts writes: a number that is another whenever the contents may be others, for those who keep
+ * something made of them. Every successful call that gets access to write counts (host, device or
+ * ferry_memory_access), and so do adopt, invalidate, ferry_memory_record and _record_all with
+ * FERRY_WRITE, and what is done on a blob of it: fill, scale, update, copy_from, reading a file. So
+ * may calls that failed; reads, copies and evictions do not. What is not seen: a pointer or reference
+ * that was got for writing and is written through again later without a new access. 0 for NULL. Takes
+ * no lock; beside a writing call it may be the number before or after.
+ */
+FERRY_API uint64_t ferry_memory_version(const ferry_memory *m);
 /** Capacity in bytes; 0 for NULL. */
 FERRY_API size_t ferry_memory_size(const ferry_memory *m);
 /** The home device, borrowed; NULL for NULL. */

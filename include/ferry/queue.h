@@ -8,6 +8,13 @@
  * serialises the plugin's entries per queue, so a queue may be used from several threads; the order
  * of their work is then the order in which the calls got through. Events may be used from any thread.
  *
+ * Work that fails when it runs is told by events: by the first one recorded behind it on its queue,
+ * and by no later one. What ferry itself submits (copies, fills, arithmetic on blobs) has events of
+ * its own, and its failure is that of the copies that it wrote, and of no other. A program's own work
+ * on a default queue is nobody's: what it fails with is told once, to the event or synchronize of the
+ * program's that comes first, or else to the next access by the host that has to fetch something from
+ * that device. ferry_queue_begin and ferry_memory_record_all make it somebody's.
+ *
  * Failure: with no other code named, FERRY_EINVAL for NULL, FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST
  * once the device is lost, FERRY_EFORKED in a child of fork. A call that fails has submitted nothing
  * and changed nothing.
@@ -96,6 +103,29 @@ typedef int (*ferry_queue_work)(void *dev, void *queue, void *arg);
  * the plugin said through host->error. FERRY_EINVAL for NULL.
  */
 FERRY_API int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_work work, void *arg);
+
+/**
+ * Keeps the queue to the calling thread until ferry_queue_end, so that the event that this gives has
+ * the failures of what the thread submits in between to tell, and of nothing else. An event tells of
+ * what failed since the event before it: where several threads use one queue, only work between begin
+ * and end can be told apart.
+ *
+ * Other threads wait in every call that submits to the queue; what they submit past ferry, by the
+ * vendor's object, is not kept out. Get the references before: between begin and end this thread may
+ * submit work, by ferry/math.h, ferry_queue_call or the vendor's object, to any queue, and nothing
+ * more. Calls that work on a memory or a blob are FERRY_EINVAL meanwhile, and so are the reductions
+ * and another begin. FERRY_ENOMEM, FERRY_EDEVICE; the queue is then not kept.
+ */
+FERRY_API int ferry_queue_begin(ferry_queue *q);
+
+/**
+ * Ends what the same thread began, whatever became of the work. *out is an event of the caller's that
+ * covers just what was submitted since ferry_queue_begin, for ferry_memory_record_all; NULL if none
+ * of it can be pending, since the device is synchronous. Does not block, but for a queue that takes no
+ * event any more: then until the work is done, and the event knows how it ended. FERRY_EINVAL for
+ * NULL and without a begin: nothing has changed.
+ */
+FERRY_API int ferry_queue_end(ferry_queue *q, ferry_event **out);
 
 /**
  * An event after all work submitted to `q` so far; the caller destroys it. Does not block. *out

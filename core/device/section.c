@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "core/device/section.h"
+
+#include "core/base/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The queue that this thread's program keeps to itself. */
+static _Thread_local const ferry_queue *kept;
+
+int ferry__section_refuse(const char *what)
+{
+    if (!kept)
+        return 0;
+    return ferry__error(FERRY_EINVAL, "%s: %s between ferry_queue_begin and ferry_queue_end",
+                        kept->device->name, what);
+}
+
+/* ---- stray work (the queue's lock is held) ---- */
+
+/*
+ * The queue keeps an event for what it will say of stray work. The default queue's must not keep
+ * their device open.
+ */
+static void keep_stray(ferry_queue *q, ferry_event *e)
+{
+    if (q == &q->device->queue)
+        ferry__event_unbind(e);
+    e->stray = true;
+    ferry__event_retain(e);
+    if (q->newest_stray)
+        q->newest_stray->next_stray = e;
+    else
+        q->oldest_stray = e;
+    q->newest_stray = e;
+}
+
+/* As this thread's error says it. */
+static void note_failure(ferry_queue *q, uint64_t number, int code)
+{
+    free(q->why);
+    q->why = strdup(ferry_last_error());
+    q->failed_at = number;
+    q->failed = code;
+}
+
+/* Of those that are done; the queue works in order. */
+static void look(ferry_queue *q)
+{
+    ferry_event *e;
+    int answer;
+
+    while ((e = q->oldest_stray)) {
+        answer = ferry_event_query(e);
+        if (!answer || (answer < 0 && atomic_load(&e->state) > 0)) /* or it cannot be asked */
+            return;
+        q->oldest_stray = e->next_stray;
+        if (!q->oldest_stray)
+            q->newest_stray = NULL;
+        if (answer < 0)
+            note_failure(q, e->number, answer);
+        ferry__event_release(e);
+    }
+}
+
+static int mark_locked(ferry_queue *q, ferry_event **out)
+{
+    bool stray = q->stray || atomic_load_explicit(&q->native, memory_order_relaxed);
+    int err = ferry__queue_mark(q, out);
+
+    if (!err && *out && stray) {
+        look(q);
+        keep_stray(q, *out);
+    }
+    return err;
+}
+
+static int fence_locked(ferry_queue *q)
+{
+    bool stray = q->stray || atomic_load_explicit(&q->native, memory_order_relaxed);
+    ferry_event *e = NULL;
+    int err = stray ? mark_locked(q, &e) : 0;
+
+    ferry__event_release(e);
+    return err;
+}
+
+int ferry__section_mark(ferry_queue *q, ferry_event **out)
+{
+    int err;
+
+    *out = NULL;
+    if (!q->device->events)
+        return 0;
+    ferry__queue_hold(q);
+    err = mark_locked(q, out);
+    ferry__queue_leave(q);
+    return err;
+}
+
+int ferry__section_fence(ferry_queue *q)
+{
+    int err;
+
+    if (!q->device->events)
+        return 0;
+    ferry__queue_hold(q);
+    err = fence_locked(q);
+    ferry__queue_leave(q);
+    return err;
+}
+
+uint64_t ferry__section_now(ferry_queue *q)
+{
+    uint64_t now;
+
+    ferry__queue_hold(q);
+    now = q->events;
+    ferry__queue_leave(q);
+    return now;
+}
+
+/* The failure of stray work that an event after `then` had to tell; the lock is held. */
+static int failed_since(ferry_queue *q, uint64_t then)
+{
+    look(q);
+    if (q->failed_at <= then)
+        return 0;
+    return ferry__error(q->failed, "%s", q->why ? q->why : ferry_strerror(q->failed));
+}
+
+int ferry__section_failed_since(ferry_queue *q, uint64_t then)
+{
+    int failed;
+
+    ferry__queue_hold(q);
+    failed = failed_since(q, then);
+    ferry__queue_leave(q);
+    return failed;
+}
+
+int ferry__section_tell(ferry_queue *q)
+{
+    int failed;
+
+    if (!q->device->events)
+        return 0;
+    ferry__queue_hold(q);
+    failed = failed_since(q, q->told_at);
+    if (failed)
+        q->told_at = q->failed_at;
+    ferry__queue_leave(q);
+    return failed;
+}
+
+void ferry__section_reap(ferry_queue *q)
+{
+    ferry__queue_hold(q);
+    look(q);
+    ferry__queue_leave(q);
+}
+
+/* ---- sections ---- */
+
+/* (locked) */
+static int begin_locked(ferry_queue *q)
+{
+    int err;
+
+    if (!q->device->events)
+        return 0;
+    q->section_failed = 0;
+    q->section = ferry__event_new(q);
+    err = q->section ? fence_locked(q) : FERRY_ENOMEM;
+    if (!err)
+        return 0;
+    ferry__event_release(q->section);
+    q->section = NULL;
+    return err;
+}
+
+int ferry__section_begin(ferry_queue *q)
+{
+    int err = ferry__section_refuse("work with an event of its own");
+
+    if (err)
+        return err;
+    ferry__queue_hold(q);
+    err = begin_locked(q);
+    if (err)
+        ferry__queue_leave(q);
+    return err;
+}
+
+int ferry__section_end(ferry_queue *q, ferry_event **out)
+{
+    ferry_event *e = q->section;
+    int err = 0;
+
+    q->section = NULL;
+    if (e)
+        err = ferry__event_record(e, q);
+    if (err || (e && q->section_failed)) { /* known before it is asked, once all is done */
+        int ended = ferry__queue_settle(q->device, q->handle);
+
+        ferry__event_set(e, q->section_failed ? q->section_failed : ended);
+    }
+    q->stray = false;
+    ferry__queue_leave(q);
+    *out = e;
+    return err;
+}
+
+/* A queue without events may be anybody's meanwhile: nothing on it has to be told apart. */
+int ferry__section_enter(ferry_queue *q, bool *nested)
+{
+    int err = 0;
+
+    *nested = false;
+    if (!q->device->events)
+        return 0;
+    ferry__queue_hold(q);
+    *nested = q->section != NULL;
+    if (!*nested)
+        err = begin_locked(q);
+    if (err)
+        ferry__queue_leave(q);
+    return err;
+}
+
+int ferry__section_wait(ferry_queue *q)
+{
+    ferry_event *e;
+    int err;
+
+    if (!q->device->events)
+        return ferry_queue_synchronize(q);
+    err = ferry__queue_mark(q, &e);
+    if (!err)
+        err = ferry_event_synchronize(e);
+    ferry__event_release(e);
+    if (err && !q->section_failed)
+        q->section_failed = err;
+    return err;
+}
+
+void ferry__section_leave(ferry_queue *q, bool nested)
+{
+    if (!q->device->events)
+        return;
+    if (!nested) { /* all was waited for */
+        ferry__event_release(q->section);
+        q->section = NULL;
+        q->stray = false;
+    }
+    ferry__queue_leave(q);
+}
+
+int ferry_queue_begin(ferry_queue *q)
+{
+    int err;
+
+    if (!q)
+        return ferry__error(FERRY_EINVAL, "ferry_queue_begin: NULL queue");
+    err = ferry__device_usable(q->device);
+    if (!err)
+        err = ferry__section_begin(q);
+    if (!err)
+        kept = q;
+    return err;
+}
+
+int ferry_queue_end(ferry_queue *q, ferry_event **out)
+{
+    ferry_event *e;
+
+    if (!q || !out)
+        return ferry__error(FERRY_EINVAL, "ferry_queue_end: NULL argument");
+    if (kept != q)
+        return ferry__error(FERRY_EINVAL, "%s: ferry_queue_end without ferry_queue_begin",
+                            q->device->name);
+    kept = NULL;
+    ferry__section_end(q, &e);
+    *out = e;
+    return 0;
+}

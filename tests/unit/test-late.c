@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "world.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/*
+ * Work that was accepted and fails when it runs: whose copy it takes away, and whose it does not; and
+ * that what is lost with it stays lost.
+ */
+
+#define OLD   0x5a
+#define NEW   0x77
+#define COUNT 1024
+
+static ferry_blob *blob_on(int i)
+{
+    ferry_blob *b = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(ferry_blob_create(wx_dev(i), FERRY_F32, 1, (int64_t[]){ COUNT }, &b),
+                          FERRY_OK);
+    return b;
+}
+
+/* A blob whose data and diff are on its device, done, and hold that. */
+static ferry_blob *filled(int i, double data, double diff)
+{
+    ferry_blob *b = blob_on(i);
+
+    FX_OK(ferry_blob_fill_data(b, data));
+    FX_OK(ferry_blob_fill_diff(b, diff));
+    FX_OK(ferry_device_synchronize(wx_dev(i)));
+    return b;
+}
+
+static bool all_are(const float *p, float value)
+{
+    for (int i = 0; p && i < COUNT; i++)
+        if (p[i] != value)
+            return false;
+    return p != NULL;
+}
+
+/* From now on, from every accessor and every reduction. */
+static void check_lost(ferry_blob *b)
+{
+    double sum = -1;
+    ferry_ref ref = { &sum, 0 };
+
+    for (int i = 0; i < 2; i++) {
+        FX_FAILED(FERRY_ELOST, !ferry_blob_host_data(b));
+        FX_FAILED(FERRY_ELOST, !ferry_blob_device_data(b).handle);
+        FX_FAILED(FERRY_ELOST, !ferry_blob_mutable_host_data(b));
+        FX_FAILED(FERRY_ELOST, !ferry_blob_mutable_device_data(b).handle);
+        FX_FAILS(FERRY_ELOST, ferry_blob_asum_data(b, &sum));
+        FX_FAILS(FERRY_ELOST, ferry_blob_sumsq_data(b, &sum));
+        FX_FAILS(FERRY_ELOST, ferry_blob_scale_data(b, 2));
+        FX_FAILS(FERRY_ELOST, ferry_blob_update(b));
+        FX_FAILS(FERRY_ELOST, ferry_blob_data_at(b, 1, (int64_t[]){ 0 }, &sum));
+        FX_FAILS(FERRY_ELOST, ferry_memory_prefetch(ferry_blob_data_memory(b), wx_dev(1), NULL));
+        FX_FAILS(FERRY_ELOST,
+                 ferry_memory_access(ferry_blob_data_memory(b), wx_dev(1), FERRY_READ, NULL, &ref));
+        FX_FAILS(FERRY_ELOST,
+                 ferry_memory_record(ferry_blob_data_memory(b), wx_queue(0), FERRY_READ));
+    }
+    CU_ASSERT_EQUAL(sum, -1);
+    CU_ASSERT_EQUAL(wx_valid(ferry_blob_data_memory(b)), 0);
+    FX_OK(ferry_blob_fill_data(b, 4));
+    CU_ASSERT(all_are(ferry_blob_host_data(b), 4));
+}
+
+/* ---- arithmetic on blobs -------------------------------------------------------------------- */
+
+static void a_failed_fill_is_that_blobs_and_no_others(void)
+{
+    ferry_blob *a, *b;
+
+    wx_begin();
+    a = blob_on(0);
+    b = filled(0, 3, 0);
+    wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    FX_OK(ferry_blob_fill_data(a, 1));
+    CU_ASSERT(all_are(ferry_blob_host_data(b), 3));
+    FX_FAILED(FERRY_ELOST, !ferry_blob_host_data(a));
+    check_lost(a);
+    CU_ASSERT_EQUAL(wx_valid(ferry_blob_data_memory(b)), WX_HOST | WX_DEV(0));
+    ferry_blob_destroy(a);
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
+static int op_scale(ferry_blob *b, ferry_blob *other)
+{
+    (void)other;
+    return ferry_blob_scale_data(b, 2);
+}
+
+static int op_update(ferry_blob *b, ferry_blob *other)
+{
+    (void)other;
+    return ferry_blob_update(b);
+}
+
+static int op_fill(ferry_blob *b, ferry_blob *other)
+{
+    (void)other;
+    return ferry_blob_fill_data(b, 7);
+}
+
+static int op_copy_from(ferry_blob *b, ferry_blob *other)
+{
+    return ferry_blob_copy_from(b, other, 0);
+}
+
+typedef int (*blob_op)(ferry_blob *b, ferry_blob *other);
+static const blob_op ops[] = { op_scale, op_update, op_fill, op_copy_from };
+
+/* Where the failed work is seen first. */
+static int seen_on_host(ferry_blob *b)
+{
+    return ferry_blob_host_data(b) ? 0 : ferry_last_error_code();
+}
+
+static int seen_on_device(ferry_blob *b)
+{
+    ferry_ref ref;
+
+    wx_run_all();
+    return ferry_memory_access(ferry_blob_data_memory(b), wx_dev(0), FERRY_READ, NULL, &ref);
+}
+
+static int seen_on_another(ferry_blob *b)
+{
+    const unsigned reads = FERRY_READ;
+    ferry_ref ref;
+    int err = ferry_memory_access(ferry_blob_data_memory(b), wx_dev(1), reads, NULL, &ref);
+
+    wx_run_all();
+    return err ? err : ferry_memory_access(ferry_blob_data_memory(b), wx_dev(1), reads, NULL, &ref);
+}
+
+static int seen_by_a_sum(ferry_blob *b)
+{
+    double sum;
+
+    return ferry_blob_asum_data(b, &sum);
+}
+
+typedef int (*view)(ferry_blob *b);
+static const view views[] = { seen_on_host, seen_on_device, seen_on_another, seen_by_a_sum };
+
+static void failed_arithmetic_is_told_wherever_it_is_read(void)
+{
+    ferry_blob *b, *other, *bystander;
+
+    wx_begin();
+    bystander = filled(0, 5, 6);
+    other = filled(0, 8, 9);
+    for (size_t op = 0; op < FERRY_TEST_COUNT(ops); op++)
+        for (size_t v = 0; v < FERRY_TEST_COUNT(views); v++) {
+            b = filled(0, 1, 2);
+            wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+            FX_OK(ops[op](b, other));
+            FX_OK(ferry_blob_scale_data(bystander, 1));
+            FX_FAILS(FERRY_ELOST, views[v](b));
+            check_lost(b);
+            CU_ASSERT(all_are(ferry_blob_host_data(bystander), 5));
+            ferry_blob_destroy(b);
+        }
+    ferry_blob_destroy(other);
+    ferry_blob_destroy(bystander);
+    wx_end();
+}
+
+/* What was computed from a copy that failed has failed with it. */
+static void arithmetic_on_a_copy_that_failed_has_failed_too(void)
+{
+    ferry_blob *b;
+    float *diff;
+
+    wx_begin();
+    b = filled(0, 1, 2);
+    diff = ferry_blob_overwrite_host_diff(b);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(diff);
+    memset(diff, 0, COUNT * sizeof *diff);
+    wx_fail_later(0, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    FX_OK(ferry_blob_update(b));
+    FX_FAILED(FERRY_ELOST, !ferry_blob_host_data(b));
+    CU_ASSERT(all_are(ferry_blob_host_diff(b), 0));
+    check_lost(b);
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
+static void many_scales_of_which_one_failed_are_lost(void)
+{
+    ferry_blob *b;
+
+    wx_begin();
+    b = filled(0, 1, 2);
+    wx_fail_later(0, SIM_CALL_OP, 5, FERRY_EDEVICE);
+    for (int i = 0; i < 20; i++)
+        FX_OK(ferry_blob_scale_data(b, 1));
+    FX_FAILED(FERRY_ELOST, !ferry_blob_host_data(b));
+    check_lost(b);
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
+/* ---- what is lost -------------------------------------------------------------------------- */
+
+static ferry_blob *lost_blob(void)
+{
+    ferry_blob *b = filled(0, 1, 2);
+
+    wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    FX_OK(ferry_blob_scale_data(b, 2));
+    FX_FAILED(FERRY_ELOST, !ferry_blob_host_data(b));
+    return b;
+}
+
+static void a_refused_fill_leaves_what_was_lost_lost(void)
+{
+    ferry_blob *b;
+
+    wx_begin();
+    b = lost_blob();
+    wx_fail_next(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    FX_FAILS(FERRY_EDEVICE, ferry_blob_fill_data(b, 7));
+    check_lost(b);
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
+static void a_lost_source_or_diff_is_no_zeros(void)
+{
+    ferry_blob *lost, *b, *slice = NULL;
+
+    wx_begin();
+    lost = lost_blob();
+    b = filled(0, 1, 2);
+    FX_FAILS(FERRY_ELOST, ferry_blob_copy_from(b, lost, 0));
+    CU_ASSERT(all_are(ferry_blob_host_data(b), 1));
+    FX_OK_FATAL(ferry_blob_slice(lost, 0, COUNT / 2, &slice));
+    FX_FAILS(FERRY_ELOST, ferry_blob_fill_data(slice, 1)); /* the rest is not there to be kept */
+    ferry_blob_destroy(slice);
+    check_lost(lost);
+    ferry_blob_destroy(lost);
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
+/* ---- the program's own ---------------------------------------------------------------------- */
+
+static int read_on_host(ferry_memory *m)
+{
+    ferry_ref ref;
+
+    return ferry_memory_access(m, NULL, FERRY_READ, NULL, &ref);
+}
+
+/* Nobody's in particular: told once to the host, and the copies behind it take no blame. */
+static void a_kernel_of_the_programs_takes_no_copy_of_ferrys_along(void)
+{
+    ferry_memory *m, *other;
+    ferry_blob *b;
+    ferry_ref ref;
+
+    wx_begin();
+    m = wx_memory_at(0, OLD);
+    other = wx_memory_at_host(NEW);
+    b = filled(0, 3, 0);
+    wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    wx_write_on(wx_queue(0), m, NEW);
+    FX_OK(ferry_memory_access(other, wx_dev(0), FERRY_READ | FERRY_WRITE, NULL, &ref));
+    FX_OK(ferry_blob_scale_data(b, 2));
+    wx_run_all();
+    FX_FAILS(FERRY_EDEVICE, read_on_host(m));
+    FX_OK(read_on_host(m));
+    CU_ASSERT(wx_host_reads(other, NEW));
+    CU_ASSERT(all_are(ferry_blob_host_data(b), 6));
+    ferry_memory_release(m);
+    ferry_memory_release(other);
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
+/* On a queue of its own the program's work is noted: a copy of ferry's there does not hide it. */
+static void a_kernel_on_another_queue_is_told_behind_a_copy_of_ferrys(void)
+{
+    ferry_memory *m, *other;
+    ferry_queue *q;
+
+    wx_begin();
+    q = wx_queue_create(0);
+    m = wx_memory_at(0, OLD);
+    other = wx_memory_at_host(NEW);
+    wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    wx_write_on(q, m, NEW);
+    FX_OK(ferry_memory_prefetch(other, wx_dev(0), q));
+    wx_run_all();
+    CU_ASSERT(read_on_host(m) < 0);
+    CU_ASSERT(wx_reads_on(wx_queue(0), other, NEW));
+    CU_ASSERT_EQUAL(wx_valid(other), WX_HOST | WX_DEV(0));
+    ferry_memory_release(m);
+    ferry_memory_release(other);
+    ferry_queue_destroy(q);
+    wx_end();
+}
+
+/* ---- threads on one queue --------------------------------------------------------------------- */
+
+#define THREADS 4
+
+static atomic_int wrong, told, running;
+
+/* Filled, changed and read: by the host as it should be, or not at all. */
+static void *compute(void *arg)
+{
+    int rounds = ferry_test_is_slow() ? 100 : 1000;
+
+    for (int i = 0; i < rounds; i++) {
+        float value = (float)((size_t)arg * 1000 + (size_t)i);
+        ferry_blob *b = NULL;
+        double sum = 0;
+
+        if (ferry_blob_create(wx_dev(0), FERRY_F32, 1, (int64_t[]){ COUNT }, &b))
+            break;
+        if (ferry_blob_fill_data(b, value) || ferry_blob_scale_data(b, 2) ||
+            (i % 2 && ferry_blob_asum_data(b, &sum)) || !ferry_blob_host_data(b))
+            atomic_fetch_add(&told, 1);
+        else if (!all_are(ferry_blob_host_data(b), 2 * value) ||
+                 (i % 2 && sum != 2.0 * value * COUNT))
+            atomic_fetch_add(&wrong, 1);
+        ferry_blob_destroy(b);
+    }
+    atomic_fetch_sub(&running, 1);
+    return NULL;
+}
+
+/* Nothing wrong is read, and no more are told of a failure than work has failed. */
+static void threads_on_one_queue_are_told_of_their_own_failures_alone(void)
+{
+    pthread_t threads[THREADS];
+    int failed = 0;
+
+    wx_begin();
+    atomic_store(&running, THREADS);
+    for (size_t i = 0; i < THREADS; i++)
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, compute, (void *)i), 0);
+    while (atomic_load(&running)) {
+        uint64_t before = wx_calls(0, SIM_CALL_OP);
+
+        wx_fail_later(0, SIM_CALL_OP, 7, FERRY_EDEVICE);
+        failed++;
+        while (atomic_load(&running) && wx_calls(0, SIM_CALL_OP) < before + 8)
+            sched_yield();
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    wx_fail_later(0, SIM_CALL_OP, 0, 0);
+    CU_ASSERT_EQUAL(atomic_load(&wrong), 0);
+    CU_ASSERT(atomic_load(&told) > failed / 2);
+    CU_ASSERT(atomic_load(&told) <= failed);
+    wx_end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_failed_fill_is_that_blobs_and_no_others),
+    FERRY_TEST(failed_arithmetic_is_told_wherever_it_is_read),
+    FERRY_TEST(arithmetic_on_a_copy_that_failed_has_failed_too),
+    FERRY_TEST(many_scales_of_which_one_failed_are_lost),
+    FERRY_TEST(a_refused_fill_leaves_what_was_lost_lost),
+    FERRY_TEST(a_lost_source_or_diff_is_no_zeros),
+    FERRY_TEST(a_kernel_of_the_programs_takes_no_copy_of_ferrys_along),
+    FERRY_TEST(a_kernel_on_another_queue_is_told_behind_a_copy_of_ferrys),
+};
+
+static const ferry_test_case thread_cases[] = {
+    FERRY_TEST(threads_on_one_queue_are_told_of_their_own_failures_alone),
+};
+
+int main(int argc, char **argv)
+{
+    static const char *const manual[] = { "clock", "manual", NULL };
+    static const char *const real[] = { "clock", "real", NULL };
+    static const struct wx_world worlds[] = {
+        { "manual clock", manual, cases, FERRY_TEST_COUNT(cases) },
+        { "threads", real, thread_cases, FERRY_TEST_COUNT(thread_cases) },
+    };
+
+    return wx_main(argc, argv, "late", worlds, FERRY_TEST_COUNT(worlds));
+}
