@@ -1,14 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "isa.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-static const struct cpu_isa portable = { .name = "portable" };
+static const struct cpu_isa avx512 = { "avx512", CPU_AVX512 }, avx2 = { "avx2", CPU_AVX2 },
+                            portable = { "portable", CPU_PORTABLE };
+
+static bool has_avx512(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("fma");
+#else
+    return false;
+#endif
+}
+
+static bool has_avx2(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return false;
+#endif
+}
 
 const struct cpu_isa *cpu_isa_find(const char *name)
 {
-    if (strcmp(name, "auto") == 0 || strcmp(name, "portable") == 0)
-        return &portable;
-    return NULL;
+    bool any = strcmp(name, "auto") == 0;
+
+    if ((any || strcmp(name, "avx512") == 0) && has_avx512())
+        return &avx512;
+    if ((any || strcmp(name, "avx2") == 0) && has_avx2())
+        return &avx2;
+    return any || strcmp(name, "portable") == 0 ? &portable : NULL;
 }

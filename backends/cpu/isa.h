@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is compiled once for each instruction set. Which one is used is decided when the device is
- * opened, by what the CPU has or by option.isa.
+ * The instruction sets that some loops are compiled for. Which one is used is decided when the
+ * device is opened, by what the CPU has or by option.isa.
  */
 #ifndef FERRY_CPU_ISA_H
 #define FERRY_CPU_ISA_H
 
-#include <stdint.h>
+enum cpu_set { CPU_PORTABLE, CPU_AVX2, CPU_AVX512, CPU_SETS };
 
 struct cpu_isa {
     const char *name; /* as option.isa has it */
+    enum cpu_set set;
 };
 
 /*

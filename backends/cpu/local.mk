@@ -20,16 +20,29 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/columns.c \
 	%D%/op/columns_impl.h \
 	%D%/op/convolution.c \
-	%D%/op/convolution_impl.h \
 	%D%/op/copy.c \
+	%D%/op/direct.c \
+	%D%/op/direct_impl.h \
 	%D%/op/elementwise.c \
 	%D%/op/elementwise_impl.h \
+	%D%/op/epilogue.c \
 	%D%/op/gather.c \
+	%D%/op/gemm.c \
+	%D%/op/gemm.h \
+	%D%/op/loops.c \
+	%D%/op/loops.h \
+	%D%/op/loops_avx2.c \
+	%D%/op/loops_avx512.c \
+	%D%/op/loops_impl.h \
+	%D%/op/loops_portable.c \
 	%D%/op/lrn.c \
 	%D%/op/lrn_impl.h \
 	%D%/op/matrix.c \
 	%D%/op/matrix_impl.h \
+	%D%/op/micro_impl.h \
 	%D%/op/op.h \
+	%D%/op/patches.h \
+	%D%/op/patches_impl.h \
 	%D%/op/operand.c \
 	%D%/op/pool.c \
 	%D%/op/pool_impl.h \
@@ -40,7 +53,10 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/roi.c \
 	%D%/op/softmax.c \
 	%D%/op/softmax_impl.h \
+	%D%/op/step_impl.h \
 	%D%/op/table.c \
+	%D%/op/tile.h \
+	%D%/op/vector.h \
 	%D%/op/walk.c \
 	%D%/op/walk.h \
 	%D%/op/window.c \

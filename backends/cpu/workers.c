@@ -31,8 +31,10 @@
 struct loop {
     int64_t n, piece, pieces;
     workers_body body;
+    workers_task task; /* in place of the body, if not NULL: a piece is a task */
     void *arg;
-    _Atomic int64_t next; /* piece that nobody has taken */
+    _Atomic int64_t next;   /* piece that nobody has taken */
+    _Atomic unsigned slots; /* threads that have come */
 };
 
 struct workers {
@@ -74,6 +76,7 @@ int64_t workers_piece(int64_t n, int64_t bytes)
 /* Takes pieces until none is left. */
 static void work(struct loop *loop)
 {
+    unsigned slot = atomic_fetch_add_explicit(&loop->slots, 1, memory_order_relaxed);
     int64_t piece;
 
     while ((piece = atomic_fetch_add_explicit(&loop->next, 1, memory_order_relaxed)) <
@@ -81,7 +84,10 @@ static void work(struct loop *loop)
         int64_t first = piece * loop->piece;
         int64_t left = loop->n - first;
 
-        loop->body(loop->arg, first, left < loop->piece ? left : loop->piece, piece);
+        if (loop->task)
+            loop->task(loop->arg, piece, slot);
+        else
+            loop->body(loop->arg, first, left < loop->piece ? left : loop->piece, piece);
     }
 }
 
@@ -240,31 +246,56 @@ static bool take(struct workers *w)
     return false;
 }
 
-static void run_alone(int64_t n, int64_t piece, workers_body body, void *arg)
+/* The caller has the threads, and the loop is filled in. */
+static void run_together(struct workers *w)
 {
-    struct loop loop = { n, piece, (n + piece - 1) / piece, body, arg, 0 };
-
-    work(&loop);
-}
-
-void workers_run(struct workers *w, int64_t n, int64_t piece, workers_body body, void *arg)
-{
-    if (n <= piece) {
-        body(arg, 0, n, 0);
-        return;
-    }
-    if (!take(w)) {
-        run_alone(n, piece, body, arg);
-        return;
-    }
-    w->loop.n = n;
-    w->loop.piece = piece;
-    w->loop.pieces = (n + piece - 1) / piece;
-    w->loop.body = body;
-    w->loop.arg = arg;
     atomic_store(&w->loop.next, 0);
+    atomic_store(&w->loop.slots, 0);
     publish(w);
     work(&w->loop);
     wait_for_helpers(w);
     atomic_flag_clear(&w->busy);
+}
+
+static void fill_in(struct loop *loop, int64_t n, int64_t piece, void *arg)
+{
+    loop->n = n;
+    loop->piece = piece;
+    loop->pieces = (n + piece - 1) / piece;
+    loop->body = NULL;
+    loop->task = NULL;
+    loop->arg = arg;
+}
+
+void workers_run(struct workers *w, int64_t n, int64_t piece, workers_body body, void *arg)
+{
+    struct loop alone;
+
+    if (n <= piece) {
+        body(arg, 0, n, 0);
+        return;
+    }
+    if (take(w)) {
+        fill_in(&w->loop, n, piece, arg);
+        w->loop.body = body;
+        run_together(w);
+        return;
+    }
+    fill_in(&alone, n, piece, arg);
+    alone.body = body;
+    alone.next = 0;
+    alone.slots = 0;
+    work(&alone);
+}
+
+void workers_tasks(struct workers *w, int64_t n, workers_task task, void *arg)
+{
+    if (n > 1 && take(w)) {
+        fill_in(&w->loop, n, 1, arg);
+        w->loop.task = task;
+        run_together(w);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        task(arg, i, 0);
 }

@@ -40,4 +40,9 @@ int64_t workers_piece(int64_t n, int64_t bytes);
 /* Runs the body over 0 … n − 1, in pieces of that size, and returns when all are done. */
 void workers_run(struct workers *w, int64_t n, int64_t piece, workers_body body, void *arg);
 
+/* Does one task of many; no two threads have the same `slot`, from 0 to workers_threads − 1. */
+typedef void (*workers_task)(void *arg, int64_t task, unsigned slot);
+/* Runs tasks 0 … n − 1, each on whichever thread comes first, and returns when all are done. */
+void workers_tasks(struct workers *w, int64_t n, workers_task task, void *arg);
+
 #endif

@@ -1,40 +1,76 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
+#include "patches.h"
 
-/* CONVOLUTION, plane by plane: what no faster form takes. */
+/*
+ * CONVOLUTION as products, F32: the rows of a are patches of the input (patches.h), the columns of
+ * b the kernels of the outputs, each group a batch.
+ */
 
-struct direct {
-    const struct cpu_op *op;
-    const void *x, *w, *bias;
-    void *y;
-    int64_t bias_step;
-    bool is_transposed;
-};
+/* ---- planning ------------------------------------------------------------------------------- */
 
-/* Whether tap `k` of position `at` of y's axis sees the image; where. */
-static bool see(const struct direct *c, int axis, int64_t at, int64_t k, int64_t *out)
+/* Whether the input's pixels follow one another at one distance, in the order of the output's. */
+static bool is_one_row_of_pixels(const struct cpu_window *w)
 {
-    const struct cpu_window *w = &c->op->plan.convolution.window;
-    int64_t i = at * w->stride[axis] - w->pad[axis] + k * w->dilation[axis];
+    int64_t distance = 0, pixels = 1;
 
-    if (c->is_transposed) {
-        i = at + w->pad[axis] - k * w->dilation[axis];
-        if (i < 0 || i % w->stride[axis] != 0)
+    for (int i = 4; i >= 1; i--) { /* the spatial axes from the innermost, then the images */
+        int axis = i == 1 ? 0 : i;
+        int64_t length = axis == 0 ? w->images : w->in[axis - 2];
+
+        if (length == 1)
+            continue;
+        if (pixels == 1)
+            distance = w->x[axis];
+        if (w->x[axis] != distance * pixels)
             return false;
-        i /= w->stride[axis];
+        pixels *= length;
     }
-    *out = i;
-    return i >= 0 && i < w->in[axis];
+    return true;
 }
 
-#define T          float
-#define NAME(name) name##_f32
-#include "convolution_impl.h"
-#undef T
-#undef NAME
-#define T          double
-#define NAME(name) name##_f64
-#include "convolution_impl.h"
+static int64_t pixel_distance(const struct cpu_window *w)
+{
+    for (int i = 4; i >= 2; i--)
+        if (w->in[i - 2] > 1)
+            return w->x[i];
+    return w->images > 1 ? w->x[0] : 0;
+}
+
+/* Rows at such distances share few lines of the first cache. */
+static bool is_crowded(int64_t distance, int64_t rows)
+{
+    return rows > 4 && distance % 512 == 0;
+}
+
+static bool can_stay_in_place(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+
+    if (w->taps != 1 || (w->x[1] != 1 && w->channels > p->op.params.window.group))
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (w->stride[i] != 1 || w->pad[i] != 0 || w->pad_end[i] != 0)
+            return false;
+    return is_one_row_of_pixels(w) && !is_crowded(pixel_distance(w), p->plan.convolution.gemm.m);
+}
+
+static void plan_product(struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    struct cpu_gemm *g = &p->plan.convolution.gemm;
+    uint64_t packed;
+
+    g->batches = p->op.params.window.group;
+    g->m = w->images * w->out[0] * w->out[1] * w->out[2];
+    g->n = w->outputs / g->batches;
+    g->k = w->taps * (w->channels / g->batches);
+    cpu_gemm_plan(g, p->loops, p->threads);
+    p->plan.convolution.is_in_place = can_stay_in_place(p);
+    packed = (uint64_t)(g->batches * cpu_gemm_packed(g)) * sizeof(float);
+    p->answer.epilogue = cpu_epilogue_taken(p, true);
+    cpu_op_pack_or_not(p, 1, packed, cpu_gemm_workspace(g));
+}
 
 static int convolution_plan(struct cpu_op *p)
 {
@@ -51,29 +87,169 @@ static int convolution_plan(struct cpu_op *p)
     for (uint32_t i = 0; i < FERRY_OP_SPATIAL; i++)
         wide[2 + i] = i < lacking ? 0 : w->stride[2 + i - lacking];
     cpu_op_prefer_channels_last(p);
+    p->plan.convolution.is_product = cpu_op_is_all(p, FERRY_F32, FERRY_OP_INPUTS, 1);
+    if (p->plan.convolution.is_product)
+        plan_product(p);
     return 0;
+}
+
+/* ---- weights -------------------------------------------------------------------------------- */
+
+/* Rows of b in the order of a patch: tap by tap, and of each all channels. */
+static void pack_weights(const struct cpu_op *p, const float *w, float *packed)
+{
+    const struct cpu_window *v = &p->plan.convolution.window;
+    const struct cpu_gemm *g = &p->plan.convolution.gemm;
+    const int64_t *wide = p->plan.convolution.w;
+    int64_t channels = v->channels / g->batches;
+    int64_t group = p->op.params.window.transposed ? channels * wide[1] : g->n * wide[0];
+
+    for (int64_t b = 0; b < g->batches; b++)
+        for (int64_t tap = 0; tap < v->taps; tap++) {
+            int64_t i = tap / v->kernel[2] / v->kernel[1], j = tap / v->kernel[2] % v->kernel[1];
+            const float *from =
+                w + b * group + i * wide[2] + j * wide[3] + tap % v->kernel[2] * wide[4];
+
+            cpu_gemm_pack(g, tap * channels, channels, from, wide[1], wide[0],
+                          packed + b * cpu_gemm_packed(g));
+        }
+}
+
+static void convolution_prepare(struct cpu_device *d, const struct cpu_op *p, const void *const *in,
+                                void *packed)
+{
+    (void)d;
+    pack_weights(p, in[1], packed);
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+struct places {
+    const struct cpu_op *op;
+    const struct cpu_window *window;
+    struct cpu_patches patches;
+    int64_t add[5]; /* strides of what is added */
+};
+
+static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
+                  int64_t k, int64_t depth, float *to, int64_t to_row)
+{
+    const struct places *s = r->arg;
+    struct cpu_patches patches = s->patches;
+
+    patches.x += batch * patches.channels * s->window->x[1];
+    r->loops->patches(&patches, first, rows, k, depth, to, to_row);
+}
+
+static int64_t offset_of(const int64_t *stride, int64_t image, const int64_t *at)
+{
+    return image * stride[0] + at[0] * stride[2] + at[1] * stride[3] + at[2] * stride[4];
+}
+
+static void place(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
+                  int64_t *y_at, int64_t *add_at)
+{
+    const struct places *s = r->arg;
+    const struct cpu_window *w = s->window;
+    int64_t line = first / w->out[2], channel = batch * r->plan->n;
+    int64_t at[3] = { line / w->out[1] % w->out[0], line % w->out[1], first % w->out[2] };
+    int64_t image = line / w->out[1] / w->out[0];
+
+    for (int64_t i = 0; i < rows; i++) {
+        y_at[i] = offset_of(w->y, image, at) + channel * w->y[1];
+        add_at[i] = offset_of(s->add, image, at) + channel * s->add[1];
+        if (++at[2] < w->out[2])
+            continue;
+        at[2] = 0;
+        if (++at[1] < w->out[1])
+            continue;
+        at[1] = 0;
+        if (++at[0] < w->out[0])
+            continue;
+        at[0] = 0;
+        image++;
+    }
+}
+
+static void find_places(const struct cpu_op *p, const struct cpu_op_args *args, struct places *s)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    int64_t channels = w->channels / p->plan.convolution.gemm.batches;
+    bool is_transposed = p->op.params.window.transposed != 0;
+    bool is_close = (w->x[1] == 1 || channels == 1) && !is_transposed;
+
+    *s = (struct places){
+        .op = p,
+        .window = w,
+        .patches = { .window = w,
+                     .x = args->in[0],
+                     .channels = channels,
+                     .is_transposed = is_transposed,
+                     .is_dense = is_close && (w->kernel[2] == 1 ||
+                                              (w->x[4] == channels && w->dilation[2] == 1)) },
+    };
+    for (uint32_t i = 0; i < p->answer.epilogue; i++) {
+        struct cpu_window of_add;
+
+        if (p->op.epilogue[i].step != FERRY_STEP_ADD)
+            continue;
+        cpu_window_make(&p->op.params.window, &p->op.in[0], &p->op.in[p->op.epilogue[i].operand],
+                        &of_add);
+        for (int k = 0; k < 5; k++)
+            s->add[k] = of_add.y[k];
+    }
+}
+
+static void product_run(struct cpu_device *d, const struct cpu_op *p,
+                        const struct cpu_op_args *args)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    const struct cpu_gemm *g = &p->plan.convolution.gemm;
+    struct cpu_gemm_run r = { .plan = g,
+                              .loops = p->loops,
+                              .b = args->packed,
+                              .b_batch = cpu_gemm_packed(g),
+                              .bring = bring,
+                              .place = place,
+                              .y = args->out[0],
+                              .y_column = w->y[1],
+                              .step_batch = g->n,
+                              .scratch = args->workspace };
+    struct places places;
+
+    find_places(p, args, &places);
+    r.arg = &places;
+    if (p->plan.convolution.is_in_place) {
+        r.a = args->in[0];
+        r.a_row = pixel_distance(w);
+        r.a_batch = places.patches.channels * w->x[1];
+    }
+    if (!r.b) {
+        float *packed = r.scratch + cpu_gemm_workspace(g) / sizeof(float);
+
+        pack_weights(p, args->in[1], packed);
+        r.b = packed;
+    }
+    if (p->own_in > 2)
+        r.step[r.steps++] = (struct cpu_step){ .step = FERRY_STEP_SHIFT,
+                                               .operand = args->in[2],
+                                               .stride = p->op.in[2].stride[0] };
+    cpu_epilogue_steps(p, args, &r);
+    cpu_gemm_do(d->workers, &r);
 }
 
 static void convolution_run(struct cpu_device *d, const struct cpu_op *p,
                             const struct cpu_op_args *args)
 {
-    const struct cpu_window *w = &p->plan.convolution.window;
-    struct direct c = { .op = p,
-                        .x = args->in[0],
-                        .w = args->in[1],
-                        .bias = p->own_in > 2 ? args->in[2] : NULL,
-                        .y = args->out[0],
-                        .bias_step = p->op.in[2].stride[0],
-                        .is_transposed = p->op.params.window.transposed != 0 };
-    int64_t planes = w->images * w->outputs;
-    int64_t cost = w->out[0] * w->out[1] * w->out[2] * w->taps * w->channels;
-
-    workers_run(d->workers, planes, walk_piece_of(planes, cost + 1),
-                p->op.out[0].dtype == FERRY_F32 ? convolve_planes_f32 : convolve_planes_f64, &c);
+    if (p->plan.convolution.is_product)
+        product_run(d, p, args);
+    else
+        cpu_direct_run(d, p, args);
 }
 
 const struct cpu_op_kind cpu_op_convolution = {
     .kind = FERRY_OP_CONVOLUTION,
     .plan = convolution_plan,
+    .prepare = convolution_prepare,
     .run = convolution_run,
 };

@@ -11,7 +11,7 @@ struct unary {
     int64_t step[2]; /* y, x */
     const void *x;
     void *y;
-    const struct cpu_isa *isa;
+    const struct cpu_loops *loops;
 };
 
 struct binary {
@@ -21,7 +21,7 @@ struct binary {
     int64_t step[4]; /* y, x, u, v */
     const void *in[3];
     void *y;
-    const struct cpu_isa *isa;
+    const struct cpu_loops *loops;
 };
 
 #define T          float
@@ -35,6 +35,17 @@ struct binary {
 #define NAME(name) name##_f64
 #define MATH(name) name
 #include "elementwise_impl.h"
+
+void cpu_unary_row(uint32_t function, double a, double b, double c, int64_t n, const float *x,
+                   float *y)
+{
+    const int64_t at[2] = { 0, 0 };
+    struct unary u = {
+        .function = function, .a = a, .b = b, .c = c, .step = { 1, 1 }, .x = x, .y = y
+    };
+
+    unary_row_f32(&u, at, n);
+}
 
 /* ---- unary ---------------------------------------------------------------------------------- */
 
@@ -62,7 +73,7 @@ static void unary_run(struct cpu_device *d, const struct cpu_op *p, const struct
                        .step = { walk_step(w, 0), walk_step(w, 1) },
                        .x = args->in[0],
                        .y = args->out[0],
-                       .isa = p->isa };
+                       .loops = p->loops };
 
     walk_all(w, d->workers, is_f32 ? 8 : 16, is_f32 ? unary_row_f32 : unary_row_f64, &u);
 }
@@ -109,7 +120,7 @@ static void binary_run(struct cpu_device *d, const struct cpu_op *p, const struc
                         .b = p->op.params.binary.b,
                         .in = { args->in[0], args->in[1], p->own_in > 2 ? args->in[2] : NULL },
                         .y = args->out[0],
-                        .isa = p->isa };
+                        .loops = p->loops };
 
     for (uint32_t i = 0; i < w->operands; i++)
         f.step[i] = walk_step(w, i);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
 
-/* INNER_PRODUCT and BATCHED_GEMM, row by row: what no faster form takes. */
+/*
+ * INNER_PRODUCT and BATCHED_GEMM: products of gemm.h where they are F32, else row by row.
+ */
 
 struct product {
     const void *a, *b, *c;
@@ -31,16 +33,140 @@ static void run_product(struct cpu_device *d, const struct cpu_op *p, const stru
                 p->op.out[0].dtype == FERRY_F32 ? product_rows_f32 : product_rows_f64, &product);
 }
 
+/* ---- products ------------------------------------------------------------------------------- */
+
+/* A product that is cut already: what its run needs to find the rows of a and y. */
+struct rows {
+    const struct cpu_op *op;
+    const float *a;
+    int64_t a_batch, a_row, a_column;
+    const struct cpu_walk *columns; /* of a, where they are not at one distance */
+    int64_t y_batch, y_row, add_batch, add_row;
+};
+
+static int64_t a_at(const struct rows *s, int64_t k)
+{
+    return s->columns ? walk_at(s->columns, 0, k) : k * s->a_column;
+}
+
+static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
+                  int64_t k, int64_t depth, float *to, int64_t to_row)
+{
+    const struct rows *s = r->arg;
+    const float *a = s->a + batch * s->a_batch + first * s->a_row;
+
+    for (int64_t j = 0; j < depth; j++) {
+        int64_t at = a_at(s, k + j);
+
+        for (int64_t i = 0; i < rows; i++)
+            to[i * to_row + j] = a[i * s->a_row + at];
+    }
+}
+
+static void place(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
+                  int64_t *y_at, int64_t *add_at)
+{
+    const struct rows *s = r->arg;
+
+    for (int64_t i = 0; i < rows; i++) {
+        y_at[i] = batch * s->y_batch + (first + i) * s->y_row;
+        add_at[i] = batch * s->add_batch + (first + i) * s->add_row;
+    }
+}
+
+static void plan_product(struct cpu_op *p, uint32_t epilogue, int64_t packed_batches)
+{
+    struct cpu_gemm *g = &p->plan.matrix.gemm;
+
+    cpu_gemm_plan(g, p->loops, p->threads);
+    p->answer.epilogue = epilogue;
+    cpu_op_pack_or_not(p, 1, (uint64_t)(packed_batches * cpu_gemm_packed(g)) * sizeof(float),
+                       cpu_gemm_workspace(g));
+}
+
+/* Where b is to be packed by the run itself. */
+static float *room_for_b(const struct cpu_op *p, const struct cpu_op_args *args)
+{
+    return (float *)args->workspace + cpu_gemm_workspace(&p->plan.matrix.gemm) / sizeof(float);
+}
+
+/* ---- INNER_PRODUCT -------------------------------------------------------------------------- */
+
 static int inner_product_plan(struct cpu_op *p)
 {
-    const ferry_operand *x = &p->op.in[0];
+    const ferry_operand *x = &p->op.in[0], *y = &p->op.out[0];
+    struct cpu_gemm *g = &p->plan.matrix.gemm;
 
     if (!cpu_op_is_real(p) || x->rank < 1)
         return FERRY_EUNSUPPORTED;
-    walk_begin(&p->plan.walk, x->rank - 1, x->shape + 1);
-    walk_add(&p->plan.walk, x->stride + 1);
-    walk_end_as_given(&p->plan.walk);
+    walk_begin(&p->plan.matrix.walk, x->rank - 1, x->shape + 1);
+    walk_add(&p->plan.matrix.walk, x->stride + 1);
+    walk_end_as_given(&p->plan.matrix.walk);
+    p->plan.matrix.is_product = y->dtype == FERRY_F32;
+    if (!p->plan.matrix.is_product)
+        return 0;
+    g->batches = 1;
+    g->m = y->shape[0];
+    g->n = y->shape[1];
+    g->k = p->op.in[1].shape[1];
+    plan_product(p, cpu_epilogue_taken(p, true), 1);
     return 0;
+}
+
+static void pack_rows_of_w(const struct cpu_op *p, const float *w, float *packed)
+{
+    const struct cpu_gemm *g = &p->plan.matrix.gemm;
+
+    cpu_gemm_pack(g, 0, g->k, w, p->op.in[1].stride[1], p->op.in[1].stride[0], packed);
+}
+
+static void inner_product_prepare(struct cpu_device *d, const struct cpu_op *p,
+                                  const void *const *in, void *packed)
+{
+    (void)d;
+    pack_rows_of_w(p, in[1], packed);
+}
+
+static void inner_product_multiply(struct cpu_device *d, const struct cpu_op *p,
+                                   const struct cpu_op_args *args)
+{
+    const ferry_operand *x = &p->op.in[0], *y = &p->op.out[0];
+    const struct cpu_walk *walk = &p->plan.matrix.walk;
+    struct rows rows = { .op = p,
+                         .a = args->in[0],
+                         .a_row = x->stride[0],
+                         .a_column = walk_step(walk, 0),
+                         .columns = walk->rank > 1 ? walk : NULL,
+                         .y_row = y->stride[0] };
+    struct cpu_gemm_run r = { .plan = &p->plan.matrix.gemm,
+                              .loops = p->loops,
+                              .b = args->packed,
+                              .bring = bring,
+                              .place = place,
+                              .arg = &rows,
+                              .y = args->out[0],
+                              .y_column = y->stride[1],
+                              .scratch = args->workspace };
+
+    if (walk->rank == 1 && (rows.a_column == 1 || r.plan->k == 1)) {
+        r.a = rows.a;
+        r.a_row = rows.a_row;
+    }
+    if (!r.b) {
+        float *packed = room_for_b(p, args);
+
+        pack_rows_of_w(p, args->in[1], packed);
+        r.b = packed;
+    }
+    if (p->own_in > 2)
+        r.step[r.steps++] = (struct cpu_step){ .step = FERRY_STEP_SHIFT,
+                                               .operand = args->in[2],
+                                               .stride = p->op.in[2].stride[0] };
+    cpu_epilogue_steps(p, args, &r);
+    for (uint32_t i = 0; i < p->answer.epilogue; i++)
+        if (p->op.epilogue[i].step == FERRY_STEP_ADD)
+            rows.add_row = p->op.in[p->op.epilogue[i].operand].stride[0];
+    cpu_gemm_do(d->workers, &r);
 }
 
 static void inner_product_run(struct cpu_device *d, const struct cpu_op *p,
@@ -60,20 +186,102 @@ static void inner_product_run(struct cpu_device *d, const struct cpu_op *p,
                          .b_step = { 0, w->stride[1], w->stride[0] },
                          .c_step = { 0, 0, p->op.in[2].stride[0] },
                          .y_step = { 0, y->stride[0], y->stride[1] },
-                         .a_at = &p->plan.walk };
+                         .a_at = &p->plan.matrix.walk };
 
-    run_product(d, p, &m, 1);
+    if (p->plan.matrix.is_product)
+        inner_product_multiply(d, p, args);
+    else
+        run_product(d, p, &m, 1);
 }
 
 const struct cpu_op_kind cpu_op_inner_product = {
     .kind = FERRY_OP_INNER_PRODUCT,
     .plan = inner_product_plan,
+    .prepare = inner_product_prepare,
     .run = inner_product_run,
 };
 
+/* ---- BATCHED_GEMM --------------------------------------------------------------------------- */
+
 static int batched_gemm_plan(struct cpu_op *p)
 {
-    return cpu_op_is_real(p) ? 0 : FERRY_EUNSUPPORTED;
+    const ferry_operand *y = &p->op.out[0];
+    struct cpu_gemm *g = &p->plan.matrix.gemm;
+
+    if (!cpu_op_is_real(p))
+        return FERRY_EUNSUPPORTED;
+    p->plan.matrix.is_product = y->dtype == FERRY_F32;
+    if (!p->plan.matrix.is_product)
+        return 0;
+    g->batches = y->shape[0];
+    g->m = y->shape[1];
+    g->n = y->shape[2];
+    g->k = p->op.in[0].shape[2];
+    plan_product(p, 0, p->op.in[1].shape[0]);
+    return 0;
+}
+
+static void pack_batches(const struct cpu_op *p, const float *b, float *packed)
+{
+    const ferry_operand *o = &p->op.in[1];
+    const struct cpu_gemm *g = &p->plan.matrix.gemm;
+
+    for (int64_t i = 0; i < o->shape[0]; i++)
+        cpu_gemm_pack(g, 0, g->k, b + i * o->stride[0], o->stride[1], o->stride[2],
+                      packed + i * cpu_gemm_packed(g));
+}
+
+static void batched_gemm_prepare(struct cpu_device *d, const struct cpu_op *p,
+                                 const void *const *in, void *packed)
+{
+    (void)d;
+    pack_batches(p, in[1], packed);
+}
+
+static void batched_gemm_multiply(struct cpu_device *d, const struct cpu_op *p,
+                                  const struct cpu_op_args *args)
+{
+    const ferry_op *op = &p->op;
+    const float alpha = (float)op->params.gemm.alpha;
+    struct rows rows = { .op = p,
+                         .a = args->in[0],
+                         .a_batch = op->in[0].stride[0],
+                         .a_row = op->in[0].stride[1],
+                         .a_column = op->in[0].stride[2],
+                         .y_batch = op->out[0].stride[0],
+                         .y_row = op->out[0].stride[1] };
+    struct cpu_gemm_run r = { .plan = &p->plan.matrix.gemm,
+                              .loops = p->loops,
+                              .b = args->packed,
+                              .bring = bring,
+                              .place = place,
+                              .arg = &rows,
+                              .y = args->out[0],
+                              .y_column = op->out[0].stride[2],
+                              .scratch = args->workspace };
+
+    r.b_batch = op->in[1].shape[0] > 1 ? cpu_gemm_packed(r.plan) : 0;
+    if (rows.a_column == 1 || r.plan->k == 1) {
+        r.a = rows.a;
+        r.a_batch = rows.a_batch;
+        r.a_row = rows.a_row;
+    }
+    if (!r.b) {
+        float *packed = room_for_b(p, args);
+
+        pack_batches(p, args->in[1], packed);
+        r.b = packed;
+    }
+    if (alpha != 1)
+        r.step[r.steps++] = (struct cpu_step){ .step = FERRY_STEP_SCALE, .operand = &alpha };
+    if (p->own_in > 2) {
+        r.step[r.steps++] = (struct cpu_step){ .step = FERRY_STEP_ADD, .a = op->params.gemm.beta };
+        r.add = args->in[2];
+        r.add_column = op->in[2].stride[2];
+        rows.add_batch = op->in[2].stride[0];
+        rows.add_row = op->in[2].stride[1];
+    }
+    cpu_gemm_do(d->workers, &r);
 }
 
 static void batched_gemm_run(struct cpu_device *d, const struct cpu_op *p,
@@ -96,11 +304,15 @@ static void batched_gemm_run(struct cpu_device *d, const struct cpu_op *p,
         m.c_step[i] = op->in[2].stride[i];
         m.y_step[i] = op->out[0].stride[i];
     }
-    run_product(d, p, &m, op->out[0].shape[0]);
+    if (p->plan.matrix.is_product)
+        batched_gemm_multiply(d, p, args);
+    else
+        run_product(d, p, &m, op->out[0].shape[0]);
 }
 
 const struct cpu_op_kind cpu_op_batched_gemm = {
     .kind = FERRY_OP_BATCHED_GEMM,
     .plan = batched_gemm_plan,
+    .prepare = batched_gemm_prepare,
     .run = batched_gemm_run,
 };

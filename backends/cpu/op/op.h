@@ -13,7 +13,8 @@
 #include <ferry/op_plugin.h>
 
 #include "../cpu.h"
-#include "../isa.h"
+#include "gemm.h"
+#include "loops.h"
 #include "walk.h"
 
 struct cpu_op;
@@ -49,7 +50,7 @@ struct cpu_window {
 /* A prepared operation. */
 struct cpu_op {
     const struct cpu_op_kind *kind;
-    const struct cpu_isa *isa;
+    const struct cpu_loops *loops;
     unsigned threads;
     ferry_op op; /* strides of dimensions that are 1 are 0 */
     ferry_op_answer answer;
@@ -63,8 +64,16 @@ struct cpu_op {
         } reduce;
         struct {
             struct cpu_window window;
-            int64_t w[5]; /* strides of the weights: O, C, kernel; transposed: C, O, kernel */
+            int64_t w[5];     /* strides of the weights: O, C, kernel */
+            bool is_product;  /* made of products, not element by element */
+            bool is_in_place; /* the rows of the product's a are x's pixels as they lie */
+            struct cpu_gemm gemm;
         } convolution;
+        struct {
+            struct cpu_walk walk; /* INNER_PRODUCT: over a row of x */
+            bool is_product, is_in_place;
+            struct cpu_gemm gemm;
+        } matrix;
         struct cpu_window window;
     } plan;
 };
@@ -79,12 +88,29 @@ bool cpu_op_is_real(const struct cpu_op *p);
 /* Elements of an operand. */
 int64_t cpu_operand_count(const ferry_operand *o);
 
+/*
+ * Answers for an input that is packed: into memory of ferry's where it is a constant, else by each
+ * run, in the workspace behind what the run needs besides.
+ */
+void cpu_op_pack_or_not(struct cpu_op *p, uint32_t input, uint64_t packed, uint64_t workspace);
 /* Says that x and y are best with their channels last. */
 void cpu_op_prefer_channels_last(struct cpu_op *p);
 
 /* window.c: what a window over x and y is, in three axes. */
 void cpu_window_make(const ferry_op_window *window, const ferry_operand *x, const ferry_operand *y,
                      struct cpu_window *out);
+
+/* elementwise.c: a function of UNARY on a row. */
+void cpu_unary_row(uint32_t function, double a, double b, double c, int64_t n, const float *x,
+                   float *y);
+
+/*
+ * epilogue.c: how many steps of the epilogue a product takes, and those steps, behind those that
+ * are there already. With columns that are no channels, only what needs none.
+ */
+uint32_t cpu_epilogue_taken(const struct cpu_op *p, bool columns_are_channels);
+void cpu_epilogue_steps(const struct cpu_op *p, const struct cpu_op_args *args,
+                        struct cpu_gemm_run *r);
 
 /* The kinds by file. */
 extern const struct cpu_op_kind cpu_op_unary, cpu_op_binary;               /* elementwise.c */
@@ -97,5 +123,8 @@ extern const struct cpu_op_kind cpu_op_gather, cpu_op_scatter_add;         /* ga
 extern const struct cpu_op_kind cpu_op_random;                             /* random.c */
 extern const struct cpu_op_kind cpu_op_inner_product, cpu_op_batched_gemm; /* matrix.c */
 extern const struct cpu_op_kind cpu_op_convolution;                        /* convolution.c */
+
+/* direct.c: a convolution element by element. */
+void cpu_direct_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
 
 #endif

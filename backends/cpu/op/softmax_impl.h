@@ -29,5 +29,5 @@ static void NAME(softmax_row)(void *arg, const int64_t *offset, int64_t n)
 
     for (int64_t j = 0; j < n; j++)
         NAME(softmax_line)
-        (s, (const T *)s->x + offset[1] + j * s->x_next, (T *)s->y + offset[0] + j * s->y_next);
+    (s, (const T *)s->x + offset[1] + j * s->x_next, (T *)s->y + offset[0] + j * s->y_next);
 }

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gemm.h"
+
+#include <string.h>
+
+/* Multiplications below which a second thread costs more than it helps: some ten microseconds. */
+#define SMALL_PRODUCT (512 * 1024)
+/* What a task's sums and its panels of b should take at most, in floats, so that they stay near. */
+#define MOST_SUMS   (48 * 1024)
+#define MOST_PANELS (128 * 1024)
+
+static int64_t cut(int64_t n, int64_t most)
+{
+    return (n + most - 1) / most;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- planning ------------------------------------------------------------------------------- */
+
+static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t wanted)
+{
+    int64_t panels = MOST_PANELS / (g->depth * g->panel), rows;
+
+    g->panel_blocks = cut(g->panels, panels > 4 ? panels : 4);
+    g->panel_block = cut(g->panels, g->panel_blocks);
+    rows = MOST_SUMS / (g->panel_block * g->panel) / loops->rows * loops->rows;
+    rows = rows < loops->rows ? loops->rows : least(rows, 16 * loops->rows);
+    g->row_blocks = cut(g->m, rows);
+    while (g->batches * g->row_blocks * g->panel_blocks < wanted) {
+        if (cut(g->m, g->row_blocks) >= 2 * loops->rows)
+            g->row_blocks *= 2;
+        else if (g->panel_block >= 2)
+            g->panel_block = (g->panel_block + 1) / 2;
+        else
+            break;
+        g->panel_blocks = cut(g->panels, g->panel_block);
+    }
+    g->row_block = cut(g->m, g->row_blocks);
+    g->row_blocks = cut(g->m, g->row_block);
+}
+
+void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned threads)
+{
+    bool is_small = g->batches * g->m * g->n * g->k < SMALL_PRODUCT;
+
+    g->slots = is_small ? 1 : threads;
+    g->panel = 2 * loops->lanes;
+    g->panels = cut(g->n, g->panel);
+    g->depth = g->k ? cut(g->k, cut(g->k, TILE_MOST_DEPTH)) : 1;
+    if (g->m == 0 || g->n == 0)
+        return;
+    cut_tasks(g, loops, g->slots > 1 ? 4 * (int64_t)g->slots : 1);
+    g->a_row = (g->depth + 15) / 16 * 16 + 16;
+    g->a_floats = loops->rows * g->a_row;
+    g->sums_row = g->panel_block * g->panel;
+    g->slot_floats = g->a_floats + (g->depth < g->k ? g->row_block : loops->rows) * g->sums_row;
+    g->slot_floats = (g->slot_floats + 15) / 16 * 16;
+}
+
+uint64_t cpu_gemm_workspace(const struct cpu_gemm *g)
+{
+    return (uint64_t)g->slot_floats * g->slots * sizeof(float);
+}
+
+/* Columns that panel p takes in memory: those of one vector where that is enough. */
+static int64_t width_of(const struct cpu_gemm *g, int64_t p)
+{
+    return g->n - p * g->panel > g->panel / 2 ? g->panel : g->panel / 2;
+}
+
+int64_t cpu_gemm_packed(const struct cpu_gemm *g)
+{
+    return g->panels * g->panel * g->k;
+}
+
+void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const float *from,
+                   int64_t row, int64_t column, float *packed)
+{
+    for (int64_t p = 0; p < g->panels; p++) {
+        int64_t width = width_of(g, p), columns = least(g->n - p * g->panel, width);
+        float *to = packed + p * g->panel * g->k + k * width;
+
+        for (int64_t i = 0; i < depth; i++, to += width) {
+            const float *line = from + i * row + p * g->panel * column;
+
+            for (int64_t j = 0; j < columns; j++)
+                to[j] = line[j * column];
+            for (int64_t j = columns; j < width; j++)
+                to[j] = 0;
+        }
+    }
+}
+
+/* ---- the store ------------------------------------------------------------------------------ */
+
+/* Whether the steps are what the micro-kernel does: a bias, something added, a clamp. */
+static bool make_store(struct cpu_gemm_run *r)
+{
+    const struct cpu_step *s = r->step, *end = s + r->steps;
+
+    memset(&r->store, 0, sizeof(r->store));
+    if (s < end && s->step == FERRY_STEP_SHIFT && s->stride == 1)
+        r->store.bias = s++->operand;
+    if (s < end && s->step == FERRY_STEP_ADD && r->add_column == 1 && s->a == 1) {
+        r->store.adds = true;
+        s++;
+    }
+    if (s < end && s->step == FERRY_STEP_UNARY && s->function == FERRY_UNARY_RELU) {
+        r->store.clamp = CPU_CLAMP_RELU;
+        r->store.slope = (float)s++->a;
+    } else if (s < end && s->step == FERRY_STEP_UNARY && s->function == FERRY_UNARY_CLIP) {
+        r->store.clamp = CPU_CLAMP_CLIP;
+        r->store.least = (float)s->a;
+        r->store.most = (float)s++->b;
+    }
+    return s == end && r->y_column == 1;
+}
+
+/* What has been brought together for a tile. */
+struct place {
+    int64_t batch, rows, y_at[TILE_MOST_ROWS], add_at[TILE_MOST_ROWS];
+    float *y[TILE_MOST_ROWS];
+    const float *add[TILE_MOST_ROWS];
+};
+
+static void step_row(const struct cpu_gemm_run *r, const struct place *p, int64_t row,
+                     int64_t column, int64_t columns, float *sums)
+{
+    for (uint32_t i = 0; i < r->steps; i++) {
+        struct cpu_step s = r->step[i];
+
+        if (s.step == FERRY_STEP_ADD) {
+            for (int64_t j = 0; j < columns; j++)
+                sums[j] += (float)s.a * r->add[p->add_at[row] + (column + j) * r->add_column];
+            continue;
+        }
+        s.operand += (p->batch * r->step_batch + column) * s.stride;
+        r->loops->step(&s, columns, sums);
+    }
+}
+
+/* The steps and the store of what the micro-kernel has left in the tile's sums. */
+static void finish(const struct cpu_gemm_run *r, const struct place *p, const struct cpu_tile *t,
+                   int64_t columns)
+{
+    for (int64_t i = 0; i < p->rows; i++)
+        step_row(r, p, i, t->column, columns, t->sums + i * t->sums_row);
+    for (int64_t j = 0; j < columns; j++)
+        for (int64_t i = 0; i < p->rows; i++)
+            r->y[p->y_at[i] + (t->column + j) * r->y_column] = t->sums[i * t->sums_row + j];
+}
+
+/* ---- tasks ---------------------------------------------------------------------------------- */
+
+struct task {
+    const struct cpu_gemm_run *run;
+    int64_t batch, first, rows, panel, end; /* rows and panels of it */
+    int64_t k, depth;
+    float *a, *sums;
+};
+
+static void multiply_tile(const struct task *task, const struct place *place, struct cpu_tile *tile)
+{
+    const struct cpu_gemm_run *r = task->run;
+    const struct cpu_gemm *g = r->plan;
+    const float *b = r->b + task->batch * r->b_batch;
+    bool is_last = task->k + task->depth == g->k;
+    struct cpu_store store = r->store;
+
+    if (store.bias)
+        store.bias += task->batch * r->step_batch;
+    for (int64_t p = task->panel; p < task->end; p++) {
+        int64_t width = width_of(g, p), columns = least(g->n - p * g->panel, width);
+        bool stores = is_last && r->stores && columns == width;
+        float *sums = tile->sums;
+
+        tile->column = p * g->panel;
+        tile->b = b + tile->column * g->k + task->k * width;
+        tile->store = stores ? &store : NULL;
+        tile->sums += (p - task->panel) * g->panel;
+        r->loops->micro[width == g->panel][place->rows](tile);
+        if (is_last && !stores)
+            finish(r, place, tile, columns);
+        tile->sums = sums;
+    }
+}
+
+static void find_place(const struct task *task, int64_t first, struct place *place)
+{
+    const struct cpu_gemm_run *r = task->run;
+
+    r->place(r, task->batch, first, place->rows, place->y_at, place->add_at);
+    for (int64_t i = 0; i < place->rows; i++) {
+        place->y[i] = r->y + place->y_at[i];
+        place->add[i] = r->add ? r->add + place->add_at[i] : NULL;
+    }
+}
+
+/* One tile's rows in one block of k. */
+static void do_tile(const struct task *task, int64_t first, int64_t rows)
+{
+    const struct cpu_gemm_run *r = task->run;
+    const struct cpu_gemm *g = r->plan;
+    struct place place = { .batch = task->batch, .rows = rows };
+    bool is_split = g->depth < g->k;
+    struct cpu_tile tile = { .depth = task->depth,
+                             .a = task->a,
+                             .a_row = g->a_row,
+                             .first = task->k == 0,
+                             .sums =
+                                 task->sums + (is_split ? (first - task->first) * g->sums_row : 0),
+                             .sums_row = g->sums_row,
+                             .y = place.y,
+                             .add = place.add };
+
+    if (r->a) {
+        tile.a = r->a + task->batch * r->a_batch + first * r->a_row + task->k;
+        tile.a_row = r->a_row;
+    } else {
+        r->bring(r, task->batch, first, rows, task->k, task->depth, task->a, g->a_row);
+    }
+    if (task->k + task->depth == g->k)
+        find_place(task, first, &place);
+    multiply_tile(task, &place, &tile);
+}
+
+static void do_task(void *arg, int64_t number, unsigned slot)
+{
+    const struct cpu_gemm_run *r = arg;
+    const struct cpu_gemm *g = r->plan;
+    int64_t block = number % g->row_blocks, rest = number / g->row_blocks;
+    struct task task = { .run = r,
+                         .batch = rest / g->panel_blocks,
+                         .first = block * g->row_block,
+                         .panel = rest % g->panel_blocks * g->panel_block,
+                         .a = r->scratch + (int64_t)slot * g->slot_floats };
+    int64_t tiles, first;
+
+    task.sums = task.a + g->a_floats;
+    task.rows = least(g->m - task.first, g->row_block);
+    task.end = least(g->panels, task.panel + g->panel_block);
+    tiles = cut(task.rows, r->loops->rows);
+    do {
+        task.depth = least(g->k - task.k, g->depth);
+        first = task.first;
+        for (int64_t i = 0; i < tiles; i++) { /* as even as can be */
+            int64_t rows = (task.first + task.rows - first) / (tiles - i);
+
+            do_tile(&task, first, rows);
+            first += rows;
+        }
+        task.k += task.depth;
+    } while (task.k < g->k);
+}
+
+void cpu_gemm_do(struct workers *w, struct cpu_gemm_run *r)
+{
+    const struct cpu_gemm *g = r->plan;
+    int64_t tasks = g->batches * g->row_blocks * g->panel_blocks;
+
+    r->stores = make_store(r);
+    if (g->slots > 1)
+        workers_tasks(w, tasks, do_task, r);
+    else
+        for (int64_t i = 0; i < tasks; i++)
+            do_task(r, i, 0);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Products of matrices, F32: what convolution, inner product and gemm are made of. y (m × n) =
+ * a (m × k) · b (k × n), `batches` times.
+ *
+ * b is packed into panels of one or two vectors' width. A task is a block of rows by a block of
+ * panels; it goes through k in blocks, brings the rows of one tile of a together, and lets the
+ * micro-kernel run over the panels. Each element of y is one chain of multiplications and additions
+ * in the order of k, so that neither tiles nor tasks nor threads change a bit of it.
+ */
+#ifndef FERRY_CPU_OP_GEMM_H
+#define FERRY_CPU_OP_GEMM_H
+
+#include "../workers.h"
+#include "loops.h"
+
+/* How a product is cut; of shapes, instruction set and number of threads alone. */
+struct cpu_gemm {
+    int64_t batches, m, n, k;
+    int64_t panel, panels;                          /* columns of one, and how many there are */
+    int64_t depth;                                  /* of a block of k */
+    int64_t row_block, row_blocks;                  /* rows of a task */
+    int64_t panel_block, panel_blocks;              /* panels of a task */
+    int64_t a_row, sums_row, a_floats, slot_floats; /* of the scratch of one thread */
+    unsigned slots;                                 /* threads that share the tasks */
+};
+
+struct cpu_gemm_run {
+    const struct cpu_gemm *plan;
+    const struct cpu_loops *loops;
+    const float *b;  /* packed */
+    int64_t b_batch; /* from a batch's panels to the next one's; 0: the same for all */
+    /* a, either as it lies or brought together. */
+    const float *a;         /* NULL: brought together */
+    int64_t a_batch, a_row; /* strides; columns lie side by side */
+    void (*bring)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
+                  int64_t k, int64_t depth, float *to, int64_t to_row);
+    /* Where rows of y, and of what is added, begin: at column 0 of the batch. */
+    void (*place)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
+                  int64_t *y_at, int64_t *add_at);
+    const void *arg; /* of both */
+    float *y;
+    int64_t y_column;
+    const float *add; /* of the ADD step */
+    int64_t add_column;
+    struct cpu_step step[CPU_MOST_STEPS];
+    uint32_t steps;
+    int64_t step_batch; /* columns of the steps' operands from a batch to the next */
+    float *scratch;     /* cpu_gemm_workspace bytes */
+    /* Made of the steps by cpu_gemm_do. */
+    struct cpu_store store;
+    bool stores; /* the micro-kernel does all the steps */
+};
+
+/* What product it is is filled in; this decides the rest. */
+void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned threads);
+uint64_t cpu_gemm_workspace(const struct cpu_gemm *g);
+/* Floats of one batch's packed b. */
+int64_t cpu_gemm_packed(const struct cpu_gemm *g);
+
+/* Does it. */
+void cpu_gemm_do(struct workers *w, struct cpu_gemm_run *r);
+
+/*
+ * Packs rows k … k + depth − 1 of b's columns: element (k, j) is at from[j·column], and `from` moves
+ * on by `row` for each k. For batch 0; a batch is cpu_gemm_packed floats behind the one before.
+ */
+void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const float *from,
+                   int64_t row, int64_t column, float *packed);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "loops.h"
+
+const struct cpu_loops *cpu_loops_of(const struct cpu_isa *isa)
+{
+    switch (isa->set) {
+    case CPU_AVX512:
+        return cpu_loops_avx512;
+    case CPU_AVX2:
+        return cpu_loops_avx2;
+    default:
+        return cpu_loops_portable;
+    }
+}

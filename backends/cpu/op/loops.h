@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is compiled once for each instruction set, from the sources that vector.h names. */
+#ifndef FERRY_CPU_OP_LOOPS_H
+#define FERRY_CPU_OP_LOOPS_H
+
+#include "../isa.h"
+#include "tile.h"
+
+struct cpu_patches;
+struct cpu_depthwise;
+
+struct cpu_loops {
+    int64_t rows;  /* the most of a tile */
+    int64_t lanes; /* floats of a vector; a panel has twice as many columns, or as many */
+    cpu_micro micro[2][TILE_MOST_ROWS + 1]; /* by vectors of the panel less one, and rows */
+    /* Rows first … first + rows − 1 of a convolution's patches, elements k … k + depth − 1 of each. */
+    void (*patches)(const struct cpu_patches *p, int64_t first, int64_t rows, int64_t k,
+                    int64_t depth, float *to, int64_t to_row);
+    /* A step but ADD on `columns` sums of a row; the operand is that of column 0. */
+    void (*step)(const struct cpu_step *s, int64_t columns, float *sums);
+};
+
+/* Those of a set; they exist where the set can be found. */
+const struct cpu_loops *cpu_loops_of(const struct cpu_isa *isa);
+
+/* One a file; NULL where the compiler does not know the set. */
+extern const struct cpu_loops *const cpu_loops_avx512, *const cpu_loops_avx2,
+                                                           *const cpu_loops_portable;
+
+#endif

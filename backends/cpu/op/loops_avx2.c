@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op.h"
+#include "patches.h"
+
+#if defined(__x86_64__)
+#define NAME(function) function##_avx2
+#define TARGET         __attribute__((target("avx2,fma")))
+#define LANES          8
+#define MOST_ROWS      6
+#define HAVE_AVX512    0
+#define HAVE_AVX2      1
+#include "loops_impl.h"
+
+const struct cpu_loops *const cpu_loops_avx2 = &NAME(loops);
+#else
+const struct cpu_loops *const cpu_loops_avx2 = NULL;
+#endif

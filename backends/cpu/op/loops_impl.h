@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* All that is compiled for an instruction set, and its table: see vector.h. No guard. */
+
+#include "vector.h"
+
+#include "micro_impl.h"
+#include "patches_impl.h"
+#include "step_impl.h"
+
+static const struct cpu_loops NAME(loops) = {
+    .rows = MOST_ROWS,
+    .lanes = LANES,
+    .micro = { MICROS(1), MICROS(2) },
+    .patches = NAME(patches),
+    .step = NAME(step),
+};

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op.h"
+#include "patches.h"
+
+/* Any CPU of the architecture: vectors of 16 bytes are in all that matter. */
+#define NAME(function) function##_portable
+#define TARGET
+#define LANES       4
+#define MOST_ROWS   6
+#define HAVE_AVX512 0
+#define HAVE_AVX2   0
+#include "loops_impl.h"
+
+const struct cpu_loops *const cpu_loops_portable = &NAME(loops);

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The micro-kernels: up to MOST_ROWS rows of a, times a panel of b that is one or two vectors wide,
+ * in registers over all of the depth. An instruction set's file includes this once, having defined
+ * what vector.h says. No guard, therefore.
+ *
+ * A pointer serves three rows of a. The compiler is kept from knowing how one pointer follows from
+ * another, or it would want a register for each row; and from folding the load of an element of a
+ * into both of the multiplications that it is for.
+ */
+
+/* Row i: its pointer, and how many rows behind it. */
+#define ROWS_1(X)  X(0, 0, 0)
+#define ROWS_2(X)  ROWS_1(X) X(1, 0, 1)
+#define ROWS_3(X)  ROWS_2(X) X(2, 0, 2)
+#define ROWS_4(X)  ROWS_3(X) X(3, 1, 0)
+#define ROWS_5(X)  ROWS_4(X) X(4, 1, 1)
+#define ROWS_6(X)  ROWS_5(X) X(5, 1, 2)
+#define ROWS_7(X)  ROWS_6(X) X(6, 2, 0)
+#define ROWS_8(X)  ROWS_7(X) X(7, 2, 1)
+#define ROWS_9(X)  ROWS_8(X) X(8, 2, 2)
+#define ROWS_10(X) ROWS_9(X) X(9, 3, 0)
+#define ROWS_11(X) ROWS_10(X) X(10, 3, 1)
+#define ROWS_12(X) ROWS_11(X) X(11, 3, 2)
+#define ROWS_13(X) ROWS_12(X) X(12, 4, 0)
+#define ROWS_14(X) ROWS_13(X) X(13, 4, 1)
+
+/* ---- a row, two vectors wide ---------------------------------------------------------------- */
+
+#define ZERO_2(i, p, r) vec c##i##_0 = { 0 }, c##i##_1 = { 0 };
+#define LOAD_2(i, p, r)                   \
+    c##i##_0 = LOAD(sums + i * sums_row); \
+    c##i##_1 = LOAD(sums + i * sums_row + LANES);
+#define MULTIPLY_2(i, p, r)              \
+    {                                    \
+        vec v = SPLAT(a##p[(r)*row]);    \
+                                         \
+        OPAQUE_VECTOR(v);                \
+        c##i##_0 = FMA(v, b0, c##i##_0); \
+        c##i##_1 = FMA(v, b1, c##i##_1); \
+    }
+#define SUM_2(i, p, r)                    \
+    STORE(sums + i * sums_row, c##i##_0); \
+    STORE(sums + i * sums_row + LANES, c##i##_1);
+#define BIAS_2(i, p, r) \
+    c##i##_0 += b0;     \
+    c##i##_1 += b1;
+#define ADD_2(i, p, r)                       \
+    c##i##_0 += LOAD(t->add[i] + t->column); \
+    c##i##_1 += LOAD(t->add[i] + t->column + LANES);
+#define RELU_2(i, p, r)                                  \
+    c##i##_0 = SELECT_POSITIVE(c##i##_0, c##i##_0 * b0); \
+    c##i##_1 = SELECT_POSITIVE(c##i##_1, c##i##_1 * b0);
+#define CLIP_2(i, p, r)                \
+    c##i##_0 = CLIP(c##i##_0, b0, b1); \
+    c##i##_1 = CLIP(c##i##_1, b0, b1);
+#define STORE_2(i, p, r)                  \
+    STORE(t->y[i] + t->column, c##i##_0); \
+    STORE(t->y[i] + t->column + LANES, c##i##_1);
+#define WIDE_2(p) vec b0 = LOAD(p), b1 = LOAD((p) + LANES)
+
+/* ---- a row, one vector wide ----------------------------------------------------------------- */
+
+#define ZERO_1(i, p, r)     vec c##i = { 0 };
+#define LOAD_1(i, p, r)     c##i = LOAD(sums + i * sums_row);
+#define MULTIPLY_1(i, p, r) c##i = FMA(SPLAT(a##p[(r)*row]), b0, c##i);
+#define SUM_1(i, p, r)      STORE(sums + i * sums_row, c##i);
+#define BIAS_1(i, p, r)     c##i += b0;
+#define ADD_1(i, p, r)      c##i += LOAD(t->add[i] + t->column);
+#define RELU_1(i, p, r)     c##i = SELECT_POSITIVE(c##i, c##i * b0);
+#define CLIP_1(i, p, r)     c##i = CLIP(c##i, b0, b1);
+#define STORE_1(i, p, r)    STORE(t->y[i] + t->column, c##i);
+#define WIDE_1(p)           vec b0 = LOAD(p)
+
+/* ---- the kernel ----------------------------------------------------------------------------- */
+
+#define MICRO(m, wide)                                                                      \
+    TARGET static void NAME(micro_##wide##_##m)(const struct cpu_tile *t)                   \
+    {                                                                                       \
+        const int64_t row = t->a_row, sums_row = t->sums_row;                               \
+        const float *a0 = t->a, *a1 = a0 + 3 * row, *a2 = a0 + 6 * row, *a3 = a0 + 9 * row; \
+        const float *a4 = a0 + 12 * row, *b = t->b, *end = b + t->depth * (wide)*LANES;     \
+        const struct cpu_store *s = t->store;                                               \
+        float *sums = t->sums;                                                              \
+        ROWS_##m(ZERO_##wide)                                                               \
+                                                                                            \
+            if (!t->first)                                                                  \
+        {                                                                                   \
+            ROWS_##m(LOAD_##wide)                                                           \
+        }                                                                                   \
+        for (; b < end; b += (wide)*LANES) {                                                \
+            WIDE_##wide(b);                                                                 \
+                                                                                            \
+            OPAQUE(a0);                                                                     \
+            OPAQUE(a1);                                                                     \
+            OPAQUE(a2);                                                                     \
+            OPAQUE(a3);                                                                     \
+            OPAQUE(a4);                                                                     \
+            ROWS_##m(MULTIPLY_##wide) a0++;                                                 \
+            a1++;                                                                           \
+            a2++;                                                                           \
+            a3++;                                                                           \
+            a4++;                                                                           \
+        }                                                                                   \
+        if (!s) {                                                                           \
+            ROWS_##m(SUM_##wide) return;                                                    \
+        }                                                                                   \
+        if (s->bias) {                                                                      \
+            WIDE_##wide(s->bias + t->column);                                               \
+                                                                                            \
+            ROWS_##m(BIAS_##wide)                                                           \
+        }                                                                                   \
+        if (s->adds) {                                                                      \
+            ROWS_##m(ADD_##wide)                                                            \
+        }                                                                                   \
+        if (s->clamp == CPU_CLAMP_RELU) {                                                   \
+            vec b0 = SPLAT(s->slope);                                                       \
+                                                                                            \
+            ROWS_##m(RELU_##wide)                                                           \
+        } else if (s->clamp == CPU_CLAMP_CLIP) {                                            \
+            vec b0 = SPLAT(s->least), b1 = SPLAT(s->most);                                  \
+                                                                                            \
+            ROWS_##m(CLIP_##wide)                                                           \
+        }                                                                                   \
+        ROWS_##m(STORE_##wide)                                                              \
+    }
+
+#define MICRO_BOTH(m) MICRO(m, 1) MICRO(m, 2)
+
+MICRO_BOTH(1)
+MICRO_BOTH(2)
+MICRO_BOTH(3)
+MICRO_BOTH(4)
+MICRO_BOTH(5)
+MICRO_BOTH(6)
+#if MOST_ROWS > 6
+MICRO_BOTH(7)
+MICRO_BOTH(8)
+MICRO_BOTH(9)
+MICRO_BOTH(10)
+MICRO_BOTH(11)
+MICRO_BOTH(12)
+MICRO_BOTH(13)
+MICRO_BOTH(14)
+#define MICROS_FROM_7(wide)                                                        \
+    , NAME(micro_##wide##_7), NAME(micro_##wide##_8), NAME(micro_##wide##_9),      \
+        NAME(micro_##wide##_10), NAME(micro_##wide##_11), NAME(micro_##wide##_12), \
+        NAME(micro_##wide##_13), NAME(micro_##wide##_14)
+#else
+#define MICROS_FROM_7(wide)
+#endif
+
+#define MICROS(wide)                                                                  \
+    {                                                                                 \
+        NULL, NAME(micro_##wide##_1), NAME(micro_##wide##_2), NAME(micro_##wide##_3), \
+            NAME(micro_##wide##_4), NAME(micro_##wide##_5),                           \
+            NAME(micro_##wide##_6) MICROS_FROM_7(wide)                                \
+    }
