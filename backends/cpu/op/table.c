@@ -25,35 +25,6 @@ const struct cpu_op_kind *cpu_op_kind_of(uint32_t kind)
 
 /* ---- operands ------------------------------------------------------------------------------- */
 
-/* Of what decides how constants lie when they are packed (FNV-1a, by words). */
-static uint64_t packed_key(const struct cpu_op *p, uint32_t input)
-{
-    const ferry_operand *o = &p->op.in[input];
-    const ferry_op_window *w = &p->op.params.window;
-    uint64_t word[FERRY_OP_AXES + 5] = { p->op.kind, o->dtype, o->rank, (uint64_t)p->loops->lanes };
-    uint64_t key = UINT64_C(14695981039346656037);
-
-    if (p->op.kind == FERRY_OP_CONVOLUTION)
-        word[4] = (uint64_t)w->group << 1 | w->transposed;
-    for (uint32_t i = 0; i < o->rank; i++)
-        word[5 + i] = (uint64_t)o->shape[i];
-    for (size_t i = 0; i < sizeof(word) / sizeof(word[0]); i++)
-        key = (key ^ word[i]) * UINT64_C(1099511628211);
-    return key ? key : 1;
-}
-
-void cpu_op_pack_or_not(struct cpu_op *p, uint32_t input, uint64_t packed, uint64_t workspace)
-{
-    p->answer.workspace_bytes = workspace;
-    if (!(p->op.constants >> input & 1u)) {
-        p->answer.workspace_bytes += packed;
-    } else if (packed) {
-        p->answer.packed_inputs = 1u << input;
-        p->answer.packed_bytes = packed;
-        p->answer.packed_key = packed_key(p, input);
-    }
-}
-
 static void forget_strides_of_ones(ferry_operand *o)
 {
     for (uint32_t i = 0; i < o->rank; i++)
