@@ -54,6 +54,7 @@ UNIT_TESTS = \
 	%D%/unit/test-fork \
 	%D%/unit/test-multi \
 	%D%/unit/test-multi-adopt \
+	%D%/unit/test-homes \
 	%D%/unit/test-lost \
 	%D%/unit/test-unified \
 	%D%/unit/test-sim-program \
@@ -115,6 +116,7 @@ CORE_TESTS = \
 	%D%/unit/test-late \
 	%D%/unit/test-multi \
 	%D%/unit/test-multi-adopt \
+	%D%/unit/test-homes \
 	%D%/unit/test-lost \
 	%D%/unit/test-unified \
 	%D%/unit/test-queue \

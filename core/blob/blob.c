@@ -65,7 +65,7 @@ static ferry_memory *make_diff(ferry_blob *b)
 {
     ferry_memory *data = b->half[FERRY__DATA].memory, *made, *expected = NULL;
 
-    if (ferry_memory_create(data->home, data->size, &made))
+    if (ferry_memory_create(ferry__blob_home(b), data->size, &made))
         return NULL;
     ferry__memory_set_used(made, &b->half[FERRY__DIFF], ferry__blob_bytes(b));
     if (b->name && ferry__memory_set_name(made, b->name, suffixes[FERRY__DIFF])) {
@@ -134,7 +134,7 @@ static int grow(const ferry_blob *b, enum ferry__which which, size_t bytes, ferr
     if (b->slice)
         return ferry__error(FERRY_ESHAPE, "a slice of %zu bytes cannot grow to %zu", capacity,
                             bytes);
-    err = ferry_memory_create(m->home, bytes, out);
+    err = ferry_memory_create(ferry__blob_home(b), bytes, out);
     if (!err && b->name)
         err = ferry__memory_set_name(*out, b->name, suffixes[which]);
     if (err) {
@@ -339,7 +339,7 @@ ferry_dtype ferry_blob_dtype(const ferry_blob *b)
 
 ferry_device *ferry_blob_home(const ferry_blob *b)
 {
-    return b ? ((ferry_memory *)b->half[FERRY__DATA].memory)->home : NULL;
+    return b ? ferry__blob_home(b) : NULL;
 }
 
 int ferry_blob_shape_equals(const ferry_blob *a, const ferry_blob *b)

@@ -29,6 +29,18 @@ struct ferry_blob {
     bool slice;
 };
 
+/*
+ * Where the blob lives: its data's home. Diff's memory may come to have another, as that of a blob
+ * that shares it; it is accessed here all the same.
+ */
+static inline ferry_device *ferry__blob_home(const ferry_blob *b)
+{
+    const ferry_memory *data =
+        atomic_load_explicit(&((ferry_blob *)b)->half[FERRY__DATA].memory, memory_order_acquire);
+
+    return data->home;
+}
+
 /* Bytes that the blob has in each half. */
 static inline size_t ferry__blob_bytes(const ferry_blob *b)
 {

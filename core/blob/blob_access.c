@@ -81,13 +81,11 @@ static void *host_slow(const ferry_blob *b, enum ferry__which which, unsigned ac
 static ferry_ref device_slow(const ferry_blob *b, enum ferry__which which, unsigned access)
 {
     ferry_ref ref = { NULL, 0 };
-    ferry_memory *m;
 
-    if (!b)
+    if (b)
+        access_half(b, which, ferry__blob_home(b), access, NULL, &ref);
+    else
         no_blob();
-    m = b ? ferry__blob_memory(b, which) : NULL;
-    if (m)
-        access_half(b, which, m->home, access, NULL, &ref);
     return ref;
 }
 
@@ -118,7 +116,9 @@ static inline ferry_ref device(const ferry_blob *b, enum ferry__which which, uns
         return device_slow(b, which, access);
     h = &b->half[which];
     m = atomic_load_explicit(&((struct ferry__half *)h)->memory, memory_order_acquire);
-    if (__builtin_expect(m && ferry__memory_device_settled(m, access), 1)) {
+    if (__builtin_expect(m && (which == FERRY__DATA || m->home == ferry__blob_home(b)) &&
+                             ferry__memory_device_settled(m, access),
+                         1)) {
         ferry_ref ref = m->home_ref;
 
         ref.offset += h->offset;
@@ -192,7 +192,7 @@ ferry_ref ferry_blob_overwrite_device_diff(ferry_blob *b)
 /* The dims as a memory of their own, written once; a reshape lets it go. */
 static int make_dims(const ferry_blob *b, ferry_memory **out)
 {
-    ferry_device *home = ferry__blob_memory(b, FERRY__DATA)->home;
+    ferry_device *home = ferry__blob_home(b);
     int32_t *dims;
     int i, err = 0;
 
@@ -217,6 +217,7 @@ ferry_cref ferry_blob_device_shape(const ferry_blob *b)
 {
     ferry_memory *m, *expected = NULL;
     ferry_cref none = { NULL, 0 };
+    ferry_ref ref = { NULL, 0 };
 
     if (!b) {
         no_blob();
@@ -231,5 +232,8 @@ ferry_cref ferry_blob_device_shape(const ferry_blob *b)
             m = expected;
         }
     }
-    return ferry_memory_device_data(m);
+    if (m->home == ferry__blob_home(b))
+        return ferry_memory_device_data(m);
+    ferry_memory_access(m, ferry__blob_home(b), FERRY_READ, NULL, &ref); /* it has moved */
+    return ferry_ref_const(ref);
 }

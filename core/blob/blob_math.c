@@ -59,6 +59,7 @@ static int locate(const ferry_memory *m, struct place *p)
 /* The stretch of a memory that an operation is on, and what to go back to should it fail. */
 struct part {
     ferry_memory *m;
+    ferry_device *home; /* the blob's */
     size_t offset, bytes;
     ferry_dtype dtype;
     uint64_t mark;
@@ -67,6 +68,7 @@ struct part {
 static int part_of(const ferry_blob *b, enum ferry__which which, struct part *out)
 {
     out->m = ferry__blob_memory(b, which);
+    out->home = ferry__blob_home(b);
     out->offset = b->half[which].offset;
     out->bytes = ferry__blob_bytes(b);
     out->dtype = (ferry_dtype)b->dtype;
@@ -323,7 +325,7 @@ static int fill(ferry_blob *b, enum ferry__which which, double value)
     if (err)
         return err;
     if (locate(part.m, &p))
-        on_device(part.m->home, &p);
+        on_device(part.home, &p);
     err = get(&part, &p, FERRY_WRITE, &y);
     if (!err)
         err = begin(&p, &part);
@@ -387,16 +389,16 @@ int ferry_blob_diff_at(const ferry_blob *b, int n, const int64_t *index, double 
  * Where the source is, if `to` lives there too; otherwise the host. A source never written counts
  * as being at its home.
  */
-static void place_copy(const ferry_memory *from, const ferry_memory *to, struct place *p)
+static void place_copy(const struct part *from, const struct part *to, struct place *p)
 {
     ferry_device *dev = from->home;
 
-    if (ferry__memory_whereabouts(from, &dev) == 0 && !dev)
-        on_host(to, p);
+    if (ferry__memory_whereabouts(from->m, &dev) == 0 && !dev)
+        on_host(to->m, p);
     else if (dev == to->home)
         on_device(dev, p);
     else
-        on_host(to, p);
+        on_host(to->m, p);
 }
 
 /* Two parts of one memory, which a device may not copy between where they overlap. */
@@ -423,7 +425,7 @@ static int copy_part(struct part *to, struct part *from, int64_t n)
     int err;
 
     if (!overlap(to, from))
-        place_copy(from->m, to->m, &p);
+        place_copy(from, to, &p);
     else if (to->dtype != from->dtype)
         return ferry__error(FERRY_EINVAL, "copy: the blobs overlap, and their dtypes differ");
     err = get(from, &p, FERRY_READ, &x);

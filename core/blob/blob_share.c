@@ -12,9 +12,32 @@
 
 /* ---- sharing ---- */
 
+/* A blob has one home: the half that is not shared goes where the other blob lives. */
+static int follow(ferry_blob *b, enum ferry__which which, ferry_device *home)
+{
+    ferry_memory *m = b->half[which].memory;
+
+    return m && m->home != home ? ferry__memory_to(m, home) : 0;
+}
+
+static void take_theirs(struct ferry__half *half, const struct ferry__half *from,
+                        ferry_memory *theirs)
+{
+    ferry_memory *before = half->memory;
+
+    half->offset = from->offset;
+    half->limit = from->limit;
+    if (before == theirs)
+        return;
+    half->memory = ferry_memory_retain(theirs);
+    ferry__memory_leave(before, half);
+}
+
 static int share(ferry_blob *b, const ferry_blob *other, enum ferry__which which)
 {
-    ferry_memory *theirs, *before;
+    enum ferry__which rest = which == FERRY__DATA ? FERRY__DIFF : FERRY__DATA;
+    ferry_device *before;
+    ferry_memory *theirs;
     size_t end;
     int err;
 
@@ -30,18 +53,20 @@ static int share(ferry_blob *b, const ferry_blob *other, enum ferry__which which
     theirs = ferry__blob_memory(other, which);
     if (!theirs)
         return ferry_last_error_code();
-    end = ferry__blob_end(other, which);
-    err = ferry__memory_share(theirs, &other->half[which], end, &b->half[which], end);
-    if (err)
-        return err;
-    before = b->half[which].memory;
-    b->half[which].offset = other->half[which].offset;
-    b->half[which].limit = other->half[which].limit;
-    if (before != theirs) {
-        b->half[which].memory = ferry_memory_retain(theirs);
-        ferry__memory_leave(before, &b->half[which]);
+    before = ferry__device_retain(ferry__blob_home(b));
+    err = follow(b, rest, ferry__blob_home(other));
+    if (!err) {
+        end = ferry__blob_end(other, which);
+        err = ferry__memory_share(theirs, &other->half[which], end, &b->half[which], end);
+        if (err)
+            follow(b, rest, before);
     }
-    return 0;
+    if (!err)
+        take_theirs(&b->half[which], &other->half[which], theirs);
+    if (!err && before != ferry__blob_home(b))
+        ferry_memory_release(atomic_exchange(&b->dims, NULL));
+    ferry__device_release(before);
+    return err;
 }
 
 int ferry_blob_share_data(ferry_blob *b, const ferry_blob *other)

@@ -230,8 +230,9 @@ FERRY_API int ferry_blob_copy_from(ferry_blob *b, const ferry_blob *source, unsi
 /**
  * Lets b use the other's data memory in place of its own; counts and dtypes must be equal
  * (FERRY_ESHAPE). Both see one another's writes and adoptions from then on, until one of them
- * grows. They are one memory for threads too: while one of them is written or reshaped, no other
- * thread may use either. FERRY_ENOMEM: as before. [ShareData]
+ * grows. A blob has one home: b moves to the other's, data and diff, as by ferry_blob_to. They are one
+ * memory for threads too: while one of them is written, reshaped or moved, no other thread may use
+ * either. FERRY_ENOMEM, or what the move fails with: as before. [ShareData]
  */
 FERRY_API int ferry_blob_share_data(ferry_blob *b, const ferry_blob *other);
 /** The same for diff. [ShareDiff] */
@@ -241,8 +242,9 @@ FERRY_API int ferry_blob_share_diff(ferry_blob *b, const ferry_blob *other);
 FERRY_API int ferry_blob_shape_equals(const ferry_blob *a, const ferry_blob *b);
 
 /**
- * Moves the home. Nothing is copied now; the next access brings over what it needs. Sharers and
- * slices move along with their memory.
+ * Moves the home, of data and diff alike. Nothing is copied now; the next access brings over what it
+ * needs. Sharers and slices of the data move along with its memory, and have their diff there too from
+ * then on, whosever it is; those of the diff alone stay where their data lives.
  */
 FERRY_API int ferry_blob_to(ferry_blob *b, ferry_device *device);
 
