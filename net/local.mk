@@ -11,14 +11,72 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 
 # The objects on their own, so that a unit test can link them and reach what is hidden.
 %C%_libferrynetobjs_la_SOURCES = \
+	%D%/build.c \
+	%D%/fill.c \
+	%D%/graph.c \
+	%D%/graph.h \
+	%D%/layer.c \
+	%D%/load.c \
+	%D%/op_cache.c \
+	%D%/open.c \
+	%D%/params.c \
+	%D%/place.c \
+	%D%/place.h \
+	%D%/rules.c \
+	%D%/run.c \
+	%D%/state.h \
+	%D%/types.c \
+	%D%/types.h \
+	%D%/layers/abs_val.c \
+	%D%/layers/batch_norm.c \
+	%D%/layers/bias.c \
+	%D%/layers/bnll.c \
+	%D%/layers/clip.c \
+	%D%/layers/concat.c \
+	%D%/layers/convolution.c \
+	%D%/layers/convolution.h \
+	%D%/layers/convolution_depthwise.c \
+	%D%/layers/deconvolution.c \
+	%D%/layers/depthwise_convolution.c \
+	%D%/layers/dropout.c \
+	%D%/layers/eltwise.c \
+	%D%/layers/elu.c \
+	%D%/layers/exp.c \
+	%D%/layers/flatten.c \
+	%D%/layers/inner_product.c \
+	%D%/layers/input.c \
+	%D%/layers/layers.h \
+	%D%/layers/log.c \
+	%D%/layers/lrn.c \
+	%D%/layers/permute.c \
+	%D%/layers/pooling.c \
+	%D%/layers/power.c \
+	%D%/layers/prelu.c \
+	%D%/layers/relu.c \
+	%D%/layers/relu6.c \
+	%D%/layers/reshape.c \
+	%D%/layers/scale.c \
+	%D%/layers/scale.h \
+	%D%/layers/scale_span.c \
+	%D%/layers/shared.c \
+	%D%/layers/sigmoid.c \
+	%D%/layers/silence.c \
+	%D%/layers/slice.c \
+	%D%/layers/softmax.c \
+	%D%/layers/split.c \
+	%D%/layers/swish.c \
+	%D%/layers/table.c \
+	%D%/layers/tanh.c \
+	%D%/layers/threshold.c \
+	%D%/layers/window.c \
 	%D%/proto/arena.c \
 	%D%/proto/arena.h \
 	%D%/proto/copy.c \
 	%D%/proto/get.c \
-	%D%/proto/lexer.c \
-	%D%/proto/lexer.h \
 	%D%/proto/index.c \
 	%D%/proto/index.h \
+	%D%/proto/lexer.c \
+	%D%/proto/lexer.h \
 	%D%/proto/open.c \
 	%D%/proto/parse.c \
 	%D%/proto/parse.h \

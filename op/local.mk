@@ -3,6 +3,39 @@
 
 noinst_LTLIBRARIES += %D%/libferryopobjs.la
 
-%C%_libferryopobjs_la_SOURCES =
+%C%_libferryopobjs_la_SOURCES = \
+	%D%/check.c \
+	%D%/check_kinds.c \
+	%D%/check_window.c \
+	%D%/compose.c \
+	%D%/compose.h \
+	%D%/compose_conv.c \
+	%D%/element.c \
+	%D%/element.h \
+	%D%/kind.h \
+	%D%/operand.c \
+	%D%/operand.h \
+	%D%/operation.c \
+	%D%/operation.h \
+	%D%/oracle.c \
+	%D%/oracle.h \
+	%D%/oracle_image.c \
+	%D%/oracle_kinds.c \
+	%D%/oracle_parts.h \
+	%D%/oracle_window.c \
+	%D%/packed.c \
+	%D%/packed.h \
+	%D%/places.c \
+	%D%/places.h \
+	%D%/plan.c \
+	%D%/plan.h \
+	%D%/run.c \
+	%D%/run.h \
+	%D%/segment.c \
+	%D%/segment.h \
+	%D%/target.c \
+	%D%/target.h \
+	%D%/workspace.c \
+	%D%/workspace.h
 %C%_libferryopobjs_la_CPPFLAGS = $(NET_CPPFLAGS)
 %C%_libferryopobjs_la_CFLAGS = $(NET_CFLAGS)

@@ -289,6 +289,15 @@ static void __attribute__((destructor(FERRY__LOG_END))) write_the_rest(void)
         write_line(0, NULL);
 }
 
+void ferry_log_write(int level, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    ferry__log_va(level, fmt, args);
+    va_end(args);
+}
+
 void ferry_log_set(void (*fn)(void *arg, int level, const char *line), void *arg)
 {
     pthread_mutex_lock(&sink.lock);

@@ -325,6 +325,20 @@ int ferry_memory_invalidate(ferry_memory *m)
     return err;
 }
 
+void ferry_memory_lose(ferry_memory *m)
+{
+    struct ferry__request req;
+
+    if (!m || ferry__request_begin(&req, m, NULL, false))
+        return;
+    if (!ferry__coherence_claim(&req, 0)) {
+        m->lost = FERRY_EDEVICE;
+        ferry__memory_count_write(m);
+        ferry__coherence_publish(m, 0);
+    }
+    ferry__request_end(&req);
+}
+
 /* ---- questions ---- */
 
 ferry_head ferry_memory_head(const ferry_memory *m)

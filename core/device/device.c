@@ -188,6 +188,24 @@ int ferry_device_extension(ferry_device *dev, const char *name, const void **out
     return 0;
 }
 
+int ferry_device_call(ferry_device *dev, const char *what, ferry_device_work work, void *arg)
+{
+    int err;
+
+    if (!dev || !what || !work)
+        return ferry__error(FERRY_EINVAL, "ferry_device_call: NULL argument");
+    err = ferry__device_usable(dev);
+    if (err)
+        return err;
+    err = work(dev->dev, arg);
+    return err ? ferry__device_fail(dev, what, UINT64_MAX, err) : 0;
+}
+
+int ferry_device_is_strict(const ferry_device *dev)
+{
+    return dev && dev->strict;
+}
+
 void *ferry_device_pointer(ferry_device *dev, ferry_ref ref)
 {
     if (!dev) {

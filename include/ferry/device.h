@@ -115,6 +115,24 @@ FERRY_API int ferry_device_native(ferry_device *dev, const char *what, void *out
 FERRY_API int ferry_device_extension(ferry_device *dev, const char *name, const void **out_table,
                                      void **out_dev);
 
+/** What ferry_device_call runs; as ferry_queue_work, which has a queue too. */
+typedef int (*ferry_device_work)(void *dev, void *arg);
+
+/**
+ * Runs `work`, which calls entries of an extension that take no queue, on the calling thread, and makes
+ * this thread's error of what it returns: with `what`, and with what the plugin said through
+ * host->error. Holds no lock. `dev` of the work is the plugin's own handle. FERRY_EINVAL for NULL; the
+ * device has to be open (ferry_device_extension opens it).
+ */
+FERRY_API int ferry_device_call(ferry_device *dev, const char *what, ferry_device_work work,
+                                void *arg);
+
+/**
+ * 1 where computing on the host because the plugin cannot is an error (FERRY_STRICT, or the runtime's
+ * option), 0 where it is not, or for NULL. Any thread.
+ */
+FERRY_API int ferry_device_is_strict(const ferry_device *dev);
+
 /**
  * A device around the program's own vendor objects (OpenCL: "cl_context", "cl_device_id" and,
  * optionally, "cl_command_queue"; CUDA: "cuda_stream"), so that ferry's work and the program's are

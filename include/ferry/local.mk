@@ -8,8 +8,11 @@ ferryinclude_HEADERS = \
 	%D%/device.h \
 	%D%/ferry.h \
 	%D%/io.h \
+	%D%/layer.h \
 	%D%/math.h \
 	%D%/memory.h \
+	%D%/net.h \
+	%D%/op.h \
 	%D%/op_plugin.h \
 	%D%/op_types.h \
 	%D%/plugin.h \

@@ -198,6 +198,13 @@ FERRY_API int ferry_memory_wont_use(ferry_memory *m);
  */
 FERRY_API int ferry_memory_invalidate(ferry_memory *m);
 
+/**
+ * Says that the contents are lost: FERRY_ELOST from every access that reads, until something is written
+ * again. For whoever took the memory for writing and failed to. A writing call; allocations are kept.
+ * NULL is accepted. Cannot fail.
+ */
+FERRY_API void ferry_memory_lose(ferry_memory *m);
+
 /** The head state; FERRY_HEAD_UNINITIALIZED for NULL. Takes no lock. */
 FERRY_API ferry_head ferry_memory_head(const ferry_memory *m);
 /** 1 if the copy at `where` (NULL: the host) is valid, else 0. Takes no lock. */

@@ -132,8 +132,10 @@ typedef struct ferry_operand {
 /** in: x (I…, D…), index (I…). in/out: y (T, D…): row index[i] of y += row i of x; in order of i. */
 #define FERRY_OP_SCATTER_ADD 48u
 /**
- * out: y. Philox 4×32-10 keyed by the run's seed, counting from its offset: the same numbers on every
- * device. Parameters: random.
+ * out: y. Philox 4×32-10, keyed by the run's seed: the same numbers on every device. Element i is made
+ * of word i mod 4 of the block that is counted by the run's offset + i / 4; its upper 24 bits are u in
+ * [0, 1). Gaussian numbers come in pairs of an even i and i + 1 (Box and Muller): with u of the even
+ * one plus 2⁻²⁴ and v of the odd one, √(−2·ln u) times cos 2πv and sin 2πv. Parameters: random.
  */
 #define FERRY_OP_RANDOM 49u
 /**

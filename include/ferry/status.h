@@ -94,6 +94,12 @@ FERRY_API const char *ferry_version(void);
  */
 FERRY_API void ferry_log_set(void (*fn)(void *arg, int level, const char *line), void *arg);
 
+/**
+ * Writes a line to the log at FERRY_LOG_…, for libraries on top of ferry. Dropped where FERRY_LOG asks
+ * for less. Any thread.
+ */
+FERRY_API void ferry_log_write(int level, const char *fmt, ...) FERRY_PRINTF(2, 3);
+
 FERRY_END_DECLS
 
 #endif

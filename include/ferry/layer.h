@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * @file layer.h
+ * Layer types: what a net is made of. Part of libferrynet. (Caffe: Layer.)
+ *
+ * A type is a table of functions. A net creates a layer of it for each `layer` of a prototxt and calls
+ * setup once, reshape whenever a bottom has got another shape, forward and backward as often as it
+ * runs. What a layer computes it says in one of two ways:
+ *   - reshape describes prepared operations (ferry_layer_emit): the net runs them where the layer is
+ *     placed, gives their operands memory, fuses them with their neighbours, and counts them. A layer
+ *     that can be said in operations needs no forward.
+ *   - forward computes by itself, on the host's copies of its blobs (ferry_blob_host_data) or with
+ *     kernels of its own on the device's; coherence does the rest. It runs after the layer's
+ *     operations, if it emitted any.
+ *
+ * Functions of a type return 0 or a negative FERRY_E… code, having recorded why with ferry_layer_error.
+ * Those of one net are called one at a time; those of different nets from different threads.
+ *
+ * Errors of the functions below, where no other is named: FERRY_EINVAL for NULL or an index out of
+ * range, FERRY_ENOMEM.
+ */
+#ifndef FERRY_LAYER_H
+#define FERRY_LAYER_H
+
+#include <ferry/blob.h>
+#include <ferry/op.h>
+#include <ferry/proto.h>
+
+FERRY_BEGIN_DECLS
+
+/** A layer of a net. Opaque; the net's. */
+typedef struct ferry_layer ferry_layer;
+
+/** What a net is open for. */
+typedef enum ferry_phase {
+    FERRY_PHASE_DEFAULT = 0, /* as the prototxt's state says, else TEST */
+    FERRY_PHASE_TRAIN = 1,
+    FERRY_PHASE_TEST = 2
+} ferry_phase;
+
+/** Flags of ferry_layer_type. */
+/** Top i may be bottom i, for the tops that there are. */
+#define FERRY_LAYER_IN_PLACE 1u
+/** Top 0 is a loss: its weight is 1 where the prototxt gives none. */
+#define FERRY_LAYER_LOSS 2u
+/** The shape of a top depends on what the bottoms hold: forward reshapes its tops. */
+#define FERRY_LAYER_RESHAPES 4u
+/** Tops that the prototxt does not name are made up where min_tops wants them, as Caffe does. */
+#define FERRY_LAYER_AUTO_TOPS 8u
+/** Bottom 1 and further are never differentiated (labels). */
+#define FERRY_LAYER_LABELS 16u
+/** Nothing is differentiated: there is no backward, and nothing is to pass it. */
+#define FERRY_LAYER_FORWARD_ONLY 32u
+/** As many tops as bottoms. */
+#define FERRY_LAYER_PAIRS 64u
+
+/** A layer type; a static const table, which lives as long as the process. */
+typedef struct ferry_layer_type {
+    size_t struct_size;           /* sizeof(ferry_layer_type) as compiled */
+    const char *name;             /* "Convolution" */
+    size_t state_size;            /* bytes that the net keeps for a layer, zero before setup */
+    int min_bottoms, max_bottoms; /* −1: any number */
+    int min_tops, max_tops;
+    uint32_t flags;
+    /** The messages of a LayerParameter that are its own, "convolution_param"; NULL ends them. May be NULL. */
+    const char *const *messages;
+    /**
+     * Reads and checks the parameters, declares blobs of parameters (ferry_layer_declare). The
+     * bottoms have their first shapes. May be NULL.
+     */
+    int (*setup)(ferry_layer *layer);
+    /**
+     * Makes what the operations want out of the parameters, into scratch blobs that are kept. Called
+     * before a forward pass where a parameter has been written since the last time, and after reshape.
+     * May be NULL.
+     */
+    int (*prepare)(ferry_layer *layer);
+    /** Checks the bottoms' shapes, gives the tops theirs, and emits operations. Mandatory. */
+    int (*reshape)(ferry_layer *layer);
+    /** Fills the tops. May be NULL: the operations do. */
+    int (*forward)(ferry_layer *layer);
+    /**
+     * Fills the diffs of those bottoms for which ferry_layer_propagates says so, from those of the
+     * tops, and adds to the diffs of the parameters. May be NULL: the operations of the backward pass
+     * do, or the layer has none.
+     */
+    int (*backward)(ferry_layer *layer);
+    /** Ends what the state holds. Called also after a failed setup. May be NULL. */
+    void (*destroy)(ferry_layer *layer);
+} ferry_layer_type;
+
+/**
+ * Adds a type; one of the same name that was added before, ferry's own among them, is replaced for
+ * nets that are opened from now on. The table stays the caller's. FERRY_EINVAL for one without a
+ * name or reshape, or without its size. Any thread.
+ */
+FERRY_API int ferry_layer_register(const ferry_layer_type *type);
+
+/** The type of that name, or NULL. Any thread. */
+FERRY_API const ferry_layer_type *ferry_layer_type_find(const char *name);
+
+/** How many types there are, and type `index` of them by name; NULL past the last. Any thread. */
+FERRY_API int ferry_layer_type_count(void);
+FERRY_API const ferry_layer_type *ferry_layer_type_at(int index);
+
+/* ---- a layer, for the functions of its type ---- */
+
+/** Its name in the prototxt. Borrowed for the net's life. */
+FERRY_API const char *ferry_layer_name(const ferry_layer *layer);
+/** Its type. */
+FERRY_API const ferry_layer_type *ferry_layer_type_of(const ferry_layer *layer);
+/** Its LayerParameter. Borrowed for the net's life. */
+FERRY_API const ferry_proto *ferry_layer_message(const ferry_layer *layer);
+/** The state that the net keeps for it: state_size bytes. */
+FERRY_API void *ferry_layer_state(ferry_layer *layer);
+/** TRAIN or TEST. */
+FERRY_API ferry_phase ferry_layer_phase(const ferry_layer *layer);
+/** The device on which it is placed, borrowed, and the queue on which the net runs there. */
+FERRY_API ferry_device *ferry_layer_device(const ferry_layer *layer);
+FERRY_API ferry_queue *ferry_layer_queue(const ferry_layer *layer);
+
+/** How many bottoms and tops it has. 0 for NULL. */
+FERRY_API int ferry_layer_n_bottoms(const ferry_layer *layer);
+FERRY_API int ferry_layer_n_tops(const ferry_layer *layer);
+/** Its bottoms and tops, borrowed from the net. NULL past the last. */
+FERRY_API ferry_blob *ferry_layer_bottom(const ferry_layer *layer, int index);
+FERRY_API ferry_blob *ferry_layer_top(const ferry_layer *layer, int index);
+/** 1 where top `index` is the same blob as a bottom, 0 where it is not. */
+FERRY_API int ferry_layer_in_place(const ferry_layer *layer, int index);
+/** The weight of top `index` in the loss, 0 where it has none. */
+FERRY_API double ferry_layer_loss_weight(const ferry_layer *layer, int index);
+/** In backward: 1 if the diff of bottom `index` is wanted. */
+FERRY_API int ferry_layer_propagates(const ferry_layer *layer, int index);
+
+/**
+ * Records "LAYER (TYPE): message" as this thread's latest failure, with the place of the layer in its
+ * prototxt before it, and returns `code`.
+ */
+FERRY_API int ferry_layer_error(const ferry_layer *layer, int code, const char *fmt, ...)
+    FERRY_PRINTF(3, 4);
+
+/* ---- in setup ---- */
+
+/** A blob of parameters, as it is declared. Zero it, then set what is not 0. */
+typedef struct ferry_layer_param {
+    size_t struct_size;
+    int naxes;
+    const int64_t *dims;       /* naxes of them, borrowed for the call */
+    const ferry_proto *filler; /* a FillerParameter; NULL: filled with `value` */
+    double value;
+    double lr_mult, decay_mult; /* where no `param` says otherwise; usually 1 */
+} ferry_layer_param;
+
+/**
+ * Declares the next blob of parameters: F32, filled, or shared with the one of the same name in a
+ * `param` of an earlier layer. FERRY_ESHAPE where shapes of shared ones do not fit.
+ */
+FERRY_API int ferry_layer_declare(ferry_layer *layer, const ferry_layer_param *param);
+
+/** How many were declared, and number `index`, borrowed for the net's life; NULL past the last. */
+FERRY_API int ferry_layer_n_params(const ferry_layer *layer);
+FERRY_API ferry_blob *ferry_layer_param_at(const ferry_layer *layer, int index);
+
+/* ---- in reshape ---- */
+
+/**
+ * A blob of the layer's own: number `index`, made at the first call, shaped at each. `keep` nonzero:
+ * it has to hold its contents from forward to backward, or from one forward to the next; else other
+ * layers may use its memory while this one does not run. F32. NULL on failure. Borrowed for the
+ * net's life.
+ */
+FERRY_API ferry_blob *ferry_layer_scratch(ferry_layer *layer, int index, int keep, int naxes,
+                                          const int64_t *dims);
+
+/** Number `index` of them as it is, NULL where it was not made. */
+FERRY_API ferry_blob *ferry_layer_scratch_at(const ferry_layer *layer, int index);
+
+/**
+ * Makes top `top` another name for the contents of bottom `bottom`, whose count it has: nothing is
+ * copied. (Caffe: ShareData, as Reshape, Flatten and Split do.)
+ */
+FERRY_API int ferry_layer_alias(ferry_layer *layer, int top, int bottom);
+
+/** Where an operand of an operation is. */
+typedef enum ferry_layer_from {
+    FERRY_FROM_BOTTOM = 0,
+    FERRY_FROM_TOP = 1,
+    FERRY_FROM_PARAM = 2,
+    FERRY_FROM_SCRATCH = 3
+} ferry_layer_from;
+
+/** One operand: a blob of the layer's, and the distance of its first element from the blob's start. */
+typedef struct ferry_layer_operand {
+    ferry_layer_from from;
+    int index;
+    int diff;       /* 1: the blob's diff; 0: its data */
+    int64_t offset; /* elements */
+} ferry_layer_operand;
+
+/**
+ * Describes the next operation of this layer's forward pass (or, with op->pass another than
+ * FERRY_PASS_FORWARD, of its backward pass). `in` and `out` have n_in and n_out of them; everything is
+ * copied. Operands that are whole blobs are plain; the net may lay them otherwise, with the same
+ * contents in the same logical places. What ferry_op_check refuses is refused here, with the layer's
+ * name.
+ */
+FERRY_API int ferry_layer_emit(ferry_layer *layer, const ferry_op *op,
+                               const ferry_layer_operand *in, const ferry_layer_operand *out);
+
+/** The plain F32 operand of a blob's shape; of one of more than 8 axes an operand that is refused. */
+FERRY_API ferry_operand ferry_layer_operand_of(const ferry_blob *blob);
+
+FERRY_END_DECLS
+
+#endif

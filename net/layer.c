@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the functions of a layer type see of their layer. */
+#include "net/state.h"
+
+#include <ferry/status.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *ferry_layer_name(const ferry_layer *layer)
+{
+    return layer ? layer->name : "";
+}
+
+const ferry_layer_type *ferry_layer_type_of(const ferry_layer *layer)
+{
+    return layer ? layer->type : NULL;
+}
+
+const ferry_proto *ferry_layer_message(const ferry_layer *layer)
+{
+    return layer ? layer->message : NULL;
+}
+
+void *ferry_layer_state(ferry_layer *layer)
+{
+    return layer ? layer->state : NULL;
+}
+
+ferry_phase ferry_layer_phase(const ferry_layer *layer)
+{
+    return layer ? layer->net->phase : FERRY_PHASE_DEFAULT;
+}
+
+ferry_device *ferry_layer_device(const ferry_layer *layer)
+{
+    return layer ? layer->device : NULL;
+}
+
+ferry_queue *ferry_layer_queue(const ferry_layer *layer)
+{
+    return layer ? ferry_device_queue(layer->device) : NULL;
+}
+
+int ferry_layer_n_bottoms(const ferry_layer *layer)
+{
+    return layer ? layer->n_bottoms : 0;
+}
+
+int ferry_layer_n_tops(const ferry_layer *layer)
+{
+    return layer ? layer->n_tops : 0;
+}
+
+ferry_blob *ferry_layer_bottom(const ferry_layer *layer, int index)
+{
+    if (!layer || index < 0 || index >= layer->n_bottoms)
+        return NULL;
+    return layer->net->blobs[layer->bottoms[index]].blob;
+}
+
+ferry_blob *ferry_layer_top(const ferry_layer *layer, int index)
+{
+    if (!layer || index < 0 || index >= layer->n_tops)
+        return NULL;
+    return layer->net->blobs[layer->tops[index]].blob;
+}
+
+int ferry_layer_in_place(const ferry_layer *layer, int index)
+{
+    int i;
+
+    for (i = 0; layer && index >= 0 && index < layer->n_tops && i < layer->n_bottoms; i++)
+        if (layer->bottoms[i] == layer->tops[index])
+            return 1;
+    return 0;
+}
+
+double ferry_layer_loss_weight(const ferry_layer *layer, int index)
+{
+    return layer && index >= 0 && index < layer->n_tops ? layer->loss_weights[index] : 0;
+}
+
+int ferry_layer_propagates(const ferry_layer *layer, int index)
+{
+    return layer && index >= 0 && index < layer->n_bottoms && layer->propagate[index];
+}
+
+int ferry_layer_error(const ferry_layer *layer, int code, const char *fmt, ...)
+{
+    char text[768];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (!layer)
+        return ferry_error_set(code, "%s", text);
+    return ferry_proto_error(layer->message, NULL, 0, code, "layer \"%s\" (%s): %s", layer->name,
+                             layer->type->name, text);
+}
+
+/* ---- blobs of its own -------------------------------------------------------------------------- */
+
+int ferry_layer_n_params(const ferry_layer *layer)
+{
+    return layer ? layer->n_params : 0;
+}
+
+ferry_blob *ferry_layer_param_at(const ferry_layer *layer, int index)
+{
+    return layer && index >= 0 && index < layer->n_params ? layer->params[index].blob : NULL;
+}
+
+/* Room for scratch blob `index`. */
+static int make_room(ferry_layer *layer, int index)
+{
+    struct ferry__net_scratch *grown;
+
+    if (index < layer->n_scratch)
+        return 0;
+    grown = realloc(layer->scratch, (size_t)(index + 1) * sizeof *grown);
+    if (!grown)
+        return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its scratch");
+    memset(grown + layer->n_scratch, 0, (size_t)(index + 1 - layer->n_scratch) * sizeof *grown);
+    layer->scratch = grown;
+    layer->n_scratch = index + 1;
+    return 0;
+}
+
+ferry_blob *ferry_layer_scratch(ferry_layer *layer, int index, int keep, int naxes,
+                                const int64_t *dims)
+{
+    struct ferry__net_scratch *s;
+
+    if (!layer || index < 0 || index > 63) {
+        ferry_error_set(FERRY_EINVAL, "ferry_layer_scratch: blob %d of a layer", index);
+        return NULL;
+    }
+    if (make_room(layer, index))
+        return NULL;
+    s = &layer->scratch[index];
+    s->keep = keep;
+    if (!s->blob && ferry_blob_create(layer->device, FERRY_F32, naxes, dims, &s->blob)) {
+        s->blob = NULL;
+        return NULL;
+    }
+    return ferry_blob_reshape(s->blob, naxes, dims, NULL) ? NULL : s->blob;
+}
+
+ferry_blob *ferry_layer_scratch_at(const ferry_layer *layer, int index)
+{
+    return layer && index >= 0 && index < layer->n_scratch ? layer->scratch[index].blob : NULL;
+}
+
+int ferry_layer_alias(ferry_layer *layer, int top, int bottom)
+{
+    ferry_blob *to = ferry_layer_top(layer, top), *from = ferry_layer_bottom(layer, bottom);
+
+    if (!to || !from)
+        return ferry_error_set(FERRY_EINVAL, "ferry_layer_alias: top %d, bottom %d", top, bottom);
+    if (ferry_blob_count(to) != ferry_blob_count(from))
+        return ferry_layer_error(
+            layer, FERRY_ESHAPE, "top %d has %lld elements, bottom %d, which it shares, %lld", top,
+            (long long)ferry_blob_count(to), bottom, (long long)ferry_blob_count(from));
+    layer->alias[top] = bottom;
+    return 0;
+}
+
+/* ---- operations -------------------------------------------------------------------------------- */
+
+ferry_blob *ferry__layer_blob(const ferry_layer *layer, const ferry_layer_operand *operand)
+{
+    switch (operand->from) {
+    case FERRY_FROM_BOTTOM:
+        return ferry_layer_bottom(layer, operand->index);
+    case FERRY_FROM_TOP:
+        return ferry_layer_top(layer, operand->index);
+    case FERRY_FROM_PARAM:
+        return ferry_layer_param_at(layer, operand->index);
+    case FERRY_FROM_SCRATCH:
+        return ferry_layer_scratch_at(layer, operand->index);
+    default:
+        return NULL;
+    }
+}
+
+ferry_operand ferry_layer_operand_of(const ferry_blob *blob)
+{
+    return ferry_operand_of(blob ? ferry_blob_dtype(blob) : FERRY_F32,
+                            blob ? ferry_blob_naxes(blob) : -1, blob ? ferry_blob_dims(blob) : NULL,
+                            NULL);
+}
+
+/* The operand's blob is there, and its elements lie in it. */
+static int operand_check(const ferry_layer *layer, const ferry_operand *o,
+                         const ferry_layer_operand *at)
+{
+    const ferry_blob *blob = ferry__layer_blob(layer, at);
+    int64_t extent = ferry_operand_extent(o), bytes;
+
+    if (!blob)
+        return ferry_layer_error(layer, FERRY_EINVAL, "an operation names blob %d of kind %d",
+                                 at->index, (int)at->from);
+    if (extent < 0)
+        return (int)extent;
+    bytes = ferry_blob_count(blob) * (int64_t)ferry_dtype_size(ferry_blob_dtype(blob));
+    if (at->offset < 0 || ferry_blob_dtype(blob) != (ferry_dtype)o->dtype ||
+        at->offset > INT64_MAX / 8 ||
+        at->offset * (int64_t)ferry_dtype_size((ferry_dtype)o->dtype) > bytes - extent)
+        return ferry_layer_error(
+            layer, FERRY_ESHAPE,
+            "an operation reaches %lld bytes from element %lld on in a blob of "
+            "%lld bytes",
+            (long long)extent, (long long)at->offset, (long long)bytes);
+    return 0;
+}
+
+static struct ferry__net_op *append(struct ferry__net_ops *ops)
+{
+    if (ops->count == ops->room) {
+        int room = ops->room ? 2 * ops->room : 2;
+        struct ferry__net_op *grown = realloc(ops->at, (size_t)room * sizeof *grown);
+
+        if (!grown)
+            return NULL;
+        ops->at = grown;
+        ops->room = room;
+    }
+    memset(&ops->at[ops->count], 0, sizeof *ops->at);
+    return &ops->at[ops->count++];
+}
+
+int ferry_layer_emit(ferry_layer *layer, const ferry_op *op, const ferry_layer_operand *in,
+                     const ferry_layer_operand *out)
+{
+    struct ferry__net_op *new;
+    uint32_t i;
+    int err = ferry_op_check(op);
+
+    if (!layer)
+        return ferry_error_set(FERRY_EINVAL, "ferry_layer_emit: NULL layer");
+    if (err) {
+        char why[512];
+
+        snprintf(why, sizeof why, "%s", ferry_last_error());
+        return ferry_layer_error(layer, err, "%s", why);
+    }
+    for (i = 0; !err && i < op->n_in; i++)
+        err = operand_check(layer, &op->in[i], &in[i]);
+    for (i = 0; !err && i < op->n_out; i++)
+        err = operand_check(layer, &op->out[i], &out[i]);
+    if (err)
+        return err;
+    new = append(op->pass == FERRY_PASS_FORWARD ? &layer->forward : &layer->backward);
+    if (!new)
+        return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its operations");
+    new->op = *op;
+    memcpy(new->in, in, op->n_in * sizeof *in);
+    memcpy(new->out, out, op->n_out * sizeof *out);
+    return 0;
+}
+
+void ferry__layer_forget(ferry_layer *layer)
+{
+    int i;
+
+    layer->forward.count = layer->backward.count = 0;
+    for (i = 0; i < layer->n_tops; i++)
+        layer->alias[i] = -1;
+}

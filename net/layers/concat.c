@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Concat (concat_param): bottoms one after the other along `axis` (1; concat_dim is its old name). One
+ * bottom is its top. (Caffe: ConcatLayer.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+static int axis_of(ferry_layer *layer, int *out)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "concat_param", 0);
+    int naxes = ferry_blob_naxes(ferry_layer_bottom(layer, 0));
+    bool old = ferry_proto_count(p, "concat_dim") > 0;
+    const char *field = old ? "concat_dim" : "axis";
+
+    if (old && ferry_proto_count(p, "axis"))
+        return ferry_proto_error(p, "concat_dim", 0, FERRY_EFORMAT,
+                                 "layer \"%s\": concat_dim is the old name of axis; one of them",
+                                 ferry_layer_name(layer));
+    return ferry__axis_of(layer, p, field, ferry_proto_integer(p, field, 0), naxes, out);
+}
+
+static int shape_top(ferry_layer *layer, int axis)
+{
+    const ferry_blob *first = ferry_layer_bottom(layer, 0);
+    int naxes = ferry_blob_naxes(first), i, k;
+    int64_t dims[32];
+
+    for (i = 0; i < naxes; i++)
+        dims[i] = ferry_blob_dim(first, i);
+    for (k = 1; k < ferry_layer_n_bottoms(layer); k++) {
+        const ferry_blob *b = ferry_layer_bottom(layer, k);
+
+        if (ferry_blob_naxes(b) != naxes)
+            return ferry_layer_error(layer, FERRY_ESHAPE, "bottom %d has %d axes, bottom 0 has %d",
+                                     k, ferry_blob_naxes(b), naxes);
+        for (i = 0; i < naxes; i++)
+            if (i != axis && ferry_blob_dim(b, i) != dims[i])
+                return ferry_layer_error(layer, FERRY_ESHAPE,
+                                         "axis %d of bottom %d is %lld, that of bottom 0 is %lld",
+                                         i, k, (long long)ferry_blob_dim(b, i), (long long)dims[i]);
+        dims[axis] += ferry_blob_dim(b, axis);
+    }
+    return ferry_blob_reshape(ferry_layer_top(layer, 0), naxes, dims, NULL);
+}
+
+static int reshape(ferry_layer *layer)
+{
+    ferry_operand whole, part;
+    int64_t from = 0;
+    int axis, k, err = axis_of(layer, &axis);
+
+    if (!err)
+        err = shape_top(layer, axis);
+    if (err)
+        return err;
+    if (ferry_layer_n_bottoms(layer) == 1)
+        return ferry_layer_alias(layer, 0, 0);
+    whole = ferry__around(layer, ferry__of_top(0), axis);
+    for (k = 0; !err && k < ferry_layer_n_bottoms(layer); k++) {
+        ferry_operand x = ferry__around(layer, ferry__of_bottom(k), axis);
+        ferry_layer_operand to = ferry__of_top(0);
+
+        part = whole;
+        part.shape[1] = x.shape[1];
+        to.offset = from * whole.stride[1];
+        from += x.shape[1];
+        if (x.shape[0] && x.shape[1] && x.shape[2])
+            err = ferry__emit_copy(layer, x, ferry__of_bottom(k), part, to);
+    }
+    return err;
+}
+
+static const char *const messages[] = { "concat_param", NULL };
+
+const ferry_layer_type ferry__concat_layer = {
+    .struct_size = sizeof ferry__concat_layer,
+    .name = "Concat",
+    .min_bottoms = 1,
+    .max_bottoms = -1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .messages = messages,
+    .reshape = reshape,
+};

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Convolution (convolution_param): cross-correlation over the axes behind `axis` (1), which is the
+ * channels'. num_output, kernel_size, stride, pad, dilation, group, bias_term; weights (O, C/group,
+ * kernel…), bias (O). Each bottom gives its top, by the same weights. Axes before the channels are
+ * images. (Caffe: BaseConvolutionLayer, ConvolutionLayer.)
+ */
+#include "net/layers/convolution.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+static const ferry_proto *parameters(const ferry_layer *layer)
+{
+    return ferry_proto_message(ferry_layer_message(layer), "convolution_param", 0);
+}
+
+static int declare(ferry_layer *layer, struct convolution *c, int64_t channels,
+                   const ferry_proto *p)
+{
+    int64_t dims[2 + FERRY_OP_SPATIAL], wide = c->window.transposed ? c->outputs : channels;
+    ferry_layer_param weights = { .struct_size = sizeof weights, .dims = dims };
+    uint32_t i;
+    int err;
+
+    dims[0] = c->window.transposed ? channels : c->outputs;
+    dims[1] = wide / c->window.group;
+    for (i = 0; i < c->window.axes; i++)
+        dims[2 + i] = c->window.kernel[i];
+    weights.naxes = 2 + (int)c->window.axes;
+    weights.lr_mult = weights.decay_mult = 1;
+    weights.filler = ferry_proto_message(p, "weight_filler", 0);
+    err = ferry_layer_declare(layer, &weights);
+    if (err || !c->bias)
+        return err;
+    weights.naxes = 1;
+    dims[0] = c->outputs;
+    weights.filler = ferry_proto_message(p, "bias_filler", 0);
+    return ferry_layer_declare(layer, &weights);
+}
+
+static int groups_fit(const ferry_layer *layer, const struct convolution *c, int64_t channels,
+                      const ferry_proto *p)
+{
+    if (c->window.group < 1 || channels % c->window.group || c->outputs % c->window.group)
+        return ferry_proto_error(
+            p, "group", 0, FERRY_ESHAPE, "layer \"%s\": %lld channels to %lld outputs in %u groups",
+            ferry_layer_name(layer), (long long)channels, (long long)c->outputs, c->window.group);
+    return 0;
+}
+
+int ferry__convolution_setup(ferry_layer *layer, bool transposed, bool depthwise)
+{
+    struct convolution *c = ferry_layer_state(layer);
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_proto *p = parameters(layer);
+    int64_t channels, group;
+    int err, axes;
+
+    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0),
+                         ferry_blob_naxes(bottom), &c->axis);
+    if (err)
+        return err;
+    axes = ferry_blob_naxes(bottom) - c->axis - 1;
+    if (axes < 1 || axes > FERRY_OP_SPATIAL)
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "its bottom has %d spatial axes; 1 to %d are possible", axes,
+                                 FERRY_OP_SPATIAL);
+    channels = ferry_blob_dim(bottom, c->axis);
+    c->outputs = ferry_proto_integer(p, "num_output", 0);
+    if (c->outputs < 1)
+        return ferry_proto_error(p, "num_output", 0, FERRY_EFORMAT,
+                                 "layer \"%s\": num_output is %lld", ferry_layer_name(layer),
+                                 (long long)c->outputs);
+    group = depthwise ? channels : ferry_proto_integer(p, "group", 0);
+    c->window.group = group > 0 && group <= UINT32_MAX ? (uint32_t)group : 0;
+    c->window.transposed = transposed;
+    c->bias = ferry_proto_boolean(p, "bias_term", 0);
+    err = groups_fit(layer, c, channels, p);
+    if (!err)
+        err = ferry__window_read(layer, p, (uint32_t)axes, &c->window);
+    return err ? err : declare(layer, c, channels, p);
+}
+
+static int64_t made_of(const ferry_op_window *w, uint32_t axis, int64_t in)
+{
+    return w->transposed ? w->stride[axis] * (in - 1) + w->dilation[axis] * (w->kernel[axis] - 1) +
+                               1 - w->pad[axis] - w->pad_end[axis]
+                         : ferry__window_slid(w, axis, in);
+}
+
+/* Axes before the channels as one, then the channels, then the spatial ones. */
+static ferry_operand images(const ferry_blob *b, const struct convolution *c)
+{
+    int64_t shape[2 + FERRY_OP_SPATIAL];
+    uint32_t i;
+
+    shape[0] = ferry_blob_count_range(b, 0, c->axis);
+    for (i = 0; i <= c->window.axes; i++)
+        shape[1 + i] = ferry_blob_dim(b, c->axis + (int)i);
+    return ferry_operand_of(FERRY_F32, 2 + (int)c->window.axes, shape, NULL);
+}
+
+static int shape_top(ferry_layer *layer, const struct convolution *c, int k)
+{
+    const ferry_blob *bottom = ferry_layer_bottom(layer, k);
+    int64_t dims[32];
+    int naxes = ferry_blob_naxes(bottom), i;
+
+    if (naxes != c->axis + 1 + (int)c->window.axes)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom %d has %d axes, %d fit", k, naxes,
+                                 c->axis + 1 + (int)c->window.axes);
+    for (i = 0; i < c->axis; i++)
+        dims[i] = ferry_blob_dim(bottom, i);
+    dims[i] = c->outputs;
+    for (i++; i < naxes; i++) {
+        uint32_t axis = (uint32_t)(i - c->axis - 1);
+
+        dims[i] = made_of(&c->window, axis, ferry_blob_dim(bottom, i));
+        if (dims[i] < 1)
+            return ferry_layer_error(
+                layer, FERRY_ESHAPE,
+                "its kernel of %lld does not fit on %lld elements with %lld of "
+                "padding",
+                (long long)c->window.kernel[axis], (long long)ferry_blob_dim(bottom, i),
+                (long long)c->window.pad[axis]);
+    }
+    return ferry_blob_reshape(ferry_layer_top(layer, k), naxes, dims, NULL);
+}
+
+int ferry__convolution_reshape(ferry_layer *layer)
+{
+    const struct convolution *c = ferry_layer_state(layer);
+    int k, err = 0;
+
+    for (k = 0; !err && k < ferry_layer_n_bottoms(layer); k++) {
+        ferry_layer_operand in[3], out[1];
+        ferry_op op;
+
+        err = shape_top(layer, c, k);
+        if (err)
+            break;
+        ferry_op_init(&op, FERRY_OP_CONVOLUTION);
+        op.params.window = c->window;
+        ferry__op_in(&op, in, images(ferry_layer_bottom(layer, k), c), ferry__of_bottom(k));
+        ferry__op_in(&op, in, ferry__whole(layer, ferry__of_param(0)), ferry__of_param(0));
+        if (c->bias)
+            ferry__op_in(&op, in, ferry__whole(layer, ferry__of_param(1)), ferry__of_param(1));
+        ferry__op_out(&op, out, images(ferry_layer_top(layer, k), c), ferry__of_top(k));
+        err = ferry_layer_emit(layer, &op, in, out);
+    }
+    return err;
+}
+
+static int setup(ferry_layer *layer)
+{
+    return ferry__convolution_setup(layer, false, false);
+}
+
+static const char *const messages[] = { "convolution_param", NULL };
+
+const ferry_layer_type ferry__convolution_layer = {
+    .struct_size = sizeof ferry__convolution_layer,
+    .name = "Convolution",
+    .state_size = sizeof(struct convolution),
+    .min_bottoms = 1,
+    .max_bottoms = -1,
+    .min_tops = 1,
+    .max_tops = -1,
+    .flags = FERRY_LAYER_PAIRS,
+    .messages = messages,
+    .setup = setup,
+    .reshape = ferry__convolution_reshape,
+};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Dropout (dropout_param): in TRAIN each element is dropped with probability dropout_ratio, and the
+ * others are multiplied by 1 / (1 − ratio); in TEST the top is the bottom. (Caffe: DropoutLayer.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+static int setup(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "dropout_param", 0);
+    double ratio = ferry_proto_real(p, "dropout_ratio", 0);
+
+    return ratio > 0 && ratio < 1 ? 0
+                                  : ferry_proto_error(p, "dropout_ratio", 0, FERRY_EFORMAT,
+                                                      "layer \"%s\": a dropout_ratio of %g",
+                                                      ferry_layer_name(layer), ratio);
+}
+
+/* The mask of TRAIN: 1 / (1 − ratio) where an element stays, else 0. */
+static int emit_mask(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "dropout_param", 0);
+    double ratio = ferry_proto_real(p, "dropout_ratio", 0);
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    ferry_layer_operand out[1];
+    ferry_op op;
+
+    if (!ferry_layer_scratch(layer, 0, 1, ferry_blob_naxes(bottom), ferry_blob_dims(bottom)))
+        return FERRY_ENOMEM;
+    ferry_op_init(&op, FERRY_OP_RANDOM);
+    op.params.random.distribution = FERRY_RANDOM_BERNOULLI;
+    op.params.random.a = 1 - ratio;
+    op.params.random.b = 1 / (1 - ratio);
+    ferry__op_out(&op, out, ferry__whole(layer, ferry__of_scratch(0)), ferry__of_scratch(0));
+    return ferry_layer_emit(layer, &op, NULL, out);
+}
+
+static int reshape(ferry_layer *layer)
+{
+    int err = ferry__top_like(layer, 0, ferry_layer_bottom(layer, 0));
+
+    if (err)
+        return err;
+    if (ferry_layer_phase(layer) == FERRY_PHASE_TEST)
+        return ferry_layer_in_place(layer, 0) ? 0 : ferry_layer_alias(layer, 0, 0);
+    err = emit_mask(layer);
+    return err ? err
+               : ferry__emit_binary(layer, FERRY_BINARY_PRODUCT, 1, 1,
+                                    ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0),
+                                    ferry__whole(layer, ferry__of_scratch(0)), ferry__of_scratch(0),
+                                    ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
+}
+
+static const char *const messages[] = { "dropout_param", NULL };
+
+const ferry_layer_type ferry__dropout_layer = {
+    .struct_size = sizeof ferry__dropout_layer,
+    .name = "Dropout",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .flags = FERRY_LAYER_IN_PLACE,
+    .messages = messages,
+    .setup = setup,
+    .reshape = reshape,
+};

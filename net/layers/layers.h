@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ferry's own layer types, one file each, and what those files share.
+ */
+#ifndef FERRY_NET_LAYERS_LAYERS_H
+#define FERRY_NET_LAYERS_LAYERS_H
+
+#include <ferry/layer.h>
+#include <stdbool.h>
+
+/* All of them; NULL ends the list. */
+extern const ferry_layer_type *const ferry__layers[];
+
+/* ---- shapes (shared.c) ---- */
+
+/* Gives top `top` the shape of a blob. */
+int ferry__top_like(ferry_layer *layer, int top, const ferry_blob *b);
+
+/* An axis, counted from the end where it is negative, among naxes; FERRY_EFORMAT, with the field's place. */
+int ferry__axis_of(const ferry_layer *layer, const ferry_proto *p, const char *field, int64_t axis,
+                   int naxes, int *out);
+
+/* ---- operands (shared.c) ---- */
+
+static inline ferry_layer_operand ferry__of_bottom(int index)
+{
+    return (ferry_layer_operand){ .from = FERRY_FROM_BOTTOM, .index = index };
+}
+
+static inline ferry_layer_operand ferry__of_top(int index)
+{
+    return (ferry_layer_operand){ .from = FERRY_FROM_TOP, .index = index };
+}
+
+static inline ferry_layer_operand ferry__of_param(int index)
+{
+    return (ferry_layer_operand){ .from = FERRY_FROM_PARAM, .index = index };
+}
+
+static inline ferry_layer_operand ferry__of_scratch(int index)
+{
+    return (ferry_layer_operand){ .from = FERRY_FROM_SCRATCH, .index = index };
+}
+
+/* The operand of a blob of the layer, plain, as inputs and outputs of an operation. */
+ferry_operand ferry__whole(const ferry_layer *layer, ferry_layer_operand at);
+
+/* The same elements as outer × mid × inner: the axes before `axis`, it, and those behind it. */
+ferry_operand ferry__around(const ferry_layer *layer, ferry_layer_operand at, int axis);
+
+/* Adds an operand to an operation that is being filled in. */
+void ferry__op_in(ferry_op *op, ferry_layer_operand *list, ferry_operand o, ferry_layer_operand at);
+void ferry__op_out(ferry_op *op, ferry_layer_operand *list, ferry_operand o,
+                   ferry_layer_operand at);
+
+/* Emits a unary function from one operand to another, both whole. */
+int ferry__emit_unary(ferry_layer *layer, uint32_t function, double a, double b, double c,
+                      ferry_layer_operand from, ferry_layer_operand to);
+
+/* Emits bottom 0 → top 0 by a unary function. */
+int ferry__unary_layer(ferry_layer *layer, uint32_t function, double a, double b, double c);
+
+/* Emits a binary function of whole operands that are given as such. */
+int ferry__emit_binary(ferry_layer *layer, uint32_t function, double a, double b, ferry_operand x,
+                       ferry_layer_operand x_at, ferry_operand u, ferry_layer_operand u_at,
+                       ferry_operand y, ferry_layer_operand y_at);
+
+/* Emits y = x, of one shape. */
+int ferry__emit_copy(ferry_layer *layer, ferry_operand x, ferry_layer_operand x_at, ferry_operand y,
+                     ferry_layer_operand y_at);
+
+/* ---- windows (window.c) ---- */
+
+/*
+ * Kernel, stride, pad and dilation of a ConvolutionParameter for `axes` spatial axes, in all the ways
+ * that it can say them. FERRY_EFORMAT with the place.
+ */
+int ferry__window_read(const ferry_layer *layer, const ferry_proto *p, uint32_t axes,
+                       ferry_op_window *out);
+
+/* Elements of an axis that the window makes of `in`; ≤ 0 where it does not fit. */
+int64_t ferry__window_slid(const ferry_op_window *w, uint32_t axis, int64_t in);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Permute (permute_param): the axes in another order; those that `order` does not name follow as they
+ * are. An order that changes nothing is its bottom. (weiliu89's SSD: PermuteLayer.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+/* The bottom's axis that becomes each of the top's. */
+static int read_order(ferry_layer *layer, const ferry_proto *p, int *order, bool *out_same)
+{
+    int naxes = ferry_blob_naxes(ferry_layer_bottom(layer, 0)), n = 0, i;
+    int64_t given = ferry_proto_count(p, "order");
+    uint64_t seen = 0;
+
+    for (i = 0; i < given; i++) {
+        int64_t axis = ferry_proto_integer(p, "order", i);
+
+        if (axis < 0 || axis >= naxes || seen >> axis & 1)
+            return ferry_proto_error(p, "order", i, FERRY_ESHAPE,
+                                     "layer \"%s\": axis %lld twice, or of a bottom with %d axes",
+                                     ferry_layer_name(layer), (long long)axis, naxes);
+        seen |= UINT64_C(1) << axis;
+        order[n++] = (int)axis;
+    }
+    for (i = 0; i < naxes; i++)
+        if (!(seen >> i & 1))
+            order[n++] = i;
+    *out_same = true;
+    for (i = 0; i < naxes; i++)
+        *out_same = *out_same && order[i] == i;
+    return 0;
+}
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "permute_param", 0);
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    int naxes = ferry_blob_naxes(bottom), order[32], i, err;
+    int64_t dims[32];
+    ferry_operand x, turned;
+    bool same = false;
+
+    err = read_order(layer, p, order, &same);
+    if (err)
+        return err;
+    for (i = 0; i < naxes; i++)
+        dims[i] = ferry_blob_dim(bottom, order[i]);
+    err = ferry_blob_reshape(ferry_layer_top(layer, 0), naxes, dims, NULL);
+    if (err)
+        return err;
+    if (same)
+        return ferry_layer_alias(layer, 0, 0);
+    if (naxes > FERRY_OP_AXES)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, %d are the most",
+                                 naxes, FERRY_OP_AXES);
+    x = turned = ferry__whole(layer, ferry__of_bottom(0));
+    for (i = 0; i < naxes; i++) {
+        turned.shape[i] = x.shape[order[i]];
+        turned.stride[i] = x.stride[order[i]];
+    }
+    return ferry__emit_copy(layer, turned, ferry__of_bottom(0),
+                            ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
+}
+
+static const char *const messages[] = { "permute_param", NULL };
+
+const ferry_layer_type ferry__permute_layer = {
+    .struct_size = sizeof ferry__permute_layer,
+    .name = "Permute",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .messages = messages,
+    .reshape = reshape,
+};

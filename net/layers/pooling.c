@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Pooling (pooling_param): MAX or AVE over a window on the last two of four axes; kernel_size, stride,
+ * pad, global_pooling, round_mode (CEIL). With padding the last window is dropped where it would begin
+ * in it. A second top gets the mask of MAX. The divisor of AVE counts padding. STOCHASTIC is not
+ * offered. (Caffe: PoolingLayer. `ceil_mode: false` of forks is round_mode: FLOOR.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+struct pooling {
+    ferry_op_window window;
+    bool global, average, floor;
+};
+
+/* NAME_h and NAME_w, or NAME (kernel_size for the kernel) for both, or the default. */
+static void pair(const ferry_proto *p, const char *both, const char *h, const char *w, int64_t *out)
+{
+    bool split = ferry_proto_count(p, h) || ferry_proto_count(p, w);
+
+    out[0] = ferry_proto_integer(p, split ? h : both, 0);
+    out[1] = ferry_proto_integer(p, split ? w : both, 0);
+}
+
+static int window_fits(const ferry_layer *layer, const struct pooling *s, const ferry_proto *p)
+{
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        if (!s->global && (s->window.kernel[i] < 1 || s->window.kernel[i] > INT32_MAX))
+            return ferry_proto_error(p, "kernel_size", 0, FERRY_EFORMAT,
+                                     "layer \"%s\": a kernel of %lld", ferry_layer_name(layer),
+                                     (long long)s->window.kernel[i]);
+        if (s->window.stride[i] < 1 || s->window.stride[i] > INT32_MAX)
+            return ferry_proto_error(p, "stride", 0, FERRY_EFORMAT,
+                                     "layer \"%s\": a stride of %lld", ferry_layer_name(layer),
+                                     (long long)s->window.stride[i]);
+        if (s->window.pad[i] < 0 || (!s->global && s->window.pad[i] >= s->window.kernel[i]))
+            return ferry_proto_error(p, "pad", 0, FERRY_EFORMAT,
+                                     "layer \"%s\": a pad of %lld with a kernel of %lld",
+                                     ferry_layer_name(layer), (long long)s->window.pad[i],
+                                     (long long)s->window.kernel[i]);
+    }
+    return 0;
+}
+
+static int setup(ferry_layer *layer)
+{
+    struct pooling *s = ferry_layer_state(layer);
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "pooling_param", 0);
+    const char *method = ferry_proto_enum(p, "pool", 0);
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_POOL);
+    s->window = op.params.window;
+    s->global = ferry_proto_boolean(p, "global_pooling", 0);
+    s->average = !strcmp(method, "AVE");
+    s->floor = !strcmp(ferry_proto_enum(p, "round_mode", 0), "FLOOR") ||
+               (ferry_proto_count(p, "ceil_mode") && !ferry_proto_boolean(p, "ceil_mode", 0));
+    if (!s->average && strcmp(method, "MAX"))
+        return ferry_proto_error(p, "pool", 0, FERRY_EUNSUPPORTED,
+                                 "layer \"%s\": %s pooling is random; MAX and AVE are offered",
+                                 ferry_layer_name(layer), method);
+    if (s->average && ferry_layer_n_tops(layer) > 1)
+        return ferry_layer_error(layer, FERRY_EFORMAT, "only MAX has a mask for a second top");
+    if (s->global && (ferry_proto_count(p, "kernel_size") || ferry_proto_count(p, "kernel_h") ||
+                      ferry_proto_count(p, "kernel_w")))
+        return ferry_proto_error(p, "global_pooling", 0, FERRY_EFORMAT,
+                                 "layer \"%s\": global pooling and a kernel",
+                                 ferry_layer_name(layer));
+    pair(p, "kernel_size", "kernel_h", "kernel_w", s->window.kernel);
+    pair(p, "stride", "stride_h", "stride_w", s->window.stride);
+    pair(p, "pad", "pad_h", "pad_w", s->window.pad);
+    return window_fits(layer, s, p);
+}
+
+/* How many windows there are along an axis of `in` elements. */
+static int64_t windows(const struct pooling *s, int i, int64_t in)
+{
+    int64_t room = in + 2 * s->window.pad[i] - s->window.kernel[i];
+    int64_t stride = s->window.stride[i], out;
+
+    if (room < 0)
+        return s->floor ? 0 : room / stride + 1; /* C cuts towards 0: up */
+    out = (s->floor ? room / stride : (room + stride - 1) / stride) + 1;
+    if ((s->window.pad[0] || s->window.pad[1]) && (out - 1) * stride >= in + s->window.pad[i])
+        out--;
+    return out;
+}
+
+static int emit(ferry_layer *layer, const struct pooling *s)
+{
+    ferry_layer_operand in[1], out[2];
+    ferry_op op;
+    int i;
+
+    ferry_op_init(&op, FERRY_OP_POOL);
+    op.params.window = s->window;
+    op.params.pool.method = s->average ? FERRY_POOL_AVERAGE : FERRY_POOL_MAX;
+    for (i = 0; i < 2; i++)
+        op.params.window.pad_end[i] = s->window.pad[i];
+    ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));
+    for (i = 0; i < ferry_layer_n_tops(layer); i++)
+        ferry__op_out(&op, out, ferry__whole(layer, ferry__of_top(i)), ferry__of_top(i));
+    return ferry_layer_emit(layer, &op, in, out);
+}
+
+static int reshape(ferry_layer *layer)
+{
+    struct pooling *s = ferry_layer_state(layer);
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    int64_t dims[4];
+    int i, err = 0;
+
+    if (ferry_blob_naxes(bottom) != 4)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 4 fit",
+                                 ferry_blob_naxes(bottom));
+    for (i = 0; i < 4; i++) {
+        dims[i] = ferry_blob_dim(bottom, i);
+        if (i < 2)
+            continue;
+        if (s->global)
+            s->window.kernel[i - 2] = dims[i] > 0 ? dims[i] : 1;
+        dims[i] = windows(s, i - 2, dims[i]);
+        if (dims[i] < 1)
+            return ferry_layer_error(layer, FERRY_ESHAPE, "its window of %lld does not fit on %lld",
+                                     (long long)s->window.kernel[i - 2],
+                                     (long long)ferry_blob_dim(bottom, i));
+    }
+    for (i = 0; !err && i < ferry_layer_n_tops(layer); i++)
+        err = ferry_blob_reshape(ferry_layer_top(layer, i), 4, dims, NULL);
+    return err ? err : emit(layer, s);
+}
+
+static const char *const messages[] = { "pooling_param", NULL };
+
+const ferry_layer_type ferry__pooling_layer = {
+    .struct_size = sizeof ferry__pooling_layer,
+    .name = "Pooling",
+    .state_size = sizeof(struct pooling),
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 2,
+    .messages = messages,
+    .setup = setup,
+    .reshape = reshape,
+};

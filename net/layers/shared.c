@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+int ferry__top_like(ferry_layer *layer, int top, const ferry_blob *b)
+{
+    ferry_blob *to = ferry_layer_top(layer, top);
+
+    return to == b ? 0 : ferry_blob_reshape_like(to, b);
+}
+
+int ferry__axis_of(const ferry_layer *layer, const ferry_proto *p, const char *field, int64_t axis,
+                   int naxes, int *out)
+{
+    if (axis < -naxes || axis >= naxes)
+        return ferry_proto_error(p, field, 0, FERRY_ESHAPE,
+                                 "layer \"%s\": %s is %lld, its bottom has %d axes",
+                                 ferry_layer_name(layer), field, (long long)axis, naxes);
+    *out = (int)(axis < 0 ? axis + naxes : axis);
+    return 0;
+}
+
+/* The blob behind an operand, of those that a type's functions can name. */
+static const ferry_blob *blob_at(const ferry_layer *layer, ferry_layer_operand at)
+{
+    switch (at.from) {
+    case FERRY_FROM_BOTTOM:
+        return ferry_layer_bottom(layer, at.index);
+    case FERRY_FROM_TOP:
+        return ferry_layer_top(layer, at.index);
+    case FERRY_FROM_PARAM:
+        return ferry_layer_param_at(layer, at.index);
+    default:
+        return ferry_layer_scratch_at(layer, at.index);
+    }
+}
+
+ferry_operand ferry__whole(const ferry_layer *layer, ferry_layer_operand at)
+{
+    return ferry_layer_operand_of(blob_at(layer, at));
+}
+
+ferry_operand ferry__around(const ferry_layer *layer, ferry_layer_operand at, int axis)
+{
+    const ferry_blob *b = blob_at(layer, at);
+    int64_t shape[3];
+
+    shape[0] = ferry_blob_count_range(b, 0, axis);
+    shape[1] = ferry_blob_dim(b, axis);
+    shape[2] = ferry_blob_count_range(b, axis + 1, ferry_blob_naxes(b));
+    return ferry_operand_of(ferry_blob_dtype(b), 3, shape, NULL);
+}
+
+void ferry__op_in(ferry_op *op, ferry_layer_operand *list, ferry_operand o, ferry_layer_operand at)
+{
+    list[op->n_in] = at;
+    if (at.from == FERRY_FROM_PARAM)
+        op->constants |= 1u << op->n_in;
+    op->in[op->n_in++] = o;
+}
+
+void ferry__op_out(ferry_op *op, ferry_layer_operand *list, ferry_operand o, ferry_layer_operand at)
+{
+    list[op->n_out] = at;
+    op->out[op->n_out++] = o;
+}
+
+int ferry__emit_unary(ferry_layer *layer, uint32_t function, double a, double b, double c,
+                      ferry_layer_operand from, ferry_layer_operand to)
+{
+    ferry_layer_operand in[1], out[1];
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_UNARY);
+    op.params.unary.function = function;
+    op.params.unary.a = a;
+    op.params.unary.b = b;
+    op.params.unary.c = c;
+    ferry__op_in(&op, in, ferry__whole(layer, from), from);
+    ferry__op_out(&op, out, ferry__whole(layer, to), to);
+    return ferry_layer_emit(layer, &op, in, out);
+}
+
+int ferry__unary_layer(ferry_layer *layer, uint32_t function, double a, double b, double c)
+{
+    int err = ferry__top_like(layer, 0, ferry_layer_bottom(layer, 0));
+
+    return err ? err
+               : ferry__emit_unary(layer, function, a, b, c, ferry__of_bottom(0), ferry__of_top(0));
+}
+
+int ferry__emit_binary(ferry_layer *layer, uint32_t function, double a, double b, ferry_operand x,
+                       ferry_layer_operand x_at, ferry_operand u, ferry_layer_operand u_at,
+                       ferry_operand y, ferry_layer_operand y_at)
+{
+    ferry_layer_operand in[2], out[1];
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_BINARY);
+    op.params.binary.function = function;
+    op.params.binary.a = a;
+    op.params.binary.b = b;
+    ferry__op_in(&op, in, x, x_at);
+    ferry__op_in(&op, in, u, u_at);
+    ferry__op_out(&op, out, y, y_at);
+    return ferry_layer_emit(layer, &op, in, out);
+}
+
+int ferry__emit_copy(ferry_layer *layer, ferry_operand x, ferry_layer_operand x_at, ferry_operand y,
+                     ferry_layer_operand y_at)
+{
+    ferry_layer_operand in[1], out[1];
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_STRIDED_COPY);
+    ferry__op_in(&op, in, x, x_at);
+    ferry__op_out(&op, out, y, y_at);
+    return ferry_layer_emit(layer, &op, in, out);
+}

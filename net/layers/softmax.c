@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Softmax (softmax_param): exp(x) over its sum along `axis` (1). (Caffe: SoftmaxLayer.)
+ */
+#include "net/layers/layers.h"
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "softmax_param", 0);
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    ferry_layer_operand in[1], out[1];
+    int axis, err;
+    ferry_op op;
+
+    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0),
+                         ferry_blob_naxes(bottom), &axis);
+    if (!err)
+        err = ferry__top_like(layer, 0, bottom);
+    if (err)
+        return err;
+    ferry_op_init(&op, FERRY_OP_SOFTMAX);
+    op.params.softmax.axis = 1;
+    ferry__op_in(&op, in, ferry__around(layer, ferry__of_bottom(0), axis), ferry__of_bottom(0));
+    ferry__op_out(&op, out, ferry__around(layer, ferry__of_top(0), axis), ferry__of_top(0));
+    return ferry_layer_emit(layer, &op, in, out);
+}
+
+static const char *const messages[] = { "softmax_param", NULL };
+
+const ferry_layer_type ferry__softmax_layer = {
+    .struct_size = sizeof ferry__softmax_layer,
+    .name = "Softmax",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .flags = FERRY_LAYER_IN_PLACE,
+    .messages = messages,
+    .reshape = reshape,
+};

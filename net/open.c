@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+/* Opening and closing a net, and what can be asked of it. */
+#include "net/graph.h"
+#include "net/place.h"
+#include "net/state.h"
+#include "net/types.h"
+
+#include <ferry/status.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options ----------------------------------------------------------------------------------- */
+
+static char *kept_string(ferry_net *net, const char *s)
+{
+    return ferry__proto_copy_bytes(&net->arena, s, strlen(s));
+}
+
+static int keep_blobs(ferry_net *net, const ferry_net_options *o)
+{
+    size_t i;
+
+    net->keep = ferry__proto_alloc(&net->arena, (o->n_keep + 1) * sizeof *net->keep);
+    if (!net->keep)
+        return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
+    for (i = 0; i < o->n_keep; i++) {
+        if (!o->keep || !o->keep[i])
+            return ferry_error_set(FERRY_EINVAL, "ferry_net_open: keep[%zu] is NULL", i);
+        net->keep_all = net->keep_all || !strcmp(o->keep[i], "*");
+        net->keep[net->n_keep++] = kept_string(net, o->keep[i]);
+    }
+    return 0;
+}
+
+/* The phase of the options, of the prototxt's state, or TEST. */
+static ferry_phase phase_of(const ferry_net *net, const ferry_net_options *o)
+{
+    const ferry_proto *state = ferry_proto_message(net->proto, "state", 0);
+
+    if (o->phase)
+        return o->phase;
+    return ferry_proto_count(state, "phase") &&
+                   !strcmp(ferry_proto_enum(state, "phase", 0), "TRAIN")
+               ? FERRY_PHASE_TRAIN
+               : FERRY_PHASE_TEST;
+}
+
+static int apply(ferry_net *net, const ferry_net_options *o)
+{
+    int err = keep_blobs(net, o);
+
+    if (err)
+        return err;
+    if ((unsigned)o->phase > FERRY_PHASE_TEST)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_open: %d is no phase", (int)o->phase);
+    net->phase = phase_of(net, o);
+    net->backward = o->backward;
+    net->plan = net->phase == FERRY_PHASE_TEST && !o->no_plan && !o->backward && !net->keep_all;
+    net->fuse = net->phase == FERRY_PHASE_TEST && !o->no_fuse && !o->backward && !net->keep_all;
+    net->seed = o->seed ? o->seed : 1;
+    return o->place ? ferry__place_open(o->place, &net->place) : 0;
+}
+
+/* ---- the text ---------------------------------------------------------------------------------- */
+
+static int read_text(ferry_net *net, const char *path, const ferry_net_options *o)
+{
+    ferry_proto_options options = { .struct_size = sizeof options, .claims = ferry__types_claim };
+    const char *line;
+    int level, i, err;
+
+    options.text = o->text;
+    options.text_size = o->text_size;
+    err = ferry_proto_open(path, "NetParameter", &options, &net->proto);
+    if (!err)
+        err = ferry_proto_upgrade(net->proto);
+    for (i = 0; !err && i < ferry_proto_note_count(net->proto); i++)
+        if (!ferry_proto_note_at(net->proto, i, &level, &line))
+            ferry_log_write(level, "%s", line);
+    if (err)
+        return err;
+    if (!ferry_proto_count(net->proto, "layer"))
+        return ferry_error_set(FERRY_EFORMAT, "%s: it has no layers", path);
+    net->name = kept_string(net, ferry_proto_string(net->proto, "name", 0, NULL));
+    return net->name ? 0 : ferry_error_set(FERRY_ENOMEM, "%s: no memory", path);
+}
+
+/* The conditions that the options and the text's own state add up to. */
+static int conditions_of(ferry_net *net, const ferry_net_options *o,
+                         struct ferry__net_conditions *out)
+{
+    const ferry_proto *state = ferry_proto_message(net->proto, "state", 0);
+    int64_t own = ferry_proto_count(state, "stage"), i;
+    const char **stages =
+        ferry__proto_alloc(&net->arena, ((size_t)own + o->n_stages + 1) * sizeof(const char *));
+
+    if (!stages)
+        return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
+    for (i = 0; i < own; i++)
+        stages[i] = ferry_proto_string(state, "stage", i, NULL);
+    for (i = 0; i < (int64_t)o->n_stages; i++)
+        stages[own + i] = o->stages[i];
+    *out = (struct ferry__net_conditions){ .phase = net->phase, .stages = stages };
+    out->n_stages = (size_t)own + o->n_stages;
+    out->level =
+        ferry_proto_count(state, "level") ? (int)ferry_proto_integer(state, "level", 0) : o->level;
+    return 0;
+}
+
+/* Caffe's first line, and the text as it will be built. */
+static void tell_text(const ferry_net *net)
+{
+    size_t size;
+    char *text;
+
+    if (ferry_proto_print(net->proto, NULL, 0, &size))
+        return;
+    text = malloc(size + 1);
+    if (text && !ferry_proto_print(net->proto, text, size + 1, &size)) {
+        char *rest = text, *line;
+
+        ferry_log_write(FERRY_LOG_INFO, "Initializing net from parameters: ");
+        while ((line = strtok_r(rest, "\n", &rest)))
+            ferry_log_write(FERRY_LOG_INFO, "%s", line);
+    }
+    free(text);
+}
+
+/* ---- opening ----------------------------------------------------------------------------------- */
+
+static int names_are_there(const ferry_net *net)
+{
+    size_t i;
+
+    for (i = 0; i < net->n_keep; i++)
+        if (strcmp(net->keep[i], "*") && ferry__net_find_blob(net, net->keep[i]) < 0)
+            return ferry_error_set(FERRY_EINVAL,
+                                   "net \"%s\": keep names \"%s\", which is none of its "
+                                   "blobs",
+                                   net->name, net->keep[i]);
+    return 0;
+}
+
+static int open_net(ferry_net *net, const char *path, const ferry_net_options *o)
+{
+    struct ferry__net_conditions conditions;
+    struct ferry__graph graph = { 0 };
+    int err = read_text(net, path, o);
+
+    if (!err)
+        err = apply(net, o);
+    if (!err)
+        err = conditions_of(net, o, &conditions);
+    if (!err)
+        err = ferry__op_cache_create(&net->cache);
+    if (!err)
+        tell_text(net);
+    if (!err)
+        err = ferry__graph_make(net->proto, &conditions, &net->arena, &graph);
+    if (!err)
+        err = ferry__net_build(net, &graph);
+    return err ? err : names_are_there(net);
+}
+
+int ferry_net_open(ferry_device *dev, const char *prototxt, const ferry_net_options *options,
+                   ferry_net **out)
+{
+    ferry_net_options none = { .struct_size = sizeof none };
+    const ferry_net_options *o = options ? options : &none;
+    ferry_net *net;
+    int err;
+
+    if (!dev || !out || o->struct_size < sizeof *o || (!prototxt && !o->text) ||
+        (o->n_stages && !o->stages))
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_open: NULL, or options without their size");
+    net = calloc(1, sizeof *net);
+    if (!net)
+        return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
+    net->device = dev;
+    net->unfilled = true;
+    net->runs = calloc(FERRY__NET_RUNS, sizeof *net->runs);
+    net->uses = calloc(FERRY__NET_USES, sizeof *net->uses);
+    err = net->runs && net->uses ? 0 : ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
+    if (!err)
+        err = open_net(net, prototxt ? prototxt : "", o);
+    if (err) {
+        ferry_net_close(net);
+        return err;
+    }
+    *out = net;
+    return 0;
+}
+
+static void close_layer(ferry_layer *layer)
+{
+    int i;
+
+    if (layer->set_up && layer->type->destroy)
+        layer->type->destroy(layer);
+    for (i = 0; i < layer->n_params; i++)
+        ferry_blob_destroy(layer->params[i].blob);
+    for (i = 0; i < layer->n_scratch; i++)
+        ferry_blob_destroy(layer->scratch[i].blob);
+    free(layer->params);
+    free(layer->scratch);
+    free(layer->forward.at);
+    free(layer->backward.at);
+}
+
+void ferry_net_close(ferry_net *net)
+{
+    int i;
+
+    if (!net)
+        return;
+    for (i = net->n_layers; i-- > 0;)
+        close_layer(&net->layers[i]);
+    ferry__op_cache_destroy(net->cache);
+    for (i = 0; i < net->n_blobs; i++) {
+        ferry_blob_destroy(net->blobs[i].blob);
+        free(net->blobs[i].shape);
+    }
+    ferry__place_close(net->place);
+    ferry_proto_close(net->proto);
+    ferry__proto_arena_free(&net->arena);
+    free(net->lines);
+    free(net->runs);
+    free(net->uses);
+    free(net);
+}
+
+/* ---- asking ------------------------------------------------------------------------------------ */
+
+int ferry__net_find_blob(const ferry_net *net, const char *name)
+{
+    int i;
+
+    for (i = 0; i < net->n_blobs; i++)
+        if (!strcmp(net->blobs[i].name, name))
+            return i;
+    return -1;
+}
+
+int ferry__net_find_layer(const ferry_net *net, const char *name)
+{
+    int i;
+
+    for (i = 0; i < net->n_layers; i++)
+        if (!strcmp(net->layers[i].name, name))
+            return i;
+    return -1;
+}
+
+ferry_blob *ferry_net_blob(ferry_net *net, const char *name)
+{
+    int i;
+
+    if (!net || !name) {
+        ferry_error_set(FERRY_EINVAL, "ferry_net_blob: NULL argument");
+        return NULL;
+    }
+    i = ferry__net_find_blob(net, name);
+    if (i < 0) {
+        ferry_error_set(FERRY_EINVAL, "net \"%s\": it has no blob \"%s\"", net->name, name);
+        return NULL;
+    }
+    if (net->blobs[i].gone) {
+        ferry_error_set(FERRY_EINVAL,
+                        "net \"%s\": blob \"%s\" was %s; open the net with keep = \"%s\"",
+                        net->name, name, net->blobs[i].gone, name);
+        return NULL;
+    }
+    return net->blobs[i].blob;
+}
+
+int ferry_net_n_inputs(const ferry_net *net)
+{
+    return net ? net->n_inputs : 0;
+}
+
+ferry_blob *ferry_net_input(const ferry_net *net, int index)
+{
+    return net && index >= 0 && index < net->n_inputs ? net->blobs[net->inputs[index]].blob : NULL;
+}
+
+int ferry_net_n_outputs(const ferry_net *net)
+{
+    return net ? net->n_outputs : 0;
+}
+
+ferry_blob *ferry_net_output(const ferry_net *net, int index)
+{
+    return net && index >= 0 && index < net->n_outputs ? net->blobs[net->outputs[index]].blob
+                                                       : NULL;
+}
+
+int ferry_net_n_blobs(const ferry_net *net)
+{
+    return net ? net->n_blobs : 0;
+}
+
+ferry_blob *ferry_net_blob_at(const ferry_net *net, int index)
+{
+    return net && index >= 0 && index < net->n_blobs ? net->blobs[index].blob : NULL;
+}
+
+int ferry_net_n_layers(const ferry_net *net)
+{
+    return net ? net->n_layers : 0;
+}
+
+int ferry_net_n_params(const ferry_net *net, int layer)
+{
+    return net && layer >= 0 && layer < net->n_layers ? net->layers[layer].n_params : 0;
+}
+
+ferry_blob *ferry_net_param(const ferry_net *net, int layer, int index)
+{
+    if (!net || layer < 0 || layer >= net->n_layers || ferry__params_fill((ferry_net *)net))
+        return NULL;
+    return ferry_layer_param_at(&net->layers[layer], index);
+}
+
+ferry_device *ferry_net_device(const ferry_net *net)
+{
+    return net ? net->device : NULL;
+}
+
+int ferry_net_layer(const ferry_net *net, int index, ferry_net_layer_info *out)
+{
+    const ferry_layer *layer;
+    int i;
+
+    if (!net || !out || out->struct_size < sizeof *out || index < 0 || index >= net->n_layers)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_layer: layer %d", index);
+    layer = &net->layers[index];
+    out->name = layer->name;
+    out->type = layer->type->name;
+    out->device = ferry_device_name(layer->device);
+    out->operations = layer->forward.count;
+    out->fused_into = layer->fused_into < 0 ? NULL : net->layers[layer->fused_into].name;
+    out->tier = layer->type->forward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
+    for (i = 0; i < layer->forward.count; i++) {
+        ferry_op_plan plan = { .struct_size = sizeof plan };
+
+        if (layer->forward.at[i].prepared &&
+            !ferry_op_plan_of(layer->forward.at[i].prepared, &plan) && plan.tier > out->tier)
+            out->tier = plan.tier;
+    }
+    out->ms = layer->ms;
+    out->bytes_moved = layer->bytes_moved;
+    return 0;
+}

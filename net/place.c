@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "net/place.h"
+
+#include <ferry/status.h>
+
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+    char *pattern;
+    bool type; /* it is held against the layer's type */
+    ferry_device *device;
+};
+
+struct ferry__place {
+    ferry_runtime *runtime;
+    char *text; /* cut into patterns */
+    struct entry *entries;
+    size_t count;
+};
+
+static char *trimmed(char *s)
+{
+    char *end;
+
+    s += strspn(s, " \t");
+    end = s + strlen(s);
+    while (end > s && strchr(" \t", end[-1]))
+        *--end = 0;
+    return s;
+}
+
+static int read_entry(struct ferry__place *place, char *text, struct entry *out)
+{
+    char *equals = strrchr(text, '='), *device;
+    int err;
+
+    text = trimmed(text);
+    if (!equals)
+        return ferry_error_set(FERRY_EINVAL, "place: \"%s\" is not PATTERN=DEVICE", text);
+    *equals = 0;
+    device = trimmed(equals + 1);
+    text = trimmed(text);
+    out->type = !strncmp(text, "type:", 5);
+    out->pattern = out->type ? trimmed(text + 5) : text;
+    if (!*out->pattern || !*device)
+        return ferry_error_set(FERRY_EINVAL, "place: \"%s=%s\" is not PATTERN=DEVICE", text,
+                               device);
+    err = ferry_runtime_device(place->runtime, device, &out->device);
+    return err;
+}
+
+int ferry__place_open(const char *text, struct ferry__place **out)
+{
+    struct ferry__place *place = calloc(1, sizeof *place);
+    size_t commas = 1, i;
+    char *rest, *part;
+    int err = 0;
+
+    for (i = 0; text[i]; i++)
+        commas += text[i] == ',';
+    if (place) {
+        place->text = strdup(text);
+        place->entries = calloc(commas, sizeof *place->entries);
+    }
+    if (!place || !place->text || !place->entries) {
+        ferry__place_close(place);
+        return ferry_error_set(FERRY_ENOMEM, "place: no memory");
+    }
+    err = ferry_runtime_open(NULL, &place->runtime);
+    rest = place->text;
+    while (!err && (part = strtok_r(rest, ",", &rest)))
+        err = read_entry(place, part, &place->entries[place->count++]);
+    if (err) {
+        ferry__place_close(place);
+        return err;
+    }
+    *out = place;
+    return 0;
+}
+
+void ferry__place_close(struct ferry__place *place)
+{
+    if (!place)
+        return;
+    ferry_runtime_close(place->runtime);
+    free(place->entries);
+    free(place->text);
+    free(place);
+}
+
+ferry_device *ferry__place_of(const struct ferry__place *place, const char *name, const char *type)
+{
+    size_t i;
+
+    for (i = 0; place && i < place->count; i++) {
+        const struct entry *e = &place->entries[i];
+
+        if (!fnmatch(e->pattern, e->type ? type : name, 0))
+            return e->device;
+    }
+    return NULL;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which device a layer runs on: "conv*=opencl:0, type:Pooling=cpu, *=sim:1".
+ */
+#ifndef FERRY_NET_PLACE_H
+#define FERRY_NET_PLACE_H
+
+#include <ferry/runtime.h>
+
+struct ferry__place;
+
+/*
+ * Reads a placement and opens the devices that it names. FERRY_EINVAL with the entry that is wrong,
+ * what opening a device fails with.
+ */
+int ferry__place_open(const char *text, struct ferry__place **out);
+/* NULL is accepted. Devices are retained by what lies on them. */
+void ferry__place_close(struct ferry__place *place);
+
+/* The device of a layer: that of the first entry that matches, else NULL. */
+ferry_device *ferry__place_of(const struct ferry__place *place, const char *name, const char *type);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A net as its files share it: blobs, layers, and the operations that layers emitted.
+ */
+#ifndef FERRY_NET_STATE_H
+#define FERRY_NET_STATE_H
+
+#include "net/proto/arena.h"
+
+#include "op/run.h"
+
+#include <ferry/net.h>
+#include <stdbool.h>
+
+/* A blob of the net. What is laid over or fused away has a shape and no contents. */
+struct ferry__net_blob {
+    const char *name;
+    ferry_blob *blob;
+    int maker;        /* the layer that makes it first */
+    int alias;        /* the blob whose contents it shares, or −1 */
+    bool input;       /* the top of an Input layer */
+    bool output;      /* nobody consumes it */
+    bool watched;     /* its shape may change without its maker's reshape: an input, or of data */
+    bool backward;    /* its diff is wanted */
+    const char *gone; /* why it cannot be read; NULL: it can */
+    int64_t *shape;   /* what it had when its consumers were reshaped last */
+    int naxes;        /* −1: never */
+};
+
+/* A blob of parameters of a layer; `owner` may be an earlier layer, whose it is. */
+struct ferry__net_param {
+    ferry_blob *blob;
+    const char *name; /* by which layers share it; "" if none */
+    int owner, owner_index;
+    double lr_mult, decay_mult;
+    bool strict;
+    bool unfilled;             /* until somebody reads it: what is loaded need not be filled */
+    const ferry_proto *filler; /* NULL: `value` */
+    double value;
+    uint64_t drawn; /* where its random numbers begin */
+};
+
+/* A blob of a layer's own. */
+struct ferry__net_scratch {
+    ferry_blob *blob;
+    bool keep;
+};
+
+struct ferry__op_entry;
+
+/* An operation as a layer emitted it, and prepared. */
+struct ferry__net_op {
+    ferry_op op;
+    ferry_layer_operand in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
+    struct ferry__op_entry *entry; /* in the cache; NULL until prepared */
+    ferry_operation *prepared;     /* its operation */
+};
+
+struct ferry__net_ops {
+    struct ferry__net_op *at;
+    int count, room;
+};
+
+struct ferry_layer {
+    ferry_net *net;
+    int index;
+    const ferry_layer_type *type;
+    const ferry_proto *message;
+    const char *name;
+    void *state;
+    bool set_up; /* setup was called: destroy has to be */
+    int n_bottoms, n_tops;
+    int *bottoms, *tops; /* indices of the net's blobs */
+    int *alias;          /* bottoms that tops share, or −1 */
+    double *loss_weights;
+    bool *propagate;
+    struct ferry__net_param *params;
+    int n_params, room_params;
+    struct ferry__net_scratch *scratch;
+    int n_scratch;
+    struct ferry__net_ops forward, backward;
+    bool needs_backward;
+    uint64_t prepared; /* the sum of its parameters' versions when it prepared; 0: it has to */
+    bool fresh;        /* reshape has to be called whatever the bottoms' shapes */
+    ferry_device *device;
+    double ms;
+    uint64_t bytes_moved;
+    int fused_into; /* −1: computed by itself */
+};
+
+struct ferry__op_cache;
+
+/* The most runs and memories that go under one event. */
+#define FERRY__NET_RUNS 64
+#define FERRY__NET_USES 192
+
+struct ferry_net {
+    ferry_device *device;
+    ferry_proto *proto; /* upgraded, as it was read */
+    struct ferry__proto_arena arena;
+    char *name;
+    ferry_phase phase;
+    bool backward, fuse, plan;
+    bool keep_all;
+    const char **keep;
+    size_t n_keep;
+    struct ferry__place *place; /* NULL: everything on the device */
+    uint64_t seed, drawn;       /* of random numbers: the key, and how many were used */
+    struct ferry__net_blob *blobs;
+    int n_blobs;
+    ferry_layer *layers;
+    int n_layers;
+    int *inputs, *outputs, n_inputs, n_outputs;
+    struct ferry__op_cache *cache;
+    ferry_net_load_line *lines; /* of the latest load */
+    ferry_net_load_report report;
+    struct ferry__run *runs; /* FERRY__NET_RUNS of them: what is about to be submitted */
+    ferry_memory_use *uses;  /* FERRY__NET_USES */
+    bool unfilled;           /* some parameters may be */
+    bool timed;
+};
+
+/* ---- layer.c ---- */
+
+/* The blob that an operand names. NULL: there is none. */
+ferry_blob *ferry__layer_blob(const ferry_layer *layer, const ferry_layer_operand *operand);
+
+/* Forgets the operations that reshape emitted; prepared ones stay in the cache. */
+void ferry__layer_forget(ferry_layer *layer);
+
+/* ---- run.c ---- */
+
+/* Reshapes what has to be, and prepares operations, for layers first … last. */
+int ferry__net_reshape(ferry_net *net, int first, int last);
+
+/* ---- open.c ---- */
+
+/* A blob's index by its name; −1: there is none. */
+int ferry__net_find_blob(const ferry_net *net, const char *name);
+
+/* A layer's index by its name; −1: there is none. */
+int ferry__net_find_layer(const ferry_net *net, const char *name);
+
+/* ---- build.c ---- */
+
+struct ferry__graph;
+
+/* Layers, blobs, setup, the first reshape, and Caffe's lines about them. */
+int ferry__net_build(ferry_net *net, const struct ferry__graph *graph);
+
+/* params.c: fills parameters that were neither filled nor loaded yet. */
+int ferry__params_fill(ferry_net *net);
+
+/* params.c: what `param` messages say of the blob that was just declared; shares it by name. */
+int ferry__param_settle(ferry_layer *layer, int index);
+
+/* ---- fill.c ---- */
+
+/* How a blob of parameters is filled; random numbers are those of the seed from `offset` on. */
+struct ferry__filling {
+    const ferry_proto *filler; /* a FillerParameter */
+    uint64_t seed, offset;
+    const char *what; /* names the blob in messages */
+};
+
+int ferry__fill(const struct ferry__filling *f, ferry_blob *b);
+
+/* ---- op_cache.c: prepared operations by what they are ---- */
+
+int ferry__op_cache_create(struct ferry__op_cache **out);
+void ferry__op_cache_destroy(struct ferry__op_cache *cache);
+/* The prepared operation of that owner, which stays the cache's; made if there is none. */
+int ferry__op_cache_get(struct ferry__op_cache *cache, int owner, ferry_device *dev,
+                        const ferry_op *op, struct ferry__op_entry **out);
+/* The operation itself; it counts as asked for by the set of shapes of now. */
+ferry_operation *ferry__op_entry_use(struct ferry__op_cache *cache, struct ferry__op_entry *entry);
+/* A new set of shapes begins. */
+void ferry__op_cache_turn(struct ferry__op_cache *cache);
+/* Ends operations that none of the last eight sets asked for. */
+void ferry__op_cache_sweep(struct ferry__op_cache *cache);
+
+#endif

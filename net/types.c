@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The layer types that there are: ferry's own, and those that programs add. */
+#include "net/types.h"
+
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    pthread_mutex_t lock;
+    const ferry_layer_type **at; /* by name */
+    int count, room;
+} types = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static pthread_once_t own_types = PTHREAD_ONCE_INIT;
+
+/* The place of a name, or where it belongs. */
+static int place_of(const char *name, bool *found)
+{
+    int low = 0, high = types.count;
+
+    *found = false;
+    while (low < high) {
+        int middle = (low + high) / 2, order = strcmp(types.at[middle]->name, name);
+
+        if (!order) {
+            *found = true;
+            return middle;
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int add(const ferry_layer_type *type)
+{
+    bool found;
+    int i = place_of(type->name, &found);
+
+    if (found) {
+        types.at[i] = type;
+        return 0;
+    }
+    if (types.count == types.room) {
+        int room = types.room ? 2 * types.room : 128;
+        const ferry_layer_type **grown =
+            realloc(types.at, (size_t)room * sizeof(const ferry_layer_type *));
+
+        if (!grown)
+            return ferry_error_set(FERRY_ENOMEM, "ferry_layer_register: no memory");
+        types.at = grown;
+        types.room = room;
+    }
+    memmove(&types.at[i + 1], &types.at[i],
+            (size_t)(types.count - i) * sizeof(const ferry_layer_type *));
+    types.at[i] = type;
+    types.count++;
+    return 0;
+}
+
+static void add_own(void)
+{
+    int i;
+
+    pthread_mutex_lock(&types.lock);
+    for (i = 0; ferry__layers[i]; i++)
+        if (add(ferry__layers[i]))
+            break;
+    pthread_mutex_unlock(&types.lock);
+}
+
+int ferry_layer_register(const ferry_layer_type *type)
+{
+    int err;
+
+    if (!type || type->struct_size < sizeof *type || !type->name || !type->name[0] ||
+        !type->reshape)
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_layer_register: a type without its size, a name "
+                               "or reshape");
+    pthread_once(&own_types, add_own);
+    pthread_mutex_lock(&types.lock);
+    err = add(type);
+    pthread_mutex_unlock(&types.lock);
+    return err;
+}
+
+const ferry_layer_type *ferry_layer_type_find(const char *name)
+{
+    const ferry_layer_type *type = NULL;
+    bool found;
+    int i;
+
+    if (!name)
+        return NULL;
+    pthread_once(&own_types, add_own);
+    pthread_mutex_lock(&types.lock);
+    i = place_of(name, &found);
+    if (found)
+        type = types.at[i];
+    pthread_mutex_unlock(&types.lock);
+    return type;
+}
+
+int ferry_layer_type_count(void)
+{
+    int count;
+
+    pthread_once(&own_types, add_own);
+    pthread_mutex_lock(&types.lock);
+    count = types.count;
+    pthread_mutex_unlock(&types.lock);
+    return count;
+}
+
+const ferry_layer_type *ferry_layer_type_at(int index)
+{
+    const ferry_layer_type *type = NULL;
+
+    pthread_once(&own_types, add_own);
+    pthread_mutex_lock(&types.lock);
+    if (index >= 0 && index < types.count)
+        type = types.at[index];
+    pthread_mutex_unlock(&types.lock);
+    return type;
+}
+
+/* ---- what is claimed, and what is near ---------------------------------------------------------- */
+
+int ferry__types_claim(void *arg, const char *message)
+{
+    int i, n = ferry_layer_type_count();
+
+    (void)arg;
+    for (i = 0; i < n; i++) {
+        const ferry_layer_type *type = ferry_layer_type_at(i);
+        const char *const *own = type ? type->messages : NULL;
+
+        for (; own && *own; own++)
+            if (!strcmp(*own, message))
+                return 1;
+    }
+    return 0;
+}
+
+/* Levenshtein's distance, in a row; names are short. */
+static int distance(const char *a, const char *b)
+{
+    int row[64], n = (int)strlen(b), i, k;
+
+    if (strlen(a) > 60 || n > 60)
+        return 100;
+    for (k = 0; k <= n; k++)
+        row[k] = k;
+    for (i = 0; a[i]; i++) {
+        int diagonal = row[0];
+
+        row[0] = i + 1;
+        for (k = 0; k < n; k++) {
+            int change = diagonal + (a[i] != b[k]);
+
+            diagonal = row[k + 1];
+            change = change < diagonal + 1 ? change : diagonal + 1;
+            row[k + 1] = change < row[k] + 1 ? change : row[k] + 1;
+        }
+    }
+    return row[n];
+}
+
+const char *ferry__types_nearest(const char *name)
+{
+    const char *nearest = NULL;
+    int i, n = ferry_layer_type_count(), best = 4;
+
+    for (i = 0; i < n; i++) {
+        const ferry_layer_type *type = ferry_layer_type_at(i);
+        int d = type ? distance(type->name, name) : 100;
+
+        if (d < best) {
+            best = d;
+            nearest = type->name;
+        }
+    }
+    return nearest;
+}
+
+/* Types that are known to exist and that ferry has not: who has them. */
+static const struct {
+    const char *type, *fork;
+} elsewhere[] = {
+    { "Python", "a layer in Python, which only pycaffe runs" },
+    { "WindowData", "Caffe's training of R-CNN" },
+    { "AnnotatedData", "weiliu89's SSD, for training" },
+    { "MultiBoxLoss", "weiliu89's SSD, for training" },
+    { "DetectionEvaluate", "weiliu89's SSD, for training" },
+    { "SmoothL1Loss", "rbgirshick's Fast R-CNN, for training" },
+    { "CTCLoss", "OpenCV's and BVLC's forks for text" },
+    { "Warp", "forks for spatial transformers" },
+    { "SpatialTransformer", "forks for spatial transformers" },
+    { "YoloDetection", "forks of Caffe with YOLO" },
+    { "Correlation", "FlowNet's fork" },
+    { "Mish", "forks of Caffe with YOLO" },
+};
+
+const char *ferry__types_fork(const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        if (!strcmp(elsewhere[i].type, name))
+            return elsewhere[i].fork;
+    return NULL;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whether an operation makes sense; and the table of kinds. */
+#include "op/kind.h"
+
+#include <ferry/status.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct ferry__kind kinds[] = {
+    { FERRY_OP_CONVOLUTION, "convolution", 2, 3, 1, 1, 0, 0, ferry__check_convolution },
+    { FERRY_OP_INNER_PRODUCT, "inner product", 2, 3, 1, 1, 0, 0, ferry__check_inner_product },
+    { FERRY_OP_IM2COL, "im2col", 1, 1, 1, 1, 0, 0, ferry__check_im2col },
+    { FERRY_OP_COL2IM, "col2im", 1, 1, 1, 1, 0, 0, ferry__check_col2im },
+    { FERRY_OP_BATCHED_GEMM, "batched gemm", 2, 3, 1, 1, 0, 4, ferry__check_gemm },
+    { FERRY_OP_POOL, "pool", 1, 1, 1, 2, 0, 0, ferry__check_pool },
+    { FERRY_OP_UNARY, "unary", 1, 1, 1, 1, 0, 1, ferry__check_unary },
+    { FERRY_OP_BINARY, "binary", 2, 3, 1, 1, 0, 3, ferry__check_binary },
+    { FERRY_OP_REDUCE, "reduce", 1, 1, 1, 1, 0, 0, ferry__check_reduce },
+    { FERRY_OP_MOMENTS, "moments", 1, 1, 2, 2, 0, 0, ferry__check_moments },
+    { FERRY_OP_SOFTMAX, "softmax", 1, 1, 1, 1, 0, 1, ferry__check_softmax },
+    { FERRY_OP_LRN, "lrn", 1, 1, 1, 2, 0, 0, ferry__check_lrn },
+    { FERRY_OP_STRIDED_COPY, "strided copy", 1, 1, 1, 1, 1, 0, ferry__check_copy },
+    { FERRY_OP_RESIZE, "resize", 1, 1, 1, 1, 0, 0, ferry__check_resize },
+    { FERRY_OP_ROI_POOL, "roi pool", 2, 2, 1, 1, 0, 0, ferry__check_roi },
+    { FERRY_OP_GATHER, "gather", 2, 2, 1, 1, 0, 0, ferry__check_gather },
+    { FERRY_OP_SCATTER_ADD, "scatter-add", 2, 2, 1, 1, 0, 0, ferry__check_scatter },
+    { FERRY_OP_RANDOM, "random", 0, 0, 1, 1, 0, 0, ferry__check_random },
+    { FERRY_OP_UPDATE, "update", 1, 1, 1, FERRY_OP_OUTPUTS, 0, 0, ferry__check_update },
+    { FERRY_OP_NAMED, "named operation", 0, FERRY_OP_INPUTS, 1, FERRY_OP_OUTPUTS, 0, 0,
+      ferry__check_named },
+};
+
+const struct ferry__kind *ferry__kind_of(uint32_t kind)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].kind == kind)
+            return &kinds[i];
+    return NULL;
+}
+
+const char *ferry_op_kind_name(uint32_t kind)
+{
+    const struct ferry__kind *k = ferry__kind_of(kind);
+
+    return k ? k->name : "?";
+}
+
+const char *ferry_op_tier_name(ferry_op_tier tier)
+{
+    static const char *const names[] = { "own", "composed", "host" };
+
+    return (unsigned)tier < 3 ? names[tier] : "?";
+}
+
+void ferry_op_init(ferry_op *op, uint32_t kind)
+{
+    ferry_op_window *w;
+    int i;
+
+    if (!op)
+        return;
+    memset(op, 0, sizeof *op);
+    op->struct_size = sizeof *op;
+    op->kind = kind;
+    w = &op->params.window;
+    switch (kind) {
+    case FERRY_OP_CONVOLUTION:
+    case FERRY_OP_IM2COL:
+    case FERRY_OP_COL2IM:
+    case FERRY_OP_POOL:
+        w->axes = 2;
+        w->group = 1;
+        for (i = 0; i < FERRY_OP_SPATIAL; i++)
+            w->kernel[i] = w->stride[i] = w->dilation[i] = 1;
+        break;
+    case FERRY_OP_BATCHED_GEMM:
+        op->params.gemm.alpha = 1;
+        break;
+    case FERRY_OP_BINARY:
+        op->params.binary.a = op->params.binary.b = 1;
+        break;
+    case FERRY_OP_REDUCE:
+        op->params.reduce.scale = 1;
+        break;
+    default:
+        break;
+    }
+}
+
+int ferry__misfit(const ferry_op *op, const char *what, int64_t got, int64_t want)
+{
+    return ferry_error_set(FERRY_ESHAPE, "%s: %s is %" PRId64 ", %" PRId64 " fits",
+                           ferry_op_kind_name(op->kind), what, got, want);
+}
+
+int ferry__bad(const ferry_op *op, const char *what, int64_t got)
+{
+    return ferry_error_set(FERRY_EINVAL, "%s: %s is %" PRId64, ferry_op_kind_name(op->kind), what,
+                           got);
+}
+
+/* Steps with an operand name those inputs, in their order, that follow the kind's own. */
+uint32_t ferry__op_own_inputs(const ferry_op *op)
+{
+    uint32_t n = op->n_in, i;
+
+    for (i = 0; i < op->n_epilogue; i++)
+        if (op->epilogue[i].step != FERRY_STEP_UNARY && op->epilogue[i].operand < n)
+            n = op->epilogue[i].operand;
+    return n;
+}
+
+static int numbers_check(const ferry_op *op, const struct ferry__kind *k)
+{
+    uint32_t own;
+
+    if (op->pass > FERRY_PASS_BACKWARD_BIAS)
+        return ferry__bad(op, "the pass", op->pass);
+    if (op->pass != FERRY_PASS_FORWARD)
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: this ferry knows no backward pass of it",
+                               k->name);
+    if (op->math & ~(FERRY_MATH_TF32 | FERRY_MATH_WINOGRAD))
+        return ferry__bad(op, "math", op->math);
+    if (op->n_in > FERRY_OP_INPUTS)
+        return ferry__bad(op, "the number of inputs", op->n_in);
+    if (op->n_out < k->min_out || op->n_out > k->max_out)
+        return ferry__bad(op, "the number of outputs", op->n_out);
+    if (op->n_epilogue > FERRY_OP_EPILOGUE)
+        return ferry__bad(op, "the number of epilogue steps", op->n_epilogue);
+    own = ferry__op_own_inputs(op);
+    if (own < k->min_in || own > k->max_in)
+        return ferry__bad(op, "the number of inputs", own);
+    if (op->constants >> op->n_in)
+        return ferry__bad(op, "the set of constants", op->constants);
+    return 0;
+}
+
+static int operands_check(const ferry_op *op, const struct ferry__kind *k)
+{
+    char what[40];
+    uint32_t i;
+    int err;
+
+    for (i = 0; i < op->n_in; i++) {
+        snprintf(what, sizeof what, "%s: in[%u]", k->name, i);
+        err = ferry__operand_check(&op->in[i], what, k->repeats >> i & 1);
+        if (err)
+            return err;
+    }
+    for (i = 0; i < op->n_out; i++) {
+        snprintf(what, sizeof what, "%s: out[%u]", k->name, i);
+        err = ferry__operand_check(&op->out[i], what, false);
+        if (err)
+            return err;
+        if (!ferry__operand_is_apart(&op->out[i]))
+            return ferry_error_set(FERRY_EINVAL,
+                                   "%s overlaps itself: its strides put two elements "
+                                   "in one place",
+                                   what);
+    }
+    return 0;
+}
+
+/* What computes has one floating dtype throughout; copies take any, and indices are their own. */
+static int dtypes_check(const ferry_op *op)
+{
+    uint32_t dtype = op->out[0].dtype, i, last = op->n_in;
+
+    if (op->kind == FERRY_OP_STRIDED_COPY || op->kind == FERRY_OP_NAMED)
+        return 0;
+    if (op->kind == FERRY_OP_REDUCE && op->params.reduce.function == FERRY_REDUCE_ARGMAX)
+        dtype = op->in[0].dtype;
+    if (dtype > FERRY_BF16)
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: no arithmetic on integers (dtype %u)",
+                               ferry_op_kind_name(op->kind), dtype);
+    if (op->kind == FERRY_OP_GATHER || op->kind == FERRY_OP_SCATTER_ADD)
+        last = 1;
+    for (i = 0; i < last; i++)
+        if (op->in[i].dtype != dtype)
+            return ferry_error_set(FERRY_EINVAL, "%s: in[%u] has dtype %u, %u fits",
+                                   ferry_op_kind_name(op->kind), i, op->in[i].dtype, dtype);
+    for (i = 1; i < op->n_out && op->kind != FERRY_OP_POOL; i++)
+        if (op->out[i].dtype != dtype)
+            return ferry_error_set(FERRY_EINVAL, "%s: out[%u] has dtype %u, %u fits",
+                                   ferry_op_kind_name(op->kind), i, op->out[i].dtype, dtype);
+    return 0;
+}
+
+static int step_check(const ferry_op *op, uint32_t i, uint32_t own, uint32_t *next)
+{
+    const ferry_op_step *step = &op->epilogue[i];
+    const ferry_operand *y = &op->out[0], *o;
+
+    if (step->step > FERRY_STEP_PRELU)
+        return ferry__bad(op, "an epilogue's step", step->step);
+    if (step->step == FERRY_STEP_UNARY)
+        return step->function <= FERRY_UNARY_SWISH
+                   ? 0
+                   : ferry__bad(op, "an epilogue's function", step->function);
+    if (step->operand < own || step->operand >= op->n_in || step->operand != *next)
+        return ferry__bad(op, "the operand of an epilogue's step", step->operand);
+    ++*next;
+    o = &op->in[step->operand];
+    if (step->step == FERRY_STEP_ADD)
+        return ferry__operand_same_shape(o, y)
+                   ? 0
+                   : ferry__misfit(op, "the count of what an epilogue adds",
+                                   ferry__operand_count(o), ferry__operand_count(y));
+    if (y->rank < 2)
+        return ferry__misfit(op, "the rank of out[0], which has no channels,", y->rank, 2);
+    if (o->rank != 1 ||
+        (o->shape[0] != y->shape[1] && !(step->step == FERRY_STEP_PRELU && o->shape[0] == 1)))
+        return ferry__misfit(op, "the length of an epilogue's operand",
+                             o->rank == 1 ? o->shape[0] : ferry__operand_count(o), y->shape[1]);
+    return 0;
+}
+
+static int epilogue_check(const ferry_op *op)
+{
+    uint32_t own = ferry__op_own_inputs(op), next = own, i;
+
+    for (i = 0; i < op->n_epilogue; i++) {
+        int err = step_check(op, i, own, &next);
+
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+int ferry_op_check(const ferry_op *op)
+{
+    const struct ferry__kind *k;
+    int err;
+
+    if (!op || op->struct_size < sizeof *op)
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_op_check: no operation, or one without its size "
+                               "(ferry_op_init sets it)");
+    k = ferry__kind_of(op->kind);
+    if (!k)
+        return ferry_error_set(FERRY_EINVAL, "ferry_op_check: %u is no kind of operation",
+                               op->kind);
+    err = numbers_check(op, k);
+    if (!err)
+        err = operands_check(op, k);
+    if (!err)
+        err = dtypes_check(op);
+    if (!err)
+        err = k->check(op);
+    return err ? err : epilogue_check(op);
+}

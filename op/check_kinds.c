@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shapes and parameters of the kinds without a window. */
+#include "op/kind.h"
+
+#include <ferry/status.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_index(uint32_t dtype)
+{
+    return dtype == FERRY_F32 || dtype == FERRY_I32 || dtype == FERRY_I64;
+}
+
+static int same_shapes(const ferry_op *op, const ferry_operand *a, const char *what,
+                       const ferry_operand *b)
+{
+    char has[FERRY__SHAPE_TEXT], wants[FERRY__SHAPE_TEXT];
+
+    if (ferry__operand_same_shape(a, b))
+        return 0;
+    return ferry_error_set(FERRY_ESHAPE, "%s: %s is %s, %s fits", ferry_op_kind_name(op->kind),
+                           what, ferry__operand_text(a, has), ferry__operand_text(b, wants));
+}
+
+static int rank_of(const ferry_op *op, const ferry_operand *o, const char *what, uint32_t rank)
+{
+    return o->rank == rank ? 0 : ferry__misfit(op, what, o->rank, rank);
+}
+
+int ferry__check_inner_product(const ferry_op *op)
+{
+    const ferry_operand *x = &op->in[0], *w = &op->in[1], *y = &op->out[0];
+    int64_t k;
+    int err;
+
+    if (x->rank < 2)
+        return ferry__misfit(op, "the rank of in[0]", x->rank, 2);
+    err = rank_of(op, w, "the rank of in[1], its weights,", 2);
+    if (!err)
+        err = rank_of(op, y, "the rank of out[0]", 2);
+    if (err)
+        return err;
+    k = ferry__operand_count_range(x, 1, x->rank);
+    if (w->shape[1] != k)
+        return ferry__misfit(op, "axis 1 of in[1], its weights,", w->shape[1], k);
+    if (y->shape[0] != x->shape[0])
+        return ferry__misfit(op, "axis 0 of out[0]", y->shape[0], x->shape[0]);
+    if (y->shape[1] != w->shape[0])
+        return ferry__misfit(op, "axis 1 of out[0]", y->shape[1], w->shape[0]);
+    if (ferry__op_own_inputs(op) > 2 && (op->in[2].rank != 1 || op->in[2].shape[0] != y->shape[1]))
+        return ferry__misfit(op, "in[2], its bias, whose length", op->in[2].shape[0], y->shape[1]);
+    return 0;
+}
+
+int ferry__check_gemm(const ferry_op *op)
+{
+    const ferry_operand *a = &op->in[0], *b = &op->in[1], *y = &op->out[0];
+    uint32_t n = ferry__op_own_inputs(op), i;
+    int err = 0;
+
+    for (i = 0; !err && i < n; i++)
+        err = rank_of(op, &op->in[i], "the rank of an input", 3);
+    if (!err)
+        err = rank_of(op, y, "the rank of out[0]", 3);
+    for (i = 0; !err && i < n; i++)
+        if (op->in[i].shape[0] != 1 && op->in[i].shape[0] != y->shape[0])
+            err = ferry__misfit(op, "the batch of an input", op->in[i].shape[0], y->shape[0]);
+    if (err)
+        return err;
+    if (a->shape[1] != y->shape[1])
+        return ferry__misfit(op, "the rows of in[0]", a->shape[1], y->shape[1]);
+    if (b->shape[1] != a->shape[2])
+        return ferry__misfit(op, "the rows of in[1]", b->shape[1], a->shape[2]);
+    if (b->shape[2] != y->shape[2])
+        return ferry__misfit(op, "the columns of in[1]", b->shape[2], y->shape[2]);
+    if (n < 3)
+        return op->params.gemm.beta == 0
+                   ? 0
+                   : ferry_error_set(FERRY_EINVAL,
+                                     "batched gemm: beta is %g, and there is no in[2]",
+                                     op->params.gemm.beta);
+    if (op->in[2].shape[1] != y->shape[1])
+        return ferry__misfit(op, "the rows of in[2]", op->in[2].shape[1], y->shape[1]);
+    if (op->in[2].shape[2] != y->shape[2])
+        return ferry__misfit(op, "the columns of in[2]", op->in[2].shape[2], y->shape[2]);
+    return 0;
+}
+
+int ferry__check_unary(const ferry_op *op)
+{
+    if (op->params.unary.function > FERRY_UNARY_SWISH)
+        return ferry__bad(op, "unary.function", op->params.unary.function);
+    return same_shapes(op, &op->out[0], "out[0]", &op->in[0]);
+}
+
+/* Each axis of an input is the output's, or 1. */
+static int broadcast_check(const ferry_op *op, uint32_t i)
+{
+    const ferry_operand *in = &op->in[i], *y = &op->out[0];
+    char what[48];
+    uint32_t axis;
+
+    snprintf(what, sizeof what, "the rank of in[%u]", i);
+    if (in->rank != y->rank)
+        return ferry__misfit(op, what, in->rank, y->rank);
+    for (axis = 0; axis < y->rank; axis++)
+        if (in->shape[axis] != 1 && in->shape[axis] != y->shape[axis]) {
+            snprintf(what, sizeof what, "axis %u of in[%u]", axis, i);
+            return ferry__misfit(op, what, in->shape[axis], y->shape[axis]);
+        }
+    return 0;
+}
+
+int ferry__check_binary(const ferry_op *op)
+{
+    uint32_t function = op->params.binary.function, n = ferry__op_own_inputs(op), i;
+    bool three = function == FERRY_BINARY_NORMALISE;
+
+    if (function > FERRY_BINARY_QUOTIENT)
+        return ferry__bad(op, "binary.function", function);
+    if ((three && n != 3) || (n == 3 && !three && function != FERRY_BINARY_SCALE))
+        return ferry__bad(op, "the number of inputs of this function", n);
+    for (i = 0; i < n; i++) {
+        int err = broadcast_check(op, i);
+
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+/* out[i] has x's rank, and 1 where x is reduced. */
+static int reduced_check(const ferry_op *op, const ferry_operand *y)
+{
+    const ferry_operand *x = &op->in[0];
+    uint32_t axes = op->params.reduce.axes, axis;
+    char what[40];
+
+    if (axes >> x->rank || (!axes && x->rank))
+        return ferry__bad(op, "the set of axes", axes);
+    if (y->rank != x->rank)
+        return ferry__misfit(op, "the rank of its result", y->rank, x->rank);
+    for (axis = 0; axis < x->rank; axis++) {
+        int64_t want = axes >> axis & 1 ? 1 : x->shape[axis];
+
+        if (y->shape[axis] != want) {
+            snprintf(what, sizeof what, "axis %u of its result", axis);
+            return ferry__misfit(op, what, y->shape[axis], want);
+        }
+    }
+    return 0;
+}
+
+int ferry__check_reduce(const ferry_op *op)
+{
+    uint32_t function = op->params.reduce.function, axes = op->params.reduce.axes;
+    int err = reduced_check(op, &op->out[0]);
+
+    if (err)
+        return err;
+    if (function > FERRY_REDUCE_ARGMAX)
+        return ferry__bad(op, "reduce.function", function);
+    if (function >= FERRY_REDUCE_MAX && !ferry__operand_count(&op->in[0]) &&
+        ferry__operand_count(&op->out[0]))
+        return ferry_error_set(FERRY_ESHAPE, "reduce: the maximum of no elements");
+    if (function != FERRY_REDUCE_ARGMAX)
+        return 0;
+    if (axes & (axes - 1))
+        return ferry__bad(op, "an index over several axes", axes);
+    return op->out[0].dtype == FERRY_F32 || op->out[0].dtype == FERRY_I32
+               ? 0
+               : ferry__bad(op, "the index's dtype", op->out[0].dtype);
+}
+
+int ferry__check_moments(const ferry_op *op)
+{
+    int err = reduced_check(op, &op->out[0]);
+
+    return err ? err : reduced_check(op, &op->out[1]);
+}
+
+int ferry__check_softmax(const ferry_op *op)
+{
+    if (op->params.softmax.axis >= op->in[0].rank)
+        return ferry__bad(op, "softmax.axis", op->params.softmax.axis);
+    if (op->params.softmax.logarithm > 1)
+        return ferry__bad(op, "softmax.logarithm", op->params.softmax.logarithm);
+    return same_shapes(op, &op->out[0], "out[0]", &op->in[0]);
+}
+
+int ferry__check_lrn(const ferry_op *op)
+{
+    const ferry_operand *x = &op->in[0];
+    int err;
+
+    if (op->params.lrn.region > FERRY_LRN_WITHIN)
+        return ferry__bad(op, "lrn.region", op->params.lrn.region);
+    if (op->params.lrn.size < 1 || op->params.lrn.size % 2 == 0 || op->params.lrn.size > INT32_MAX)
+        return ferry__bad(op, "lrn.size", op->params.lrn.size);
+    if (x->rank < (op->params.lrn.region == FERRY_LRN_WITHIN ? 4u : 2u) || x->rank > 5)
+        return ferry__misfit(op, "the rank of in[0]", x->rank, 4);
+    err = same_shapes(op, &op->out[0], "out[0]", x);
+    return err || op->n_out < 2 ? err : same_shapes(op, &op->out[1], "out[1]", x);
+}
+
+int ferry__check_copy(const ferry_op *op)
+{
+    return same_shapes(op, &op->out[0], "out[0]", &op->in[0]);
+}
+
+int ferry__check_resize(const ferry_op *op)
+{
+    const ferry_operand *x = &op->in[0], *y = &op->out[0];
+    uint32_t i;
+    int err = rank_of(op, x, "the rank of in[0]", 4);
+
+    if (!err)
+        err = rank_of(op, y, "the rank of out[0]", 4);
+    if (err)
+        return err;
+    if (op->params.resize.method > FERRY_RESIZE_BILINEAR)
+        return ferry__bad(op, "resize.method", op->params.resize.method);
+    if (op->params.resize.sampling > FERRY_RESIZE_ASYMMETRIC)
+        return ferry__bad(op, "resize.sampling", op->params.resize.sampling);
+    for (i = 0; i < 2; i++)
+        if (y->shape[i] != x->shape[i])
+            return ferry__misfit(op, i ? "axis 1 of out[0]" : "axis 0 of out[0]", y->shape[i],
+                                 x->shape[i]);
+    if (ferry__operand_count(y) && !ferry__operand_count(x))
+        return ferry_error_set(FERRY_ESHAPE, "resize: an image without elements");
+    return 0;
+}
+
+int ferry__check_roi(const ferry_op *op)
+{
+    const ferry_operand *x = &op->in[0], *rois = &op->in[1], *y = &op->out[0];
+    int64_t group = op->params.roi.group, channels;
+    int err = rank_of(op, x, "the rank of in[0]", 4);
+
+    if (!err)
+        err = rank_of(op, rois, "the rank of in[1], its regions,", 2);
+    if (!err)
+        err = rank_of(op, y, "the rank of out[0]", 4);
+    if (err)
+        return err;
+    if (!(op->params.roi.spatial_scale > 0) || isinf(op->params.roi.spatial_scale))
+        return ferry_error_set(FERRY_EINVAL, "roi pool: a spatial scale of %g",
+                               op->params.roi.spatial_scale);
+    if (rois->shape[1] != 5)
+        return ferry__misfit(op, "axis 1 of in[1], its regions,", rois->shape[1], 5);
+    if (y->shape[0] != rois->shape[0])
+        return ferry__misfit(op, "axis 0 of out[0]", y->shape[0], rois->shape[0]);
+    if (group > 4096)
+        return ferry__bad(op, "roi.group", group);
+    channels = group ? x->shape[1] / (group * group) : x->shape[1];
+    if (group && x->shape[1] % (group * group))
+        return ferry__misfit(op, "the channels of in[0]", x->shape[1],
+                             (channels + 1) * group * group);
+    return y->shape[1] == channels ? 0
+                                   : ferry__misfit(op, "axis 1 of out[0]", y->shape[1], channels);
+}
+
+/* `rows` (I…, D…) against `table` (T, D…) and `index` (I…). */
+static int rows_check(const ferry_op *op, const ferry_operand *rows, const ferry_operand *table,
+                      const ferry_operand *index)
+{
+    uint32_t i;
+
+    if (!is_index(index->dtype))
+        return ferry__bad(op, "the index's dtype", index->dtype);
+    if (table->rank < 1 || rows->rank != index->rank + table->rank - 1)
+        return ferry__misfit(op, "the rank of its rows", rows->rank,
+                             (int64_t)index->rank + table->rank - 1);
+    for (i = 0; i < rows->rank; i++) {
+        int64_t want = i < index->rank ? index->shape[i] : table->shape[i - index->rank + 1];
+
+        if (rows->shape[i] != want)
+            return ferry__misfit(op, "an axis of its rows", rows->shape[i], want);
+    }
+    return 0;
+}
+
+int ferry__check_gather(const ferry_op *op)
+{
+    return rows_check(op, &op->out[0], &op->in[0], &op->in[1]);
+}
+
+int ferry__check_scatter(const ferry_op *op)
+{
+    return rows_check(op, &op->in[0], &op->out[0], &op->in[1]);
+}
+
+int ferry__check_random(const ferry_op *op)
+{
+    double a = op->params.random.a, b = op->params.random.b;
+
+    if (op->params.random.distribution > FERRY_RANDOM_BERNOULLI)
+        return ferry__bad(op, "random.distribution", op->params.random.distribution);
+    if (!isfinite(a) || !isfinite(b) ||
+        (op->params.random.distribution == FERRY_RANDOM_BERNOULLI && (a < 0 || a > 1)))
+        return ferry_error_set(FERRY_EINVAL, "random: parameters %g and %g", a, b);
+    return 0;
+}
+
+int ferry__check_update(const ferry_op *op)
+{
+    uint32_t i;
+
+    if (op->params.update.solver > 5)
+        return ferry__bad(op, "update.solver", op->params.update.solver);
+    for (i = 0; i < op->n_out; i++) {
+        int err = same_shapes(op, &op->out[i], "an output", &op->in[0]);
+
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+int ferry__check_named(const ferry_op *op)
+{
+    if (!memchr(op->params.named.name, 0, FERRY_OP_NAME) || !op->params.named.name[0])
+        return ferry_error_set(FERRY_EINVAL, "named operation: it has no name");
+    if (op->params.named.bytes > sizeof op->params.named.block)
+        return ferry__bad(op, "named.bytes", op->params.named.bytes);
+    return 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Views of operands as other operations want them, for compositions.
+ */
+#ifndef FERRY_OP_COMPOSE_H
+#define FERRY_OP_COMPOSE_H
+
+#include "op/plan.h"
+
+/* An operand of three axes with these strides. */
+ferry_operand ferry__operand3(uint32_t dtype, const int64_t shape[3], const int64_t stride[3]);
+
+/*
+ * The stride with which the axes from `first` to before `end` can be walked as if they were one, in
+ * elements; −1 where they cannot. No axis, or one of one element: 1.
+ */
+int64_t ferry__operand_collapse(const ferry_operand *o, uint32_t first, uint32_t end);
+
+/* A vector of one element a channel as an operand of y's rank: (1, C, 1, …). */
+ferry_operand ferry__operand_per_channel(const ferry_operand *vector, uint32_t rank);
+
+static inline struct ferry__binding ferry__bind(enum ferry__source source, uint32_t index)
+{
+    return (struct ferry__binding){ .source = source, .index = index };
+}
+
+/* compose_conv.c; as ferry__compose. */
+int ferry__compose_convolution(struct ferry__plan *plan, const ferry_op *op);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Convolution of im2col and gemm, transposed convolution of gemm and col2im: an image at a time, and
+ * where the columns of an image are too many, some of its channels at a time.
+ */
+#include "op/compose.h"
+
+#include "op/kind.h"
+
+#include <ferry/blob.h>
+
+#include <string.h>
+
+/* What the parts of a composition share. */
+struct parts {
+    struct ferry__plan *plan;
+    const ferry_op *op;
+    const ferry_operand *wide, *narrow; /* whose spatial axes the window slides on; what it makes */
+    int64_t size;                       /* bytes of an element */
+    int64_t taps;                       /* elements of the kernel */
+    int64_t places;                     /* of the window */
+    int64_t along;                      /* stride of `narrow`'s spatial axes as one */
+    bool direct;                        /* the columns are the image itself */
+};
+
+/* A window of 1 that visits each element once. */
+static bool is_direct(const ferry_op *op, const ferry_operand *wide, const ferry_operand *narrow)
+{
+    const ferry_op_window *w = &op->params.window;
+    uint32_t i;
+
+    for (i = 0; i < w->axes; i++)
+        if (w->kernel[i] != 1 || w->stride[i] != 1 || w->pad[i] || w->pad_end[i])
+            return false;
+    return ferry__operand_collapse(wide, 2, wide->rank) >= 0 && wide->rank == narrow->rank;
+}
+
+/* Channels first … first + n − 1 of one image. */
+static ferry_operand channels_of(const ferry_operand *o, int64_t n)
+{
+    ferry_operand part = *o;
+
+    part.shape[0] = 1;
+    part.shape[1] = n;
+    return part;
+}
+
+static struct ferry__binding channel_binding(const struct parts *p, enum ferry__source source,
+                                             const ferry_operand *o, int64_t first)
+{
+    struct ferry__binding b = ferry__bind(source, 0);
+
+    b.offset = first * o->stride[1] * p->size;
+    b.stride = o->stride[0] * p->size;
+    return b;
+}
+
+/* (1, n·taps, places…): columns of n channels, without gaps. */
+static ferry_operand columns_of(const struct parts *p, int64_t n)
+{
+    int64_t shape[FERRY_OP_AXES];
+    uint32_t i;
+
+    shape[0] = 1;
+    shape[1] = n * p->taps;
+    for (i = 2; i < p->narrow->rank; i++)
+        shape[i] = p->narrow->shape[i];
+    return ferry_operand_of((ferry_dtype)p->narrow->dtype, (int)p->narrow->rank, shape, NULL);
+}
+
+/* im2col of n channels of the wide operand into temporary memory, or back from there. */
+static int add_columns(const struct parts *p, bool back, int64_t first, int64_t n)
+{
+    struct ferry__binding image =
+        channel_binding(p, back ? FERRY__FROM_OUT : FERRY__FROM_IN, p->wide, first);
+    struct ferry__binding temp = ferry__bind(FERRY__FROM_TEMP, 0);
+    ferry_op op;
+
+    ferry_op_init(&op, back ? FERRY_OP_COL2IM : FERRY_OP_IM2COL);
+    op.n_in = op.n_out = 1;
+    op.params.window = p->op->params.window;
+    op.params.window.group = 1;
+    op.params.window.transposed = 0;
+    op.in[0] = back ? columns_of(p, n) : channels_of(p->wide, n);
+    op.out[0] = back ? channels_of(p->wide, n) : columns_of(p, n);
+    return ferry__plan_add(p->plan, &op, back ? &temp : &image, back ? &image : &temp);
+}
+
+/* The columns of `groups` groups of n channels each: (groups, n·taps, places). */
+static ferry_operand columns_matrix(const struct parts *p, int64_t groups, int64_t n)
+{
+    int64_t rows = n * p->taps, step = p->places;
+
+    if (p->direct) {
+        step = p->wide->stride[1];
+        return ferry__operand3(
+            p->wide->dtype, (int64_t[]){ groups, rows, p->places },
+            (int64_t[]){ n * step, step, ferry__operand_collapse(p->wide, 2, p->wide->rank) });
+    }
+    return ferry__operand3(p->wide->dtype, (int64_t[]){ groups, rows, p->places },
+                           (int64_t[]){ rows * step, step, 1 });
+}
+
+/* y (groups, O/G, places) += w (groups, O/G, n·taps) · columns, from channel `first` on. */
+static int add_product(const struct parts *p, int64_t first, int64_t groups, int64_t n)
+{
+    const ferry_operand *w = &p->op->in[1], *y = p->narrow;
+    int64_t group = p->op->params.window.group, per_group = w->shape[1];
+    int64_t outputs = y->shape[1] / group, g = first / per_group, within = first % per_group;
+    struct ferry__binding in[3], out;
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_BATCHED_GEMM);
+    op.n_in = within ? 3 : 2;
+    op.n_out = 1;
+    op.math = p->op->math;
+    op.constants = p->op->constants >> 1 & 1;
+    op.params.gemm.beta = within ? 1 : 0;
+    op.in[0] =
+        ferry__operand3(w->dtype, (int64_t[]){ groups, outputs, n * p->taps },
+                        (int64_t[]){ outputs * per_group * p->taps, per_group * p->taps, 1 });
+    op.in[1] = columns_matrix(p, groups, n);
+    op.out[0] = ferry__operand3(y->dtype, (int64_t[]){ groups, outputs, p->places },
+                                (int64_t[]){ outputs * y->stride[1], y->stride[1], p->along });
+    op.in[2] = op.out[0];
+    in[0] = ferry__bind(FERRY__FROM_IN, 1);
+    in[0].offset = (g * outputs * per_group + within) * p->taps * p->size;
+    in[1] = p->direct ? channel_binding(p, FERRY__FROM_IN, p->wide, first)
+                      : ferry__bind(FERRY__FROM_TEMP, 0);
+    out = in[2] = channel_binding(p, FERRY__FROM_OUT, y, g * outputs);
+    return ferry__plan_add(p->plan, &op, in, &out);
+}
+
+/* Transposed: columns (groups, n·taps, places) = wᵀ · x, for n output channels of each group. */
+static int add_transposed(const struct parts *p, int64_t first, int64_t groups, int64_t n)
+{
+    const ferry_operand *w = &p->op->in[1], *x = p->narrow;
+    int64_t group = p->op->params.window.group, per_group = w->shape[1];
+    int64_t inputs = x->shape[1] / group, g = first / per_group, within = first % per_group;
+    int64_t row = per_group * p->taps;
+    struct ferry__binding in[2], out;
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_BATCHED_GEMM);
+    op.n_in = 2;
+    op.n_out = 1;
+    op.math = p->op->math;
+    op.constants = p->op->constants >> 1 & 1;
+    op.in[0] = ferry__operand3(w->dtype, (int64_t[]){ groups, n * p->taps, inputs },
+                               (int64_t[]){ inputs * row, 1, row });
+    op.in[1] = ferry__operand3(x->dtype, (int64_t[]){ groups, inputs, p->places },
+                               (int64_t[]){ inputs * x->stride[1], x->stride[1], p->along });
+    op.out[0] = columns_matrix(p, groups, n);
+    in[0] = ferry__bind(FERRY__FROM_IN, 1);
+    in[0].offset = (g * inputs * per_group + within) * p->taps * p->size;
+    in[1] = channel_binding(p, FERRY__FROM_IN, x, g * inputs);
+    out = p->direct ? channel_binding(p, FERRY__FROM_OUT, p->wide, first)
+                    : ferry__bind(FERRY__FROM_TEMP, 0);
+    return ferry__plan_add(p->plan, &op, in, &out);
+}
+
+/* How many channels of `wide` go at a time: whole groups, or a part of one; 0: not even one does. */
+static int64_t channels_at_a_time(const struct parts *p, int64_t per_group)
+{
+    uint64_t one = (uint64_t)p->taps * (uint64_t)p->places * (uint64_t)p->size;
+    int64_t most = one ? (int64_t)(FERRY__TEMPORARY_MAX / one) : p->wide->shape[1];
+
+    if (p->direct || most >= p->wide->shape[1])
+        return p->wide->shape[1];
+    return most >= per_group ? most / per_group * per_group : most;
+}
+
+/* All channels of an image, as many at a time as fit. */
+static int add_image(const struct parts *p)
+{
+    bool back = p->op->params.window.transposed;
+    int64_t channels = p->wide->shape[1], per_group = p->op->in[1].shape[1];
+    int64_t most = channels_at_a_time(p, per_group), first, n;
+    int can = most > 0;
+
+    for (first = 0; can > 0 && first < channels; first += n) {
+        n = most >= per_group                      ? most
+            : most < per_group - first % per_group ? most
+                                                   : per_group - first % per_group;
+        if (n > channels - first)
+            n = channels - first;
+        if (!back && !p->direct)
+            can = add_columns(p, false, first, n);
+        if (can > 0)
+            can = (back ? add_transposed : add_product)(
+                p, first, n >= per_group ? n / per_group : 1, n >= per_group ? per_group : n);
+        if (can > 0 && back && !p->direct)
+            can = add_columns(p, true, first, n);
+    }
+    if (!p->direct)
+        p->plan->temporary_bytes = (uint64_t)(most * p->taps * p->places * p->size);
+    return can;
+}
+
+int ferry__compose_convolution(struct ferry__plan *plan, const ferry_op *op)
+{
+    bool back = op->params.window.transposed;
+    struct parts p = { .plan = plan, .op = op };
+
+    p.wide = back ? &op->out[0] : &op->in[0];
+    p.narrow = back ? &op->in[0] : &op->out[0];
+    p.size = (int64_t)ferry_dtype_size((ferry_dtype)op->out[0].dtype);
+    p.taps = ferry__operand_count_range(&op->in[1], 2, op->in[1].rank);
+    p.places = ferry__operand_count_range(p.narrow, 2, p.narrow->rank);
+    p.along = ferry__operand_collapse(p.narrow, 2, p.narrow->rank);
+    p.direct = is_direct(op, p.wide, p.narrow);
+    if (p.along < 0 || !ferry_operand_is_plain(&op->in[1]) || !ferry__operand_count(p.wide) ||
+        !ferry__operand_count(p.narrow))
+        return 0;
+    plan->repeat = op->in[0].shape[0];
+    return add_image(&p);
+}

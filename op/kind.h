@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is known of each kind of operation: its name, how many operands it has, and what has to fit.
+ */
+#ifndef FERRY_OP_KIND_H
+#define FERRY_OP_KIND_H
+
+#include "op/operand.h"
+
+struct ferry__kind {
+    uint32_t kind;
+    const char *name;
+    uint8_t min_in, max_in, min_out, max_out; /* of the kind itself, epilogue apart */
+    uint8_t repeats;                          /* bit i: in[i] may have strides of 0 */
+    uint8_t aliases;                          /* bit i: out[0] may be in[i] exactly */
+    /* Shapes and parameters, once every operand is sound. Records the error. */
+    int (*check)(const ferry_op *op);
+};
+
+/* NULL for a number that is no kind. */
+const struct ferry__kind *ferry__kind_of(uint32_t kind);
+
+/* How many of an operation's inputs are its kind's own; those of the epilogue follow. */
+uint32_t ferry__op_own_inputs(const ferry_op *op);
+
+/* The checks, by file. check_window.c: */
+int ferry__check_convolution(const ferry_op *op);
+int ferry__check_im2col(const ferry_op *op);
+int ferry__check_col2im(const ferry_op *op);
+int ferry__check_pool(const ferry_op *op);
+/* check_kinds.c: */
+int ferry__check_inner_product(const ferry_op *op);
+int ferry__check_gemm(const ferry_op *op);
+int ferry__check_unary(const ferry_op *op);
+int ferry__check_binary(const ferry_op *op);
+int ferry__check_reduce(const ferry_op *op);
+int ferry__check_moments(const ferry_op *op);
+int ferry__check_softmax(const ferry_op *op);
+int ferry__check_lrn(const ferry_op *op);
+int ferry__check_copy(const ferry_op *op);
+int ferry__check_resize(const ferry_op *op);
+int ferry__check_roi(const ferry_op *op);
+int ferry__check_gather(const ferry_op *op);
+int ferry__check_scatter(const ferry_op *op);
+int ferry__check_random(const ferry_op *op);
+int ferry__check_update(const ferry_op *op);
+int ferry__check_named(const ferry_op *op);
+
+/* Of two numbers that do not fit: "convolution: <what> is <got>, <want> fits". FERRY_ESHAPE. */
+int ferry__misfit(const ferry_op *op, const char *what, int64_t got, int64_t want);
+/* A parameter out of its range. FERRY_EINVAL. */
+int ferry__bad(const ferry_op *op, const char *what, int64_t got);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the files of the oracle share: operands of a run that can be walked, and the kinds by file.
+ */
+#ifndef FERRY_OP_ORACLE_PARTS_H
+#define FERRY_OP_ORACLE_PARTS_H
+
+#include "op/element.h"
+#include "op/operand.h"
+
+/* An operand of a run: where its first element is, and how it lies. */
+struct view {
+    ferry_operand o;
+    void *at;
+};
+
+/* A run: everything that a kind's function reads and writes. */
+struct scene {
+    const ferry_op *op;
+    struct view in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
+    const double *scalars;
+    uint32_t n_scalars;
+    uint64_t seed, offset;
+};
+
+/* An index that walks over a shape, the last axis fastest. */
+struct walk {
+    int64_t i[FERRY_OP_AXES];
+    int64_t left; /* elements that are still to come, this one among them */
+};
+
+struct walk walk_over(const ferry_operand *shape);
+void walk_on(struct walk *w, const ferry_operand *shape);
+
+/* Elements from the first to the one at the walk's index; axes of one element are repeated. */
+int64_t view_place(const struct view *v, const int64_t *index);
+
+static inline double view_get(const struct view *v, const int64_t *index)
+{
+    return ferry__element_get(v->o.dtype, v->at, view_place(v, index));
+}
+
+static inline void view_set(const struct view *v, const int64_t *index, double value)
+{
+    ferry__element_set(v->o.dtype, v->at, view_place(v, index), value);
+}
+
+/* A unary function; of the caller's double. */
+double oracle_unary(uint32_t function, double x, double a, double b, double c);
+
+/* oracle_window.c */
+void oracle_convolution(const struct scene *s);
+void oracle_im2col(const struct scene *s);
+void oracle_col2im(const struct scene *s);
+void oracle_pool(const struct scene *s);
+/* oracle_kinds.c */
+void oracle_inner_product(const struct scene *s);
+void oracle_gemm(const struct scene *s);
+void oracle_elementwise(const struct scene *s);
+void oracle_binary(const struct scene *s);
+void oracle_reduce(const struct scene *s);
+void oracle_moments(const struct scene *s);
+void oracle_softmax(const struct scene *s);
+void oracle_copy(const struct scene *s);
+/* oracle_image.c */
+void oracle_lrn(const struct scene *s);
+void oracle_resize(const struct scene *s);
+void oracle_roi(const struct scene *s);
+void oracle_gather(const struct scene *s);
+void oracle_scatter(const struct scene *s);
+void oracle_random(const struct scene *s);
+
+#endif

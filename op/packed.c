@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op/packed.h"
+
+#include <ferry/blob.h>
+#include <ferry/status.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One constant: where it lies, and what its memory's version was when it was packed. */
+struct constant {
+    ferry_memory *memory; /* retained: its address stays its own */
+    uint64_t offset, version;
+};
+
+struct ferry__packed {
+    struct ferry__packed *next;
+    unsigned users; /* under the shared lock, and so is `next` */
+    const ferry_op_table *table;
+    void *ctx;
+    uint64_t key;
+    uint32_t inputs; /* bit i: constant[i] is there */
+    struct constant constant[FERRY_OP_INPUTS];
+    ferry_memory *memory;
+    pthread_mutex_t lock; /* of what follows, and of the versions */
+    bool done;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct ferry__packed *all;
+} shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+bool ferry__packed_is_of(const struct ferry__packed *p, const struct ferry__constants *c)
+{
+    const ferry_op_answer *a = &c->step->answer;
+    uint32_t i;
+
+    if (p->table != c->target->table || p->ctx != c->target->ctx || p->key != a->packed_key ||
+        p->inputs != a->packed_inputs || ferry_memory_size(p->memory) != a->packed_bytes)
+        return false;
+    for (i = 0; i < FERRY_OP_INPUTS; i++)
+        if (p->inputs >> i & 1 && (p->constant[i].memory != c->place[i].memory ||
+                                   p->constant[i].offset != c->place[i].offset))
+            return false;
+    return true;
+}
+
+static struct ferry__packed *create(const struct ferry__constants *c)
+{
+    struct ferry__packed *p = calloc(1, sizeof *p);
+    uint32_t i;
+
+    if (!p) {
+        ferry_error_set(FERRY_ENOMEM, "%s: no memory for its constants",
+                        ferry_op_kind_name(c->step->op.kind));
+        return NULL;
+    }
+    if (ferry_memory_create(c->target->device, (size_t)c->step->answer.packed_bytes, &p->memory)) {
+        free(p);
+        return NULL;
+    }
+    pthread_mutex_init(&p->lock, NULL);
+    p->users = 1;
+    p->table = c->target->table;
+    p->ctx = c->target->ctx;
+    p->key = c->step->answer.packed_key;
+    p->inputs = c->step->answer.packed_inputs;
+    for (i = 0; i < FERRY_OP_INPUTS; i++)
+        if (p->inputs >> i & 1) {
+            p->constant[i].memory = ferry_memory_retain(c->place[i].memory);
+            p->constant[i].offset = c->place[i].offset;
+        }
+    return p;
+}
+
+static struct ferry__packed *find(const struct ferry__constants *c)
+{
+    struct ferry__packed *p;
+
+    if (!c->step->answer.packed_key)
+        return NULL;
+    for (p = shared.all; p; p = p->next)
+        if (ferry__packed_is_of(p, c))
+            return p;
+    return NULL;
+}
+
+int ferry__packed_get(const struct ferry__constants *c, struct ferry__packed **out)
+{
+    struct ferry__packed *p;
+
+    pthread_mutex_lock(&shared.lock);
+    p = find(c);
+    if (p) {
+        p->users++;
+    } else {
+        p = create(c);
+        if (p) {
+            p->next = shared.all;
+            shared.all = p;
+        }
+    }
+    pthread_mutex_unlock(&shared.lock);
+    if (!p)
+        return ferry_last_error_code();
+    *out = p;
+    return 0;
+}
+
+void ferry__packed_release(struct ferry__packed *p)
+{
+    struct ferry__packed **at;
+    uint32_t i;
+
+    if (!p)
+        return;
+    pthread_mutex_lock(&shared.lock);
+    if (--p->users) {
+        pthread_mutex_unlock(&shared.lock);
+        return;
+    }
+    for (at = &shared.all; *at != p; at = &(*at)->next)
+        ;
+    *at = p->next;
+    pthread_mutex_unlock(&shared.lock);
+    for (i = 0; i < FERRY_OP_INPUTS; i++)
+        ferry_memory_release(p->constant[i].memory);
+    ferry_memory_release(p->memory);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+/* Whether what is packed is what the constants hold. */
+static bool is_current(const struct ferry__packed *p)
+{
+    uint32_t i;
+
+    if (!p->done)
+        return false;
+    for (i = 0; i < FERRY_OP_INPUTS; i++)
+        if (p->inputs >> i & 1 &&
+            ferry_memory_version(p->constant[i].memory) != p->constant[i].version)
+            return false;
+    return true;
+}
+
+struct packing {
+    const struct ferry__constants *constants;
+    ferry_cref in[FERRY_OP_INPUTS];
+    ferry_ref packed;
+};
+
+static int enqueue(void *ctx, void *queue, void *arg)
+{
+    struct packing *job = arg;
+
+    return job->constants->target->table->prepare(ctx, queue, job->constants->step->prepared,
+                                                  job->in, job->packed);
+}
+
+/* The versions are read first: what is written meanwhile makes it stale. */
+static int pack(struct ferry__packed *p, const struct ferry__constants *c, ferry_queue *q)
+{
+    struct packing job = { .constants = c };
+    ferry_device *where = c->target->host ? NULL : c->target->device;
+    uint32_t i;
+    int err = 0;
+
+    p->done = false;
+    for (i = 0; !err && i < FERRY_OP_INPUTS; i++)
+        if (p->inputs >> i & 1) {
+            ferry_ref ref;
+
+            p->constant[i].version = ferry_memory_version(p->constant[i].memory);
+            err = ferry_memory_access(p->constant[i].memory, where, FERRY_READ, where ? q : NULL,
+                                      &ref);
+            if (err)
+                break;
+            ref.offset += p->constant[i].offset;
+            job.in[i] = ferry_ref_const(ref);
+        }
+    if (!err)
+        err = ferry_memory_access(p->memory, c->target->device, FERRY_WRITE, q, &job.packed);
+    if (!err)
+        err = ferry_queue_call(q, "packing of constants", enqueue, &job);
+    if (!err)
+        err = ferry_memory_record(p->memory, q, FERRY_WRITE);
+    p->done = !err;
+    return err;
+}
+
+int ferry__packed_access(struct ferry__packed *p, const struct ferry__constants *c, ferry_queue *q,
+                         uint64_t *packs, ferry_ref *out)
+{
+    int err = 0, tries;
+
+    pthread_mutex_lock(&p->lock);
+    for (tries = 0; tries < 2; tries++) {
+        if (!is_current(p)) {
+            err = pack(p, c, q);
+            *packs += !err;
+        }
+        if (!err)
+            err = ferry_memory_access(p->memory, c->target->device, FERRY_READ, q, out);
+        if (err != FERRY_ELOST)
+            break;
+        p->done = false; /* the packed form was lost; the constants may not be */
+    }
+    pthread_mutex_unlock(&p->lock);
+    return err;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op/plan.h"
+
+#include "op/kind.h"
+#include "op/oracle.h"
+
+#include <ferry/status.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+void ferry__plan_cut(struct ferry__plan *plan, uint32_t n)
+{
+    plan->n_packed = 0;
+    for (plan->n_steps = 0; plan->n_steps < n; plan->n_steps++)
+        plan->n_packed += plan->steps[plan->n_steps].answer.packed_bytes > 0;
+}
+
+/* Room is made in powers of two, so the count says when it is used up. */
+static struct ferry__step *append(struct ferry__plan *plan)
+{
+    uint32_t n = plan->n_steps;
+    struct ferry__step *grown;
+
+    if ((n & (n - 1)) == 0) {
+        grown = realloc(plan->steps, (n ? 2 * (size_t)n : 1) * sizeof *grown);
+        if (!grown)
+            return NULL;
+        plan->steps = grown;
+    }
+    grown = &plan->steps[plan->n_steps++];
+    memset(grown, 0, sizeof *grown);
+    return grown;
+}
+
+int ferry__plan_add(struct ferry__plan *plan, const ferry_op *op, const struct ferry__binding *in,
+                    const struct ferry__binding *out)
+{
+    struct ferry__step *step = append(plan);
+
+    if (!step)
+        return ferry_error_set(FERRY_ENOMEM, "%s: no memory for its steps",
+                               ferry_op_kind_name(op->kind));
+    step->op = *op;
+    if (plan->n_packed == FERRY__PACKED_MAX)
+        step->op.constants = 0;
+    step->answer.struct_size = sizeof step->answer;
+    if (plan->target.table->query(plan->target.ctx, &step->op, &step->answer)) {
+        plan->n_steps--;
+        return 0;
+    }
+    if (step->answer.packed_bytes)
+        step->packed = plan->n_packed++;
+    memcpy(step->in, in, op->n_in * sizeof *in);
+    memcpy(step->out, out, op->n_out * sizeof *out);
+    return 1;
+}
+
+/* What all steps together need; each has its workspace to itself while it runs. */
+static void add_up(struct ferry__plan *plan)
+{
+    uint32_t i;
+
+    for (i = 0; i < plan->n_steps; i++) {
+        const ferry_op_answer *a = &plan->steps[i].answer;
+
+        plan->packed_bytes += a->packed_bytes;
+        if (plan->workspace_bytes < a->workspace_bytes)
+            plan->workspace_bytes = a->workspace_bytes;
+    }
+}
+
+static void operation_bindings(const ferry_op *op, struct ferry__binding *in,
+                               struct ferry__binding *out)
+{
+    uint32_t i;
+
+    memset(in, 0, FERRY_OP_INPUTS * sizeof *in);
+    memset(out, 0, FERRY_OP_OUTPUTS * sizeof *out);
+    for (i = 0; i < op->n_in; i++)
+        in[i] = (struct ferry__binding){ .source = FERRY__FROM_IN, .index = i };
+    for (i = 0; i < op->n_out; i++)
+        out[i] = (struct ferry__binding){ .source = FERRY__FROM_OUT, .index = i };
+}
+
+/* The operation with the first `steps` of its epilogue alone, and their operands. */
+static ferry_op shortened(const ferry_op *op, uint32_t steps)
+{
+    ferry_op cut = *op;
+    uint32_t i;
+
+    cut.n_epilogue = steps;
+    cut.n_in = ferry__op_own_inputs(op);
+    for (i = 0; i < steps; i++)
+        cut.n_in += op->epilogue[i].step != FERRY_STEP_UNARY;
+    cut.constants &= (1u << cut.n_in) - 1;
+    return cut;
+}
+
+/*
+ * One entry for the operation and as much of its epilogue as the target takes, entries of their own
+ * for the rest. 1, 0 or an error, as ferry__plan_add.
+ */
+static int plan_whole(struct ferry__plan *plan, const ferry_op *op)
+{
+    struct ferry__binding in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
+    uint32_t taken;
+    ferry_op cut;
+    int can;
+
+    operation_bindings(op, in, out);
+    can = ferry__plan_add(plan, op, in, out);
+    if (can <= 0)
+        return can;
+    taken = plan->steps[0].answer.epilogue;
+    memcpy(plan->order, plan->steps[0].answer.order, sizeof plan->order);
+    if (taken >= op->n_epilogue)
+        return 1;
+    ferry__plan_cut(plan, 0);
+    cut = shortened(op, taken);
+    can = ferry__plan_add(plan, &cut, in, out);
+    if (can > 0)
+        can = ferry__compose_epilogue(plan, op, taken);
+    if (can <= 0)
+        ferry__plan_cut(plan, 0);
+    return can;
+}
+
+static int plan_composed(struct ferry__plan *plan, const ferry_op *op)
+{
+    ferry_op bare = shortened(op, 0);
+    int can = ferry__compose(plan, &bare);
+
+    if (can > 0)
+        can = ferry__compose_epilogue(plan, op, 0);
+    if (can <= 0)
+        ferry__plan_cut(plan, 0);
+    return can;
+}
+
+/* All of it by one target, in one entry or in several. */
+static int plan_by(struct ferry__plan *plan, const ferry_op *op, ferry_op_tier *out_tier)
+{
+    int can;
+
+    plan->repeat = 1;
+    plan->repeated = 1;
+    *out_tier = FERRY_TIER_OWN;
+    can = plan_whole(plan, op);
+    if (can)
+        return can;
+    *out_tier = FERRY_TIER_COMPOSED;
+    return plan_composed(plan, op);
+}
+
+static int refuse(ferry_device *dev, const ferry_op *op, const char *why)
+{
+    char shape[FERRY__SHAPE_TEXT];
+
+    return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %s of %s %s: %s", ferry_device_name(dev),
+                           ferry_op_kind_name(op->kind), op->n_in ? "in[0]" : "out[0]",
+                           ferry__operand_text(op->n_in ? &op->in[0] : &op->out[0], shape), why);
+}
+
+/* The cpu plugin, and what it cannot do either the oracle. */
+static int plan_on_host(struct ferry__plan *plan, ferry_device *dev, const ferry_op *op)
+{
+    ferry_op_tier tier;
+    int can = ferry__target_host(&plan->target);
+
+    if (can)
+        return can;
+    plan->tier = FERRY_TIER_HOST;
+    can = plan_by(plan, op, &tier);
+    if (!can && plan->target.device) {
+        ferry__target_oracle(&plan->target);
+        can = plan_by(plan, op, &tier);
+    }
+    memset(plan->order, 0, sizeof plan->order);
+    if (can > 0)
+        return 0;
+    ferry__target_release_host(&plan->target);
+    return can ? can : refuse(dev, op, "nobody can compute it");
+}
+
+static int finish(struct ferry__plan *plan, int err, struct ferry__plan *out)
+{
+    if (err) {
+        free(plan->steps);
+        return err;
+    }
+    add_up(plan);
+    *out = *plan;
+    return 0;
+}
+
+int ferry__plan_make_on_host(ferry_device *dev, const ferry_op *op, struct ferry__plan *out)
+{
+    struct ferry__plan plan = { 0 };
+
+    return finish(&plan, plan_on_host(&plan, dev, op), out);
+}
+
+int ferry__plan_make(ferry_device *dev, const ferry_op *op, struct ferry__plan *out)
+{
+    struct ferry__plan plan = { 0 };
+    int err = ferry__target_own(dev, &plan.target), can = 0;
+
+    if (err && err != FERRY_EUNSUPPORTED)
+        return err;
+    if (!err)
+        can = plan_by(&plan, op, &plan.tier);
+    if (can)
+        return finish(&plan, can < 0 ? can : 0, out);
+    if (ferry_device_is_strict(dev))
+        return finish(&plan,
+                      refuse(dev, op, "its plugin cannot, and FERRY_STRICT forbids the host"), out);
+    return finish(&plan, plan_on_host(&plan, dev, op), out);
+}
+
+static void unprepare(struct ferry__plan *plan)
+{
+    uint32_t i;
+
+    for (i = 0; i < plan->n_steps; i++) {
+        if (plan->steps[i].prepared)
+            plan->target.table->destroy(plan->target.ctx, plan->steps[i].prepared);
+        plan->steps[i].prepared = NULL;
+    }
+}
+
+int ferry__plan_prepare(struct ferry__plan *plan)
+{
+    uint32_t i;
+
+    for (i = 0; i < plan->n_steps; i++) {
+        struct ferry__step *step = &plan->steps[i];
+        int err = ferry__target_create(&plan->target, &step->op, &step->prepared);
+
+        if (err) {
+            unprepare(plan);
+            return err;
+        }
+    }
+    return 0;
+}
+
+void ferry__plan_end(struct ferry__plan *plan)
+{
+    unprepare(plan);
+    free(plan->steps);
+    ferry__target_release_host(&plan->target);
+    memset(plan, 0, sizeof *plan);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One run: its references, and its steps on a queue. */
+#include "op/run.h"
+
+#include "op/operation.h"
+
+#include <ferry/blob.h>
+#include <ferry/status.h>
+
+#include <string.h>
+
+static ferry_ref bound(const struct ferry__run *r, const struct ferry__binding *b,
+                       int64_t repetition)
+{
+    ferry_ref ref = b->source == FERRY__FROM_IN    ? r->refs.in[b->index]
+                    : b->source == FERRY__FROM_OUT ? r->refs.out[b->index]
+                                                   : r->workspace;
+
+    if (ref.handle)
+        ref.offset += (uint64_t)(b->offset + b->stride * repetition);
+    return ref;
+}
+
+static int enqueue_step(struct ferry__run *r, void *ctx, void *queue,
+                        const struct ferry__step *step, int64_t repetition)
+{
+    const struct ferry__plan *plan = &r->operation->plan;
+    ferry_op_run_args args = r->args;
+    ferry_cref in[FERRY_OP_INPUTS];
+    ferry_ref out[FERRY_OP_OUTPUTS];
+    uint32_t i;
+
+    for (i = 0; i < step->op.n_in; i++)
+        in[i] = ferry_ref_const(bound(r, &step->in[i], repetition));
+    for (i = 0; i < step->op.n_out; i++)
+        out[i] = bound(r, &step->out[i], repetition);
+    args.in = in;
+    args.out = out;
+    if (step->answer.packed_bytes)
+        args.packed = r->packed[step->packed];
+    if (step->answer.workspace_bytes) {
+        args.workspace = r->workspace;
+        args.workspace.offset += plan->temporary_bytes;
+    }
+    return plan->target.table->run(ctx, queue, step->prepared, &args);
+}
+
+/* The repetitions of the first steps, then the others. Called again it goes on where it failed. */
+static int enqueue(void *ctx, void *queue, void *arg)
+{
+    struct ferry__run *r = arg;
+    const struct ferry__plan *plan = &r->operation->plan;
+    int64_t loop = plan->repeated * plan->repeat, all = loop + plan->n_steps - plan->repeated;
+
+    for (; r->done < all; r->done++) {
+        bool once = r->done >= loop;
+        int64_t step = once ? plan->repeated + r->done - loop : r->done % plan->repeated;
+        int err =
+            enqueue_step(r, ctx, queue, &plan->steps[step], once ? 0 : r->done / plan->repeated);
+
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+/* The packed form of a step's constants, the same as in the run before unless others are given. */
+static int take_packed(ferry_operation *o, const struct ferry__step *step,
+                       const ferry_op_args *args, ferry_queue *q, ferry_ref *out)
+{
+    ferry_op_place place[FERRY_OP_INPUTS] = { { NULL, 0 } };
+    struct ferry__constants c = { &o->plan.target, step, place };
+    struct ferry__packed *p, *former = NULL;
+    uint64_t packs = 0;
+    uint32_t i;
+    int err = 0;
+
+    for (i = 0; i < step->op.n_in; i++)
+        if (step->in[i].source == FERRY__FROM_IN) {
+            place[i] = args->in[step->in[i].index];
+            place[i].offset += (uint64_t)step->in[i].offset;
+        }
+    pthread_mutex_lock(&o->lock);
+    p = o->packed[step->packed];
+    if (!p || !ferry__packed_is_of(p, &c)) {
+        err = ferry__packed_get(&c, &p);
+        if (!err) {
+            former = o->packed[step->packed];
+            o->packed[step->packed] = p;
+        }
+    }
+    if (!err)
+        err = ferry__packed_access(p, &c, q, &packs, out);
+    pthread_mutex_unlock(&o->lock);
+    ferry__packed_release(former);
+    atomic_fetch_add_explicit(&o->packs, packs, memory_order_relaxed);
+    return err;
+}
+
+static int take_all_packed(ferry_operation *o, const ferry_op_args *args, ferry_queue *q,
+                           struct ferry__run *r)
+{
+    uint32_t i;
+    int err = 0;
+
+    for (i = 0; !err && i < o->plan.n_steps && o->plan.packed_bytes; i++)
+        if (o->plan.steps[i].answer.packed_bytes)
+            err = take_packed(o, &o->plan.steps[i], args, q, &r->packed[o->plan.steps[i].packed]);
+    return err;
+}
+
+/* Inputs that every step that reads them has packed: the runs need not have them. */
+static uint32_t packed_inputs(const struct ferry__plan *plan, uint32_t n_in)
+{
+    uint32_t packed = 0, read = 0, i, k;
+
+    for (i = 0; i < plan->n_steps && plan->packed_bytes; i++)
+        for (k = 0; k < plan->steps[i].op.n_in; k++)
+            if (plan->steps[i].in[k].source == FERRY__FROM_IN) {
+                uint32_t bit = 1u << plan->steps[i].in[k].index;
+
+                *(plan->steps[i].answer.packed_inputs >> k & 1 ? &packed : &read) |= bit;
+            }
+    return packed & ~read & ((1u << n_in) - 1);
+}
+
+int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_op_args *args,
+                    struct ferry__run *out)
+{
+    int err;
+
+    memset(&out->args, 0, sizeof out->args);
+    out->operation = o;
+    out->done = 0;
+    out->taken = 0;
+    out->args.struct_size = sizeof out->args;
+    out->args.scalars = args->scalars;
+    out->args.n_scalars = (uint32_t)args->n_scalars;
+    out->args.seed = args->seed;
+    out->args.offset = args->offset;
+    err = take_all_packed(o, args, q, out);
+    if (err)
+        return err;
+    return ferry__places_take(&o->op, args, o->plan.target.host ? NULL : q,
+                              packed_inputs(&o->plan, o->op.n_in), &out->refs, &out->taken);
+}
+
+int ferry__run_submit(struct ferry__run *r, ferry_queue *q, ferry_ref workspace)
+{
+    const char *what = ferry_op_kind_name(r->operation->op.kind);
+    int err;
+
+    r->workspace = workspace;
+    if (!q)
+        return enqueue(NULL, NULL, r);
+    err = ferry_queue_call(q, what, enqueue, r);
+    if (err == FERRY_ENOMEM && !ferry_device_trim(ferry_queue_device(q)))
+        err = ferry_queue_call(q, what, enqueue, r);
+    return err;
+}

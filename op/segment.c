@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op/segment.h"
+
+#include "op/operand.h"
+#include "op/operation.h"
+#include "op/workspace.h"
+
+#include <ferry/blob.h>
+#include <ferry/status.h>
+
+#include <string.h>
+
+void ferry__segment_init(struct ferry__segment *s, struct ferry__run *runs, size_t room_runs,
+                         ferry_memory_use *uses, size_t room_uses)
+{
+    memset(s, 0, sizeof *s);
+    s->runs = runs;
+    s->room_runs = room_runs;
+    s->uses = uses;
+    s->room_uses = room_uses;
+}
+
+/* Each memory once. */
+static void add_use(struct ferry__segment *s, ferry_memory *m, unsigned access)
+{
+    size_t i;
+
+    for (i = s->n_uses; i-- > 0;)
+        if (s->uses[i].memory == m) {
+            s->uses[i].access |= access;
+            return;
+        }
+    s->uses[s->n_uses++] = (ferry_memory_use){ m, access };
+}
+
+static bool fits(const struct ferry__segment *s, const ferry_operation *o, const ferry_queue *q)
+{
+    return s->queue == q && s->host == o->plan.target.host && s->n_runs < s->room_runs &&
+           s->n_uses + o->op.n_in + o->op.n_out <= s->room_uses;
+}
+
+int ferry__segment_add(struct ferry__segment *s, ferry_operation *o, ferry_queue *q,
+                       const ferry_op_args *args)
+{
+    uint64_t space = o->plan.temporary_bytes + o->plan.workspace_bytes;
+    struct ferry__run *run;
+    uint32_t i;
+    int err;
+
+    if (o->empty)
+        return 0;
+    if (o->plan.target.host)
+        q = o->plan.target.device ? ferry_device_queue(o->plan.target.device) : NULL;
+    if (s->n_runs && !fits(s, o, q)) {
+        err = ferry__segment_end(s, 0);
+        if (err)
+            return err;
+    }
+    s->queue = q;
+    s->host = o->plan.target.host;
+    run = &s->runs[s->n_runs];
+    err = ferry__run_take(o, q, args, run);
+    for (i = 0; i < run->taken; i++)
+        add_use(s, args->out[i].memory, FERRY_WRITE);
+    if (err)
+        return err;
+    for (i = 0; i < o->op.n_in; i++)
+        add_use(s, args->in[i].memory, FERRY_READ);
+    s->n_runs++;
+    s->space = s->space > space ? s->space : space;
+    return 0;
+}
+
+static uint64_t operand_bytes(const ferry_op *op)
+{
+    uint64_t bytes = 0;
+    uint32_t i;
+
+    for (i = 0; i < op->n_in; i++)
+        bytes += (uint64_t)ferry__operand_count(&op->in[i]) *
+                 ferry_dtype_size((ferry_dtype)op->in[i].dtype);
+    for (i = 0; i < op->n_out; i++)
+        bytes += (uint64_t)ferry__operand_count(&op->out[i]) *
+                 ferry_dtype_size((ferry_dtype)op->out[i].dtype);
+    return bytes;
+}
+
+static void count(ferry_operation *o)
+{
+    atomic_fetch_add_explicit(&o->runs, 1, memory_order_relaxed);
+    if (o->plan.target.host)
+        atomic_fetch_add_explicit(&o->host_bytes, operand_bytes(&o->op), memory_order_relaxed);
+}
+
+static int submit_runs(struct ferry__segment *s, ferry_ref workspace)
+{
+    size_t i;
+    int err = 0;
+
+    for (i = 0; !err && i < s->n_runs; i++) {
+        err = ferry__run_submit(&s->runs[i], s->queue, workspace);
+        if (!err)
+            count(s->runs[i].operation);
+    }
+    return err;
+}
+
+/* Between begin and end, so that the event is about these runs alone; it is noted on what they used. */
+static int submit_and_note(struct ferry__segment *s, ferry_ref workspace)
+{
+    ferry_event *event = NULL;
+    int err = ferry_queue_begin(s->queue), late;
+
+    if (err)
+        return err;
+    err = submit_runs(s, workspace);
+    late = ferry_queue_end(s->queue, &event);
+    if (!late)
+        late = ferry_memory_record_all(s->uses, s->n_uses, s->queue, event);
+    ferry_event_destroy(event);
+    return err ? err : late;
+}
+
+/* On the host's copies: the target is synchronous, and there is nothing to note. */
+static int submit(struct ferry__segment *s)
+{
+    struct ferry__workspace *w = NULL;
+    ferry_ref workspace = { NULL, 0 };
+    int err = 0;
+
+    if (s->space && s->queue)
+        err = ferry__workspace_take(s->queue, s->space, &w, &workspace);
+    if (!err)
+        err = s->host ? submit_runs(s, workspace) : submit_and_note(s, workspace);
+    ferry__workspace_give_back(w);
+    return err;
+}
+
+/* What was taken to be written and was not, or not wholly. */
+static void lose(const struct ferry__segment *s)
+{
+    size_t i;
+
+    for (i = 0; i < s->n_uses; i++)
+        if (s->uses[i].access & FERRY_WRITE)
+            ferry_memory_lose(s->uses[i].memory);
+}
+
+int ferry__segment_end(struct ferry__segment *s, int err)
+{
+    if (!err && s->n_runs)
+        err = submit(s);
+    if (err)
+        lose(s);
+    s->n_runs = s->n_uses = 0;
+    s->space = 0;
+    return err;
+}
+
+int ferry_op_run(ferry_operation *operation, ferry_queue *q, const ferry_op_args *args)
+{
+    struct ferry__segment segment;
+    struct ferry__run run;
+    ferry_memory_use uses[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS];
+    int err;
+
+    if (!operation)
+        return ferry_error_set(FERRY_EINVAL, "ferry_op_run: NULL operation");
+    if (!q)
+        q = operation->queue;
+    if (ferry_queue_device(q) != ferry_queue_device(operation->queue))
+        return ferry_error_set(FERRY_EINVAL, "ferry_op_run: a queue of %s, the operation is of %s",
+                               ferry_device_name(ferry_queue_device(q)),
+                               ferry_device_name(ferry_queue_device(operation->queue)));
+    err = ferry__places_check(&operation->op, args);
+    if (err)
+        return err;
+    ferry__segment_init(&segment, &run, 1, uses, sizeof uses / sizeof *uses);
+    err = ferry__segment_add(&segment, operation, q, args);
+    return ferry__segment_end(&segment, err);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op/target.h"
+
+#include "op/oracle.h"
+
+#include <ferry/op.h>
+#include <ferry/status.h>
+
+#include <pthread.h>
+
+/* The plugin whose device computes for those that cannot. */
+static const char host_plugin[] = "cpu";
+
+/* What all operations of the host tier share while there is one. */
+static struct {
+    pthread_mutex_t lock;
+    unsigned users;
+    ferry_runtime *runtime;
+    struct ferry__target target;
+} host = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool is_whole(const ferry_op_table *t)
+{
+    return t->struct_size >= sizeof *t && t->query && t->create && t->prepare && t->run &&
+           t->destroy;
+}
+
+int ferry__target_own(ferry_device *dev, struct ferry__target *out)
+{
+    const void *table;
+    void *ctx;
+    int err = ferry_device_extension(dev, FERRY_OP_EXTENSION, &table, &ctx);
+
+    if (err)
+        return err;
+    if (!is_whole(table))
+        return ferry_error_set(FERRY_EPLUGIN, "%s: its table \"%s\" lacks an entry",
+                               ferry_device_name(dev), FERRY_OP_EXTENSION);
+    *out = (struct ferry__target){ .table = table, .ctx = ctx, .device = dev };
+    return 0;
+}
+
+void ferry__target_oracle(struct ferry__target *out)
+{
+    *out = (struct ferry__target){ .table = &ferry__oracle, .host = true };
+}
+
+/* The arguments of a table's create. */
+struct creation {
+    const ferry_op_table *table;
+    const ferry_op *op;
+    void **out;
+};
+
+static int call_create(void *ctx, void *arg)
+{
+    struct creation *c = arg;
+
+    return c->table->create(ctx, c->op, c->out);
+}
+
+int ferry__target_create(const struct ferry__target *target, const ferry_op *op, void **out)
+{
+    struct creation c = { target->table, op, out };
+
+    if (!target->device)
+        return call_create(target->ctx, &c);
+    return ferry_device_call(target->device, ferry_op_kind_name(op->kind), call_create, &c);
+}
+
+/* Without a cpu plugin, or with one that has no operations: the oracle. */
+static void open_host(void)
+{
+    ferry_device *dev;
+
+    ferry__target_oracle(&host.target);
+    if (ferry_runtime_open(NULL, &host.runtime)) {
+        host.runtime = NULL;
+        return;
+    }
+    if (ferry_runtime_device(host.runtime, host_plugin, &dev) ||
+        !ferry_device_get_properties(dev)->host_memory || ferry__target_own(dev, &host.target))
+        ferry__target_oracle(&host.target);
+    host.target.host = true;
+}
+
+int ferry__target_host(struct ferry__target *out)
+{
+    pthread_mutex_lock(&host.lock);
+    if (!host.users++)
+        open_host();
+    *out = host.target;
+    pthread_mutex_unlock(&host.lock);
+    return 0;
+}
+
+void ferry__target_release_host(const struct ferry__target *target)
+{
+    if (!target->host)
+        return;
+    pthread_mutex_lock(&host.lock);
+    if (!--host.users) {
+        ferry_runtime_close(host.runtime);
+        host.runtime = NULL;
+    }
+    pthread_mutex_unlock(&host.lock);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who computes: a table of prepared operations, and where its operands have to be.
+ */
+#ifndef FERRY_OP_TARGET_H
+#define FERRY_OP_TARGET_H
+
+#include <ferry/op_plugin.h>
+#include <ferry/runtime.h>
+#include <stdbool.h>
+
+struct ferry__target {
+    const ferry_op_table *table;
+    void *ctx;            /* what the table's entries take as their device */
+    ferry_device *device; /* whose queue the entries run on; NULL: the oracle, which has none */
+    bool host;            /* operands are host pointers, accessed as the host's copies */
+};
+
+/* The device's own plugin, open. FERRY_EUNSUPPORTED, quietly, where it has no operations. */
+int ferry__target_own(ferry_device *dev, struct ferry__target *out);
+
+/*
+ * The cpu plugin's device, and where there is none the oracle. To be given back. Any thread. Fails
+ * only for want of memory.
+ */
+int ferry__target_host(struct ferry__target *out);
+void ferry__target_release_host(const struct ferry__target *target);
+
+/* Prepares an operation; what the plugin says is in the error. */
+int ferry__target_create(const struct ferry__target *target, const ferry_op *op, void **out);
+
+/* The host target's last resort: the oracle whatever plugins there are. */
+void ferry__target_oracle(struct ferry__target *out);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ferry-test.h"
+
+#include <ferry/op.h>
+#include <ferry/status.h>
+
+#include <string.h>
+
+/* What ferry_op_check refuses, each of them one step away from an operation that it accepts. */
+
+static ferry_operand plain(int rank, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    int64_t shape[4] = { a, b, c, d };
+
+    return ferry_operand_of(FERRY_F32, rank, shape, NULL);
+}
+
+/* x (2, 4, 9, 7) → y (2, 6, 5, 4) by 3 × 3 kernels in 2 groups, stride 2, pad 1, and a bias. */
+static ferry_op convolution(void)
+{
+    ferry_op op;
+    int i;
+
+    ferry_op_init(&op, FERRY_OP_CONVOLUTION);
+    op.n_in = 3;
+    op.n_out = 1;
+    op.in[0] = plain(4, 2, 4, 9, 7);
+    op.in[1] = plain(4, 6, 2, 3, 3);
+    op.in[2] = plain(1, 6, 0, 0, 0);
+    op.out[0] = plain(4, 2, 6, 5, 4);
+    op.constants = 6;
+    op.params.window.group = 2;
+    for (i = 0; i < 2; i++) {
+        op.params.window.kernel[i] = 3;
+        op.params.window.stride[i] = 2;
+        op.params.window.pad[i] = op.params.window.pad_end[i] = 1;
+    }
+    return op;
+}
+
+static void add_step(ferry_op *op, uint32_t step, ferry_operand o)
+{
+    ferry_op_step *s = &op->epilogue[op->n_epilogue++];
+
+    s->step = step;
+    if (step == FERRY_STEP_UNARY)
+        return;
+    s->operand = op->n_in;
+    op->in[op->n_in++] = o;
+}
+
+#define REFUSED(code, op)                                             \
+    do {                                                              \
+        CU_ASSERT_EQUAL(ferry_op_check(op), (code));                  \
+        CU_ASSERT(strstr(ferry_last_error(), "convolution") != NULL); \
+    } while (0)
+
+static void what_fits_is_accepted(void)
+{
+    ferry_op op = convolution();
+
+    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    add_step(&op, FERRY_STEP_ADD, op.out[0]);
+    add_step(&op, FERRY_STEP_PRELU, plain(1, 6, 0, 0, 0));
+    add_step(&op, FERRY_STEP_UNARY, plain(0, 0, 0, 0, 0));
+    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+}
+
+static void a_null_or_sizeless_operation_is_refused(void)
+{
+    ferry_op op = convolution();
+
+    CU_ASSERT_EQUAL(ferry_op_check(NULL), FERRY_EINVAL);
+    op.struct_size = 8;
+    CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EINVAL);
+}
+
+static void numbers_that_are_none_are_refused(void)
+{
+    ferry_op op = convolution();
+
+    op.kind = 31;
+    CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EINVAL);
+    op = convolution();
+    op.pass = 77;
+    REFUSED(FERRY_EINVAL, &op);
+    op = convolution();
+    op.math = 4;
+    REFUSED(FERRY_EINVAL, &op);
+    op = convolution();
+    op.in[1].dtype = 99;
+    REFUSED(FERRY_EINVAL, &op);
+    op = convolution();
+    op.in[0].rank = 9;
+    REFUSED(FERRY_EINVAL, &op);
+}
+
+static void operands_too_many_or_too_few_are_refused(void)
+{
+    ferry_op op = convolution();
+
+    op.n_in = 1;
+    op.constants = 0;
+    REFUSED(FERRY_EINVAL, &op);
+    op = convolution();
+    op.n_in = 4;
+    REFUSED(FERRY_EINVAL, &op);
+    op = convolution();
+    op.n_in = 7;
+    REFUSED(FERRY_EINVAL, &op);
+    op = convolution();
+    op.n_out = 0;
+    REFUSED(FERRY_EINVAL, &op);
+    op = convolution();
+    op.constants = 8;
+    REFUSED(FERRY_EINVAL, &op);
+}
+
+static void shapes_that_do_not_fit_name_both_numbers(void)
+{
+    ferry_op op = convolution();
+
+    op.out[0] = plain(4, 2, 6, 6, 4);
+    REFUSED(FERRY_ESHAPE, &op);
+    CU_ASSERT(strstr(ferry_last_error(), "6") != NULL);
+    CU_ASSERT(strstr(ferry_last_error(), "5 fits") != NULL);
+    op = convolution();
+    op.in[1] = plain(4, 6, 4, 3, 3);
+    REFUSED(FERRY_ESHAPE, &op);
+    op = convolution();
+    op.in[2] = plain(1, 5, 0, 0, 0);
+    REFUSED(FERRY_ESHAPE, &op);
+    op = convolution();
+    op.params.window.group = 3;
+    REFUSED(FERRY_ESHAPE, &op);
+    op = convolution();
+    op.params.window.kernel[0] = 12;
+    op.in[1] = plain(4, 6, 2, 12, 3);
+    REFUSED(FERRY_ESHAPE, &op);
+    op = convolution();
+    op.in[0] = plain(3, 2, 4, 9, 0);
+    REFUSED(FERRY_ESHAPE, &op);
+}
+
+static void a_window_out_of_range_is_refused(void)
+{
+    ferry_op op = convolution();
+
+    op.params.window.pad[1] = -1;
+    REFUSED(FERRY_EINVAL, &op);
+    op = convolution();
+    op.params.window.stride[0] = 0;
+    REFUSED(FERRY_EINVAL, &op);
+    op = convolution();
+    op.params.window.dilation[0] = 0;
+    REFUSED(FERRY_EINVAL, &op);
+    op = convolution();
+    op.params.window.axes = 4;
+    REFUSED(FERRY_EINVAL, &op);
+    op = convolution();
+    op.params.window.group = 0;
+    REFUSED(FERRY_EINVAL, &op);
+}
+
+static void strides_that_overlap_are_refused_where_it_writes(void)
+{
+    ferry_op op = convolution();
+
+    op.out[0].stride[0] = 1;
+    REFUSED(FERRY_EINVAL, &op);
+    op = convolution();
+    op.out[0].stride[3] = 0;
+    REFUSED(FERRY_EINVAL, &op);
+    op = convolution();
+    op.in[0].stride[1] = -63;
+    REFUSED(FERRY_EINVAL, &op);
+    op = convolution(); /* channels-last is no overlap */
+    op.out[0] = ferry_operand_of(FERRY_F32, 4, op.out[0].shape, (uint8_t[]){ 0, 2, 3, 1 });
+    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    CU_ASSERT_EQUAL(ferry_operand_is_plain(&op.out[0]), 0);
+    op.out[0].stride[0] *= 3; /* nor is a slice */
+    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+}
+
+static void products_that_overflow_are_found_in_any_order(void)
+{
+    int64_t huge = INT64_C(1) << 40;
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_UNARY);
+    op.n_in = op.n_out = 1;
+    op.in[0] = op.out[0] = plain(2, huge, huge, 0, 0);
+    CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EOVERFLOW);
+    op.in[0] = op.out[0] = plain(3, 0, huge, huge, 0);
+    CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EOVERFLOW);
+    op.in[0] = op.out[0] = plain(3, huge, huge, 0, 0);
+    CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EOVERFLOW);
+}
+
+static void integers_do_not_compute_but_can_be_copied(void)
+{
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_UNARY);
+    op.n_in = op.n_out = 1;
+    op.in[0] = op.out[0] = ferry_operand_of(FERRY_I32, 1, (int64_t[]){ 3 }, NULL);
+    CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EUNSUPPORTED);
+    op.kind = FERRY_OP_STRIDED_COPY;
+    op.out[0].dtype = FERRY_F64;
+    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+}
+
+static void an_epilogue_that_does_not_fit_is_refused(void)
+{
+    ferry_op op = convolution();
+
+    add_step(&op, FERRY_STEP_ADD, plain(4, 2, 6, 5, 5));
+    REFUSED(FERRY_ESHAPE, &op);
+    op = convolution();
+    add_step(&op, FERRY_STEP_SCALE, plain(1, 5, 0, 0, 0));
+    REFUSED(FERRY_ESHAPE, &op);
+    op = convolution();
+    add_step(&op, 9, plain(1, 6, 0, 0, 0));
+    REFUSED(FERRY_EINVAL, &op);
+    op = convolution();
+    add_step(&op, FERRY_STEP_UNARY, plain(0, 0, 0, 0, 0));
+    op.epilogue[0].function = 50;
+    REFUSED(FERRY_EINVAL, &op);
+    op = convolution();
+    op.n_epilogue = 5;
+    REFUSED(FERRY_EINVAL, &op);
+}
+
+static void an_operand_knows_how_far_it_reaches(void)
+{
+    ferry_operand o = plain(4, 2, 3, 4, 5);
+
+    CU_ASSERT_EQUAL(ferry_operand_extent(&o), 480);
+    o.stride[0] = 1000;
+    CU_ASSERT_EQUAL(ferry_operand_extent(&o), 4 * (1000 + 60));
+    o.shape[2] = 0;
+    CU_ASSERT_EQUAL(ferry_operand_extent(&o), 0);
+    CU_ASSERT_EQUAL(ferry_operand_extent(NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_operand_is_plain(NULL), 0);
+}
+
+static void an_order_that_names_an_axis_twice_gives_an_operand_that_is_refused(void)
+{
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_UNARY);
+    op.n_in = op.n_out = 1;
+    op.in[0] = plain(2, 3, 4, 0, 0);
+    op.out[0] = ferry_operand_of(FERRY_F32, 2, op.in[0].shape, (uint8_t[]){ 1, 1 });
+    CU_ASSERT_NOT_EQUAL(ferry_op_check(&op), 0);
+    op.out[0] = ferry_operand_of(FERRY_F32, 2, op.in[0].shape, (uint8_t[]){ 1, 7 });
+    CU_ASSERT_NOT_EQUAL(ferry_op_check(&op), 0);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(what_fits_is_accepted),
+    FERRY_TEST(a_null_or_sizeless_operation_is_refused),
+    FERRY_TEST(numbers_that_are_none_are_refused),
+    FERRY_TEST(operands_too_many_or_too_few_are_refused),
+    FERRY_TEST(shapes_that_do_not_fit_name_both_numbers),
+    FERRY_TEST(a_window_out_of_range_is_refused),
+    FERRY_TEST(strides_that_overlap_are_refused_where_it_writes),
+    FERRY_TEST(products_that_overflow_are_found_in_any_order),
+    FERRY_TEST(integers_do_not_compute_but_can_be_copied),
+    FERRY_TEST(an_epilogue_that_does_not_fit_is_refused),
+    FERRY_TEST(an_operand_knows_how_far_it_reaches),
+    FERRY_TEST(an_order_that_names_an_axis_twice_gives_an_operand_that_is_refused),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "op check", cases, FERRY_TEST_COUNT(cases));
+}
