@@ -143,4 +143,6 @@ EXTRA_DIST += \
 
 libferry_la_SOURCES =
 libferry_la_LIBADD = %D%/libferrycore.la
-libferry_la_LDFLAGS = -version-info 0:0:0 -no-undefined $(Z_DEFS)
+libferry_la_LDFLAGS = -version-info 1:0:1 -no-undefined $(Z_DEFS) $(VERSION_FLAGS)
+EXTRA_libferry_la_DEPENDENCIES = $(VERSION_MAP)
+EXTRA_DIST += %D%/ferry.map

@@ -72,4 +72,5 @@ endif
 
 libferryio_la_SOURCES =
 libferryio_la_LIBADD = %D%/libferryioobjs.la libferry.la
-libferryio_la_LDFLAGS = -version-info 0:0:0 -no-undefined $(Z_DEFS)
+libferryio_la_LDFLAGS = -version-info 1:0:0 -no-undefined $(Z_DEFS) $(VERSION_FLAGS)
+EXTRA_libferryio_la_DEPENDENCIES = $(VERSION_MAP)

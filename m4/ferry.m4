@@ -160,4 +160,8 @@ AS_CASE(["$CC $CFLAGS $LDFLAGS"],
     [*-fsanitize=*], [],
     [FERRY_TRY_FLAG([Z_DEFS], [-Wl,-z,defs])])
 AC_SUBST([Z_DEFS])
+VERSION_SCRIPT=
+FERRY_TRY_FLAG([VERSION_SCRIPT], [-shared -fPIC -Wl,--version-script=$srcdir/core/ferry.map])
+AM_CONDITIONAL([HAVE_VERSION_SCRIPT], [test "x$VERSION_SCRIPT" != x])
+AC_SUBST([VERSION_SCRIPT])
 ])

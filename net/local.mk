@@ -113,4 +113,5 @@ NET_ROOMS = %D%/libferrynetobjs.la op/libferryopobjs.la
 
 libferrynet_la_SOURCES =
 libferrynet_la_LIBADD = $(NET_ROOMS) libferryio.la libferry.la $(CORE_SYSTEM_LIBS) -lm
-libferrynet_la_LDFLAGS = -version-info 0:0:0 -no-undefined $(Z_DEFS)
+libferrynet_la_LDFLAGS = -version-info 0:0:0 -no-undefined $(Z_DEFS) $(VERSION_FLAGS)
+EXTRA_libferrynet_la_DEPENDENCIES = $(VERSION_MAP)

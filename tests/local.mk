@@ -301,6 +301,7 @@ AM_TESTS_ENVIRONMENT = $(RUN_ENV); \
 	export LSAN_OPTIONS; \
 	ASAN_OPTIONS="allocator_may_return_null=1$${ASAN_OPTIONS:+:$$ASAN_OPTIONS}"; export ASAN_OPTIONS; \
 	TSAN_OPTIONS="allocator_may_return_null=1$${TSAN_OPTIONS:+:$$TSAN_OPTIONS}"; export TSAN_OPTIONS; \
+	FERRY_TEST_VERSION_SCRIPT='$(VERSION_SCRIPT)'; export FERRY_TEST_VERSION_SCRIPT; \
 	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; NM='$(NM)'; export NM; \
 	AWK='$(AWK)'; export AWK;
 

@@ -3,6 +3,7 @@
 
 #include "core/base/status.h"
 
+#include <ferry/version.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,6 +92,11 @@ const char *ferry_strerror(int code)
     default:
         return "unknown error";
     }
+}
+
+int ferry_version_number(void)
+{
+    return FERRY_VERSION;
 }
 
 const char *ferry_version(void)

@@ -15,5 +15,6 @@
 #include <ferry/runtime.h>
 #include <ferry/status.h>
 #include <ferry/types.h>
+#include <ferry/version.h>
 
 #endif

@@ -21,4 +21,5 @@ ferryinclude_HEADERS = \
 	%D%/queue.h \
 	%D%/runtime.h \
 	%D%/status.h \
-	%D%/types.h
+	%D%/types.h \
+	%D%/version.h

@@ -30,10 +30,10 @@ typedef struct ferry_host {
     /** Writes a line to ferry's log at FERRY_LOG_…. Any thread, also the plugin's own. */
     void (*log)(int level, const char *fmt, ...) FERRY_PRINTF(2, 3);
     /**
-     * The value of this plugin's `option.<key>`, else of its core key of that name ("pool_limit",
-     * for a plugin that keeps memory itself), or NULL where none was set; lives as long as the
-     * process. Only inside ferry_plugin_open, device_count, properties, device_open and adopt, on
-     * the thread that ferry called.
+     * The value of this plugin's "option.KEY", else of its core key of that name ("pool_limit", for
+     * a plugin that keeps memory itself), or NULL where none was set; lives as long as the process.
+     * Only inside ferry_plugin_open, device_count, properties, device_open and adopt, on the thread
+     * that ferry called.
      */
     const char *(*option)(const char *key);
 } ferry_host;

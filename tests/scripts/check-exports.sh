@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# What the shared objects let out: the libraries ferry_… and no ferry__…, a plugin its two symbols.
+# What the shared objects let out: the libraries ferry_… and no ferry__…, each with the version that
+# brought it, a plugin its two symbols.
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${NM:=nm}"
 # shellcheck source=tests/scripts/lib.sh
@@ -10,7 +11,7 @@ set -u
 # or a profiler defines for itself are not ours.
 exports() {
     # shellcheck disable=SC2086
-    $NM -D --defined-only "$1" | awk '{ print $NF }' | sed 's/@.*//' |
+    $NM -D --defined-only "$1" | awk '$2 != "A" { print $NF }' | sed 's/@.*//' |
         grep -v -E '^(__(asan|ubsan|tsan|msan|sanitizer|odr_asan|gcov|llvm)|_init$|_fini$)' |
         LC_ALL=C sort
 }
@@ -33,6 +34,28 @@ check_library() {
     fi
 }
 
+# nodes FILE: the version nodes that its names belong to; "none" for a name without one.
+nodes() {
+    # shellcheck disable=SC2086
+    $NM -D --defined-only --with-symbol-versions "$1" |
+        awk '$2 != "A" && $NF ~ /^ferry_/ {
+                n = split($NF, part, "@")
+                print (n > 1 ? part[n] : "none")
+            }' |
+        LC_ALL=C sort -u | tr '\n' ' '
+}
+
+check_nodes() {
+    found=$(nodes "$1")
+    if [ -z "${FERRY_TEST_VERSION_SCRIPT-}" ]; then
+        skip "$2_names_have_a_version" 'this linker knows no version scripts'
+    elif [ "$found" = 'FERRY_0.2 ' ]; then
+        pass "$2_names_have_a_version"
+    else
+        fail "$2_names_have_a_version" "found: $found"
+    fi
+}
+
 check_plugin() {
     name=$(basename "$1" .so)
     found=$(exports "$1" | tr '\n' ' ')
@@ -49,8 +72,10 @@ check_plugin() {
     fi
 }
 
-check_library "$FERRY_TEST_BUILDDIR/.libs/libferry.so" libferry
-check_library "$FERRY_TEST_BUILDDIR/.libs/libferryio.so" libferryio
+for library in libferry libferryio libferrynet; do
+    check_library "$FERRY_TEST_BUILDDIR/.libs/$library.so" "$library"
+    check_nodes "$FERRY_TEST_BUILDDIR/.libs/$library.so" "$library"
+done
 check_library "$FERRY_TEST_BUILDDIR/.libs/libferrynet.so" libferrynet
 for backend in ${FERRY_TEST_PLUGINS:-}; do
     check_plugin "$FERRY_TEST_BUILDDIR/backends/.libs/ferry_$backend.so"

@@ -2,6 +2,7 @@
 #include "core/base/status.h"
 #include "ferry-test.h"
 
+#include <ferry/version.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,9 +77,14 @@ static void a_null_reference_passes_its_code_on(void)
 
 static void the_version_is_the_package_s(void)
 {
-    int major, minor, patch;
+    char headers[32];
 
-    CU_ASSERT_EQUAL(sscanf(ferry_version(), "%d.%d.%d", &major, &minor, &patch), 3);
+    snprintf(headers, sizeof(headers), "%d.%d.%d", FERRY_VERSION_MAJOR, FERRY_VERSION_MINOR,
+             FERRY_VERSION_PATCH);
+    CU_ASSERT_STRING_EQUAL(ferry_version(), headers);
+    CU_ASSERT_EQUAL(ferry_version_number(), FERRY_VERSION);
+    CU_ASSERT(FERRY_VERSION >= FERRY_VERSION_OF(0, 2, 0) && FERRY_VERSION_OF(1, 0, 0) > 9999);
+    CU_ASSERT(FERRY_VERSION_OF(0, 2, 10) > FERRY_VERSION_OF(0, 2, 9));
 }
 
 static const ferry_test_case cases[] = {
