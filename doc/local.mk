@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What is read beside the code; installed so that a plugin author has it without the repository.
 
-dist_doc_DATA += README.md NEWS %D%/writing-a-plugin.md %D%/coherence.md \
-	%D%/access.svg
+dist_doc_DATA += README.md NEWS SECURITY.md %D%/writing-a-plugin.md %D%/coherence.md \
+	%D%/abi.md %D%/access.svg
 
 EXTRA_DIST += \
 	%D%/decisions/0001-a-note-in-the-plugins-file.md \
@@ -25,4 +25,21 @@ EXTRA_DIST += \
 	%D%/decisions/0018-what-the-opencl-plugin-computes-and-keeps.md \
 	%D%/decisions/0022-whose-work-failed.md \
 	%D%/decisions/0028-openblas-is-opened-at-the-first-matrix.md \
+	%D%/decisions/0033-who-says-how-large-a-structure-is.md \
+	%D%/decisions/0034-names-have-the-version-that-brought-them.md \
+	%D%/decisions/0035-dlpacks-structures-are-ours.md \
+	%D%/decisions/0036-a-dtype-is-younger-than-a-plugin.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md
+
+# Pages from the headers' comments, in doc/api. Needs Doxygen; a warning is an error.
+DOXYGEN = doxygen
+DOC_FOLDER = %D%/api
+doc: %D%/Doxyfile
+	$(AM_V_GEN)$(MKDIR_P) '$(DOC_FOLDER)' && \
+	    { cat %D%/Doxyfile; echo 'OUTPUT_DIRECTORY = $(DOC_FOLDER)'; } | $(DOXYGEN) -
+clean-local: clean-doc
+clean-doc:
+	rm -rf %D%/api
+
+EXTRA_DIST += %D%/comments.awk %D%/mainpage.md
+.PHONY: doc clean-doc

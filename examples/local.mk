@@ -1,9 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs to read. `make demo` runs the first two on each backend, then sends real arrays to a file
-# and back through the command.
+# Programs to read. `make demo` runs the first two and one for each topic on each backend, then sends
+# real arrays to a file and back through the command. What a topic prints is in expected/, and
+# tests/scripts/check-examples.sh compares.
 
-EXAMPLES = %D%/first %D%/tour
+TOPICS = %D%/queues %D%/two-devices %D%/slices %D%/adoption %D%/errors
+if HAVE_DLPACK
+TOPICS += %D%/dlpack
+endif
+EXAMPLES = %D%/first %D%/tour $(TOPICS)
 noinst_PROGRAMS += $(EXAMPLES) %D%/weights
+
+EXTRA_DIST += \
+	%D%/expected/adoption.txt \
+	%D%/expected/dlpack.txt \
+	%D%/expected/errors.txt \
+	%D%/expected/queues.txt \
+	%D%/expected/slices.txt \
+	%D%/expected/two-devices.txt
 
 %C%_first_CPPFLAGS = $(PUBLIC_CPPFLAGS)
 %C%_first_LDADD = libferry.la
@@ -11,6 +24,24 @@ noinst_PROGRAMS += $(EXAMPLES) %D%/weights
 %C%_tour_CPPFLAGS = $(PUBLIC_CPPFLAGS)
 %C%_tour_LDADD = libferry.la
 %C%_tour_LDFLAGS =
+%C%_queues_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_queues_LDADD = libferry.la
+%C%_queues_LDFLAGS =
+%C%_two_devices_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_two_devices_LDADD = libferry.la
+%C%_two_devices_LDFLAGS =
+%C%_slices_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_slices_LDADD = libferry.la
+%C%_slices_LDFLAGS =
+%C%_adoption_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_adoption_LDADD = libferry.la
+%C%_adoption_LDFLAGS =
+%C%_errors_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_errors_LDADD = libferry.la
+%C%_errors_LDFLAGS =
+%C%_dlpack_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_dlpack_LDADD = libferryio.la libferry.la
+%C%_dlpack_LDFLAGS =
 %C%_weights_CPPFLAGS = $(PUBLIC_CPPFLAGS)
 %C%_weights_LDADD = libferryio.la libferry.la
 %C%_weights_LDFLAGS =

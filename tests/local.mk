@@ -137,6 +137,8 @@ CORE_TESTS = \
 
 SCRIPT_TESTS = \
 	%D%/model/check-events.sh \
+	%D%/scripts/check-docs.sh \
+	%D%/scripts/check-examples.sh \
 	%D%/scripts/check-exports.sh \
 	%D%/scripts/check-full-disk.sh \
 	%D%/scripts/check-gpu-run.sh \
