@@ -21,6 +21,7 @@ bin_PROGRAMS += %D%/ferry
 	%D%/cmd_inspect.c \
 	%D%/cmd_merge.c \
 	%D%/cmd_plugins.c \
+	%D%/cmd_run.c \
 	%D%/cmd_trace.c \
 	%D%/files.c \
 	%D%/files.h \
@@ -28,12 +29,14 @@ bin_PROGRAMS += %D%/ferry
 	%D%/merge.h \
 	%D%/merge_plan.c \
 	%D%/merge_sum.c \
+	%D%/net.c \
+	%D%/net.h \
 	%D%/output.c \
 	%D%/tool.c \
 	%D%/tool.h
 %C%_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/conform \
 	-iquote $(top_srcdir)/bench
 %C%_ferry_CFLAGS = $(STD_CFLAGS) $(JANSSON_CFLAGS)
-%C%_ferry_LDADD = tests/conform/libferryconform.la libferryio.la libferry.la $(JANSSON_LIBS) $(CORE_SYSTEM_LIBS) -lm
+%C%_ferry_LDADD = tests/conform/libferryconform.la libferrynet.la libferryio.la libferry.la $(JANSSON_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_ferry_LDFLAGS =
 endif

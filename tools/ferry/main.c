@@ -44,6 +44,23 @@ static const struct tool_command commands[] = {
       "    --json     {\"device\", \"rows\": [{\"figure\", \"unit\", \"value\", \"reference\",\n"
       "               \"ratio\", \"goal\", \"met\"}]}\n",
       cmd_bench },
+    { "run", "NET [WEIGHTS[,...]] --input NAME=FILE|FILE ... [--output FILE] [--json]",
+      "A net's outputs for given inputs, computed on the device",
+      "\nNET is a prototxt, or a caffemodel with its definition; WEIGHTS are loaded by layer name.\n"
+      "    --input NAME=FILE    the array of a file into a blob, which takes its shape\n"
+      "    --input FILE         each array into the blob of its name (or of input/NAME)\n"
+      "    -o, --output FILE    outputs into a .npz, .h5 or .safetensors\n"
+      "    --blobs NAMES|all    these blobs in place of the outputs; all: parameters, too\n"
+      "    --top K              the K largest values of each item of an output\n"
+      "    --labels FILE        their names, a line each\n"
+      "    --phase TRAIN|TEST   else as the prototxt says, else TEST\n"
+      "    --stage NAME         of NetStateRule; may be given more than once\n"
+      "    --place PLACES       conv*=opencl:0,type:Pooling=cpu: layers elsewhere\n"
+      "    --no-fuse            every layer computed by itself\n"
+      "    --report             who computes each layer: own, composed, host\n"
+      "    --json               {\"device\", \"ms\", \"loss\", \"outputs\": [{\"name\", \"shape\",\n"
+      "                         \"count\", \"values\", \"top\"}]}\n",
+      cmd_run },
     { "inspect", "FILE [--json]", "Every array of a file, with norms computed on the device",
       "\nName, dtype, shape, count, sum of absolute values (l1), and sum of squares (sumsq).\n"
       "    --json    {\"file\", \"device\", \"blobs\": [{\"name\", \"dtype\", \"shape\", "

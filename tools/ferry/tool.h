@@ -31,6 +31,7 @@ int cmd_inspect(const struct tool_command *self, int argc, char **argv);
 int cmd_convert(const struct tool_command *self, int argc, char **argv);
 int cmd_diff(const struct tool_command *self, int argc, char **argv);
 int cmd_trace(const struct tool_command *self, int argc, char **argv);
+int cmd_run(const struct tool_command *self, int argc, char **argv);
 int cmd_merge(const struct tool_command *self, int argc, char **argv);
 
 /* "ferry: " and the message on standard error, one line; returns `status`. */

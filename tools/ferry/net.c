@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "net.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the command line ------------------------------------------------------------------------- */
+
+int net_take_all(const struct tool_command *self, const char *name, int *argc, char **argv,
+                 struct net_list *out)
+{
+    size_t length = strlen(name);
+    int kept = 0;
+
+    out->count = 0;
+    out->at = calloc((size_t)*argc + 1, sizeof(const char *));
+    if (!out->at)
+        return tool_error(-1, "out of memory");
+    for (int i = 0; i < *argc; i++) {
+        if (strncmp(argv[i], name, length) != 0 || (argv[i][length] && argv[i][length] != '=')) {
+            argv[kept++] = argv[i];
+        } else if (argv[i][length]) {
+            out->at[out->count++] = argv[i] + length + 1;
+        } else if (i + 1 < *argc) {
+            out->at[out->count++] = argv[++i];
+        } else {
+            return tool_error(-1, "%s: %s lacks its value", self->name, name);
+        }
+    }
+    *argc = kept;
+    return 0;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------- */
+
+static int phase_of(const char *text, ferry_phase *out)
+{
+    if (!text)
+        return TOOL_OK;
+    if (strcmp(text, "TRAIN") != 0 && strcmp(text, "TEST") != 0)
+        return tool_error(TOOL_USAGE, "--phase %s: TRAIN or TEST", text);
+    *out = *text == 'T' && text[1] == 'R' ? FERRY_PHASE_TRAIN : FERRY_PHASE_TEST;
+    return TOOL_OK;
+}
+
+/* The parts of a text between commas, in a copy that *out points into. */
+static int cut(const char *text, char **out_copy, struct net_list *out)
+{
+    size_t room = 2;
+    char *rest;
+
+    for (const char *c = text; *c; c++)
+        room += *c == ',';
+    *out_copy = strdup(text);
+    out->at = calloc(room, sizeof(const char *));
+    out->count = 0;
+    if (!*out_copy || !out->at)
+        return tool_error(TOOL_FAILURE, "out of memory");
+    for (rest = *out_copy; *rest;) {
+        char *part = rest, *end = strchr(rest, ',');
+
+        rest = end ? end + 1 : rest + strlen(rest);
+        if (end)
+            *end = 0;
+        if (*part)
+            out->at[out->count++] = part;
+    }
+    return TOOL_OK;
+}
+
+static int load(const struct net_request *r, ferry_net *net)
+{
+    struct net_list files = { 0 };
+    char *copy = NULL;
+    int status = r->weights ? cut(r->weights, &copy, &files) : TOOL_OK;
+
+    for (size_t i = 0; status == TOOL_OK && i < files.count; i++)
+        if (ferry_net_load(net, files.at[i], NULL))
+            status = tool_ferry_error();
+    free(files.at);
+    free(copy);
+    return status;
+}
+
+/* What --blobs keeps: "all" is "*". */
+static int keep_of(const struct net_request *r, char **copy, struct net_list *out)
+{
+    if (!r->blobs)
+        return TOOL_OK;
+    return cut(strcmp(r->blobs, "all") == 0 ? "*" : r->blobs, copy, out);
+}
+
+static int open_on(const struct net_request *r, ferry_device *dev, ferry_net **out)
+{
+    ferry_net_options o = { .struct_size = sizeof o, .place = r->place, .no_fuse = r->no_fuse };
+    struct net_list keep = { 0 };
+    char *copy = NULL;
+    int status = phase_of(r->phase, &o.phase);
+
+    if (status == TOOL_OK)
+        status = keep_of(r, &copy, &keep);
+    o.keep = keep.at;
+    o.n_keep = keep.count;
+    o.stages = r->stages.at;
+    o.n_stages = r->stages.count;
+    if (status == TOOL_OK && ferry_net_open(dev, r->prototxt, &o, out))
+        status = tool_ferry_error();
+    free(keep.at);
+    free(copy);
+    return status;
+}
+
+int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **out)
+{
+    ferry_device *dev;
+    ferry_net *net = NULL;
+    int status;
+
+    if (ferry_runtime_open(NULL, out_rt))
+        return tool_ferry_error();
+    if (ferry_runtime_device(*out_rt, NULL, &dev)) {
+        status = tool_ferry_error();
+    } else {
+        status = open_on(r, dev, &net);
+        if (status == TOOL_OK)
+            status = load(r, net);
+    }
+    if (status == TOOL_OK) {
+        *out = net;
+        return TOOL_OK;
+    }
+    ferry_net_close(net);
+    ferry_runtime_close(*out_rt);
+    *out_rt = NULL;
+    return status;
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------- */
+
+static int read_into(ferry_net *net, ferry_io *io, const ferry_io_entry *entry, const char *name)
+{
+    ferry_blob *blob = ferry_net_blob(net, name);
+
+    return !blob || ferry_io_read(io, entry, blob) ? tool_ferry_error() : TOOL_OK;
+}
+
+/*
+ * The arrays of a file by their names: "input/NAME" is NAME; those with another prefix are somebody
+ * else's, unless a blob has just that name.
+ */
+static int feed_file(ferry_net *net, const char *path)
+{
+    ferry_io *io;
+    int status = TOOL_OK;
+
+    if (ferry_io_open(path, &io))
+        return tool_ferry_error();
+    for (int64_t i = 0; status == TOOL_OK && i < ferry_io_count(io); i++) {
+        const ferry_io_entry *entry;
+        const char *name;
+
+        if (ferry_io_entry_at(io, i, &entry)) {
+            status = tool_ferry_error();
+            break;
+        }
+        name = entry->name;
+        if (strncmp(name, "input/", 6) == 0)
+            name += 6;
+        else if (strchr(name, '/') && !ferry_net_blob(net, name))
+            continue;
+        status = read_into(net, io, entry, name);
+    }
+    ferry_io_close(io);
+    return status;
+}
+
+/* "NAME=FILE": the one array of the file, or that of the blob's name. */
+static int feed_blob(ferry_net *net, const char *spec, const char *equals)
+{
+    const ferry_io_entry *entry = NULL;
+    char name[512];
+    ferry_io *io;
+    int status;
+
+    if ((size_t)(equals - spec) >= sizeof name)
+        return tool_error(TOOL_USAGE, "--input %s: a name of more than 511 bytes", spec);
+    memcpy(name, spec, (size_t)(equals - spec));
+    name[equals - spec] = 0;
+    if (ferry_io_open(equals + 1, &io))
+        return tool_ferry_error();
+    if (ferry_io_count(io) == 1 ? ferry_io_entry_at(io, 0, &entry)
+                                : ferry_io_find(io, name, &entry))
+        status = tool_ferry_error();
+    else if (!entry)
+        status = tool_error(TOOL_FAILURE, "%s: it has %lld arrays, and none is named \"%s\"",
+                            equals + 1, (long long)ferry_io_count(io), name);
+    else
+        status = read_into(net, io, entry, name);
+    ferry_io_close(io);
+    return status;
+}
+
+int net_feed(ferry_net *net, const struct net_list *inputs)
+{
+    int status = TOOL_OK;
+
+    for (size_t i = 0; status == TOOL_OK && i < inputs->count; i++) {
+        const char *equals = strchr(inputs->at[i], '=');
+
+        status = equals ? feed_blob(net, inputs->at[i], equals) : feed_file(net, inputs->at[i]);
+    }
+    return status;
+}
+
+int net_is_fed(ferry_net *net)
+{
+    char text[800] = "", shape[160];
+    bool fed = true;
+
+    for (int i = 0; i < ferry_net_n_inputs(net); i++) {
+        const ferry_blob *b = ferry_net_input(net, i);
+        size_t used = strlen(text);
+
+        if (ferry_memory_head(ferry_blob_data_memory(b)) == FERRY_HEAD_UNINITIALIZED)
+            fed = false;
+        ferry_blob_shape_string(b, shape, sizeof shape);
+        snprintf(text + used, sizeof text - used, "%s%s %s", i ? ", " : "", ferry_blob_name(b),
+                 shape);
+    }
+    if (fed)
+        return TOOL_OK;
+    return tool_error(TOOL_FAILURE,
+                      "an input of the net was given no values; they are: %s "
+                      "(--input NAME=FILE)",
+                      text);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FERRY_TOOL_NET_H
+#define FERRY_TOOL_NET_H
+
+#include "tool.h"
+
+#include <ferry/io.h>
+#include <ferry/net.h>
+
+/*
+ * What the commands about nets share: options that say how a net is opened, files that go into its
+ * blobs, and its outputs.
+ */
+
+/* A list of strings, of options that may be given more than once. */
+struct net_list {
+    const char **at;
+    size_t count;
+};
+
+/*
+ * Takes every "NAME VALUE" and "NAME=VALUE" out of argv and puts the values into *out, which the caller
+ * frees; -1 where a value is missing or there is no memory, which has been said.
+ */
+int net_take_all(const struct tool_command *self, const char *name, int *argc, char **argv,
+                 struct net_list *out);
+
+/* How a net is opened, from the command line. */
+struct net_request {
+    const char *prototxt, *weights;    /* weights: files with commas between them, or NULL */
+    const char *phase, *place, *blobs; /* NULL: not given */
+    struct net_list stages;
+    bool no_fuse;
+};
+
+/* Opens the runtime, the selected device, and the net with its weights. An exit status. */
+int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **out);
+
+/* Puts files into blobs: "NAME=FILE", or a file whose arrays are named after blobs. */
+int net_feed(ferry_net *net, const struct net_list *inputs);
+
+/* Whether every input of the net has been fed; else says which there are. */
+int net_is_fed(ferry_net *net);
+
+#endif
