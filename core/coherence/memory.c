@@ -65,6 +65,7 @@ static void withdraw_for_good(ferry_memory *m)
 void ferry_memory_release(ferry_memory *m)
 {
     struct ferry__after_unlock after;
+    ferry_device *home;
 
     /* whoever holds the only reference need not count it down for anybody to see */
     if (!m || (atomic_load_explicit(&m->refs, memory_order_acquire) != 1 &&
@@ -75,13 +76,14 @@ void ferry_memory_release(ferry_memory *m)
     ferry__log_hold();
     ferry__replica_drop_all(m, &after);
     ferry__log_release();
-    ferry__after_unlock_run(&after);
-    ferry__device_release(m->home);
+    home = m->home;
     pthread_mutex_destroy(&m->lock);
     ferry__event_release(m->busy);
     free(m->sharers);
     free(m->name);
     free(m);
+    ferry__after_unlock_run(&after); /* one of them may not return, and may need the device */
+    ferry__device_release(home);
 }
 
 /* ---- the primitive and the accessors ---- */

@@ -16,14 +16,17 @@
 /* Where the bytes of a memory of 0 bytes are: somewhere, so that its accessors are valid. */
 static _Alignas(64) char nowhere[64];
 
-void ferry__after_unlock_run(struct ferry__after_unlock *after)
+/* A deleter that does not return leaves the others to this thread's next call. */
+static void run_deleters(struct ferry__after_unlock *owed)
 {
-    struct ferry__adopted *a;
+    struct ferry__adopted *next;
 
-    while ((a = after->first)) {
-        after->first = a->next;
-        a->deleter(a->arg);
-        free(a);
+    while ((next = owed->first)) {
+        struct ferry__adopted a = *next;
+
+        owed->first = next->next;
+        free(next);
+        a.deleter(a.arg);
     }
 }
 
@@ -50,7 +53,13 @@ void ferry__after_unlock_finish(void)
     struct ferry__after_unlock *owed = ferry__after_unlock_owed();
 
     if (owed->first && !ferry__log_is_held())
-        ferry__after_unlock_run(owed);
+        run_deleters(owed);
+}
+
+void ferry__after_unlock_run(struct ferry__after_unlock *after)
+{
+    ferry__after_unlock_move(ferry__after_unlock_owed(), after);
+    ferry__after_unlock_finish();
 }
 
 static void delete_later(struct ferry__after_unlock *after, struct ferry__replica *r)

@@ -63,5 +63,4 @@ void ferry__request_end(struct ferry__request *req)
     pthread_mutex_unlock(&req->m->lock);
     ferry__log_release();
     ferry__after_unlock_run(&req->after);
-    ferry__after_unlock_finish();
 }

@@ -49,7 +49,10 @@ typedef enum ferry_head {
 
 /**
  * Runs once, after all work on the adopted memory is done, on whichever thread let go of it; no
- * ferry lock is held.
+ * ferry lock is held. It should return. If it throws, jumps away, or its thread is cancelled in it,
+ * ferry is whole all the same: what let go of the memory has been done, but that the device may stay
+ * open for good; and deleters that were to run after it do so with this thread's next call, or never
+ * if there is none. In the rest of ferry a thread must not be cancelled: it may hold a lock.
  */
 typedef void (*ferry_deleter)(void *arg);
 

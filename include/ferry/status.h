@@ -86,7 +86,8 @@ FERRY_API const char *ferry_version(void);
  *
  * FERRY_LOG (error, warn, info or debug; warn if unset) decides which lines there are. `fn` is
  * called from whichever thread has something to say, never while ferry holds a lock, one call at a
- * time; it may call ferry, but what that logs is dropped. No thread waits for another's call of
+ * time; it has to return, and may call ferry, but
+ * what that logs is dropped. No thread waits for another's call of
  * `fn`: it leaves its line, and whoever is in that call, or calls ferry next, hands over up to 16
  * lines of others. Of those left 1024 are kept; beyond them they are dropped, and a line says how
  * many. Lines already on their way when this returns may still reach the former function. Any
