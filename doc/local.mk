@@ -29,6 +29,8 @@ EXTRA_DIST += \
 	%D%/decisions/0034-names-have-the-version-that-brought-them.md \
 	%D%/decisions/0035-dlpacks-structures-are-ours.md \
 	%D%/decisions/0036-a-dtype-is-younger-than-a-plugin.md \
+	%D%/decisions/0040-texts-are-read-by-tables.md \
+	%D%/decisions/0041-definitions-without-weights.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md
 
 # Pages from the headers' comments, in doc/api. Needs Doxygen; a warning is an error.

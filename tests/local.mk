@@ -146,6 +146,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-interop.sh \
 	%D%/scripts/check-opencl-accesses.sh \
 	%D%/scripts/check-opencl-drivers.sh \
+	%D%/scripts/check-proto.sh \
 	%D%/scripts/check-rooms.sh
 
 AM_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit $(CUNIT_CFLAGS)
@@ -164,6 +165,10 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_proto_tree_LDADD = $(NET_LIBS)
 %C%_unit_test_proto_upgrade_LDADD = $(NET_LIBS)
 %C%_unit_test_proto_wire_LDADD = $(NET_LIBS)
+
+# What check-proto.py compares with protobuf.
+check_PROGRAMS += %D%/unit/proto-tool
+%C%_unit_proto_tool_LDADD = $(NET_ROOMS) core/libferrycore.la
 
 # It runs the command and the examples, and reads their JSON; of ferry itself it links nothing.
 %C%_unit_test_trace_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
@@ -354,6 +359,7 @@ EXTRA_DIST += \
 	%D%/gpu/pack \
 	%D%/gpu/run \
 	%D%/scripts/check-interop.py \
+	%D%/scripts/check-proto.py \
 	%D%/scripts/circles.awk \
 	%D%/scripts/lib.sh \
 	%D%/scripts/rooms.awk \

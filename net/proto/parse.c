@@ -135,7 +135,7 @@ static int parse_values(struct ferry__parser *parser, ferry_proto *p,
 
     if (err)
         return err;
-    if (!colon && !opens && !(list && (!field || field->kind == FERRY__PROTO_MESSAGE)))
+    if (!colon && !opens && !(list && field && field->kind == FERRY__PROTO_MESSAGE))
         return ferry__lexer_unexpected(lexer, ": was expected");
     if (list && (!field || ferry__proto_repeats(field)))
         err = parse_list(parser, p, field, name);

@@ -269,7 +269,7 @@ static int read_word(struct ferry__lexer *lexer, struct ferry__proto_document *d
     return out->as.bytes ? ferry__lexer_next(lexer) : ferry__proto_no_memory(document);
 }
 
-/* An integer if it fits into 63 bits, else a real number. */
+/* An integer if it fits into 63 bits, else a real number; −0 is one of those too. */
 static int read_number(struct ferry__lexer *lexer, struct ferry__proto_value *out)
 {
     struct ferry__lexer before = *lexer;
@@ -278,7 +278,8 @@ static int read_number(struct ferry__lexer *lexer, struct ferry__proto_value *ou
     uint64_t value;
 
     if (!err && lexer->token.kind == FERRY__TOKEN_INTEGER &&
-        digits_to_integer(lexer->token.text, lexer->token.size, INT64_MAX, &value)) {
+        digits_to_integer(lexer->token.text, lexer->token.size, INT64_MAX, &value) &&
+        !(minus && value == 0)) {
         out->kind = FERRY__PROTO_NUMBER;
         out->as.integer = minus ? -(int64_t)value : (int64_t)value;
         return ferry__lexer_next(lexer);

@@ -12,6 +12,7 @@ EXTRA_DIST += \
 	%D%/headers.sh \
 	%D%/libferry.abi \
 	%D%/libferryio.abi \
+	%D%/libferrynet.abi \
 	%D%/offsets.c \
 	%D%/plugin.abi \
 	%D%/suppress.ini
@@ -23,6 +24,7 @@ ABIDW = abidw --exported-interfaces-only --drop-undefined-syms --no-show-locs --
 abi-dump: all
 	$(ABIDW) .libs/libferry.so >'$(srcdir)/%D%/libferry.abi'
 	$(ABIDW) .libs/libferryio.so >'$(srcdir)/%D%/libferryio.abi'
+	$(ABIDW) .libs/libferrynet.so >'$(srcdir)/%D%/libferrynet.abi'
 	$(ABIDW) backends/.libs/ferry_sim.so >'$(srcdir)/%D%/plugin.abi'
 
 .PHONY: abi-dump

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Fuzzes one of the readers with libFuzzer, AddressSanitizer and UBSan, then minimises its corpus.
 # Needs clang, inih and zlib; from the top of the source tree, after ./configure in build/:
-#     tests/fuzz/run.sh conf|note|env|io [SECONDS]
+#     tests/fuzz/run.sh conf|note|env|io|prototxt|netproto [SECONDS]
 set -eu
 
 name=$1 seconds=${2:-600}
@@ -12,7 +12,14 @@ work=${TMPDIR:-/tmp}/ferry-fuzz-$name
 corpus=$top/tests/fuzz/corpus/$name
 
 # Files of arrays are libferryio's; their limit is twice the input and 64 MiB.
-sources="$top/core/*.c" libs='-linih -ldl -lpthread -lm' most=64
+sources="$top/core/*/*.c" libs='-linih -ldl -lpthread -lm' most=64 words=
+case $name in
+prototxt | netproto)
+    # of the core, errors alone
+    sources="$top/core/base/*.c $top/net/proto/*.c"
+    ;;
+esac
+[ ! -f "$top/tests/fuzz/$name.dict" ] || words=-dict=$top/tests/fuzz/$name.dict
 if [ "$name" = io ]; then
     # libhdf5 reads files alone, no bytes
     for source in "$top"/io/*.c; do
@@ -37,6 +44,7 @@ ${CLANG:-clang} -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitiz
     -include "$work/defines.h" -I"$build" -I"$top" -I"$top/include" -I"$top/tests/fuzz" \
     -DFERRY_IO_HAVE_ZLIB $sources "$top/tests/fuzz/fuzz-$name.c" -o "$work/fuzz" ${LIBS-$libs}
 cd "$work/crashes"
-"$work/fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=512 -malloc_limit_mb=$most \
+# shellcheck disable=SC2086 # no dictionary is no word
+"$work/fuzz" $words -max_total_time="$seconds" -timeout=10 -rss_limit_mb=512 -malloc_limit_mb=$most \
     -max_len=4096 -print_final_stats=1 "$work/corpus" "$corpus"
 "$work/fuzz" -set_cover_merge=1 -use_counters=0 "$corpus" "$work/corpus"

@@ -13,6 +13,7 @@ static void what_is_not_given_has_its_default(void)
     const ferry_proto *layer = ferry_proto_message(net, "layer", 0),
                       *conv = ferry_proto_message(layer, "convolution_param", 0),
                       *filler = ferry_proto_message(conv, "weight_filler", 0);
+    int64_t size = 7;
 
     CU_ASSERT_STRING_EQUAL(ferry_proto_type(conv), "ConvolutionParameter");
     CU_ASSERT_EQUAL(ferry_proto_count(layer, "convolution_param"), 0);
@@ -30,6 +31,8 @@ static void what_is_not_given_has_its_default(void)
     CU_ASSERT_STRING_EQUAL(ferry_proto_string(layer, "type", 0, NULL), "");
     CU_ASSERT_EQUAL(ferry_proto_count(conv, "kernel_size"), 0);
     CU_ASSERT_EQUAL(ferry_proto_integer(conv, "kernel_size", 0), 0);
+    CU_ASSERT_EQUAL(ferry_proto_get_integer(conv, "kernel_size", 0, &size), FERRY_OK);
+    CU_ASSERT_EQUAL(size, 7); /* a field that repeats has no default */
     ferry_proto_close(net);
 }
 

@@ -153,6 +153,19 @@ static void what_is_unknown_is_noted_once(void)
     ferry_proto_close(p);
 }
 
+static void notes_are_not_without_number(void)
+{
+    struct msg net = { .size = 0 };
+    ferry_proto *p;
+
+    put_string(&net, 1, "n");
+    for (unsigned i = 0; i < 200; i++)
+        put_varint(&net, 1000 + i, 1);
+    p = wire_of("NetParameter", net.at, net.size);
+    CU_ASSERT_EQUAL(ferry_proto_note_count(p), 101);
+    ferry_proto_close(p);
+}
+
 static void what_is_malformed_is_named(void)
 {
     static const struct {
@@ -177,6 +190,8 @@ static void what_is_malformed_is_named(void)
         { BYTES("\x0a\x01n\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"), "(field 0) at byte 3" },
         { BYTES("\x0a\x01n\xa2\x06\x08\x2a\x06\0\0\0\0\0\0"),
           "LayerParameter.loss_weight (field 5) at byte 6: the packed values end in the middle" },
+        { BYTES("\x0a\x01n\xa2\x06\x08\xa2\x09\x05\x0d\0\0\0\0"),
+          "t.caffemodel: ClipParameter has no max" },
     };
 
     for (size_t i = 0; i < FERRY_TEST_COUNT(wrongs); i++) {
@@ -366,6 +381,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_last_of_several_counts_and_messages_merge),
     FERRY_TEST(a_number_that_forks_share_is_the_layer_types),
     FERRY_TEST(what_is_unknown_is_noted_once),
+    FERRY_TEST(notes_are_not_without_number),
     FERRY_TEST(what_is_malformed_is_named),
     FERRY_TEST(a_message_cut_at_every_byte_is_an_error_or_a_shorter_one),
     FERRY_TEST(blobs_are_left_in_the_file),
