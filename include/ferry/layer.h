@@ -99,8 +99,9 @@ FERRY_API int ferry_layer_register(const ferry_layer_type *type);
 /** The type of that name, or NULL. Any thread. */
 FERRY_API const ferry_layer_type *ferry_layer_type_find(const char *name);
 
-/** How many types there are, and type `index` of them by name; NULL past the last. Any thread. */
+/** How many types there are. Any thread. */
 FERRY_API int ferry_layer_type_count(void);
+/** Type `index` of them, by name; NULL past the last. Any thread. */
 FERRY_API const ferry_layer_type *ferry_layer_type_at(int index);
 
 /* ---- a layer, for the functions of its type ---- */
@@ -115,15 +116,18 @@ FERRY_API const ferry_proto *ferry_layer_message(const ferry_layer *layer);
 FERRY_API void *ferry_layer_state(ferry_layer *layer);
 /** TRAIN or TEST. */
 FERRY_API ferry_phase ferry_layer_phase(const ferry_layer *layer);
-/** The device on which it is placed, borrowed, and the queue on which the net runs there. */
+/** The device on which it is placed, borrowed. */
 FERRY_API ferry_device *ferry_layer_device(const ferry_layer *layer);
+/** The queue on which the net runs there, borrowed. */
 FERRY_API ferry_queue *ferry_layer_queue(const ferry_layer *layer);
 
-/** How many bottoms and tops it has. 0 for NULL. */
+/** How many bottoms it has; 0 for NULL. */
 FERRY_API int ferry_layer_n_bottoms(const ferry_layer *layer);
+/** How many tops it has; 0 for NULL. */
 FERRY_API int ferry_layer_n_tops(const ferry_layer *layer);
-/** Its bottoms and tops, borrowed from the net. NULL past the last. */
+/** Its bottom `index`, borrowed from the net; NULL past the last. */
 FERRY_API ferry_blob *ferry_layer_bottom(const ferry_layer *layer, int index);
+/** Its top `index`, likewise. */
 FERRY_API ferry_blob *ferry_layer_top(const ferry_layer *layer, int index);
 /** 1 where top `index` is the same blob as a bottom, 0 where it is not. */
 FERRY_API int ferry_layer_in_place(const ferry_layer *layer, int index);
@@ -157,8 +161,9 @@ typedef struct ferry_layer_param {
  */
 FERRY_API int ferry_layer_declare(ferry_layer *layer, const ferry_layer_param *param);
 
-/** How many were declared, and number `index`, borrowed for the net's life; NULL past the last. */
+/** How many were declared. */
 FERRY_API int ferry_layer_n_params(const ferry_layer *layer);
+/** Number `index` of them, borrowed for the net's life; NULL past the last. */
 FERRY_API ferry_blob *ferry_layer_param_at(const ferry_layer *layer, int index);
 
 /* ---- in reshape ---- */

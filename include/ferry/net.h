@@ -113,17 +113,24 @@ FERRY_API int ferry_net_share(ferry_net *net, ferry_net *source);
  */
 FERRY_API ferry_blob *ferry_net_blob(ferry_net *net, const char *name);
 
-/** How many inputs there are, and input `index`; NULL past the last. Its name is ferry_blob_name's. */
+/** How many inputs there are. */
 FERRY_API int ferry_net_n_inputs(const ferry_net *net);
+/** Input `index`; NULL past the last. Its name is ferry_blob_name's. */
 FERRY_API ferry_blob *ferry_net_input(const ferry_net *net, int index);
-/** Likewise the outputs: blobs that nobody consumes, by name. */
+/** How many outputs there are: blobs that nobody consumes. */
 FERRY_API int ferry_net_n_outputs(const ferry_net *net);
+/** Output `index`, by name; NULL past the last. */
 FERRY_API ferry_blob *ferry_net_output(const ferry_net *net, int index);
-/** Likewise all blobs, in the order in which they are made; those that cannot be read have no data. */
+/** How many blobs there are in all. */
 FERRY_API int ferry_net_n_blobs(const ferry_net *net);
+/**
+ * Blob `index`, in the order in which they are made; NULL past the last. One that cannot be read has
+ * no data.
+ */
 FERRY_API ferry_blob *ferry_net_blob_at(const ferry_net *net, int index);
-/** Likewise a layer's parameters, `layer` counting from 0 in the net's order. */
+/** How many parameters a layer has, `layer` counting from 0 in the net's order. */
 FERRY_API int ferry_net_n_params(const ferry_net *net, int layer);
+/** Parameter `index` of that layer; NULL past the last. */
 FERRY_API ferry_blob *ferry_net_param(const ferry_net *net, int layer, int index);
 
 /** What is known of a layer. The caller sets struct_size. Strings are borrowed for the net's life. */
@@ -138,8 +145,9 @@ typedef struct ferry_net_layer_info {
     uint64_t bytes_moved;   /* between host and devices in its latest forward, likewise */
 } ferry_net_layer_info;
 
-/** How many layers there are, splits among them, and what is known of layer `index`. */
+/** How many layers there are, splits among them. */
 FERRY_API int ferry_net_n_layers(const ferry_net *net);
+/** What is known of layer `index`; FERRY_EINVAL for one outside. */
 FERRY_API int ferry_net_layer(const ferry_net *net, int index, ferry_net_layer_info *out);
 
 /**
