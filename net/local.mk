@@ -115,3 +115,5 @@ libferrynet_la_SOURCES =
 libferrynet_la_LIBADD = $(NET_ROOMS) libferryio.la libferry.la $(CORE_SYSTEM_LIBS) -lm
 libferrynet_la_LDFLAGS = -version-info 0:0:0 -no-undefined $(Z_DEFS) $(VERSION_FLAGS)
 EXTRA_libferrynet_la_DEPENDENCIES = $(VERSION_MAP)
+
+EXTRA_DIST += %D%/proto/README.md

@@ -76,7 +76,6 @@ for library in libferry libferryio libferrynet; do
     check_library "$FERRY_TEST_BUILDDIR/.libs/$library.so" "$library"
     check_nodes "$FERRY_TEST_BUILDDIR/.libs/$library.so" "$library"
 done
-check_library "$FERRY_TEST_BUILDDIR/.libs/libferrynet.so" libferrynet
 for backend in ${FERRY_TEST_PLUGINS:-}; do
     check_plugin "$FERRY_TEST_BUILDDIR/backends/.libs/ferry_$backend.so"
 done
