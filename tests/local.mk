@@ -27,6 +27,7 @@ UNIT_TESTS = \
 	%D%/unit/test-io-read \
 	%D%/unit/test-io-write \
 	%D%/unit/test-late \
+	%D%/unit/test-record \
 	%D%/unit/test-loader \
 	%D%/unit/test-loader-files \
 	%D%/unit/test-log \
@@ -100,6 +101,7 @@ THREAD_TESTS = \
 	%D%/unit/test-readers \
 	%D%/unit/test-evict \
 	%D%/unit/test-late \
+	%D%/unit/test-record \
 	%D%/unit/test-multi \
 	%D%/unit/test-threads \
 	%D%/unit/test-threads-devices \
@@ -116,6 +118,7 @@ CORE_TESTS = \
 	%D%/unit/test-soak \
 	%D%/unit/test-events \
 	%D%/unit/test-late \
+	%D%/unit/test-record \
 	%D%/unit/test-multi \
 	%D%/unit/test-multi-adopt \
 	%D%/unit/test-homes \

@@ -158,6 +158,14 @@ int ferry__section_tell(ferry_queue *q)
 
 void ferry__section_reap(ferry_queue *q)
 {
+    ferry_event *e;
+
+    ferry__queue_hold(q);
+    e = q->newest_stray ? ferry__event_retain(q->newest_stray) : NULL;
+    ferry__queue_leave(q);
+    if (e)
+        ferry_event_synchronize(e);
+    ferry__event_release(e);
     ferry__queue_hold(q);
     look(q);
     ferry__queue_leave(q);

@@ -56,7 +56,7 @@ int ferry__section_failed_since(ferry_queue *q, uint64_t then);
 /* The failure of stray work on that queue that is known and was not told yet; 0: there is none. */
 int ferry__section_tell(ferry_queue *q);
 
-/* Gives back the events that are done. */
+/* Waits for stray work, and gives the events back that cover it. */
 void ferry__section_reap(ferry_queue *q);
 
 #endif

@@ -226,6 +226,34 @@ static void a_child_waits_for_none_of_the_parents_work(void)
     wx_end();
 }
 
+/* A copy that the parent waits for is neither there nor lost. */
+static void use_what_is_on_its_way(void *arg)
+{
+    struct things *t = arg;
+    ferry_ref ref;
+
+    for (int i = 0; i < 2; i++) {
+        EXPECT(!ferry_memory_host_data(t->there));
+        EXPECT(ferry_last_error_code() == FERRY_EFORKED);
+        EXPECT_FORKED(ferry_memory_access(t->there, NULL, FERRY_READ, NULL, &ref));
+        EXPECT_FORKED(ferry_memory_access(t->there, wx_dev(0), FERRY_READ, NULL, &ref));
+        EXPECT(ferry_memory_valid_at(t->there, NULL));
+    }
+    EXPECT(holds(ferry_memory_host_data(t->both), OLD));
+}
+
+static void a_copy_that_is_pending_stays_with_the_parent(void)
+{
+    struct things t;
+
+    begin_things(&t);
+    FX_OK(ferry_memory_prefetch(t.there, NULL, NULL));
+    in_child(use_what_is_on_its_way, &t);
+    CU_ASSERT(wx_host_reads(t.there, OLD));
+    end_things(&t);
+    wx_end();
+}
+
 static void *read_it(void *m)
 {
     return (void *)ferry_memory_host_data(m);
@@ -358,6 +386,7 @@ static const ferry_test_case manual_cases[] = {
     FERRY_TEST(settled_host_access_works_in_the_child),
     FERRY_TEST(everything_can_be_destroyed_in_the_child),
     FERRY_TEST(a_child_waits_for_none_of_the_parents_work),
+    FERRY_TEST(a_copy_that_is_pending_stays_with_the_parent),
 };
 
 static const ferry_test_case threads[] = {

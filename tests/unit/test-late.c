@@ -310,6 +310,60 @@ static void a_kernel_on_another_queue_is_told_behind_a_copy_of_ferrys(void)
     wx_end();
 }
 
+/* ---- what is kept ----------------------------------------------------------------------------- */
+
+/* Queues that take turns: what one waits for, the next need not. */
+static void writes_through_many_queues_wait_for_one_each(void)
+{
+    enum { QUEUES = 400 };
+    static ferry_queue *q[QUEUES];
+    ferry_memory *m;
+    uint64_t waits, marks;
+
+    wx_begin();
+    for (int i = 0; i < QUEUES; i++)
+        q[i] = wx_queue_create(0);
+    m = wx_memory(0);
+    waits = wx_calls(0, SIM_CALL_WAIT);
+    marks = wx_calls(0, SIM_CALL_EVENT);
+    for (int i = 0; i < QUEUES; i++)
+        wx_write_on(q[i], m, (unsigned char)i);
+    CU_ASSERT(wx_calls(0, SIM_CALL_WAIT) - waits <= 4 * QUEUES);
+    CU_ASSERT(wx_calls(0, SIM_CALL_EVENT) - marks <= 4 * QUEUES);
+    CU_ASSERT(wx_host_reads(m, (QUEUES - 1) & 255));
+    ferry_memory_release(m);
+    for (int i = 0; i < QUEUES; i++)
+        ferry_queue_destroy(q[i]);
+    wx_end();
+}
+
+/* What was evicted is on the host, and nothing is pending there. */
+static void an_evicted_memory_keeps_no_event(void)
+{
+    ferry_memory *m[20];
+    uint64_t had;
+
+    wx_begin();
+    had = wx_counters(0).live_events;
+    for (int i = 0; i < 20; i++) {
+        m[i] = wx_memory_at(0, (unsigned char)i);
+        if (i % 2)
+            FX_OK(ferry_memory_prefetch(m[i], NULL, NULL));
+        FX_OK(ferry_memory_wont_use(m[i]));
+    }
+    FX_OK(ferry_device_set_budget(wx_dev(0), 1));
+    FX_OK(ferry_device_trim(wx_dev(0)));
+    wx_run_all();
+    CU_ASSERT_EQUAL(wx_since(0).evictions, 20);
+    CU_ASSERT_EQUAL(wx_counters(0).live_events, had);
+    FX_OK(ferry_device_set_budget(wx_dev(0), 0));
+    for (int i = 0; i < 20; i++) {
+        CU_ASSERT(wx_host_reads(m[i], (unsigned char)i));
+        ferry_memory_release(m[i]);
+    }
+    wx_end();
+}
+
 /* ---- threads on one queue --------------------------------------------------------------------- */
 
 #define THREADS 4
@@ -376,6 +430,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_lost_source_or_diff_is_no_zeros),
     FERRY_TEST(a_kernel_of_the_programs_takes_no_copy_of_ferrys_along),
     FERRY_TEST(a_kernel_on_another_queue_is_told_behind_a_copy_of_ferrys),
+    FERRY_TEST(writes_through_many_queues_wait_for_one_each),
+    FERRY_TEST(an_evicted_memory_keeps_no_event),
 };
 
 static const ferry_test_case thread_cases[] = {
