@@ -32,6 +32,7 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/npy_header.c \
 	%D%/npy_write.h \
 	%D%/npz.c \
+	%D%/open.c \
 	%D%/out.c \
 	%D%/out.h \
 	%D%/proto.c \
@@ -74,3 +75,5 @@ libferryio_la_SOURCES =
 libferryio_la_LIBADD = %D%/libferryioobjs.la libferry.la
 libferryio_la_LDFLAGS = -version-info 1:0:0 -no-undefined $(Z_DEFS) $(VERSION_FLAGS)
 EXTRA_libferryio_la_DEPENDENCIES = $(VERSION_MAP)
+
+EXTRA_DIST += %D%/README.md

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "out.h"
 
+#include "values.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -212,6 +214,28 @@ int ferry__io_out_write(struct ferry__io_out *out, const void *bytes, uint64_t s
     }
     if (!err)
         out->position += size;
+    return err;
+}
+
+int ferry__io_out_values(struct ferry__io_out *out, const void *values, size_t size,
+                         ferry_dtype dtype)
+{
+    size_t element = ferry_dtype_size(dtype);
+    unsigned char swapped[4096];
+    const unsigned char *at = values;
+    int err = FERRY_OK;
+
+    if (!ferry__big_endian() || element == 1)
+        return ferry__io_out_write(out, values, size);
+    while (size > 0 && !err) {
+        size_t piece = size < sizeof(swapped) ? size : sizeof(swapped);
+
+        memcpy(swapped, at, piece);
+        ferry__swap_bytes(swapped, (int64_t)(piece / element), element);
+        err = ferry__io_out_write(out, swapped, piece);
+        at += piece;
+        size -= piece;
+    }
     return err;
 }
 

@@ -5,7 +5,7 @@
 #ifndef FERRY_IO_OUT_H
 #define FERRY_IO_OUT_H
 
-#include <ferry/status.h>
+#include <ferry/blob.h>
 
 struct ferry__io_out {
     char *path;  /* where it will be; symbolic links followed */
@@ -27,6 +27,10 @@ int ferry__io_out_open(const char *path, int named, struct ferry__io_out *out);
 
 /* Appends at the position. */
 int ferry__io_out_write(struct ferry__io_out *out, const void *bytes, uint64_t size);
+
+/* Appends values of a dtype as most formats have them: little-endian. */
+int ferry__io_out_values(struct ferry__io_out *out, const void *values, size_t size,
+                         ferry_dtype dtype);
 
 /* Zeros at the position. */
 int ferry__io_out_pad(struct ferry__io_out *out, uint64_t size);

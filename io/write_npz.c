@@ -123,7 +123,7 @@ static int put_values(ferry_io_writer *w, struct ferry__out_array *array, const 
                       size_t size)
 {
     array->mark = ferry__crc32((uint32_t)array->mark, values, size);
-    return ferry__io_put_values(w, values, size, array->entry.dtype);
+    return ferry__io_out_values(&w->out, values, size, array->entry.dtype);
 }
 
 static int end_array(ferry_io_writer *w, struct ferry__out_array *array)

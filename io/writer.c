@@ -196,27 +196,6 @@ int ferry_io_set_metadata(ferry_io_writer *w, const char *key, const char *value
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-int ferry__io_put_values(ferry_io_writer *w, const void *values, size_t size, ferry_dtype dtype)
-{
-    size_t element = ferry_dtype_size(dtype);
-    unsigned char swapped[4096];
-    const unsigned char *at = values;
-    int err = FERRY_OK;
-
-    if (!ferry__big_endian() || element == 1)
-        return ferry__io_out_write(&w->out, values, size);
-    while (size > 0 && !err) {
-        size_t piece = size < sizeof(swapped) ? size : sizeof(swapped);
-
-        memcpy(swapped, at, piece);
-        ferry__swap_bytes(swapped, (int64_t)(piece / element), element);
-        err = ferry__io_out_write(&w->out, swapped, piece);
-        at += piece;
-        size -= piece;
-    }
-    return err;
-}
-
 /* Opens what comes next as long as that takes no bytes; leaves `current` where values are due. */
 static int advance(ferry_io_writer *w)
 {
@@ -274,7 +253,7 @@ static int put(ferry_io_writer *w, const void *values, size_t size)
     if (w->ops->values)
         err = w->ops->values(w, w->current, values, size);
     else
-        err = ferry__io_put_values(w, values, size, w->current->entry.dtype);
+        err = ferry__io_out_values(&w->out, values, size, w->current->entry.dtype);
     if (err)
         return err;
     w->left -= size;

@@ -76,9 +76,6 @@ struct ferry_io_writer {
     int failed; /* the first error: nothing after it makes the file whole again */
 };
 
-/* Values as a format's bytes: little-endian. */
-int ferry__io_put_values(ferry_io_writer *w, const void *values, size_t size, ferry_dtype dtype);
-
 /* An array that cannot be in the file: FERRY_EUNSUPPORTED, which names it. */
 int ferry__io_cannot_hold(const ferry_io_writer *w, const char *name, const char *why);
 

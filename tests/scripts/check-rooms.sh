@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # No file includes what stands above its room, belongs to another house, or leads back to itself;
-# and the files of a plugin, which share one header, call each other without a circle. The order is
-# rooms.list's. First a made-up tree shows that each of these is found. Each of the core's rooms says
+# and the files of the core, of io and of each plugin, which may share a header, call each other
+# without a circle. The order is rooms.list's. First a made-up tree shows that each of these is found. Each of the core's rooms says
 # what it is.
 set -u
 : "${FERRY_TEST_SRCDIR:?}"
@@ -131,7 +131,7 @@ if $NM --version >/dev/null 2>&1; then
     else
         pass a_circle_of_calls_is_found
     fi
-    for folder in "$build"/backends/*/; do
+    for folder in "$build"/core/ "$build"/io/ "$build"/backends/*/; do
         # shellcheck disable=SC2046
         set -- $(find "$folder" -path '*/.libs/*_la-*.o')
         [ $# -eq 0 ] || check "the_files_of_$(basename "$folder")_call_without_a_circle" calls "$@"

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reading for the program: which format a file is, and its arrays, whatever the format.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Memory for names and shapes: twice the file, and this for small ones. */
+#define ARENA_SLACK (48u * 1024 * 1024)
+
+static const struct ferry__io_reader *const readers[] = {
+    &ferry__npy_reader,  &ferry__npz_reader,        &ferry__safetensors_reader,
+    &ferry__hdf5_reader, &ferry__caffemodel_reader, /* last: its format has no magic number */
+};
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static int make_names(struct ferry_io *io)
+{
+    for (int64_t i = 0; i < io->count; i++) {
+        const ferry_io_entry *entry = &io->table[i]->entry;
+        int64_t former = ferry__names_add(&io->names, entry->name, i);
+
+        if (former == -2)
+            return ferry_error_set(FERRY_ENOMEM, "%s: out of memory for %lld names", io->file.path,
+                                   (long long)io->count);
+        if (former >= 0 && io->reader->unique)
+            return ferry_error_set(FERRY_EFORMAT, "%s: %.200s at byte %llu: comes twice",
+                                   io->file.path, entry->name, (unsigned long long)entry->offset);
+    }
+    return FERRY_OK;
+}
+
+/* ---- open and close ------------------------------------------------------------------------- */
+
+static int make_table(struct ferry_io *io)
+{
+    int64_t i = 0;
+
+    io->table = ferry__io_alloc(io, (size_t)io->count * sizeof(*io->table));
+    if (!io->table)
+        return FERRY_EFORMAT;
+    for (struct ferry__io_array *array = io->first; array; array = array->next)
+        io->table[i++] = array;
+    return FERRY_OK;
+}
+
+static bool is_text(const struct ferry__io_file *file)
+{
+    uint64_t n = file->size < 256 ? file->size : 256;
+
+    for (uint64_t i = 0; i < n; i++)
+        if (file->bytes[i] != '\t' && file->bytes[i] != '\n' && file->bytes[i] != '\r' &&
+            (file->bytes[i] < ' ' || file->bytes[i] > '~'))
+            return false;
+    return true;
+}
+
+static int unknown_format(const struct ferry__io_file *file)
+{
+    if (is_text(file))
+        return ferry_error_set(
+            FERRY_EFORMAT, "%s: format at byte 0: is text; weights are binary files", file->path);
+    return ferry_error_set(FERRY_EFORMAT,
+                           "%s: format at byte 0: is none of Caffe's, NumPy's, safetensors, HDF5",
+                           file->path);
+}
+
+static int find_reader(struct ferry_io *io)
+{
+    for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
+        io->format = readers[i]->probe(&io->file);
+        if (io->format != FERRY_IO_UNKNOWN) {
+            io->reader = readers[i];
+            return FERRY_OK;
+        }
+    }
+    return unknown_format(&io->file);
+}
+
+/* Takes over the file, whatever the result. */
+static int open_file(struct ferry__io_file *file, ferry_io **out)
+{
+    struct ferry_io *io = calloc(1, sizeof(*io));
+    int err;
+
+    if (!io) {
+        err = ferry_error_set(FERRY_ENOMEM, "%s: out of memory", file->path);
+        ferry__io_file_close(file);
+        return err;
+    }
+    io->file = *file;
+    io->arena.limit = 2 * file->size + ARENA_SLACK;
+    err = find_reader(io);
+    if (!err)
+        err = io->reader->open(io);
+    if (!err)
+        err = make_table(io);
+    if (!err && io->reader->unique)
+        err = make_names(io);
+    if (err) {
+        ferry_io_close(io);
+        return err;
+    }
+    *out = io;
+    return FERRY_OK;
+}
+
+int ferry_io_open(const char *path, ferry_io **out)
+{
+    struct ferry__io_file file;
+    int err;
+
+    if (!path || !out)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_open: %s is NULL", path ? "out" : "path");
+    err = ferry__io_file_open(path, &file);
+    return err ? err : open_file(&file, out);
+}
+
+int ferry_io_open_bytes(const void *bytes, size_t size, const char *name, ferry_io **out)
+{
+    struct ferry__io_file file;
+    int err;
+
+    if (!bytes || !name || !out)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_open_bytes: an argument is NULL");
+    if (size == 0)
+        return ferry_error_set(FERRY_EFORMAT, "%.400s: is empty: 0 bytes at byte 0", name);
+    err = ferry__io_file_borrow(bytes, size, name, &file);
+    return err ? err : open_file(&file, out);
+}
+
+void ferry_io_close(ferry_io *io)
+{
+    if (!io)
+        return;
+    if (io->reader && io->reader->close)
+        io->reader->close(io);
+    ferry__names_free(&io->names);
+    ferry__io_arena_free(&io->arena);
+    ferry__io_file_close(&io->file);
+    free(io);
+}
+
+/* ---- entries -------------------------------------------------------------------------------- */
+
+ferry_io_format ferry_io_get_format(const ferry_io *io)
+{
+    return io ? io->format : FERRY_IO_UNKNOWN;
+}
+
+int64_t ferry_io_count(const ferry_io *io)
+{
+    return io ? io->count : 0;
+}
+
+int ferry_io_entry_at(const ferry_io *io, int64_t index, const ferry_io_entry **out)
+{
+    if (!io || !out)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_entry_at: an argument is NULL");
+    if (index < 0 || index >= io->count)
+        return ferry_error_set(FERRY_EINVAL, "%s: there is no array %lld of %lld", io->file.path,
+                               (long long)index, (long long)io->count);
+    *out = &io->table[index]->entry;
+    return FERRY_OK;
+}
+
+int ferry_io_next(ferry_io *io, const ferry_io_entry **out)
+{
+    if (!io || !out)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_next: an argument is NULL");
+    *out = io->position < io->count ? &io->table[io->position++]->entry : NULL;
+    return FERRY_OK;
+}
+
+int64_t ferry_io_metadata_count(const ferry_io *io)
+{
+    const struct ferry__io_metadata *metadata = io ? io->metadata : NULL;
+    int64_t n = 0;
+
+    for (; metadata; metadata = metadata->next)
+        n++;
+    return n;
+}
+
+/* NULL outside. */
+static const struct ferry__io_metadata *metadata_at(const ferry_io *io, int64_t index)
+{
+    const struct ferry__io_metadata *metadata = index < 0 ? NULL : io->metadata;
+
+    for (int64_t i = 0; metadata && i < index; i++)
+        metadata = metadata->next;
+    return metadata;
+}
+
+int ferry_io_metadata_at(const ferry_io *io, int64_t index, const char **out_key,
+                         const char **out_value)
+{
+    const struct ferry__io_metadata *metadata;
+
+    if (!io || !out_key || !out_value)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_metadata_at: an argument is NULL");
+    metadata = metadata_at(io, index);
+    if (!metadata)
+        return ferry_error_set(FERRY_EINVAL, "%s: there is no string %lld of %lld", io->file.path,
+                               (long long)index, (long long)ferry_io_metadata_count(io));
+    *out_key = metadata->key;
+    *out_value = metadata->value;
+    return FERRY_OK;
+}
+
+int ferry_io_metadata(const ferry_io *io, int64_t index, const char **out_key,
+                      const char **out_value)
+{
+    const struct ferry__io_metadata *metadata;
+
+    if (!io || !out_key || !out_value)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_metadata: an argument is NULL");
+    metadata = metadata_at(io, index);
+    *out_key = metadata ? metadata->key : NULL;
+    *out_value = metadata ? metadata->value : NULL;
+    return FERRY_OK;
+}
+
+void ferry_io_rewind(ferry_io *io)
+{
+    if (io)
+        io->position = 0;
+}
+
+int ferry_io_find(ferry_io *io, const char *name, const ferry_io_entry **out)
+{
+    int64_t found;
+    int err;
+
+    if (!io || !name || !out)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_find: an argument is NULL");
+    if (!io->names.used) {
+        err = make_names(io);
+        if (err)
+            return err;
+    }
+    found = ferry__names_find(&io->names, name);
+    *out = found >= 0 ? &io->table[found]->entry : NULL;
+    return FERRY_OK;
+}
