@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a program may do with queues: their life, waiting, copies, the vendor's objects. Events are in
- * queue.c, sections in section.c.
+ * What a program may do with queues: their life, copies, the vendor's objects. Events are in queue.c,
+ * sections, and waiting for a queue, in section.c.
  */
 #include "config.h"
 
@@ -117,20 +117,6 @@ int ferry_device_synchronize(ferry_device *dev)
     err = dev->ops->synchronize(dev->dev);
     told = ferry__section_tell(&dev->queue); /* of what an event of ferry's was told before */
     return err ? ferry__device_fail(dev, "synchronize", UINT64_MAX, err) : told;
-}
-
-int ferry_queue_synchronize(ferry_queue *q)
-{
-    int err, told;
-
-    if (!q)
-        return ferry__error(FERRY_EINVAL, "ferry_queue_synchronize: NULL queue");
-    err = ferry__device_usable(q->device);
-    if (err)
-        return err;
-    err = ferry__queue_settle(q->device, q->handle);
-    told = ferry__section_tell(q); /* of what an event of ferry's was told before */
-    return err ? ferry__device_fail(q->device, "queue_synchronize", UINT64_MAX, err) : told;
 }
 
 int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_work work, void *arg)

@@ -295,3 +295,17 @@ int ferry_queue_end(ferry_queue *q, ferry_event **out)
     *out = e;
     return 0;
 }
+
+int ferry_queue_synchronize(ferry_queue *q)
+{
+    int err, told;
+
+    if (!q)
+        return ferry__error(FERRY_EINVAL, "ferry_queue_synchronize: NULL queue");
+    err = ferry__device_usable(q->device);
+    if (err)
+        return err;
+    err = ferry__queue_settle(q->device, q->handle);
+    told = ferry__section_tell(q); /* of what an event of ferry's was told before */
+    return err ? ferry__device_fail(q->device, "queue_synchronize", UINT64_MAX, err) : told;
+}
