@@ -46,6 +46,7 @@ void bench_of_device(struct bench *b);
 /* The suites. */
 void bench_blob(struct bench *b);
 void bench_coherence(struct bench *b);
+void bench_conv(struct bench *b);
 void bench_cuda(struct bench *b);
 void bench_io(struct bench *b);
 void bench_math(struct bench *b);

@@ -6,7 +6,7 @@
 BENCHES =
 
 if BUILD_CPU
-BENCHES += %D%/ferry-bench %D%/ferry-bench-core
+BENCHES += %D%/ferry-bench %D%/ferry-bench-core %D%/ferry-bench-conv
 
 BENCH_CHILDREN = %D%/child-ferry %D%/child-openblas
 EXTRA_PROGRAMS += $(BENCH_CHILDREN)
@@ -36,6 +36,20 @@ BENCH_HARNESS = \
 %C%_ferry_bench_LDADD = libferryio.la libferry.la \
 	$(OPENBLAS_LIBS) $(CORE_SYSTEM_LIBS)
 %C%_ferry_bench_LDFLAGS = -no-install
+
+# oneDNN is a reference here, and nothing else of ferry knows it.
+%C%_ferry_bench_conv_SOURCES = \
+	$(BENCH_HARNESS) \
+	%D%/bench-conv.c \
+	%D%/conv-ferry.c \
+	%D%/conv-onednn.c \
+	%D%/conv-openblas.c \
+	%D%/conv.h \
+	%D%/suites-conv.c
+%C%_ferry_bench_conv_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(DNNL_CPPFLAGS)
+%C%_ferry_bench_conv_CFLAGS = $(STD_CFLAGS) $(OPENBLAS_CFLAGS)
+%C%_ferry_bench_conv_LDADD = libferry.la $(OPENBLAS_LIBS) $(DNNL_LIBS) $(CORE_SYSTEM_LIBS)
+%C%_ferry_bench_conv_LDFLAGS = -no-install
 
 %C%_ferry_bench_core_SOURCES = \
 	$(BENCH_HARNESS) \

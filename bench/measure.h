@@ -23,7 +23,7 @@ struct bench_row {
     bool met;
 };
 
-#define BENCH_MOST_ROWS 64
+#define BENCH_MOST_ROWS 128
 
 struct bench {
     ferry_device *device; /* that is measured on */

@@ -60,6 +60,28 @@ AS_IF([test "x$found" = xyes],
     test "x$OPENBLAS_SONAME" != x || OPENBLAS_SONAME=libopenblas.so.0])
 ])
 
+# FERRY_FIND_DNNL
+# oneDNN with its C interface of version 2, on OpenMP as Debian builds it: DNNL_CPPFLAGS, DNNL_LIBS,
+# and the verdict in $have_dnnl.
+AC_DEFUN([FERRY_FIND_DNNL],
+[have_dnnl='no: make bench measures no convolution beside it (Debian: libdnnl-dev)'
+save_LIBS=$LIBS
+LIBS="-ldnnl -lgomp $LIBS"
+AC_MSG_CHECKING([for oneDNN])
+AC_LINK_IFELSE([AC_LANG_PROGRAM([#include <dnnl.h>
+void omp_set_num_threads(int);],
+        [dnnl_convolution_desc_t convolution;
+        omp_set_num_threads(1);
+        return dnnl_convolution_forward_desc_init(&convolution, 0, 0, 0, 0, 0, 0, 0, 0, 0);])],
+    [have_dnnl=yes
+    DNNL_CPPFLAGS=-DHAVE_DNNL=1
+    DNNL_LIBS='-ldnnl -lgomp'])
+AC_MSG_RESULT([$have_dnnl])
+LIBS=$save_LIBS
+AC_SUBST([DNNL_CPPFLAGS])
+AC_SUBST([DNNL_LIBS])
+])
+
 # FERRY_FIND_OPENCL
 AC_DEFUN([FERRY_FIND_OPENCL],
 [PKG_CHECK_MODULES([OPENCL], [OpenCL],

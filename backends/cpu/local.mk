@@ -21,6 +21,9 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/columns_impl.h \
 	%D%/op/convolution.c \
 	%D%/op/copy.c \
+	%D%/op/depthwise.c \
+	%D%/op/depthwise.h \
+	%D%/op/depthwise_impl.h \
 	%D%/op/direct.c \
 	%D%/op/direct_impl.h \
 	%D%/op/elementwise.c \

@@ -87,9 +87,14 @@ static int convolution_plan(struct cpu_op *p)
     for (uint32_t i = 0; i < FERRY_OP_SPATIAL; i++)
         wide[2 + i] = i < lacking ? 0 : w->stride[2 + i - lacking];
     cpu_op_prefer_channels_last(p);
-    p->plan.convolution.is_product = cpu_op_is_all(p, FERRY_F32, FERRY_OP_INPUTS, 1);
+    if (!cpu_op_is_all(p, FERRY_F32, FERRY_OP_INPUTS, 1))
+        return 0;
+    p->plan.convolution.is_depthwise = cpu_depthwise_can(p);
+    p->plan.convolution.is_product = !p->plan.convolution.is_depthwise;
     if (p->plan.convolution.is_product)
         plan_product(p);
+    else
+        cpu_depthwise_plan(p);
     return 0;
 }
 
@@ -119,7 +124,10 @@ static void convolution_prepare(struct cpu_device *d, const struct cpu_op *p, co
                                 void *packed)
 {
     (void)d;
-    pack_weights(p, in[1], packed);
+    if (p->plan.convolution.is_depthwise)
+        cpu_depthwise_pack(p, in[1], packed);
+    else
+        pack_weights(p, in[1], packed);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
@@ -243,6 +251,8 @@ static void convolution_run(struct cpu_device *d, const struct cpu_op *p,
 {
     if (p->plan.convolution.is_product)
         product_run(d, p, args);
+    else if (p->plan.convolution.is_depthwise)
+        cpu_depthwise_run(d, p, args);
     else
         cpu_direct_run(d, p, args);
 }

@@ -8,6 +8,7 @@
 
 struct cpu_patches;
 struct cpu_depthwise;
+struct cpu_line;
 
 struct cpu_loops {
     int64_t rows;  /* the most of a tile */
@@ -16,6 +17,10 @@ struct cpu_loops {
     /* Rows first … first + rows − 1 of a convolution's patches, elements k … k + depth − 1 of each. */
     void (*patches)(const struct cpu_patches *p, int64_t first, int64_t rows, int64_t k,
                     int64_t depth, float *to, int64_t to_row);
+    /* A line of a depthwise convolution: of all channels, side by side, or of one. */
+    void (*depthwise_last)(const struct cpu_depthwise *d, const struct cpu_line *line);
+    void (*depthwise_plane)(const struct cpu_depthwise *d, const struct cpu_line *line,
+                            int64_t channel);
     /* A step but ADD on `columns` sums of a row; the operand is that of column 0. */
     void (*step)(const struct cpu_step *s, int64_t columns, float *sums);
 };

@@ -3,6 +3,7 @@
 
 #include "vector.h"
 
+#include "depthwise_impl.h"
 #include "micro_impl.h"
 #include "patches_impl.h"
 #include "step_impl.h"
@@ -12,5 +13,7 @@ static const struct cpu_loops NAME(loops) = {
     .lanes = LANES,
     .micro = { MICROS(1), MICROS(2) },
     .patches = NAME(patches),
+    .depthwise_last = NAME(depthwise_last),
+    .depthwise_plane = NAME(depthwise_plane),
     .step = NAME(step),
 };

@@ -65,7 +65,8 @@ struct cpu_op {
         struct {
             struct cpu_window window;
             int64_t w[5];     /* strides of the weights: O, C, kernel */
-            bool is_product;  /* made of products, not element by element */
+            bool is_product;   /* made of products, not element by element */
+            bool is_depthwise; /* each channel by itself */
             bool is_in_place; /* the rows of the product's a are x's pixels as they lie */
             struct cpu_gemm gemm;
         } convolution;
@@ -123,6 +124,13 @@ extern const struct cpu_op_kind cpu_op_gather, cpu_op_scatter_add;         /* ga
 extern const struct cpu_op_kind cpu_op_random;                             /* random.c */
 extern const struct cpu_op_kind cpu_op_inner_product, cpu_op_batched_gemm; /* matrix.c */
 extern const struct cpu_op_kind cpu_op_convolution;                        /* convolution.c */
+
+/* depthwise.c: a convolution of each channel by itself. F32, and a bias whose elements lie close. */
+bool cpu_depthwise_can(const struct cpu_op *p);
+void cpu_depthwise_plan(struct cpu_op *p);
+void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed);
+void cpu_depthwise_run(struct cpu_device *d, const struct cpu_op *p,
+                       const struct cpu_op_args *args);
 
 /* direct.c: a convolution element by element. */
 void cpu_direct_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);

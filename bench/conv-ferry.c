@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "conv.h"
+
+#include <ferry/op_plugin.h>
+#include <ferry/plugin.h>
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The plugin's binary, driven through its table by a host of our own. */
+
+static char threads_text[16];
+static const char *set_text;
+
+static int host_error(int code, const char *fmt, ...) FERRY_PRINTF(2, 3);
+static int host_error(int code, const char *fmt, ...)
+{
+    (void)fmt;
+    return code;
+}
+
+static void host_log(int level, const char *fmt, ...) FERRY_PRINTF(2, 3);
+static void host_log(int level, const char *fmt, ...)
+{
+    (void)level;
+    (void)fmt;
+}
+
+static const char *host_option(const char *key)
+{
+    if (strcmp(key, "isa") == 0)
+        return set_text;
+    return strcmp(key, "threads") == 0 ? threads_text : NULL;
+}
+
+static const ferry_host host = {
+    .struct_size = sizeof(ferry_host),
+    .abi_major = FERRY_ABI_MAJOR,
+    .abi_minor = FERRY_ABI_MINOR,
+    .error = host_error,
+    .log = host_log,
+    .option = host_option,
+};
+
+static const ferry_plugin_ops *load(void)
+{
+    static const ferry_plugin_ops *ops;
+    const char *folder = getenv("FERRY_PLUGIN_PATH");
+    int (*open)(const ferry_host *, const ferry_plugin_ops **);
+    char path[4096];
+    void *library;
+
+    if (ops)
+        return ops;
+    snprintf(path, sizeof(path), "%s/ferry_cpu.so", folder ? folder : ".");
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return NULL;
+    *(void **)&open = dlsym(library, "ferry_plugin_open");
+    return open && open(&host, &ops) == 0 ? ops : NULL;
+}
+
+struct prepared {
+    void *device, *op;
+    const ferry_op_table *table;
+    ferry_cref in[3];
+    ferry_ref out[1], packed, workspace;
+};
+
+static void run(void *state)
+{
+    struct prepared *p = state;
+    const ferry_op_run_args args = { .struct_size = sizeof(args),
+                                     .in = p->in,
+                                     .out = p->out,
+                                     .packed = p->packed,
+                                     .workspace = p->workspace };
+
+    p->table->run(p->device, NULL, p->op, &args);
+}
+
+static void destroy(void *state)
+{
+    struct prepared *p = state;
+
+    p->table->destroy(p->device, p->op);
+    load()->device_close(p->device);
+    for (int i = 0; i < 3; i++)
+        free((void *)(uintptr_t)p->in[i].handle);
+    free(p->out[0].handle);
+    free(p->packed.handle);
+    free(p->workspace.handle);
+    free(p);
+}
+
+/* Four axes with the second innermost. */
+static void channels_last(ferry_operand *o, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+    *o = (ferry_operand){ .dtype = FERRY_F32,
+                          .rank = 4,
+                          .shape = { n, c, h, w },
+                          .stride = { h * w * c, 1, w * c, c } };
+}
+
+static void *floats(uint64_t bytes)
+{
+    float *p = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
+
+    for (uint64_t i = 0; p && i < bytes / sizeof(*p); i++)
+        p[i] = (float)(i % 17) * 0.01f;
+    return p;
+}
+
+static void describe(const struct conv_shape *s, ferry_op *op)
+{
+    ferry_op_window *w = &op->params.window;
+    int64_t kernel = s->channels / s->group * s->kernel * s->kernel;
+
+    *op = (ferry_op){ .struct_size = sizeof(*op),
+                      .kind = FERRY_OP_CONVOLUTION,
+                      .n_in = 3,
+                      .n_out = 1,
+                      .n_epilogue = 1,
+                      .constants = 6 };
+    *w = (ferry_op_window){ .axes = 2, .group = (uint32_t)s->group };
+    for (int i = 0; i < 2; i++) {
+        w->kernel[i] = s->kernel;
+        w->stride[i] = s->stride;
+        w->dilation[i] = 1;
+        w->pad[i] = w->pad_end[i] = s->pad;
+    }
+    channels_last(&op->in[0], 1, s->channels, s->size, s->size);
+    op->in[1] = (ferry_operand){
+        .dtype = FERRY_F32,
+        .rank = 4,
+        .shape = { s->outputs, s->channels / s->group, s->kernel, s->kernel },
+        .stride = { kernel, s->kernel * s->kernel, s->kernel, 1 },
+    };
+    op->in[2] = (ferry_operand){
+        .dtype = FERRY_F32, .rank = 1, .shape = { s->outputs }, .stride = { 1 }
+    };
+    channels_last(&op->out[0], 1, s->outputs, conv_out(s), conv_out(s));
+}
+
+static int prepare(const struct conv_shape *s, struct prepared *p)
+{
+    ferry_op_answer answer = { .struct_size = sizeof(answer) };
+    ferry_cref constants[3];
+    ferry_op op;
+
+    describe(s, &op);
+    if (p->table->query(p->device, &op, &answer) != 0 || answer.epilogue != 1 ||
+        p->table->create(p->device, &op, &p->op) != 0)
+        return -1;
+    for (int i = 0; i < 3; i++) {
+        uint64_t count = 1;
+
+        for (uint32_t a = 0; a < op.in[i].rank; a++)
+            count *= (uint64_t)op.in[i].shape[a];
+        constants[i] = p->in[i] = (ferry_cref){ floats(count * sizeof(float)), 0 };
+    }
+    p->out[0].handle =
+        floats((uint64_t)(s->outputs * conv_out(s) * conv_out(s)) * sizeof(float));
+    p->packed.handle = floats(answer.packed_bytes);
+    p->workspace.handle = floats(answer.workspace_bytes);
+    return p->table->prepare(p->device, NULL, p->op, constants, p->packed);
+}
+
+int conv_ferry(const struct conv_shape *s, const char *set, int threads, struct conv *out,
+               const char **why)
+{
+    const ferry_plugin_ops *ops = load();
+    struct prepared *p = calloc(1, sizeof(*p));
+    const void *table = NULL;
+
+    *why = "the plugin was not found in FERRY_PLUGIN_PATH";
+    set_text = set;
+    snprintf(threads_text, sizeof(threads_text), "%d", threads);
+    if (ops && p && ops->device_open(ops->plugin, 0, &p->device) == 0 &&
+        ops->extension(p->device, FERRY_OP_EXTENSION, &table) == 0) {
+        p->table = table;
+        *why = "the plugin does not do it";
+        if (prepare(s, p) == 0) {
+            *out = (struct conv){ run, destroy, p };
+            return 0;
+        }
+    }
+    free(p);
+    return -1;
+}
