@@ -15,13 +15,12 @@ INLINE float NAME(depthwise_one)(const struct cpu_depthwise *d, const struct cpu
             for (int64_t k = first; k < end; k++)
                 sum += d->w[((i * w->kernel[1] + j) * w->kernel[2] + k) * d->w_tap +
                             c * d->w_channel] *
-                       x[c * w->x[1] + i * w->dilation[0] * w->x[2] +
-                         j * w->dilation[1] * w->x[3] + k * w->dilation[2] * w->x[4]];
+                       x[c * w->x[1] + i * w->dilation[0] * w->x[2] + j * w->dilation[1] * w->x[3] +
+                         k * w->dilation[2] * w->x[4]];
     return sum;
 }
 
-INLINE float NAME(depthwise_finish)(const struct cpu_depthwise *d, float sum, int64_t c,
-                                    int64_t at)
+INLINE float NAME(depthwise_finish)(const struct cpu_depthwise *d, float sum, int64_t c, int64_t at)
 {
     const struct cpu_store *s = &d->store;
 
@@ -34,25 +33,25 @@ INLINE float NAME(depthwise_finish)(const struct cpu_depthwise *d, float sum, in
     return sum;
 }
 
-#define FINISH(v, at)                                                      \
-    do {                                                                   \
-        if (s->bias)                                                       \
-            v += LOAD(s->bias + c);                                        \
-        if (s->adds)                                                       \
-            v += LOAD(d->add + (at));                                      \
-        if (s->clamp == CPU_CLAMP_RELU)                                    \
-            v = SELECT_POSITIVE(v, v * SPLAT(s->slope));                   \
-        else if (s->clamp == CPU_CLAMP_CLIP)                               \
-            v = CLIP(v, SPLAT(s->least), SPLAT(s->most));                  \
-        STORE(d->y + (at), v);                                             \
+#define FINISH(v, at)                                     \
+    do {                                                  \
+        if (s->bias)                                      \
+            v += LOAD(s->bias + c);                       \
+        if (s->adds)                                      \
+            v += LOAD(d->add + (at));                     \
+        if (s->clamp == CPU_CLAMP_RELU)                   \
+            v = SELECT_POSITIVE(v, v * SPLAT(s->slope));  \
+        else if (s->clamp == CPU_CLAMP_CLIP)              \
+            v = CLIP(v, SPLAT(s->least), SPLAT(s->most)); \
+        STORE(d->y + (at), v);                            \
     } while (0)
 
 /* So many pixels and one vector of channels. */
-#define PIXELS_1(X) X(0)
-#define PIXELS_6(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#define PIXELS_1(X)       X(0)
+#define PIXELS_6(X)       X(0) X(1) X(2) X(3) X(4) X(5)
 #define SUM_PIXEL(n)      vec sum##n = { 0 };
-#define MULTIPLY_PIXEL(n) sum##n = FMA(v, LOAD(from + (n) * next), sum##n);
-#define FINISH_PIXEL(n)   FINISH(sum##n, at + (n) * t.y_next);
+#define MULTIPLY_PIXEL(n) sum##n = FMA(v, LOAD(from + (n)*next), sum##n);
+#define FINISH_PIXEL(n)   FINISH(sum##n, at + (n)*t.y_next);
 
 /*
  * What the innermost loops need, in the compiler's own hands: a store of a vector may lie over
@@ -64,28 +63,28 @@ struct NAME(taps) {
     int64_t w_plane, w_line, w_tap, first, y_next; /* steps in w; where it begins */
 };
 
-#define DEPTHWISE_PIXELS(n)                                                                      \
-    INLINE void NAME(depthwise_##n)(const struct cpu_depthwise *d, const struct NAME(taps) t,    \
-                                    const float *x, int64_t at, int64_t c)                       \
-    {                                                                                            \
-        const struct cpu_store *s = &d->store;                                                   \
-        const float *w = d->w + t.first + c;                                                     \
-        const int64_t next = t.next;                                                             \
-        PIXELS_##n(SUM_PIXEL)                                                                    \
-                                                                                                 \
-        (void)next;                                                                              \
-        for (int64_t i = 0; i < t.planes; i++)                                                   \
-            for (int64_t j = 0; j < t.lines; j++) {                                              \
-                const float *from = x + i * t.plane + j * t.line;                                \
-                const float *weight = w + i * t.w_plane + j * t.w_line;                          \
-                                                                                                 \
-                for (int64_t k = 0; k < t.taps; k++, from += t.tap, weight += t.w_tap) {         \
-                    vec v = LOAD(weight);                                                        \
-                                                                                                 \
-                    PIXELS_##n(MULTIPLY_PIXEL)                                                   \
-                }                                                                                \
-            }                                                                                    \
-        PIXELS_##n(FINISH_PIXEL)                                                                 \
+#define DEPTHWISE_PIXELS(n)                                                                   \
+    INLINE void NAME(depthwise_##n)(const struct cpu_depthwise *d, const struct NAME(taps) t, \
+                                    const float *x, int64_t at, int64_t c)                    \
+    {                                                                                         \
+        const struct cpu_store *s = &d->store;                                                \
+        const float *w = d->w + t.first + c;                                                  \
+        const int64_t next = t.next;                                                          \
+        PIXELS_##n(SUM_PIXEL)                                                                 \
+                                                                                              \
+            (void) next;                                                                      \
+        for (int64_t i = 0; i < t.planes; i++)                                                \
+            for (int64_t j = 0; j < t.lines; j++) {                                           \
+                const float *from = x + i * t.plane + j * t.line;                             \
+                const float *weight = w + i * t.w_plane + j * t.w_line;                       \
+                                                                                              \
+                for (int64_t k = 0; k < t.taps; k++, from += t.tap, weight += t.w_tap) {      \
+                    vec v = LOAD(weight);                                                     \
+                                                                                              \
+                    PIXELS_##n(MULTIPLY_PIXEL)                                                \
+                }                                                                             \
+            }                                                                                 \
+        PIXELS_##n(FINISH_PIXEL)                                                              \
     }
 
 DEPTHWISE_PIXELS(1)
@@ -106,7 +105,7 @@ INLINE void NAME(depthwise_taps)(const struct cpu_window *w, int64_t pixel, int6
 }
 
 INLINE struct NAME(taps) NAME(depthwise_find)(const struct cpu_depthwise *d,
-                                               const struct cpu_line *l, int64_t first, int64_t end)
+                                              const struct cpu_line *l, int64_t first, int64_t end)
 {
     const struct cpu_window *w = d->window;
 
@@ -159,8 +158,8 @@ INLINE void NAME(depthwise_few)(const struct cpu_depthwise *d, const struct cpu_
 
     NAME(depthwise_taps)(w, pixel, &first, &end);
     for (int64_t c = 0; c < w->channels; c++)
-        d->y[at + c] = NAME(depthwise_finish)(d, NAME(depthwise_one)(d, l, x, c, first, end), c,
-                                              at + c);
+        d->y[at + c] =
+            NAME(depthwise_finish)(d, NAME(depthwise_one)(d, l, x, c, first, end), c, at + c);
 }
 
 TARGET static void NAME(depthwise_last)(const struct cpu_depthwise *d, const struct cpu_line *l)
@@ -201,8 +200,8 @@ INLINE void NAME(depthwise_run)(const struct cpu_depthwise *d, const struct cpu_
                                k * w->dilation[2]),
                           sum);
     for (int64_t i = 0; i < LANES; i++)
-        d->y[l->y + c * w->y[1] + (pixel + i) * w->y[4]] = NAME(depthwise_finish)(
-            d, sum[i], c, l->y + c * w->y[1] + (pixel + i) * w->y[4]);
+        d->y[l->y + c * w->y[1] + (pixel + i) * w->y[4]] =
+            NAME(depthwise_finish)(d, sum[i], c, l->y + c * w->y[1] + (pixel + i) * w->y[4]);
 }
 
 TARGET static void NAME(depthwise_plane)(const struct cpu_depthwise *d, const struct cpu_line *l,
@@ -222,8 +221,8 @@ TARGET static void NAME(depthwise_plane)(const struct cpu_depthwise *d, const st
         }
         NAME(depthwise_taps)(w, pixel, &first, &end);
         d->y[at] = NAME(depthwise_finish)(
-            d,
-            NAME(depthwise_one)(d, l, l->x + pixel * w->stride[2] * w->x[4], c, first, end), c, at);
+            d, NAME(depthwise_one)(d, l, l->x + pixel * w->stride[2] * w->x[4], c, first, end), c,
+            at);
         pixel++;
     }
 }

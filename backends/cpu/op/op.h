@@ -64,10 +64,10 @@ struct cpu_op {
         } reduce;
         struct {
             struct cpu_window window;
-            int64_t w[5];     /* strides of the weights: O, C, kernel */
+            int64_t w[5];      /* strides of the weights: O, C, kernel */
             bool is_product;   /* made of products, not element by element */
             bool is_depthwise; /* each channel by itself */
-            bool is_in_place; /* the rows of the product's a are x's pixels as they lie */
+            bool is_in_place;  /* the rows of the product's a are x's pixels as they lie */
             struct cpu_gemm gemm;
         } convolution;
         struct {

@@ -2,10 +2,8 @@
 /* Rows of patches.h, for an instruction set: see vector.h. No guard. */
 
 /* Channels c … c + n − 1 of a tap that sees the image, or not. */
-INLINE void NAME(patch_tap)(const struct cpu_patches *p, const float *from, int64_t n, float *to)
+INLINE void NAME(patch_tap)(const float *from, int64_t step, int64_t n, float *to)
 {
-    const int64_t step = p->window->x[1];
-
     if (!from) {
         NAME(clear)(to, n);
     } else if (step == 1) {
@@ -16,68 +14,60 @@ INLINE void NAME(patch_tap)(const struct cpu_patches *p, const float *from, int6
     }
 }
 
-/* Where a tap sees an axis; −1 for the padding. */
-INLINE int64_t NAME(patch_see)(const struct cpu_patches *p, int axis, int64_t at, int64_t k)
+/* Where tap k sees an axis, from where tap 0 would; −1 for the padding. */
+INLINE int64_t NAME(patch_see)(const struct cpu_patches *p, int axis, int64_t begin, int64_t k)
 {
     const struct cpu_window *w = p->window;
-    int64_t i = at * w->stride[axis] - w->pad[axis] + k * w->dilation[axis];
+    int64_t i = begin + k * w->dilation[axis];
 
     if (p->is_transposed) {
-        i = at + w->pad[axis] - k * w->dilation[axis];
+        i = begin - k * w->dilation[axis];
         if (i < 0 || i % w->stride[axis] != 0)
             return -1;
         i /= w->stride[axis];
     }
-    return i < w->in[axis] ? i : -1;
+    return i >= 0 && i < w->in[axis] ? i : -1;
 }
 
-/* Elements k … k + depth − 1 of the patch at a pixel. */
-INLINE void NAME(patch)(const struct cpu_patches *p, const float *x, const int64_t *at, int64_t k,
-                        int64_t depth, float *to)
+/* Elements within … within + n − 1 of a line of taps, tap by tap. */
+INLINE void NAME(patch_line)(const struct cpu_patches *p, const float *x, int64_t begin,
+                             int64_t within, int64_t n, float *to)
 {
     const struct cpu_window *w = p->window;
-    const int64_t line = w->kernel[2] * p->channels; /* of one row of taps */
-    int64_t plane = k / line, within = k % line;
+    int64_t tap = within / p->channels, c = within % p->channels;
 
-    for (; depth > 0; plane++, within = 0) {
-        int64_t i = NAME(patch_see)(p, 0, at[0], plane / w->kernel[1]);
-        int64_t j = NAME(patch_see)(p, 1, at[1], plane % w->kernel[1]);
-        int64_t n = line - within < depth ? line - within : depth;
-        int64_t left = at[2] * w->stride[2] - w->pad[2];
-        const float *from = x + i * w->x[2] + j * w->x[3];
+    for (; n > 0; tap++, c = 0) {
+        int64_t i = NAME(patch_see)(p, 2, begin, tap);
+        int64_t some = p->channels - c < n ? p->channels - c : n;
 
-        depth -= n;
-        if (i < 0 || j < 0) {
-            NAME(clear)(to, n);
-            to += n;
-        } else if (p->is_dense && left >= 0 && left + w->kernel[2] <= w->in[2]) {
-            NAME(move)(to, from + left * w->x[4] + within, n);
-            to += n;
-        } else {
-            while (n > 0) {
-                int64_t c = within % p->channels;
-                int64_t l = NAME(patch_see)(p, 2, at[2], within / p->channels);
-                int64_t some = p->channels - c < n ? p->channels - c : n;
-
-                NAME(patch_tap)(p, l < 0 ? NULL : from + l * w->x[4] + c * w->x[1], some, to);
-                within += some;
-                to += some;
-                n -= some;
-            }
-        }
+        NAME(patch_tap)(i < 0 ? NULL : x + i * w->x[4] + c * w->x[1], w->x[1], some, to);
+        to += some;
+        n -= some;
     }
 }
 
-TARGET static void NAME(patches)(const struct cpu_patches *p, int64_t first, int64_t rows,
-                                 int64_t k, int64_t depth, float *to, int64_t to_row)
+/* A pixel of the output: its image, and where tap 0 of each axis would see it. */
+struct NAME(pixel) {
+    const float *image;
+    int64_t begin[3];
+    bool is_dense; /* its lines of taps lie in memory as they are wanted */
+};
+
+INLINE void NAME(patch_pixels)(const struct cpu_patches *p, int64_t first, int64_t rows,
+                               struct NAME(pixel) * pixel)
 {
     const struct cpu_window *w = p->window;
-    int64_t at[3] = { first / w->out[2] / w->out[1] % w->out[0], first / w->out[2] % w->out[1],
-                      first % w->out[2] };
-    int64_t image = first / w->out[2] / w->out[1] / w->out[0];
+    int64_t line = first / w->out[2], plane = line / w->out[1];
+    int64_t at[3] = { plane % w->out[0], line % w->out[1], first % w->out[2] };
+    int64_t image = plane / w->out[0];
 
-    for (int64_t i = 0; i < rows; i++, to += to_row) {
-        NAME(patch)(p, p->x + image * w->x[0], at, k, depth, to);
+    for (int64_t i = 0; i < rows; i++, pixel++) {
+        pixel->image = p->x + image * w->x[0];
+        for (int axis = 0; axis < 3; axis++)
+            pixel->begin[axis] = p->is_transposed ? at[axis] + w->pad[axis]
+                                                  : at[axis] * w->stride[axis] - w->pad[axis];
+        pixel->is_dense =
+            p->is_dense && pixel->begin[2] >= 0 && pixel->begin[2] + w->kernel[2] <= w->in[2];
         if (++at[2] < w->out[2])
             continue;
         at[2] = 0;
@@ -88,5 +78,44 @@ TARGET static void NAME(patches)(const struct cpu_patches *p, int64_t first, int
             continue;
         at[0] = 0;
         image++;
+    }
+}
+
+/* One line of taps of every row. */
+INLINE void NAME(patch_lines)(const struct cpu_patches *p, const struct NAME(pixel) * pixel,
+                              int64_t rows, int64_t plane, int64_t within, int64_t n, float *to,
+                              int64_t to_row)
+{
+    const struct cpu_window *w = p->window;
+    const int64_t u = plane / w->kernel[1], v = plane % w->kernel[1], step = w->x[4];
+
+    for (int64_t i = 0; i < rows; i++, pixel++, to += to_row) {
+        int64_t d = NAME(patch_see)(p, 0, pixel->begin[0], u);
+        int64_t h = NAME(patch_see)(p, 1, pixel->begin[1], v);
+        const float *x = pixel->image + d * w->x[2] + h * w->x[3];
+
+        if (d < 0 || h < 0)
+            NAME(clear)(to, n);
+        else if (pixel->is_dense)
+            NAME(move)(to, x + pixel->begin[2] * step + within, n);
+        else
+            NAME(patch_line)(p, x, pixel->begin[2], within, n, to);
+    }
+}
+
+TARGET static void NAME(patches)(const struct cpu_patches *p, int64_t first, int64_t rows,
+                                 int64_t k, int64_t depth, float *to, int64_t to_row)
+{
+    const int64_t line = p->window->kernel[2] * p->channels; /* of taps */
+    int64_t plane = k / line, within = k % line;
+    struct NAME(pixel) pixel[MOST_ROWS];
+
+    NAME(patch_pixels)(p, first, rows, pixel);
+    for (; depth > 0; plane++, within = 0) {
+        int64_t n = line - within < depth ? line - within : depth;
+
+        NAME(patch_lines)(p, pixel, rows, plane, within, n, to, to_row);
+        to += n;
+        depth -= n;
     }
 }

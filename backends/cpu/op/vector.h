@@ -59,7 +59,11 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #define OPAQUE_VECTOR(v) (void)0
 #endif
 
-/* n ≥ 0 floats that do not overlap: whole vectors, the last of which may lie over the one before. */
+/* A piece of 8 or 4 floats, for what is shorter than a vector. */
+typedef float __attribute__((vector_size(32), aligned(4), may_alias)) vec_8;
+typedef float __attribute__((vector_size(16), aligned(4), may_alias)) vec_4;
+
+/* n ≥ 0 floats that do not overlap: the last vector may lie over the one before. */
 INLINE void NAME(move)(float *to, const float *from, int64_t n)
 {
     int64_t i = 0;
@@ -69,10 +73,16 @@ INLINE void NAME(move)(float *to, const float *from, int64_t n)
             STORE(to + i, LOAD(from + i));
         if (i < n)
             STORE(to + n - LANES, LOAD(from + n - LANES));
-        return;
+    } else if (LANES > 8 && n >= 8) {
+        *(vec_8 *)to = *(const vec_8 *)from;
+        *(vec_8 *)(to + n - 8) = *(const vec_8 *)(from + n - 8);
+    } else if (LANES > 4 && n >= 4) {
+        *(vec_4 *)to = *(const vec_4 *)from;
+        *(vec_4 *)(to + n - 4) = *(const vec_4 *)(from + n - 4);
+    } else {
+        for (; i < n; i++)
+            to[i] = from[i];
     }
-    for (; i < n; i++)
-        to[i] = from[i];
 }
 
 INLINE void NAME(clear)(float *to, int64_t n)
