@@ -65,6 +65,8 @@ static void plan_product(struct cpu_op *p)
     g->m = w->images * w->out[0] * w->out[1] * w->out[2];
     g->n = w->outputs / g->batches;
     g->k = w->taps * (w->channels / g->batches);
+    g->m_line = w->out[2];
+    g->k_line = w->kernel[2] * (w->channels / g->batches);
     cpu_gemm_plan(g, p->loops, p->threads);
     p->plan.convolution.is_in_place = can_stay_in_place(p);
     packed = (uint64_t)(g->batches * cpu_gemm_packed(g)) * sizeof(float);
@@ -149,6 +151,34 @@ static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
     r->loops->patches(&patches, first, rows, k, depth, to, to_row);
 }
 
+/*
+ * Pixels of one line of y whose lines of taps all see the image, and lie in it as they are wanted,
+ * need not be brought together.
+ */
+static bool reach(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
+                  int64_t k, int64_t depth, struct cpu_tile *tile)
+{
+    const struct places *s = r->arg;
+    const struct cpu_window *w = s->window;
+    int64_t line = first / w->out[2], at = first % w->out[2], k_line = r->plan->k_line;
+    int64_t row = w->stride[2] * w->x[4], left = at * w->stride[2] - w->pad[2];
+    int64_t right = left + (rows - 1) * w->stride[2] + w->kernel[2];
+    int64_t top = line % w->out[1] * w->stride[1] - w->pad[1] + k / k_line * w->dilation[1];
+    int64_t lines = depth > k_line ? depth / k_line : 1;
+
+    if (!s->patches.is_dense || w->in[0] > 1 || w->kernel[0] > 1 || w->out[0] > 1 ||
+        at + rows > w->out[2] || left < 0 || right > w->in[2] || top < 0 ||
+        top + (lines - 1) * w->dilation[1] >= w->in[1] || is_crowded(row, rows))
+        return false;
+    tile->a = s->patches.x + line / w->out[1] * w->x[0] + batch * s->patches.channels * w->x[1] +
+              top * w->x[3] + left * w->x[4] + k % k_line;
+    tile->a_row = row;
+    tile->spans = lines;
+    tile->span = depth / lines;
+    tile->jump = w->dilation[1] * w->x[3] - k_line;
+    return true;
+}
+
 static int64_t offset_of(const int64_t *stride, int64_t image, const int64_t *at)
 {
     return image * stride[0] + at[0] * stride[2] + at[1] * stride[3] + at[2] * stride[4];
@@ -163,11 +193,17 @@ static void place(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
     int64_t at[3] = { line / w->out[1] % w->out[0], line % w->out[1], first % w->out[2] };
     int64_t image = line / w->out[1] / w->out[0];
 
-    for (int64_t i = 0; i < rows; i++) {
-        y_at[i] = offset_of(w->y, image, at) + channel * w->y[1];
-        add_at[i] = offset_of(s->add, image, at) + channel * s->add[1];
+    for (int64_t i = 0, run = 0; i < rows; i++, run++) {
+        if (run == 0) { /* a line's first */
+            y_at[i] = offset_of(w->y, image, at) + channel * w->y[1];
+            add_at[i] = offset_of(s->add, image, at) + channel * s->add[1];
+        } else {
+            y_at[i] = y_at[i - 1] + w->y[4];
+            add_at[i] = add_at[i - 1] + s->add[4];
+        }
         if (++at[2] < w->out[2])
             continue;
+        run = -1;
         at[2] = 0;
         if (++at[1] < w->out[1])
             continue;
@@ -217,6 +253,7 @@ static void product_run(struct cpu_device *d, const struct cpu_op *p,
                               .loops = p->loops,
                               .b = args->packed,
                               .b_batch = cpu_gemm_packed(g),
+                              .reach = reach,
                               .bring = bring,
                               .place = place,
                               .y = args->out[0],

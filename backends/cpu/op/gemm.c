@@ -21,6 +21,27 @@ static int64_t least(int64_t a, int64_t b)
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
+/* Whole lines to a block of k, or whole blocks to a line. */
+static int64_t depth_of(const struct cpu_gemm *g)
+{
+    int64_t lines;
+
+    if (g->k == 0)
+        return 1;
+    if (g->k_line == 0 || g->k_line == g->k)
+        return cut(g->k, cut(g->k, TILE_MOST_DEPTH));
+    if (g->k_line > TILE_MOST_DEPTH)
+        return cut(g->k_line, cut(g->k_line, TILE_MOST_DEPTH));
+    lines = g->k / g->k_line;
+    return cut(lines, cut(lines, TILE_MOST_DEPTH / g->k_line)) * g->k_line;
+}
+
+/* Whether tiles that end where a line does are filled well enough. */
+static bool fills_tiles(int64_t line, int64_t rows)
+{
+    return line > 0 && 100 * cut(line, rows) * rows <= 115 * line;
+}
+
 static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t wanted)
 {
     int64_t panels = MOST_PANELS / (g->depth * g->panel), rows;
@@ -40,6 +61,8 @@ static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t
         g->panel_blocks = cut(g->panels, g->panel_block);
     }
     g->row_block = cut(g->m, g->row_blocks);
+    if (g->m_line && g->row_block > g->m_line)
+        g->row_block = cut(g->row_block, g->m_line) * g->m_line;
     g->row_blocks = cut(g->m, g->row_block);
 }
 
@@ -50,7 +73,9 @@ void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned t
     g->slots = is_small ? 1 : threads;
     g->panel = 2 * loops->lanes;
     g->panels = cut(g->n, g->panel);
-    g->depth = g->k ? cut(g->k, cut(g->k, TILE_MOST_DEPTH)) : 1;
+    g->depth = depth_of(g);
+    if (!fills_tiles(g->m_line, loops->rows))
+        g->m_line = 0;
     if (g->m == 0 || g->n == 0)
         return;
     cut_tasks(g, loops, g->slots > 1 ? 4 * (int64_t)g->slots : 1);
@@ -207,9 +232,10 @@ static void do_tile(const struct task *task, int64_t first, int64_t rows)
     const struct cpu_gemm *g = r->plan;
     struct place place = { .batch = task->batch, .rows = rows };
     bool is_split = g->depth < g->k;
-    struct cpu_tile tile = { .depth = task->depth,
-                             .a = task->a,
+    struct cpu_tile tile = { .a = task->a,
                              .a_row = g->a_row,
+                             .spans = 1,
+                             .span = task->depth,
                              .first = task->k == 0,
                              .sums =
                                  task->sums + (is_split ? (first - task->first) * g->sums_row : 0),
@@ -220,12 +246,31 @@ static void do_tile(const struct task *task, int64_t first, int64_t rows)
     if (r->a) {
         tile.a = r->a + task->batch * r->a_batch + first * r->a_row + task->k;
         tile.a_row = r->a_row;
-    } else {
+    } else if (!r->reach || !r->reach(r, task->batch, first, rows, task->k, task->depth, &tile)) {
         r->bring(r, task->batch, first, rows, task->k, task->depth, task->a, g->a_row);
     }
     if (task->k + task->depth == g->k)
         find_place(task, first, &place);
     multiply_tile(task, &place, &tile);
+}
+
+/* The rows of a task in one block of k: tiles as even as can be, a line's for themselves. */
+static void do_rows(const struct task *task)
+{
+    const struct cpu_gemm *g = task->run->plan;
+    int64_t first = task->first, end = task->first + task->rows;
+
+    while (first < end) {
+        int64_t line = g->m_line ? (first / g->m_line + 1) * g->m_line : end;
+        int64_t stop = least(line, end), tiles = cut(stop - first, task->run->loops->rows);
+
+        for (; tiles > 0; tiles--) {
+            int64_t rows = (stop - first) / tiles;
+
+            do_tile(task, first, rows);
+            first += rows;
+        }
+    }
 }
 
 static void do_task(void *arg, int64_t number, unsigned slot)
@@ -238,21 +283,15 @@ static void do_task(void *arg, int64_t number, unsigned slot)
                          .first = block * g->row_block,
                          .panel = rest % g->panel_blocks * g->panel_block,
                          .a = r->scratch + (int64_t)slot * g->slot_floats };
-    int64_t tiles, first;
 
     task.sums = task.a + g->a_floats;
     task.rows = least(g->m - task.first, g->row_block);
     task.end = least(g->panels, task.panel + g->panel_block);
-    tiles = cut(task.rows, r->loops->rows);
     do {
         task.depth = least(g->k - task.k, g->depth);
-        first = task.first;
-        for (int64_t i = 0; i < tiles; i++) { /* as even as can be */
-            int64_t rows = (task.first + task.rows - first) / (tiles - i);
-
-            do_tile(&task, first, rows);
-            first += rows;
-        }
+        if (g->k_line > g->depth)
+            task.depth = least(task.depth, g->k_line - task.k % g->k_line);
+        do_rows(&task);
         task.k += task.depth;
     } while (task.k < g->k);
 }

@@ -17,9 +17,10 @@
 /* How a product is cut; of shapes, instruction set and number of threads alone. */
 struct cpu_gemm {
     int64_t batches, m, n, k;
-    int64_t panel, panels;                          /* columns of one, and how many there are */
-    int64_t depth;                                  /* of a block of k */
-    int64_t row_block, row_blocks;                  /* rows of a task */
+    int64_t m_line, k_line;        /* rows and elements that lie close in a; 0: all do, or none */
+    int64_t panel, panels;         /* columns of one, and how many there are */
+    int64_t depth;                 /* of a block of k */
+    int64_t row_block, row_blocks; /* rows of a task */
     int64_t panel_block, panel_blocks;              /* panels of a task */
     int64_t a_row, sums_row, a_floats, slot_floats; /* of the scratch of one thread */
     unsigned slots;                                 /* threads that share the tasks */
@@ -31,8 +32,11 @@ struct cpu_gemm_run {
     const float *b;  /* packed */
     int64_t b_batch; /* from a batch's panels to the next one's; 0: the same for all */
     /* a, either as it lies or brought together. */
-    const float *a;         /* NULL: brought together */
+    const float *a;         /* NULL: see `reach` and `bring` */
     int64_t a_batch, a_row; /* strides; columns lie side by side */
+    /* Whether rows can be read as they lie: a, a_row, spans, span and jump of the tile. May be NULL. */
+    bool (*reach)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
+                  int64_t k, int64_t depth, struct cpu_tile *tile);
     void (*bring)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                   int64_t k, int64_t depth, float *to, int64_t to_row);
     /* Where rows of y, and of what is added, begin: at column 0 of the batch. */

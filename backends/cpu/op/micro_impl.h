@@ -77,30 +77,40 @@
 #define MICRO(m, wide)                                                                      \
     TARGET static void NAME(micro_##wide##_##m)(const struct cpu_tile *t)                   \
     {                                                                                       \
-        const int64_t row = t->a_row, sums_row = t->sums_row;                               \
+        const int64_t row = t->a_row, sums_row = t->sums_row, jump = t->jump;               \
         const float *a0 = t->a, *a1 = a0 + 3 * row, *a2 = a0 + 6 * row, *a3 = a0 + 9 * row; \
-        const float *a4 = a0 + 12 * row, *b = t->b, *end = b + t->depth * (wide)*LANES;     \
+        const float *a4 = a0 + 12 * row, *b = t->b;                                         \
         const struct cpu_store *s = t->store;                                               \
         float *sums = t->sums;                                                              \
+        int64_t spans = t->spans;                                                           \
         ROWS_##m(ZERO_##wide)                                                               \
                                                                                             \
             if (!t->first)                                                                  \
         {                                                                                   \
             ROWS_##m(LOAD_##wide)                                                           \
         }                                                                                   \
-        for (; b < end; b += (wide)*LANES) {                                                \
-            WIDE_##wide(b);                                                                 \
+        for (; spans > 0; spans--) {                                                        \
+            const float *end = b + t->span * (wide)*LANES;                                  \
                                                                                             \
-            OPAQUE(a0);                                                                     \
-            OPAQUE(a1);                                                                     \
-            OPAQUE(a2);                                                                     \
-            OPAQUE(a3);                                                                     \
-            OPAQUE(a4);                                                                     \
-            ROWS_##m(MULTIPLY_##wide) a0++;                                                 \
-            a1++;                                                                           \
-            a2++;                                                                           \
-            a3++;                                                                           \
-            a4++;                                                                           \
+            for (; b < end; b += (wide)*LANES) {                                            \
+                WIDE_##wide(b);                                                             \
+                                                                                            \
+                OPAQUE(a0);                                                                 \
+                OPAQUE(a1);                                                                 \
+                OPAQUE(a2);                                                                 \
+                OPAQUE(a3);                                                                 \
+                OPAQUE(a4);                                                                 \
+                ROWS_##m(MULTIPLY_##wide) a0++;                                             \
+                a1++;                                                                       \
+                a2++;                                                                       \
+                a3++;                                                                       \
+                a4++;                                                                       \
+            }                                                                               \
+            a0 += jump;                                                                     \
+            a1 += jump;                                                                     \
+            a2 += jump;                                                                     \
+            a3 += jump;                                                                     \
+            a4 += jump;                                                                     \
         }                                                                                   \
         if (!s) {                                                                           \
             ROWS_##m(SUM_##wide) return;                                                    \

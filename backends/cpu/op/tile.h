@@ -44,10 +44,10 @@ struct cpu_store {
 
 /* Up to TILE_MOST_ROWS rows by one panel. */
 struct cpu_tile {
-    int64_t depth;
-    const float *a; /* rows of `depth` floats, a_row apart */
-    int64_t a_row;
-    const float *b; /* `depth` rows, as wide as the panel */
+    const float
+        *a; /* rows, a_row apart; of each `spans` times `span` floats, `jump` between them */
+    int64_t a_row, spans, span, jump;
+    const float *b; /* as many rows, as wide as the panel */
     bool first;     /* sums begin at 0, not at what `sums` has */
     float *sums;    /* where they are put, unless `store` is there */
     int64_t sums_row;
