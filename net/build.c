@@ -71,7 +71,6 @@ static int make_layer(ferry_net *net, const struct ferry__node *node, ferry_laye
     layer->type = type;
     layer->message = node->message;
     layer->name = node->name;
-    layer->fused_into = -1;
     layer->fresh = true;
     layer->bottoms = ferry__proto_alloc(&net->arena, (size_t)(node->n_bottoms + 1) * sizeof(int));
     layer->tops = ferry__proto_alloc(&net->arena, (size_t)(tops + 1) * sizeof(int));

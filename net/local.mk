@@ -18,6 +18,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layer.c \
 	%D%/load.c \
 	%D%/op_cache.c \
+	%D%/move.c \
 	%D%/open.c \
 	%D%/params.c \
 	%D%/place.c \
@@ -28,7 +29,9 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/types.c \
 	%D%/types.h \
 	%D%/layers/abs_val.c \
+	%D%/layers/arg_max.c \
 	%D%/layers/batch_norm.c \
+	%D%/layers/batch_reindex.c \
 	%D%/layers/bias.c \
 	%D%/layers/bnll.c \
 	%D%/layers/clip.c \
@@ -36,22 +39,30 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/convolution.c \
 	%D%/layers/convolution.h \
 	%D%/layers/convolution_depthwise.c \
+	%D%/layers/crop.c \
 	%D%/layers/deconvolution.c \
 	%D%/layers/depthwise_convolution.c \
+	%D%/layers/detection_output.c \
 	%D%/layers/dropout.c \
 	%D%/layers/eltwise.c \
 	%D%/layers/elu.c \
+	%D%/layers/embed.c \
 	%D%/layers/exp.c \
 	%D%/layers/flatten.c \
+	%D%/layers/im2col.c \
 	%D%/layers/inner_product.c \
 	%D%/layers/input.c \
 	%D%/layers/layers.h \
 	%D%/layers/log.c \
 	%D%/layers/lrn.c \
+	%D%/layers/mvn.c \
+	%D%/layers/normalize.c \
 	%D%/layers/permute.c \
 	%D%/layers/pooling.c \
 	%D%/layers/power.c \
 	%D%/layers/prelu.c \
+	%D%/layers/prior_box.c \
+	%D%/layers/reduction.c \
 	%D%/layers/relu.c \
 	%D%/layers/relu6.c \
 	%D%/layers/reshape.c \
@@ -59,6 +70,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/scale.h \
 	%D%/layers/scale_span.c \
 	%D%/layers/shared.c \
+	%D%/layers/shuffle_channel.c \
 	%D%/layers/sigmoid.c \
 	%D%/layers/silence.c \
 	%D%/layers/slice.c \
@@ -68,6 +80,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/table.c \
 	%D%/layers/tanh.c \
 	%D%/layers/threshold.c \
+	%D%/layers/tile.c \
 	%D%/layers/window.c \
 	%D%/proto/arena.c \
 	%D%/proto/arena.h \

@@ -19,22 +19,6 @@ static char *kept_string(ferry_net *net, const char *s)
     return ferry__proto_copy_bytes(&net->arena, s, strlen(s));
 }
 
-static int keep_blobs(ferry_net *net, const ferry_net_options *o)
-{
-    size_t i;
-
-    net->keep = ferry__proto_alloc(&net->arena, (o->n_keep + 1) * sizeof *net->keep);
-    if (!net->keep)
-        return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
-    for (i = 0; i < o->n_keep; i++) {
-        if (!o->keep || !o->keep[i])
-            return ferry_error_set(FERRY_EINVAL, "ferry_net_open: keep[%zu] is NULL", i);
-        net->keep_all = net->keep_all || !strcmp(o->keep[i], "*");
-        net->keep[net->n_keep++] = kept_string(net, o->keep[i]);
-    }
-    return 0;
-}
-
 /* The phase of the options, of the prototxt's state, or TEST. */
 static ferry_phase phase_of(const ferry_net *net, const ferry_net_options *o)
 {
@@ -50,16 +34,9 @@ static ferry_phase phase_of(const ferry_net *net, const ferry_net_options *o)
 
 static int apply(ferry_net *net, const ferry_net_options *o)
 {
-    int err = keep_blobs(net, o);
-
-    if (err)
-        return err;
     if ((unsigned)o->phase > FERRY_PHASE_TEST)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_open: %d is no phase", (int)o->phase);
     net->phase = phase_of(net, o);
-    net->backward = o->backward;
-    net->plan = net->phase == FERRY_PHASE_TEST && !o->no_plan && !o->backward && !net->keep_all;
-    net->fuse = net->phase == FERRY_PHASE_TEST && !o->no_fuse && !o->backward && !net->keep_all;
     net->seed = o->seed ? o->seed : 1;
     return o->place ? ferry__place_open(o->place, &net->place) : 0;
 }
@@ -131,19 +108,6 @@ static void tell_text(const ferry_net *net)
 
 /* ---- opening ----------------------------------------------------------------------------------- */
 
-static int names_are_there(const ferry_net *net)
-{
-    size_t i;
-
-    for (i = 0; i < net->n_keep; i++)
-        if (strcmp(net->keep[i], "*") && ferry__net_find_blob(net, net->keep[i]) < 0)
-            return ferry_error_set(FERRY_EINVAL,
-                                   "net \"%s\": keep names \"%s\", which is none of its "
-                                   "blobs",
-                                   net->name, net->keep[i]);
-    return 0;
-}
-
 static int open_net(ferry_net *net, const char *path, const ferry_net_options *o)
 {
     struct ferry__net_conditions conditions;
@@ -162,7 +126,7 @@ static int open_net(ferry_net *net, const char *path, const ferry_net_options *o
         err = ferry__graph_make(net->proto, &conditions, &net->arena, &graph);
     if (!err)
         err = ferry__net_build(net, &graph);
-    return err ? err : names_are_there(net);
+    return err;
 }
 
 int ferry_net_open(ferry_device *dev, const char *prototxt, const ferry_net_options *options,
@@ -267,12 +231,6 @@ ferry_blob *ferry_net_blob(ferry_net *net, const char *name)
         ferry_error_set(FERRY_EINVAL, "net \"%s\": it has no blob \"%s\"", net->name, name);
         return NULL;
     }
-    if (net->blobs[i].gone) {
-        ferry_error_set(FERRY_EINVAL,
-                        "net \"%s\": blob \"%s\" was %s; open the net with keep = \"%s\"",
-                        net->name, name, net->blobs[i].gone, name);
-        return NULL;
-    }
     return net->blobs[i].blob;
 }
 
@@ -341,7 +299,6 @@ int ferry_net_layer(const ferry_net *net, int index, ferry_net_layer_info *out)
     out->type = layer->type->name;
     out->device = ferry_device_name(layer->device);
     out->operations = layer->forward.count;
-    out->fused_into = layer->fused_into < 0 ? NULL : net->layers[layer->fused_into].name;
     out->tier = layer->type->forward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
     for (i = 0; i < layer->forward.count; i++) {
         ferry_op_plan plan = { .struct_size = sizeof plan };
@@ -350,7 +307,5 @@ int ferry_net_layer(const ferry_net *net, int index, ferry_net_layer_info *out)
             !ferry_op_plan_of(layer->forward.at[i].prepared, &plan) && plan.tier > out->tier)
             out->tier = plan.tier;
     }
-    out->ms = layer->ms;
-    out->bytes_moved = layer->bytes_moved;
     return 0;
 }

@@ -299,12 +299,6 @@ int ferry_net_forward_range(ferry_net *net, const char *from, const char *to, do
 
     if (!net)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_forward_range: NULL net");
-    if (net->plan || net->fuse)
-        return ferry_error_set(
-            FERRY_EINVAL,
-            "net \"%s\": a part of it can be run only where nothing is laid over or "
-            "fused (keep = \"*\")",
-            net->name);
     first = from ? layer_of(net, from) : 0;
     last = to ? layer_of(net, to) : net->n_layers - 1;
     if (first < 0 || last < 0)

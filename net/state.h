@@ -16,15 +16,14 @@
 struct ferry__net_blob {
     const char *name;
     ferry_blob *blob;
-    int maker;        /* the layer that makes it first */
-    int alias;        /* the blob whose contents it shares, or −1 */
-    bool input;       /* the top of an Input layer */
-    bool output;      /* nobody consumes it */
-    bool watched;     /* its shape may change without its maker's reshape: an input, or of data */
-    bool backward;    /* its diff is wanted */
-    const char *gone; /* why it cannot be read; NULL: it can */
-    int64_t *shape;   /* what it had when its consumers were reshaped last */
-    int naxes;        /* −1: never */
+    int maker;      /* the layer that makes it first */
+    int alias;      /* the blob whose contents it shares, or −1 */
+    bool input;     /* the top of an Input layer */
+    bool output;    /* nobody consumes it */
+    bool watched;   /* its shape may change without its maker's reshape: an input, or of data */
+    bool backward;  /* its diff is wanted */
+    int64_t *shape; /* what it had when its consumers were reshaped last */
+    int naxes;      /* −1: never */
 };
 
 /* A blob of parameters of a layer; `owner` may be an earlier layer, whose it is. */
@@ -83,9 +82,6 @@ struct ferry_layer {
     uint64_t prepared; /* the sum of its parameters' versions when it prepared; 0: it has to */
     bool fresh;        /* reshape has to be called whatever the bottoms' shapes */
     ferry_device *device;
-    double ms;
-    uint64_t bytes_moved;
-    int fused_into; /* −1: computed by itself */
 };
 
 struct ferry__op_cache;
@@ -100,10 +96,7 @@ struct ferry_net {
     struct ferry__proto_arena arena;
     char *name;
     ferry_phase phase;
-    bool backward, fuse, plan;
-    bool keep_all;
-    const char **keep;
-    size_t n_keep;
+    bool backward;              /* its layers will be run backward */
     struct ferry__place *place; /* NULL: everything on the device */
     uint64_t seed, drawn;       /* of random numbers: the key, and how many were used */
     struct ferry__net_blob *blobs;
@@ -117,7 +110,6 @@ struct ferry_net {
     struct ferry__run *runs; /* FERRY__NET_RUNS of them: what is about to be submitted */
     ferry_memory_use *uses;  /* FERRY__NET_USES */
     bool unfilled;           /* some parameters may be */
-    bool timed;
 };
 
 /* ---- layer.c ---- */

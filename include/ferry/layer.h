@@ -116,18 +116,18 @@ FERRY_API const ferry_proto *ferry_layer_message(const ferry_layer *layer);
 FERRY_API void *ferry_layer_state(ferry_layer *layer);
 /** TRAIN or TEST. */
 FERRY_API ferry_phase ferry_layer_phase(const ferry_layer *layer);
-/** The device on which it is placed, borrowed. */
+/** The device on which it is placed. Borrowed. */
 FERRY_API ferry_device *ferry_layer_device(const ferry_layer *layer);
-/** The queue on which the net runs there, borrowed. */
+/** The queue on which the net runs there. Borrowed. */
 FERRY_API ferry_queue *ferry_layer_queue(const ferry_layer *layer);
 
-/** How many bottoms it has; 0 for NULL. */
+/** How many bottoms it has. 0 for NULL. */
 FERRY_API int ferry_layer_n_bottoms(const ferry_layer *layer);
-/** How many tops it has; 0 for NULL. */
+/** How many tops it has. 0 for NULL. */
 FERRY_API int ferry_layer_n_tops(const ferry_layer *layer);
-/** Its bottom `index`, borrowed from the net; NULL past the last. */
+/** Bottom `index`, borrowed from the net. NULL past the last. */
 FERRY_API ferry_blob *ferry_layer_bottom(const ferry_layer *layer, int index);
-/** Its top `index`, likewise. */
+/** Top `index`, likewise. */
 FERRY_API ferry_blob *ferry_layer_top(const ferry_layer *layer, int index);
 /** 1 where top `index` is the same blob as a bottom, 0 where it is not. */
 FERRY_API int ferry_layer_in_place(const ferry_layer *layer, int index);
@@ -161,7 +161,7 @@ typedef struct ferry_layer_param {
  */
 FERRY_API int ferry_layer_declare(ferry_layer *layer, const ferry_layer_param *param);
 
-/** How many were declared. */
+/** How many were declared. 0 for NULL. */
 FERRY_API int ferry_layer_n_params(const ferry_layer *layer);
 /** Number `index` of them, borrowed for the net's life; NULL past the last. */
 FERRY_API ferry_blob *ferry_layer_param_at(const ferry_layer *layer, int index);

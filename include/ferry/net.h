@@ -8,11 +8,6 @@
  * device's plugin cannot compute runs on the host, is counted (ferry_net_layer_info), and moves only
  * what it must. The answer is the same everywhere, within rounding.
  *
- * In the TEST phase a net lays blobs over each other whose lives do not meet, and fuses layers, unless
- * its options say otherwise; blobs that were laid over or fused away cannot be read
- * (ferry_net_blob gives NULL and says what to do). Inputs, outputs and blobs named in `keep` always
- * can, and are row-major.
- *
  * Errors, where no other is named: FERRY_EINVAL for NULL or a structure without its size,
  * FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED. Messages name file, line and layer.
  *
@@ -37,12 +32,7 @@ typedef struct ferry_net_options {
     int level;                 /* of NetStateRule's min_level and max_level */
     const char *const *stages; /* n_stages of them */
     size_t n_stages;
-    const char *const *keep; /* n_keep blobs that can be read; "*": all, without plan or fusion */
-    size_t n_keep;
     const char *place; /* "conv*=opencl:0, type:Pooling=cpu, *=sim:1"; the first match wins */
-    int no_fuse;       /* 1: every layer is computed by itself */
-    int no_plan;       /* 1: every blob has memory of its own */
-    int backward;      /* 1: ferry_net_backward will be called; implies no_fuse and no_plan */
     const char *text;  /* the prototxt itself in place of the file; the path then only names it */
     size_t text_size;  /* bytes; with text only */
     uint64_t seed;     /* of fillers and dropout; 0: as net.random_seed of a solver, else 1 */
@@ -96,58 +86,49 @@ FERRY_API int ferry_net_load(ferry_net *net, const char *weights,
                              const ferry_net_load_report **report);
 
 /**
- * Writes the net: definition and weights as a .caffemodel, weights alone in the other formats. The
- * file appears whole or not at all. FERRY_EIO, FERRY_EUNSUPPORTED for a format that cannot hold it.
- */
-FERRY_API int ferry_net_save(const ferry_net *net, const char *path, ferry_io_format format);
-
-/**
  * Makes the parameters of equally named layers of `source` this net's too, by sharing their memory.
  * FERRY_ESHAPE, with both shapes, and nothing is shared.
  */
 FERRY_API int ferry_net_share(ferry_net *net, ferry_net *source);
 
-/**
- * The blob of that name, borrowed for the net's life. NULL, with an error that says which, if there is
- * none, or if it was laid over or fused away; the message then names `keep`.
- */
+/** The blob of that name, borrowed for the net's life. NULL, with an error that says so, if there is none. */
 FERRY_API ferry_blob *ferry_net_blob(ferry_net *net, const char *name);
 
-/** How many inputs there are. */
+/** How many inputs there are: tops of Input layers. 0 for NULL. */
 FERRY_API int ferry_net_n_inputs(const ferry_net *net);
-/** Input `index`; NULL past the last. Its name is ferry_blob_name's. */
+/** Input `index`, borrowed for the net's life; NULL past the last. Its name is ferry_blob_name's. */
 FERRY_API ferry_blob *ferry_net_input(const ferry_net *net, int index);
-/** How many outputs there are: blobs that nobody consumes. */
+
+/** How many outputs there are: blobs that nobody consumes. 0 for NULL. */
 FERRY_API int ferry_net_n_outputs(const ferry_net *net);
-/** Output `index`, by name; NULL past the last. */
+/** Output `index`, by name, borrowed for the net's life; NULL past the last. */
 FERRY_API ferry_blob *ferry_net_output(const ferry_net *net, int index);
-/** How many blobs there are in all. */
+
+/** How many blobs there are in all. 0 for NULL. */
 FERRY_API int ferry_net_n_blobs(const ferry_net *net);
-/**
- * Blob `index`, in the order in which they are made; NULL past the last. One that cannot be read has
- * no data.
- */
+/** Blob `index`, in the order in which they are made, borrowed likewise; NULL past the last. */
 FERRY_API ferry_blob *ferry_net_blob_at(const ferry_net *net, int index);
-/** How many parameters a layer has, `layer` counting from 0 in the net's order. */
+
+/** How many blobs of parameters layer `layer`, from 0 in the net's order, has; 0 past the last. */
 FERRY_API int ferry_net_n_params(const ferry_net *net, int layer);
-/** Parameter `index` of that layer; NULL past the last. */
+/**
+ * One of them, borrowed for the net's life; filled, if nothing was loaded into it. NULL past the last,
+ * or where filling failed.
+ */
 FERRY_API ferry_blob *ferry_net_param(const ferry_net *net, int layer, int index);
 
 /** What is known of a layer. The caller sets struct_size. Strings are borrowed for the net's life. */
 typedef struct ferry_net_layer_info {
     size_t struct_size;
     const char *name, *type;
-    const char *device;     /* where it is placed */
-    ferry_op_tier tier;     /* the worst one of its operations; HOST for a layer without any */
-    int operations;         /* that its forward runs; 0 for one that was fused into another */
-    const char *fused_into; /* the layer that computes it too, or NULL */
-    double ms;              /* of its latest forward, where ferry_net_time measured */
-    uint64_t bytes_moved;   /* between host and devices in its latest forward, likewise */
+    const char *device; /* where it is placed */
+    ferry_op_tier tier; /* the worst one of its operations; HOST where it computes by itself */
+    int operations;     /* that its forward runs */
 } ferry_net_layer_info;
 
-/** How many layers there are, splits among them. */
+/** How many layers there are, splits among them. 0 for NULL. */
 FERRY_API int ferry_net_n_layers(const ferry_net *net);
-/** What is known of layer `index`; FERRY_EINVAL for one outside. */
+/** What is known of layer `index`. FERRY_EINVAL past the last. */
 FERRY_API int ferry_net_layer(const ferry_net *net, int index, ferry_net_layer_info *out);
 
 /**
@@ -165,8 +146,8 @@ FERRY_API int ferry_net_reshape(ferry_net *net);
 FERRY_API int ferry_net_forward(ferry_net *net, double *out_loss);
 
 /**
- * The same from layer `from` to layer `to`, by name, both among them; NULL: the first, the last. Only
- * where nothing is laid over (keep = "*", or no_plan): else FERRY_EINVAL.
+ * The same from layer `from` to layer `to`, by name, both among them; NULL: the first, the last.
+ * FERRY_EINVAL for a name that no layer has, or in the wrong order.
  */
 FERRY_API int ferry_net_forward_range(ferry_net *net, const char *from, const char *to,
                                       double *out_loss);
@@ -179,17 +160,6 @@ FERRY_API int ferry_net_to(ferry_net *net, ferry_device *dev);
 
 /** The device that the net was opened on or moved to last. NULL for NULL. */
 FERRY_API ferry_device *ferry_net_device(const ferry_net *net);
-
-/** What the net's blobs need. The caller sets struct_size. */
-typedef struct ferry_net_memory {
-    size_t struct_size;
-    uint64_t blobs;      /* bytes of all blobs but parameters, each by itself, as Caffe counts */
-    uint64_t planned;    /* bytes that they take as they are laid */
-    uint64_t parameters; /* bytes, shared ones once */
-} ferry_net_memory;
-
-/** Says so, for the shapes of now. */
-FERRY_API int ferry_net_memory_of(const ferry_net *net, ferry_net_memory *out);
 
 FERRY_END_DECLS
 

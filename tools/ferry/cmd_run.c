@@ -11,7 +11,7 @@
 /* `ferry run`: a net's outputs for given inputs. */
 
 struct running {
-    const char *output, *top, *labels;
+    const char *output, *blobs, *top, *labels;
     bool json, report, all;
     int k;        /* of --top; 0: not given */
     char **names; /* of --labels */
@@ -323,7 +323,7 @@ static int compute(const struct tool_command *self, struct running *run,
         status = tool_ferry_error();
     run->ms = now_ms() - begin;
     if (status == TOOL_OK && run->output)
-        status = write_outputs(self, run, net, r->blobs);
+        status = write_outputs(self, run, net, run->blobs);
     if (status == TOOL_OK)
         status = show(run, net, loss);
     ferry_net_close(net);
@@ -351,11 +351,15 @@ int cmd_run(const struct tool_command *self, int argc, char **argv)
     struct net_request r = { 0 };
     struct net_list inputs = { 0 };
     const struct tool_option options[] = {
-        { "--output", "-o", NULL, &run.output }, { "--blobs", NULL, NULL, &r.blobs },
-        { "--phase", NULL, NULL, &r.phase },     { "--place", NULL, NULL, &r.place },
-        { "--no-fuse", NULL, &r.no_fuse, NULL }, { "--report", NULL, &run.report, NULL },
-        { "--top", NULL, NULL, &run.top },       { "--labels", NULL, NULL, &run.labels },
-        { "--json", NULL, &run.json, NULL },     { NULL, NULL, NULL, NULL },
+        { "--output", "-o", NULL, &run.output },
+        { "--blobs", NULL, NULL, &run.blobs },
+        { "--phase", NULL, NULL, &r.phase },
+        { "--place", NULL, NULL, &r.place },
+        { "--report", NULL, &run.report, NULL },
+        { "--top", NULL, NULL, &run.top },
+        { "--labels", NULL, NULL, &run.labels },
+        { "--json", NULL, &run.json, NULL },
+        { NULL, NULL, NULL, NULL },
     };
     int n, status = TOOL_OK;
 
@@ -371,7 +375,7 @@ int cmd_run(const struct tool_command *self, int argc, char **argv)
         if (n >= 1) {
             r.prototxt = argv[0];
             r.weights = n > 1 ? argv[1] : NULL;
-            run.all = r.blobs && strcmp(r.blobs, "all") == 0;
+            run.all = run.blobs && strcmp(run.blobs, "all") == 0;
             status = parse_top(self, &run);
             if (status == TOOL_OK && run.labels)
                 status = read_labels(&run);

@@ -46,7 +46,8 @@ static const struct tool_command commands[] = {
       cmd_bench },
     { "run", "NET [WEIGHTS[,...]] --input NAME=FILE|FILE ... [--output FILE] [--json]",
       "A net's outputs for given inputs, computed on the device",
-      "\nNET is a prototxt, or a caffemodel with its definition; WEIGHTS are loaded by layer name.\n"
+      "\nNET is a prototxt, or a caffemodel with its definition; WEIGHTS are loaded by layer "
+      "name.\n"
       "    --input NAME=FILE    the array of a file into a blob, which takes its shape\n"
       "    --input FILE         each array into the blob of its name (or of input/NAME)\n"
       "    -o, --output FILE    outputs into a .npz, .h5 or .safetensors\n"
@@ -56,9 +57,9 @@ static const struct tool_command commands[] = {
       "    --phase TRAIN|TEST   else as the prototxt says, else TEST\n"
       "    --stage NAME         of NetStateRule; may be given more than once\n"
       "    --place PLACES       conv*=opencl:0,type:Pooling=cpu: layers elsewhere\n"
-      "    --no-fuse            every layer computed by itself\n"
       "    --report             who computes each layer: own, composed, host\n"
-      "    --json               {\"device\", \"ms\", \"loss\", \"outputs\": [{\"name\", \"shape\",\n"
+      "    --json               {\"device\", \"ms\", \"loss\", \"outputs\": [{\"name\", "
+      "\"shape\",\n"
       "                         \"count\", \"values\", \"top\"}]}\n",
       cmd_run },
     { "inspect", "FILE [--json]", "Every array of a file, with norms computed on the device",

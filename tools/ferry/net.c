@@ -83,31 +83,15 @@ static int load(const struct net_request *r, ferry_net *net)
     return status;
 }
 
-/* What --blobs keeps: "all" is "*". */
-static int keep_of(const struct net_request *r, char **copy, struct net_list *out)
-{
-    if (!r->blobs)
-        return TOOL_OK;
-    return cut(strcmp(r->blobs, "all") == 0 ? "*" : r->blobs, copy, out);
-}
-
 static int open_on(const struct net_request *r, ferry_device *dev, ferry_net **out)
 {
-    ferry_net_options o = { .struct_size = sizeof o, .place = r->place, .no_fuse = r->no_fuse };
-    struct net_list keep = { 0 };
-    char *copy = NULL;
+    ferry_net_options o = { .struct_size = sizeof o, .place = r->place };
     int status = phase_of(r->phase, &o.phase);
 
-    if (status == TOOL_OK)
-        status = keep_of(r, &copy, &keep);
-    o.keep = keep.at;
-    o.n_keep = keep.count;
     o.stages = r->stages.at;
     o.n_stages = r->stages.count;
     if (status == TOOL_OK && ferry_net_open(dev, r->prototxt, &o, out))
         status = tool_ferry_error();
-    free(keep.at);
-    free(copy);
     return status;
 }
 

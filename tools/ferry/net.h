@@ -27,10 +27,9 @@ int net_take_all(const struct tool_command *self, const char *name, int *argc, c
 
 /* How a net is opened, from the command line. */
 struct net_request {
-    const char *prototxt, *weights;    /* weights: files with commas between them, or NULL */
-    const char *phase, *place, *blobs; /* NULL: not given */
+    const char *prototxt, *weights; /* weights: files with commas between them, or NULL */
+    const char *phase, *place;      /* NULL: not given */
     struct net_list stages;
-    bool no_fuse;
 };
 
 /* Opens the runtime, the selected device, and the net with its weights. An exit status. */

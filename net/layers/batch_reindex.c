@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * BatchReindex: the items of bottom 0 that bottom 1 names, in its order. (Caffe: BatchReindexLayer.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_blob *x = ferry_layer_bottom(layer, 0), *index = ferry_layer_bottom(layer, 1);
+    int naxes = ferry_blob_naxes(x), i, err;
+    ferry_layer_operand in[2], out[1];
+    int64_t dims[32], table[2], rows[2];
+    ferry_op op;
+
+    if (naxes < 1 || ferry_blob_naxes(index) != 1)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "bottom 1 has %d axes, 1 fits",
+                                 ferry_blob_naxes(index));
+    for (i = 0; i < naxes; i++)
+        dims[i] = i ? ferry_blob_dim(x, i) : ferry_blob_dim(index, 0);
+    err = ferry_blob_reshape(ferry_layer_top(layer, 0), naxes, dims, NULL);
+    if (err)
+        return err;
+    table[0] = ferry_blob_dim(x, 0);
+    rows[0] = dims[0];
+    table[1] = rows[1] = ferry_blob_count_range(x, 1, naxes);
+    ferry_op_init(&op, FERRY_OP_GATHER);
+    ferry__op_in(&op, in, ferry_operand_of(FERRY_F32, 2, table, NULL), ferry__of_bottom(0));
+    ferry__op_in(&op, in, ferry_operand_of(FERRY_F32, 1, rows, NULL), ferry__of_bottom(1));
+    ferry__op_out(&op, out, ferry_operand_of(FERRY_F32, 2, rows, NULL), ferry__of_top(0));
+    return ferry_layer_emit(layer, &op, in, out);
+}
+
+const ferry_layer_type ferry__batch_reindex_layer = {
+    .struct_size = sizeof ferry__batch_reindex_layer,
+    .name = "BatchReindex",
+    .min_bottoms = 2,
+    .max_bottoms = 2,
+    .min_tops = 1,
+    .max_tops = 1,
+    .flags = FERRY_LAYER_LABELS,
+    .reshape = reshape,
+};

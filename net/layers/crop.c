@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Crop (crop_param): bottom 0 cut to bottom 1's size in the axes from `axis` (2) on, beginning at
+ * `offset`, one for each of them, one for all, or 0. (Caffe: CropLayer.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+/* The part of bottom 0 that is kept, and where it begins. */
+static int cut(ferry_layer *layer, ferry_operand *out, int64_t *out_offset)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "crop_param", 0);
+    const ferry_blob *x = ferry_layer_bottom(layer, 0), *like = ferry_layer_bottom(layer, 1);
+    int naxes = ferry_blob_naxes(x), first, i, err;
+    int64_t offsets = ferry_proto_count(p, "offset");
+
+    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), naxes, &first);
+    if (err)
+        return err;
+    if (naxes > FERRY_OP_AXES || ferry_blob_naxes(like) != naxes)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottoms have %d and %d axes", naxes,
+                                 ferry_blob_naxes(like));
+    if (offsets > 1 && offsets != naxes - first)
+        return ferry_proto_error(p, "offset", 0, FERRY_EFORMAT,
+                                 "layer \"%s\": %lld offsets for %d axes", ferry_layer_name(layer),
+                                 (long long)offsets, naxes - first);
+    *out = ferry__whole(layer, ferry__of_bottom(0));
+    *out_offset = 0;
+    for (i = first; i < naxes; i++) {
+        int64_t from = offsets ? ferry_proto_integer(p, "offset", offsets > 1 ? i - first : 0) : 0;
+        int64_t size = ferry_blob_dim(like, i);
+
+        if (from < 0 || from > ferry_blob_dim(x, i) - size)
+            return ferry_layer_error(
+                layer, FERRY_ESHAPE, "%lld elements from %lld on of axis %d, which has %lld",
+                (long long)size, (long long)from, i, (long long)ferry_blob_dim(x, i));
+        out->shape[i] = size;
+        *out_offset += from * out->stride[i];
+    }
+    return 0;
+}
+
+static int reshape(ferry_layer *layer)
+{
+    ferry_layer_operand from = ferry__of_bottom(0);
+    ferry_operand part;
+    int err = cut(layer, &part, &from.offset);
+
+    if (!err)
+        err = ferry_blob_reshape(ferry_layer_top(layer, 0), (int)part.rank, part.shape, NULL);
+    if (err || !ferry_blob_count(ferry_layer_top(layer, 0)))
+        return err;
+    return ferry__emit_copy(layer, part, from, ferry__whole(layer, ferry__of_top(0)),
+                            ferry__of_top(0));
+}
+
+static const char *const messages[] = { "crop_param", NULL };
+
+const ferry_layer_type ferry__crop_layer = {
+    .struct_size = sizeof ferry__crop_layer,
+    .name = "Crop",
+    .min_bottoms = 2,
+    .max_bottoms = 2,
+    .min_tops = 1,
+    .max_tops = 1,
+    .messages = messages,
+    .reshape = reshape,
+};

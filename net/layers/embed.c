@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Embed (embed_param): for each index the row of a table that it names, and with bias_term a term; the
+ * top has the bottom's axes and num_output behind them. (Caffe: EmbedLayer.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+static int setup(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "embed_param", 0);
+    int64_t dims[2] = { ferry_proto_integer(p, "input_dim", 0),
+                        ferry_proto_integer(p, "num_output", 0) };
+    ferry_layer_param param = { .struct_size = sizeof param, .naxes = 2, .dims = dims };
+    int err;
+
+    if (dims[0] < 1 || dims[1] < 1)
+        return ferry_layer_error(layer, FERRY_EFORMAT, "input_dim is %lld, num_output %lld",
+                                 (long long)dims[0], (long long)dims[1]);
+    param.lr_mult = param.decay_mult = 1;
+    param.filler = ferry_proto_message(p, "weight_filler", 0);
+    err = ferry_layer_declare(layer, &param);
+    if (err || !ferry_proto_boolean(p, "bias_term", 0))
+        return err;
+    param.naxes = 1;
+    param.dims = &dims[1];
+    param.filler = ferry_proto_message(p, "bias_filler", 0);
+    return ferry_layer_declare(layer, &param);
+}
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0),
+                     *table = ferry_layer_param_at(layer, 0);
+    int naxes = ferry_blob_naxes(bottom), i, err;
+    ferry_layer_operand in[2], out[1];
+    int64_t dims[33], shape[2];
+    ferry_operand y;
+    ferry_op op;
+
+    for (i = 0; i < naxes; i++)
+        dims[i] = ferry_blob_dim(bottom, i);
+    dims[naxes] = shape[1] = ferry_blob_dim(table, 1);
+    shape[0] = ferry_blob_count(bottom);
+    err = ferry_blob_reshape(ferry_layer_top(layer, 0), naxes + 1, dims, NULL);
+    if (err)
+        return err;
+    y = ferry_operand_of(FERRY_F32, 2, shape, NULL);
+    ferry_op_init(&op, FERRY_OP_GATHER);
+    ferry__op_in(&op, in, ferry__whole(layer, ferry__of_param(0)), ferry__of_param(0));
+    ferry__op_in(&op, in, ferry_operand_of(FERRY_F32, 1, shape, NULL), ferry__of_bottom(0));
+    ferry__op_out(&op, out, y, ferry__of_top(0));
+    err = ferry_layer_emit(layer, &op, in, out);
+    if (err || ferry_layer_n_params(layer) < 2)
+        return err;
+    return ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, 1, y, ferry__of_top(0),
+                              ferry_operand_of(FERRY_F32, 2, (int64_t[]){ 1, shape[1] }, NULL),
+                              ferry__of_param(1), y, ferry__of_top(0));
+}
+
+static const char *const messages[] = { "embed_param", NULL };
+
+const ferry_layer_type ferry__embed_layer = {
+    .struct_size = sizeof ferry__embed_layer,
+    .name = "Embed",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .messages = messages,
+    .setup = setup,
+    .reshape = reshape,
+};

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * MVN (mvn_param): each plane (with across_channels each image) less its mean, and with
+ * normalize_variance divided by √variance + eps; eps is outside the root. (Caffe: MVNLayer.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+/* Of the layer's own blobs. */
+enum { MEAN, VARIANCE, SPREAD };
+
+static int emit_moments(ferry_layer *layer, ferry_operand x, ferry_operand o)
+{
+    ferry_layer_operand in[1], out[2];
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_MOMENTS);
+    op.params.reduce.axes = 2;
+    ferry__op_in(&op, in, x, ferry__of_bottom(0));
+    ferry__op_out(&op, out, o, ferry__of_scratch(MEAN));
+    ferry__op_out(&op, out, o, ferry__of_scratch(VARIANCE));
+    return ferry_layer_emit(layer, &op, in, out);
+}
+
+/* 1 / (√variance + eps), in three steps. */
+static int emit_spread(ferry_layer *layer, double eps)
+{
+    ferry_layer_operand variance = ferry__of_scratch(VARIANCE), spread = ferry__of_scratch(SPREAD);
+    int err = ferry__emit_unary(layer, FERRY_UNARY_POWER, 0.5, 1, 0, variance, spread);
+
+    return err ? err : ferry__emit_unary(layer, FERRY_UNARY_POWER, -1, 1, eps, spread, spread);
+}
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "mvn_param", 0);
+    bool across = ferry_proto_boolean(p, "across_channels", 0);
+    bool normalize = ferry_proto_boolean(p, "normalize_variance", 0);
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    int naxes = ferry_blob_naxes(bottom), i, err = ferry__top_like(layer, 0, bottom);
+    ferry_layer_operand in[3], out[1];
+    int64_t rows;
+    ferry_operand x, o;
+    ferry_op op;
+
+    if (err)
+        return err;
+    if (naxes < 2)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, at least 2 fit",
+                                 naxes);
+    rows = ferry_blob_count_range(bottom, 0, across ? 1 : 2);
+    for (i = MEAN; i <= SPREAD; i++)
+        if (!ferry_layer_scratch(layer, i, 1, 1, &rows))
+            return ferry_last_error_code();
+    x = ferry_operand_of(FERRY_F32, 2,
+                         (int64_t[]){ rows, ferry_blob_count_range(bottom, across ? 1 : 2, naxes) },
+                         NULL);
+    o = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ rows, 1 }, NULL);
+    err = emit_moments(layer, x, o);
+    if (!err && !normalize)
+        return ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, -1, x, ferry__of_bottom(0), o,
+                                  ferry__of_scratch(MEAN), x, ferry__of_top(0));
+    if (!err)
+        err = emit_spread(layer, ferry_proto_real(p, "eps", 0));
+    if (err)
+        return err;
+    ferry_op_init(&op, FERRY_OP_BINARY);
+    op.params.binary.function = FERRY_BINARY_NORMALISE;
+    ferry__op_in(&op, in, x, ferry__of_bottom(0));
+    ferry__op_in(&op, in, o, ferry__of_scratch(MEAN));
+    ferry__op_in(&op, in, o, ferry__of_scratch(SPREAD));
+    ferry__op_out(&op, out, x, ferry__of_top(0));
+    return ferry_layer_emit(layer, &op, in, out);
+}
+
+static const char *const messages[] = { "mvn_param", NULL };
+
+const ferry_layer_type ferry__mvn_layer = {
+    .struct_size = sizeof ferry__mvn_layer,
+    .name = "MVN",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .messages = messages,
+    .reshape = reshape,
+};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Normalize (norm_param): each place (with across_spatial each image) divided by √(eps + Σ x²), times a
+ * scale for each channel (channel_shared: one for all). (weiliu89's SSD: NormalizeLayer, whose eps is
+ * inside the root.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+static const ferry_proto *parameters(const ferry_layer *layer)
+{
+    return ferry_proto_message(ferry_layer_message(layer), "norm_param", 0);
+}
+
+static int setup(ferry_layer *layer)
+{
+    const ferry_proto *p = parameters(layer);
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    int64_t channels;
+    ferry_layer_param param = { .struct_size = sizeof param, .naxes = 1, .dims = &channels };
+
+    if (ferry_blob_naxes(bottom) < 2)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, at least 2 fit",
+                                 ferry_blob_naxes(bottom));
+    channels = ferry_blob_dim(bottom, 1);
+    if (ferry_proto_boolean(p, "channel_shared", 0))
+        param.naxes = 0;
+    param.lr_mult = param.decay_mult = 1;
+    param.value = 1;
+    if (ferry_proto_count(p, "scale_filler"))
+        param.filler = ferry_proto_message(p, "scale_filler", 0);
+    return ferry_layer_declare(layer, &param);
+}
+
+/* Σ x² of each place or image into scratch 0, then (Σ + eps)^−½ in place. */
+static int emit_norm(ferry_layer *layer, ferry_operand x, ferry_operand norm, uint32_t axes,
+                     double eps)
+{
+    ferry_layer_operand in[1], out[1];
+    ferry_op op;
+    int err;
+
+    ferry_op_init(&op, FERRY_OP_REDUCE);
+    op.params.reduce.function = FERRY_REDUCE_SUMSQ;
+    op.params.reduce.axes = axes;
+    ferry__op_in(&op, in, x, ferry__of_bottom(0));
+    ferry__op_out(&op, out, norm, ferry__of_scratch(0));
+    err = ferry_layer_emit(layer, &op, in, out);
+    return err ? err
+               : ferry__emit_unary(layer, FERRY_UNARY_POWER, -0.5, 1, eps, ferry__of_scratch(0),
+                                   ferry__of_scratch(0));
+}
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_proto *p = parameters(layer);
+    bool whole = ferry_proto_boolean(p, "across_spatial", 0);
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    int64_t slopes = ferry_blob_count(ferry_layer_param_at(layer, 0)), size;
+    ferry_operand x = ferry__around(layer, ferry__of_bottom(0), 1), norm, scale;
+    int err = ferry__top_like(layer, 0, bottom);
+
+    if (err)
+        return err;
+    if (slopes != 1 && slopes != x.shape[1])
+        return ferry_layer_error(layer, FERRY_ESHAPE, "%lld scales for %lld channels",
+                                 (long long)slopes, (long long)x.shape[1]);
+    norm =
+        ferry_operand_of(FERRY_F32, 3, (int64_t[]){ x.shape[0], 1, whole ? 1 : x.shape[2] }, NULL);
+    size = norm.shape[0] * norm.shape[2];
+    scale = ferry_operand_of(FERRY_F32, 3, (int64_t[]){ 1, slopes, 1 }, NULL);
+    if (!ferry_layer_scratch(layer, 0, 1, 1, &size))
+        return ferry_last_error_code();
+    err = emit_norm(layer, x, norm, whole ? 6 : 2, ferry_proto_real(p, "eps", 0));
+    if (!err)
+        err = ferry__emit_binary(layer, FERRY_BINARY_PRODUCT, 1, 1, x, ferry__of_bottom(0), norm,
+                                 ferry__of_scratch(0), x, ferry__of_top(0));
+    return err ? err
+               : ferry__emit_binary(layer, FERRY_BINARY_PRODUCT, 1, 1, x, ferry__of_top(0), scale,
+                                    ferry__of_param(0), x, ferry__of_top(0));
+}
+
+static const char *const messages[] = { "norm_param", NULL };
+
+const ferry_layer_type ferry__normalize_layer = {
+    .struct_size = sizeof ferry__normalize_layer,
+    .name = "Normalize",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .messages = messages,
+    .setup = setup,
+    .reshape = reshape,
+};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reduction (reduction_param): SUM, ASUM, SUMSQ or MEAN over the axes from `axis` (0) on, times coeff.
+ * (Caffe: ReductionLayer.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+static uint32_t function_of(const char *operation)
+{
+    return !strcmp(operation, "ASUM")    ? FERRY_REDUCE_ASUM
+           : !strcmp(operation, "SUMSQ") ? FERRY_REDUCE_SUMSQ
+                                         : FERRY_REDUCE_SUM;
+}
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "reduction_param", 0);
+    const char *operation = ferry_proto_enum(p, "operation", 0);
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    int naxes = ferry_blob_naxes(bottom), axis, err;
+    ferry_layer_operand in[1], out[1];
+    int64_t shape[2];
+    ferry_op op;
+
+    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), naxes, &axis);
+    if (!err)
+        err = ferry_blob_reshape(ferry_layer_top(layer, 0), axis, ferry_blob_dims(bottom), NULL);
+    if (err)
+        return err;
+    shape[0] = ferry_blob_count_range(bottom, 0, axis);
+    shape[1] = ferry_blob_count_range(bottom, axis, naxes);
+    ferry_op_init(&op, FERRY_OP_REDUCE);
+    op.params.reduce.function = function_of(operation);
+    op.params.reduce.axes = 2;
+    op.params.reduce.scale = ferry_proto_real(p, "coeff", 0);
+    if (!strcmp(operation, "MEAN") && shape[1])
+        op.params.reduce.scale /= (double)shape[1];
+    ferry__op_in(&op, in, ferry_operand_of(FERRY_F32, 2, shape, NULL), ferry__of_bottom(0));
+    shape[1] = 1;
+    ferry__op_out(&op, out, ferry_operand_of(FERRY_F32, 2, shape, NULL), ferry__of_top(0));
+    return ferry_layer_emit(layer, &op, in, out);
+}
+
+static const char *const messages[] = { "reduction_param", NULL };
+
+const ferry_layer_type ferry__reduction_layer = {
+    .struct_size = sizeof ferry__reduction_layer,
+    .name = "Reduction",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .messages = messages,
+    .reshape = reshape,
+};

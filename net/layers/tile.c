@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tile (tile_param): the bottom `tiles` times one after the other along `axis` (1). (Caffe: TileLayer.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "tile_param", 0);
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    int64_t tiles = ferry_proto_integer(p, "tiles", 0), dims[32];
+    int naxes = ferry_blob_naxes(bottom), axis, i, err;
+    ferry_operand x, y;
+
+    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), naxes, &axis);
+    if (err)
+        return err;
+    if (tiles < 1)
+        return ferry_proto_error(p, "tiles", 0, FERRY_EFORMAT, "layer \"%s\": %lld tiles",
+                                 ferry_layer_name(layer), (long long)tiles);
+    for (i = 0; i < naxes; i++)
+        dims[i] = ferry_blob_dim(bottom, i);
+    if (__builtin_mul_overflow(dims[axis], tiles, &dims[axis]))
+        return ferry_layer_error(layer, FERRY_EOVERFLOW, "%lld tiles do not fit 63 bits",
+                                 (long long)tiles);
+    err = ferry_blob_reshape(ferry_layer_top(layer, 0), naxes, dims, NULL);
+    if (err || !ferry_blob_count(bottom))
+        return err;
+    /* outer × tiles × (axis and what is behind it); the bottom has no step for the tiles */
+    x = ferry_operand_of(FERRY_F32, 3,
+                         (int64_t[]){ ferry_blob_count_range(bottom, 0, axis), tiles,
+                                      ferry_blob_count_range(bottom, axis, naxes) },
+                         NULL);
+    y = x;
+    x.stride[1] = tiles > 1 ? 0 : x.stride[1];
+    x.stride[0] = x.shape[2];
+    return ferry__emit_copy(layer, x, ferry__of_bottom(0), y, ferry__of_top(0));
+}
+
+static const char *const messages[] = { "tile_param", NULL };
+
+const ferry_layer_type ferry__tile_layer = {
+    .struct_size = sizeof ferry__tile_layer,
+    .name = "Tile",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .messages = messages,
+    .reshape = reshape,
+};
