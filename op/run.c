@@ -138,11 +138,12 @@ int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_op_args *arg
     out->args.n_scalars = (uint32_t)args->n_scalars;
     out->args.seed = args->seed;
     out->args.offset = args->offset;
+    out->skipped = packed_inputs(&o->plan, o->op.n_in);
     err = take_all_packed(o, args, q, out);
     if (err)
         return err;
-    return ferry__places_take(&o->op, args, o->plan.target.host ? NULL : q,
-                              packed_inputs(&o->plan, o->op.n_in), &out->refs, &out->taken);
+    return ferry__places_take(&o->op, args, o->plan.target.host ? NULL : q, out->skipped,
+                              &out->refs, &out->taken);
 }
 
 int ferry__run_submit(struct ferry__run *r, ferry_queue *q, ferry_ref workspace)

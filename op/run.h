@@ -15,8 +15,9 @@ struct ferry__run {
     ferry_ref packed[FERRY__PACKED_MAX];
     ferry_ref workspace; /* temporary memory, and behind it the workspace of a step */
     ferry_op_run_args args;
-    uint32_t taken; /* outputs that were taken for writing */
-    int64_t done;   /* entries that were called: what is enqueued is not enqueued again */
+    uint32_t skipped; /* bit i: input i was not needed, its packed form was */
+    uint32_t taken;   /* outputs that were taken for writing */
+    int64_t done;     /* entries that were called: what is enqueued is not enqueued again */
 };
 
 /*

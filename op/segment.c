@@ -65,7 +65,8 @@ int ferry__segment_add(struct ferry__segment *s, ferry_operation *o, ferry_queue
     if (err)
         return err;
     for (i = 0; i < o->op.n_in; i++)
-        add_use(s, args->in[i].memory, FERRY_READ);
+        if (!(run->skipped >> i & 1))
+            add_use(s, args->in[i].memory, FERRY_READ);
     s->n_runs++;
     s->space = s->space > space ? s->space : space;
     return 0;

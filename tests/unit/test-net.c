@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "fixture.h"
+
+#include <ferry/net.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Nets of a few layers, given as texts, on each backend. */
+
+static ferry_net *open_text(const char *text)
+{
+    ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
+    ferry_net *net = NULL;
+
+    FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+    return net;
+}
+
+static void feed(ferry_net *net, const char *name, const float *values)
+{
+    ferry_blob *b = ferry_net_blob(net, name);
+    float *to;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(b);
+    to = ferry_blob_overwrite_host_data(b);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(to);
+    memcpy(to, values, (size_t)ferry_blob_count(b) * sizeof *to);
+}
+
+static bool holds(ferry_net *net, const char *name, int64_t n, const float *wanted)
+{
+    ferry_blob *b = ferry_net_blob(net, name);
+    const float *got = b ? ferry_blob_host_data(b) : NULL;
+    int64_t i;
+
+    if (!got || ferry_blob_count(b) != n)
+        return false;
+    for (i = 0; i < n; i++)
+        if (fabsf(got[i] - wanted[i]) > 1e-5f)
+            return false;
+    return true;
+}
+
+#define INPUT(dims)                                                                               \
+    "name: 'small' layer { name: 'in' type: 'Input' top: 'x' input_param { shape { " dims " } } " \
+    "}\n"
+
+/* ---- computing ---------------------------------------------------------------------------------- */
+
+static const char chain[] =
+    INPUT("dim: 1 dim: 1 dim: 2 dim: 3") "layer { name: 'conv' type: 'Convolution' bottom: 'x' "
+                                         "top: 'c' convolution_param { num_output: 2\n"
+                                         "  kernel_size: 2 weight_filler { type: 'constant' value: "
+                                         "1 } bias_filler { type: 'constant'\n"
+                                         "  value: -13 } } }\n"
+                                         "layer { name: 'relu' type: 'ReLU' bottom: 'c' top: 'c' "
+                                         "relu_param { negative_slope: 0.5 } }\n"
+                                         "layer { name: 'ip' type: 'InnerProduct' bottom: 'c' top: "
+                                         "'y' inner_product_param {\n"
+                                         "  num_output: 1 weight_filler { type: 'constant' value: "
+                                         "2 } } }\n";
+
+static void a_chain_of_layers_computes(void)
+{
+    ferry_net *net = open_text(chain);
+
+    feed(net, "x", (float[]){ 1, 2, 3, 4, 5, 6 });
+    FX_OK(ferry_net_forward(net, NULL));
+    /* windows: 1+2+4+5 = 12 → −1 → −0.5; 2+3+5+6 = 16 → 3 */
+    CU_ASSERT(holds(net, "c", 4, (float[]){ -0.5f, 3, -0.5f, 3 }));
+    CU_ASSERT(holds(net, "y", 1, (float[]){ 10 }));
+    CU_ASSERT_EQUAL(ferry_net_n_inputs(net), 1);
+    CU_ASSERT_EQUAL(ferry_net_n_outputs(net), 1);
+    CU_ASSERT_STRING_EQUAL(ferry_blob_name(ferry_net_output(net, 0)), "y");
+    ferry_net_close(net);
+}
+
+static void another_shape_of_the_input_reshapes_the_rest_and_comes_back(void)
+{
+    const char *text =
+        INPUT("dim: 1 dim: 1 dim: 2 dim: 3") "layer { name: 'p' type: 'Pooling' bottom: 'x' top: "
+                                             "'y' pooling_param { kernel_size: 2 } }\n";
+    ferry_net *net = open_text(text);
+    int i;
+
+    for (i = 0; i < 20; i++) { /* more often than shapes are kept prepared */
+        int64_t wide = 3 + i % 11;
+        float values[2 * 13];
+        ferry_blob *x = ferry_net_input(net, 0);
+        int64_t k;
+
+        FX_OK(ferry_blob_reshape4(x, 1, 1, 2, wide));
+        for (k = 0; k < 2 * wide; k++)
+            values[k] = (float)k;
+        feed(net, "x", values);
+        FX_OK(ferry_net_forward(net, NULL));
+        CU_ASSERT_EQUAL(ferry_blob_count(ferry_net_output(net, 0)), wide - 1);
+        CU_ASSERT(holds(net, "y", wide - 1, values + wide + 1));
+    }
+    ferry_net_close(net);
+}
+
+static void a_blob_with_two_consumers_is_split_by_caffes_names(void)
+{
+    ferry_net *net = open_text(
+        INPUT("dim: 2") "layer { name: 'a' type: 'Power' bottom: 'x' top: 'a' power_param { scale: "
+                        "2 } }\n"
+                        "layer { name: 'b' type: 'Power' bottom: 'x' top: 'b' power_param { shift: "
+                        "1 } }\n"
+                        "layer { name: 's' type: 'Eltwise' bottom: 'a' bottom: 'b' top: 'y' }\n");
+    ferry_net_layer_info info = { .struct_size = sizeof info };
+
+    FX_OK(ferry_net_layer(net, 1, &info));
+    CU_ASSERT_STRING_EQUAL(info.name, "x_in_0_split");
+    CU_ASSERT_STRING_EQUAL(info.type, "Split");
+    CU_ASSERT_PTR_NOT_NULL(ferry_net_blob(net, "x_in_0_split_1"));
+    feed(net, "x", (float[]){ 3, 4 });
+    FX_OK(ferry_net_forward(net, NULL));
+    CU_ASSERT(holds(net, "y", 2, (float[]){ 10, 13 }));
+    CU_ASSERT_EQUAL(ferry_net_layer(net, 99, &info), FERRY_EINVAL);
+    ferry_net_close(net);
+}
+
+static void layers_of_another_phase_are_left_out(void)
+{
+    const char *text = INPUT("dim: 1") "layer { name: 'a' type: 'Power' bottom: 'x' top: 'y' "
+                                       "include { phase: TRAIN } }\n"
+                                       "layer { name: 'b' type: 'Power' bottom: 'x' top: 'z' "
+                                       "exclude { phase: TRAIN } }\n";
+    ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
+    ferry_net *net = open_text(text);
+
+    CU_ASSERT_PTR_NULL(ferry_net_blob(net, "y"));
+    CU_ASSERT_PTR_NOT_NULL(ferry_net_blob(net, "z"));
+    ferry_net_close(net);
+    o.phase = FERRY_PHASE_TRAIN;
+    FX_OK(ferry_net_open(fx_device(), NULL, &o, &net));
+    CU_ASSERT_PTR_NOT_NULL(ferry_net_blob(net, "y"));
+    CU_ASSERT_PTR_NULL(ferry_net_blob(net, "z"));
+    ferry_net_close(net);
+}
+
+/* ---- parameters --------------------------------------------------------------------------------- */
+
+static void parameters_of_one_name_are_one(void)
+{
+    ferry_net *net = open_text(
+        INPUT("dim: 1 dim: 2") "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'a' param "
+                               "{ name: 'w' }\n"
+                               "  inner_product_param { num_output: 2 bias_term: false } }\n"
+                               "layer { name: 'b' type: 'InnerProduct' bottom: 'a' top: 'b' param "
+                               "{ name: 'w' }\n"
+                               "  inner_product_param { num_output: 2 bias_term: false } }\n");
+    float *w = ferry_blob_mutable_host_data(ferry_net_param(net, 1, 0));
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(w);
+    memcpy(w, (float[]){ 0, 2, 3, 0 }, 4 * sizeof *w);
+    feed(net, "x", (float[]){ 1, 10 });
+    FX_OK(ferry_net_forward(net, NULL));
+    CU_ASSERT(holds(net, "a", 2, (float[]){ 20, 3 }));
+    CU_ASSERT(holds(net, "b", 2, (float[]){ 6, 60 }));
+    ferry_net_close(net);
+}
+
+static void weights_that_are_written_are_packed_again(void)
+{
+    ferry_net *net = open_text(chain);
+    float *bias;
+
+    feed(net, "x", (float[]){ 1, 2, 3, 4, 5, 6 });
+    FX_OK(ferry_net_forward(net, NULL));
+    FX_OK(ferry_blob_fill_data(ferry_net_param(net, 1, 0), 2));
+    bias = ferry_blob_mutable_host_data(ferry_net_param(net, 1, 1));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(bias);
+    bias[0] = bias[1] = 0;
+    FX_OK(ferry_net_forward(net, NULL));
+    CU_ASSERT(holds(net, "c", 4, (float[]){ 24, 32, 24, 32 }));
+    ferry_net_close(net);
+}
+
+static void a_seed_gives_the_same_parameters_on_every_device(void)
+{
+    const char *text = INPUT("dim: 1 dim: 50") "layer { name: 'ip' type: 'InnerProduct' bottom: "
+                                               "'x' top: 'y' inner_product_param {\n"
+                                               "  num_output: 40 weight_filler { type: 'xavier' } "
+                                               "bias_filler { type: 'gaussian' } } }\n";
+    ferry_net *net = open_text(text);
+    const float *w = ferry_blob_host_data(ferry_net_param(net, 1, 0));
+    double sum = 0, most = 0;
+    int i;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(w);
+    for (i = 0; i < 2000; i++) {
+        sum += (double)w[i];
+        most = fmax(most, fabs((double)w[i]));
+    }
+    CU_ASSERT(most <= sqrt(3.0 / 50) && most > 0.9 * sqrt(3.0 / 50));
+    CU_ASSERT(fabs(sum / 2000) < 0.02);
+    CU_ASSERT_DOUBLE_EQUAL(w[0], 0.191187158, 1e-8); /* as on any other device */
+    CU_ASSERT_DOUBLE_EQUAL(w[1999], 0.225732788, 1e-8);
+    ferry_net_close(net);
+}
+
+/* ---- sharing and moving ------------------------------------------------------------------------- */
+
+static void a_net_shares_anothers_parameters(void)
+{
+    ferry_net *a = open_text(chain), *b = open_text(chain);
+
+    FX_OK(ferry_blob_fill_data(ferry_net_param(a, 1, 0), 3));
+    FX_OK(ferry_net_share(b, a));
+    feed(b, "x", (float[]){ 1, 1, 1, 1, 1, 1 });
+    FX_OK(ferry_net_forward(b, NULL));
+    CU_ASSERT(holds(b, "c", 4, (float[]){ -0.5f, -0.5f, -0.5f, -0.5f }));
+    ferry_net_close(a); /* what is shared lives on */
+    FX_OK(ferry_net_forward(b, NULL));
+    CU_ASSERT(holds(b, "c", 4, (float[]){ -0.5f, -0.5f, -0.5f, -0.5f }));
+    ferry_net_close(b);
+}
+
+static void a_net_moves_and_computes_the_same(void)
+{
+    ferry_net *net = open_text(chain);
+    ferry_device *dev = fx_device(), *other;
+
+    feed(net, "x", (float[]){ 1, 2, 3, 4, 5, 6 });
+    FX_OK(ferry_net_forward(net, NULL));
+    if (ferry_runtime_device(fx_runtime(), "cpu", &other)) {
+        ferry_test_skip("there is no cpu plugin");
+    } else {
+        FX_OK(ferry_net_to(net, other));
+        CU_ASSERT_PTR_EQUAL(ferry_net_device(net), other);
+        FX_OK(ferry_net_forward(net, NULL));
+        CU_ASSERT(holds(net, "y", 1, (float[]){ 10 }));
+        FX_OK(ferry_net_to(net, dev));
+        FX_OK(ferry_net_forward(net, NULL));
+        CU_ASSERT(holds(net, "y", 1, (float[]){ 10 }));
+    }
+    ferry_net_close(net);
+}
+
+static void a_part_of_a_net_runs_by_itself(void)
+{
+    ferry_net *net = open_text(chain);
+
+    feed(net, "x", (float[]){ 1, 2, 3, 4, 5, 6 });
+    FX_OK(ferry_net_forward_range(net, NULL, "conv", NULL));
+    CU_ASSERT(holds(net, "c", 4, (float[]){ -1, 3, -1, 3 }));
+    FX_OK(ferry_net_forward_range(net, "relu", NULL, NULL));
+    CU_ASSERT(holds(net, "y", 1, (float[]){ 10 }));
+    CU_ASSERT_EQUAL(ferry_net_forward_range(net, "nobody", NULL, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_net_forward_range(net, "ip", "conv", NULL), FERRY_EINVAL);
+    ferry_net_close(net);
+}
+
+/* ---- files -------------------------------------------------------------------------------------- */
+
+/* A file of weights for the chain, with one layer that it has not; `wide`: of a wrong shape. */
+static void write_weights(const char *path, int64_t wide)
+{
+    ferry_blob *w = FX_BLOB(FERRY_F32, 2, 1, 2, wide), *b = FX_BLOB(FERRY_F32, 2);
+    ferry_io_writer *out;
+
+    FX_OK(ferry_blob_fill_data(w, 1));
+    FX_OK(ferry_blob_fill_data(b, 5));
+    FX_OK(ferry_io_create(path, FERRY_IO_NPZ, &out));
+    FX_OK(ferry_io_write(out, "conv/0", w, false));
+    FX_OK(ferry_io_write(out, "conv/1", b, false));
+    FX_OK(ferry_io_write(out, "stranger/0", b, false));
+    FX_OK(ferry_io_commit(out));
+    ferry_blob_destroy(w);
+    ferry_blob_destroy(b);
+}
+
+static void weights_are_loaded_by_layer_and_reported(void)
+{
+    char path[] = "/tmp/ferry-net-XXXXXX";
+    const ferry_net_load_report *report = NULL;
+    ferry_net *net = open_text(chain);
+    int fd = mkstemp(path);
+
+    CU_ASSERT_FATAL(fd >= 0);
+    close(fd);
+    write_weights(path, 2);
+    FX_OK(ferry_net_load(net, path, &report));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(report);
+    CU_ASSERT_EQUAL_FATAL(report->n_lines, 3);
+    CU_ASSERT_STRING_EQUAL(report->lines[0].layer, "conv");
+    CU_ASSERT_EQUAL(report->lines[0].state, FERRY_LOAD_DONE);
+    CU_ASSERT_STRING_EQUAL(report->lines[1].layer, "ip");
+    CU_ASSERT_EQUAL(report->lines[1].state, FERRY_LOAD_NONE);
+    CU_ASSERT_STRING_EQUAL(report->lines[2].layer, "stranger");
+    CU_ASSERT_EQUAL(report->lines[2].state, FERRY_LOAD_UNUSED);
+    feed(net, "x", (float[]){ 0, 0, 0, 0, 0, 0 });
+    FX_OK(ferry_net_forward(net, NULL));
+    CU_ASSERT(holds(net, "c", 4, (float[]){ 5, 5, 5, 5 }));
+    write_weights(path, 3);
+    CU_ASSERT_EQUAL(ferry_net_load(net, path, NULL), FERRY_ESHAPE);
+    CU_ASSERT(strstr(ferry_last_error(), "conv") != NULL);
+    CU_ASSERT(strstr(ferry_last_error(), "2 1 2 3 (12)") != NULL);
+    CU_ASSERT(strstr(ferry_last_error(), "rename the layer") != NULL);
+    FX_OK(ferry_net_forward(net, NULL));
+    CU_ASSERT(holds(net, "c", 4, (float[]){ 5, 5, 5, 5 }));
+    CU_ASSERT_EQUAL(ferry_net_load(net, "/nowhere.npz", NULL), FERRY_EIO);
+    ferry_net_close(net);
+    unlink(path);
+}
+
+/* ---- what cannot be ----------------------------------------------------------------------------- */
+
+static const struct {
+    const char *text;
+    int code;
+    const char *says;
+} bad[] = {
+    { "", FERRY_EFORMAT, "no layers" },
+    { "layer { name: 'a' type: 'ReLU' bottom: 'x' top: 'y' }", FERRY_EFORMAT, "\"x\"" },
+    { INPUT("dim: 1") "layer { name: 'a' type: 'Power' bottom: 'x' top: 'y' }\n"
+                      "layer { name: 'b' type: 'Power' bottom: 'x' top: 'y' }",
+      FERRY_EFORMAT, "net.prototxt:3:" },
+    { INPUT("dim: 1") "layer { name: 'a' type: 'Convolutoin' bottom: 'x' top: 'y' }",
+      FERRY_EUNSUPPORTED, "Convolution" },
+    { INPUT("dim: 1") "layer { name: 'a' type: 'Python' bottom: 'x' top: 'y' }", FERRY_EUNSUPPORTED,
+      "pycaffe" },
+    { INPUT("dim: 1") "layer { name: 'a' type: 'ReLU' bottom: 'x' bottom: 'x' top: 'y' }",
+      FERRY_EFORMAT, "2 bottoms" },
+    { INPUT("dim: 1 dim: 3 dim: 4 dim: 4") "layer { name: 'a' type: 'Convolution' bottom: 'x' top: "
+                                           "'y' convolution_param {\n"
+                                           " num_output: 2 kernel_size: 9 } }",
+      FERRY_ESHAPE, "\"a\"" },
+    { INPUT("dim: 1 dim: 3 dim: 4 dim: 4") "layer { name: 'a' type: 'Convolution' bottom: 'x' top: "
+                                           "'y' convolution_param {\n"
+                                           " num_output: 2 kernel_size: 3 group: 2 } }",
+      FERRY_ESHAPE, "group" },
+    { INPUT("dim: 2") "layer { name: 'a' type: 'Power' bottom: 'x' top: 'y' }\n"
+                      "layer { name: 'c' type: 'Concat' bottom: 'x' bottom: 'y' top: 'z'\n"
+                      " concat_param { axis: 3 } }",
+      FERRY_ESHAPE, "axis is 3" },
+    { INPUT("dim: 1") "layer { name: 'a' type: 'Power' bottom: 'x' top: 'y' include { } exclude { "
+                      "} }",
+      FERRY_EFORMAT, "include" },
+};
+
+static void what_cannot_be_is_one_error_with_its_place(void)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ferry_net_options o = { .struct_size = sizeof o, .text = bad[i].text };
+        ferry_net *net = NULL;
+        int err;
+
+        o.text_size = strlen(bad[i].text);
+        err = ferry_net_open(fx_device(), "net.prototxt", &o, &net);
+        if (err != bad[i].code || net || !strstr(ferry_last_error(), bad[i].says))
+            printf("case %zu: %d: %s\n", i, err, ferry_last_error());
+        CU_ASSERT_EQUAL(err, bad[i].code);
+        CU_ASSERT_PTR_NULL(net);
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), bad[i].says));
+        fx_end();
+    }
+}
+
+static void a_text_cut_anywhere_is_an_error_or_a_net(void)
+{
+    size_t length = strlen(chain), cut;
+
+    for (cut = 0; cut < length; cut += ferry_test_is_slow() ? 17 : 1) {
+        ferry_net_options o = { .struct_size = sizeof o, .text = chain, .text_size = cut };
+        ferry_net *net = NULL;
+
+        if (!ferry_net_open(fx_device(), "cut", &o, &net))
+            ferry_net_close(net);
+        else
+            CU_ASSERT_PTR_NULL(net);
+        fx_end();
+    }
+}
+
+static void null_and_sizeless_arguments_are_refused(void)
+{
+    ferry_net_options o = { .struct_size = 4 };
+    ferry_net *net = NULL;
+
+    CU_ASSERT_EQUAL(ferry_net_open(NULL, "x", NULL, &net), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_net_open(fx_device(), "x", &o, &net), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_net_open(fx_device(), "/nowhere.prototxt", NULL, &net), FERRY_EIO);
+    CU_ASSERT_EQUAL(ferry_net_forward(NULL, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_net_reshape(NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_net_to(NULL, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_net_load(NULL, NULL, NULL), FERRY_EINVAL);
+    CU_ASSERT_PTR_NULL(ferry_net_blob(NULL, "x"));
+    CU_ASSERT_EQUAL(ferry_net_n_blobs(NULL), 0);
+    ferry_net_close(NULL);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_chain_of_layers_computes),
+    FERRY_TEST(another_shape_of_the_input_reshapes_the_rest_and_comes_back),
+    FERRY_TEST(a_blob_with_two_consumers_is_split_by_caffes_names),
+    FERRY_TEST(layers_of_another_phase_are_left_out),
+    FERRY_TEST(parameters_of_one_name_are_one),
+    FERRY_TEST(weights_that_are_written_are_packed_again),
+    FERRY_TEST(a_seed_gives_the_same_parameters_on_every_device),
+    FERRY_TEST(a_net_shares_anothers_parameters),
+    FERRY_TEST(a_net_moves_and_computes_the_same),
+    FERRY_TEST(a_part_of_a_net_runs_by_itself),
+    FERRY_TEST(weights_are_loaded_by_layer_and_reported),
+    FERRY_TEST(what_cannot_be_is_one_error_with_its_place),
+    FERRY_TEST(a_text_cut_anywhere_is_an_error_or_a_net),
+    FERRY_TEST(null_and_sizeless_arguments_are_refused),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main_backends(argc, argv, "net", cases, FERRY_TEST_COUNT(cases));
+}
