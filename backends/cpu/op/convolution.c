@@ -9,32 +9,26 @@
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
-/* Whether the input's pixels follow one another at one distance, in the order of the output's. */
-static bool is_one_row_of_pixels(const struct cpu_window *w)
+/* Whether pixels, of images one after the other, follow one another at one distance. */
+static bool is_one_row(int64_t images, const int64_t *length, const int64_t *stride,
+                       int64_t *out_distance)
 {
-    int64_t distance = 0, pixels = 1;
+    int64_t pixels = 1;
 
+    *out_distance = 0;
     for (int i = 4; i >= 1; i--) { /* the spatial axes from the innermost, then the images */
         int axis = i == 1 ? 0 : i;
-        int64_t length = axis == 0 ? w->images : w->in[axis - 2];
+        int64_t along = axis == 0 ? images : length[axis - 2];
 
-        if (length == 1)
+        if (along == 1)
             continue;
         if (pixels == 1)
-            distance = w->x[axis];
-        if (w->x[axis] != distance * pixels)
+            *out_distance = stride[axis];
+        if (stride[axis] != *out_distance * pixels)
             return false;
-        pixels *= length;
+        pixels *= along;
     }
     return true;
-}
-
-static int64_t pixel_distance(const struct cpu_window *w)
-{
-    for (int i = 4; i >= 2; i--)
-        if (w->in[i - 2] > 1)
-            return w->x[i];
-    return w->images > 1 ? w->x[0] : 0;
 }
 
 /* Rows at such distances share few lines of the first cache. */
@@ -46,13 +40,15 @@ static bool is_crowded(int64_t distance, int64_t rows)
 static bool can_stay_in_place(const struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
+    int64_t distance;
 
     if (w->taps != 1 || (w->x[1] != 1 && w->channels > p->op.params.window.group))
         return false;
     for (int i = 0; i < 3; i++)
         if (w->stride[i] != 1 || w->pad[i] != 0 || w->pad_end[i] != 0)
             return false;
-    return is_one_row_of_pixels(w) && !is_crowded(pixel_distance(w), p->plan.convolution.gemm.m);
+    return is_one_row(w->images, w->in, w->x, &distance) &&
+           !is_crowded(distance, p->plan.convolution.gemm.m);
 }
 
 static void plan_product(struct cpu_op *p)
@@ -264,9 +260,15 @@ static void product_run(struct cpu_device *d, const struct cpu_op *p,
 
     find_places(p, args, &places);
     r.arg = &places;
+    if (is_one_row(w->images, w->out, w->y, &r.y_row) &&
+        is_one_row(w->images, w->out, places.add, &r.add_row)) {
+        r.place = NULL;
+        r.y_batch = g->n * w->y[1];
+        r.add_batch = g->n * places.add[1];
+    }
     if (p->plan.convolution.is_in_place) {
         r.a = args->in[0];
-        r.a_row = pixel_distance(w);
+        is_one_row(w->images, w->in, w->x, &r.a_row);
         r.a_batch = places.patches.channels * w->x[1];
     }
     if (!r.b) {

@@ -107,8 +107,10 @@ static void fill_store(const struct cpu_op *p, const struct cpu_op_args *args,
         store->bias = args->in[2];
     if (p->answer.epilogue == 0)
         return;
-    store->clamp = step->function == FERRY_UNARY_RELU ? CPU_CLAMP_RELU : CPU_CLAMP_CLIP;
     store->slope = store->least = (float)step->a;
+    store->clamp = step->function == FERRY_UNARY_CLIP ? CPU_CLAMP_CLIP
+                   : store->slope == 0                ? CPU_CLAMP_POSITIVE
+                                                      : CPU_CLAMP_RELU;
     store->most = (float)step->b;
 }
 

@@ -26,6 +26,8 @@ INLINE float NAME(depthwise_finish)(const struct cpu_depthwise *d, float sum, in
 
     sum += s->bias ? s->bias[c] : 0;
     sum += s->adds ? d->add[at] : 0;
+    if (s->clamp == CPU_CLAMP_POSITIVE)
+        return sum < 0 ? 0 : sum;
     if (s->clamp == CPU_CLAMP_RELU)
         return sum > 0 ? sum : s->slope * sum;
     if (s->clamp == CPU_CLAMP_CLIP)
@@ -39,7 +41,9 @@ INLINE float NAME(depthwise_finish)(const struct cpu_depthwise *d, float sum, in
             v += LOAD(s->bias + c);                       \
         if (s->adds)                                      \
             v += LOAD(d->add + (at));                     \
-        if (s->clamp == CPU_CLAMP_RELU)                   \
+        if (s->clamp == CPU_CLAMP_POSITIVE)               \
+            v = MOST(v, (vec){ 0 });                      \
+        else if (s->clamp == CPU_CLAMP_RELU)              \
             v = SELECT_POSITIVE(v, v * SPLAT(s->slope));  \
         else if (s->clamp == CPU_CLAMP_CLIP)              \
             v = CLIP(v, SPLAT(s->least), SPLAT(s->most)); \

@@ -135,8 +135,8 @@ static bool make_store(struct cpu_gemm_run *r)
         s++;
     }
     if (s < end && s->step == FERRY_STEP_UNARY && s->function == FERRY_UNARY_RELU) {
-        r->store.clamp = CPU_CLAMP_RELU;
         r->store.slope = (float)s++->a;
+        r->store.clamp = r->store.slope == 0 ? CPU_CLAMP_POSITIVE : CPU_CLAMP_RELU;
     } else if (s < end && s->step == FERRY_STEP_UNARY && s->function == FERRY_UNARY_CLIP) {
         r->store.clamp = CPU_CLAMP_CLIP;
         r->store.least = (float)s->a;
@@ -194,18 +194,17 @@ static void multiply_tile(const struct task *task, const struct place *place, st
     const struct cpu_gemm *g = r->plan;
     const float *b = r->b + task->batch * r->b_batch;
     bool is_last = task->k + task->depth == g->k;
-    struct cpu_store store = r->store;
+    const float *bias = r->store.bias ? r->store.bias + task->batch * r->step_batch : NULL;
 
-    if (store.bias)
-        store.bias += task->batch * r->step_batch;
     for (int64_t p = task->panel; p < task->end; p++) {
         int64_t width = width_of(g, p), columns = least(g->n - p * g->panel, width);
-        bool stores = is_last && r->stores && columns == width;
+        bool stores = r->stores && columns == width;
         float *sums = tile->sums;
 
         tile->column = p * g->panel;
         tile->b = b + tile->column * g->k + task->k * width;
-        tile->store = stores ? &store : NULL;
+        tile->bias = stores ? bias : NULL;
+        tile->store = stores && is_last ? &r->store : NULL;
         tile->sums += (p - task->panel) * g->panel;
         r->loops->micro[width == g->panel][place->rows](tile);
         if (is_last && !stores)
@@ -218,7 +217,12 @@ static void find_place(const struct task *task, int64_t first, struct place *pla
 {
     const struct cpu_gemm_run *r = task->run;
 
-    r->place(r, task->batch, first, place->rows, place->y_at, place->add_at);
+    if (r->place)
+        r->place(r, task->batch, first, place->rows, place->y_at, place->add_at);
+    for (int64_t i = 0; i < place->rows && !r->place; i++) {
+        place->y_at[i] = task->batch * r->y_batch + (first + i) * r->y_row;
+        place->add_at[i] = task->batch * r->add_batch + (first + i) * r->add_row;
+    }
     for (int64_t i = 0; i < place->rows; i++) {
         place->y[i] = r->y + place->y_at[i];
         place->add[i] = r->add ? r->add + place->add_at[i] : NULL;
@@ -230,7 +234,7 @@ static void do_tile(const struct task *task, int64_t first, int64_t rows)
 {
     const struct cpu_gemm_run *r = task->run;
     const struct cpu_gemm *g = r->plan;
-    struct place place = { .batch = task->batch, .rows = rows };
+    struct place place;
     bool is_split = g->depth < g->k;
     struct cpu_tile tile = { .a = task->a,
                              .a_row = g->a_row,
@@ -243,6 +247,8 @@ static void do_tile(const struct task *task, int64_t first, int64_t rows)
                              .y = place.y,
                              .add = place.add };
 
+    place.batch = task->batch;
+    place.rows = rows;
     if (r->a) {
         tile.a = r->a + task->batch * r->a_batch + first * r->a_row + task->k;
         tile.a_row = r->a_row;

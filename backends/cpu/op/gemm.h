@@ -39,10 +39,11 @@ struct cpu_gemm_run {
                   int64_t k, int64_t depth, struct cpu_tile *tile);
     void (*bring)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                   int64_t k, int64_t depth, float *to, int64_t to_row);
-    /* Where rows of y, and of what is added, begin: at column 0 of the batch. */
+    /* Where rows of y, and of what is added, begin: at column 0 of the batch. NULL: by strides. */
     void (*place)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                   int64_t *y_at, int64_t *add_at);
-    const void *arg; /* of both */
+    int64_t y_batch, y_row, add_batch, add_row;
+    const void *arg; /* of these */
     float *y;
     int64_t y_column;
     const float *add; /* of the ADD step */

@@ -35,13 +35,12 @@ static void run_product(struct cpu_device *d, const struct cpu_op *p, const stru
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-/* A product that is cut already: what its run needs to find the rows of a and y. */
+/* What a product needs to find the rows of a. */
 struct rows {
     const struct cpu_op *op;
     const float *a;
     int64_t a_batch, a_row, a_column;
     const struct cpu_walk *columns; /* of a, where they are not at one distance */
-    int64_t y_batch, y_row, add_batch, add_row;
 };
 
 static int64_t a_at(const struct rows *s, int64_t k)
@@ -60,17 +59,6 @@ static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
 
         for (int64_t i = 0; i < rows; i++)
             to[i * to_row + j] = a[i * s->a_row + at];
-    }
-}
-
-static void place(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
-                  int64_t *y_at, int64_t *add_at)
-{
-    const struct rows *s = r->arg;
-
-    for (int64_t i = 0; i < rows; i++) {
-        y_at[i] = batch * s->y_batch + (first + i) * s->y_row;
-        add_at[i] = batch * s->add_batch + (first + i) * s->add_row;
     }
 }
 
@@ -136,14 +124,13 @@ static void inner_product_multiply(struct cpu_device *d, const struct cpu_op *p,
                          .a = args->in[0],
                          .a_row = x->stride[0],
                          .a_column = walk_step(walk, 0),
-                         .columns = walk->rank > 1 ? walk : NULL,
-                         .y_row = y->stride[0] };
+                         .columns = walk->rank > 1 ? walk : NULL };
     struct cpu_gemm_run r = { .plan = &p->plan.matrix.gemm,
                               .loops = p->loops,
                               .b = args->packed,
                               .bring = bring,
-                              .place = place,
                               .arg = &rows,
+                              .y_row = y->stride[0],
                               .y = args->out[0],
                               .y_column = y->stride[1],
                               .scratch = args->workspace };
@@ -165,7 +152,7 @@ static void inner_product_multiply(struct cpu_device *d, const struct cpu_op *p,
     cpu_epilogue_steps(p, args, &r);
     for (uint32_t i = 0; i < p->answer.epilogue; i++)
         if (p->op.epilogue[i].step == FERRY_STEP_ADD)
-            rows.add_row = p->op.in[p->op.epilogue[i].operand].stride[0];
+            r.add_row = p->op.in[p->op.epilogue[i].operand].stride[0];
     cpu_gemm_do(d->workers, &r);
 }
 
@@ -247,14 +234,13 @@ static void batched_gemm_multiply(struct cpu_device *d, const struct cpu_op *p,
                          .a = args->in[0],
                          .a_batch = op->in[0].stride[0],
                          .a_row = op->in[0].stride[1],
-                         .a_column = op->in[0].stride[2],
-                         .y_batch = op->out[0].stride[0],
-                         .y_row = op->out[0].stride[1] };
+                         .a_column = op->in[0].stride[2] };
     struct cpu_gemm_run r = { .plan = &p->plan.matrix.gemm,
                               .loops = p->loops,
                               .b = args->packed,
                               .bring = bring,
-                              .place = place,
+                              .y_batch = op->out[0].stride[0],
+                              .y_row = op->out[0].stride[1],
                               .arg = &rows,
                               .y = args->out[0],
                               .y_column = op->out[0].stride[2],
@@ -278,8 +264,8 @@ static void batched_gemm_multiply(struct cpu_device *d, const struct cpu_op *p,
         r.step[r.steps++] = (struct cpu_step){ .step = FERRY_STEP_ADD, .a = op->params.gemm.beta };
         r.add = args->in[2];
         r.add_column = op->in[2].stride[2];
-        rows.add_batch = op->in[2].stride[0];
-        rows.add_row = op->in[2].stride[1];
+        r.add_batch = op->in[2].stride[0];
+        r.add_row = op->in[2].stride[1];
     }
     cpu_gemm_do(d->workers, &r);
 }

@@ -43,14 +43,17 @@
     STORE(sums + i * sums_row, c##i##_0); \
     STORE(sums + i * sums_row + LANES, c##i##_1);
 #define BIAS_2(i, p, r) \
-    c##i##_0 += b0;     \
-    c##i##_1 += b1;
+    c##i##_0 = b0;      \
+    c##i##_1 = b1;
 #define ADD_2(i, p, r)                       \
     c##i##_0 += LOAD(t->add[i] + t->column); \
     c##i##_1 += LOAD(t->add[i] + t->column + LANES);
 #define RELU_2(i, p, r)                                  \
     c##i##_0 = SELECT_POSITIVE(c##i##_0, c##i##_0 * b0); \
     c##i##_1 = SELECT_POSITIVE(c##i##_1, c##i##_1 * b0);
+#define POSITIVE_2(i, p, r)        \
+    c##i##_0 = MOST(c##i##_0, b0); \
+    c##i##_1 = MOST(c##i##_1, b0);
 #define CLIP_2(i, p, r)                \
     c##i##_0 = CLIP(c##i##_0, b0, b1); \
     c##i##_1 = CLIP(c##i##_1, b0, b1);
@@ -65,75 +68,83 @@
 #define LOAD_1(i, p, r)     c##i = LOAD(sums + i * sums_row);
 #define MULTIPLY_1(i, p, r) c##i = FMA(SPLAT(a##p[(r)*row]), b0, c##i);
 #define SUM_1(i, p, r)      STORE(sums + i * sums_row, c##i);
-#define BIAS_1(i, p, r)     c##i += b0;
+#define BIAS_1(i, p, r)     c##i = b0;
 #define ADD_1(i, p, r)      c##i += LOAD(t->add[i] + t->column);
 #define RELU_1(i, p, r)     c##i = SELECT_POSITIVE(c##i, c##i * b0);
+#define POSITIVE_1(i, p, r) c##i = MOST(c##i, b0);
 #define CLIP_1(i, p, r)     c##i = CLIP(c##i, b0, b1);
 #define STORE_1(i, p, r)    STORE(t->y[i] + t->column, c##i);
 #define WIDE_1(p)           vec b0 = LOAD(p)
 
 /* ---- the kernel ----------------------------------------------------------------------------- */
 
-#define MICRO(m, wide)                                                                      \
-    TARGET static void NAME(micro_##wide##_##m)(const struct cpu_tile *t)                   \
-    {                                                                                       \
-        const int64_t row = t->a_row, sums_row = t->sums_row, jump = t->jump;               \
-        const float *a0 = t->a, *a1 = a0 + 3 * row, *a2 = a0 + 6 * row, *a3 = a0 + 9 * row; \
-        const float *a4 = a0 + 12 * row, *b = t->b;                                         \
-        const struct cpu_store *s = t->store;                                               \
-        float *sums = t->sums;                                                              \
-        int64_t spans = t->spans;                                                           \
-        ROWS_##m(ZERO_##wide)                                                               \
-                                                                                            \
-            if (!t->first)                                                                  \
-        {                                                                                   \
-            ROWS_##m(LOAD_##wide)                                                           \
-        }                                                                                   \
-        for (; spans > 0; spans--) {                                                        \
-            const float *end = b + t->span * (wide)*LANES;                                  \
-                                                                                            \
-            for (; b < end; b += (wide)*LANES) {                                            \
-                WIDE_##wide(b);                                                             \
-                                                                                            \
-                OPAQUE(a0);                                                                 \
-                OPAQUE(a1);                                                                 \
-                OPAQUE(a2);                                                                 \
-                OPAQUE(a3);                                                                 \
-                OPAQUE(a4);                                                                 \
-                ROWS_##m(MULTIPLY_##wide) a0++;                                             \
-                a1++;                                                                       \
-                a2++;                                                                       \
-                a3++;                                                                       \
-                a4++;                                                                       \
-            }                                                                               \
-            a0 += jump;                                                                     \
-            a1 += jump;                                                                     \
-            a2 += jump;                                                                     \
-            a3 += jump;                                                                     \
-            a4 += jump;                                                                     \
-        }                                                                                   \
-        if (!s) {                                                                           \
-            ROWS_##m(SUM_##wide) return;                                                    \
-        }                                                                                   \
-        if (s->bias) {                                                                      \
-            WIDE_##wide(s->bias + t->column);                                               \
-                                                                                            \
-            ROWS_##m(BIAS_##wide)                                                           \
-        }                                                                                   \
-        if (s->adds) {                                                                      \
-            ROWS_##m(ADD_##wide)                                                            \
-        }                                                                                   \
-        if (s->clamp == CPU_CLAMP_RELU) {                                                   \
-            vec b0 = SPLAT(s->slope);                                                       \
-                                                                                            \
-            ROWS_##m(RELU_##wide)                                                           \
-        } else if (s->clamp == CPU_CLAMP_CLIP) {                                            \
-            vec b0 = SPLAT(s->least), b1 = SPLAT(s->most);                                  \
-                                                                                            \
-            ROWS_##m(CLIP_##wide)                                                           \
-        }                                                                                   \
-        ROWS_##m(STORE_##wide)                                                              \
+/* A formatter would take the rows for expressions. */
+/* clang-format off */
+#define MICRO(m, wide)                                                                           \
+    TARGET static void NAME(micro_##wide##_##m)(const struct cpu_tile *t)                        \
+    {                                                                                            \
+        const int64_t row = t->a_row, sums_row = t->sums_row, jump = t->jump;                    \
+        const float *a0 = t->a, *a1 = a0 + 3 * row, *a2 = a0 + 6 * row, *a3 = a0 + 9 * row;      \
+        const float *a4 = a0 + 12 * row, *b = t->b;                                              \
+        const struct cpu_store *s = t->store;                                                    \
+        float *sums = t->sums;                                                                   \
+        int64_t spans = t->spans;                                                                \
+        ROWS_##m(ZERO_##wide)                                                                    \
+                                                                                                 \
+        if (!t->first) {                                                                         \
+            ROWS_##m(LOAD_##wide)                                                                \
+        } else if (t->bias) {                                                                    \
+            WIDE_##wide(t->bias + t->column);                                                    \
+                                                                                                 \
+            ROWS_##m(BIAS_##wide)                                                                \
+        }                                                                                        \
+        for (; spans > 0; spans--) {                                                             \
+            const float *end = b + t->span * (wide) * LANES;                                     \
+                                                                                                 \
+            for (; b < end; b += (wide) * LANES) {                                               \
+                WIDE_##wide(b);                                                                  \
+                                                                                                 \
+                OPAQUE(a0);                                                                      \
+                OPAQUE(a1);                                                                      \
+                OPAQUE(a2);                                                                      \
+                OPAQUE(a3);                                                                      \
+                OPAQUE(a4);                                                                      \
+                ROWS_##m(MULTIPLY_##wide)                                                        \
+                a0++;                                                                            \
+                a1++;                                                                            \
+                a2++;                                                                            \
+                a3++;                                                                            \
+                a4++;                                                                            \
+            }                                                                                    \
+            a0 += jump;                                                                          \
+            a1 += jump;                                                                          \
+            a2 += jump;                                                                          \
+            a3 += jump;                                                                          \
+            a4 += jump;                                                                          \
+        }                                                                                        \
+        if (!s) {                                                                                \
+            ROWS_##m(SUM_##wide)                                                                 \
+            return;                                                                              \
+        }                                                                                        \
+        if (s->adds) {                                                                           \
+            ROWS_##m(ADD_##wide)                                                                 \
+        }                                                                                        \
+        if (s->clamp == CPU_CLAMP_POSITIVE) {                                                    \
+            vec b0 = { 0 };                                                                      \
+                                                                                                 \
+            ROWS_##m(POSITIVE_##wide)                                                            \
+        } else if (s->clamp == CPU_CLAMP_RELU) {                                                 \
+            vec b0 = SPLAT(s->slope);                                                            \
+                                                                                                 \
+            ROWS_##m(RELU_##wide)                                                                \
+        } else if (s->clamp == CPU_CLAMP_CLIP) {                                                 \
+            vec b0 = SPLAT(s->least), b1 = SPLAT(s->most);                                       \
+                                                                                                 \
+            ROWS_##m(CLIP_##wide)                                                                \
+        }                                                                                        \
+        ROWS_##m(STORE_##wide)                                                                   \
     }
+/* clang-format on */
 
 #define MICRO_BOTH(m) MICRO(m, 1) MICRO(m, 2)
 

@@ -29,7 +29,7 @@ struct cpu_step {
 
 #define CPU_MOST_STEPS (FERRY_OP_EPILOGUE + 1)
 
-/* What micro-kernels do themselves in the store: y = f(sum + bias + add). */
+/* What micro-kernels do themselves: y = f(bias + sum + add). Sums begin at the bias. */
 struct cpu_store {
     const float *bias; /* by column; NULL: none */
     bool adds;         /* a tile's `add` is there */
@@ -41,6 +41,8 @@ struct cpu_store {
 #define CPU_CLAMP_NONE 0u
 #define CPU_CLAMP_RELU 1u
 #define CPU_CLAMP_CLIP 2u
+/* max(x, 0), which is CPU_CLAMP_RELU with a slope of 0 wherever x is no infinity. */
+#define CPU_CLAMP_POSITIVE 3u
 
 /* Up to TILE_MOST_ROWS rows by one panel. */
 struct cpu_tile {
@@ -51,6 +53,7 @@ struct cpu_tile {
     bool first;     /* sums begin at 0, not at what `sums` has */
     float *sums;    /* where they are put, unless `store` is there */
     int64_t sums_row;
+    const float *bias;             /* by column, where `first` begins; NULL: 0 */
     const struct cpu_store *store; /* NULL: into sums */
     float *const *y;               /* where each row's column 0 goes; columns lie side by side */
     const float *const *add;       /* likewise */
