@@ -24,6 +24,7 @@ EXTRA_DIST += \
 	%D%/decisions/0017-what-dlopen-believes-is-read-first.md \
 	%D%/decisions/0018-what-the-opencl-plugin-computes-and-keeps.md \
 	%D%/decisions/0022-whose-work-failed.md \
+	%D%/decisions/0025-a-blob-has-one-home.md \
 	%D%/decisions/0028-openblas-is-opened-at-the-first-matrix.md \
 	%D%/decisions/0033-who-says-how-large-a-structure-is.md \
 	%D%/decisions/0034-names-have-the-version-that-brought-them.md \
@@ -31,6 +32,8 @@ EXTRA_DIST += \
 	%D%/decisions/0036-a-dtype-is-younger-than-a-plugin.md \
 	%D%/decisions/0040-texts-are-read-by-tables.md \
 	%D%/decisions/0041-definitions-without-weights.md \
+	%D%/decisions/0047-who-computes-an-operation.md \
+	%D%/decisions/0048-layers-say-what-they-compute.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md
 
 # Pages from the headers' comments, in doc/api. Needs Doxygen; a warning is an error.

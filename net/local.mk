@@ -130,3 +130,5 @@ libferrynet_la_LDFLAGS = -version-info 0:0:0 -no-undefined $(Z_DEFS) $(VERSION_F
 EXTRA_libferrynet_la_DEPENDENCIES = $(VERSION_MAP)
 
 EXTRA_DIST += %D%/proto/README.md
+
+EXTRA_DIST += %D%/README.md

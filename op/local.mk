@@ -39,3 +39,5 @@ noinst_LTLIBRARIES += %D%/libferryopobjs.la
 	%D%/workspace.h
 %C%_libferryopobjs_la_CPPFLAGS = $(NET_CPPFLAGS)
 %C%_libferryopobjs_la_CFLAGS = $(NET_CFLAGS)
+
+EXTRA_DIST += %D%/README.md
