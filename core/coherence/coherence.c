@@ -18,7 +18,7 @@ static uint32_t bit(unsigned slot)
 /* ---- publishing ---- */
 
 /* What a replica adds to the word that settled accesses look at. */
-static uint64_t flags_of(const ferry_memory *m, const struct ferry__replica *r, unsigned slot,
+static uint64_t flags_of(ferry_memory *m, const struct ferry__replica *r, unsigned slot,
                          uint32_t valid)
 {
     uint64_t flags = 0;
@@ -27,7 +27,7 @@ static uint64_t flags_of(const ferry_memory *m, const struct ferry__replica *r, 
         flags |= FERRY__SLOW(slot);
     if (ferry__uses_have(r->uses, false) || (r->readonly && (valid & bit(slot))))
         flags |= FERRY__READERS;
-    if ((valid & bit(slot)) && r->filled < m->used)
+    if ((valid & bit(slot)) && *ferry__replica_filled(m, slot) < m->used)
         flags |= FERRY__SLOW(slot);
     return flags;
 }
@@ -152,24 +152,35 @@ static int zero_tail(struct ferry__request *req, struct ferry__replica *r, size_
     return err;
 }
 
+/* Whether the bytes are the other side's too, which has them all. */
+static bool other_side_has_all(struct ferry__request *req)
+{
+    ferry_memory *m = req->m;
+    unsigned other = req->slot == FERRY__HOST ? m->alias : FERRY__HOST;
+
+    return ferry__replica_shares(m, req->slot, other) && (req->valid & bit(other)) &&
+           *ferry__replica_filled(m, other) >= m->used;
+}
+
 /* The bytes in use beyond those that were ever filled read as zeros. */
 static int fill_up(struct ferry__request *req, struct ferry__replica *r)
 {
     ferry_memory *m = req->m;
+    size_t *filled = ferry__replica_filled(m, req->slot);
     int err;
 
-    if (r->filled >= m->used)
+    if (*filled >= m->used)
         return 0;
-    if (r->storage != FERRY__STORAGE_EMPTY) {
+    if (r->storage != FERRY__STORAGE_EMPTY && !other_side_has_all(req)) {
         err = ferry__transfer_enter(req, req->slot, bit(req->slot)); /* to write there */
         if (!err)
-            err = zero_tail(req, r, r->filled);
+            err = zero_tail(req, r, *filled);
         if (!err)
             err = ferry__transfer_enter(req, req->slot, req->valid | bit(req->slot));
         if (err)
             return err;
     }
-    r->filled = m->used;
+    *filled = m->used;
     return 0;
 }
 
@@ -199,13 +210,14 @@ static int first_touch(struct ferry__request *req, struct ferry__replica *r, boo
     if (err)
         return err;
     forget_uses(req, r);
-    r->filled = zeroed ? req->m->used : 0;
+    *ferry__replica_filled(req->m, req->slot) = zeroed ? req->m->used : 0;
     return 0;
 }
 
 /* The old contents are not wanted. */
 static int overwrite(struct ferry__request *req, struct ferry__replica *r)
 {
+    size_t *filled = ferry__replica_filled(req->m, req->slot);
     int err = after_uses(req, r, FERRY__AFTER_ALL);
 
     if (!err)
@@ -213,8 +225,8 @@ static int overwrite(struct ferry__request *req, struct ferry__replica *r)
     if (err)
         return err;
     forget_uses(req, r);
-    if (!(req->valid & bit(req->slot)) || r->filled < req->m->used)
-        r->filled = req->m->used;
+    if (!(req->valid & bit(req->slot)) || *filled < req->m->used)
+        *filled = req->m->used;
     return 0;
 }
 

@@ -226,7 +226,7 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
         return err;
     ferry__replica_drop(m, r, &req->after);
     ferry__replica_take(r, ref, bytes, req->slot, readonly, adopted);
-    r->filled = bytes;
+    *ferry__replica_filled(m, req->slot) = bytes;
     m->size = bytes;
     m->lost = 0;
     ferry__memory_count_write(m);

@@ -21,12 +21,12 @@ static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
     unsigned s;
 
     for (s = 0; s < FERRY__SLOTS; s++)
-        if ((valid >> s & 1) && ferry__replica_find(m, s)->filled > longest)
-            longest = ferry__replica_find(m, s)->filled;
+        if ((valid >> s & 1) && *ferry__replica_filled(m, s) > longest)
+            longest = *ferry__replica_filled(m, s);
     if (longest > bytes)
         longest = bytes;
     for (s = 0; s < FERRY__SLOTS; s++)
-        if ((valid >> s & 1) && ferry__replica_find(m, s)->filled >= longest)
+        if ((valid >> s & 1) && *ferry__replica_filled(m, s) >= longest)
             kept |= UINT32_C(1) << s;
     return kept;
 }

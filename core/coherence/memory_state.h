@@ -120,6 +120,8 @@ struct ferry_memory {
     ferry_event *busy;     /* of a queue that an access did not want to wait for; NULL: none */
     uint64_t busy_at;      /* how much work had been put there by then */
     struct ferry__replica on_host;
+    size_t
+        alias_filled; /* on_host.filled is the host's: this, a device's that has the pointer too */
     struct ferry__device_replica *on_devices;
     struct ferry__sharers *sharers;    /* NULL until blobs share it */
     char *name;                        /* for traces and logs; may be NULL */

@@ -416,6 +416,7 @@ int ferry__replica_separate(ferry_memory *m)
     d->device = ferry__device_retain(dev);
     if (m->on_host.storage == FERRY__STORAGE_ADOPTED && m->on_host.adopted_at == dev->slot) {
         d->r = m->on_host;
+        d->r.filled = m->alias_filled;
         memset(&m->on_host, 0, sizeof m->on_host);
     }
     d->r.slot = (uint8_t)dev->slot;

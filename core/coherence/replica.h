@@ -87,6 +87,16 @@ static inline bool ferry__replica_one_pointer(const ferry_memory *m)
     return ferry__replica_is_host_pointer(m, m->alias);
 }
 
+/*
+ * How many leading bytes of the slot's copy are contents, while it is valid. Shared bytes have a
+ * count for each side: what a side has never had, it does not have here either.
+ */
+static inline size_t *ferry__replica_filled(ferry_memory *m, unsigned slot)
+{
+    return ferry__replica_is_host_pointer(m, slot) ? &m->alias_filled
+                                                   : &ferry__replica_find(m, slot)->filled;
+}
+
 /* Whether the two slots are the same bytes: the host and the device it is aliased with. */
 static inline bool ferry__replica_shares(const ferry_memory *m, unsigned a, unsigned b)
 {

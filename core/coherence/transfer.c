@@ -285,7 +285,7 @@ static int to_host(struct ferry__request *req, struct ferry__replica *host, unsi
     struct ferry__replica *src = ferry__replica_find(m, from);
     ferry_device *dev = ferry__replica_device(m, from);
     ferry_queue *q = req->hint && req->hint->device == dev ? req->hint : &dev->queue;
-    size_t bytes = least(src->filled, m->used);
+    size_t bytes = least(*ferry__replica_filled(m, from), m->used);
     double start = ferry__trace_now();
     bool sent;
     int err = ferry__device_usable(dev);
@@ -322,7 +322,7 @@ static int to_device(struct ferry__request *req, struct ferry__replica *r, unsig
     ferry_memory *m = req->m;
     struct ferry__replica *src = ferry__replica_find(m, from);
     ferry_device *dev = ferry__replica_device(m, from);
-    size_t bytes = least(src->filled, m->used);
+    size_t bytes = least(*ferry__replica_filled(m, from), m->used);
     double start = ferry__trace_now();
     bool sent = false;
     int err = before_copy(req->q, r, src);
@@ -336,7 +336,7 @@ static int to_device(struct ferry__request *req, struct ferry__replica *r, unsig
     if (sent)
         trace_device_copy(req, dev, src, bytes, start);
     if (!err)
-        r->filled = bytes;
+        *ferry__replica_filled(m, req->slot) = bytes;
     return err;
 }
 
@@ -351,9 +351,9 @@ static int look(struct ferry__request *req, unsigned from)
         err = ferry__uses_order(src->uses, FERRY__AFTER_WRITERS, NULL);
         if (!err)
             err = ferry__transfer_after_default(m->alias_device, NULL);
-    } else {
-        m->on_host.filled = src->filled;
     }
+    if (!err)
+        m->on_host.filled = least(*ferry__replica_filled(m, from), m->used);
     return err;
 }
 
@@ -400,7 +400,7 @@ static int hand_over(struct ferry__request *req, struct ferry__replica *r, unsig
         err = ferry__transfer_enter(req, req->slot, valid);
     }
     if (!err)
-        r->filled = src->filled;
+        *ferry__replica_filled(m, req->slot) = least(*ferry__replica_filled(m, from), m->used);
     return err;
 }
 

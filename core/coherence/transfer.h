@@ -28,7 +28,7 @@ struct ferry__request {
 
 /*
  * Brings the newest bytes into the replica `r` of the request's slot, which has storage, from the
- * cheapest valid copy, and says in r->filled how many there are. May make the host's copy valid on
+ * cheapest valid copy, and notes how many there are (ferry__replica_filled). May make the host's copy valid on
  * the way. A source found lost to an asynchronous failure leaves request->valid. *done is false
  * after the first leg of a prefetch that goes through the host.
  */

@@ -56,9 +56,13 @@ FERRY_API int ferry_blob_create(ferry_device *home, ferry_dtype dtype, int naxes
 FERRY_API void ferry_blob_destroy(ferry_blob *b);
 
 /**
- * Changes the shape. Within the capacity, contents and pointers stay, and growing back shows the
- * old values; whichever of data and diff is too small is replaced by memory that reads as zeros,
- * and *out_grew (may be NULL) says whether one was. Errors: FERRY_EINVAL, FERRY_EOVERFLOW whatever
+ * Changes the shape. Within the capacity, contents and pointers stay. Growing back shows the old
+ * values as long as a valid copy has them: while the blob is small nothing moves them, so that once
+ * a write (or an eviction) has left only copies that never had them, they are gone and read as
+ * zeros. That is after a write on the device where the host alone had them, or the other way round;
+ * on every device, also where both are the same memory. (Caffe copies the capacity each time, and
+ * keeps them.) Whichever of data and diff is too small is replaced by memory that reads as zeros, and
+ * *out_grew (may be NULL) says whether one was. Errors: FERRY_EINVAL, FERRY_EOVERFLOW whatever
  * the order of zero dims, FERRY_ENOMEM, FERRY_ESHAPE for a slice that would leave its range; the
  * blob, and *out_grew, are then as before.
  */
