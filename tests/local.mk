@@ -38,6 +38,7 @@ UNIT_TESTS = \
 	%D%/unit/test-pool \
 	%D%/unit/test-probe \
 	%D%/unit/test-net \
+	%D%/unit/test-op \
 	%D%/unit/test-op-check \
 	%D%/unit/test-op-random \
 	%D%/unit/test-proto-data \
@@ -161,6 +162,7 @@ UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $
 # What is above libferryio: libferrynet's objects first, then those it stands on.
 NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_net_LDADD = $(NET_LIBS)
+%C%_unit_test_op_LDADD = $(NET_LIBS)
 %C%_unit_test_op_check_LDADD = $(NET_LIBS)
 %C%_unit_test_op_random_SOURCES = %D%/unit/test-op-random.c %D%/unit/op-make.c %D%/unit/op-make.h
 %C%_unit_test_op_random_LDADD = $(NET_LIBS)

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fixture.h"
+
+#include <ferry/op.h>
+
+#include <string.h>
+
+/* Prepared operations through the public interface, on each backend. */
+
+/* y = max(x, 0) on 2 × 3 elements. */
+static ferry_op relu(void)
+{
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_UNARY);
+    op.n_in = op.n_out = 1;
+    op.in[0] = op.out[0] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ 2, 3 }, NULL);
+    return op;
+}
+
+/* y = x·wᵀ, 2 × 3 by 4 × 3, whose weights are constant. */
+static ferry_op product(void)
+{
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_INNER_PRODUCT);
+    op.n_in = 2;
+    op.n_out = 1;
+    op.in[0] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ 2, 3 }, NULL);
+    op.in[1] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ 4, 3 }, NULL);
+    op.out[0] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ 2, 4 }, NULL);
+    op.constants = 2;
+    return op;
+}
+
+static ferry_memory *floats(const float *values, size_t n)
+{
+    ferry_memory *m = fx_memory(n * sizeof *values);
+
+    if (values)
+        memcpy(ferry_memory_overwrite_host_data(m), values, n * sizeof *values);
+    return m;
+}
+
+static bool is(ferry_memory *m, size_t n, const float *wanted)
+{
+    const float *got = ferry_memory_host_data(m);
+    size_t i;
+
+    for (i = 0; got && i < n; i++)
+        if (got[i] < wanted[i] || got[i] > wanted[i])
+            return false; /* −0 is 0 */
+    return got != NULL;
+}
+
+static const float six[6] = { -1, 2, -3, 4, -5, 6 };
+
+static int run(ferry_operation *o, ferry_queue *q, ferry_memory *x, ferry_memory *w,
+               ferry_memory *y)
+{
+    ferry_op_place in[2] = { { x, 0 }, { w, 0 } }, out = { y, 0 };
+    ferry_op_args args = { .struct_size = sizeof args, .in = in, .out = &out };
+
+    return ferry_op_run(o, q, &args);
+}
+
+static void an_operation_computes_where_it_can(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_memory *x = floats(six, 6), *y = floats(NULL, 6);
+    ferry_op_plan plan = { .struct_size = sizeof plan };
+    ferry_op_stats stats = { .struct_size = sizeof stats };
+    ferry_op op = relu();
+    ferry_operation *o;
+
+    FX_OK(ferry_op_query(dev, &op, &plan));
+    FX_OK(ferry_op_create(dev, &op, &o));
+    FX_OK(run(o, NULL, x, NULL, y));
+    CU_ASSERT(is(y, 6, (float[]){ 0, 2, 0, 4, 0, 6 }));
+    FX_OK(run(o, NULL, x, NULL, x)); /* in place, which the kind allows */
+    CU_ASSERT(is(x, 6, (float[]){ 0, 2, 0, 4, 0, 6 }));
+    FX_OK(ferry_op_get_stats(o, &stats));
+    CU_ASSERT_EQUAL(stats.runs, 2);
+    CU_ASSERT_EQUAL(stats.host_bytes, plan.tier == FERRY_TIER_HOST ? 96 : 0);
+    CU_ASSERT_EQUAL(plan.tier,
+                    strcmp(ferry_test_backend(), "cpu") ? FERRY_TIER_HOST : FERRY_TIER_OWN);
+    ferry_op_destroy(o);
+    ferry_memory_release(x);
+    ferry_memory_release(y);
+    fx_end();
+}
+
+static void constants_are_packed_once_and_again_when_written(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_memory *x = floats((float[]){ 1, 2, 3, 4, 5, 6 }, 6), *y = floats(NULL, 8);
+    ferry_memory *w = floats((float[]){ 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1 }, 12);
+    ferry_op_plan plan = { .struct_size = sizeof plan };
+    ferry_op_stats stats = { .struct_size = sizeof stats };
+    ferry_op op = product();
+    ferry_operation *o, *twin;
+
+    FX_OK(ferry_op_create(dev, &op, &o));
+    FX_OK(ferry_op_create(dev, &op, &twin));
+    FX_OK(ferry_op_plan_of(o, &plan));
+    FX_OK(run(o, NULL, x, w, y));
+    FX_OK(run(o, NULL, x, w, y));
+    CU_ASSERT(is(y, 8, (float[]){ 1, 2, 3, 6, 4, 5, 6, 15 }));
+    FX_OK(run(twin, NULL, x, w, y)); /* finds what the other one packed */
+    ((float *)ferry_memory_mutable_host_data(w))[0] = 10;
+    FX_OK(run(o, NULL, x, w, y));
+    CU_ASSERT(is(y, 8, (float[]){ 10, 2, 3, 6, 40, 5, 6, 15 }));
+    FX_OK(ferry_op_get_stats(o, &stats));
+    CU_ASSERT_EQUAL(stats.packs, plan.packed_bytes ? 2 : 0);
+    FX_OK(ferry_op_get_stats(twin, &stats));
+    CU_ASSERT_EQUAL(stats.packs, 0);
+    ferry_op_destroy(o);
+    ferry_op_destroy(twin);
+    ferry_memory_release(x);
+    ferry_memory_release(y);
+    ferry_memory_release(w);
+    fx_end();
+}
+
+static void places_that_cannot_be_are_refused_and_nothing_changes(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_memory *x = floats(six, 6), *y = floats(six, 6), *small = floats(NULL, 5);
+    ferry_op_place in = { x, 0 }, out = { y, 0 };
+    ferry_op_args args = { .struct_size = sizeof args, .in = &in, .out = &out };
+    ferry_op op = relu();
+    ferry_operation *o;
+
+    FX_OK(ferry_op_create(dev, &op, &o));
+    CU_ASSERT_EQUAL(ferry_op_run(NULL, NULL, &args), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_op_run(o, NULL, NULL), FERRY_EINVAL);
+    args.struct_size = 1;
+    CU_ASSERT_EQUAL(ferry_op_run(o, NULL, &args), FERRY_EINVAL);
+    args.struct_size = sizeof args;
+    in.memory = NULL;
+    CU_ASSERT_EQUAL(ferry_op_run(o, NULL, &args), FERRY_EINVAL);
+    in.memory = small;
+    CU_ASSERT_EQUAL(ferry_op_run(o, NULL, &args), FERRY_ESHAPE);
+    in.memory = x;
+    in.offset = 2;
+    CU_ASSERT_EQUAL(ferry_op_run(o, NULL, &args), FERRY_EINVAL);
+    in.offset = 4;
+    CU_ASSERT_EQUAL(ferry_op_run(o, NULL, &args), FERRY_ESHAPE);
+    CU_ASSERT(is(x, 6, six));
+    CU_ASSERT(is(y, 6, six));
+    ferry_op_destroy(o);
+    ferry_memory_release(x);
+    ferry_memory_release(y);
+    ferry_memory_release(small);
+    fx_end();
+}
+
+static void operands_that_overlap_are_refused_but_slices_are_not(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_memory *m = floats((float[]){ -1, -2, 1, 2, 3, 4, 0, 0 }, 8);
+    ferry_op_place in = { m, 0 }, out = { m, 8 };
+    ferry_op_args args = { .struct_size = sizeof args, .in = &in, .out = &out };
+    ferry_op op;
+    ferry_operation *o;
+
+    ferry_op_init(&op, FERRY_OP_UNARY);
+    op.n_in = op.n_out = 1;
+    op.in[0] = op.out[0] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ 2, 2 }, NULL);
+    op.in[0].stride[0] = op.out[0].stride[0] = 4; /* the left and the right half of 2 × 4 */
+    op.params.unary.function = FERRY_UNARY_ABS;
+    FX_OK(ferry_op_create(dev, &op, &o));
+    FX_OK(ferry_op_run(o, NULL, &args));
+    CU_ASSERT(is(m, 8, (float[]){ -1, -2, 1, 2, 3, 4, 3, 4 }));
+    out.offset = 4;
+    CU_ASSERT_EQUAL(ferry_op_run(o, NULL, &args), FERRY_EINVAL);
+    CU_ASSERT(strstr(ferry_last_error(), "overlaps") != NULL);
+    ferry_op_destroy(o);
+    ferry_memory_release(m);
+    fx_end();
+}
+
+static void an_empty_operation_does_nothing(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_memory *m = fx_memory(0);
+    ferry_op_place at = { m, 0 };
+    ferry_op_args args = { .struct_size = sizeof args, .in = &at, .out = &at };
+    ferry_op op = relu();
+    ferry_operation *o;
+
+    op.in[0] = op.out[0] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ 0, 3 }, NULL);
+    FX_OK(ferry_op_create(dev, &op, &o));
+    FX_OK(ferry_op_run(o, NULL, &args));
+    ferry_op_destroy(o);
+    ferry_memory_release(m);
+    fx_end();
+}
+
+static void lost_inputs_are_said_and_outputs_keep_theirs(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_memory *x = floats(six, 6), *y = floats(six, 6);
+    ferry_op op = relu();
+    ferry_operation *o;
+
+    FX_OK(ferry_op_create(dev, &op, &o));
+    ferry_memory_lose(x);
+    CU_ASSERT_PTR_NULL(ferry_memory_host_data(x));
+    CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_ELOST);
+    CU_ASSERT_EQUAL(run(o, NULL, x, NULL, y), FERRY_ELOST);
+    CU_ASSERT(is(y, 6, six));
+    memcpy(ferry_memory_overwrite_host_data(x), six, sizeof six); /* written again, it is whole */
+    FX_OK(run(o, NULL, x, NULL, y));
+    CU_ASSERT(is(y, 6, (float[]){ 0, 2, 0, 4, 0, 6 }));
+    ferry_op_destroy(o);
+    ferry_memory_release(x);
+    ferry_memory_release(y);
+    fx_end();
+}
+
+static void what_is_no_operation_is_refused_before_any_device(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_op op = relu();
+    ferry_operation *o = NULL;
+    ferry_op_plan plan = { .struct_size = 1 };
+
+    op.out[0] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ 2, 4 }, NULL);
+    CU_ASSERT_EQUAL(ferry_op_create(dev, &op, &o), FERRY_ESHAPE);
+    op = relu();
+    CU_ASSERT_EQUAL(ferry_op_create(NULL, &op, &o), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_op_create(dev, NULL, &o), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_op_create(dev, &op, NULL), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_op_query(dev, &op, &plan), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_op_plan_of(NULL, &plan), FERRY_EINVAL);
+    CU_ASSERT_PTR_NULL(o);
+    ferry_op_destroy(NULL);
+    fx_end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(an_operation_computes_where_it_can),
+    FERRY_TEST(constants_are_packed_once_and_again_when_written),
+    FERRY_TEST(places_that_cannot_be_are_refused_and_nothing_changes),
+    FERRY_TEST(operands_that_overlap_are_refused_but_slices_are_not),
+    FERRY_TEST(an_empty_operation_does_nothing),
+    FERRY_TEST(lost_inputs_are_said_and_outputs_keep_theirs),
+    FERRY_TEST(what_is_no_operation_is_refused_before_any_device),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main_backends(argc, argv, "op", cases, FERRY_TEST_COUNT(cases));
+}
