@@ -29,6 +29,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/types.c \
 	%D%/types.h \
 	%D%/layers/abs_val.c \
+	%D%/layers/accuracy.c \
 	%D%/layers/arg_max.c \
 	%D%/layers/batch_norm.c \
 	%D%/layers/batch_reindex.c \
@@ -36,6 +37,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/bnll.c \
 	%D%/layers/clip.c \
 	%D%/layers/concat.c \
+	%D%/layers/contrastive_loss.c \
 	%D%/layers/convolution.c \
 	%D%/layers/convolution.h \
 	%D%/layers/convolution_depthwise.c \
@@ -47,35 +49,51 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/eltwise.c \
 	%D%/layers/elu.c \
 	%D%/layers/embed.c \
+	%D%/layers/euclidean_loss.c \
 	%D%/layers/exp.c \
+	%D%/layers/filter.c \
 	%D%/layers/flatten.c \
+	%D%/layers/hinge_loss.c \
 	%D%/layers/im2col.c \
+	%D%/layers/infogain_loss.c \
 	%D%/layers/inner_product.c \
 	%D%/layers/input.c \
 	%D%/layers/layers.h \
 	%D%/layers/log.c \
+	%D%/layers/loss.c \
+	%D%/layers/loss.h \
 	%D%/layers/lrn.c \
+	%D%/layers/lstm.c \
+	%D%/layers/lstm_unit.c \
+	%D%/layers/multinomial_logistic_loss.c \
 	%D%/layers/mvn.c \
 	%D%/layers/normalize.c \
+	%D%/layers/parameter.c \
 	%D%/layers/permute.c \
 	%D%/layers/pooling.c \
 	%D%/layers/power.c \
 	%D%/layers/prelu.c \
 	%D%/layers/prior_box.c \
+	%D%/layers/recurrent.c \
+	%D%/layers/recurrent.h \
 	%D%/layers/reduction.c \
 	%D%/layers/relu.c \
 	%D%/layers/relu6.c \
 	%D%/layers/reshape.c \
+	%D%/layers/rnn.c \
 	%D%/layers/scale.c \
 	%D%/layers/scale.h \
 	%D%/layers/scale_span.c \
 	%D%/layers/shared.c \
 	%D%/layers/shuffle_channel.c \
 	%D%/layers/sigmoid.c \
+	%D%/layers/sigmoid_cross_entropy_loss.c \
 	%D%/layers/silence.c \
 	%D%/layers/slice.c \
 	%D%/layers/softmax.c \
+	%D%/layers/softmax_with_loss.c \
 	%D%/layers/split.c \
+	%D%/layers/spp.c \
 	%D%/layers/swish.c \
 	%D%/layers/table.c \
 	%D%/layers/tanh.c \

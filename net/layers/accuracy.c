@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Accuracy (accuracy_param): in which part of the places the label is among the top_k (1) classes along
+ * `axis` (1). Another class with the same value counts as better. Places whose label is ignore_label do
+ * not count. A second top gets the same for each class, 0 for one without a place. (Caffe:
+ * AccuracyLayer.)
+ */
+#include "net/layers/loss.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+struct accuracy {
+    struct ferry__loss places;
+    int64_t top_k;
+};
+
+static int setup(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "accuracy_param", 0);
+    struct accuracy *s = ferry_layer_state(layer);
+
+    s->top_k = ferry_proto_integer(p, "top_k", 0);
+    s->places.ignores = ferry_proto_count(p, "ignore_label") > 0;
+    s->places.ignored = ferry_proto_integer(p, "ignore_label", 0);
+    return 0;
+}
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "accuracy_param", 0);
+    struct accuracy *s = ferry_layer_state(layer);
+    int axis, err;
+
+    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0),
+                         ferry_blob_naxes(ferry_layer_bottom(layer, 0)), &axis);
+    if (!err)
+        err = ferry__loss_around(layer, axis, &s->places);
+    if (!err && s->top_k > s->places.classes)
+        err = ferry_proto_error(
+            p, "top_k", 0, FERRY_ESHAPE, "layer \"%s\": top_k is %lld of %lld classes",
+            ferry_layer_name(layer), (long long)s->top_k, (long long)s->places.classes);
+    if (!err)
+        err = ferry__loss_scalar(layer);
+    if (!err && ferry_layer_n_tops(layer) > 1)
+        err = ferry_blob_reshape(ferry_layer_top(layer, 1), 1, &s->places.classes, NULL);
+    if (!err && ferry_layer_n_tops(layer) > 1 &&
+        !ferry_layer_scratch(layer, 0, 0, 1, &s->places.classes))
+        err = ferry_last_error_code();
+    return err;
+}
+
+/* Whether fewer than top_k others are as good as the class; values are `inner` apart. */
+static bool is_right(const struct accuracy *s, const float *x, int64_t class)
+{
+    int64_t k, better = 0;
+
+    for (k = 0; k < s->places.classes; k++)
+        better += k != class && x[k * s->places.inner] >= x[class * s->places.inner];
+    return better < s->top_k;
+}
+
+/* Counts right places, and counts of each class where they are wanted; *out_all gets how many count. */
+static int count(const ferry_layer *layer, const struct accuracy *s, float *rights, float *alls,
+                 double *out_right, double *out_all)
+{
+    const float *x = ferry_blob_host_data(ferry_layer_bottom(layer, 0));
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const struct ferry__loss *l = &s->places;
+    int64_t i, k, class;
+
+    if (!x || !labels)
+        return ferry_last_error_code();
+    for (i = 0; i < l->outer; i++)
+        for (k = 0; k < l->inner; k++) {
+            float label = labels[i * l->inner + k];
+            bool right;
+
+            if (!ferry__loss_counts(l, label))
+                continue;
+            if (ferry__loss_class(layer, label, l->classes, &class))
+                return FERRY_EINVAL;
+            right = is_right(s, &x[i * l->classes * l->inner + k], class);
+            *out_right += right;
+            *out_all += 1;
+            if (rights) {
+                rights[class] += right;
+                alls[class] += 1;
+            }
+        }
+    return 0;
+}
+
+static int forward(ferry_layer *layer)
+{
+    const struct accuracy *s = ferry_layer_state(layer);
+    float *rights = NULL, *alls = NULL;
+    double right = 0, all = 0;
+    int64_t i;
+    int err;
+
+    if (ferry_layer_n_tops(layer) > 1) {
+        rights = ferry_blob_overwrite_host_data(ferry_layer_top(layer, 1));
+        alls = ferry_blob_overwrite_host_data(ferry_layer_scratch_at(layer, 0));
+        if (!rights || !alls)
+            return ferry_last_error_code();
+        memset(rights, 0, (size_t)s->places.classes * sizeof *rights);
+        memset(alls, 0, (size_t)s->places.classes * sizeof *alls);
+    }
+    err = count(layer, s, rights, alls, &right, &all);
+    for (i = 0; !err && rights && i < s->places.classes; i++)
+        rights[i] = alls[i] > 0 ? rights[i] / alls[i] : 0;
+    return err ? err : ferry__loss_store(layer, all > 0 ? right / all : 0);
+}
+
+static const char *const messages[] = { "accuracy_param", NULL };
+
+const ferry_layer_type ferry__accuracy_layer = {
+    .struct_size = sizeof ferry__accuracy_layer,
+    .name = "Accuracy",
+    .state_size = sizeof(struct accuracy),
+    .min_bottoms = 2,
+    .max_bottoms = 2,
+    .min_tops = 1,
+    .max_tops = 2,
+    .flags = FERRY_LAYER_FORWARD_ONLY,
+    .messages = messages,
+    .setup = setup,
+    .reshape = reshape,
+    .forward = forward,
+};

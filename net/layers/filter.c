@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Filter: of each bottom but the last, the entries for which the last one, the selector, is not 0. The
+ * tops have as many entries as were chosen. (Caffe: FilterLayer.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+static const ferry_blob *selector(const ferry_layer *layer)
+{
+    return ferry_layer_bottom(layer, ferry_layer_n_bottoms(layer) - 1);
+}
+
+/* Top i gets the shape of its bottom, with that many entries. */
+static int shape_top(ferry_layer *layer, int i, int64_t entries)
+{
+    const ferry_blob *bottom = ferry_layer_bottom(layer, i);
+    int64_t dims[FERRY_MAX_AXES];
+    int naxes = ferry_blob_naxes(bottom);
+
+    memcpy(dims, ferry_blob_dims(bottom), (size_t)naxes * sizeof *dims);
+    dims[0] = entries;
+    return ferry_blob_reshape(ferry_layer_top(layer, i), naxes, dims, NULL);
+}
+
+static int reshape(ferry_layer *layer)
+{
+    int64_t entries = ferry_blob_count(selector(layer));
+    int i, n = ferry_layer_n_tops(layer), err = 0;
+
+    if (n != ferry_layer_n_bottoms(layer) - 1)
+        return ferry_layer_error(layer, FERRY_EFORMAT,
+                                 "it has %d bottoms and %d tops; one less fits",
+                                 ferry_layer_n_bottoms(layer), n);
+    for (i = 0; !err && i < n; i++) {
+        const ferry_blob *bottom = ferry_layer_bottom(layer, i);
+
+        if (ferry_blob_naxes(bottom) < 1 || ferry_blob_dim(bottom, 0) != entries)
+            return ferry_layer_error(
+                layer, FERRY_ESHAPE, "bottom %d has %lld entries, the selector %lld", i,
+                ferry_blob_naxes(bottom) ? (long long)ferry_blob_dim(bottom, 0) : 0,
+                (long long)entries);
+        err = shape_top(layer, i, entries);
+    }
+    return err;
+}
+
+static int copy_chosen(ferry_layer *layer, int i, const float *chosen, int64_t entries)
+{
+    const ferry_blob *bottom = ferry_layer_bottom(layer, i);
+    int64_t wide = ferry_blob_count_range(bottom, 1, ferry_blob_naxes(bottom)), k;
+    const float *from = ferry_blob_host_data(bottom);
+    float *to = ferry_blob_overwrite_host_data(ferry_layer_top(layer, i));
+
+    if (!from || !to)
+        return ferry_last_error_code();
+    for (k = 0; k < entries; k++)
+        if (chosen[k] != 0) {
+            memcpy(to, &from[k * wide], (size_t)wide * sizeof *to);
+            to += wide;
+        }
+    return 0;
+}
+
+static int forward(ferry_layer *layer)
+{
+    int64_t entries = ferry_blob_count(selector(layer)), k, count = 0;
+    const float *chosen = ferry_blob_host_data(selector(layer));
+    int i, err = 0;
+
+    if (!chosen)
+        return ferry_last_error_code();
+    for (k = 0; k < entries; k++)
+        count += chosen[k] != 0;
+    for (i = 0; !err && i < ferry_layer_n_tops(layer); i++) {
+        err = shape_top(layer, i, count);
+        if (!err)
+            err = copy_chosen(layer, i, chosen, entries);
+    }
+    return err;
+}
+
+const ferry_layer_type ferry__filter_layer = {
+    .struct_size = sizeof ferry__filter_layer,
+    .name = "Filter",
+    .min_bottoms = 2,
+    .max_bottoms = -1,
+    .min_tops = 1,
+    .max_tops = -1,
+    .flags = FERRY_LAYER_RESHAPES,
+    .reshape = reshape,
+    .forward = forward,
+};

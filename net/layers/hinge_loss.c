@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * HingeLoss (hinge_loss_param): max(0, 1 − x) of the label's class, max(0, 1 + x) of the others, their
+ * sum (norm: L1) or that of their squares (L2), divided by the number of entries. (Caffe:
+ * HingeLossLayer.)
+ */
+#include "net/layers/loss.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+struct hinge {
+    int64_t entries, classes;
+    bool squares;
+};
+
+static int setup(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "hinge_loss_param", 0);
+    struct hinge *s = ferry_layer_state(layer);
+
+    s->squares = !strcmp(ferry_proto_enum(p, "norm", 0), "L2");
+    return 0;
+}
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    int64_t labels = ferry_blob_count(ferry_layer_bottom(layer, 1));
+    struct hinge *s = ferry_layer_state(layer);
+
+    s->entries = ferry_blob_naxes(bottom) ? ferry_blob_dim(bottom, 0) : 1;
+    s->classes = s->entries ? ferry_blob_count(bottom) / s->entries : 0;
+    if (labels != s->entries)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "%lld labels for %lld entries",
+                                 (long long)labels, (long long)s->entries);
+    return ferry__loss_scalar(layer);
+}
+
+static int forward(ferry_layer *layer)
+{
+    const struct hinge *s = ferry_layer_state(layer);
+    const float *x = ferry_blob_host_data(ferry_layer_bottom(layer, 0));
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    int64_t i, k, class;
+    double sum = 0;
+
+    if (!x || !labels)
+        return ferry_last_error_code();
+    for (i = 0; i < s->entries; i++) {
+        if (ferry__loss_class(layer, labels[i], s->classes, &class))
+            return FERRY_EINVAL;
+        for (k = 0; k < s->classes; k++) {
+            double value = x[i * s->classes + k], over = 1 + (k == class ? -value : value);
+
+            if (over > 0)
+                sum += s->squares ? over * over : over;
+        }
+    }
+    return ferry__loss_store(layer, s->entries ? sum / (double)s->entries : 0);
+}
+
+static const char *const messages[] = { "hinge_loss_param", NULL };
+
+const ferry_layer_type ferry__hinge_loss_layer = {
+    .struct_size = sizeof ferry__hinge_loss_layer,
+    .name = "HingeLoss",
+    .state_size = sizeof(struct hinge),
+    .min_bottoms = 2,
+    .max_bottoms = 2,
+    .min_tops = 1,
+    .max_tops = 1,
+    .flags = FERRY_LAYER_LOSS | FERRY_LAYER_AUTO_TOPS | FERRY_LAYER_LABELS,
+    .messages = messages,
+    .setup = setup,
+    .reshape = reshape,
+    .forward = forward,
+};

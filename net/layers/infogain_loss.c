@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * InfogainLoss (infogain_loss_param, loss_param): −Σ H[label][k] · log p[k], where p is the softmax of
+ * bottom 0 along `axis` (1), no less than 1e−20, and H a matrix of classes × classes: bottom 2, or the
+ * BlobProto in the file `source`. Ignored labels and the divisor as SoftmaxWithLoss. A second top gets
+ * the softmax. (Caffe: InfogainLossLayer.)
+ */
+#include "net/layers/loss.h"
+
+#include <ferry/io.h>
+#include <ferry/status.h>
+
+#include <math.h>
+
+#define LEAST 1e-20
+
+struct infogain {
+    struct ferry__loss loss;
+    ferry_blob *matrix; /* of the file; NULL: bottom 2 */
+};
+
+static int read_matrix(ferry_layer *layer, const ferry_proto *p, struct infogain *s)
+{
+    const ferry_io_entry *entry = NULL;
+    ferry_io *io;
+    int err = ferry_io_open(ferry_proto_string(p, "source", 0, NULL), &io);
+
+    if (err)
+        return err;
+    err = ferry_io_next(io, &entry);
+    if (!err && !entry)
+        err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%s\" holds no matrix",
+                                ferry_proto_string(p, "source", 0, NULL));
+    if (!err)
+        err = ferry_blob_create(ferry_layer_device(layer), FERRY_F32, FERRY_UNSHAPED, NULL,
+                                &s->matrix);
+    if (!err)
+        err = ferry_io_read(io, entry, s->matrix);
+    ferry_io_close(io);
+    return err;
+}
+
+static int setup(ferry_layer *layer)
+{
+    struct infogain *s = ferry_layer_state(layer);
+    const ferry_proto *p =
+        ferry_proto_message(ferry_layer_message(layer), "infogain_loss_param", 0);
+
+    ferry__loss_read(layer, FERRY__NORMALIZE_VALID, &s->loss);
+    if (ferry_layer_n_bottoms(layer) > 2)
+        return 0;
+    if (!ferry_proto_count(p, "source"))
+        return ferry_proto_error(p, NULL, 0, FERRY_EFORMAT,
+                                 "layer \"%s\": its matrix is neither a third bottom nor a source",
+                                 ferry_layer_name(layer));
+    return read_matrix(layer, p, s);
+}
+
+static void destroy(ferry_layer *layer)
+{
+    struct infogain *s = ferry_layer_state(layer);
+
+    ferry_blob_destroy(s->matrix);
+}
+
+static const ferry_blob *matrix_of(const ferry_layer *layer, const struct infogain *s)
+{
+    return s->matrix ? s->matrix : ferry_layer_bottom(layer, 2);
+}
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_proto *p =
+        ferry_proto_message(ferry_layer_message(layer), "infogain_loss_param", 0);
+    struct infogain *s = ferry_layer_state(layer);
+    int64_t elements = ferry_blob_count(matrix_of(layer, s));
+    int axis, err;
+
+    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0),
+                         ferry_blob_naxes(ferry_layer_bottom(layer, 0)), &axis);
+    if (!err)
+        err = ferry__loss_around(layer, axis, &s->loss);
+    if (!err && elements != s->loss.classes * s->loss.classes)
+        err =
+            ferry_layer_error(layer, FERRY_ESHAPE, "its matrix has %lld elements, for %lld classes",
+                              (long long)elements, (long long)s->loss.classes);
+    if (!err)
+        err = ferry__loss_scalar(layer);
+    return err ? err : ferry__loss_softmax(layer, axis);
+}
+
+/* −Σ row[k] · log p[k], the p `step` apart. */
+static double lost(const float *row, const float *p, int64_t classes, int64_t step)
+{
+    double sum = 0;
+    int64_t k;
+
+    for (k = 0; k < classes; k++)
+        sum -= row[k] * log((double)p[k * step] > LEAST ? (double)p[k * step] : LEAST);
+    return sum;
+}
+
+static int forward(ferry_layer *layer)
+{
+    const struct infogain *s = ferry_layer_state(layer);
+    const struct ferry__loss *l = &s->loss;
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *matrix = ferry_blob_host_data(matrix_of(layer, s));
+    const float *p = ferry__loss_probabilities(layer);
+    int64_t i, k, class, valid = 0;
+    double loss = 0;
+
+    if (!labels || !matrix || !p)
+        return ferry_last_error_code();
+    for (i = 0; i < l->outer; i++)
+        for (k = 0; k < l->inner; k++) {
+            float label = labels[i * l->inner + k];
+
+            if (!ferry__loss_counts(l, label))
+                continue;
+            if (ferry__loss_class(layer, label, l->classes, &class))
+                return FERRY_EINVAL;
+            loss += lost(&matrix[class * l->classes], &p[i * l->classes * l->inner + k], l->classes,
+                         l->inner);
+            valid++;
+        }
+    return ferry__loss_store(layer, loss / ferry__loss_divisor(l, valid));
+}
+
+static const char *const messages[] = { "infogain_loss_param", "loss_param", NULL };
+
+const ferry_layer_type ferry__infogain_loss_layer = {
+    .struct_size = sizeof ferry__infogain_loss_layer,
+    .name = "InfogainLoss",
+    .state_size = sizeof(struct infogain),
+    .min_bottoms = 2,
+    .max_bottoms = 3,
+    .min_tops = 1,
+    .max_tops = 2,
+    .flags = FERRY_LAYER_LOSS | FERRY_LAYER_AUTO_TOPS | FERRY_LAYER_LABELS,
+    .messages = messages,
+    .setup = setup,
+    .reshape = reshape,
+    .forward = forward,
+    .destroy = destroy,
+};

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * MultinomialLogisticLoss: −log of bottom 0, probabilities that are no less than 1e−20, at the label,
+ * on average over the entries. (Caffe: MultinomialLogisticLossLayer.)
+ */
+#include "net/layers/loss.h"
+
+#include <ferry/status.h>
+
+#include <math.h>
+
+#define LEAST 1e-20
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    int64_t entries = ferry_blob_naxes(bottom) ? ferry_blob_dim(bottom, 0) : 1;
+    int64_t labels = ferry_blob_count(ferry_layer_bottom(layer, 1));
+
+    if (labels != entries)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "%lld labels for %lld entries",
+                                 (long long)labels, (long long)entries);
+    return ferry__loss_scalar(layer);
+}
+
+static int forward(ferry_layer *layer)
+{
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    int64_t entries = ferry_blob_naxes(bottom) ? ferry_blob_dim(bottom, 0) : 1, i, class;
+    int64_t classes = entries ? ferry_blob_count(bottom) / entries : 0;
+    const float *p = ferry_blob_host_data(bottom);
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    double loss = 0;
+
+    if (!p || !labels)
+        return ferry_last_error_code();
+    for (i = 0; i < entries; i++) {
+        if (ferry__loss_class(layer, labels[i], classes, &class))
+            return FERRY_EINVAL;
+        loss -= log(fmax(p[i * classes + class], LEAST));
+    }
+    return ferry__loss_store(layer, entries ? loss / (double)entries : 0);
+}
+
+const ferry_layer_type ferry__multinomial_logistic_loss_layer = {
+    .struct_size = sizeof ferry__multinomial_logistic_loss_layer,
+    .name = "MultinomialLogisticLoss",
+    .min_bottoms = 2,
+    .max_bottoms = 2,
+    .min_tops = 1,
+    .max_tops = 1,
+    .flags = FERRY_LAYER_LOSS | FERRY_LAYER_AUTO_TOPS | FERRY_LAYER_LABELS,
+    .reshape = reshape,
+    .forward = forward,
+};

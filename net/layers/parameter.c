@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Parameter (parameter_param): a top that is a blob of parameters, of the given shape. (Caffe:
+ * ParameterLayer.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+static int setup(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "parameter_param", 0);
+    const ferry_proto *shape = ferry_proto_message(p, "shape", 0);
+    int64_t dims[FERRY_OP_AXES], n = ferry_proto_count(shape, "dim"), i;
+    ferry_layer_param param = { .struct_size = sizeof param, .dims = dims };
+
+    if (n > FERRY_OP_AXES)
+        return ferry_proto_error(shape, "dim", 0, FERRY_ESHAPE,
+                                 "layer \"%s\": %lld axes, %d are the most",
+                                 ferry_layer_name(layer), (long long)n, FERRY_OP_AXES);
+    for (i = 0; i < n; i++)
+        dims[i] = ferry_proto_integer(shape, "dim", i);
+    param.naxes = (int)n;
+    param.lr_mult = param.decay_mult = 1;
+    return ferry_layer_declare(layer, &param);
+}
+
+static int reshape(ferry_layer *layer)
+{
+    int err = ferry__top_like(layer, 0, ferry_layer_param_at(layer, 0));
+
+    return err ? err
+               : ferry__emit_copy(layer, ferry__whole(layer, ferry__of_param(0)),
+                                  ferry__of_param(0), ferry__whole(layer, ferry__of_top(0)),
+                                  ferry__of_top(0));
+}
+
+static const char *const messages[] = { "parameter_param", NULL };
+
+const ferry_layer_type ferry__parameter_layer = {
+    .struct_size = sizeof ferry__parameter_layer,
+    .name = "Parameter",
+    .min_bottoms = 0,
+    .max_bottoms = 0,
+    .min_tops = 1,
+    .max_tops = 1,
+    .messages = messages,
+    .setup = setup,
+    .reshape = reshape,
+};

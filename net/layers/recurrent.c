@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Bottoms: x (T × N × …), cont (T × N), x_static (N × …) where there is one more than needed, and with
+ * expose_hidden the first states (1 × N × D). Tops: T × N × D, and with expose_hidden the last states.
+ * (Caffe: RecurrentLayer.)
+ */
+#include "net/layers/recurrent.h"
+
+#include <ferry/status.h>
+
+#include <math.h>
+#include <string.h>
+
+/* Of the layer's own blobs: products with x, with x_static, room for sums, the states. */
+enum { PRODUCTS, STATICS, SUM, STATES };
+
+static const ferry_proto *parameters(const ferry_layer *layer)
+{
+    return ferry_proto_message(ferry_layer_message(layer), "recurrent_param", 0);
+}
+
+static int declare(ferry_layer *layer, int naxes, int64_t rows, int64_t columns, const char *filler)
+{
+    int64_t dims[2];
+    ferry_layer_param param = { .struct_size = sizeof param, .naxes = naxes, .dims = dims };
+
+    dims[0] = rows;
+    dims[1] = columns;
+    param.lr_mult = param.decay_mult = 1;
+    param.filler = ferry_proto_message(parameters(layer), filler, 0);
+    return ferry_layer_declare(layer, &param);
+}
+
+int ferry__recurrent_declare(ferry_layer *layer, int64_t rows)
+{
+    const struct ferry__recurrent *s = ferry_layer_state(layer);
+
+    return rows ? declare(layer, 2, rows, s->outputs, "weight_filler")
+                : declare(layer, 1, s->outputs, 0, "bias_filler");
+}
+
+/* How many bottoms and tops go with expose_hidden; one bottom more is x_static. */
+static int count_blobs(ferry_layer *layer, struct ferry__recurrent *s)
+{
+    int exposed = s->exposed ? s->states : 0, bottoms = ferry_layer_n_bottoms(layer);
+
+    s->has_static = bottoms == 3 + exposed;
+    if (bottoms != 2 + exposed && !s->has_static)
+        return ferry_layer_error(layer, FERRY_EFORMAT, "it has %d bottoms, %d or %d fit", bottoms,
+                                 2 + exposed, 3 + exposed);
+    if (ferry_layer_n_tops(layer) != 1 + exposed)
+        return ferry_layer_error(layer, FERRY_EFORMAT, "it has %d tops, %d fit",
+                                 ferry_layer_n_tops(layer), 1 + exposed);
+    return 0;
+}
+
+/* The sizes that the weights follow; `first`: they are taken, else compared. */
+static int measure(ferry_layer *layer, struct ferry__recurrent *s, bool first)
+{
+    const ferry_blob *x = ferry_layer_bottom(layer, 0), *still = ferry_layer_bottom(layer, 2);
+    int64_t inputs, statics = 0;
+
+    if (ferry_blob_naxes(x) < 2)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 2 at least fit",
+                                 ferry_blob_naxes(x));
+    inputs = ferry_blob_count_range(x, 2, ferry_blob_naxes(x));
+    if (s->has_static && ferry_blob_naxes(still) < 1)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom 2 is a scalar");
+    if (s->has_static)
+        statics = ferry_blob_count_range(still, 1, ferry_blob_naxes(still));
+    if (!first && (inputs != s->inputs || statics != s->statics))
+        return ferry_layer_error(
+            layer, FERRY_ESHAPE, "a step has %lld and %lld values, it was made for %lld and %lld",
+            (long long)inputs, (long long)statics, (long long)s->inputs, (long long)s->statics);
+    s->inputs = inputs;
+    s->statics = statics;
+    return 0;
+}
+
+int ferry__recurrent_setup(ferry_layer *layer, int states, int64_t gates)
+{
+    struct ferry__recurrent *s = ferry_layer_state(layer);
+    const ferry_proto *p = parameters(layer);
+    int err;
+
+    s->states = states;
+    s->gates = gates;
+    s->exposed = ferry_proto_boolean(p, "expose_hidden", 0);
+    s->outputs = ferry_proto_integer(p, "num_output", 0);
+    if (s->outputs < 1 || s->outputs > INT32_MAX)
+        return ferry_proto_error(p, "num_output", 0, FERRY_EFORMAT,
+                                 "layer \"%s\": num_output is %lld", ferry_layer_name(layer),
+                                 (long long)s->outputs);
+    err = count_blobs(layer, s);
+    if (!err)
+        err = measure(layer, s, true);
+    if (!err)
+        err = declare(layer, 2, gates * s->outputs, s->inputs, "weight_filler");
+    if (!err)
+        err = declare(layer, 1, gates * s->outputs, 0, "bias_filler");
+    if (!err && s->has_static)
+        err = declare(layer, 2, gates * s->outputs, s->statics, "weight_filler");
+    return err;
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------ */
+
+static int bottoms_fit(ferry_layer *layer, const struct ferry__recurrent *s)
+{
+    int i, states = s->exposed ? s->states : 0, first = s->has_static ? 3 : 2;
+
+    if (ferry_blob_count(ferry_layer_bottom(layer, 1)) != s->steps * s->streams)
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "bottom 1 has %lld elements for %lld steps of %lld streams",
+                                 (long long)ferry_blob_count(ferry_layer_bottom(layer, 1)),
+                                 (long long)s->steps, (long long)s->streams);
+    if (s->has_static && ferry_blob_dim(ferry_layer_bottom(layer, 2), 0) != s->streams)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "bottom 2 has %lld entries for %lld streams",
+                                 (long long)ferry_blob_dim(ferry_layer_bottom(layer, 2), 0),
+                                 (long long)s->streams);
+    for (i = first; i < first + states; i++)
+        if (ferry_blob_count(ferry_layer_bottom(layer, i)) != s->streams * s->outputs)
+            return ferry_layer_error(layer, FERRY_ESHAPE, "state %d has %lld elements, %lld fit",
+                                     i - first,
+                                     (long long)ferry_blob_count(ferry_layer_bottom(layer, i)),
+                                     (long long)(s->streams * s->outputs));
+    return 0;
+}
+
+static int shape_tops(ferry_layer *layer, const struct ferry__recurrent *s)
+{
+    int64_t dims[3];
+    int i, err;
+
+    dims[0] = s->steps;
+    dims[1] = s->streams;
+    dims[2] = s->outputs;
+    err = ferry_blob_reshape(ferry_layer_top(layer, 0), 3, dims, NULL);
+    dims[0] = 1;
+    for (i = 1; !err && i < ferry_layer_n_tops(layer); i++)
+        err = ferry_blob_reshape(ferry_layer_top(layer, i), 3, dims, NULL);
+    return err;
+}
+
+/* The layer's own blobs; states of another number of streams are forgotten. */
+static int make_scratch(ferry_layer *layer, struct ferry__recurrent *s)
+{
+    int64_t wide = s->gates * s->outputs;
+    int i;
+
+    if (!ferry_layer_scratch(layer, PRODUCTS, 1, 2, (int64_t[]){ s->steps * s->streams, wide }) ||
+        !ferry_layer_scratch(layer, STATICS, 1, 2, (int64_t[]){ s->streams, wide }) ||
+        !ferry_layer_scratch(layer, SUM, 0, 1, &wide))
+        return ferry_last_error_code();
+    for (i = 0; i < s->states; i++) {
+        ferry_blob *state =
+            ferry_layer_scratch(layer, STATES + i, 1, 2, (int64_t[]){ s->streams, s->outputs });
+
+        if (!state)
+            return ferry_last_error_code();
+        if (s->kept != s->streams && ferry_blob_fill_data(state, 0))
+            return ferry_last_error_code();
+    }
+    s->kept = s->streams;
+    return 0;
+}
+
+/* rows of `columns` values of a bottom, times the weights; with the bias where there is one */
+static int emit_product(ferry_layer *layer, int bottom, int64_t rows, int64_t columns, int weights,
+                        int bias, int scratch)
+{
+    ferry_layer_operand in[3], out[1];
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_INNER_PRODUCT);
+    ferry__op_in(&op, in, ferry_operand_of(FERRY_F32, 2, (int64_t[]){ rows, columns }, NULL),
+                 ferry__of_bottom(bottom));
+    ferry__op_in(&op, in, ferry__whole(layer, ferry__of_param(weights)), ferry__of_param(weights));
+    if (bias >= 0)
+        ferry__op_in(&op, in, ferry__whole(layer, ferry__of_param(bias)), ferry__of_param(bias));
+    ferry__op_out(&op, out, ferry__whole(layer, ferry__of_scratch(scratch)),
+                  ferry__of_scratch(scratch));
+    return ferry_layer_emit(layer, &op, in, out);
+}
+
+int ferry__recurrent_reshape(ferry_layer *layer)
+{
+    struct ferry__recurrent *s = ferry_layer_state(layer);
+    const ferry_blob *x = ferry_layer_bottom(layer, 0);
+    int err = measure(layer, s, false);
+
+    if (err)
+        return err;
+    s->steps = ferry_blob_dim(x, 0);
+    s->streams = ferry_blob_dim(x, 1);
+    err = bottoms_fit(layer, s);
+    if (!err)
+        err = shape_tops(layer, s);
+    if (!err)
+        err = make_scratch(layer, s);
+    if (!err)
+        err = emit_product(layer, 0, s->steps * s->streams, s->inputs, 0, 1, PRODUCTS);
+    if (!err && s->has_static)
+        err = emit_product(layer, 2, s->streams, s->statics, 2, -1, STATICS);
+    return err;
+}
+
+/* ---- running ----------------------------------------------------------------------------------- */
+
+/* The states that the bottoms give. */
+static int take_states(ferry_layer *layer, const struct ferry__recurrent_run *run)
+{
+    const struct ferry__recurrent *s = run->s;
+    int i, first = s->has_static ? 3 : 2;
+
+    for (i = 0; s->exposed && i < s->states; i++) {
+        const float *given = ferry_blob_host_data(ferry_layer_bottom(layer, first + i));
+
+        if (!given)
+            return ferry_last_error_code();
+        memcpy(run->state[i], given, (size_t)(s->streams * s->outputs) * sizeof *given);
+    }
+    return 0;
+}
+
+int ferry__recurrent_begin(ferry_layer *layer, struct ferry__recurrent_run *out)
+{
+    const struct ferry__recurrent *s = ferry_layer_state(layer);
+    int i;
+
+    out->s = s;
+    out->gates = ferry_blob_host_data(ferry_layer_scratch_at(layer, PRODUCTS));
+    out->statics =
+        s->has_static ? ferry_blob_host_data(ferry_layer_scratch_at(layer, STATICS)) : NULL;
+    out->cont = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    out->recurrent = ferry_blob_host_data(ferry_layer_param_at(layer, s->has_static ? 3 : 2));
+    out->sum = ferry_blob_overwrite_host_data(ferry_layer_scratch_at(layer, SUM));
+    out->top = ferry_blob_overwrite_host_data(ferry_layer_top(layer, 0));
+    if (!out->gates || (s->has_static && !out->statics) || !out->cont || !out->recurrent ||
+        !out->sum || !out->top)
+        return ferry_last_error_code();
+    for (i = 0; i < s->states; i++) {
+        out->state[i] = ferry_blob_mutable_host_data(ferry_layer_scratch_at(layer, STATES + i));
+        if (!out->state[i])
+            return ferry_last_error_code();
+    }
+    return take_states(layer, out);
+}
+
+int ferry__recurrent_end(ferry_layer *layer, const struct ferry__recurrent_run *run)
+{
+    const struct ferry__recurrent *s = run->s;
+    int i;
+
+    for (i = 0; s->exposed && i < s->states; i++) {
+        float *top = ferry_blob_overwrite_host_data(ferry_layer_top(layer, 1 + i));
+
+        if (!top)
+            return ferry_last_error_code();
+        memcpy(top, run->state[i], (size_t)(s->streams * s->outputs) * sizeof *top);
+    }
+    return 0;
+}
+
+void ferry__recurrent_sum(const struct ferry__recurrent_run *run, int64_t t, int64_t n)
+{
+    const struct ferry__recurrent *s = run->s;
+    int64_t wide = s->gates * s->outputs, i, k;
+    const float *h = &run->state[0][n * s->outputs];
+    const float *x = &run->gates[(t * s->streams + n) * wide];
+    double cont = run->cont[t * s->streams + n];
+
+    for (i = 0; i < wide; i++) {
+        const float *weights = &run->recurrent[i * s->outputs];
+        double sum = 0;
+
+        for (k = 0; k < s->outputs; k++)
+            sum += (double)weights[k] * h[k];
+        sum = cont * sum + x[i];
+        run->sum[i] = (float)(run->statics ? sum + run->statics[n * wide + i] : sum);
+    }
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+void ferry__lstm_step(int64_t d, float cont, const float *gates, const float *c_before, float *c,
+                      float *h)
+{
+    int64_t k;
+
+    for (k = 0; k < d; k++) {
+        double forget = cont == 0 ? 0 : cont * sigmoid(gates[d + k]);
+        double cell = forget * c_before[k] + sigmoid(gates[k]) * tanh(gates[3 * d + k]);
+
+        c[k] = (float)cell;
+        h[k] = (float)(sigmoid(gates[2 * d + k]) * tanh(cell));
+    }
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * SoftmaxWithLoss (softmax_param, loss_param): −log of the softmax along `axis` (1) at the label, no
+ * less than FLT_MIN, summed over the places whose label is not ignore_label, and divided as
+ * normalization (VALID) says. A second top gets the softmax. (Caffe: SoftmaxWithLossLayer, which ends
+ * the program where the second top is there and a loss_weight is given.)
+ */
+#include "net/layers/loss.h"
+
+#include <ferry/status.h>
+
+#include <float.h>
+#include <math.h>
+
+static int setup(ferry_layer *layer)
+{
+    ferry__loss_read(layer, FERRY__NORMALIZE_VALID, ferry_layer_state(layer));
+    return 0;
+}
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "softmax_param", 0);
+    struct ferry__loss *s = ferry_layer_state(layer);
+    int axis, err;
+
+    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0),
+                         ferry_blob_naxes(ferry_layer_bottom(layer, 0)), &axis);
+    if (!err)
+        err = ferry__loss_around(layer, axis, s);
+    if (!err)
+        err = ferry__loss_scalar(layer);
+    return err ? err : ferry__loss_softmax(layer, axis);
+}
+
+static int forward(ferry_layer *layer)
+{
+    const struct ferry__loss *s = ferry_layer_state(layer);
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *probabilities = ferry__loss_probabilities(layer);
+    int64_t i, k, class, valid = 0;
+    double loss = 0;
+
+    if (!labels || !probabilities)
+        return ferry_last_error_code();
+    for (i = 0; i < s->outer; i++)
+        for (k = 0; k < s->inner; k++) {
+            float label = labels[i * s->inner + k], p;
+
+            if (!ferry__loss_counts(s, label))
+                continue;
+            if (ferry__loss_class(layer, label, s->classes, &class))
+                return FERRY_EINVAL;
+            p = probabilities[(i * s->classes + class) * s->inner + k];
+            loss -= log(p > FLT_MIN ? (double)p : (double)FLT_MIN);
+            valid++;
+        }
+    return ferry__loss_store(layer, loss / ferry__loss_divisor(s, valid));
+}
+
+static const char *const messages[] = { "softmax_param", "loss_param", NULL };
+
+const ferry_layer_type ferry__softmax_with_loss_layer = {
+    .struct_size = sizeof ferry__softmax_with_loss_layer,
+    .name = "SoftmaxWithLoss",
+    .state_size = sizeof(struct ferry__loss),
+    .min_bottoms = 2,
+    .max_bottoms = 2,
+    .min_tops = 1,
+    .max_tops = 2,
+    .flags = FERRY_LAYER_LOSS | FERRY_LAYER_AUTO_TOPS | FERRY_LAYER_LABELS,
+    .messages = messages,
+    .setup = setup,
+    .reshape = reshape,
+    .forward = forward,
+};

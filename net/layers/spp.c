@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * SPP (spp_param): level i of pyramid_height pools planes into 2^i × 2^i bins by MAX or AVE; the levels'
+ * values stand behind one another along axis 1. One level alone keeps its axes. (Caffe: SPPLayer, whose
+ * windows are padded so that they cover the plane.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+#define LEVELS 16
+
+/* The window of a level; *out_bins gets how many there are on each axis, as Caffe's pooling counts. */
+static int window_of(const ferry_layer *layer, int level, ferry_op *op, int64_t bins_of[2])
+{
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    ferry_op_window *w = &op->params.window;
+    int64_t bins = INT64_C(1) << level;
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        int64_t in = ferry_blob_dim(bottom, 2 + i), kernel = (in + bins - 1) / bins;
+        int64_t pad = (kernel * bins - in + 1) / 2;
+
+        if (in < 1 || pad >= kernel)
+            return ferry_layer_error(layer, FERRY_ESHAPE,
+                                     "%lld elements are too few for level %d of its pyramid",
+                                     (long long)in, level);
+        w->kernel[i] = w->stride[i] = kernel;
+        w->pad[i] = w->pad_end[i] = pad;
+    }
+    for (i = 0; i < 2; i++) {
+        int64_t in = ferry_blob_dim(bottom, 2 + i), k = w->kernel[i];
+
+        bins_of[i] = (in + 2 * w->pad[i] - k + k - 1) / k + 1;
+        if ((w->pad[0] || w->pad[1]) && (bins_of[i] - 1) * k >= in + w->pad[i])
+            bins_of[i]--;
+    }
+    return 0;
+}
+
+/* Pools a level into scratch blob `level`, or into the top. */
+static int emit_level(ferry_layer *layer, int level, bool average, bool alone)
+{
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    ferry_layer_operand to = alone ? ferry__of_top(0) : ferry__of_scratch(level), in[1], out[1];
+    int64_t dims[4];
+    ferry_op op;
+    int err;
+
+    ferry_op_init(&op, FERRY_OP_POOL);
+    op.params.pool.method = average ? FERRY_POOL_AVERAGE : FERRY_POOL_MAX;
+    op.params.window.axes = 2;
+    err = window_of(layer, level, &op, &dims[2]);
+    if (err)
+        return err;
+    dims[0] = ferry_blob_dim(bottom, 0);
+    dims[1] = ferry_blob_dim(bottom, 1);
+    if (alone)
+        err = ferry_blob_reshape(ferry_layer_top(layer, 0), 4, dims, NULL);
+    else if (!ferry_layer_scratch(layer, level, 0, 4, dims))
+        err = ferry_last_error_code();
+    if (err)
+        return err;
+    ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));
+    ferry__op_out(&op, out, ferry__whole(layer, to), to);
+    return ferry_layer_emit(layer, &op, in, out);
+}
+
+/* Puts the levels behind one another. */
+static int join(ferry_layer *layer, int levels)
+{
+    int64_t images = ferry_blob_dim(ferry_layer_bottom(layer, 0), 0), wide = 0, at = 0;
+    int i, err;
+
+    for (i = 0; i < levels; i++)
+        wide += ferry_blob_count_range(ferry_layer_scratch_at(layer, i), 1, 4);
+    err = ferry_blob_reshape(ferry_layer_top(layer, 0), 2, (int64_t[]){ images, wide }, NULL);
+    for (i = 0; !err && i < levels; i++) {
+        int64_t own = ferry_blob_count_range(ferry_layer_scratch_at(layer, i), 1, 4);
+        ferry_operand x = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ images, own }, NULL), y = x;
+        ferry_layer_operand to = ferry__of_top(0);
+
+        y.stride[0] = wide;
+        to.offset = at;
+        err = ferry__emit_copy(layer, x, ferry__of_scratch(i), y, to);
+        at += own;
+    }
+    return err;
+}
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "spp_param", 0);
+    int64_t levels = ferry_proto_integer(p, "pyramid_height", 0);
+    const char *method = ferry_proto_enum(p, "pool", 0);
+    int i, err = 0;
+
+    if (ferry_blob_naxes(ferry_layer_bottom(layer, 0)) != 4)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 4 fit",
+                                 ferry_blob_naxes(ferry_layer_bottom(layer, 0)));
+    if (levels < 1 || levels > LEVELS)
+        return ferry_proto_error(p, "pyramid_height", 0, FERRY_EFORMAT,
+                                 "layer \"%s\": a pyramid_height of %lld; 1 to %d are possible",
+                                 ferry_layer_name(layer), (long long)levels, LEVELS);
+    if (strcmp(method, "MAX") && strcmp(method, "AVE"))
+        return ferry_proto_error(p, "pool", 0, FERRY_EUNSUPPORTED,
+                                 "layer \"%s\": %s pooling is random; MAX and AVE are offered",
+                                 ferry_layer_name(layer), method);
+    for (i = 0; !err && i < levels; i++)
+        err = emit_level(layer, i, !strcmp(method, "AVE"), levels == 1);
+    return err || levels == 1 ? err : join(layer, (int)levels);
+}
+
+static const char *const messages[] = { "spp_param", NULL };
+
+const ferry_layer_type ferry__spp_layer = {
+    .struct_size = sizeof ferry__spp_layer,
+    .name = "SPP",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .messages = messages,
+    .reshape = reshape,
+};
