@@ -27,6 +27,8 @@ UNIT_TESTS = \
 	%D%/unit/test-io-read \
 	%D%/unit/test-io-write \
 	%D%/unit/test-late \
+	%D%/unit/test-layer-cases \
+	%D%/unit/test-net-models \
 	%D%/unit/test-record \
 	%D%/unit/test-loader \
 	%D%/unit/test-loader-files \
@@ -163,6 +165,11 @@ UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $
 NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_net_LDADD = $(NET_LIBS)
 %C%_unit_test_op_LDADD = $(NET_LIBS)
+NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
+%C%_unit_test_layer_cases_SOURCES = %D%/unit/test-layer-cases.c $(NET_DATA_TEST)
+%C%_unit_test_layer_cases_LDADD = $(NET_LIBS)
+%C%_unit_test_net_models_SOURCES = %D%/unit/test-net-models.c $(NET_DATA_TEST)
+%C%_unit_test_net_models_LDADD = $(NET_LIBS)
 %C%_unit_test_op_check_LDADD = $(NET_LIBS)
 %C%_unit_test_op_random_SOURCES = %D%/unit/test-op-random.c %D%/unit/op-make.c %D%/unit/op-make.h
 %C%_unit_test_op_random_LDADD = $(NET_LIBS)

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NET_DATA_H
+#define NET_DATA_H
+
+#include "fixture.h"
+
+#include <ferry/io.h>
+#include <ferry/net.h>
+
+/*
+ * Files of numbers that Caffe computed, beside what a net holds.
+ */
+
+/* The entry of that name; NULL: there is none. */
+const ferry_io_entry *nd_find(ferry_io *io, const char *name);
+
+/* Gives a blob an entry's shape and values. */
+void nd_fill(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b);
+
+/*
+ * Whether a blob has an entry's shape and its values, within `tolerance` of the largest one; NaN is
+ * NaN. Else prints a line that begins with `what`.
+ */
+bool nd_same(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b, double tolerance,
+             const char *what);
+
+/* Where the largest value of each row of the last axis is: the same in both. */
+bool nd_same_argmax(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b,
+                    const char *what);
+
+/* The number of the layer of that name; −1: there is none. */
+int nd_layer(const ferry_net *net, const char *name);
+
+#endif
