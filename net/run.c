@@ -158,6 +158,16 @@ static void place_of(const ferry_layer *layer, const ferry_layer_operand *operan
     out->offset = (uint64_t)operand->offset * ferry_dtype_size(ferry_blob_dtype(blob));
 }
 
+static int64_t elements_of(const ferry_operand *o)
+{
+    int64_t count = 1;
+    uint32_t i;
+
+    for (i = 0; i < o->rank; i++)
+        count *= o->shape[i];
+    return count;
+}
+
 static int add_op(struct ferry__segment *s, ferry_layer *layer, const struct ferry__net_op *op)
 {
     ferry_op_place in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
@@ -170,6 +180,8 @@ static int add_op(struct ferry__segment *s, ferry_layer *layer, const struct fer
         place_of(layer, &op->out[i], &out[i]);
     args.seed = layer->net->seed;
     args.offset = layer->net->drawn;
+    if (op->op.kind == FERRY_OP_RANDOM) /* four of a block: the next one, and the next run, go on */
+        layer->net->drawn += ((uint64_t)elements_of(&op->op.out[0]) + 3) / 4;
     return ferry__segment_add(s, op->prepared, ferry_layer_queue(layer), &args);
 }
 
