@@ -31,9 +31,11 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/abs_val.c \
 	%D%/layers/accuracy.c \
 	%D%/layers/arg_max.c \
+	%D%/layers/axpy.c \
 	%D%/layers/batch_norm.c \
 	%D%/layers/batch_reindex.c \
 	%D%/layers/bias.c \
+	%D%/layers/bn.c \
 	%D%/layers/bnll.c \
 	%D%/layers/clip.c \
 	%D%/layers/concat.c \
@@ -46,6 +48,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/depthwise_convolution.c \
 	%D%/layers/detection_output.c \
 	%D%/layers/dropout.c \
+	%D%/layers/dummy_data.c \
 	%D%/layers/eltwise.c \
 	%D%/layers/elu.c \
 	%D%/layers/embed.c \
@@ -53,11 +56,13 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/exp.c \
 	%D%/layers/filter.c \
 	%D%/layers/flatten.c \
+	%D%/layers/hdf5_output.c \
 	%D%/layers/hinge_loss.c \
 	%D%/layers/im2col.c \
 	%D%/layers/infogain_loss.c \
 	%D%/layers/inner_product.c \
 	%D%/layers/input.c \
+	%D%/layers/interp.c \
 	%D%/layers/layers.h \
 	%D%/layers/log.c \
 	%D%/layers/loss.c \
@@ -74,6 +79,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/power.c \
 	%D%/layers/prelu.c \
 	%D%/layers/prior_box.c \
+	%D%/layers/proposal.c \
+	%D%/layers/psroi_pooling.c \
 	%D%/layers/recurrent.c \
 	%D%/layers/recurrent.h \
 	%D%/layers/reduction.c \
@@ -81,6 +88,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/relu6.c \
 	%D%/layers/reshape.c \
 	%D%/layers/rnn.c \
+	%D%/layers/roi_pooling.c \
 	%D%/layers/scale.c \
 	%D%/layers/scale.h \
 	%D%/layers/scale_span.c \
@@ -99,6 +107,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/tanh.c \
 	%D%/layers/threshold.c \
 	%D%/layers/tile.c \
+	%D%/layers/upsample.c \
 	%D%/layers/window.c \
 	%D%/proto/arena.c \
 	%D%/proto/arena.h \

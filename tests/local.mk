@@ -28,6 +28,7 @@ UNIT_TESTS = \
 	%D%/unit/test-io-write \
 	%D%/unit/test-late \
 	%D%/unit/test-layer-cases \
+	%D%/unit/test-layer-forks \
 	%D%/unit/test-net-models \
 	%D%/unit/test-record \
 	%D%/unit/test-loader \
@@ -168,6 +169,8 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
 %C%_unit_test_layer_cases_SOURCES = %D%/unit/test-layer-cases.c $(NET_DATA_TEST)
 %C%_unit_test_layer_cases_LDADD = $(NET_LIBS)
+%C%_unit_test_layer_forks_SOURCES = %D%/unit/test-layer-forks.c $(NET_DATA_TEST)
+%C%_unit_test_layer_forks_LDADD = $(NET_LIBS)
 %C%_unit_test_net_models_SOURCES = %D%/unit/test-net-models.c $(NET_DATA_TEST)
 %C%_unit_test_net_models_LDADD = $(NET_LIBS)
 %C%_unit_test_op_check_LDADD = $(NET_LIBS)

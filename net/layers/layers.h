@@ -69,6 +69,13 @@ int ferry__emit_binary(ferry_layer *layer, uint32_t function, double a, double b
 int ferry__emit_copy(ferry_layer *layer, ferry_operand x, ferry_layer_operand x_at, ferry_operand y,
                      ferry_layer_operand y_at);
 
+/*
+ * Shapes top 0 as regions × outputs × h × w and emits the pooling of the regions in bottom 1; `group`
+ * and `scale` as ferry_op_params.roi has them.
+ */
+int ferry__regions(ferry_layer *layer, int64_t outputs, int64_t h, int64_t w, uint32_t group,
+                   double scale);
+
 /* ---- windows (window.c) ---- */
 
 /*

@@ -2,8 +2,9 @@
 /*
  * Pooling (pooling_param): MAX or AVE over a window on the last two of four axes; kernel_size, stride,
  * pad, global_pooling, round_mode (CEIL). With padding the last window is dropped where it would begin
- * in it. A second top gets the mask of MAX. The divisor of AVE counts padding. STOCHASTIC is not
- * offered. (Caffe: PoolingLayer. `ceil_mode: false` of forks is round_mode: FLOOR.)
+ * in it. A second top gets the mask of MAX. The divisor of AVE counts padding, that of AVE_EXC_PAD does
+ * not. STOCHASTIC is not offered. (Caffe: PoolingLayer. `ceil_mode: false` of forks is round_mode:
+ * FLOOR; AVE_EXC_PAD is a fork's too.)
  */
 #include "net/layers/layers.h"
 
@@ -13,7 +14,7 @@
 
 struct pooling {
     ferry_op_window window;
-    bool global, average, floor;
+    bool global, average, unpadded, floor;
 };
 
 /* NAME_h and NAME_w, or NAME (kernel_size for the kernel) for both, or the default. */
@@ -57,7 +58,8 @@ static int setup(ferry_layer *layer)
     ferry_op_init(&op, FERRY_OP_POOL);
     s->window = op.params.window;
     s->global = ferry_proto_boolean(p, "global_pooling", 0);
-    s->average = !strcmp(method, "AVE");
+    s->unpadded = !strcmp(method, "AVE_EXC_PAD");
+    s->average = s->unpadded || !strcmp(method, "AVE");
     s->floor = !strcmp(ferry_proto_enum(p, "round_mode", 0), "FLOOR") ||
                (ferry_proto_count(p, "ceil_mode") && !ferry_proto_boolean(p, "ceil_mode", 0));
     if (!s->average && strcmp(method, "MAX"))
@@ -100,6 +102,7 @@ static int emit(ferry_layer *layer, const struct pooling *s)
     ferry_op_init(&op, FERRY_OP_POOL);
     op.params.window = s->window;
     op.params.pool.method = s->average ? FERRY_POOL_AVERAGE : FERRY_POOL_MAX;
+    op.params.pool.divisor = s->unpadded ? FERRY_POOL_DIVISOR_VALID : FERRY_POOL_DIVISOR_PADDED;
     for (i = 0; i < 2; i++)
         op.params.window.pad_end[i] = s->window.pad[i];
     ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));

@@ -120,3 +120,30 @@ int ferry__emit_copy(ferry_layer *layer, ferry_operand x, ferry_layer_operand x_
     ferry__op_out(&op, out, y, y_at);
     return ferry_layer_emit(layer, &op, in, out);
 }
+
+int ferry__regions(ferry_layer *layer, int64_t outputs, int64_t h, int64_t w, uint32_t group,
+                   double scale)
+{
+    const ferry_blob *regions = ferry_layer_bottom(layer, 1);
+    ferry_layer_operand in[2], out[1];
+    int64_t count;
+    ferry_op op;
+    int err;
+
+    count = ferry_blob_naxes(regions) ? ferry_blob_dim(regions, 0) : 0;
+    if (ferry_blob_count(regions) != 5 * count)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its regions have %lld values, 5 each fit",
+                                 (long long)ferry_blob_count(regions));
+    err =
+        ferry_blob_reshape(ferry_layer_top(layer, 0), 4, (int64_t[]){ count, outputs, h, w }, NULL);
+    if (err)
+        return err;
+    ferry_op_init(&op, FERRY_OP_ROI_POOL);
+    op.params.roi.group = group;
+    op.params.roi.spatial_scale = scale;
+    ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));
+    ferry__op_in(&op, in, ferry_operand_of(FERRY_F32, 2, (int64_t[]){ count, 5 }, NULL),
+                 ferry__of_bottom(1));
+    ferry__op_out(&op, out, ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
+    return ferry_layer_emit(layer, &op, in, out);
+}

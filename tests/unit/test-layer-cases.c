@@ -140,19 +140,21 @@ static bool check_case(const char *path)
 {
     struct layer_case c = { .good = true };
     char data[1024];
+    ferry_device *dev = fx_device();
     int err;
 
     snprintf(data, sizeof(data), "%.*s.npz", (int)(strrchr(path, '.') - path), path);
     c.name = strrchr(path, '/') + 1;
     err = ferry_io_open(data, &c.io);
     if (!err)
-        err = ferry_net_open(fx_device(), path, NULL, &c.net);
+        err = ferry_net_open(dev, path, NULL, &c.net);
     if (err)
         fail(&c);
     else
         run_case(&c);
     ferry_net_close(c.net);
     ferry_io_close(c.io);
+    fx_end();
     return c.good;
 }
 

@@ -135,6 +135,7 @@ static bool check_net(const struct model *m, const char *net_path, const char *w
         good = failed(m);
     good = good && compare(net, io, m);
     ferry_net_close(net);
+    fx_end();
     return good;
 }
 

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * BN (bn_param) of SegNet's and ENet's forks: x · scale + shift for each channel. In bn_mode INFERENCE
+ * the statistics are in scale and shift already; in LEARN x is normalized before, by the batch's own
+ * mean and variance, 1e−9 being added to the variance. Parameters: scale, shift, 1 × C × 1 × 1.
+ * (SegNet: BNLayer.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+#define EPS 1e-9
+
+/* Of the layer's own blobs. */
+enum { MEAN, VARIANCE, SPREAD };
+
+static int setup(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "bn_param", 0);
+    int64_t dims[4] = { 1, 1, 1, 1 };
+    ferry_layer_param param = { .struct_size = sizeof param, .naxes = 4, .dims = dims };
+    int err;
+
+    if (ferry_blob_naxes(ferry_layer_bottom(layer, 0)) < 2)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 2 at least fit",
+                                 ferry_blob_naxes(ferry_layer_bottom(layer, 0)));
+    dims[1] = ferry_blob_dim(ferry_layer_bottom(layer, 0), 1);
+    param.lr_mult = param.decay_mult = 1;
+    param.filler = ferry_proto_message(p, "scale_filler", 0);
+    err = ferry_layer_declare(layer, &param);
+    param.filler = ferry_proto_message(p, "shift_filler", 0);
+    return err ? err : ferry_layer_declare(layer, &param);
+}
+
+static ferry_operand per_channel(const ferry_layer *layer)
+{
+    int64_t channels = ferry_blob_count(ferry_layer_param_at(layer, 0));
+
+    return ferry_operand_of(FERRY_F32, 3, (int64_t[]){ 1, channels, 1 }, NULL);
+}
+
+/* Of three operands a binary function of x, into the top. */
+static int emit(ferry_layer *layer, uint32_t function, ferry_layer_operand x, ferry_layer_operand u,
+                ferry_layer_operand v)
+{
+    ferry_operand image = ferry__around(layer, ferry__of_bottom(0), 1), o = per_channel(layer);
+    ferry_layer_operand in[3], out[1];
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_BINARY);
+    op.params.binary.function = function;
+    ferry__op_in(&op, in, image, x);
+    ferry__op_in(&op, in, o, u);
+    ferry__op_in(&op, in, o, v);
+    ferry__op_out(&op, out, image, ferry__of_top(0));
+    return ferry_layer_emit(layer, &op, in, out);
+}
+
+/* (x − mean) / √(variance + EPS) of the batch, into the top. */
+static int emit_normalized(ferry_layer *layer)
+{
+    int64_t channels = ferry_blob_count(ferry_layer_param_at(layer, 0));
+    ferry_layer_operand in[1], out[2];
+    ferry_op op;
+    int i, err;
+
+    for (i = MEAN; i <= SPREAD; i++)
+        if (!ferry_layer_scratch(layer, i, 1, 1, &channels))
+            return ferry_last_error_code();
+    ferry_op_init(&op, FERRY_OP_MOMENTS);
+    op.params.reduce.axes = 1u << 0 | 1u << 2;
+    ferry__op_in(&op, in, ferry__around(layer, ferry__of_bottom(0), 1), ferry__of_bottom(0));
+    ferry__op_out(&op, out, per_channel(layer), ferry__of_scratch(MEAN));
+    ferry__op_out(&op, out, per_channel(layer), ferry__of_scratch(VARIANCE));
+    err = ferry_layer_emit(layer, &op, in, out);
+    if (!err)
+        err = ferry__emit_unary(layer, FERRY_UNARY_POWER, -0.5, 1, EPS, ferry__of_scratch(VARIANCE),
+                                ferry__of_scratch(SPREAD));
+    return err ? err
+               : emit(layer, FERRY_BINARY_NORMALISE, ferry__of_bottom(0), ferry__of_scratch(MEAN),
+                      ferry__of_scratch(SPREAD));
+}
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "bn_param", 0);
+    int64_t channels = ferry_blob_count(ferry_layer_param_at(layer, 0));
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    bool learn = strcmp(ferry_proto_enum(p, "bn_mode", 0), "INFERENCE") != 0;
+    int err = ferry__top_like(layer, 0, bottom);
+
+    if (!err && (ferry_blob_naxes(bottom) < 2 || ferry_blob_dim(bottom, 1) != channels))
+        err = ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has not %lld channels",
+                                (long long)channels);
+    if (!err && learn)
+        err = emit_normalized(layer);
+    return err ? err
+               : emit(layer, FERRY_BINARY_SCALE, learn ? ferry__of_top(0) : ferry__of_bottom(0),
+                      ferry__of_param(0), ferry__of_param(1));
+}
+
+static const char *const messages[] = { "bn_param", NULL };
+
+const ferry_layer_type ferry__bn_layer = {
+    .struct_size = sizeof ferry__bn_layer,
+    .name = "BN",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .flags = FERRY_LAYER_IN_PLACE,
+    .messages = messages,
+    .setup = setup,
+    .reshape = reshape,
+};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * HDF5Output (hdf5_output_param): writes bottoms 0 and 1 to `file_name` as "data" and "label". Each
+ * forward replaces the file, whole. (Caffe: HDF5OutputLayer, which ends the program at the second
+ * forward.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/io.h>
+#include <ferry/status.h>
+
+static const char *file_of(const ferry_layer *layer)
+{
+    return ferry_proto_string(
+        ferry_proto_message(ferry_layer_message(layer), "hdf5_output_param", 0), "file_name", 0,
+        NULL);
+}
+
+static int setup(ferry_layer *layer)
+{
+    return file_of(layer)[0] ? 0 : ferry_layer_error(layer, FERRY_EFORMAT, "it names no file_name");
+}
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_blob *data = ferry_layer_bottom(layer, 0), *label = ferry_layer_bottom(layer, 1);
+
+    if (ferry_blob_naxes(data) < 1 || ferry_blob_naxes(label) < 1 ||
+        ferry_blob_dim(data, 0) != ferry_blob_dim(label, 0))
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottoms have not as many entries");
+    return 0;
+}
+
+static int forward(ferry_layer *layer)
+{
+    ferry_io_writer *w;
+    int err = ferry_io_create(file_of(layer), FERRY_IO_HDF5, &w);
+
+    if (err)
+        return err;
+    err = ferry_io_write(w, "data", ferry_layer_bottom(layer, 0), false);
+    if (!err)
+        err = ferry_io_write(w, "label", ferry_layer_bottom(layer, 1), false);
+    if (err) {
+        ferry_io_abort(w);
+        return err;
+    }
+    return ferry_io_commit(w);
+}
+
+static const char *const messages[] = { "hdf5_output_param", NULL };
+
+const ferry_layer_type ferry__hdf5_output_layer = {
+    .struct_size = sizeof ferry__hdf5_output_layer,
+    .name = "HDF5Output",
+    .min_bottoms = 2,
+    .max_bottoms = 2,
+    .min_tops = 0,
+    .max_tops = 0,
+    .flags = FERRY_LAYER_FORWARD_ONLY,
+    .messages = messages,
+    .setup = setup,
+    .reshape = reshape,
+    .forward = forward,
+};

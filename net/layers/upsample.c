@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Upsample (upsample_param): two layers of one name. With one bottom (YOLO's forks) each element is
+ * repeated scale × scale times. With two (SegNet's and ENet's) the second is the mask of a max pooling,
+ * and each element goes where it came from in a plane of upsample_h × upsample_w, or of scale times the
+ * bottom's sides, one less with pad_out_h or pad_out_w; the rest is 0. (SegNet: UpsampleLayer.)
+ */
+#include "net/layers/layers.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+/* The plane's height or width. */
+static int64_t side(const ferry_layer *layer, int axis, const char *size, const char *scale,
+                    const char *pad)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "upsample_param", 0);
+    int64_t factor = ferry_proto_integer(p, ferry_proto_count(p, scale) ? scale : "scale", 0);
+
+    if (ferry_proto_count(p, size))
+        return ferry_proto_integer(p, size, 0);
+    return ferry_blob_dim(ferry_layer_bottom(layer, 0), axis) * factor -
+           ferry_proto_boolean(p, pad, 0);
+}
+
+static int emit_nearest(ferry_layer *layer)
+{
+    ferry_layer_operand in[1], out[1];
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_RESIZE);
+    op.params.resize.method = FERRY_RESIZE_NEAREST;
+    op.params.resize.sampling = FERRY_RESIZE_ASYMMETRIC;
+    ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));
+    ferry__op_out(&op, out, ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
+    return ferry_layer_emit(layer, &op, in, out);
+}
+
+static int reshape(ferry_layer *layer)
+{
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    bool masked = ferry_layer_n_bottoms(layer) > 1;
+    int64_t dims[4];
+    int err;
+
+    if (ferry_blob_naxes(bottom) != 4)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, 4 fit",
+                                 ferry_blob_naxes(bottom));
+    if (masked && ferry_blob_shape_equals(bottom, ferry_layer_bottom(layer, 1)) != 1)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its mask has %lld elements for %lld",
+                                 (long long)ferry_blob_count(ferry_layer_bottom(layer, 1)),
+                                 (long long)ferry_blob_count(bottom));
+    dims[0] = ferry_blob_dim(bottom, 0);
+    dims[1] = ferry_blob_dim(bottom, 1);
+    dims[2] = side(layer, 2, "upsample_h", "scale_h", "pad_out_h");
+    dims[3] = side(layer, 3, "upsample_w", "scale_w", "pad_out_w");
+    if (dims[2] < 1 || dims[3] < 1)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its top would be %lld × %lld",
+                                 (long long)dims[2], (long long)dims[3]);
+    err = ferry_blob_reshape(ferry_layer_top(layer, 0), 4, dims, NULL);
+    return err || masked ? err : emit_nearest(layer);
+}
+
+/* One plane of `n` elements, by its mask, into one of `wide`. */
+static int scatter(const ferry_layer *layer, const float *x, const float *mask, int64_t n, float *y,
+                   int64_t wide)
+{
+    int64_t i;
+
+    for (i = 0; i < n; i++) {
+        if (!(mask[i] > -1) || !(mask[i] < (float)wide))
+            return ferry_layer_error(layer, FERRY_EINVAL,
+                                     "its mask points at %g in a plane of %lld elements",
+                                     (double)mask[i], (long long)wide);
+        y[(int64_t)mask[i]] = x[i];
+    }
+    return 0;
+}
+
+static int forward(ferry_layer *layer)
+{
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0), *top = ferry_layer_top(layer, 0);
+    int64_t planes = ferry_blob_count_range(bottom, 0, 2), n = ferry_blob_count_range(bottom, 2, 4);
+    int64_t wide = ferry_blob_count_range(top, 2, 4), i;
+    const float *x, *mask;
+    float *y;
+    int err = 0;
+
+    if (ferry_layer_n_bottoms(layer) == 1)
+        return 0;
+    x = ferry_blob_host_data(bottom);
+    mask = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    y = ferry_blob_overwrite_host_data(ferry_layer_top(layer, 0));
+    if (!x || !mask || !y)
+        return ferry_last_error_code();
+    memset(y, 0, (size_t)(planes * wide) * sizeof *y);
+    for (i = 0; !err && i < planes; i++)
+        err = scatter(layer, &x[i * n], &mask[i * n], n, &y[i * wide], wide);
+    return err;
+}
+
+static const char *const messages[] = { "upsample_param", NULL };
+
+const ferry_layer_type ferry__upsample_layer = {
+    .struct_size = sizeof ferry__upsample_layer,
+    .name = "Upsample",
+    .min_bottoms = 1,
+    .max_bottoms = 2,
+    .min_tops = 1,
+    .max_tops = 1,
+    .messages = messages,
+    .reshape = reshape,
+    .forward = forward,
+};

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "net-data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Layers for which there are no numbers of Caffe's: of forks, and states. The numbers are by hand. */
+
+#define X(dims) "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { " dims " } } }\n"
+#define U(dims) "layer { name: 'in2' type: 'Input' top: 'u' input_param { shape { " dims " } } }\n"
+#define V(dims) "layer { name: 'in3' type: 'Input' top: 'v' input_param { shape { " dims " } } }\n"
+
+static ferry_net *open_text(const char *text)
+{
+    ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
+    ferry_net *net = NULL;
+
+    if (ferry_net_open(fx_device(), "layer.prototxt", &o, &net))
+        printf("     %s\n", ferry_last_error());
+    CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+    return net;
+}
+
+static void set(ferry_blob *b, const float *values)
+{
+    float *to = ferry_blob_overwrite_host_data(b);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(to);
+    memcpy(to, values, (size_t)ferry_blob_count(b) * sizeof *to);
+}
+
+#define FEED(net, name, ...) set(ferry_net_blob((net), (name)), (const float[]){ __VA_ARGS__ })
+#define PARAM(net, index, ...)                                        \
+    set(ferry_net_param((net), ferry_net_n_layers(net) - 1, (index)), \
+        (const float[]){ __VA_ARGS__ })
+
+static bool holds(ferry_net *net, const char *name, int64_t n, const float *wanted)
+{
+    ferry_blob *b = ferry_net_blob(net, name);
+    const float *got = b ? ferry_blob_host_data(b) : NULL;
+
+    if (!got || ferry_blob_count(b) != n) {
+        printf("     %s: %lld elements\n", name, (long long)ferry_blob_count(b));
+        return false;
+    }
+    for (int64_t i = 0; i < n; i++)
+        if (!(fabsf(got[i] - wanted[i]) <= 1e-5f * (1 + fabsf(wanted[i])))) {
+            printf("     %s[%lld] is %.9g, not %.9g\n", name, (long long)i, (double)got[i],
+                   (double)wanted[i]);
+            return false;
+        }
+    return true;
+}
+
+#define COUNT(...) ((int64_t)(sizeof((float[]){ __VA_ARGS__ }) / sizeof(float)))
+#define HOLDS(net, name, ...) \
+    CU_ASSERT(holds((net), (name), COUNT(__VA_ARGS__), (const float[]){ __VA_ARGS__ }))
+
+static void run(ferry_net *net)
+{
+    int err = ferry_net_forward(net, NULL);
+
+    if (err)
+        printf("     %s\n", ferry_last_error());
+    CU_ASSERT_EQUAL_FATAL(err, FERRY_OK);
+}
+
+/* ---- forks -------------------------------------------------------------------------------------- */
+
+static void bn_scales_and_shifts_and_learning_normalizes_before(void)
+{
+    ferry_net *net = open_text(X("dim: 1 dim: 2 dim: 1 dim: 2") "layer { name: 'l' type: 'BN' "
+                                                                "bottom: 'x' top: 'y' bn_param { "
+                                                                "bn_mode: INFERENCE } }");
+
+    FEED(net, "x", 1, 3, 5, 9);
+    PARAM(net, 0, 2, 10);
+    PARAM(net, 1, 1, -1);
+    run(net);
+    HOLDS(net, "y", 3, 7, 49, 89);
+    ferry_net_close(net);
+    net =
+        open_text(X("dim: 1 dim: 2 dim: 1 dim: 2") "layer { name: 'l' type: 'BN' bottom: 'x' top: "
+                                                   "'x' bn_param { bn_mode: LEARN } }");
+    FEED(net, "x", 1, 3, 5, 9);
+    PARAM(net, 0, 2, 10);
+    PARAM(net, 1, 1, -1);
+    run(net);
+    HOLDS(net, "x", -1, 3, -11, 9);
+    ferry_net_close(net);
+}
+
+static void axpy_scales_each_channel_and_adds(void)
+{
+    ferry_net *net = open_text(X("dim: 1 dim: 2 dim: 1 dim: 1") U("dim: 1 dim: 2 dim: 1 dim: 2") V(
+        "dim: 1 dim: 2 dim: 1 dim: 2") "layer { name: 'l' type: 'Axpy' bottom: 'x' bottom: 'u' "
+                                       "bottom: 'v' top: 'y' }");
+
+    FEED(net, "x", 2, 10);
+    FEED(net, "u", 1, 2, 3, 4);
+    FEED(net, "v", 5, 6, 7, 8);
+    run(net);
+    HOLDS(net, "y", 7, 10, 37, 48);
+    ferry_net_close(net);
+}
+
+static void upsampling_repeats_and_with_a_mask_puts_back(void)
+{
+    ferry_net *net =
+        open_text(X("dim: 1 dim: 1 dim: 1 dim: 2") "layer { name: 'l' type: 'Upsample' "
+                                                   "bottom: 'x' top: 'y' "
+                                                   "upsample_param { scale: 3 } }");
+
+    FEED(net, "x", 1, 2);
+    run(net);
+    HOLDS(net, "y", 1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2);
+    ferry_net_close(net);
+    net =
+        open_text(X("dim: 1 dim: 2 dim: 1 dim: 1")
+                      U("dim: 1 dim: 2 dim: 1 dim: 1") "layer { name: 'l' type: 'Upsample' bottom: "
+                                                       "'x' bottom: 'u' top: 'y' upsample_param { "
+                                                       "scale: 2 } }");
+    FEED(net, "x", 7, 8);
+    FEED(net, "u", 3, 1);
+    run(net);
+    HOLDS(net, "y", 0, 0, 0, 7, 0, 8, 0, 0);
+    FEED(net, "u", 4, 1);
+    CU_ASSERT_EQUAL(ferry_net_forward(net, NULL), FERRY_EINVAL);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "its mask points at 4 in a plane of 4"));
+    ferry_net_close(net);
+}
+
+static void regions_are_pooled(void)
+{
+    ferry_net *net = open_text(X("dim: 1 dim: 1 dim: 4 dim: 4")
+                                   U("dim: 1 dim: 5") "layer { name: 'l' type: 'ROIPooling' "
+                                                      "bottom: 'x' bottom: 'u' top: 'y' "
+                                                      "roi_pooling_param { pooled_h: 2 "
+                                                      "pooled_w: 2 spatial_scale: 0.5 } }");
+
+    FEED(net, "x", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
+    FEED(net, "u", 0, 0, 0, 6, 6);
+    run(net);
+    HOLDS(net, "y", 6, 8, 14, 16);
+    ferry_net_close(net);
+    net = open_text(X("dim: 1 dim: 4 dim: 4 dim: 4") U(
+        "dim: 1 dim: 5") "layer { name: 'l' type: 'PSROIPooling' bottom: 'x' bottom: 'u' top: 'y' "
+                         "psroi_pooling_param { output_dim: 1 group_size: 2 spatial_scale: 1 } }");
+    {
+        float values[64];
+
+        for (int i = 0; i < 64; i++)
+            values[i] = (float)(i / 16 + 1);
+        set(ferry_net_blob(net, "x"), values);
+    }
+    FEED(net, "u", 0, 0, 0, 3, 3);
+    run(net);
+    HOLDS(net, "y", 1, 2, 3, 4);
+    ferry_net_close(net);
+}
+
+static void interp_lays_corners_on_corners(void)
+{
+    ferry_net *net = open_text(X("dim: 1 dim: 1 dim: 2 dim: 2") "layer { name: 'l' type: 'Interp' "
+                                                                "bottom: 'x' top: 'y' interp_param "
+                                                                "{ height: 3 width: 3 } }");
+
+    FEED(net, "x", 0, 2, 4, 6);
+    run(net);
+    HOLDS(net, "y", 0, 1, 2, 2, 3, 4, 4, 5, 6);
+    ferry_net_close(net);
+    net = open_text(X("dim: 1 dim: 1 dim: 3 dim: 3") "layer { name: 'l' type: 'Interp' bottom: 'x' "
+                                                     "top: 'y' interp_param { pad_beg: -1 "
+                                                     "zoom_factor: 2 } }");
+    FEED(net, "x", 9, 9, 9, 9, 0, 2, 9, 4, 6);
+    run(net);
+    HOLDS(net, "y", 0, 1, 2, 2, 3, 4, 4, 5, 6);
+    ferry_net_close(net);
+}
+
+/* One anchor of 16 × 16 on each of two places; the better one is put first, the rest is 0. */
+static void proposals_are_the_best_regions_that_do_not_overlap(void)
+{
+    ferry_net *net = open_text(X("dim: 1 dim: 2 dim: 1 dim: 2") U("dim: 1 dim: 4 dim: 1 dim: 2") V(
+        "dim: 1 dim: 3") "layer { name: 'l' type: 'Proposal' bottom: 'x' bottom: 'u' bottom: 'v' "
+                         "top: 'y' top: 's' "
+                         "proposal_param { ratio: 1 scale: 1 post_nms_topn: 3 min_size: 4 } }");
+
+    FEED(net, "x", 0.9f, 0.3f, 0.1f, 0.7f);
+    FEED(net, "u", 0, 0, 0, 0, 0, 0, 0, 0);
+    FEED(net, "v", 32, 64, 1);
+    run(net);
+    HOLDS(net, "y", 0, 16, 0, 32, 16, 0, 0, 0, 16, 16, 0, 0, 0, 0, 0);
+    HOLDS(net, "s", 0.7f, 0.1f, 0);
+    FEED(net, "u", 0, -1, 0, 0, 0, 0, 0, 0); /* the second lies on the first */
+    run(net);
+    HOLDS(net, "s", 0.7f, 0, 0);
+    ferry_net_close(net);
+}
+
+static void an_average_without_padding_counts_what_is_there(void)
+{
+    ferry_net *net = open_text(X(
+        "dim: 1 dim: 1 dim: 2 dim: 2") "layer { name: 'l' type: 'Pooling' bottom: 'x' top: 'y' "
+                                       "pooling_param { pool: AVE_EXC_PAD kernel_size: 3 pad: 1 } "
+                                       "}");
+
+    FEED(net, "x", 1, 2, 3, 6);
+    run(net);
+    HOLDS(net, "y", 3, 3, 3, 3);
+    ferry_net_close(net);
+}
+
+/* ---- Caffe's that have no case ------------------------------------------------------------------- */
+
+static void data_and_parameters_make_tops(void)
+{
+    ferry_net *net =
+        open_text("layer { name: 'd' type: 'DummyData' top: 'a' top: 'b' "
+                  "dummy_data_param { shape { dim: 2 } shape { dim: 3 } data_filler { "
+                  "value: 4 } data_filler { type: 'uniform' min: 2 max: 3 } } }\n"
+                  "layer { name: 'l' type: 'Parameter' top: 'y' parameter_param { shape "
+                  "{ dim: 2 dim: 1 } } }");
+    const float *b;
+
+    PARAM(net, 0, 5, 6);
+    run(net);
+    HOLDS(net, "a", 4, 4);
+    HOLDS(net, "y", 5, 6);
+    b = ferry_blob_host_data(ferry_net_blob(net, "b"));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(b);
+    for (int i = 0; i < 3; i++)
+        CU_ASSERT(b[i] >= 2 && b[i] < 3);
+    CU_ASSERT(b[0] != b[1] && b[1] != b[2]);
+    ferry_net_close(net);
+}
+
+/* Neither the next blob nor the next forward begins where one began before. */
+static void random_numbers_go_on(void)
+{
+    ferry_net *net = open_text("layer { name: 'd' type: 'DummyData' top: 'a' top: 'b' "
+                               "dummy_data_param { shape { dim: 4 } data_filler { type: 'gaussian' "
+                               "std: 2 } } }\n");
+    float first[4];
+
+    run(net);
+    memcpy(first, ferry_blob_host_data(ferry_net_blob(net, "a")), sizeof(first));
+    CU_ASSERT_NOT_EQUAL(
+        memcmp(first, ferry_blob_host_data(ferry_net_blob(net, "b")), sizeof(first)), 0);
+    run(net);
+    CU_ASSERT_NOT_EQUAL(
+        memcmp(first, ferry_blob_host_data(ferry_net_blob(net, "a")), sizeof(first)), 0);
+    ferry_net_close(net);
+}
+
+static void what_is_put_out_can_be_read(void)
+{
+    char path[] = "/tmp/ferry-out-XXXXXX", text[1024];
+    const ferry_io_entry *entry;
+    ferry_io *io = NULL;
+    float got[2] = { 0, 0 };
+    ferry_net *net;
+    int file = mkstemp(path), err;
+
+    CU_ASSERT_FATAL(file >= 0);
+    close(file);
+    snprintf(text, sizeof(text),
+             "%s%slayer { name: 'l' type: 'HDF5Output' bottom: 'x' bottom: 'u' "
+             "hdf5_output_param { file_name: '%s' } }",
+             X("dim: 2 dim: 2"), U("dim: 2"), path);
+    net = open_text(text);
+    for (int round = 0; round < 2; round++) {
+        FEED(net, "x", 1, 2, 3, 4);
+        FEED(net, "u", 7, (float)round);
+        err = ferry_net_forward(net, NULL);
+    }
+    if (err == FERRY_EUNSUPPORTED) {
+        ferry_test_skip("built without HDF5: %s", ferry_last_error());
+    } else {
+        CU_ASSERT_EQUAL(err, FERRY_OK);
+        CU_ASSERT_EQUAL_FATAL(ferry_io_open(path, &io), FERRY_OK);
+        CU_ASSERT_EQUAL(ferry_io_count(io), 2);
+        entry = nd_find(io, "label");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+        CU_ASSERT_EQUAL(ferry_io_read_values(io, entry, 0, 2, got), FERRY_OK);
+        CU_ASSERT(got[0] == 7 && got[1] == 1);
+        ferry_io_close(io);
+    }
+    ferry_net_close(net);
+    unlink(path);
+}
+
+#define LSTM(more)                                                                       \
+    "layer { name: 'l' type: 'LSTM' bottom: 'x' bottom: 'u' " more " recurrent_param { " \
+    "num_output: 1 weight_filler { type: 'constant' value: 0.5 } "                       \
+    "bias_filler { type: 'constant' value: 0.25 }"
+
+/* Two steps in one forward are one step in each of two, unless cont cuts. */
+static void a_recurrent_state_lives_until_cont_cuts_it(void)
+{
+    ferry_net *both =
+        open_text(X("dim: 2 dim: 1 dim: 1") U("dim: 2 dim: 1") LSTM("top: 'y'") " } }");
+    ferry_net *single =
+        open_text(X("dim: 1 dim: 1 dim: 1") U("dim: 1 dim: 1") LSTM("top: 'y'") " } }");
+    float steps[2];
+
+    FEED(both, "x", 0.5f, -1);
+    FEED(both, "u", 0, 1);
+    run(both);
+    memcpy(steps, ferry_blob_host_data(ferry_net_blob(both, "y")), sizeof(steps));
+    FEED(single, "x", 0.5f);
+    FEED(single, "u", 0);
+    run(single);
+    HOLDS(single, "y", steps[0]);
+    FEED(single, "x", -1);
+    FEED(single, "u", 1);
+    run(single);
+    HOLDS(single, "y", steps[1]);
+    FEED(single, "x", 0.5f);
+    FEED(single, "u", 0);
+    run(single);
+    HOLDS(single, "y", steps[0]);
+    CU_ASSERT(fabsf(steps[0] - steps[1]) > 1e-3f);
+    ferry_net_close(single);
+    ferry_net_close(both);
+}
+
+static void exposed_states_come_and_go_by_blobs(void)
+{
+    ferry_net *net = open_text(X("dim: 1 dim: 1 dim: 1") U(
+        "dim: 1 dim: 1") "layer { name: 's' type: 'Input' top: 'h' top: 'c' input_param { shape { "
+                         "dim: 1 dim: 1 "
+                         "dim: 1 } } }\n" LSTM("bottom: 'h' bottom: 'c' top: 'y' top: 'hT' top: "
+                                               "'cT'") " expose_hidden: true } }");
+    double gate = 0.5 * 1 + 0.25 + 0.5 * 0.3, s = 1 / (1 + exp(-gate));
+    double c = s * 0.6 + s * tanh(gate), h = s * tanh(c);
+
+    for (int round = 0; round < 2; round++) {
+        FEED(net, "x", 1);
+        FEED(net, "u", 1);
+        FEED(net, "h", 0.3f);
+        FEED(net, "c", 0.6f);
+        run(net);
+        HOLDS(net, "y", (float)h);
+        HOLDS(net, "hT", (float)h);
+        HOLDS(net, "cT", (float)c);
+    }
+    ferry_net_close(net);
+}
+
+static void a_unit_is_a_step_of_an_lstm(void)
+{
+    ferry_net *net = open_text(X("dim: 1 dim: 2 dim: 1") U("dim: 1 dim: 2 dim: 4")
+                                   V("dim: 1 dim: 2") "layer { name: 'l' type: 'LSTMUnit' bottom: "
+                                                      "'x' bottom: 'u' bottom: 'v' top: 'c' top: "
+                                                      "'h' }");
+    double s1 = 1 / (1 + exp(-1.0)), c0 = 0.5 * 2 + s1 * tanh(0.5), c1 = s1 * tanh(0.5);
+
+    FEED(net, "x", 2, 2);
+    FEED(net, "u", 1, 0, 0, 0.5f, 1, 0, 0, 0.5f);
+    FEED(net, "v", 1, 0);
+    run(net);
+    HOLDS(net, "c", (float)c0, (float)c1);
+    HOLDS(net, "h", (float)(0.5 * tanh(c0)), (float)(0.5 * tanh(c1)));
+    ferry_net_close(net);
+}
+
+static void a_label_that_is_no_class_is_an_error_that_names_it(void)
+{
+    static const char *const types[] = { "SoftmaxWithLoss", "HingeLoss", "MultinomialLogisticLoss",
+                                         "Accuracy" };
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(types); i++)
+        for (int k = 0; k < 3; k++) {
+            char text[512];
+            ferry_net *net;
+
+            snprintf(text, sizeof(text),
+                     "%s%slayer { name: 'l' type: '%s' bottom: 'x' bottom: 'u' "
+                     "top: 'y' }",
+                     X("dim: 1 dim: 3"), U("dim: 1"), types[i]);
+            net = open_text(text);
+            FEED(net, "x", 0.2f, 0.5f, 0.3f);
+            FEED(net, "u", k == 0 ? 3 : k == 1 ? -1 : NAN);
+            CU_ASSERT_EQUAL(ferry_net_forward(net, NULL), FERRY_EINVAL);
+            CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "there are 3 classes"));
+            ferry_net_close(net);
+        }
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(bn_scales_and_shifts_and_learning_normalizes_before),
+    FERRY_TEST(axpy_scales_each_channel_and_adds),
+    FERRY_TEST(upsampling_repeats_and_with_a_mask_puts_back),
+    FERRY_TEST(regions_are_pooled),
+    FERRY_TEST(interp_lays_corners_on_corners),
+    FERRY_TEST(proposals_are_the_best_regions_that_do_not_overlap),
+    FERRY_TEST(an_average_without_padding_counts_what_is_there),
+    FERRY_TEST(data_and_parameters_make_tops),
+    FERRY_TEST(random_numbers_go_on),
+    FERRY_TEST(what_is_put_out_can_be_read),
+    FERRY_TEST(a_recurrent_state_lives_until_cont_cuts_it),
+    FERRY_TEST(exposed_states_come_and_go_by_blobs),
+    FERRY_TEST(a_unit_is_a_step_of_an_lstm),
+    FERRY_TEST(a_label_that_is_no_class_is_an_error_that_names_it),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main_backends(argc, argv, "layer forks", cases, FERRY_TEST_COUNT(cases));
+}
