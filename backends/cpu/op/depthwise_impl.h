@@ -35,19 +35,19 @@ INLINE float NAME(depthwise_finish)(const struct cpu_depthwise *d, float sum, in
     return sum;
 }
 
-#define FINISH(v, at)                                     \
-    do {                                                  \
-        if (s->bias)                                      \
-            v += LOAD(s->bias + c);                       \
-        if (s->adds)                                      \
-            v += LOAD(d->add + (at));                     \
-        if (s->clamp == CPU_CLAMP_POSITIVE)               \
-            v = MOST(v, (vec){ 0 });                      \
-        else if (s->clamp == CPU_CLAMP_RELU)              \
-            v = SELECT_POSITIVE(v, v * SPLAT(s->slope));  \
-        else if (s->clamp == CPU_CLAMP_CLIP)              \
-            v = CLIP(v, SPLAT(s->least), SPLAT(s->most)); \
-        STORE(d->y + (at), v);                            \
+#define FINISH(v, at)                                   \
+    do {                                                \
+        if (s.bias)                                     \
+            v += LOAD(s.bias + c);                      \
+        if (s.adds)                                     \
+            v += LOAD(add + (at));                      \
+        if (s.clamp == CPU_CLAMP_POSITIVE)              \
+            v = MOST(v, SPLAT(0.0f));                   \
+        else if (s.clamp == CPU_CLAMP_RELU)             \
+            v = SELECT_POSITIVE(v, v * SPLAT(s.slope)); \
+        else if (s.clamp == CPU_CLAMP_CLIP)             \
+            v = CLIP(v, SPLAT(s.least), SPLAT(s.most)); \
+        STORE(y + (at), v);                             \
     } while (0)
 
 /* So many pixels and one vector of channels. */
@@ -67,32 +67,76 @@ struct NAME(taps) {
     int64_t w_plane, w_line, w_tap, first, y_next; /* steps in w; where it begins */
 };
 
-#define DEPTHWISE_PIXELS(n)                                                                   \
-    INLINE void NAME(depthwise_##n)(const struct cpu_depthwise *d, const struct NAME(taps) t, \
-                                    const float *x, int64_t at, int64_t c)                    \
-    {                                                                                         \
-        const struct cpu_store *s = &d->store;                                                \
-        const float *w = d->w + t.first + c;                                                  \
-        const int64_t next = t.next;                                                          \
-        PIXELS_##n(SUM_PIXEL)                                                                 \
-                                                                                              \
-            (void) next;                                                                      \
-        for (int64_t i = 0; i < t.planes; i++)                                                \
-            for (int64_t j = 0; j < t.lines; j++) {                                           \
-                const float *from = x + i * t.plane + j * t.line;                             \
-                const float *weight = w + i * t.w_plane + j * t.w_line;                       \
-                                                                                              \
-                for (int64_t k = 0; k < t.taps; k++, from += t.tap, weight += t.w_tap) {      \
-                    vec v = LOAD(weight);                                                     \
-                                                                                              \
-                    PIXELS_##n(MULTIPLY_PIXEL)                                                \
-                }                                                                             \
-            }                                                                                 \
-        PIXELS_##n(FINISH_PIXEL)                                                              \
+#define DEPTHWISE_PIXELS(n)                                                                     \
+    INLINE void NAME(depthwise_##n)(const struct cpu_store s, const struct NAME(taps) t,        \
+                                    const float *x, const float *w, const float *add, float *y, \
+                                    int64_t at, int64_t c)                                      \
+    {                                                                                           \
+        const int64_t next = t.next;                                                            \
+        PIXELS_##n(SUM_PIXEL)                                                                   \
+                                                                                                \
+            (void) next;                                                                        \
+        for (int64_t i = 0; i < t.planes; i++)                                                  \
+            for (int64_t j = 0; j < t.lines; j++) {                                             \
+                const float *from = x + i * t.plane + j * t.line;                               \
+                const float *weight = w + i * t.w_plane + j * t.w_line;                         \
+                                                                                                \
+                for (int64_t k = 0; k < t.taps; k++, from += t.tap, weight += t.w_tap) {        \
+                    vec v = LOAD(weight);                                                       \
+                                                                                                \
+                    PIXELS_##n(MULTIPLY_PIXEL)                                                  \
+                }                                                                               \
+            }                                                                                   \
+        PIXELS_##n(FINISH_PIXEL)                                                                \
     }
 
 DEPTHWISE_PIXELS(1)
 DEPTHWISE_PIXELS(6)
+
+/* clang-format off */
+/* Six pixels and three taps, a stride of 1 or 2 apart: what two taps see is loaded once. */
+#define SEE(i)          v = LOAD(from + (i) * t.tap)
+#define GIVE(pixel, k)  sum##pixel = FMA(w##k, v, sum##pixel)
+#define THREE_1                                                        \
+    SEE(0); GIVE(0, 0);                                                \
+    SEE(1); GIVE(0, 1); GIVE(1, 0);                                    \
+    SEE(2); GIVE(0, 2); GIVE(1, 1); GIVE(2, 0);                        \
+    SEE(3); GIVE(1, 2); GIVE(2, 1); GIVE(3, 0);                        \
+    SEE(4); GIVE(2, 2); GIVE(3, 1); GIVE(4, 0);                        \
+    SEE(5); GIVE(3, 2); GIVE(4, 1); GIVE(5, 0);                        \
+    SEE(6); GIVE(4, 2); GIVE(5, 1);                                    \
+    SEE(7); GIVE(5, 2);
+#define THREE_2                                                        \
+    SEE(0); GIVE(0, 0); SEE(1); GIVE(0, 1);                            \
+    SEE(2); GIVE(0, 2); GIVE(1, 0); SEE(3); GIVE(1, 1);                \
+    SEE(4); GIVE(1, 2); GIVE(2, 0); SEE(5); GIVE(2, 1);                \
+    SEE(6); GIVE(2, 2); GIVE(3, 0); SEE(7); GIVE(3, 1);                \
+    SEE(8); GIVE(3, 2); GIVE(4, 0); SEE(9); GIVE(4, 1);                \
+    SEE(10); GIVE(4, 2); GIVE(5, 0); SEE(11); GIVE(5, 1);              \
+    SEE(12); GIVE(5, 2);
+
+#define DEPTHWISE_THREE(stride)                                                                 \
+    INLINE void NAME(depthwise_three_##stride)(                                                 \
+        const struct cpu_store s, const struct NAME(taps) t, const float *x, const float *w,    \
+        const float *add, float *y, int64_t at, int64_t c)                                      \
+    {                                                                                           \
+        PIXELS_6(SUM_PIXEL)                                                                     \
+                                                                                                \
+        for (int64_t i = 0; i < t.planes; i++)                                                  \
+            for (int64_t j = 0; j < t.lines; j++) {                                             \
+                const float *from = x + i * t.plane + j * t.line;                               \
+                const float *weight = w + i * t.w_plane + j * t.w_line;                         \
+                vec w0 = LOAD(weight), w1 = LOAD(weight + t.w_tap);                             \
+                vec w2 = LOAD(weight + 2 * t.w_tap), v;                                         \
+                                                                                                \
+                THREE_##stride                                                                  \
+            }                                                                                   \
+        PIXELS_6(FINISH_PIXEL)                                                                  \
+    }
+
+DEPTHWISE_THREE(1)
+DEPTHWISE_THREE(2)
+/* clang-format on */
 
 /* The taps of the innermost axis that pixel `pixel` sees. */
 INLINE void NAME(depthwise_taps)(const struct cpu_window *w, int64_t pixel, int64_t *first,
@@ -129,26 +173,39 @@ INLINE struct NAME(taps) NAME(depthwise_find)(const struct cpu_depthwise *d,
     };
 }
 
+/* The loop over all channels; the last vector may lie over the one before. */
+#define EACH_CHANNEL(function)                                    \
+    for (int64_t c = 0; c < channels; c += LANES) {               \
+        c = c + LANES > channels ? channels - LANES : c;          \
+        NAME(function)(s, t, x + c, w + c, d->add, y, at + c, c); \
+    }                                                             \
+    break
+
 /* All channels of one pixel, or of six that see the same taps. */
 INLINE void NAME(depthwise_pixels)(const struct cpu_depthwise *d, const struct cpu_line *l,
                                    int64_t pixel, bool is_one)
 {
-    const struct cpu_window *w = d->window;
-    const int64_t channels = w->channels;
-    const float *x = l->x + pixel * w->stride[2] * w->x[4];
-    int64_t at = l->y + pixel * w->y[4], first, end;
+    const struct cpu_window *v = d->window;
+    const struct cpu_store s = d->store;
+    const int64_t channels = v->channels;
+    const float *x = l->x + pixel * v->stride[2] * v->x[4], *w = d->w;
+    float *y = d->y;
+    int64_t at = l->y + pixel * v->y[4], first, end;
     struct NAME(taps) t;
 
-    NAME(depthwise_taps)(w, pixel, &first, &end);
+    NAME(depthwise_taps)(v, pixel, &first, &end);
     t = NAME(depthwise_find)(d, l, first, end);
     x += l->first[0] * t.plane + l->first[1] * t.line + first * t.tap;
-    for (int64_t c = 0; c < channels; c += LANES) {
-        if (c + LANES > channels) /* the last vector lies over the one before */
-            c = channels - LANES;
-        if (is_one)
-            NAME(depthwise_1)(d, t, x + c, at + c, c);
-        else
-            NAME(depthwise_6)(d, t, x + c, at + c, c);
+    w += t.first;
+    switch (is_one ? 0 : t.taps == 3 && t.next <= 2 * t.tap ? t.next / t.tap : 3) {
+    case 0:
+        EACH_CHANNEL(depthwise_1);
+    case 1:
+        EACH_CHANNEL(depthwise_three_1);
+    case 2:
+        EACH_CHANNEL(depthwise_three_2);
+    default:
+        EACH_CHANNEL(depthwise_6);
     }
 }
 

@@ -31,6 +31,10 @@
 #define LOAD_2(i, p, r)                   \
     c##i##_0 = LOAD(sums + i * sums_row); \
     c##i##_1 = LOAD(sums + i * sums_row + LANES);
+/* What will be stored to is on its way while the sums are made. */
+#define FETCH_2(i, p, r)                        \
+    __builtin_prefetch(t->y[i] + t->column, 1); \
+    __builtin_prefetch(t->y[i] + t->column + LANES, 1);
 #define MULTIPLY_2(i, p, r)              \
     {                                    \
         vec v = SPLAT(a##p[(r)*row]);    \
@@ -66,6 +70,7 @@
 
 #define ZERO_1(i, p, r)     vec c##i = { 0 };
 #define LOAD_1(i, p, r)     c##i = LOAD(sums + i * sums_row);
+#define FETCH_1(i, p, r)    __builtin_prefetch(t->y[i] + t->column, 1);
 #define MULTIPLY_1(i, p, r) c##i = FMA(SPLAT(a##p[(r)*row]), b0, c##i);
 #define SUM_1(i, p, r)      STORE(sums + i * sums_row, c##i);
 #define BIAS_1(i, p, r)     c##i = b0;
@@ -97,6 +102,9 @@
             WIDE_##wide(t->bias + t->column);                                                    \
                                                                                                  \
             ROWS_##m(BIAS_##wide)                                                                \
+        }                                                                                        \
+        if (s) {                                                                                 \
+            ROWS_##m(FETCH_##wide)                                                               \
         }                                                                                        \
         for (; spans > 0; spans--) {                                                             \
             const float *end = b + t->span * (wide) * LANES;                                     \
