@@ -54,6 +54,8 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/resize.c \
 	%D%/op/resize_impl.h \
 	%D%/op/roi.c \
+	%D%/op/rows.h \
+	%D%/op/rows_impl.h \
 	%D%/op/softmax.c \
 	%D%/op/softmax_impl.h \
 	%D%/op/step_impl.h \

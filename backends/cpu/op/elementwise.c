@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
+#include "rows.h"
 
 #include <math.h>
 
@@ -47,6 +48,47 @@ void cpu_unary_row(uint32_t function, double a, double b, double c, int64_t n, c
     unary_row_f32(&u, at, n);
 }
 
+/* ---- rows side by side ---------------------------------------------------------------------- */
+
+static void unary_vectors(void *arg, const int64_t *offset, int64_t n)
+{
+    const struct unary *u = arg;
+    const float *x = (const float *)u->x + offset[1];
+    float *y = (float *)u->y + offset[0];
+
+    if (!u->loops->unary(u->function, u->a, u->b, u->c, n, x, y))
+        unary_row_f32(arg, offset, n);
+}
+
+static void binary_vectors(void *arg, const int64_t *offset, int64_t n)
+{
+    const struct binary *f = arg;
+    const float *in[3];
+    struct cpu_binary_row r = { .function = f->function,
+                                .a = (float)f->a,
+                                .b = (float)f->b,
+                                .x_step = f->step[1],
+                                .u_step = f->step[2],
+                                .v_step = f->step[3],
+                                .y = (float *)f->y + offset[0] };
+
+    for (int i = 0; i < 3; i++)
+        in[i] = f->in[i] ? (const float *)f->in[i] + offset[1 + i] : NULL;
+    r.x = in[0];
+    r.u = in[1];
+    r.v = in[2];
+    f->loops->binary(&r, n);
+}
+
+/* Whether y's elements lie side by side, and each input's too or there is one for all. */
+static bool is_row(const int64_t *step, uint32_t operands)
+{
+    for (uint32_t i = 1; i < operands; i++)
+        if (step[i] != 0 && step[i] != 1)
+            return false;
+    return step[0] == 1;
+}
+
 /* ---- unary ---------------------------------------------------------------------------------- */
 
 static int unary_plan(struct cpu_op *p)
@@ -75,7 +117,11 @@ static void unary_run(struct cpu_device *d, const struct cpu_op *p, const struct
                        .y = args->out[0],
                        .loops = p->loops };
 
-    walk_all(w, d->workers, is_f32 ? 8 : 16, is_f32 ? unary_row_f32 : unary_row_f64, &u);
+    walk_body body = is_f32 ? unary_row_f32 : unary_row_f64;
+
+    if (is_f32 && u.step[0] == 1 && u.step[1] == 1)
+        body = unary_vectors;
+    walk_all(w, d->workers, is_f32 ? 8 : 16, body, &u);
 }
 
 const struct cpu_op_kind cpu_op_unary = {
@@ -122,9 +168,13 @@ static void binary_run(struct cpu_device *d, const struct cpu_op *p, const struc
                         .y = args->out[0],
                         .loops = p->loops };
 
+    walk_body body = is_f32 ? binary_row_f32 : binary_row_f64;
+
     for (uint32_t i = 0; i < w->operands; i++)
         f.step[i] = walk_step(w, i);
-    walk_all(w, d->workers, is_f32 ? 12 : 24, is_f32 ? binary_row_f32 : binary_row_f64, &f);
+    if (is_f32 && is_row(f.step, w->operands))
+        body = binary_vectors;
+    walk_all(w, d->workers, is_f32 ? 12 : 24, body, &f);
 }
 
 const struct cpu_op_kind cpu_op_binary = {

@@ -9,6 +9,8 @@
 struct cpu_patches;
 struct cpu_depthwise;
 struct cpu_line;
+struct cpu_binary_row;
+struct cpu_pool_window;
 
 struct cpu_loops {
     int64_t rows;  /* the most of a tile */
@@ -21,6 +23,13 @@ struct cpu_loops {
     void (*depthwise_last)(const struct cpu_depthwise *d, const struct cpu_line *line);
     void (*depthwise_plane)(const struct cpu_depthwise *d, const struct cpu_line *line,
                             int64_t channel);
+    /* A function of UNARY on n elements side by side; false: nothing was done. x may be y. */
+    bool (*unary)(uint32_t function, double a, double b, double c, int64_t n, const float *x,
+                  float *y);
+    /* One of BINARY. */
+    void (*binary)(const struct cpu_binary_row *r, int64_t n);
+    /* POOL, without a mask. */
+    void (*pool)(const struct cpu_pool_window *w);
     /* A step but ADD on `columns` sums of a row; the operand is that of column 0. */
     void (*step)(const struct cpu_step *s, int64_t columns, float *sums);
 };

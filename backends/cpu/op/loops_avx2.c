@@ -2,6 +2,7 @@
 #include "depthwise.h"
 #include "op.h"
 #include "patches.h"
+#include "rows.h"
 
 #if defined(__x86_64__)
 #define NAME(function) function##_avx2

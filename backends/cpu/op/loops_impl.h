@@ -6,6 +6,7 @@
 #include "depthwise_impl.h"
 #include "micro_impl.h"
 #include "patches_impl.h"
+#include "rows_impl.h"
 #include "step_impl.h"
 
 static const struct cpu_loops NAME(loops) = {
@@ -15,5 +16,8 @@ static const struct cpu_loops NAME(loops) = {
     .patches = NAME(patches),
     .depthwise_last = NAME(depthwise_last),
     .depthwise_plane = NAME(depthwise_plane),
+    .unary = NAME(unary),
+    .binary = NAME(binary),
+    .pool = NAME(pool),
     .step = NAME(step),
 };

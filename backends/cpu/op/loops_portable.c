@@ -2,6 +2,7 @@
 #include "depthwise.h"
 #include "op.h"
 #include "patches.h"
+#include "rows.h"
 
 /* Any CPU of the architecture: vectors of 16 bytes are in all that matter. */
 #define NAME(function) function##_portable

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
+#include "rows.h"
 
 #include <float.h>
 
@@ -59,13 +60,42 @@ static void clip(const struct pool *p, const int64_t *at, struct range *out)
     out->divisor = p->divisor == FERRY_POOL_DIVISOR_VALID ? valid : padded;
 }
 
+/* One window of every channel, side by side in x and y. */
+static void pool_vectors(const struct pool *p, const struct range *r, const float *x, int64_t y_at)
+{
+    const struct cpu_window *w = p->window;
+    struct cpu_pool_window window = { .x = x,
+                                      .channels = w->channels,
+                                      .is_average = p->method == FERRY_POOL_AVERAGE,
+                                      .divisor = (float)r->divisor,
+                                      .y = (float *)p->y + y_at };
+
+    for (int i = 0; i < 3; i++) {
+        window.count[i] = r->end[i] - r->first[i];
+        window.step[i] = w->x[2 + i];
+        window.x += r->first[i] * w->x[2 + i];
+    }
+    p->op->loops->pool(&window);
+}
+
+static void pool_any(const struct pool *p, const struct range *r, const void *x, int64_t x_at,
+                     int64_t y_at)
+{
+    const struct cpu_window *w = p->window;
+
+    if (!p->is_f32)
+        pool_window_f64(p, r, (const double *)x + x_at, p->y, y_at);
+    else if (w->x[1] == 1 && w->y[1] == 1 && !p->mask)
+        pool_vectors(p, r, (const float *)x + x_at, y_at);
+    else
+        pool_window_f32(p, r, (const float *)x + x_at, p->y, y_at);
+}
+
 /* Windows of images and outermost axes: `first` counts rows of them. */
 static void pool_rows(void *arg, int64_t first, int64_t count, int64_t piece)
 {
     const struct pool *p = arg;
     const struct cpu_window *w = p->window;
-    const char *x = p->x;
-    int64_t size = p->is_f32 ? 4 : 8;
 
     (void)piece;
     for (int64_t row = first; row < first + count; row++) {
@@ -80,10 +110,7 @@ static void pool_rows(void *arg, int64_t first, int64_t count, int64_t piece)
 
             clip(p, at, &r);
             r.mask_at = mask_at + at[2] * p->mask_stride[4];
-            if (p->is_f32)
-                pool_window_f32(p, &r, x + image * w->x[0] * size, p->y, y_at + at[2] * w->y[4]);
-            else
-                pool_window_f64(p, &r, x + image * w->x[0] * size, p->y, y_at + at[2] * w->y[4]);
+            pool_any(p, &r, p->x, image * w->x[0], y_at + at[2] * w->y[4]);
         }
     }
 }

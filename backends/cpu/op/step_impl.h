@@ -31,7 +31,8 @@ TARGET static void NAME(step)(const struct cpu_step *s, int64_t columns, float *
         EACH_COLUMN(SELECT_POSITIVE(y, u * y), y > 0 ? y : u * y);
         break;
     default: /* FERRY_STEP_UNARY */
-        cpu_unary_row(s->function, s->a, s->b, s->c, columns, sums, sums);
+        if (!NAME(unary)(s->function, s->a, s->b, s->c, columns, sums, sums))
+            cpu_unary_row(s->function, s->a, s->b, s->c, columns, sums, sums);
     }
 }
 

@@ -28,6 +28,8 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
     ((vec)_mm512_mask_mov_ps((__m512)(b),                                                      \
                              _mm512_cmp_ps_mask((__m512)(a), _mm512_setzero_ps(), _CMP_GT_OQ), \
                              (__m512)(a)))
+/* a > b ? a : b. */
+#define MORE(a, b) ((vec)_mm512_max_ps((__m512)(a), (__m512)(b)))
 /* The larger one; a if either is NaN. */
 #define MOST(a, b) ((vec)_mm512_max_ps((__m512)(b), (__m512)(a)))
 /* Not below `least`, nor above `most`; NaN stays, being the second operand. */
@@ -40,6 +42,7 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #define SELECT_POSITIVE(a, b)                        \
     ((vec)_mm256_blendv_ps((__m256)(b), (__m256)(a), \
                            _mm256_cmp_ps((__m256)(a), _mm256_setzero_ps(), _CMP_GT_OQ)))
+#define MORE(a, b) ((vec)_mm256_max_ps((__m256)(a), (__m256)(b)))
 #define MOST(a, b) ((vec)_mm256_max_ps((__m256)(b), (__m256)(a)))
 #define CLIP(a, least, most) \
     ((vec)_mm256_min_ps((__m256)(most), _mm256_max_ps((__m256)(least), (__m256)(a))))
@@ -48,6 +51,7 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #define FMA(a, b, c)          ((a) * (b) + (c))
 #define SELECT(mask, a, b)    ((vec)(((ivec)(a) & (mask)) | ((ivec)(b) & ~(mask))))
 #define SELECT_POSITIVE(a, b) SELECT((ivec)((a) > 0), a, b)
+#define MORE(a, b)            SELECT((ivec)((a) > (b)), a, b)
 #define MOST(a, b)            SELECT((ivec)((a) < (b)), b, a)
 #define CLIP(a, least, most) \
     SELECT((ivec)((a) < (least)), least, SELECT((ivec)((a) > (most)), most, a))

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rows of elements side by side, for an instruction set: see vector.h. No guard. */
+
+/* ---- exp ------------------------------------------------------------------------------------ */
+
+/*
+ * e^x = 2^n · e^r, |r| ≤ ln 2 / 2: the first terms of the series, to 1 in the last place but for
+ * rounding. 2^n is made in two halves, so that the ends are reached: 0 and infinity as they should.
+ */
+INLINE vec NAME(exp)(vec x)
+{
+    const vec magic = SPLAT(0x1.8p23f); /* a sum with it is whole */
+    vec bounded = CLIP(x, SPLAT(-104.0f), SPLAT(89.0f)), n, r, y;
+    ivec whole, half;
+
+    n = FMA(bounded, SPLAT(0x1.715476p0f), magic);
+    whole = (ivec)n - (ivec)magic;
+    n -= magic;
+    r = FMA(n, SPLAT(-0x1.62e4p-1f), bounded);
+    r = FMA(n, SPLAT(-0x1.7f7d1cp-20f), r);
+    y = SPLAT(1.0f / 5040);
+    y = FMA(y, r, SPLAT(1.0f / 720));
+    y = FMA(y, r, SPLAT(1.0f / 120));
+    y = FMA(y, r, SPLAT(1.0f / 24));
+    y = FMA(y, r, SPLAT(1.0f / 6));
+    y = FMA(y, r, SPLAT(0.5f));
+    y = FMA(y, r, SPLAT(1.0f));
+    y = FMA(y, r, SPLAT(1.0f));
+    half = whole >> 1;
+    y *= (vec)((half + 127) << 23);
+    return y * (vec)((whole - half + 127) << 23);
+}
+
+/* ---- unary ---------------------------------------------------------------------------------- */
+
+/* The last few go through a vector of their own. */
+#define EACH(expression)                                     \
+    do {                                                     \
+        int64_t i = 0;                                       \
+        vec v;                                               \
+                                                             \
+        for (; i + LANES <= n; i += LANES) {                 \
+            v = LOAD(x + i);                                 \
+            STORE(y + i, expression);                        \
+        }                                                    \
+        if (i < n) {                                         \
+            v = (vec){ 0 };                                  \
+            memcpy(&v, x + i, (size_t)(n - i) * sizeof(*x)); \
+            v = expression;                                  \
+            memcpy(y + i, &v, (size_t)(n - i) * sizeof(*y)); \
+        }                                                    \
+    } while (0)
+
+TARGET static bool NAME(unary)(uint32_t function, double da, double db, double dc, int64_t n,
+                               const float *x, float *y)
+{
+    const vec a = SPLAT((float)da), b = SPLAT((float)db), c = SPLAT((float)dc);
+    const vec one = SPLAT(1.0f), zero = { 0 };
+
+    switch (function) {
+    case FERRY_UNARY_RELU:
+        EACH(SELECT_POSITIVE(v, a * v));
+        return true;
+    case FERRY_UNARY_SIGMOID:
+        EACH(one / (one + NAME(exp)(zero - v)));
+        return true;
+    case FERRY_UNARY_ABS:
+        EACH((vec)((ivec)v & 0x7fffffff));
+        return true;
+    case FERRY_UNARY_POWER:
+        if (da == 1)
+            EACH(b * v + c);
+        else if (da == 2)
+            EACH((b * v + c) * (b * v + c));
+        return da == 1 || da == 2;
+    case FERRY_UNARY_EXP:
+        EACH(NAME(exp)(a * v + b));
+        return true;
+    case FERRY_UNARY_THRESHOLD:
+        EACH((vec)((ivec)one & (ivec)(v > a)));
+        return true;
+    case FERRY_UNARY_CLIP:
+        EACH(CLIP(v, a, b));
+        return true;
+    case FERRY_UNARY_SWISH:
+        EACH(v / (one + NAME(exp)(zero - a * v)));
+        return true;
+    default:
+        return false;
+    }
+}
+
+#undef EACH
+
+/* ---- binary --------------------------------------------------------------------------------- */
+
+/* An operand that is the same for the whole row has a step of 0. */
+#define AT(p, step) ((step) ? LOAD((p) + i) : SPLAT(*(p)))
+
+#define EACH(vector, scalar)                                        \
+    do {                                                            \
+        for (; i + LANES <= n; i += LANES) {                        \
+            vec a = AT(r->x, r->x_step), b = AT(r->u, r->u_step);   \
+            vec c = r->v ? AT(r->v, r->v_step) : zero;              \
+                                                                    \
+            (void)c;                                                \
+            STORE(r->y + i, vector);                                \
+        }                                                           \
+        for (; i < n; i++) {                                        \
+            float a = r->x[i * r->x_step], b = r->u[i * r->u_step]; \
+            float c = r->v ? r->v[i * r->v_step] : 0;               \
+                                                                    \
+            (void)c;                                                \
+            r->y[i] = scalar;                                       \
+        }                                                           \
+    } while (0)
+
+TARGET static void NAME(binary)(const struct cpu_binary_row *r, int64_t n)
+{
+    const vec zero = { 0 }, p = SPLAT(r->a), q = SPLAT(r->b);
+    int64_t i = 0;
+
+    switch (r->function) {
+    case FERRY_BINARY_SUM:
+        EACH(p * a + q * b, r->a * a + r->b * b);
+        break;
+    case FERRY_BINARY_PRODUCT:
+        EACH(a * b, a * b);
+        break;
+    case FERRY_BINARY_MAX:
+        EACH(MORE(a, b), a > b ? a : b);
+        break;
+    case FERRY_BINARY_SCALE:
+        EACH(a * b + c, a * b + c);
+        break;
+    case FERRY_BINARY_PRELU:
+        EACH(SELECT_POSITIVE(a, b * a), a > 0 ? a : b * a);
+        break;
+    case FERRY_BINARY_NORMALISE:
+        EACH((a - b) * c, (a - b) * c);
+        break;
+    default: /* FERRY_BINARY_QUOTIENT */
+        EACH(a / b, a / b);
+    }
+}
+
+#undef EACH
+#undef AT
+
+/* ---- windows -------------------------------------------------------------------------------- */
+
+/* Channels by vectors, or one by one where there are fewer than a vector has. */
+TARGET static void NAME(pool)(const struct cpu_pool_window *w)
+{
+    int64_t c = 0;
+
+    while (c < w->channels) {
+        bool is_whole = w->channels >= LANES;
+        const float *x;
+        vec sum = SPLAT(w->is_average ? 0.0f : -3.402823466e38f), v = sum;
+
+        if (is_whole && c + LANES > w->channels) /* the last vector lies over the one before */
+            c = w->channels - LANES;
+        for (int64_t i = 0; i < w->count[0]; i++)
+            for (int64_t j = 0; j < w->count[1]; j++) {
+                x = w->x + c + i * w->step[0] + j * w->step[1];
+                for (int64_t k = 0; k < w->count[2]; k++, x += w->step[2]) {
+                    if (is_whole)
+                        v = LOAD(x);
+                    else
+                        v = SPLAT(*x);
+                    if (w->is_average)
+                        sum += v;
+                    else
+                        sum = MORE(v, sum);
+                }
+            }
+        if (w->is_average && w->divisor > 0)
+            sum /= SPLAT(w->divisor);
+        if (is_whole)
+            STORE(w->y + c, sum);
+        else
+            w->y[c] = sum[0];
+        c += is_whole ? LANES : 1;
+    }
+}
