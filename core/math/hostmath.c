@@ -191,11 +191,12 @@ static double dot_block(int n, const double *x, const double *y)
            ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-static double asum_block(int n, const double *x)
+static double asum_block(int n, const double *x, const double *same)
 {
     double sums[ACCUMULATORS] = { 0 };
     int i = 0;
 
+    (void)same;
     for (; i + ACCUMULATORS <= n; i += ACCUMULATORS)
         for (int k = 0; k < ACCUMULATORS; k++)
             sums[k] += __builtin_fabs(x[i + k]);
@@ -205,7 +206,9 @@ static double asum_block(int n, const double *x)
            ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-int ferry__host_dot(ferry_dtype t, int64_t n, const void *x, const void *y, double *out)
+/* Adds up what `of` makes of each block of x and y; x alone is handed over twice. */
+static int sum_blocks(ferry_dtype t, int64_t n, const void *x, const void *y,
+                      double (*of)(int n, const double *x, const double *y), double *out)
 {
     double xs[FERRY__BLOCK], ys[FERRY__BLOCK];
     double sum = 0;
@@ -216,45 +219,27 @@ int ferry__host_dot(ferry_dtype t, int64_t n, const void *x, const void *y, doub
         int count = block_size(n - at);
 
         ferry__block_load(t, x, at, 1, count, xs);
-        ferry__block_load(t, y, at, 1, count, ys);
-        sum += dot_block(count, xs, ys);
+        if (y != x)
+            ferry__block_load(t, y, at, 1, count, ys);
+        sum += of(count, xs, y != x ? ys : xs);
     }
     *out = sum;
     return 0;
+}
+
+int ferry__host_dot(ferry_dtype t, int64_t n, const void *x, const void *y, double *out)
+{
+    return sum_blocks(t, n, x, y, dot_block, out);
 }
 
 int ferry__host_asum(ferry_dtype t, int64_t n, const void *x, double *out)
 {
-    double xs[FERRY__BLOCK];
-    double sum = 0;
-
-    if (!is_real(t))
-        return FERRY_EUNSUPPORTED;
-    for (int64_t at = 0; at < n; at += FERRY__BLOCK) {
-        int count = block_size(n - at);
-
-        ferry__block_load(t, x, at, 1, count, xs);
-        sum += asum_block(count, xs);
-    }
-    *out = sum;
-    return 0;
+    return sum_blocks(t, n, x, x, asum_block, out);
 }
 
 int ferry__host_sumsq(ferry_dtype t, int64_t n, const void *x, double *out)
 {
-    double xs[FERRY__BLOCK];
-    double sum = 0;
-
-    if (!is_real(t))
-        return FERRY_EUNSUPPORTED;
-    for (int64_t at = 0; at < n; at += FERRY__BLOCK) {
-        int count = block_size(n - at);
-
-        ferry__block_load(t, x, at, 1, count, xs);
-        sum += dot_block(count, xs, xs);
-    }
-    *out = sum;
-    return 0;
+    return sum_blocks(t, n, x, x, dot_block, out);
 }
 
 /* ---- gemv, gemm ----------------------------------------------------------------------------- */
