@@ -56,6 +56,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/exp.c \
 	%D%/layers/filter.c \
 	%D%/layers/flatten.c \
+	%D%/layers/hdf5_data.c \
 	%D%/layers/hdf5_output.c \
 	%D%/layers/hinge_loss.c \
 	%D%/layers/im2col.c \

@@ -214,6 +214,89 @@ static void an_average_without_padding_counts_what_is_there(void)
     ferry_net_close(net);
 }
 
+/* ---- data of files -------------------------------------------------------------------------------- */
+
+/* Rows of digits: 3000 in the first file, 5000 in the second; a batch may have some of both. */
+static void rows_go_on_from_file_to_file_and_begin_again(void)
+{
+    const char *list = ferry_test_data("nets/train/train.txt");
+    char text[1536];
+    float first[1500], second[1500];
+    ferry_net_options o = { .struct_size = sizeof o, .text = text };
+    ferry_net *net = NULL;
+
+    if (!list)
+        return;
+    snprintf(text, sizeof(text),
+             "layer { name: 'd' type: 'HDF5Data' top: 'data' top: 'label' "
+             "hdf5_data_param { source: '%s' batch_size: 1500 } }",
+             list);
+    o.text_size = strlen(text);
+    if (ferry_net_open(fx_device(), "data.prototxt", &o, &net) == FERRY_EUNSUPPORTED) {
+        ferry_test_skip("built without HDF5: %s", ferry_last_error());
+        return;
+    }
+    CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+    CU_ASSERT_EQUAL(ferry_blob_count(ferry_net_blob(net, "data")), 1500 * 28 * 28);
+    for (int i = 0; i < 6; i++) {
+        const float *labels;
+
+        run(net);
+        labels = ferry_blob_host_data(ferry_net_blob(net, "label"));
+        if (i < 2)
+            memcpy(i ? second : first, labels, sizeof(first));
+        if (i == 5) { /* rows 4500 … 4999 of the second file, then 0 … 999 of the first */
+            CU_ASSERT_EQUAL(memcmp(&labels[500], first, 1000 * sizeof(*first)), 0);
+            CU_ASSERT_NOT_EQUAL(memcmp(labels, first, 500 * sizeof(*first)), 0);
+        }
+    }
+    run(net);
+    memmove(first, &first[1000], 500 * sizeof(*first));
+    memcpy(&first[500], second, 1000 * sizeof(*first));
+    CU_ASSERT(holds(net, "label", 1500, first));
+    ferry_net_close(net);
+}
+
+/* What Caffe's `train` printed first, from the same weights and rows. */
+static void a_training_net_begins_with_caffes_loss(void)
+{
+    ferry_net_options o = { .struct_size = sizeof o, .phase = FERRY_PHASE_TRAIN };
+    char proto[1024], weights[1024], numbers[1024];
+    const char *names[] = { "lenet_small.prototxt", "init.caffemodel", "sgd/run.npz" };
+    char *paths[] = { proto, weights, numbers };
+    const ferry_io_entry *entry;
+    ferry_net *net = NULL;
+    ferry_io *io = NULL;
+    float expected = 0;
+    double loss = 0;
+
+    for (int i = 0; i < 3; i++) {
+        char name[128];
+        const char *path;
+
+        snprintf(name, sizeof(name), "nets/train/%s", names[i]);
+        path = ferry_test_data(name);
+        if (!path)
+            return;
+        snprintf(paths[i], 1024, "%s", path);
+    }
+    if (ferry_net_open(fx_device(), proto, &o, &net) == FERRY_EUNSUPPORTED) {
+        ferry_test_skip("built without HDF5: %s", ferry_last_error());
+        return;
+    }
+    CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+    FX_OK(ferry_net_load(net, weights, NULL));
+    FX_OK(ferry_net_forward(net, &loss));
+    CU_ASSERT_EQUAL_FATAL(ferry_io_open(numbers, &io), FERRY_OK);
+    entry = nd_find(io, "loss");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+    CU_ASSERT_EQUAL(entry->dtype, FERRY_F32);
+    CU_ASSERT_EQUAL(ferry_io_read_values(io, entry, 0, 1, &expected), FERRY_OK);
+    CU_ASSERT_DOUBLE_EQUAL(loss, expected, 1e-5);
+    ferry_io_close(io);
+    ferry_net_close(net);
+}
+
 /* ---- Caffe's that have no case ------------------------------------------------------------------- */
 
 static void data_and_parameters_make_tops(void)
@@ -399,6 +482,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(interp_lays_corners_on_corners),
     FERRY_TEST(proposals_are_the_best_regions_that_do_not_overlap),
     FERRY_TEST(an_average_without_padding_counts_what_is_there),
+    FERRY_TEST(rows_go_on_from_file_to_file_and_begin_again),
+    FERRY_TEST(a_training_net_begins_with_caffes_loss),
     FERRY_TEST(data_and_parameters_make_tops),
     FERRY_TEST(random_numbers_go_on),
     FERRY_TEST(what_is_put_out_can_be_read),
