@@ -376,6 +376,63 @@ static void what_is_put_out_can_be_read(void)
     unlink(path);
 }
 
+/* What follows is reshaped within the forward pass, to nothing and back. */
+static void a_filter_that_chooses_nothing_has_no_entries(void)
+{
+    ferry_net *net =
+        open_text(X("dim: 3 dim: 2")
+                      U("dim: 3") "layer { name: 'f' type: 'Filter' bottom: 'x' bottom: 'u' top: "
+                                  "'c' } layer { name: 'l' type: 'ReLU' bottom: 'c' top: 'y' }");
+
+    FEED(net, "x", 1, -2, 3, 4, -5, 6);
+    FEED(net, "u", 0, 0, 0);
+    run(net);
+    CU_ASSERT_EQUAL(ferry_blob_dim(ferry_net_blob(net, "y"), 0), 0);
+    FEED(net, "u", 0, 1, 1);
+    run(net);
+    HOLDS(net, "y", 3, 4, 0, 6);
+    FEED(net, "u", -1, 0, 0);
+    run(net);
+    HOLDS(net, "y", 1, 0);
+    ferry_net_close(net);
+}
+
+static void files_that_are_not_there_are_named(void)
+{
+    static const struct {
+        const char *layer, *word;
+        int code;
+    } broken[] = {
+        { "type: 'HDF5Data' top: 'y' hdf5_data_param { source: '/none/list' batch_size: 2 }",
+          "/none/list", FERRY_EIO },
+        { "type: 'HDF5Data' top: 'y' hdf5_data_param { source: '/dev/null' batch_size: 2 }",
+          "lists no file", FERRY_EFORMAT },
+        { "type: 'HDF5Data' top: 'y' hdf5_data_param { source: '/dev/null' }", "batch_size",
+          FERRY_EFORMAT },
+        { "type: 'InfogainLoss' bottom: 'x' bottom: 'u' top: 'y' infogain_loss_param { source: "
+          "'/none/matrix' }",
+          "/none/matrix", FERRY_EIO },
+        { "type: 'InfogainLoss' bottom: 'x' bottom: 'u' top: 'y'", "third bottom", FERRY_EFORMAT },
+    };
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(broken); i++) {
+        ferry_net_options o = { .struct_size = sizeof o };
+        ferry_net *net = NULL;
+        char text[1024];
+
+        snprintf(text, sizeof(text), "%s%slayer { name: 'l' %s }", X("dim: 2 dim: 3"), U("dim: 2"),
+                 broken[i].layer);
+        o.text = text;
+        o.text_size = strlen(text);
+        CU_ASSERT_EQUAL(ferry_net_open(fx_device(), "broken.prototxt", &o, &net), broken[i].code);
+        CU_ASSERT_PTR_NULL(net);
+        if (!strstr(ferry_last_error(), broken[i].word)) {
+            printf("     %s\n", ferry_last_error());
+            CU_FAIL("the message does not say so");
+        }
+    }
+}
+
 #define LSTM(more)                                                                       \
     "layer { name: 'l' type: 'LSTM' bottom: 'x' bottom: 'u' " more " recurrent_param { " \
     "num_output: 1 weight_filler { type: 'constant' value: 0.5 } "                       \
@@ -487,6 +544,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(data_and_parameters_make_tops),
     FERRY_TEST(random_numbers_go_on),
     FERRY_TEST(what_is_put_out_can_be_read),
+    FERRY_TEST(a_filter_that_chooses_nothing_has_no_entries),
+    FERRY_TEST(files_that_are_not_there_are_named),
     FERRY_TEST(a_recurrent_state_lives_until_cont_cuts_it),
     FERRY_TEST(exposed_states_come_and_go_by_blobs),
     FERRY_TEST(a_unit_is_a_step_of_an_lstm),
