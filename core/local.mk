@@ -129,6 +129,7 @@ EXTRA_DIST += \
 	%D%/plugin/registry.h \
 	%D%/runtime/env_check.c \
 	%D%/runtime/env_check.h \
+	%D%/runtime/owner.c \
 	%D%/runtime/plugin_probe.c \
 	%D%/runtime/plugin_probe.h \
 	%D%/runtime/report.c \

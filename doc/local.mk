@@ -32,6 +32,7 @@ EXTRA_DIST += \
 	%D%/decisions/0036-a-dtype-is-younger-than-a-plugin.md \
 	%D%/decisions/0040-texts-are-read-by-tables.md \
 	%D%/decisions/0041-definitions-without-weights.md \
+	%D%/decisions/0046-whose-memory-an-address-is.md \
 	%D%/decisions/0047-who-computes-an-operation.md \
 	%D%/decisions/0048-layers-say-what-they-compute.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md

@@ -64,6 +64,7 @@ UNIT_TESTS = \
 	%D%/unit/test-multi-adopt \
 	%D%/unit/test-homes \
 	%D%/unit/test-lost \
+	%D%/unit/test-owner \
 	%D%/unit/test-unified \
 	%D%/unit/test-sim-program \
 	%D%/unit/test-wait \
@@ -128,6 +129,7 @@ CORE_TESTS = \
 	%D%/unit/test-multi-adopt \
 	%D%/unit/test-homes \
 	%D%/unit/test-lost \
+	%D%/unit/test-owner \
 	%D%/unit/test-unified \
 	%D%/unit/test-queue \
 	%D%/unit/test-conf \

@@ -230,6 +230,7 @@ int cuda_synchronize(void *dev);
 int cuda_alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
                uint32_t *out_flags);
 int cuda_free(void *dev, void *queue, void *handle);
+int cuda_owns(void *dev, const void *handle);
 int cuda_host_alloc(void *dev, uint64_t bytes, uint32_t flags, void **out_ptr, uint32_t *out_flags);
 int cuda_host_free(void *dev, void *ptr);
 int cuda_import_host(void *dev, void *ptr, uint64_t bytes, uint32_t flags, void **out_handle);

@@ -111,6 +111,22 @@ int cuda_free(void *device, void *queue, void *handle)
                           release_block(dev, cuda_queue_of(dev, queue), handle));
 }
 
+/* Addresses are of one space, so the runtime can tell, of the program's own allocations too. */
+int cuda_owns(void *device, const void *handle)
+{
+    struct cuda_device *dev = device;
+    struct cudaPointerAttributes what = { .type = cudaMemoryTypeUnregistered };
+    struct cuda_scope scope;
+    int err = cuda_enter(dev, &scope);
+
+    if (!err)
+        err = cuda_end(&scope, "cudaPointerGetAttributes", cudaPointerGetAttributes(&what, handle));
+    if (err)
+        return err;
+    return (what.type == cudaMemoryTypeDevice || what.type == cudaMemoryTypeManaged) &&
+           what.device == dev->ordinal;
+}
+
 int cuda_memory_info(void *device, uint64_t *out_free, uint64_t *out_total)
 {
     struct cuda_device *dev = device;

@@ -53,6 +53,7 @@ static const ferry_plugin_ops ops = {
     .sumsq = cuda_sumsq,
     .gemv = cuda_gemv,
     .gemm = cuda_gemm,
+    .owns = cuda_owns,
 };
 
 FERRY_API int ferry_plugin_open(const ferry_host *host, const ferry_plugin_ops **out)

@@ -187,6 +187,15 @@ int sim_arena_find(struct sim_device *dev, const void *handle, struct sim_block 
     return 0;
 }
 
+const struct sim_block *sim_arena_at(const struct sim_arena *arena, const void *pointer)
+{
+    uintptr_t address = (uintptr_t)pointer;
+    size_t after = lower_bound(arena, address + 1);
+    const struct sim_block *block = after > 0 ? arena->blocks[after - 1] : NULL;
+
+    return block && address - block->base < block->bytes ? block : NULL;
+}
+
 /* What the host has mapped is not the device's to write, nor to read if the host may write. */
 static int check_mapping(const struct sim_block *block, uint32_t access, struct sim_why *why)
 {
@@ -199,7 +208,7 @@ static int check_mapping(const struct sim_block *block, uint32_t access, struct 
 int sim_arena_resolve(struct sim_device *dev, ferry_cref ref, uint64_t bytes, uint32_t access,
                       struct sim_block **out_block, unsigned char **out_real, struct sim_why *why)
 {
-    struct sim_block *block;
+    struct sim_block *block = NULL;
     int err = sim_arena_find(dev, ref.handle, &block, why);
 
     if (err)

@@ -156,3 +156,18 @@ int sim_free(void *device, void *queue, void *handle)
     }
     return sim_why_tell(&why);
 }
+
+int sim_owns(void *device, const void *handle)
+{
+    struct sim_device *dev = device;
+    const struct sim_block *block = NULL;
+    struct sim_why why = { 0 };
+    bool owned;
+
+    sim_lock();
+    if (!sim_alive(dev, &why))
+        block = sim_arena_at(&dev->arena, handle);
+    owned = block && !block->host;
+    sim_unlock();
+    return why.code ? sim_why_tell(&why) : owned;
+}

@@ -53,6 +53,7 @@ static const ferry_plugin_ops ops = {
     .sumsq = sim_sumsq,
     .gemv = sim_gemv,
     .gemm = sim_gemm,
+    .owns = sim_owns,
 };
 
 /* What a plugin would be whose imported memory needs no ceremony. */

@@ -92,6 +92,8 @@ void sim_arena_remove(struct sim_arena *arena, struct sim_block *block); /* (loc
 /* The live block of that handle, which has to be its start. (locked) FERRY_EINVAL. */
 int sim_arena_find(struct sim_device *dev, const void *handle, struct sim_block **out,
                    struct sim_why *why);
+/* The live block that a pointer points into; NULL if none. (locked) */
+const struct sim_block *sim_arena_at(const struct sim_arena *arena, const void *pointer);
 /*
  * Where the bytes of a reference are, once it is known that they lie inside a live block and that
  * the host has not mapped it against that access. (locked) FERRY_EINVAL.
@@ -305,6 +307,7 @@ int sim_native(void *dev, const char *what, void *out, uint64_t size);
 int sim_alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
               uint32_t *out_flags);
 int sim_free(void *dev, void *queue, void *handle);
+int sim_owns(void *dev, const void *handle);
 
 /* hostmem.c */
 int sim_host_alloc(void *dev, uint64_t bytes, uint32_t flags, void **out_ptr, uint32_t *out_flags);

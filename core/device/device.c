@@ -201,6 +201,29 @@ int ferry_device_call(ferry_device *dev, const char *what, ferry_device_work wor
     return err ? ferry__device_fail(dev, what, UINT64_MAX, err) : 0;
 }
 
+int ferry__device_ask(ferry_device *dev, const void *handle)
+{
+    int said = dev->ops->owns(dev->dev, handle);
+
+    return said == 0 || said == 1 || said == FERRY_EUNSUPPORTED
+               ? said
+               : ferry__device_fail(dev, "owns", UINT64_MAX, said);
+}
+
+int ferry_device_owns(ferry_device *dev, const void *handle)
+{
+    int said;
+
+    if (!dev || !handle)
+        return ferry__error(FERRY_EINVAL, "ferry_device_owns: NULL argument");
+    said = ferry__device_usable(dev);
+    if (!said)
+        said = ferry__device_ask(dev, handle);
+    if (said == FERRY_EUNSUPPORTED)
+        ferry__error(said, "%s: its plugin cannot say what memory is its own", dev->name);
+    return said;
+}
+
 int ferry_device_is_strict(const ferry_device *dev)
 {
     return dev && dev->strict;

@@ -142,6 +142,12 @@ static inline bool ferry__device_is_closed(const ferry_device *dev)
            FERRY__DEVICE_CLOSED;
 }
 
+/*
+ * Of an open device: 1 if the handle lies in its memory, 0 if not, FERRY_EUNSUPPORTED, of which it
+ * says nothing, or what asking failed with.
+ */
+int ferry__device_ask(ferry_device *dev, const void *handle);
+
 /* Whether the device is known to be lost. */
 static inline bool ferry__device_lost(const ferry_device *dev)
 {

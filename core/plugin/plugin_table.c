@@ -232,6 +232,12 @@ static int no_extension(void *dev, const char *name, const void **out_table)
     return FERRY_EUNSUPPORTED;
 }
 
+static int owns_unknown(void *dev, const void *handle)
+{
+    (void)dev, (void)handle;
+    return FERRY_EUNSUPPORTED;
+}
+
 /* ---- adopting a table ---- */
 
 /* The first mandatory entry that is missing, by name; NULL if all are there. */
@@ -314,6 +320,7 @@ static void fill_features(ferry_plugin_ops *o)
     DEFAULT(o->native, no_native);
     DEFAULT(o->adopt, no_adopt);
     DEFAULT(o->extension, no_extension);
+    DEFAULT(o->owns, owns_unknown);
 }
 
 static void fill_arithmetic(ferry_plugin_ops *o)

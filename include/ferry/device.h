@@ -153,6 +153,15 @@ FERRY_API void *ferry_device_pointer(ferry_device *dev, ferry_ref ref);
 FERRY_API const void *ferry_device_const_pointer(ferry_device *dev, ferry_cref ref);
 
 /**
+ * Whether a handle, or where handles are pointers a pointer into it, lies in memory of that device: 1
+ * or 0. Whoever allocated it: the program's own cudaMalloc is the device's too. Host memory is no
+ * device's, also where one has imported it; what was freed may be said to be the device's until it is
+ * given back to the vendor. Opens the device. FERRY_EUNSUPPORTED where the plugin cannot say (cpu,
+ * OpenCL), FERRY_EINVAL for NULL. Any thread.
+ */
+FERRY_API int ferry_device_owns(ferry_device *dev, const void *handle);
+
+/**
  * The most bytes that ferry may hold on the device; 0 lifts the limit. A budget below what is held
  * now is met by evicting memories under ferry_memory_wont_use, for whose copies to the host it waits;
  * where those do not suffice the budget stands and later allocations fail with FERRY_ENOMEM. Bytes

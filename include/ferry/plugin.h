@@ -274,6 +274,15 @@ typedef struct ferry_plugin_ops {
      * Absent: there is none.
      */
     int (*extension)(void *dev, const char *name, const void **out_table);
+    /**
+     * 1 if `handle` is that of a block in this device's memory or, where handles are pointers, points
+     * into one, whoever allocated it; 0 for whatever else it may be, short of NULL: memory of the
+     * host's, imported or pinned, another device's, a block that was freed (but after an ordered free
+     * the vendor may know it for a while), or no address of anything. It never follows the pointer, so
+     * what cannot answer for any value at all leaves the entry out. Any thread; does not block.
+     * Absent: nobody can say.
+     */
+    int (*owns)(void *dev, const void *handle);
 } ferry_plugin_ops;
 
 /* ---- The symbols: ferry_plugin, of descriptor.h, and ---- */

@@ -119,6 +119,15 @@ FERRY_API int ferry_runtime_device_count(ferry_runtime *rt);
  */
 FERRY_API int ferry_runtime_device_at(ferry_runtime *rt, int index, ferry_device **out);
 
+/**
+ * Which device a handle belongs to: the first of the runtime's devices that ferry_device_owns says 1
+ * for, in no given order, in *out, borrowed; NULL where none does. Only devices that are open are
+ * asked, and those that are lost or cannot say are passed over, so NULL means that nobody knows it as
+ * theirs. Errors: FERRY_EINVAL for NULL; where none says 1, what asking one failed with
+ * (FERRY_EDEVICE, FERRY_EFORKED). *out is then untouched. Any thread.
+ */
+FERRY_API int ferry_runtime_owner(ferry_runtime *rt, const void *handle, ferry_device **out);
+
 /** Lines of the load report, which does not grow; 0 for NULL. */
 FERRY_API int ferry_runtime_candidate_count(const ferry_runtime *rt);
 

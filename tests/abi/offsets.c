@@ -143,7 +143,8 @@ ENTRY(gemm, 42);
 AT_LEAST(ferry_plugin_ops, 32 + 8 * 43);
 #if FERRY_ABI_MINOR >= 1
 ENTRY(extension, 43);
-AT_LEAST(ferry_plugin_ops, 32 + 8 * 44);
+ENTRY(owns, 44);
+AT_LEAST(ferry_plugin_ops, 32 + 8 * 45);
 #endif
 #endif
 

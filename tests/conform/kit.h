@@ -88,6 +88,9 @@ void kit_free(void *handle);
 void kit_too_much(void);
 void kit_still_works(const char *after);
 
+/* owns knows the device's blocks and no others; where it is offered (owns.c). */
+void kit_owns(void);
+
 /* Memory of the host, or the group ends. */
 void *kit_host(size_t bytes);
 /* Bytes that differ from their neighbours and from those of another seed. */

@@ -22,6 +22,7 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 	%D%/mirror.c \
 	%D%/numbers.c \
 	%D%/options.c \
+	%D%/owns.c \
 	%D%/peer.c \
 	%D%/queues.c \
 	%D%/reduce.c \

@@ -228,5 +228,7 @@ void group_memory(void)
     for (size_t i = 0; kit.ops.host_alloc && i < LENGTH(sizes); i++)
         for (uint32_t flags = 0; flags <= FERRY_ALLOC_ZERO; flags++)
             pinned_memory(sizes[i], flags);
-    kit_remark("1 byte to 8 MiB%s", kit.ops.host_alloc ? "; pinned memory too" : "");
+    kit_owns();
+    kit_remark("1 byte to 8 MiB%s%s", kit.ops.host_alloc ? "; pinned memory too" : "",
+               kit.ops.owns ? "; owns" : "");
 }

@@ -136,6 +136,13 @@ struct block *block_find(const void *address)
     return block && block->address == address && block->device && !block->freed ? block : NULL;
 }
 
+struct block *block_at(const void *address)
+{
+    struct block *block = containing(address);
+
+    return block && !block->freed ? block : NULL;
+}
+
 struct block *host_add(void *address, size_t size, bool allocated)
 {
     struct block *block = calloc(1, sizeof(*block));

@@ -147,6 +147,8 @@ void block_delete(struct block *block);
 /* Blocks that a pool leaves behind, in a context that has ended. */
 void forget_pool(const struct pool *pool);
 struct block *block_find(const void *address);
+/* The live block, of a device or the host, that an address lies in. */
+struct block *block_at(const void *address);
 struct block *host_add(void *address, size_t size, bool allocated);
 struct block *host_find(const void *address, size_t size);
 /*

@@ -275,12 +275,18 @@ cudaError_t cudaHostGetDevicePointer(void **out, void *address, unsigned flags)
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *out, const void *address)
 {
+    const struct block *block;
+
     BEGIN(cudaPointerGetAttributes);
     memset(out, 0, sizeof(*out));
-    out->type = is_device_address(address) ? cudaMemoryTypeDevice
-                : host_find(address, 1)    ? cudaMemoryTypeHost
-                                           : cudaMemoryTypeUnregistered;
-    if (out->type != cudaMemoryTypeUnregistered)
+    block = block_at(address);
+    out->type = !block          ? cudaMemoryTypeUnregistered
+                : block->device ? cudaMemoryTypeDevice
+                                : cudaMemoryTypeHost;
+    out->device = !block          ? cudaInvalidDeviceId
+                  : block->device ? block->device->ordinal
+                                  : context->device->ordinal;
+    if (block)
         out->devicePointer = (void *)(uintptr_t)address;
     if (out->type == cudaMemoryTypeHost)
         out->hostPointer = (void *)(uintptr_t)address;

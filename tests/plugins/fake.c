@@ -225,6 +225,15 @@ static const ferry_plugin_option options[] = {
       .type = FERRY_OPTION_ENUM },
 };
 
+#ifdef FAKE_OWNS_TWO
+/* Neither yes nor no. */
+static int owns(void *dev, const void *handle)
+{
+    (void)dev, (void)handle;
+    return 2;
+}
+#endif
+
 /* As a later minor would have it: more entries than this ferry knows. */
 static const struct {
     ferry_plugin_ops ops;
@@ -255,6 +264,9 @@ static const struct {
                 .properties = properties,
                 .import_host = import_host,
                 .unimport_host = unimport_host,
+#endif
+#ifdef FAKE_OWNS_TWO
+                .owns = owns,
 #endif
             } };
 

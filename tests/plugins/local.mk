@@ -30,6 +30,7 @@ BAD_FROM = \
 	%D%/bad-null.c \
 	%D%/bad-options.c \
 	%D%/bad-outside.c \
+	%D%/bad-owns.c \
 	%D%/bad-query.c \
 	%D%/bad-queues.c \
 	%D%/bad-threads.c \

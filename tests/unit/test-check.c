@@ -231,6 +231,11 @@ static void an_alloc_that_succeeds_without_a_block_is_caught(void)
     caught("bad_null", "failure", "returned 0 for what it cannot have done");
 }
 
+static void an_owner_of_what_was_freed_is_caught(void)
+{
+    caught("bad_owns", "memory", "owns of a block that was freed: owns returned 1");
+}
+
 static void writing_outside_the_block_is_caught(void)
 {
     caught("bad_outside", "memset", "wrote outside");
@@ -358,6 +363,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(printing_and_changing_the_locale_are_caught),
     FERRY_TEST(a_negative_zero_that_is_lost_is_caught),
     FERRY_TEST(an_alloc_that_succeeds_without_a_block_is_caught),
+    FERRY_TEST(an_owner_of_what_was_freed_is_caught),
     FERRY_TEST(writing_outside_the_block_is_caught),
     FERRY_TEST(a_failure_without_a_reason_is_caught),
     FERRY_TEST(an_option_table_that_contradicts_itself_is_caught),

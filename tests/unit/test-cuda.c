@@ -144,6 +144,7 @@ static void use_objects(void *dev, void *block, void *host)
     uint32_t flags;
 
     STAYS(cuda->memory_info(dev, &available, &total));
+    CU_ASSERT(cuda->owns(dev, block) == 1 && first_is_current());
     STAYS(cuda->host_alloc(dev, 64, 0, &pinned, &flags));
     STAYS(cuda->host_free(dev, pinned));
     STAYS(cuda->memset(dev, NULL, driver_ref(block, 0), 0, 64));
@@ -311,6 +312,42 @@ static void a_foreign_block_is_refused(void)
         driver_failed(cuda->free(dev, NULL, &local), FERRY_EINVAL, "no block of this device"));
     CU_ASSERT(
         driver_failed(cuda->unimport_host(dev, &local), FERRY_EINVAL, "no import of this device"));
+    cuda_close(dev);
+}
+
+/* Of the plugin's own blocks and the program's; nothing is left for cudaGetLastError. */
+static void a_device_knows_its_memory_by_the_address(void)
+{
+    char plain[64];
+    char *block;
+    void *dev, *other, *pinned, *foreign = NULL;
+
+    if (!cuda_load(2, true))
+        return;
+    setenv("CUDA_DOUBLE_POOLS", "0", 1);
+    dev = cuda_open(0);
+    other = cuda_open(1);
+    block = cuda_block(dev, 64);
+    pinned = cuda_pinned(dev, 64);
+    CU_ASSERT_EQUAL_FATAL(rt.set_device(1), 0);
+    CU_ASSERT_EQUAL_FATAL(rt.malloc(&foreign, 64), 0);
+    CU_ASSERT_EQUAL(cuda->owns(dev, block), 1);
+    CU_ASSERT_EQUAL(cuda->owns(dev, block + 63), 1);
+    CU_ASSERT_EQUAL(cuda->owns(other, block), 0);
+    CU_ASSERT_EQUAL(cuda->owns(other, foreign), 1);
+    CU_ASSERT_EQUAL(cuda->owns(dev, foreign), 0);
+    CU_ASSERT_EQUAL(cuda->owns(dev, pinned), 0);
+    CU_ASSERT_EQUAL(cuda->owns(dev, plain), 0);
+    CU_ASSERT_EQUAL(rt.free(foreign), 0);
+    CU_ASSERT_EQUAL(cuda->owns(other, foreign), 0);
+    CU_ASSERT_EQUAL(rt.last_error(), 0);
+    CU_ASSERT_EQUAL(cuda->host_free(dev, pinned), 0);
+    cuda_free_block(dev, block);
+    CU_ASSERT_EQUAL(cuda->owns(dev, block), 0);
+    control->fail("cudaPointerGetAttributes", 1, CUDA_ILLEGAL_ADDRESS);
+    CU_ASSERT(driver_failed(cuda->owns(dev, plain), FERRY_ELOST, "cudaPointerGetAttributes"));
+    CU_ASSERT_EQUAL(rt.last_error(), 0);
+    cuda_close(other);
     cuda_close(dev);
 }
 
@@ -538,6 +575,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(memory_that_is_short_says_how_much_there_was),
     FERRY_TEST(pinned_memory_that_is_short_says_how_much_was_wanted),
     FERRY_TEST(a_foreign_block_is_refused),
+    FERRY_TEST(a_device_knows_its_memory_by_the_address),
     FERRY_TEST(pinned_memory_is_freed_from_any_thread),
     FERRY_TEST(a_pinned_copy_goes_on_while_the_caller_does),
     FERRY_TEST(an_unpinned_source_may_be_reused_at_once),

@@ -271,6 +271,35 @@ static void memory_of_another_place_is_called_by_its_name(void)
     sim_close(dev);
 }
 
+static void a_device_knows_its_live_blocks_and_no_other_address(void)
+{
+    void *dev = quiet_device();
+    char bytes[16];
+    char *block, *theirs;
+    void *other;
+
+    if (!dev)
+        return;
+    other = sim_open(1);
+    block = sim_block(dev, 16, 0);
+    theirs = sim_block(other, 16, 0);
+    for (int i = 0; i < 16; i++)
+        CU_ASSERT_EQUAL(sim->owns(dev, block + i), 1);
+    CU_ASSERT_EQUAL(sim->owns(dev, block - 1), 0);
+    CU_ASSERT_EQUAL(sim->owns(dev, block + 16), 0);
+    CU_ASSERT_EQUAL(sim->owns(dev, theirs), 0);
+    CU_ASSERT_EQUAL(sim->owns(other, theirs), 1);
+    CU_ASSERT_EQUAL(sim->owns(dev, bytes), 0);
+    CU_ASSERT_EQUAL(sim->owns(dev, (void *)UINTPTR_MAX), 0);
+    sim_free_block(dev, block);
+    CU_ASSERT_EQUAL(sim->owns(dev, block), 0);
+    sim_free_block(other, theirs);
+    control->lose(other);
+    CU_ASSERT(driver_failed(sim->owns(other, theirs), FERRY_ELOST, "lost"));
+    sim_close(other);
+    sim_close(dev);
+}
+
 /* ---- contents ---- */
 
 static void fresh_memory_is_rubbish_unless_zeros_were_wanted(void)
@@ -500,6 +529,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_reference_past_the_end_is_caught_with_all_its_numbers),
     FERRY_TEST(a_freed_handle_is_called_freed_and_not_seen_again_soon),
     FERRY_TEST(memory_of_another_place_is_called_by_its_name),
+    FERRY_TEST(a_device_knows_its_live_blocks_and_no_other_address),
     FERRY_TEST(fresh_memory_is_rubbish_unless_zeros_were_wanted),
     FERRY_TEST(bytes_travel_with_their_offsets),
     FERRY_TEST(an_overlapping_copy_within_the_device_is_refused),
