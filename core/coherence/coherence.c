@@ -167,6 +167,7 @@ static int fill_up(struct ferry__request *req, struct ferry__replica *r)
 {
     ferry_memory *m = req->m;
     size_t *filled = ferry__replica_filled(m, req->slot);
+    uint32_t valid = bit(req->slot) | (req->access & FERRY_WRITE ? 0 : req->valid);
     int err;
 
     if (*filled >= m->used)
@@ -176,7 +177,7 @@ static int fill_up(struct ferry__request *req, struct ferry__replica *r)
         if (!err)
             err = zero_tail(req, r, *filled);
         if (!err)
-            err = ferry__transfer_enter(req, req->slot, req->valid | bit(req->slot));
+            err = ferry__transfer_enter(req, req->slot, valid);
         if (err)
             return err;
     }

@@ -31,6 +31,26 @@ static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
     return kept;
 }
 
+/*
+ * Imported bytes go to the side that is to have them. Returns V; where they cannot be handed over,
+ * what they are the copy of depends on who has them now.
+ */
+static uint32_t hand_back(struct ferry__request *req, uint32_t valid)
+{
+    const ferry_memory *m = req->m;
+    uint32_t device, both;
+
+    if (!ferry__replica_is_imported(m, m->alias))
+        return valid;
+    device = UINT32_C(1) << m->alias;
+    both = device | 1u;
+    if (!(valid & both) || !ferry__transfer_enter(req, valid & 1 ? FERRY__HOST : m->alias, valid))
+        return valid;
+    if (valid & ~both)
+        return valid & ~both;
+    return m->mapped == FERRY_READ ? both : m->mapped ? 1u : device;
+}
+
 /* Of `holders` references those that are no blob's keep the bytes in use from shrinking. */
 static void use(struct ferry__request *req, int holders, size_t bytes)
 {
@@ -39,8 +59,11 @@ static void use(struct ferry__request *req, int holders, size_t bytes)
 
     if (bytes == m->used || (bytes < m->used && holders > (blobs ? (int)blobs : 1)))
         return;
-    if (bytes > m->used)
-        req->valid = long_enough(m, req->valid, bytes);
+    if (bytes > m->used) {
+        uint32_t kept = long_enough(m, req->valid, bytes);
+
+        req->valid = kept == req->valid ? kept : hand_back(req, kept);
+    }
     m->used = bytes;
     ferry__coherence_publish(m, req->valid);
 }
@@ -101,26 +124,6 @@ uint64_t ferry__memory_mark(const ferry_memory *m)
 {
     return atomic_load_explicit(&m->state, memory_order_acquire) &
            (FERRY__VALID_MASK | FERRY__LOST);
-}
-
-/*
- * Imported bytes go to the side that is to have them. Returns V; where they cannot be handed over,
- * what they are the copy of depends on who has them now.
- */
-static uint32_t hand_back(struct ferry__request *req, uint32_t valid)
-{
-    const ferry_memory *m = req->m;
-    uint32_t device, both;
-
-    if (!ferry__replica_is_imported(m, m->alias))
-        return valid;
-    device = UINT32_C(1) << m->alias;
-    both = device | 1u;
-    if (!(valid & both) || !ferry__transfer_enter(req, valid & 1 ? FERRY__HOST : m->alias, valid))
-        return valid;
-    if (valid & ~both)
-        return valid & ~both;
-    return m->mapped == FERRY_READ ? both : m->mapped ? 1u : device;
 }
 
 void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *where, bool intact)

@@ -408,6 +408,33 @@ static void a_kernel_that_is_refused_leaves_the_host_its_map(void)
     wx_end();
 }
 
+/* Zeros behind what was there, and then the bytes are the writer's: mapped for nobody, or to write. */
+static void a_tail_that_is_filled_leaves_the_bytes_to_the_writer(void)
+{
+    for (int host = 0; host < 2; host++) {
+        ferry_blob *b = NULL;
+        ferry_memory *m;
+
+        wx_begin();
+        FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, (int64_t[]){ 15 }, &b));
+        m = ferry_blob_data_memory(b);
+        FX_OK(ferry_blob_fill_data(b, 1));
+        FX_OK(ferry_blob_reshape(b, 1, (int64_t[]){ 1 }, NULL));
+        if (host)
+            CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_host_data(b));
+        FX_OK(ferry_memory_prefetch(m, host ? wx_dev(0) : NULL, NULL));
+        FX_OK(ferry_blob_reshape(b, 1, (int64_t[]){ 15 }, NULL));
+        if (host)
+            memset(ferry_blob_mutable_host_data(b), 0, 60);
+        else
+            FX_OK(ferry_fill(wx_queue(0), FERRY_F32, 15, 2, ferry_blob_mutable_device_data(b)));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(ferry_blob_host_data(b));
+        CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[14], host ? 0 : 2);
+        ferry_blob_destroy(b);
+        wx_end();
+    }
+}
+
 /* ferry cannot know what the program's kernel wrote; the program can ask. */
 static void a_kernel_that_failed_is_told_to_who_synchronizes(void)
 {
@@ -571,6 +598,7 @@ static const ferry_test_case shared_cases[] = {
     FERRY_TEST(a_kernel_that_fails_is_told_to_who_maps),
     FERRY_TEST(a_shared_block_is_mapped_as_its_valid_copies_say),
     FERRY_TEST(a_kernel_that_is_refused_leaves_the_host_its_map),
+    FERRY_TEST(a_tail_that_is_filled_leaves_the_bytes_to_the_writer),
 };
 
 int main(int argc, char **argv)
