@@ -26,6 +26,7 @@ BENCH_HARNESS = \
 	%D%/bench-io.c \
 	%D%/bench-math.c \
 	%D%/bench-process.c \
+	%D%/bench-small.c \
 	%D%/bench-transfers.c \
 	%D%/plain.c \
 	%D%/plain.h \

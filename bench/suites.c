@@ -4,6 +4,7 @@
 const struct bench_suite bench_suites[] = {
     { .name = "process", .run = bench_process }, /* first: it wants a machine at rest */
     { .name = "blob", .run = bench_blob },
+    { .name = "small", .run = bench_small },
     { .name = "io",
       .run = bench_io }, /* before math: a child's peak begins with what we once had */
     { .name = "math", .run = bench_math },
