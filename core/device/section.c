@@ -205,9 +205,15 @@ int ferry__section_begin(ferry_queue *q)
 
 int ferry__section_end(ferry_queue *q, ferry_event **out)
 {
-    ferry_event *e = q->section;
+    ferry_event *e;
     int err = 0;
 
+    *out = NULL;
+    if (!q->device->events) { /* such a queue may have no lock: nothing of it is written */
+        ferry__queue_leave(q);
+        return 0;
+    }
+    e = q->section;
     q->section = NULL;
     if (e)
         err = ferry__event_record(e, q);
