@@ -355,7 +355,7 @@ static void round_to(const ferry_operand *o, double *values)
 
 static int compare(const struct rig *r, uint32_t o, const double *got, const double *want)
 {
-    double tolerance = r->tolerance ? r->tolerance : r->op.out[o].dtype == FERRY_F64 ? 1e-12 : 1e-5;
+    double tolerance = r->tolerance > 0 ? r->tolerance : r->op.out[o].dtype == FERRY_F64 ? 1e-12 : 1e-5;
     double most = 1e-30;
     int64_t n = rig_count(&r->op.out[o]);
 
