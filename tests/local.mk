@@ -175,6 +175,11 @@ NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
 %C%_unit_test_layer_forks_LDADD = $(NET_LIBS)
 %C%_unit_test_net_models_SOURCES = %D%/unit/test-net-models.c $(NET_DATA_TEST)
 %C%_unit_test_net_models_LDADD = $(NET_LIBS)
+OP_RIG = %D%/unit/op-rig.c %D%/unit/op-rig.h
+%C%_unit_test_cpu_ops_SOURCES = %D%/unit/test-cpu-ops.c $(OP_RIG)
+%C%_unit_test_cpu_ops_LDADD = $(NET_LIBS)
+%C%_unit_test_cpu_ops_matrix_SOURCES = %D%/unit/test-cpu-ops-matrix.c $(OP_RIG)
+%C%_unit_test_cpu_ops_matrix_LDADD = $(NET_LIBS)
 %C%_unit_test_op_check_LDADD = $(NET_LIBS)
 %C%_unit_test_op_random_SOURCES = %D%/unit/test-op-random.c %D%/unit/op-make.c %D%/unit/op-make.h
 %C%_unit_test_op_random_LDADD = $(NET_LIBS)
@@ -212,10 +217,6 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/fixture.c \
 	%D%/unit/fixture.h \
 	%D%/unit/io-build.h \
-	%D%/unit/op-reference.c \
-	%D%/unit/op-reference.h \
-	%D%/unit/op-rig.c \
-	%D%/unit/op-rig.h \
 	%D%/unit/plugin-driver.c \
 	%D%/unit/plugin-driver.h \
 	%D%/unit/proto-text.h \

@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include "workers.h"
 
+#if !defined(__x86_64__)
+#include <fenv.h>
+#endif
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -28,7 +31,34 @@
 /* Pieces are whole cache lines of any type, and whole pages of most. */
 #define PIECE_MULTIPLE 1024
 
+#if defined(__x86_64__)
+typedef unsigned mode; /* how the floating-point unit rounds, and what it does with the smallest */
+
+static void get_mode(mode *m)
+{
+    *m = __builtin_ia32_stmxcsr();
+}
+
+static void set_mode(const mode *m)
+{
+    __builtin_ia32_ldmxcsr(*m);
+}
+#else
+typedef fenv_t mode;
+
+static void get_mode(mode *m)
+{
+    fegetenv(m);
+}
+
+static void set_mode(const mode *m)
+{
+    fesetenv(m);
+}
+#endif
+
 struct loop {
+    mode mode; /* of whoever has the loop done */
     int64_t n, piece, pieces;
     workers_body body;
     workers_task task; /* in place of the body, if not NULL: a piece is a task */
@@ -132,6 +162,7 @@ static void *help(void *arg)
         seen = LOOP_NUMBER(word);
         if (!(word & LOOP_OPEN))
             continue;
+        set_mode(&w->loop.mode);
         work(&w->loop);
         atomic_fetch_sub(&w->word, 1);
     }
@@ -251,6 +282,7 @@ static void run_together(struct workers *w)
 {
     atomic_store(&w->loop.next, 0);
     atomic_store(&w->loop.slots, 0);
+    get_mode(&w->loop.mode);
     publish(w);
     work(&w->loop);
     wait_for_helpers(w);

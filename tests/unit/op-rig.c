@@ -3,8 +3,9 @@
 
 #include "arith.h"
 #include "ferry-test.h"
-#include "op-reference.h"
 #include "plugin-driver.h"
+
+#include "op/oracle.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -81,7 +82,6 @@ double *rig_in(struct rig *r, uint32_t dtype, int layout, uint32_t rank, const i
     uint32_t i = r->op.n_in++;
 
     lay_out(&r->op.in[i], dtype, layout, rank, shape);
-    r->own = r->op.n_in;
     return r->in[i] = values(&r->op.in[i]);
 }
 
@@ -97,7 +97,6 @@ void rig_step(struct rig *r, uint32_t step, uint32_t function, double a, double 
 {
     const ferry_operand *y = &r->op.out[0];
     ferry_op_step *s = &r->op.epilogue[r->op.n_epilogue++];
-    uint32_t own = r->own;
 
     *s = (ferry_op_step){ .step = step, .function = function, .a = a, .b = b };
     if (step == FERRY_STEP_UNARY)
@@ -107,7 +106,6 @@ void rig_step(struct rig *r, uint32_t step, uint32_t function, double a, double 
         rig_in(r, y->dtype, (int)rig_random(RIG_LAYOUTS), y->rank, y->shape);
     else
         rig_in(r, y->dtype, RIG_PLAIN, 1, &y->shape[1]);
-    r->own = own;
 }
 
 /* ---- buffers -------------------------------------------------------------------------------- */
@@ -267,6 +265,14 @@ void rig_end(struct rig *r)
 /* ---- the plugin ----------------------------------------------------------------------------- */
 
 static const ferry_plugin_ops *plugin;
+static const char *set; /* at hand */
+
+static void set_options(const char *threads)
+{
+    driver_reset();
+    driver_set("isa", set);
+    driver_set("threads", threads);
+}
 
 static void the_plugin_opens_with_this_instruction_set(void)
 {
@@ -303,8 +309,8 @@ int rig_main(int argc, char **argv, const char *suite, const ferry_test_case *ca
         char name[64];
 
         snprintf(name, sizeof(name), "%s, %s", suite, sets[i]);
-        driver_set("isa", sets[i]);
-        driver_set("threads", i & 1 ? "1" : "3");
+        set = sets[i];
+        set_options(i & 1 ? "1" : "3");
         ferry_test_main(1, argv, name, opens, 1);
         if (!rig_table)
             continue;
@@ -312,6 +318,60 @@ int rig_main(int argc, char **argv, const char *suite, const ferry_test_case *ca
         result |= ferry_test_main(1, argv, name, closes, 1);
     }
     return result;
+}
+
+void rig_reopen(const char *threads)
+{
+    driver_close(plugin, rig_device);
+    set_options(threads);
+    CU_ASSERT_EQUAL_FATAL(plugin->device_open(plugin->plugin, 0, &rig_device), 0);
+}
+
+/* ---- the reference -------------------------------------------------------------------------- */
+
+/* The same operand in doubles, row-major without gaps: the rig's own values. */
+static void make_plain(ferry_operand *o)
+{
+    int64_t stride = 1;
+
+    o->dtype = FERRY_F64;
+    for (uint32_t i = o->rank; i-- > 0; stride *= o->shape[i])
+        o->stride[i] = stride;
+}
+
+/* The operation with the first `steps` of its epilogue alone, and their operands. */
+static ferry_op cut_epilogue(const ferry_op *op, uint32_t steps)
+{
+    ferry_op cut = *op;
+
+    for (uint32_t i = op->n_epilogue; i-- > steps;)
+        cut.n_in -= op->epilogue[i].step != FERRY_STEP_UNARY;
+    cut.n_epilogue = steps;
+    return cut;
+}
+
+/* What the oracle of op/ makes of it, with the first `steps` of the epilogue; into r->out. */
+static void run_reference(struct rig *r, uint32_t steps)
+{
+    ferry_op op = cut_epilogue(&r->op, steps);
+    ferry_cref in[FERRY_OP_INPUTS];
+    ferry_ref out[FERRY_OP_OUTPUTS];
+    const ferry_op_run_args args = {
+        .struct_size = sizeof(args), .in = in, .out = out, .seed = r->seed, .offset = r->offset
+    };
+    void *prepared = NULL;
+
+    for (uint32_t i = 0; i < op.n_in; i++) {
+        make_plain(&op.in[i]);
+        in[i] = (ferry_cref){ r->in[i], 0 };
+    }
+    for (uint32_t i = 0; i < op.n_out; i++) {
+        make_plain(&op.out[i]);
+        out[i] = (ferry_ref){ r->out[i], 0 };
+    }
+    CU_ASSERT_EQUAL_FATAL(ferry__oracle.create(NULL, &op, &prepared), 0);
+    CU_ASSERT_EQUAL(ferry__oracle.run(NULL, NULL, prepared, &args), 0);
+    ferry__oracle.destroy(NULL, prepared);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------ */
@@ -381,8 +441,7 @@ void rig_run(struct rig *r, ferry_op_answer *out_answer)
         describe_all(r);
     CU_ASSERT_EQUAL(err, 0);
     if (!err) {
-        reference_run(&r->op, r->own, answer.epilogue, (const double *const *)r->in, r->out,
-                      r->seed, r->offset);
+        run_reference(r, answer.epilogue);
         for (uint32_t i = 0; i < r->op.n_out; i++) {
             double *got = get(&r->op.out[i], b.out[i]);
 

@@ -8,7 +8,7 @@
 #include "ferry-test.h"
 
 /*
- * One operation, put to a plugin's table and to the reference: operands with layouts, their values
+ * One operation, put to the plugin's table and to the oracle of op/: operands with layouts, their values
  * as doubles, and the comparison, gaps between elements included.
  */
 
@@ -23,7 +23,6 @@ enum rig_layout {
 
 struct rig {
     ferry_op op;
-    uint32_t own; /* inputs of the kind */
     uint64_t seed, offset;
     double tolerance; /* of the largest magnitude in an output; 0: 1e-5, F64 1e-12 */
     int in_place;     /* out[0] is in[in_place − 1] */
@@ -39,6 +38,9 @@ extern void *rig_device;
  * this CPU lacks is skipped.
  */
 int rig_main(int argc, char **argv, const char *suite, const ferry_test_case *cases, size_t ncases);
+
+/* Another device with the same instruction set and so many threads takes the place of rig_device. */
+void rig_reopen(const char *threads);
 
 /* Random numbers of the tests' own: from 0 to n − 1. */
 int64_t rig_random(int64_t n);

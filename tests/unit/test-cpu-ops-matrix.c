@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op-rig.h"
 
-#include <stdio.h>
+#include <fenv.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The CPU plugin's convolutions, inner products and products of matrices, with each set. */
 
@@ -226,11 +227,116 @@ static void batched_products_of_any_shape(void)
     }
 }
 
+/* ---- what threads and callers may rely on --------------------------------------------------- */
+
+static void fill_square(struct rig *r, const struct square *q)
+{
+    struct shape s = { q->images, q->channels, q->outputs, { q->in, q->in } };
+    ferry_op_window *w = &r->op.params.window;
+
+    rig_begin(r, FERRY_OP_CONVOLUTION);
+    *w = (ferry_op_window){ .axes = 2, .group = q->group };
+    for (int a = 0; a < 2; a++) {
+        w->kernel[a] = q->kernel;
+        w->stride[a] = q->stride;
+        w->dilation[a] = 1;
+        w->pad[a] = w->pad_end[a] = q->pad;
+    }
+    convolution(r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST, 1);
+}
+
+static void no_number_of_threads_changes_a_bit(void)
+{
+    static const char *const threads[] = { "1", "2", "3", "8" };
+    static const struct square squares[] = { { 1, 64, 96, 28, 3, 1, 1, 1, 1, 0 },
+                                             { 1, 512, 200, 7, 3, 1, 1, 1, 1, 0 },
+                                             { 2, 300, 70, 20, 1, 1, 1, 0, 1, 0 },
+                                             { 1, 128, 128, 40, 3, 1, 1, 1, 128, 0 } };
+
+    for (size_t i = 0; i < sizeof(squares) / sizeof(squares[0]); i++) {
+        double *want[1] = { NULL };
+        int64_t count;
+        struct rig r;
+
+        fill_square(&r, &squares[i]);
+        count = rig_count(&r.op.out[0]);
+        for (int t = 0; t < 4; t++) {
+            double *got[1] = { NULL };
+
+            rig_reopen(threads[t]);
+            CU_ASSERT_EQUAL_FATAL(rig_run_plugin(&r, t == 0 ? want : got), 0);
+            if (t == 0)
+                continue;
+            CU_ASSERT_EQUAL(memcmp(got[0], want[0], (size_t)count * sizeof(double)), 0);
+            free(got[0]);
+        }
+        free(want[0]);
+        rig_end(&r);
+    }
+    rig_reopen("3");
+}
+
+/* Threads were started in one mode, and compute in another: the caller's, each time. */
+static void the_rounding_mode_is_the_callers_on_every_thread(void)
+{
+    static const int modes[] = { FE_UPWARD, FE_TONEAREST, FE_TOWARDZERO };
+    const struct square square = { 1, 64, 64, 40, 3, 1, 1, 1, 1, 0 };
+    double *want[3][1], *got[1];
+    int64_t count;
+    struct rig r;
+
+    fill_square(&r, &square);
+    count = rig_count(&r.op.out[0]);
+    for (int threads = 0; threads < 2; threads++) {
+        rig_reopen(threads ? "3" : "1");
+        for (int i = 0; i < 3; i++) {
+            fesetround(modes[i]);
+            CU_ASSERT_EQUAL(rig_run_plugin(&r, threads ? got : want[i]), 0);
+            CU_ASSERT_EQUAL(fegetround(), modes[i]);
+            fesetround(FE_TONEAREST);
+            if (!threads)
+                continue;
+            CU_ASSERT_EQUAL(memcmp(got[0], want[i][0], (size_t)count * sizeof(double)), 0);
+            free(got[0]);
+        }
+    }
+    CU_ASSERT_NOT_EQUAL(memcmp(want[0][0], want[1][0], (size_t)count * sizeof(double)), 0);
+    for (int i = 0; i < 3; i++)
+        free(want[i][0]);
+    rig_end(&r);
+}
+
+/* Weights that were packed for one batch serve another, and another image. */
+static void equal_keys_are_equal_packings(void)
+{
+    const struct square squares[] = { { 1, 40, 50, 9, 3, 1, 1, 1, 1, 0 },
+                                      { 5, 40, 50, 21, 3, 2, 1, 0, 1, 0 },
+                                      { 1, 40, 51, 9, 3, 1, 1, 1, 1, 0 },
+                                      { 1, 40, 50, 9, 3, 1, 1, 1, 2, 0 } };
+    ferry_op_answer answer[4];
+
+    for (int i = 0; i < 4; i++) {
+        struct rig r;
+
+        fill_square(&r, &squares[i]);
+        rig_run(&r, &answer[i]);
+        CU_ASSERT(answer[i].packed_key != 0 && answer[i].packed_bytes > 0);
+        CU_ASSERT_EQUAL(answer[i].packed_inputs, 2);
+    }
+    CU_ASSERT_EQUAL(answer[0].packed_key, answer[1].packed_key);
+    CU_ASSERT_EQUAL(answer[0].packed_bytes, answer[1].packed_bytes);
+    CU_ASSERT_NOT_EQUAL(answer[0].packed_key, answer[2].packed_key);
+    CU_ASSERT_NOT_EQUAL(answer[0].packed_key, answer[3].packed_key);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(convolutions_of_any_shape),
     FERRY_TEST(convolutions_at_their_boundaries),
     FERRY_TEST(inner_products_of_any_shape),
     FERRY_TEST(batched_products_of_any_shape),
+    FERRY_TEST(no_number_of_threads_changes_a_bit),
+    FERRY_TEST(the_rounding_mode_is_the_callers_on_every_thread),
+    FERRY_TEST(equal_keys_are_equal_packings),
 };
 
 int main(int argc, char **argv)

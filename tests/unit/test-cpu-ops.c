@@ -239,7 +239,7 @@ static void softmax_along_any_axis(void)
 static void lrn_across_and_within(void)
 {
     for (int i = 0; i < rounds(); i++) {
-        uint32_t dtype = real(), rank = (uint32_t)(3 + rig_random(2));
+        uint32_t dtype = real(), rank = (uint32_t)(3 + rig_random(3));
         int64_t shape[8];
         struct rig r;
 
@@ -247,7 +247,7 @@ static void lrn_across_and_within(void)
         if (shape[1] > 17)
             shape[1] = 17;
         rig_begin(&r, FERRY_OP_LRN);
-        r.op.params.lrn.region = (uint32_t)rig_random(2);
+        r.op.params.lrn.region = rank > 3 ? (uint32_t)rig_random(2) : FERRY_LRN_ACROSS;
         r.op.params.lrn.size = 1 + 2 * rig_random(4);
         r.op.params.lrn.alpha = 0.5;
         r.op.params.lrn.beta = rig_random(2) ? 0.75 : 0.6;

@@ -27,7 +27,7 @@ static struct around around(const struct lrn *l, const int64_t *at)
     struct around a = { .elements = l->is_across ? l->size : 1 };
 
     for (int i = 0; i < 3 && !l->is_across; i++) {
-        int64_t reach = (uint32_t)i + w->axes >= FERRY_OP_SPATIAL ? half : 0;
+        int64_t reach = i > 0 ? half : 0; /* along the last two axes */
         int64_t end = at[i] + reach + 1;
 
         a.first[i] = at[i] > reach ? at[i] - reach : 0;
@@ -92,7 +92,9 @@ static void window_of(const ferry_operand *x, const ferry_operand *y, struct cpu
 
 static int lrn_plan(struct cpu_op *p)
 {
-    if (!cpu_op_is_real(p) || p->op.in[0].rank < 2 || p->op.in[0].rank > 2 + FERRY_OP_SPATIAL ||
+    uint32_t least = p->op.params.lrn.region == FERRY_LRN_WITHIN ? 4 : 2;
+
+    if (!cpu_op_is_real(p) || p->op.in[0].rank < least || p->op.in[0].rank > 2 + FERRY_OP_SPATIAL ||
         p->op.params.lrn.region > FERRY_LRN_WITHIN)
         return FERRY_EUNSUPPORTED;
     window_of(&p->op.in[0], &p->op.out[0], &p->plan.window);

@@ -6,7 +6,8 @@
 
 /*
  * ROI_POOL: Fast R-CNN's ROIPooling (Girshick 2015), whose regions are rounded to pixels, and
- * R-FCN's PSROIPooling (Dai et al. 2016), whose bins are fractions of pixels.
+ * R-FCN's PSROIPooling (Dai et al. 2016), whose bins are fractions of pixels. An image that is none
+ * is the one next to it.
  */
 
 struct regions {
@@ -27,36 +28,33 @@ static double load(const struct regions *r, const void *from, int64_t at)
     return r->is_f32 ? (double)((const float *)from)[at] : ((const double *)from)[at];
 }
 
-/* As the sources compute it, in floats: a border that falls on a pixel must fall as it did there. */
+static int64_t within(double at, int64_t size)
+{
+    return at > 0 ? at < (double)size ? (int64_t)at : size : 0;
+}
+
 static void region_of(const struct regions *r, int64_t roi, struct region *out)
 {
     const ferry_operand *rois = &r->op->in[1], *y = &r->op->out[0];
     bool is_grouped = r->op->params.roi.group != 0;
-    float scale = (float)r->op->params.roi.spatial_scale;
-    double image = load(r, r->rois, roi * rois->stride[0]);
+    double scale = r->op->params.roi.spatial_scale;
 
-    out->image = image > -1 && image < (double)r->op->in[0].shape[0] ? (int64_t)image : -1;
+    out->image = within(load(r, r->rois, roi * rois->stride[0]), r->op->in[0].shape[0] - 1);
     for (int i = 0; i < 2; i++) {
         int64_t first = roi * rois->stride[0] + (2 - i) * rois->stride[1];
-        float low = (float)load(r, r->rois, first);
-        float high = (float)load(r, r->rois, first + 2 * rois->stride[1]);
-        float begin, length;
+        double low = load(r, r->rois, first);
+        double high = load(r, r->rois, first + 2 * rois->stride[1]);
+        double length;
 
         if (is_grouped) {
-            begin = roundf(low) * scale;
-            length = fmaxf((roundf(high) + 1) * scale - begin, 0.1f);
+            out->start[i] = round(low) * scale;
+            length = fmax((round(high) + 1) * scale - out->start[i], 0.1);
         } else {
-            begin = roundf(low * scale);
-            length = fmaxf(roundf(high * scale) - begin + 1, 1);
+            out->start[i] = round(low * scale);
+            length = fmax(round(high * scale) - out->start[i] + 1, 1);
         }
-        out->start[i] = (double)begin;
-        out->bin[i] = (double)(length / (float)y->shape[2 + i]);
+        out->bin[i] = length / (double)y->shape[2 + i];
     }
-}
-
-static int64_t within(double at, int64_t size)
-{
-    return at > 0 ? at < (double)size ? (int64_t)at : size : 0;
 }
 
 /* The pixels of bin i along an axis. */
@@ -64,14 +62,15 @@ static void bin_of(const struct regions *r, const struct region *region, int axi
                    int64_t *first, int64_t *end)
 {
     int64_t size = r->op->in[0].shape[2 + axis];
-    float bin = (float)region->bin[axis], start = (float)region->start[axis];
+    double low = (double)i * region->bin[axis], high = (double)(i + 1) * region->bin[axis];
+    double start = region->start[axis];
 
     if (r->op->params.roi.group) {
-        *first = within((double)floorf((float)i * bin + start), size);
-        *end = within((double)ceilf((float)(i + 1) * bin + start), size);
+        *first = within(floor(low + start), size);
+        *end = within(ceil(high + start), size);
     } else {
-        *first = within((double)(floorf((float)i * bin) + start), size);
-        *end = within((double)(ceilf((float)(i + 1) * bin) + start), size);
+        *first = within(floor(low) + start, size);
+        *end = within(ceil(high) + start, size);
     }
 }
 
@@ -85,7 +84,7 @@ static double pool_bin(const struct regions *r, const struct region *region, int
 
     bin_of(r, region, 0, i, &top, &bottom);
     bin_of(r, region, 1, j, &left, &right);
-    if (region->image < 0 || bottom <= top || right <= left)
+    if (bottom <= top || right <= left)
         return 0;
     for (int64_t h = top; h < bottom; h++)
         for (int64_t w = left; w < right; w++) {
