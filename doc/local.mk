@@ -23,6 +23,7 @@ EXTRA_DIST += \
 	%D%/decisions/0016-arithmetic-on-cuda-without-kernels.md \
 	%D%/decisions/0017-what-dlopen-believes-is-read-first.md \
 	%D%/decisions/0018-what-the-opencl-plugin-computes-and-keeps.md \
+	%D%/decisions/0020-rooms-and-the-order-of-includes.md \
 	%D%/decisions/0022-whose-work-failed.md \
 	%D%/decisions/0025-a-blob-has-one-home.md \
 	%D%/decisions/0028-openblas-is-opened-at-the-first-matrix.md \
