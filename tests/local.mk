@@ -20,6 +20,7 @@ UNIT_TESTS = \
 	%D%/unit/test-command-devices \
 	%D%/unit/test-command-files \
 	%D%/unit/test-conf \
+	%D%/unit/test-corners \
 	%D%/unit/test-failures \
 	%D%/unit/test-faults \
 	%D%/unit/test-io-malformed \

@@ -84,7 +84,8 @@ static int get(struct part *part, const struct place *p, unsigned access, ferry_
     ferry_memory *m = part->m;
 
     part->mark = ferry__memory_mark(m);
-    if (access == FERRY_WRITE && !ferry__memory_covers(m, part->offset, part->bytes))
+    if (access == FERRY_WRITE && (!ferry__memory_covers(m, part->offset, part->bytes) ||
+                                  ferry__memory_is_short(m, p->where)))
         access = FERRY_READ | FERRY_WRITE;
     out->offset = 0;
     if (!p->where)
@@ -178,8 +179,11 @@ static int subtract(ferry_blob *b, struct part *data, const struct place *p)
     int64_t n = b->shape.count;
     struct part diff;
     ferry_ref x, y;
-    int err = part_of(b, FERRY__DIFF, &diff);
+    int err;
 
+    if (n == 0)
+        return 0;
+    err = part_of(b, FERRY__DIFF, &diff);
     if (!err)
         err = get(&diff, p, FERRY_READ, &x);
     if (!err)
@@ -285,7 +289,7 @@ static int scale(ferry_blob *b, enum ferry__which which, double factor)
 
     if (!err)
         err = locate_half(b, which, &p);
-    if (err)
+    if (err || b->shape.count == 0)
         return err == FERRY_EUNINIT ? 0 : err;
     err = part_of(b, which, &part);
     if (!err)
@@ -322,7 +326,7 @@ static int fill(ferry_blob *b, enum ferry__which which, double value)
                            ferry_dtype_name((ferry_dtype)b->dtype), value);
     if (!err)
         err = part_of(b, which, &part);
-    if (err)
+    if (err || b->shape.count == 0) /* where there is nothing to write, nothing moves */
         return err;
     if (locate(part.m, &p))
         on_device(part.home, &p);
@@ -424,6 +428,8 @@ static int copy_part(struct part *to, struct part *from, int64_t n)
     ferry_ref x, y;
     int err;
 
+    if (n == 0) /* and nothing moves */
+        return 0;
     if (!overlap(to, from))
         place_copy(from, to, &p);
     else if (to->dtype != from->dtype)
@@ -459,6 +465,7 @@ static int copy_reshaped(ferry_blob *b, const ferry_blob *source, enum ferry__wh
     const struct ferry__half *half = &b->half[which];
     struct ferry__reshape plan;
     struct part from, to;
+    uint64_t mark = 0;
     bool longer = false;
     int err = part_of(source, which, &from);
 
@@ -473,6 +480,7 @@ static int copy_reshaped(ferry_blob *b, const ferry_blob *source, enum ferry__wh
         to.m = plan.grown[which];
         to.offset = 0;
     } else if (half->limit == SIZE_MAX && plan.bytes > ferry__blob_bytes(b)) {
+        mark = ferry__memory_mark(to.m);
         ferry__memory_set_used(to.m, half, plan.bytes);
         longer = true;
     }
@@ -482,8 +490,10 @@ static int copy_reshaped(ferry_blob *b, const ferry_blob *source, enum ferry__wh
         ferry__reshape_commit(b, &plan);
         return 0;
     }
-    if (longer)
+    if (longer) {
         ferry__memory_set_used(to.m, half, ferry__blob_bytes(b));
+        ferry__memory_restore(to.m, mark, NULL, true);
+    }
     ferry__reshape_abandon(&plan);
     return err;
 }

@@ -167,7 +167,7 @@ static int fill_up(struct ferry__request *req, struct ferry__replica *r)
 {
     ferry_memory *m = req->m;
     size_t *filled = ferry__replica_filled(m, req->slot);
-    uint32_t valid = bit(req->slot) | (req->access & FERRY_WRITE ? 0 : req->valid);
+    uint32_t valid = req->access & FERRY_WRITE ? bit(req->slot) : req->valid | bit(req->slot);
     int err;
 
     if (*filled >= m->used)

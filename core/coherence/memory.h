@@ -39,6 +39,11 @@ static inline bool ferry__memory_covers(const ferry_memory *m, size_t offset, si
  * host) is the copy that was operated on; unless it is `intact`, it stays valid only if no other is.
  */
 uint64_t ferry__memory_mark(const ferry_memory *m);
+/*
+ * Whether the copy at `where` is valid and a tail of it was never filled: an operation that is to be
+ * undone has to fill it first, though it writes everything.
+ */
+bool ferry__memory_is_short(ferry_memory *m, const ferry_device *where);
 void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *where, bool intact);
 
 /* The copy at `where` (NULL: the host) was being written by work that failed with `code`. */

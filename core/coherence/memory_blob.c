@@ -13,6 +13,20 @@
 
 /* What blobs may do with their memories, beyond the public functions. */
 
+/* What one side of shared bytes has, the other has too. */
+static void even_out(ferry_memory *m, uint32_t valid)
+{
+    size_t *host = &m->on_host.filled, *device;
+
+    if (!m->alias || !(valid & 1) || !(valid >> m->alias & 1))
+        return;
+    device = ferry__replica_filled(m, m->alias);
+    if (*host < *device)
+        *host = *device;
+    else
+        *device = *host;
+}
+
 /* Copies that do not reach `bytes` go, if a longer one stays. */
 static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
 {
@@ -20,6 +34,7 @@ static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
     uint32_t kept = 0;
     unsigned s;
 
+    even_out(m, valid);
     for (s = 0; s < FERRY__SLOTS; s++)
         if ((valid >> s & 1) && *ferry__replica_filled(m, s) > longest)
             longest = *ferry__replica_filled(m, s);
@@ -51,6 +66,22 @@ static uint32_t hand_back(struct ferry__request *req, uint32_t valid)
     return m->mapped == FERRY_READ ? both : m->mapped ? 1u : device;
 }
 
+/* Takes bits away for good: where no event can be left behind, whoever is at work there is waited for. */
+static void drop_bits(struct ferry__request *req, uint32_t kept)
+{
+    uint32_t losers = req->valid & ~kept & ~UINT32_C(1);
+
+    if (!ferry__coherence_claim(req, kept))
+        return;
+    for (; losers; losers &= losers - 1) {
+        ferry_device *dev = ferry__replica_device(req->m, (unsigned)__builtin_ctz(losers));
+
+        if (dev)
+            ferry__queue_settle(dev, NULL);
+    }
+    req->valid = kept;
+}
+
 /* Of `holders` references those that are no blob's keep the bytes in use from shrinking. */
 static void use(struct ferry__request *req, int holders, size_t bytes)
 {
@@ -62,7 +93,10 @@ static void use(struct ferry__request *req, int holders, size_t bytes)
     if (bytes > m->used) {
         uint32_t kept = long_enough(m, req->valid, bytes);
 
-        req->valid = kept == req->valid ? kept : hand_back(req, kept);
+        if (kept != req->valid) {
+            drop_bits(req, kept);
+            req->valid = hand_back(req, req->valid);
+        }
     }
     m->used = bytes;
     ferry__coherence_publish(m, req->valid);
@@ -124,6 +158,21 @@ uint64_t ferry__memory_mark(const ferry_memory *m)
 {
     return atomic_load_explicit(&m->state, memory_order_acquire) &
            (FERRY__VALID_MASK | FERRY__LOST);
+}
+
+bool ferry__memory_is_short(ferry_memory *m, const ferry_device *where)
+{
+    unsigned slot = where ? where->slot : FERRY__HOST;
+    uint64_t both = FERRY__VALID(slot) | FERRY__SLOW(slot);
+    struct ferry__request req;
+    bool is_short;
+
+    if ((atomic_load_explicit(&m->state, memory_order_acquire) & both) != both ||
+        ferry__request_begin(&req, m, NULL, false))
+        return false;
+    is_short = *ferry__replica_filled(m, slot) < m->used;
+    ferry__request_end(&req);
+    return is_short;
 }
 
 void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *where, bool intact)

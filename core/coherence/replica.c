@@ -268,7 +268,9 @@ void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
 
     if (r->slot == FERRY__HOST && m->alias && ferry__replica_is_imported(m, m->alias))
         ferry__replica_drop(m, ferry__replica_find(m, m->alias), after);
-    if (r->storage != FERRY__STORAGE_NONE)
+    if (r->storage == FERRY__STORAGE_EMPTY) /* whatever is done with no bytes may go on */
+        ferry__uses_clear(r->uses);
+    else if (r->storage != FERRY__STORAGE_NONE)
         outlive_uses(m, r);
     switch (r->storage) {
     case FERRY__STORAGE_POOL:
@@ -489,6 +491,18 @@ static int before_handover(ferry_memory *m, struct ferry__replica *r, ferry_queu
     return err;
 }
 
+/* What a map waits for, of a plugin that has none. Whether it failed is told to whoever it concerns. */
+static void await_queue(ferry_queue *q)
+{
+    ferry_event *e = NULL;
+
+    if (ferry__section_mark(q, &e))
+        ferry__queue_settle(q->device, q->handle);
+    else if (e)
+        ferry_event_synchronize(e);
+    ferry__event_release(e);
+}
+
 int ferry__replica_map(ferry_memory *m, unsigned want)
 {
     struct ferry__replica *r = ferry__replica_find(m, m->alias);
@@ -502,6 +516,8 @@ int ferry__replica_map(ferry_memory *m, unsigned want)
     err = before_handover(m, r, q, want);
     if (err)
         return err;
+    if (want & ~(unsigned)before && !(where->plugin->given & FERRY__GIVEN_MAP))
+        await_queue(q);
     /* mapped otherwise, it is the host's throughout: threads may be reading it */
     err = want ? ferry__queue_map(q, r->ref.handle, r->capacity, want, m->name)
                : ferry__queue_unmap(q, r->ref.handle, m->name);

@@ -159,18 +159,6 @@ static unsigned map_for(const ferry_memory *m, unsigned slot, uint32_t valid)
     return m->mapped;
 }
 
-/* As above, for one to whom it does not matter whether that work failed. */
-static void outlive_default(ferry_device *dev)
-{
-    ferry_event *e;
-
-    if (ferry__section_mark(&dev->queue, &e))
-        ferry__queue_settle(dev, NULL);
-    else if (e)
-        ferry_event_synchronize(e);
-    ferry__event_release(e);
-}
-
 /*
  * Before the host may do `want`: a map waits for what the device does with the bytes, and does not
  * say whether that failed; and not every plugin has one.
@@ -182,8 +170,6 @@ static int after_device(const struct ferry__request *req, unsigned want)
 
     if ((gained & FERRY_READ) && (req->access & FERRY_READ))
         return ferry__transfer_after_default(m->alias_device, NULL);
-    if (gained && !(m->alias_device->plugin->given & FERRY__GIVEN_MAP))
-        outlive_default(m->alias_device);
     return 0;
 }
 
@@ -473,7 +459,9 @@ bool ferry__transfer_is_busy(ferry_memory *m, ferry_device *dev)
 /* A host block that the home imports is mapped at once. */
 static bool will_share_host(const ferry_memory *m)
 {
-    return !m->alias && !m->on_host.ref.handle && m->size > 0 &&
+    bool stale = m->on_host.readonly && !(ferry__coherence_valid(m) & 1); /* it is replaced */
+
+    return !m->alias && (!m->on_host.ref.handle || stale) && m->size > 0 &&
            ferry__device_is(m->home, FERRY_DEVICE_UNIFIED);
 }
 
@@ -496,8 +484,11 @@ static bool enter_would_block(struct ferry__request *req, unsigned slot, uint32_
         return slot == FERRY__HOST && ferry__transfer_is_busy(m, m->alias_device);
     if (want == m->mapped)
         return false;
-    return ferry__uses_would_block(m->on_host.uses, FERRY__AFTER_ALL, NULL) ||
-           (want && ferry__transfer_is_busy(m, m->alias_device));
+    if (ferry__uses_would_block(m->on_host.uses, FERRY__AFTER_ALL, NULL))
+        return true;
+    return want && (ferry__uses_would_block(ferry__replica_find(m, m->alias)->uses,
+                                            FERRY__AFTER_ALL, NULL) ||
+                    ferry__transfer_is_busy(m, m->alias_device));
 }
 
 bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t valid)
@@ -521,7 +512,10 @@ bool ferry__transfer_would_block(struct ferry__request *req)
                                        req->q);
     case STAGED:
     case STAGED + 1:
-        return dev->events || enter_would_block(req, FERRY__HOST, req->valid | 1u);
+        return dev->events ||
+               ferry__uses_would_block(m->on_host.uses, FERRY__AFTER_ALL, &dev->queue) ||
+               enter_would_block(req, FERRY__HOST, req->valid | 1u) ||
+               enter_would_block(req, req->slot, req->valid | 1u | UINT32_C(1) << req->slot);
     default:
         if (!req->where)
             return dev->events;

@@ -247,7 +247,7 @@ void step_access(struct dice *d)
     err = ferry_memory_access(memory_of(o, half), run.place[place].dev,
                               access | (nowait ? FERRY_NOWAIT : 0), q, &at);
     if (!act_end(&a, err)) {
-        if (at.handle != run.obj || at.offset != 77)
+        if (err && (at.handle != run.obj || at.offset != 77))
             wrong("refused, and yet *out is another");
         return;
     }
@@ -261,6 +261,7 @@ void step_prefetch(struct dice *d)
     unsigned half = roll(d, 3) / 2, place = world_place(d);
     ferry_queue *q = run.place[place].queue[one_in(d, 3)];
     struct act a;
+    bool idle;
 
     if (!o || !touch(o, half))
         return;
@@ -269,8 +270,10 @@ void step_prefetch(struct dice *d)
     if (o->half[half].store->state == LOST)
         a.touched[0].access = 0, a.allowed = FERRY_ELOST; /* there may be nothing to bring */
     act_begin(&a, d);
+    idle = o->half[half].store->idle;
     (void)act_end(&a, ferry_memory_prefetch(memory_of(o, half), run.place[place].dev,
                                             place == HOST ? NULL : q));
+    o->half[half].store->idle = idle; /* there may have been nothing to bring */
 }
 
 /* Work on another queue than that of the access, of which ferry is told afterwards. */

@@ -56,6 +56,19 @@ static const struct {
     { SIM_CALL_WAIT, FERRY_EDEVICE },      { SIM_CALL_UNMAP, FERRY_EDEVICE },
 };
 
+/* As a walk of all sequences wants it. */
+static void arm_as_told(struct act *a)
+{
+    a->armed = run.late_at;
+    a->late = true;
+    a->kind = run.late;
+    a->code = FERRY_EDEVICE;
+    a->nth = 1;
+    a->calls = run.control->calls(run.place[a->armed].sim, a->kind);
+    run.control->fail_later(run.place[a->armed].sim, a->kind, 1, a->code);
+    run.late_at = 0;
+}
+
 static void arm(struct act *a, struct dice *d)
 {
     bool late = world_has(WORLD_LATE) && one_in(d, 8),
@@ -81,7 +94,10 @@ void act_begin(struct act *a, struct dice *d)
 {
     for (unsigned i = 0; i < a->ntouched; i++)
         remember(&a->before[i], &a->touched[i]);
-    arm(a, d);
+    if (run.late_at)
+        arm_as_told(a);
+    else if (!d->script)
+        arm(a, d);
     a->pending = world_pending();
 }
 
@@ -125,11 +141,13 @@ static bool meets_loss(const struct act *a, int err)
     for (unsigned i = 0; i < a->ntouched; i++) {
         struct store *s = a->touched[i].obj->half[a->touched[i].half].store;
 
-        if (!s || !(a->touched[i].access & FERRY_READ))
+        if (!s || !a->touched[i].access)
+            continue;
+        if (s->state == SHAKY && err == FERRY_EDEVICE) /* told once, to whoever comes first */
+            return true;
+        if (!(a->touched[i].access & FERRY_READ))
             continue;
         if (s->state == LOST && err == FERRY_ELOST)
-            return true;
-        if (s->state == SHAKY && err == FERRY_EDEVICE)
             return true;
         if (s->state == SHAKY && err == FERRY_ELOST && s->may_be_lost) {
             if (a->ntouched == 1)
@@ -159,6 +177,8 @@ static bool is_excused(const struct act *a, int err)
 {
     if (err == a->expected || err == a->allowed)
         return true;
+    if (a->fired && a->late && a->kind == SIM_CALL_MEMSET && err == FERRY_ELOST)
+        return true; /* zeros that were never written have no other copy */
     if (a->fired && (err == a->code || (a->late && err == FERRY_EDEVICE)))
         return true;
     if (err == FERRY_EBUSY)
@@ -170,6 +190,12 @@ static bool is_excused(const struct act *a, int err)
     return (err == FERRY_ELOST && meets_lost(a)) || meets_loss(a, err);
 }
 
+static bool shares_store(const struct act *a)
+{
+    return a->touched[0].obj->half[a->touched[0].half].store ==
+           a->touched[1].obj->half[a->touched[1].half].store;
+}
+
 /*
  * A copy may have been staged on the host, and what is only read may have been brought to where the
  * call was refused then; else V is as it was, where nothing else changes it.
@@ -179,13 +205,16 @@ static bool same_valid(const struct act *a, unsigned i)
     const struct before *was = &a->before[i];
     const struct touched *t = &a->touched[i];
     const struct store *s = t->obj->half[t->half].store;
+    bool certain;
     unsigned v;
 
     if (!was->memory || run.lost || world_has(WORLD_LATE) || !s || s->idle || s->state != SAFE)
         return true;
     v = valid_at(t->obj, t->half);
-    if (t->access == FERRY_READ && a->ntouched > 1)
+    if (a->ntouched > 1 && (t->access == FERRY_READ || shares_store(a)))
         return (v & was->valid) == was->valid;
+    if (adoption_readonly(s, NOWHERE, &certain)) /* the sides of it may have parted */
+        return (v || !was->valid) && (v & ~(was->valid | BIT(HOST))) == 0;
     return v == was->valid || v == (was->valid | BIT(HOST));
 }
 
@@ -238,6 +267,16 @@ static void judge_success(const struct act *a)
     }
 }
 
+/* What was computed from contents that may be lost may be so itself. */
+static bool reads_shaky(const struct act *a)
+{
+    const struct store *s = a->ntouched > 1 && a->touched[1].access & FERRY_READ
+                                ? a->touched[1].obj->half[a->touched[1].half].store
+                                : NULL;
+
+    return s && s->state == SHAKY;
+}
+
 /* What the call did to what is known of the contents. */
 static void follow(const struct act *a, bool done)
 {
@@ -248,19 +287,40 @@ static void follow(const struct act *a, bool done)
 
         if (!s)
             continue;
-        if (done)
+        if (done && t->access)
             s->idle = false;
         if (write && t->access == FERRY_WRITE)
             store_renewed(s);
         if (write && s->state == SHAKY)
             s->may_be_lost = true;
         if (a->fired && a->late && s->state != LOST) {
-            s->may_be_lost = write || (s->state == SHAKY && s->may_be_lost);
+            /* zeros that were never written have no other copy, and neither has a tail of zeros */
+            s->may_be_lost = write || a->kind == SIM_CALL_MEMSET || a->before[i].valid == 0 ||
+                             (s->state == SHAKY && s->may_be_lost);
             s->state = SHAKY;
+            s->failed = true;
         }
         if (write)
             store_written(s, run.obj);
+        if (write && reads_shaky(a)) {
+            s->state = SHAKY;
+            s->may_be_lost = true;
+        }
     }
+}
+
+/*
+ * A settled reference to a device of which nobody knows yet that it is lost: whatever is done with it
+ * fails, and what was written there is lost.
+ */
+static bool is_on_lost_device(const struct act *a)
+{
+    if (a->place >= PLACES || !run.place[a->place].lost)
+        return false;
+    for (unsigned i = 0; i < a->ntouched; i++)
+        if (a->touched[i].access & FERRY_WRITE)
+            a->touched[i].obj->half[a->touched[i].half].store->state = LOST;
+    return true;
 }
 
 bool act_end(struct act *a, int err)
@@ -274,6 +334,8 @@ bool act_end(struct act *a, int err)
         follow(a, false);
         return false;
     }
+    if (is_on_lost_device(a))
+        return false;
     judge_success(a);
     follow(a, true);
     return true;

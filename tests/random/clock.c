@@ -104,7 +104,7 @@ void resolve(struct obj *o, unsigned half)
         lost |= err == FERRY_ELOST;
     }
     s->state = lost ? LOST : SAFE;
-    s->may_be_lost = false;
+    s->may_be_lost = s->failed = false;
 }
 
 void step_resolve(struct dice *d)
@@ -133,16 +133,39 @@ static void lose_store(struct obj *o, unsigned half, unsigned lost, bool quiet)
     for (unsigned p = 0; p < run.places; p++)
         if (run.place[p].lost)
             left &= ~BIT(p);
+    /* what is beyond all blobs' reach may have been there alone */
+    bool whole = store_reach(s, run.obj) == s->room;
+
     if (!(v & BIT(lost)) && quiet)
         return;
+    if (!whole)
+        store_written(s, run.obj);
     if (v && !left && s->state == SAFE) {
         s->state = LOST;
-    } else if (v && s->state != LOST && !quiet) {
+    } else if (v && s->state != LOST && (!quiet || !whole)) {
         s->state = SHAKY;
         s->may_be_lost = true;
     } else if (v && !left) {
         s->may_be_lost = true;
     }
+}
+
+/* What is done is known to be: whoever may still be asked about it is asked before it is too late. */
+static void settle_all(void)
+{
+    ferry_ref at;
+
+    world_run_all();
+    for (int i = 0; i < OBJECTS; i++)
+        for (unsigned k = 0; k < 2; k++)
+            for (unsigned p = 0; p < run.places; p++) {
+                struct obj *o = &run.obj[i];
+
+                if (o->blob && o->half[k].store && !run.place[p].lost && (valid_at(o, k) & BIT(p)))
+                    (void)ferry_memory_access(memory_of(o, k), run.place[p].dev, FERRY_READ, NULL,
+                                              &at);
+            }
+    world_run_all();
 }
 
 void step_lose(struct dice *d)
@@ -155,7 +178,7 @@ void step_lose(struct dice *d)
     tell("place %u is lost%s", p, quiet ? ", all work being done" : "");
     kernels_check();
     if (quiet)
-        world_run_all();
+        settle_all();
     run.control->lose(run.place[p].sim);
     run.place[p].lost = run.lost = true;
     kernels_forget(p);

@@ -2,27 +2,38 @@
 # Random programs of the public interface beside an oracle; `make check-random` takes ten minutes.
 
 RANDOM_TESTS = %D%/test-random
-check_PROGRAMS += $(RANDOM_TESTS)
+WALK_TEST = tests/coherence/test-walk
+check_PROGRAMS += $(RANDOM_TESTS) $(WALK_TEST)
 
-%C%_test_random_SOURCES = \
+# The oracle and the steps, which the walk of all short sequences takes as well.
+RANDOM_STEPS = \
 	%D%/access.c \
 	%D%/act.c \
 	%D%/adopt.c \
 	%D%/clock.c \
+	%D%/elements.c \
 	%D%/kernels.c \
-	%D%/main.c \
 	%D%/oracle.c \
 	%D%/oracle.h \
-	%D%/program.c \
 	%D%/random.h \
+	%D%/run.c \
 	%D%/shapes.c \
-	%D%/shrink.c \
 	%D%/sums.c \
 	%D%/threads.c \
 	%D%/worlds.c
+
+%C%_test_random_SOURCES = \
+	%D%/main.c \
+	%D%/program.c \
+	%D%/shrink.c \
+	$(RANDOM_STEPS)
 # What the library exports, and the simulated device's levers.
 %C%_test_random_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir)
 %C%_test_random_LDADD = libferry.la $(CORE_SYSTEM_LIBS)
+
+tests_coherence_test_walk_SOURCES = tests/coherence/test-walk.c $(RANDOM_STEPS)
+tests_coherence_test_walk_CPPFLAGS = $(%C%_test_random_CPPFLAGS)
+tests_coherence_test_walk_LDADD = $(%C%_test_random_LDADD)
 
 check-random: $(RANDOM_TESTS) all
 	$(RUN_ENV); $(RANDOM_TESTS) --seconds 600

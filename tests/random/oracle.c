@@ -17,13 +17,22 @@ static uint64_t mix(uint64_t x)
 
 struct dice dice_for(uint64_t seed, uint64_t step)
 {
-    struct dice d = { mix(mix(seed) + step) };
+    struct dice d = { .state = mix(mix(seed) + step) };
 
     return d;
 }
 
+static unsigned told(struct dice *d, unsigned n)
+{
+    if (d->at < d->length)
+        return d->script[d->at++] % n;
+    return n == LARGEST ? (unsigned)(++d->state % n) : 1 % n;
+}
+
 unsigned roll(struct dice *d, unsigned n)
 {
+    if (d->script)
+        return told(d, n);
     d->state += UINT64_C(0x9e3779b97f4a7c15);
     return (unsigned)((mix(d->state) >> 32) % n);
 }
@@ -101,13 +110,15 @@ void store_forget(struct store *s)
 {
     memset(s->value, 0, sizeof(s->value));
     memset(s->doubt, SURE, sizeof(s->doubt));
-    s->state = SAFE;
-    s->may_be_lost = false;
+    store_renewed(s);
 }
 
 void store_renewed(struct store *s)
 {
-    s->state = SAFE;
+    if (s->failed)
+        s->state = SHAKY;
+    else
+        s->state = SAFE;
     s->may_be_lost = false;
 }
 

@@ -18,9 +18,14 @@
 #define DIFF    1u
 #define LARGEST 100 /* of any value: every dtype in use has it exactly */
 
-/* Dice that are thrown the same everywhere. */
+/*
+ * Dice that are thrown the same everywhere, or that show what they are told to: first the script's
+ * numbers, then ones, and for values a new one each time.
+ */
 struct dice {
     uint64_t state;
+    const unsigned char *script; /* NULL: none */
+    unsigned at, length;
 };
 
 struct dice dice_for(uint64_t seed, uint64_t step);
@@ -42,7 +47,8 @@ struct store {
     int64_t room;   /* elements */
     enum state state;
     bool may_be_lost; /* SHAKY, and no other copy is sure to be there */
-    bool idle;        /* the program has promised not to use it */
+    bool failed; /* some work on it was made to fail: the first access to that copy has its code */
+    bool idle;   /* the program has promised not to use it */
     double value[ROOM];
     unsigned char doubt[ROOM];
 };

@@ -62,7 +62,7 @@ unsigned world_place_of(const ferry_device *dev);
 uint64_t world_pending(void);
 void world_run_all(void);
 
-/* ---- the run (program.c) ---- */
+/* ---- the run (run.c, program.c) ---- */
 
 struct run {
     const struct world *world;
@@ -75,12 +75,21 @@ struct run {
     unsigned step;
     bool verbose, skip;
     atomic_bool failed;
-    atomic_bool threaded;        /* threads are running: no faults, no changes of what they share */
-    bool lost;                   /* a device was */
+    atomic_bool threaded; /* threads are running: no faults, no changes of what they share */
+    bool lost;            /* a device was */
+    unsigned late_at;     /* a place: the next call's work there fails, of the kind `late` */
+    uint32_t late;
     volatile unsigned *progress; /* the step, for the process that started this one */
 };
 
 extern struct run run;
+
+/* Nothing is there yet. */
+void run_begin(uint64_t seed);
+/* After each step. */
+void run_note_idle(void);
+/* Looks at everything once more, lets go of it, and looks whether the library has. */
+void run_finish(void);
 
 #define LONGEST 4096 /* steps of a program */
 

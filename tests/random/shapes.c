@@ -161,15 +161,14 @@ void step_reshape(struct dice *d)
 
 /* ---- sharing -------------------------------------------------------------------------------- */
 
-/* One home: of the blob and of both of its memories. */
-static void check_home(const struct obj *o)
+/* What shares data with another lives where that does, and slices do. */
+static void check_home(const struct obj *o, const struct obj *p)
 {
-    const ferry_device *home = ferry_blob_home(o->blob);
+    const ferry_device *home = ferry_blob_home(o->blob), *theirs = ferry_blob_home(p->blob);
 
-    for (unsigned k = 0; k < 2; k++)
-        if (o->half[k].store && ferry_memory_home(memory_of(o, k)) != home)
-            wrong("blob %d lives on %s, its %s on %s", NUMBER(o), ferry_device_name(home),
-                  k ? "diff" : "data", ferry_device_name(ferry_memory_home(memory_of(o, k))));
+    if (home != theirs)
+        wrong("blob %d lives on %s, and blob %d on %s", NUMBER(o), ferry_device_name(home),
+              NUMBER(p), ferry_device_name(theirs));
 }
 
 static struct obj *another_like(struct obj *o, struct dice *d)
@@ -204,12 +203,14 @@ void step_share(struct dice *d)
         a.expected = FERRY_ESHAPE;
     else if (o->slice)
         a.expected = FERRY_EPERM;
+    if (run.lost && run.place[world_place_of(ferry_blob_home(p->blob))].lost)
+        a.allowed = FERRY_ELOST; /* it would have to live there */
     act_begin(&a, d);
     if (!act_end(&a, half ? ferry_blob_share_diff(o->blob, p->blob)
                           : ferry_blob_share_data(o->blob, p->blob)))
         return;
     half_set(&o->half[half], theirs->store, theirs->offset, theirs->limit);
-    check_home(o);
+    check_home(o, p);
     check_shape(o);
 }
 
@@ -249,7 +250,7 @@ void step_slice(struct dice *d)
     for (unsigned k = 0; k < 2; k++)
         half_set(&s->half[k], o->half[k].store, o->half[k].offset + start * entry, count * entry);
     check_shape(s);
-    check_home(s);
+    check_home(s, o);
 }
 
 void step_move(struct dice *d)
@@ -267,7 +268,6 @@ void step_move(struct dice *d)
         return;
     if (ferry_blob_home(o->blob) != run.place[to].dev)
         wrong("blob %d does not live there", NUMBER(o));
-    check_home(o);
 }
 
 /* ---- what no program should do --------------------------------------------------------------- */

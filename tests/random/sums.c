@@ -39,7 +39,9 @@ void step_fill(struct dice *d)
         return;
     tell("fill %s of blob %d with %g", half ? "diff" : "data", NUMBER(o), value);
     covers = half_covers(o, half, run.obj);
-    a = act_on(o, half, covers ? FERRY_WRITE : MUTABLE, NOWHERE);
+    a = act_on(o, half, covers && o->count > 0 ? FERRY_WRITE : MUTABLE, NOWHERE);
+    if (o->half[half].store->state != SAFE)
+        a.allowed = FERRY_ELOST;
     act_begin(&a, d);
     if (!act_end(&a, half ? ferry_blob_fill_diff(o->blob, value)
                           : ferry_blob_fill_data(o->blob, value)))
@@ -99,6 +101,8 @@ void step_update(struct dice *d)
         a.expected = FERRY_EUNSUPPORTED;
     else if (is_uninit(o, DATA) && o->half[DATA].store->state == SAFE)
         a.expected = FERRY_EUNINIT;
+    else if (is_uninit(o, DATA))
+        a.allowed = FERRY_EUNINIT;
     if (a.expected == FERRY_EUNINIT)
         a.touched[0].access = a.touched[1].access = 0;
     act_begin(&a, d);
