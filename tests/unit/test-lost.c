@@ -84,6 +84,7 @@ static void work_runs_where_a_copy_is_left(void)
     const int64_t dims[] = { 1024 };
     ferry_blob *b[2] = { NULL, NULL };
     double sum = 0;
+    ferry_ref ref;
 
     wx_begin();
     for (int i = 0; i < 2; i++) {
@@ -93,7 +94,9 @@ static void work_runs_where_a_copy_is_left(void)
     }
     wx_run_all();
     FX_OK(ferry_device_synchronize(wx_dev(1)));
-    CU_ASSERT(ferry_blob_host_data(b[1]) != NULL); /* it is seen to be there */
+    /* both are seen to be there, and so that what they were made of did not fail */
+    FX_OK(ferry_memory_access(ferry_blob_data_memory(b[0]), wx_dev(1), FERRY_READ, NULL, &ref));
+    CU_ASSERT(ferry_blob_host_data(b[1]) != NULL);
     wx_lose(0);
     FX_FAILS(FERRY_ELOST, ferry_device_synchronize(wx_dev(0)));
     for (int i = 0; i < 2; i++) {
