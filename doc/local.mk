@@ -33,6 +33,7 @@ EXTRA_DIST += \
 	%D%/decisions/0036-a-dtype-is-younger-than-a-plugin.md \
 	%D%/decisions/0040-texts-are-read-by-tables.md \
 	%D%/decisions/0041-definitions-without-weights.md \
+	%D%/decisions/0042-how-the-cpu-plugin-multiplies.md \
 	%D%/decisions/0046-whose-memory-an-address-is.md \
 	%D%/decisions/0047-who-computes-an-operation.md \
 	%D%/decisions/0048-layers-say-what-they-compute.md \
