@@ -26,6 +26,7 @@ EXTRA_DIST += \
 	%D%/decisions/0020-rooms-and-the-order-of-includes.md \
 	%D%/decisions/0022-whose-work-failed.md \
 	%D%/decisions/0025-a-blob-has-one-home.md \
+	%D%/decisions/0026-what-a-shrunken-blob-loses.md \
 	%D%/decisions/0028-openblas-is-opened-at-the-first-matrix.md \
 	%D%/decisions/0033-who-says-how-large-a-structure-is.md \
 	%D%/decisions/0034-names-have-the-version-that-brought-them.md \
@@ -34,6 +35,7 @@ EXTRA_DIST += \
 	%D%/decisions/0040-texts-are-read-by-tables.md \
 	%D%/decisions/0041-definitions-without-weights.md \
 	%D%/decisions/0042-how-the-cpu-plugin-multiplies.md \
+	%D%/decisions/0045-layers-of-forks-and-steps-on-the-host.md \
 	%D%/decisions/0046-whose-memory-an-address-is.md \
 	%D%/decisions/0047-who-computes-an-operation.md \
 	%D%/decisions/0048-layers-say-what-they-compute.md \
