@@ -75,18 +75,12 @@ static int part_of(const ferry_blob *b, enum ferry__which which, struct part *ou
     return out->m ? 0 : ferry_last_error_code();
 }
 
-/*
- * The part at that place. A write that does not cover all that the memory is used for keeps the
- * rest.
- */
-static int get(struct part *part, const struct place *p, unsigned access, ferry_ref *out)
+/* The part at that place, and what to go back to. */
+static int reach(struct part *part, const struct place *p, unsigned access, ferry_ref *out)
 {
     ferry_memory *m = part->m;
 
     part->mark = ferry__memory_mark(m);
-    if (access == FERRY_WRITE && (!ferry__memory_covers(m, part->offset, part->bytes) ||
-                                  ferry__memory_is_short(m, p->where)))
-        access = FERRY_READ | FERRY_WRITE;
     out->offset = 0;
     if (!p->where)
         out->handle = ferry__memory_host(m, access);
@@ -96,6 +90,23 @@ static int get(struct part *part, const struct place *p, unsigned access, ferry_
         out->handle = NULL;
     out->offset += part->offset;
     return out->handle ? 0 : ferry_last_error_code();
+}
+
+/*
+ * The same for an operation: a write that does not cover all that the memory is used for keeps the
+ * rest, and one that may be undone fills what never was.
+ */
+static int get(struct part *part, const struct place *p, unsigned access, ferry_ref *out)
+{
+    ferry_memory *m = part->m;
+    bool covers = ferry__memory_covers(m, part->offset, part->bytes);
+    int err;
+
+    if (access != FERRY_WRITE || (covers && !ferry__memory_is_short(m, p->where)))
+        return reach(part, p, access, out);
+    err = reach(part, p, FERRY_READ | FERRY_WRITE, out);
+    /* what was lost would have been overwritten, and its tail with it */
+    return err == FERRY_ELOST && covers ? reach(part, p, FERRY_WRITE, out) : err;
 }
 
 /*

@@ -123,6 +123,16 @@ static int after_uses(struct ferry__request *req, struct ferry__replica *r, enum
     return err;
 }
 
+/* The same where the old contents are not wanted: a writer that failed is done all the same. */
+static int after_whatever(struct ferry__request *req, struct ferry__replica *r)
+{
+    int err = after_uses(req, r, FERRY__AFTER_ALL);
+
+    while (err && r->uses && ferry__uses_settle(r->uses))
+        err = after_uses(req, r, FERRY__AFTER_ALL);
+    return err;
+}
+
 /* Zeros [from, used) of the replica, on the request's queue. */
 static int zero_tail(struct ferry__request *req, struct ferry__replica *r, size_t from)
 {
@@ -134,6 +144,9 @@ static int zero_tail(struct ferry__request *req, struct ferry__replica *r, size_
 
     at.offset += from;
     if (!req->where) {
+        err = ferry__uses_order(r->uses, FERRY__AFTER_ALL, NULL);
+        if (err)
+            return err;
         memset((char *)at.handle + at.offset, 0, bytes);
         return 0;
     }
@@ -204,7 +217,7 @@ static void forget_uses(struct ferry__request *req, struct ferry__replica *r)
 /* V = ∅, to be read: zeros. */
 static int first_touch(struct ferry__request *req, struct ferry__replica *r, bool zeroed)
 {
-    int err = after_uses(req, r, FERRY__AFTER_ALL);
+    int err = after_whatever(req, r);
 
     if (!err)
         err = ferry__transfer_enter(req, req->slot, bit(req->slot));
@@ -219,7 +232,7 @@ static int first_touch(struct ferry__request *req, struct ferry__replica *r, boo
 static int overwrite(struct ferry__request *req, struct ferry__replica *r)
 {
     size_t *filled = ferry__replica_filled(req->m, req->slot);
-    int err = after_uses(req, r, FERRY__AFTER_ALL);
+    int err = after_whatever(req, r);
 
     if (!err)
         err = ferry__transfer_enter(req, req->slot, bit(req->slot));
@@ -291,13 +304,33 @@ static bool replaces_busy(struct ferry__request *req, const struct ferry__replic
            (stale || r->capacity < req->m->size) && ferry__transfer_is_busy(req->m, req->where);
 }
 
+/* A valid copy whose tail is to be filled, which is a write. */
+static bool is_short(struct ferry__request *req)
+{
+    ferry_memory *m = req->m;
+
+    return (req->valid & bit(req->slot)) && *ferry__replica_filled(m, req->slot) < m->used;
+}
+
+/* The same of shared bytes, which are mapped to and fro for it. */
+static bool is_short_and_busy(struct ferry__request *req)
+{
+    ferry_memory *m = req->m;
+
+    return is_short(req) && ferry__replica_is_imported(m, m->alias) &&
+           (req->slot == FERRY__HOST || req->slot == m->alias) &&
+           ferry__transfer_is_busy(m, m->alias_device);
+}
+
 static bool would_block(struct ferry__request *req, struct ferry__replica *r)
 {
-    bool write = (req->access & FERRY_WRITE) != 0;
+    bool write = (req->access & FERRY_WRITE) != 0 || is_short(req);
     bool there = (req->valid & bit(req->slot)) != 0;
     enum ferry__after after = write || !there ? FERRY__AFTER_ALL : FERRY__AFTER_WRITERS;
 
     if (r && (ferry__uses_would_block(r->uses, after, req->q) || replaces_busy(req, r)))
+        return true;
+    if (is_short_and_busy(req))
         return true;
     if (!there && (req->access & FERRY_READ) && ferry__transfer_would_block(req))
         return true;
@@ -318,9 +351,11 @@ static int part_from_readonly(struct ferry__request *req)
         m->on_host.adopted_at == req->slot || (req->where && req->slot != m->alias))
         return 0;
     err = ferry__replica_separate(m);
-    if (!err)
-        req->valid &= ~bit(req->slot);
-    return err;
+    if (err)
+        return err;
+    req->valid &= ~bit(req->slot);
+    ferry__coherence_publish(m, req->valid); /* whatever becomes of the access */
+    return 0;
 }
 
 /*

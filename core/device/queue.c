@@ -272,6 +272,8 @@ int ferry__queue_order(ferry_queue *q, ferry_event *e)
         return ferry_event_synchronize(e);
     ferry__queue_hold(q);
     err = dev->ops->queue_wait(dev->dev, q->handle, e->handle);
+    if (!err) /* whoever waits for the queue waits for that, too */
+        atomic_fetch_add_explicit(&q->submitted, 1, memory_order_release);
     ferry__queue_leave(q);
     return err ? ferry__device_fail(dev, "queue_wait", UINT64_MAX, err) : 0;
 }

@@ -318,8 +318,12 @@ static bool is_on_lost_device(const struct act *a)
     if (a->place >= PLACES || !run.place[a->place].lost)
         return false;
     for (unsigned i = 0; i < a->ntouched; i++)
-        if (a->touched[i].access & FERRY_WRITE)
+        if (a->touched[i].access & FERRY_WRITE) {
             a->touched[i].obj->half[a->touched[i].half].store->state = LOST;
+        } else if (!a->before[i].valid) { /* zeros, or nothing, are there now */
+            a->touched[i].obj->half[a->touched[i].half].store->state = SHAKY;
+            a->touched[i].obj->half[a->touched[i].half].store->may_be_lost = true;
+        }
     return true;
 }
 

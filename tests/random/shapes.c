@@ -226,7 +226,9 @@ void step_slice(struct dice *d)
         return;
     a = act_on(o, DATA, 0, NOWHERE);
     start = o->naxes > 0 && o->dims[0] ? roll(d, (unsigned)o->dims[0]) : 0;
-    count = o->naxes > 0 ? roll(d, (unsigned)(o->dims[0] - start) + 1) + (past ? ROOM : 0) : 1;
+    count = o->naxes > 0 ? roll(d, (unsigned)(o->dims[0] - start) + 1) : 1;
+    if (past)
+        count += o->naxes > 0 ? o->dims[0] - start + 1 : 0;
     if (past || o->naxes <= 0)
         a.expected = FERRY_EINVAL;
     tell("blob %d is slice %d + %d of blob %d", NUMBER(s), (int)start, (int)count, NUMBER(o));

@@ -39,9 +39,7 @@ void step_fill(struct dice *d)
         return;
     tell("fill %s of blob %d with %g", half ? "diff" : "data", NUMBER(o), value);
     covers = half_covers(o, half, run.obj);
-    a = act_on(o, half, covers && o->count > 0 ? FERRY_WRITE : MUTABLE, NOWHERE);
-    if (o->half[half].store->state != SAFE)
-        a.allowed = FERRY_ELOST;
+    a = act_on(o, half, o->count == 0 ? 0 : covers ? FERRY_WRITE : MUTABLE, NOWHERE);
     act_begin(&a, d);
     if (!act_end(&a, half ? ferry_blob_fill_diff(o->blob, value)
                           : ferry_blob_fill_data(o->blob, value)))
@@ -61,6 +59,8 @@ void step_scale(struct dice *d)
         return;
     tell("scale %s of blob %d by %g", half ? "diff" : "data", NUMBER(o), factor);
     a = act_on(o, half, is_uninit(o, half) && !is_lost(o, half) ? 0 : MUTABLE, NOWHERE);
+    if (o->count == 0)
+        a.touched[0].access = 0, a.allowed = is_lost(o, half) ? FERRY_ELOST : 0;
     if (!is_float(o->dtype))
         a.expected = FERRY_EUNSUPPORTED;
     act_begin(&a, d);
@@ -103,7 +103,9 @@ void step_update(struct dice *d)
         a.expected = FERRY_EUNINIT;
     else if (is_uninit(o, DATA))
         a.allowed = FERRY_EUNINIT;
-    if (a.expected == FERRY_EUNINIT)
+    if (o->count == 0 && !a.expected && is_lost(o, DATA))
+        a.allowed = FERRY_ELOST;
+    if (a.expected == FERRY_EUNINIT || o->count == 0)
         a.touched[0].access = a.touched[1].access = 0;
     act_begin(&a, d);
     if (!act_end(&a, ferry_blob_update(o->blob)))
@@ -245,8 +247,12 @@ void step_copy(struct dice *d)
          (int)o->count, NUMBER(p), (int)p->count, reshape ? ", reshape" : "");
     covers = o->half[half].offset == 0 && p->count >= store_reach(o->half[half].store, run.obj);
     grows = !same_shape(o, p) && p->count > half_room(o, half);
-    a = act_on(o, half, same || grows ? 0 : covers ? FERRY_WRITE : MUTABLE, NOWHERE);
-    a.touched[1] = (struct touched){ p, half, same ? 0 : FERRY_READ };
+    a = act_on(o, half,
+               same || grows || p->count == 0 ? 0
+               : covers                       ? FERRY_WRITE
+                                              : MUTABLE,
+               NOWHERE);
+    a.touched[1] = (struct touched){ p, half, same || p->count == 0 ? 0 : FERRY_READ };
     a.ntouched = 2;
     if (!same_shape(o, p) && (!reshape || (o->slice && must_grow(o, p))))
         a.expected = FERRY_ESHAPE;

@@ -127,6 +127,116 @@ static void a_refused_fill_leaves_a_tail_that_reads_as_zeros(void)
     wx_end();
 }
 
+/* What the blob lost when it grew back may still be read there by work that was asked for before. */
+static void a_copy_too_short_is_left_to_its_readers(void)
+{
+    ferry_memory *seen;
+    ferry_queue *q;
+    ferry_blob *b;
+    ferry_ref at;
+
+    wx_begin();
+    q = wx_queue_create(0);
+    seen = wx_memory(0);
+    b = blob_of(16);
+    put(b, 1);
+    reshape(b, 4);
+    at = wx_access(seen, wx_queue(0), FERRY_WRITE);
+    FX_OK(ferry_copy(wx_queue(0), FERRY_F32, 4, ferry_blob_device_data(b), at));
+    reshape(b, 16);
+    at = wx_access(ferry_blob_data_memory(b), q, FERRY_WRITE);
+    FX_OK(ferry_fill(q, FERRY_F32, 16, 9, at));
+    wx_run_queue(q); /* first, if it may */
+    wx_run_all();
+    CU_ASSERT_EQUAL(((const float *)ferry_memory_host_data(seen))[0], 1);
+    ferry_blob_destroy(b);
+    ferry_memory_release(seen);
+    ferry_queue_destroy(q);
+    wx_end();
+}
+
+/* The host's copy is still being read, by a copy to the device, when its tail is to be zeroed. */
+static void a_tail_on_the_host_is_left_to_its_readers(void)
+{
+    ferry_memory *seen;
+    ferry_blob *b;
+    ferry_ref at;
+
+    wx_begin();
+    seen = wx_memory(0);
+    b = blob_of(16);
+    put(b, 1);
+    at = wx_access(seen, wx_queue(0), FERRY_WRITE);
+    FX_OK(ferry_copy(wx_queue(0), FERRY_F32, 16, ferry_blob_device_data(b), at));
+    reshape(b, 4);
+    FX_OK(ferry_memory_invalidate(ferry_blob_data_memory(b)));
+    at = ferry_blob_overwrite_device_data(b);
+    FX_OK(ferry_fill(wx_queue(0), FERRY_F32, 4, 9, at));
+    reshape(b, 16);
+    FX_OK(ferry_memory_prefetch(ferry_blob_data_memory(b), NULL, NULL));
+    CU_ASSERT_EQUAL(((const float *)ferry_memory_host_data(seen))[15], 16);
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[15], 0);
+    ferry_blob_destroy(b);
+    ferry_memory_release(seen);
+    wx_end();
+}
+
+/* ---- shared bytes --------------------------------------------------------------------------- */
+
+/* There is nothing to map, and still the host has to wait: for a queue of the program's as well. */
+static void the_host_waits_for_every_queue_where_nothing_is_mapped(void)
+{
+    ferry_queue *q;
+    ferry_blob *b;
+    ferry_ref at;
+
+    wx_begin();
+    q = wx_queue_create(0);
+    b = blob_of(4);
+    put(b, 1);
+    for (int write = 0; write < 2; write++) {
+        float *p;
+
+        at = wx_access(ferry_blob_data_memory(b), q, MUTABLE);
+        FX_OK(ferry_fill(q, FERRY_F32, 4, 9, at));
+        p = write ? ferry_blob_mutable_host_data(b) : (float *)ferry_blob_host_data(b);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+        CU_ASSERT_EQUAL(p[3], 9);
+        if (write)
+            p[3] = 5;
+    }
+    wx_run_all();
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[3], 5);
+    ferry_blob_destroy(b);
+    ferry_queue_destroy(q);
+    wx_end();
+}
+
+/* An access that parts the two sides of read-only memory, and is refused then, loses nothing. */
+static void sides_that_part_for_a_refused_access_keep_their_contents(void)
+{
+    static _Alignas(64) float block[4];
+    ferry_device *cpu = NULL;
+    ferry_memory *m = NULL;
+    ferry_ref at;
+
+    wx_begin();
+    if (ferry_runtime_device(wx_runtime(), "cpu:0", &cpu) == FERRY_OK) {
+        for (int i = 0; i < 4; i++)
+            block[i] = (float)(i + 1);
+        FX_OK_FATAL(ferry_memory_create(wx_dev(1), sizeof(block), &m));
+        FX_OK(ferry_memory_adopt(m, cpu, (ferry_ref){ block, 0 }, sizeof(block),
+                                 FERRY_ADOPT_READONLY, NULL, NULL));
+        (void)wx_access(m, wx_queue(0), FERRY_READ); /* a copy out of it is pending */
+        CU_ASSERT_EQUAL(ferry_memory_access(m, NULL, MUTABLE | FERRY_NOWAIT, NULL, &at),
+                        FERRY_EBUSY);
+        CU_ASSERT_EQUAL_FATAL(ferry_memory_access(m, NULL, FERRY_READ, NULL, &at), FERRY_OK);
+        CU_ASSERT_EQUAL(((const float *)at.handle)[3], 4);
+        ferry_memory_release(m);
+    }
+    wx_end();
+}
+
 /* ---- without waiting ------------------------------------------------------------------------ */
 
 /* A memory of no bytes was used on a queue with work on it, and then came to have some. */
@@ -155,20 +265,28 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_tail_is_filled_for_the_side_that_writes),
     FERRY_TEST(a_refused_copy_that_reshapes_leaves_every_copy_valid),
     FERRY_TEST(a_refused_fill_leaves_a_tail_that_reads_as_zeros),
+    FERRY_TEST(a_copy_too_short_is_left_to_its_readers),
+    FERRY_TEST(a_tail_on_the_host_is_left_to_its_readers),
+    FERRY_TEST(sides_that_part_for_a_refused_access_keep_their_contents),
     FERRY_TEST(work_on_no_bytes_is_not_waited_for),
 };
 
 static const ferry_test_case shared[] = {
     FERRY_TEST(a_tail_is_filled_for_the_side_that_writes),
+    FERRY_TEST(the_host_waits_for_every_queue_where_nothing_is_mapped),
 };
 
 int main(int argc, char **argv)
 {
     static const char *const discrete[] = { "clock", "manual", NULL };
     static const char *const unified[] = { "clock", "manual", "unified", "on", NULL };
+    static const char *const unmapped[] = {
+        "clock", "manual", "unified", "on", "map", "off", NULL
+    };
     static const struct wx_world worlds[] = {
         { "discrete", discrete, cases, FERRY_TEST_COUNT(cases) },
         { "unified", unified, shared, FERRY_TEST_COUNT(shared) },
+        { "unified without maps", unmapped, shared, FERRY_TEST_COUNT(shared) },
     };
 
     return wx_main(argc, argv, "corners", worlds, FERRY_TEST_COUNT(worlds));
