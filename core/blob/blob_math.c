@@ -503,7 +503,7 @@ static int copy_reshaped(ferry_blob *b, const ferry_blob *source, enum ferry__wh
     }
     if (longer) {
         ferry__memory_set_used(to.m, half, ferry__blob_bytes(b));
-        ferry__memory_restore(to.m, mark, NULL, true);
+        ferry__memory_regain(to.m, mark);
     }
     ferry__reshape_abandon(&plan);
     return err;

@@ -40,6 +40,11 @@ static inline bool ferry__memory_covers(const ferry_memory *m, size_t offset, si
  */
 uint64_t ferry__memory_mark(const ferry_memory *m);
 /*
+ * After a larger use was given up: the copies that left V for being too short are valid again, as far
+ * as they are still there (they may have been evicted meanwhile).
+ */
+void ferry__memory_regain(ferry_memory *m, uint64_t mark);
+/*
  * Whether the copy at `where` is valid and a tail of it was never filled: an operation that is to be
  * undone has to fill it first, though it writes everything.
  */

@@ -175,6 +175,25 @@ bool ferry__memory_is_short(ferry_memory *m, const ferry_device *where)
     return is_short;
 }
 
+void ferry__memory_regain(ferry_memory *m, uint64_t mark)
+{
+    uint32_t lost, left;
+    struct ferry__request req;
+
+    if (ferry__request_begin(&req, m, NULL, false))
+        return;
+    lost = (uint32_t)(mark & FERRY__VALID_MASK) & ~req.valid;
+    for (left = req.valid ? lost : 0; left; left &= left - 1) {
+        unsigned slot = (unsigned)__builtin_ctz(left);
+        struct ferry__replica *r = ferry__replica_find(m, slot);
+
+        if (r && r->ref.handle && *ferry__replica_filled(m, slot) >= m->used)
+            req.valid |= UINT32_C(1) << slot;
+    }
+    ferry__coherence_publish(m, hand_back(&req, req.valid));
+    ferry__request_end(&req);
+}
+
 void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *where, bool intact)
 {
     uint32_t touched = UINT32_C(1) << (where ? where->slot : FERRY__HOST);

@@ -106,6 +106,31 @@ static void a_refused_copy_that_reshapes_leaves_every_copy_valid(void)
     wx_end();
 }
 
+/* Making room for the copy evicts the blob itself, and then there is no room all the same. */
+static void a_refused_copy_that_evicted_its_target_loses_nothing(void)
+{
+    ferry_blob *b, *longer;
+
+    wx_begin();
+    b = blob_of(16);
+    longer = blob_of(12);
+    put(longer, 100);
+    put(b, 1);
+    reshape(b, 4);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    FX_OK(ferry_memory_wont_use(ferry_blob_data_memory(b)));
+    FX_OK(ferry_device_set_budget(wx_dev(0), 64)); /* b's, and no more */
+    FX_OK(ferry_memory_invalidate(ferry_blob_data_memory(longer)));
+    (void)ferry_blob_copy_from(b, longer, FERRY_COPY_RESHAPE);
+    FX_OK(ferry_device_set_budget(wx_dev(0), 1));
+    if (ferry_blob_count(b) == 4)
+        CU_ASSERT(holds(b, 0, 4, 1));
+    FX_OK(ferry_device_set_budget(wx_dev(0), 0));
+    ferry_blob_destroy(b);
+    ferry_blob_destroy(longer);
+    wx_end();
+}
+
 /* It would have written all, and was not done: what was never filled must not pass for contents. */
 static void a_refused_fill_leaves_a_tail_that_reads_as_zeros(void)
 {
@@ -264,6 +289,7 @@ static void work_on_no_bytes_is_not_waited_for(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_tail_is_filled_for_the_side_that_writes),
     FERRY_TEST(a_refused_copy_that_reshapes_leaves_every_copy_valid),
+    FERRY_TEST(a_refused_copy_that_evicted_its_target_loses_nothing),
     FERRY_TEST(a_refused_fill_leaves_a_tail_that_reads_as_zeros),
     FERRY_TEST(a_copy_too_short_is_left_to_its_readers),
     FERRY_TEST(a_tail_on_the_host_is_left_to_its_readers),
