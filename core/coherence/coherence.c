@@ -478,6 +478,22 @@ static void note_block(const struct ferry__request *req, struct ferry__replica *
     ferry__event_release(e);
 }
 
+uint32_t ferry__coherence_hand_back(struct ferry__request *req, uint32_t valid)
+{
+    const ferry_memory *m = req->m;
+    uint32_t device, both;
+
+    if (!ferry__replica_is_imported(m, m->alias))
+        return valid;
+    device = UINT32_C(1) << m->alias;
+    both = device | 1u;
+    if (!(valid & both) || !ferry__transfer_enter(req, valid & 1 ? FERRY__HOST : m->alias, valid))
+        return valid;
+    if (valid & ~both)
+        return valid & ~both;
+    return m->mapped == FERRY_READ ? both : m->mapped ? 1u : device;
+}
+
 /* Undoes what a failed access began. */
 static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fresh,
                    uint32_t before, int err)
@@ -490,7 +506,9 @@ static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fr
         ferry__queue_settle(req->q->device, req->q->handle);
     if (fresh)
         ferry__replica_drop(m, r, &req->after);
-    ferry__coherence_publish(m, req->valid ? req->valid : before && !m->lost ? before : 0);
+    if (!req->valid && before && !m->lost)
+        req->valid = before;
+    ferry__coherence_publish(m, ferry__coherence_hand_back(req, req->valid));
     return err;
 }
 

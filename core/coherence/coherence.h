@@ -30,6 +30,12 @@ int ferry__coherence_prefetch(struct ferry__request *req);
  */
 int ferry__coherence_claim(struct ferry__request *req, uint32_t valid);
 
+/*
+ * Imported bytes go to the side that is to have them, as V says. Returns V; where they cannot be
+ * handed over, what they are the copy of depends on who has them now.
+ */
+uint32_t ferry__coherence_hand_back(struct ferry__request *req, uint32_t valid);
+
 /* Publishes V, and what settled accesses need to know. */
 void ferry__coherence_publish(ferry_memory *m, uint32_t valid);
 

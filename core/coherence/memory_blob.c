@@ -46,26 +46,6 @@ static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
     return kept;
 }
 
-/*
- * Imported bytes go to the side that is to have them. Returns V; where they cannot be handed over,
- * what they are the copy of depends on who has them now.
- */
-static uint32_t hand_back(struct ferry__request *req, uint32_t valid)
-{
-    const ferry_memory *m = req->m;
-    uint32_t device, both;
-
-    if (!ferry__replica_is_imported(m, m->alias))
-        return valid;
-    device = UINT32_C(1) << m->alias;
-    both = device | 1u;
-    if (!(valid & both) || !ferry__transfer_enter(req, valid & 1 ? FERRY__HOST : m->alias, valid))
-        return valid;
-    if (valid & ~both)
-        return valid & ~both;
-    return m->mapped == FERRY_READ ? both : m->mapped ? 1u : device;
-}
-
 /* Takes bits away for good: where no event can be left behind, whoever is at work there is waited for. */
 static void drop_bits(struct ferry__request *req, uint32_t kept)
 {
@@ -95,7 +75,7 @@ static void use(struct ferry__request *req, int holders, size_t bytes)
 
         if (kept != req->valid) {
             drop_bits(req, kept);
-            req->valid = hand_back(req, req->valid);
+            req->valid = ferry__coherence_hand_back(req, req->valid);
         }
     }
     m->used = bytes;
@@ -190,7 +170,7 @@ void ferry__memory_regain(ferry_memory *m, uint64_t mark)
         if (r && r->ref.handle && *ferry__replica_filled(m, slot) >= m->used)
             req.valid |= UINT32_C(1) << slot;
     }
-    ferry__coherence_publish(m, hand_back(&req, req.valid));
+    ferry__coherence_publish(m, ferry__coherence_hand_back(&req, req.valid));
     ferry__request_end(&req);
 }
 
@@ -208,7 +188,7 @@ void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *w
         valid = touched;
     if (!valid && (mark & FERRY__LOST))
         m->lost = FERRY_ELOST;
-    ferry__coherence_publish(m, hand_back(&req, valid));
+    ferry__coherence_publish(m, ferry__coherence_hand_back(&req, valid));
     ferry__request_end(&req);
 }
 

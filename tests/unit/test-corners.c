@@ -237,6 +237,32 @@ static void the_host_waits_for_every_queue_where_nothing_is_mapped(void)
     wx_end();
 }
 
+/* The bytes are the device's for the zeroing of a tail, which fails: they are the host's again. */
+static void a_refused_access_gives_shared_bytes_back(void)
+{
+    ferry_blob *b;
+    unsigned nth = 0;
+    int err;
+
+    wx_begin();
+    do {
+        b = blob_of(5);
+        reshape(b, 2);
+        put(b, 1);
+        reshape(b, 5);
+        wx_fail_next(0, SIM_CALL_ANY, ++nth, FERRY_EDEVICE);
+        err = ferry_memory_prefetch(ferry_blob_data_memory(b), wx_dev(0), NULL);
+        wx_fail_next(0, SIM_CALL_ANY, 0, 0);
+        reshape(b, 2);                /* and nothing is to be filled any more */
+        CU_ASSERT(holds(b, 0, 2, 1)); /* a crash, were it the device's */
+        reshape(b, 5);
+        CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[4], 0);
+        ferry_blob_destroy(b);
+    } while (err && nth < 20);
+    CU_ASSERT(nth > 1 && !err);
+    wx_end();
+}
+
 /* An access that parts the two sides of read-only memory, and is refused then, loses nothing. */
 static void sides_that_part_for_a_refused_access_keep_their_contents(void)
 {
@@ -299,6 +325,7 @@ static const ferry_test_case cases[] = {
 
 static const ferry_test_case shared[] = {
     FERRY_TEST(a_tail_is_filled_for_the_side_that_writes),
+    FERRY_TEST(a_refused_access_gives_shared_bytes_back),
     FERRY_TEST(the_host_waits_for_every_queue_where_nothing_is_mapped),
 };
 
