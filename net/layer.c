@@ -258,7 +258,8 @@ int ferry_layer_emit(ferry_layer *layer, const ferry_op *op, const ferry_layer_o
     if (!new)
         return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its operations");
     new->op = *op;
-    memcpy(new->in, in, op->n_in * sizeof *in);
+    if (op->n_in)
+        memcpy(new->in, in, op->n_in * sizeof *in);
     memcpy(new->out, out, op->n_out * sizeof *out);
     return 0;
 }
