@@ -51,6 +51,8 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/wire.c \
 	%D%/wire.h \
 	%D%/write_caffe.c \
+	%D%/write_definition.c \
+	%D%/write_definition.h \
 	%D%/write_npy.c \
 	%D%/write_npz.c \
 	%D%/write_safetensors.c \

@@ -5,6 +5,7 @@
  */
 #include "proto_write.h"
 #include "wire.h"
+#include "write_definition.h"
 #include "writer.h"
 
 #include <stdlib.h>
@@ -171,19 +172,26 @@ static uint64_t blob_size(const struct ferry__out_array *array)
     return parts.total;
 }
 
-/* Of the layer whose first blob this is. */
-static uint64_t layer_size(const struct ferry__out_array *array, size_t name_size)
+/* Of the layer whose first blob this is: its blobs, with their tags and lengths. */
+static uint64_t blobs_size(const struct ferry__out_array *array)
 {
-    uint64_t size = field_size(1, name_size);
-    size_t type_size = strlen(array->entry.layer_type), next_size;
+    uint64_t size = 0;
+    size_t next_size;
 
-    if (type_size > 0)
-        size += field_size(2, type_size);
     do {
         size += field_size(7, blob_size(array));
         array = array->next;
     } while (array && split(array->entry.name, &next_size) > 0);
     return size;
+}
+
+/* The same with its name and its type. */
+static uint64_t layer_size(const struct ferry__out_array *array, size_t name_size)
+{
+    size_t type_size = strlen(array->entry.layer_type);
+
+    return field_size(1, name_size) + (type_size > 0 ? field_size(2, type_size) : 0) +
+           blobs_size(array);
 }
 
 static int begin_layer(ferry_io_writer *w, const struct ferry__out_array *array, size_t name_size)
@@ -192,6 +200,8 @@ static int begin_layer(ferry_io_writer *w, const struct ferry__out_array *array,
     struct ferry__proto_piece piece = { .size = 0 };
     int err;
 
+    if (w->definition.bytes)
+        return ferry__definition_put_layer(w, array->entry.name, name_size, blobs_size(array));
     ferry__proto_put_tag(&piece, 100, FERRY__WIRE_BYTES);
     ferry__proto_put_varint(&piece, layer_size(array, name_size));
     err = put_piece(w, &piece);
@@ -249,6 +259,8 @@ static int begin_array(ferry_io_writer *w, struct ferry__out_array *array)
 /* Nothing at all would be an empty file, which says nothing of what it is. */
 static int finish(ferry_io_writer *w)
 {
+    if (w->definition.size > 0)
+        return ferry__definition_put_rest(w);
     if (w->first || w->metadata)
         return FERRY_OK;
     return ferry_error_set(FERRY_EINVAL, "%s: a %s without an array would be an empty file",
@@ -259,6 +271,7 @@ const struct ferry__io_writer_ops ferry__caffe_writer = {
     .needs_plan = true,
     .can_hold = can_hold,
     .takes_metadata = takes_metadata,
+    .define = ferry__definition_set,
     .begin = put_metadata,
     .array = begin_array,
     .diff = begin_diff,

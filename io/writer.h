@@ -35,6 +35,8 @@ struct ferry__io_writer_ops {
     const char *(*can_hold)(const ferry_io_writer *w, const ferry_io_entry *entry);
     /* Whether the file has a place for such a string about itself. NULL: it has none. */
     bool (*takes_metadata)(const ferry_io_writer *w, const char *key, const char *value);
+    /* Keeps a copy of the net's definition. NULL: it has no place for one. */
+    int (*define)(ferry_io_writer *w, const void *bytes, size_t size);
     /* Before the first array: of needs_plan, all are declared. */
     int (*begin)(ferry_io_writer *w);
     /* Before an array's data, before its diff, behind both. */
@@ -66,6 +68,11 @@ struct ferry_io_writer {
     int64_t count;
     struct ferry__names names;
     struct ferry__out_metadata *metadata, *last_metadata;
+    struct {
+        const unsigned char *bytes; /* the arena's; NULL: none was given */
+        size_t size;
+        const unsigned char *at; /* how far it has been written */
+    } definition;                     /* of a net */
     bool declared;                    /* the caller says what will come */
     bool begun;                       /* so do not change the plan */
     struct ferry__out_array *current; /* that takes the next values; NULL: none is left */

@@ -25,6 +25,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/place.h \
 	%D%/rules.c \
 	%D%/run.c \
+	%D%/save.c \
 	%D%/state.h \
 	%D%/types.c \
 	%D%/types.h \

@@ -3,6 +3,7 @@
 /* Opening and closing a net, and what can be asked of it. */
 #include "net/graph.h"
 #include "net/place.h"
+#include "net/proto/tree.h"
 #include "net/state.h"
 #include "net/types.h"
 
@@ -106,6 +107,24 @@ static void tell_text(const ferry_net *net)
     free(text);
 }
 
+/* A caffemodel's own blobs are its net's first parameters, as in Caffe. */
+static int load_own(ferry_net *net, const char *path)
+{
+    int64_t i;
+
+    for (i = 0; i < ferry_proto_count(net->proto, "layer"); i++) {
+        const ferry_proto *layer = ferry_proto_message(net->proto, "layer", i);
+
+        if (!ferry_proto_count(layer, "blobs"))
+            continue;
+        if (ferry_proto_message(layer, "blobs", 0)->left)
+            return ferry_net_load(net, path, NULL);
+        ferry_log_write(FERRY_LOG_WARN, "ferry: layer \"%s\": blobs in a text are not read",
+                        ferry_proto_string(layer, "name", 0, NULL));
+    }
+    return 0;
+}
+
 /* ---- opening ----------------------------------------------------------------------------------- */
 
 static int open_net(ferry_net *net, const char *path, const ferry_net_options *o)
@@ -126,6 +145,8 @@ static int open_net(ferry_net *net, const char *path, const ferry_net_options *o
         err = ferry__graph_make(net->proto, &conditions, &net->arena, &graph);
     if (!err)
         err = ferry__net_build(net, &graph);
+    if (!err)
+        err = load_own(net, path);
     return err;
 }
 

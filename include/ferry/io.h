@@ -118,7 +118,7 @@ FERRY_API int64_t ferry_io_metadata_count(const ferry_io *io);
 /**
  * The string number `index`, 0 … ferry_io_metadata_count − 1, that the file keeps about itself:
  * safetensors' __metadata__, a net's name, a solver's iteration. Where a caffemodel is more than the
- * blobs, names and types of its layers, "definition" says how much more; none of it can be read.
+ * blobs, names and types of its layers, "definition" says how much more (ferry_proto_open reads that).
  * Both live until the file is closed. FERRY_EINVAL outside.
  */
 FERRY_API int ferry_io_metadata_at(const ferry_io *io, int64_t index, const char **out_key,
@@ -174,6 +174,16 @@ FERRY_API int ferry_io_declare(ferry_io_writer *w, const ferry_io_entry *entry);
  * FERRY_EUNSUPPORTED where the format has no place for it.
  */
 FERRY_API int ferry_io_set_metadata(ferry_io_writer *w, const char *key, const char *value);
+
+/**
+ * The definition of the net whose blobs a caffemodel is to hold, before the first array: a serialised
+ * NetParameter of today's form (`layer`, not `layers`), without blobs, which is copied. Each layer's
+ * blobs are then written inside the layer of that name; layers come in the definition's order, and one
+ * that it has not is FERRY_EINVAL from commit or from the write that comes to it. FERRY_EFORMAT for
+ * bytes that are no such message, FERRY_EUNSUPPORTED for another format, FERRY_ENOMEM. A name that was
+ * set with ferry_io_set_metadata stands before the definition's, which wins.
+ */
+FERRY_API int ferry_io_set_definition(ferry_io_writer *w, const void *bytes, size_t size);
 
 /**
  * Writes the next `size` bytes of the declared arrays' values, this machine's byte order,

@@ -40,8 +40,8 @@ typedef struct ferry_net_options {
 
 /**
  * Reads a prototxt (or a caffemodel that holds its definition), sets every layer up, and puts the net
- * on `dev`. V0, V1 and V2. `options` may be NULL. Parameters are filled by their fillers until weights
- * are loaded. What is done is logged at FERRY_LOG_INFO in Caffe's words. The caller closes *out.
+ * on `dev`. V0, V1 and V2. `options` may be NULL. Parameters are those of the caffemodel that the net
+ * was opened from, if it was, else filled by their fillers until weights are loaded. What is done is logged at FERRY_LOG_INFO in Caffe's words. The caller closes *out.
  *
  * FERRY_EIO, FERRY_EFORMAT for a text that cannot be read or a graph that cannot be (a bottom that
  * nobody makes, two layers that make one blob), FERRY_ESHAPE for shapes that do not fit,
@@ -84,6 +84,20 @@ typedef struct ferry_net_load_report {
  */
 FERRY_API int ferry_net_load(ferry_net *net, const char *weights,
                              const ferry_net_load_report **report);
+
+/**
+ * Keeps a net's parameters in a file: FERRY_IO_CAFFEMODEL, _HDF5, _SAFETENSORS or _NPZ, each as blob i
+ * of its layer (LAYER/i), shared ones under each layer that has them. A caffemodel also keeps the whole
+ * definition in today's form, with the layers of other phases, so that it can be opened without its
+ * prototxt, here as in Caffe. Of layers with one name those of this net are kept, where they have
+ * parameters. A fork's field that has no number in a caffemodel is left out, and named at
+ * FERRY_LOG_WARN.
+ *
+ * The file replaces what was there in one step, or not at all. Waits for work on the parameters.
+ * FERRY_EINVAL for another format, FERRY_EUNSUPPORTED where the format cannot hold a name, FERRY_EIO.
+ * (Caffe: Net::ToProto, Net::ToHDF5.)
+ */
+FERRY_API int ferry_net_save(const ferry_net *net, const char *path, ferry_io_format format);
 
 /**
  * Makes the parameters of equally named layers of `source` this net's too, by sharing their memory.

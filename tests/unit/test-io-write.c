@@ -594,6 +594,63 @@ static void impossible_targets_are_refused(void)
     CU_ASSERT_EQUAL(files(), 0);
 }
 
+/* ---- definitions ---------------------------------------------------------------------------- */
+
+/* A net of two layers, "a" and "b", of type "T", and a field of the net behind them. */
+static const unsigned char two_layers[] = "\xa2\x06\x06\x0a\x01"
+                                          "a\x12\x01T"
+                                          "\xa2\x06\x06\x0a\x01"
+                                          "b\x12\x01T"
+                                          "\x28\x01";
+
+static void a_definition_stands_around_its_layers_blobs(void)
+{
+    ferry_blob *b = FX_BLOB(FERRY_F32, 3);
+    const ferry_io_entry *entry = NULL;
+    ferry_io_writer *w = create("file", FERRY_IO_CAFFEMODEL);
+    ferry_io *io;
+
+    FX_OK(ferry_blob_fill_data(b, 2));
+    FX_OK(ferry_io_set_definition(w, two_layers, sizeof(two_layers) - 1));
+    FX_OK(ferry_io_write(w, "b/0", b, false));
+    FX_OK(ferry_io_write(w, "b/1", b, false));
+    FX_OK_FATAL(ferry_io_commit(w));
+    io = open_file("file");
+    CU_ASSERT_EQUAL(ferry_io_count(io), 2);
+    FX_OK(ferry_io_entry_at(io, 1, &entry));
+    CU_ASSERT_STRING_EQUAL(entry->name, "b/1");
+    CU_ASSERT_STRING_EQUAL(entry->layer_type, "T");
+    CU_ASSERT_EQUAL(entry->count, 3);
+    ferry_io_close(io);
+    unlink(in_folder("file"));
+    ferry_blob_destroy(b);
+}
+
+static void a_definition_that_cannot_be_is_refused(void)
+{
+    ferry_blob *b = FX_BLOB(FERRY_F32, 3);
+    ferry_io_writer *w = create("file", FERRY_IO_NPZ);
+
+    FX_FAILS(FERRY_EINVAL, ferry_io_set_definition(NULL, "", 0));
+    FX_FAILS(FERRY_EINVAL, ferry_io_set_definition(w, NULL, 1));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_set_definition(w, two_layers, sizeof(two_layers) - 1));
+    ferry_io_abort(w);
+    w = create("file", FERRY_IO_CAFFEMODEL);
+    /* cut off; with blobs of its own; of V1 */
+    FX_FAILS(FERRY_EFORMAT, ferry_io_set_definition(w, two_layers, sizeof(two_layers) - 4));
+    FX_FAILS(FERRY_EFORMAT, ferry_io_set_definition(w, "\xa2\x06\x02\x3a\x00", 5));
+    FX_FAILS(FERRY_EFORMAT, ferry_io_set_definition(w, "\x12\x00", 2));
+    FX_OK(ferry_blob_fill_data(b, 2));
+    FX_OK(ferry_io_set_definition(w, two_layers, sizeof(two_layers) - 1));
+    FX_OK(ferry_io_write(w, "b/0", b, false));
+    FX_FAILS(FERRY_EINVAL, ferry_io_set_definition(w, two_layers, sizeof(two_layers) - 1));
+    FX_OK(ferry_io_write(w, "a/0", b, false)); /* "a" is before "b" */
+    FX_FAILS(FERRY_EINVAL, ferry_io_commit(w));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "no layer \"a\""));
+    CU_ASSERT_EQUAL(files(), 0);
+    ferry_blob_destroy(b);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_dtype_and_shape_survives_each_format),
     FERRY_TEST(hdf5_survives_where_it_was_built),
@@ -609,6 +666,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_full_disk_is_an_error_and_leaves_the_old_file),
     FERRY_TEST(a_link_keeps_pointing_at_its_file),
     FERRY_TEST(impossible_targets_are_refused),
+    FERRY_TEST(a_definition_stands_around_its_layers_blobs),
+    FERRY_TEST(a_definition_that_cannot_be_is_refused),
 };
 
 int main(int argc, char **argv)

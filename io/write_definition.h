@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A net's definition in a caffemodel: its bytes as the caller gave them, each layer's blobs behind
+ * its other fields.
+ */
+#ifndef FERRY_IO_WRITE_DEFINITION_H
+#define FERRY_IO_WRITE_DEFINITION_H
+
+#include "writer.h"
+
+/* Keeps a copy. FERRY_EFORMAT for what is no NetParameter, or has blobs. */
+int ferry__definition_set(ferry_io_writer *w, const void *bytes, size_t size);
+
+/*
+ * What comes before the blobs of the next layer of that name: everything up to it, its tag, its length
+ * with `blobs_size` bytes of blobs, and its own fields. FERRY_EINVAL if there is none.
+ */
+int ferry__definition_put_layer(ferry_io_writer *w, const char *name, size_t name_size,
+                                uint64_t blobs_size);
+
+/* What is behind the last layer with blobs. */
+int ferry__definition_put_rest(ferry_io_writer *w);
+
+#endif
