@@ -20,10 +20,10 @@
  * nothing runs but by step, step_queue and run_all, and by the entries that block (synchronize,
  * queue_synchronize, event_synchronize, map, queue_destroy), which run just what they wait for.
  *
- * An event has the first failure of its queue since the event before it. Waiting for an event that
- * failed is no failure of the queue that waits. queue_synchronize and synchronize report the latest
- * failure, once, unless an event has reported it. A command that fails leaves what it was to write
- * poisoned.
+ * An event has the first failure of its queue since the event before it, whoever else was told.
+ * Waiting for an event that failed is no failure of the queue that waits. queue_synchronize and
+ * synchronize report the latest failure, once, unless an event has reported it. A command that fails
+ * leaves what it was to write poisoned.
  */
 #ifndef FERRY_SIM_CONTROL_H
 #define FERRY_SIM_CONTROL_H

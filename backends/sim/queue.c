@@ -273,6 +273,6 @@ int sim_queue_take_failure(struct sim_queue *queue, struct sim_why *why)
     if (!queue->for_sync.serial)
         return 0;
     *why = queue->for_sync.why;
-    queue->for_sync.serial = queue->for_event.serial = 0;
+    queue->for_sync.serial = 0; /* the next event has it all the same */
     return why->code;
 }

@@ -114,6 +114,7 @@ int ferry_device_synchronize(ferry_device *dev)
     err = ferry__device_usable(dev);
     if (err)
         return err;
+    ferry__section_cover(&dev->queue);
     err = dev->ops->synchronize(dev->dev);
     told = ferry__section_tell(&dev->queue); /* of what an event of ferry's was told before */
     return err ? ferry__device_fail(dev, "synchronize", UINT64_MAX, err) : told;

@@ -113,6 +113,16 @@ int ferry__section_fence(ferry_queue *q)
     return err;
 }
 
+void ferry__section_cover(ferry_queue *q)
+{
+    if (!q->device->events)
+        return;
+    ferry__queue_hold(q);
+    if (!q->section)
+        fence_locked(q);
+    ferry__queue_leave(q);
+}
+
 uint64_t ferry__section_now(ferry_queue *q)
 {
     uint64_t now;
@@ -311,6 +321,7 @@ int ferry_queue_synchronize(ferry_queue *q)
     err = ferry__device_usable(q->device);
     if (err)
         return err;
+    ferry__section_cover(q);
     err = ferry__queue_settle(q->device, q->handle);
     told = ferry__section_tell(q); /* of what an event of ferry's was told before */
     return err ? ferry__device_fail(q->device, "queue_synchronize", UINT64_MAX, err) : told;

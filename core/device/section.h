@@ -47,6 +47,12 @@ int ferry__section_mark(ferry_queue *q, ferry_event **out);
 /* Sees to it that the next event on the queue has nothing to tell of stray work. */
 int ferry__section_fence(ferry_queue *q);
 
+/*
+ * Before the program synchronizes, which tells of all that failed: an event has what failed of stray
+ * work, so that it is known to have been told. Where none can be recorded it is told once more.
+ */
+void ferry__section_cover(ferry_queue *q);
+
 /* How many events there have been on the queue. */
 uint64_t ferry__section_now(ferry_queue *q);
 

@@ -176,8 +176,8 @@ typedef struct ferry_plugin_ops {
      */
     int (*queue_destroy)(void *dev, void *queue);
     /**
-     * Blocks until the queue's work so far is done; what it failed with, if it did. Absent:
-     * synchronize.
+     * Blocks until the queue's work so far is done; what it failed with, if it did. The next event on
+     * the queue has that failure too: another thread's work may be between. Absent: synchronize.
      */
     int (*queue_synchronize)(void *dev, void *queue);
     /** A queue around the program's own vendor object. */
@@ -193,7 +193,8 @@ typedef struct ferry_plugin_ops {
      */
     int (*event_record)(void *dev, void *queue, void **out_event);
     /**
-     * 1 done, 0 not yet, or the negative code that the work before it failed with. Never blocks.
+     * 1 done, 0 not yet, or the negative code that the work since the event before it failed with.
+     * Never blocks.
      */
     int (*event_query)(void *dev, void *event);
     /** Blocks until done; 0 or that code. */

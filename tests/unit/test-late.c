@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "world.h"
 
+#include "core/device/queue.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -310,6 +312,52 @@ static void a_kernel_on_another_queue_is_told_behind_a_copy_of_ferrys(void)
     wx_end();
 }
 
+/*
+ * A synchronize tells what has failed, and takes nothing from the event behind it: another thread's
+ * wait for the queue is no part of a section.
+ */
+static void a_wait_for_the_queue_takes_no_failure_from_a_section(void)
+{
+    ferry_memory *m;
+    ferry_event *e;
+    ferry_ref at;
+
+    wx_begin();
+    m = wx_memory_at(0, OLD);
+    at = wx_access(m, wx_queue(0), FERRY_READ | FERRY_WRITE);
+    wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    FX_OK(ferry_queue_begin(wx_queue(0)));
+    FX_OK(ferry_fill(wx_queue(0), FERRY_F32, COUNT, 7, at));
+    CU_ASSERT_EQUAL(ferry__queue_settle(wx_dev(0), NULL), FERRY_EDEVICE);
+    FX_OK(ferry_queue_end(wx_queue(0), &e));
+    FX_OK(ferry_memory_record_all(&(ferry_memory_use){ m, FERRY_READ | FERRY_WRITE }, 1,
+                                  wx_queue(0), e));
+    ferry_event_destroy(e);
+    FX_FAILS(FERRY_ELOST, read_on_host(m));
+    ferry_memory_release(m);
+    wx_end();
+}
+
+/* Nobody's work that failed is told to one synchronize, and not to the next one or an access. */
+static void a_synchronize_tells_of_the_programs_failure_once(void)
+{
+    ferry_memory *m;
+
+    wx_begin();
+    m = wx_memory_at(0, OLD);
+    for (int whole = 0; whole < 2; whole++) {
+        wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+        wx_write_on(wx_queue(0), m, NEW);
+        FX_FAILS(FERRY_EDEVICE, whole ? ferry_device_synchronize(wx_dev(0))
+                                      : ferry_queue_synchronize(wx_queue(0)));
+        FX_OK(ferry_queue_synchronize(wx_queue(0)));
+        FX_OK(ferry_device_synchronize(wx_dev(0)));
+        FX_OK(read_on_host(m));
+    }
+    ferry_memory_release(m);
+    wx_end();
+}
+
 /* ---- what is kept ----------------------------------------------------------------------------- */
 
 /* Queues that take turns: what one waits for, the next need not. */
@@ -430,6 +478,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_lost_source_or_diff_is_no_zeros),
     FERRY_TEST(a_kernel_of_the_programs_takes_no_copy_of_ferrys_along),
     FERRY_TEST(a_kernel_on_another_queue_is_told_behind_a_copy_of_ferrys),
+    FERRY_TEST(a_wait_for_the_queue_takes_no_failure_from_a_section),
+    FERRY_TEST(a_synchronize_tells_of_the_programs_failure_once),
     FERRY_TEST(writes_through_many_queues_wait_for_one_each),
     FERRY_TEST(an_evicted_memory_keeps_no_event),
 };

@@ -238,6 +238,7 @@ static void an_accepted_copy_that_fails_tells_its_event_and_no_later_one(void)
     teardown();
 }
 
+/* And by the next event all the same: who synchronizes need not be who records it. */
 static void a_failure_that_no_event_told_is_told_by_synchronize_once(void)
 {
     static const uint32_t kinds[] = { SIM_CALL_MEMCPY, SIM_CALL_MEMSET, SIM_CALL_OP };
@@ -252,6 +253,10 @@ static void a_failure_that_no_event_told_is_told_by_synchronize_once(void)
         CU_ASSERT(driver_failed(i ? sim->synchronize(f.dev) : sim->queue_synchronize(f.dev, NULL),
                                 FERRY_EDEVICE, "was accepted"));
         CU_ASSERT_EQUAL(sim->queue_synchronize(f.dev, NULL), 0);
+        CU_ASSERT_EQUAL(sim->event_record(f.dev, NULL, &event), 0);
+        CU_ASSERT(
+            driver_failed(sim->event_synchronize(f.dev, event), FERRY_EDEVICE, "was accepted"));
+        CU_ASSERT_EQUAL(sim->event_destroy(f.dev, event), 0);
         CU_ASSERT_EQUAL(sim->event_record(f.dev, NULL, &event), 0);
         CU_ASSERT_EQUAL(sim->event_synchronize(f.dev, event), 0);
         CU_ASSERT_EQUAL(sim->event_destroy(f.dev, event), 0);
