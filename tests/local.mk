@@ -147,6 +147,31 @@ CORE_TESTS = \
 	%D%/unit/test-blob-storage \
 	%D%/unit/test-caffe-cases
 
+# Those that read files or run what was built as its users do: what another set of plugins, an unpacked
+# package or the compiler's own checks of buffers would break. `make check-package`.
+PACKAGE_TESTS = \
+	%D%/unit/test-command \
+	%D%/unit/test-command-devices \
+	%D%/unit/test-command-files \
+	%D%/unit/test-conf \
+	%D%/unit/test-io-malformed \
+	%D%/unit/test-io-proto \
+	%D%/unit/test-io-read \
+	%D%/unit/test-io-write \
+	%D%/unit/test-layer-cases \
+	%D%/unit/test-loader \
+	%D%/unit/test-loader-files \
+	%D%/unit/test-net \
+	%D%/unit/test-probe \
+	%D%/unit/test-proto-text \
+	%D%/unit/test-proto-tree \
+	%D%/unit/test-proto-upgrade \
+	%D%/unit/test-proto-wire \
+	%D%/unit/test-runtime \
+	%D%/unit/test-trace \
+	$(FUZZ_TESTS) \
+	$(SCRIPT_TESTS)
+
 SCRIPT_TESTS = \
 	%D%/model/check-events.sh \
 	%D%/scripts/check-docs.sh \
@@ -338,8 +363,16 @@ AM_TESTS_ENVIRONMENT = $(RUN_ENV); \
 check-threads: $(check_PROGRAMS)
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(THREAD_TESTS)'
 
+# And MORE_TESTS, where some are given.
+check-package: $(check_PROGRAMS)
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(PACKAGE_TESTS) $(MORE_TESTS)'
+
+print-package-tests:
+	@echo '$(PACKAGE_TESTS)'
+
 # OpenBLAS picks its kernels by CPU, and valgrind does not know the newest instructions.
-VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
+VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
+    --suppressions='$(abs_top_srcdir)/%D%/data/valgrind.supp'
 check-valgrind: $(check_PROGRAMS)
 	OPENBLAS_CORETYPE=Haswell FERRY_TEST_VALGRIND=1 \
 	    $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(CORE_TESTS)' LOG_COMPILER='$(VALGRIND)'
@@ -375,7 +408,7 @@ clean-gpu:
 	rm -rf '$(GPU_FOLDER)'
 
 .PHONY: gpu-pack clean-gpu
-.PHONY: check-oclgrind check-threads check-valgrind check-model check-model-full
+.PHONY: check-oclgrind check-package print-package-tests check-threads check-valgrind check-model check-model-full
 
 EXTRA_DIST += \
 	$(SCRIPT_TESTS) \
@@ -390,6 +423,7 @@ EXTRA_DIST += \
 	%D%/model/events.pml \
 	%D%/data/empty.conf \
 	%D%/data/leaks.supp \
+	%D%/data/valgrind.supp \
 	%D%/outside/plugin.c \
 	%D%/outside/program.c \
 	%D%/outside/run.sh

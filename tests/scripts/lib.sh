@@ -5,6 +5,7 @@
 passed=0
 failed=0
 skipped=0
+begun=$(date +%s)
 
 pass() {
     passed=$((passed + 1))
@@ -38,7 +39,7 @@ check() {
 
 # finish SUITE ends the script with automake's exit status.
 finish() {
-    echo "ferry-test: $1: $passed passed, $failed failed, $skipped skipped"
+    echo "ferry-test: $1: $passed passed, $failed failed, $skipped skipped, $(($(date +%s) - begun)) s"
     [ "$failed" -eq 0 ] || exit 1
     if [ "$passed" -eq 0 ] && [ "$skipped" -gt 0 ]; then
         exit 77

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct {
@@ -132,9 +133,18 @@ static int die_of_cunit(const char *what)
 }
 
 /* CUnit keeps the cases, catches failed asserts and calls back; counting and printing are ours. */
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 static int run_table(const char *suite, const char *only, const ferry_test_case *cases,
                      size_t ncases)
 {
+    double begin = seconds();
     CU_pSuite cu_suite;
 
     state.suite = suite;
@@ -156,8 +166,8 @@ static int run_table(const char *suite, const char *only, const ferry_test_case 
     CU_set_test_complete_handler(on_complete);
     CU_run_all_tests();
     CU_cleanup_registry();
-    printf("ferry-test: %s: %u passed, %u failed, %u skipped\n", suite, state.passed, state.failed,
-           state.skipped);
+    printf("ferry-test: %s: %u passed, %u failed, %u skipped, %.1f s\n", suite, state.passed,
+           state.failed, state.skipped, seconds() - begin);
     fflush(stdout);
     if (state.failed)
         return 1;
