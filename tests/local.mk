@@ -28,6 +28,7 @@ UNIT_TESTS = \
 	%D%/unit/test-io-read \
 	%D%/unit/test-io-write \
 	%D%/unit/test-late \
+	%D%/unit/test-kernels \
 	%D%/unit/test-layer-cases \
 	%D%/unit/test-layer-forks \
 	%D%/unit/test-net-models \
@@ -209,6 +210,8 @@ OP_RIG = %D%/unit/op-rig.c %D%/unit/op-rig.h
 %C%_unit_test_cpu_ops_matrix_SOURCES = %D%/unit/test-cpu-ops-matrix.c $(OP_RIG)
 %C%_unit_test_cpu_ops_matrix_LDADD = $(NET_LIBS)
 %C%_unit_test_op_check_LDADD = $(NET_LIBS)
+%C%_unit_test_kernels_SOURCES = %D%/unit/test-kernels.c %D%/unit/op-make.c %D%/unit/op-make.h
+%C%_unit_test_kernels_LDADD = kernels/libkernelhost.la $(NET_LIBS)
 %C%_unit_test_op_random_SOURCES = %D%/unit/test-op-random.c %D%/unit/op-make.c %D%/unit/op-make.h
 %C%_unit_test_op_random_LDADD = $(NET_LIBS)
 %C%_unit_test_proto_data_LDADD = $(NET_LIBS)

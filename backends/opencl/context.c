@@ -14,7 +14,7 @@ static const char *const source[] = {
 #include "kernels.cl.h"
 };
 
-#define SOURCE_LINES ((cl_uint)(sizeof(source) / sizeof(source[0])))
+#define SOURCE_LINES (sizeof(source) / sizeof(source[0]))
 
 static struct {
     pthread_mutex_t lock;
@@ -100,6 +100,8 @@ void ocl_context_release(struct ocl_context *c)
         for (unsigned from = 0; from < FERRY_DTYPE_COUNT; from++)
             release_programs(c->convert[v][from], FERRY_DTYPE_COUNT);
     }
+    for (unsigned few = 0; few < 2; few++)
+        release_programs(c->operations[few], PROGRAM_COUNT);
     /* what CLBlast keeps of the program's context would keep that context alive for good */
     (void)CLBlastClearCache();
     clReleaseContext(c->context);
@@ -135,12 +137,13 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static int build(const struct ocl_context *c, const char *options, cl_program *out)
+int ocl_program_build(const struct ocl_context *c, const char *const *lines, size_t count,
+                      const char *options, cl_program *out)
 {
     double start = seconds();
     int error;
-    cl_program program = clCreateProgramWithSource(c->context, SOURCE_LINES,
-                                                   (const char **)(uintptr_t)source, NULL, &error);
+    cl_program program = clCreateProgramWithSource(c->context, (cl_uint)count,
+                                                   (const char **)(uintptr_t)lines, NULL, &error);
     int err;
 
     if (error)
@@ -162,7 +165,7 @@ static int find(struct ocl_context *c, cl_program *slot, const char *options, cl
     int err;
 
     pthread_mutex_lock(&c->build_lock);
-    err = *slot ? 0 : build(c, options, slot);
+    err = *slot ? 0 : ocl_program_build(c, source, SOURCE_LINES, options, slot);
     if (!err)
         *out = *slot;
     pthread_mutex_unlock(&c->build_lock);

@@ -39,6 +39,7 @@ static void learn(struct ocl_device *dev)
     dev->max_alloc = largest;
     dev->max_group = group;
     dev->base_align = align_bits >= 512 ? align_bits / 8 : 64;
+    ocl_target_of(dev, &dev->target);
     /* a CPU takes any memory that its types may lie in; where a GPU shares it, it is by pages */
     dev->host_align = cpu || dev->base_align > PAGE ? dev->base_align : PAGE;
 }

@@ -17,16 +17,17 @@ backends_ferry_opencl_la_SOURCES = \
 	%D%/list.c \
 	%D%/memory.c \
 	%D%/opencl.h \
+	%D%/operation.c \
 	%D%/options.c \
 	%D%/platform.c \
 	%D%/plugin.c \
 	%D%/queue.c
 nodist_backends_ferry_opencl_la_SOURCES = %D%/kernels.cl.h
-backends_ferry_opencl_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_builddir)/%D% $(OPENCL_CFLAGS) \
+backends_ferry_opencl_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) -I$(top_builddir)/%D% $(OPENCL_CFLAGS) \
 	$(CLBLAST_CFLAGS)
 backends_ferry_opencl_la_CFLAGS = $(PLUGIN_CFLAGS)
 backends_ferry_opencl_la_LDFLAGS = $(PLUGIN_LINK_FLAGS)
-backends_ferry_opencl_la_LIBADD = $(CLBLAST_LIBS) $(OPENCL_LIBS) -ldl -lpthread -lm
+backends_ferry_opencl_la_LIBADD = kernels/libkernelplans.la $(CLBLAST_LIBS) $(OPENCL_LIBS) -ldl -lpthread -lm
 
 # The kernels' source as C strings, a line each.
 BUILT_SOURCES += %D%/kernels.cl.h

@@ -14,6 +14,8 @@
 
 #include <ferry/plugin.h>
 
+#include "kernels/plan.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 
@@ -102,6 +104,7 @@ struct ocl_context {
     pthread_mutex_t build_lock;
     cl_program arithmetic[OCL_VARIANTS][OCL_FLOATS];
     cl_program convert[OCL_VARIANTS][FERRY_DTYPE_COUNT][FERRY_DTYPE_COUNT];
+    cl_program operations[2][PROGRAM_COUNT]; /* for many items, for few */
 };
 
 /* Ours for a device, created if need be. */
@@ -113,6 +116,9 @@ int ocl_program_arithmetic(struct ocl_context *c, unsigned variant, uint32_t dty
                            cl_program *out);
 int ocl_program_convert(struct ocl_context *c, unsigned variant, uint32_t from, uint32_t to,
                         cl_program *out);
+/* Builds a text; what the compiler says of a mistake goes to the log. */
+int ocl_program_build(const struct ocl_context *c, const char *const *lines, size_t count,
+                      const char *options, cl_program *out);
 
 /* ---- list.c, queue.c, event.c ---- */
 
@@ -163,6 +169,7 @@ struct ocl_queue {
     struct ocl_failure for_sync;
     cl_kernel kernels[OCL_FLOATS][OCL_KERNELS];
     cl_kernel convert[FERRY_DTYPE_COUNT][FERRY_DTYPE_COUNT];
+    cl_kernel operations[KERNEL_COUNT];
     cl_mem partials; /* of reductions */
 };
 
@@ -213,6 +220,7 @@ struct ocl_device {
     uint32_t index, cores;
     uint64_t max_alloc, max_group, base_align, host_align;
     pthread_mutex_t lock;
+    struct kernel_target target; /* of operations */
     struct ocl_queue main, setup; /* the default one, and one for what waits for nobody */
     struct ocl_queue *queues;
     void *host_blocks; /* a tree of them, by address */
@@ -336,5 +344,11 @@ int ocl_gemv(void *dev, void *queue, uint32_t dtype, uint32_t trans, int64_t m, 
 int ocl_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t trans_b, int64_t m,
              int64_t n, int64_t k, double alpha, ferry_cref a, int64_t lda, ferry_cref b,
              int64_t ldb, double beta, ferry_ref c, int64_t ldc);
+
+/* ---- operation.c: prepared operations ---- */
+
+/* What the kernels of kernels/ are compiled with for this device. */
+void ocl_target_of(const struct ocl_device *dev, struct kernel_target *out);
+int ocl_extension(void *dev, const char *name, const void **out_table);
 
 #endif

@@ -53,6 +53,7 @@ static const ferry_plugin_ops ops = {
     .sumsq = ocl_sumsq,
     .gemv = ocl_gemv,
     .gemm = ocl_gemm,
+    .extension = ocl_extension,
 };
 
 FERRY_API int ferry_plugin_open(const ferry_host *host, const ferry_plugin_ops **out)

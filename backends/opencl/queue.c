@@ -108,6 +108,9 @@ static void release_kernels(struct ocl_queue *queue)
         for (unsigned y = 0; y < FERRY_DTYPE_COUNT; y++)
             if (queue->convert[x][y])
                 clReleaseKernel(queue->convert[x][y]);
+    for (unsigned k = 0; k < KERNEL_COUNT; k++)
+        if (queue->operations[k])
+            clReleaseKernel(queue->operations[k]);
 }
 
 void ocl_queue_fini(struct ocl_queue *queue)

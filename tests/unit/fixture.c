@@ -76,6 +76,13 @@ void fx_end(void)
     CU_ASSERT_EQUAL(stats_now().live_bytes, fx.live_before);
 }
 
+bool fx_has_operations(void)
+{
+    const char *backend = ferry_test_backend();
+
+    return !strcmp(backend, "cpu") || !strcmp(backend, "opencl");
+}
+
 bool fx_discrete(void)
 {
     return ferry_device_get_properties(fx.dev)->discrete != 0;

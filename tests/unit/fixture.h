@@ -27,6 +27,9 @@ void fx_end(void);
 /* Whether copies to and from the device are real, and so counted. */
 bool fx_discrete(void);
 
+/* Whether the backend computes prepared operations itself. */
+bool fx_has_operations(void);
+
 /* What happened on the device between the last fx_mark and now. */
 void fx_mark(void);
 ferry_stats fx_since(void);

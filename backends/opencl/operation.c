@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Prepared operations, the table "ferry.op/1": an operation is a few launches of the kernels in
+ * kernels/, as its plan says.
+ */
+#include "opencl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where a run's buffers are: by FROM_…. */
+struct place {
+    cl_mem mem;
+    uint64_t offset;
+};
+
+/* ---- what kernels are compiled with --------------------------------------------------------- */
+
+void ocl_target_of(const struct ocl_device *dev, struct kernel_target *out)
+{
+    cl_uint width = 0;
+
+    (void)clGetDeviceInfo(dev->id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof(width), &width,
+                          NULL);
+    out->vec = !dev->few || width < 8 ? 4 : width < 16 ? 8 : 16;
+    out->group = dev->few ? 1 : dev->max_group < 64 ? (uint32_t)dev->max_group : 64;
+    out->busy = (uint32_t)dev->cores * (dev->few ? 4 : 32);
+}
+
+static int program_of(const struct ocl_device *dev, enum kernel_program program, cl_program *out)
+{
+    struct ocl_context *c = dev->context;
+    cl_program *slot = &c->operations[dev->few][program];
+    char options[96];
+    size_t count;
+    const char *const *lines = kernel_program_lines(program, &count);
+    int err = 0;
+
+    snprintf(options, sizeof(options), " -cl-std=CL1.2 -DVEC=%u -DGROUP=%u -DLANES=%u",
+             (unsigned)dev->target.vec, (unsigned)dev->target.group, kernel_program_lanes(program));
+    pthread_mutex_lock(&c->build_lock);
+    if (!*slot)
+        err = ocl_program_build(c, lines, count, options, slot);
+    if (!err)
+        *out = *slot;
+    pthread_mutex_unlock(&c->build_lock);
+    return err;
+}
+
+/* The queue's own: clSetKernelArg is not thread-safe. */
+static int kernel_of(struct ocl_queue *queue, uint32_t kernel, cl_kernel *out)
+{
+    cl_kernel *slot = &queue->operations[kernel];
+    cl_program program;
+    int error = 0, err = 0;
+
+    if (!*slot) {
+        err = program_of(queue->dev, kernel_program_of(kernel), &program);
+        if (err)
+            return err;
+        *slot = clCreateKernel(program, kernel_function(kernel), &error);
+        if (error) {
+            *slot = NULL;
+            return ocl_fail("clCreateKernel", error);
+        }
+    }
+    *out = *slot;
+    return 0;
+}
+
+/* ---- launching ------------------------------------------------------------------------------ */
+
+static int set_args(cl_kernel kernel, const struct kernel_launch *l, const struct place *places)
+{
+    union kernel_args args;
+    int error = 0;
+
+    memcpy(&args, &l->args, l->size);
+    for (cl_uint i = 0; i < BUFFERS && !error; i++) {
+        const struct place *p = &places[l->from[i]];
+
+        args.at[i] = (int64_t)p->offset;
+        error = clSetKernelArg(kernel, i, sizeof(p->mem), p->mem ? &p->mem : NULL);
+    }
+    if (!error)
+        error = clSetKernelArg(kernel, BUFFERS, l->size, &args);
+    return error ? ocl_fail("clSetKernelArg", error) : 0;
+}
+
+static int launch(struct ocl_queue *queue, const struct kernel_launch *l,
+                  const struct place *places)
+{
+    size_t local = queue->dev->target.group, global = (size_t)l->groups * local;
+    cl_kernel kernel = NULL;
+    cl_event event;
+    int err = kernel_of(queue, l->kernel, &kernel), error;
+
+    if (!err)
+        err = set_args(kernel, l, places);
+    if (err)
+        return err;
+    error = clEnqueueNDRangeKernel(queue->q, kernel, 1, NULL, &global, &local, 0, NULL, &event);
+    return error ? ocl_fail("clEnqueueNDRangeKernel", error)
+                 : ocl_queue_note(queue, kernel_function(l->kernel), event);
+}
+
+static int locate(const char *what, ferry_cref ref, uint64_t bytes, struct place *out)
+{
+    out->mem = (cl_mem)(uintptr_t)ref.handle;
+    out->offset = ref.offset;
+    return ocl_range_check(what, ref.handle, ref.offset, bytes);
+}
+
+/* ---- the entries ---------------------------------------------------------------------------- */
+
+static int query(void *device, const ferry_op *op, ferry_op_answer *out)
+{
+    const struct ocl_device *dev = device;
+    uint32_t size = out->struct_size;
+    struct kernel_plan p;
+    int err = kernel_plan_make(&dev->target, op, &p);
+
+    if (err)
+        return err;
+    memcpy(out, &p.answer, size < sizeof(p.answer) ? size : sizeof(p.answer));
+    out->struct_size = size;
+    return 0;
+}
+
+/* What a launch needs is compiled now. */
+static int compile(const struct ocl_device *dev, const struct kernel_plan *p)
+{
+    cl_program program;
+    int err = 0;
+
+    for (uint32_t i = 0; i < p->launches && !err; i++)
+        err = program_of(dev, kernel_program_of(p->launch[i].kernel), &program);
+    if (!err && p->answer.packed_bytes)
+        err = program_of(dev, kernel_program_of(p->pack.kernel), &program);
+    return err;
+}
+
+static int create(void *device, const ferry_op *op, void **out_prepared)
+{
+    const struct ocl_device *dev = device;
+    struct kernel_plan *p = malloc(sizeof(*p));
+    int err;
+
+    if (!p)
+        return ocl_host->error(FERRY_ENOMEM, "no memory for a prepared operation");
+    err = kernel_plan_make(&dev->target, op, p);
+    if (err)
+        (void)ocl_host->error(err, "operation %" PRIu32 ", pass %" PRIu32, op->kind, op->pass);
+    else
+        err = compile(dev, p);
+    if (err) {
+        free(p);
+        return err;
+    }
+    *out_prepared = p;
+    return 0;
+}
+
+static int prepare(void *dev, void *queue, void *prepared, const ferry_cref *in, ferry_ref packed)
+{
+    const struct kernel_plan *p = prepared;
+    struct place places[FROM_COUNT] = { { NULL, 0 } };
+    int err = 0;
+
+    if (!p->answer.packed_bytes)
+        return 0;
+    for (uint32_t i = 0; i < p->op.n_in && !err; i++)
+        if (p->answer.packed_inputs >> i & 1u)
+            err = locate("a constant", in[i], kernel_operand_bytes(&p->op.in[i]),
+                         &places[FROM_IN(i)]);
+    if (!err)
+        err = locate("packed constants", ferry_ref_const(packed), p->answer.packed_bytes,
+                     &places[FROM_PACKED]);
+    return err ? err : launch(ocl_queue_of(dev, queue), &p->pack, places);
+}
+
+static int locate_all(const struct kernel_plan *p, const ferry_op_run_args *args,
+                      struct place *places)
+{
+    int err = 0;
+
+    for (uint32_t i = 0; i < p->op.n_in && !err; i++)
+        if (!(p->answer.packed_inputs >> i & 1u))
+            err = locate("an input", args->in[i], kernel_operand_bytes(&p->op.in[i]),
+                         &places[FROM_IN(i)]);
+    for (uint32_t i = 0; i < p->op.n_out && !err; i++)
+        err = locate("an output", ferry_ref_const(args->out[i]),
+                     kernel_operand_bytes(&p->op.out[i]), &places[FROM_OUT(i)]);
+    if (!err && p->answer.packed_bytes)
+        err = locate("packed constants", ferry_ref_const(args->packed), p->answer.packed_bytes,
+                     &places[FROM_PACKED]);
+    if (!err && p->answer.workspace_bytes)
+        err = locate("the workspace", ferry_ref_const(args->workspace), p->answer.workspace_bytes,
+                     &places[FROM_WORKSPACE]);
+    return err;
+}
+
+static int run(void *device, void *handle, void *prepared, const ferry_op_run_args *args)
+{
+    struct ocl_device *dev = device;
+    const struct kernel_plan *p = prepared;
+    struct place places[FROM_COUNT] = { { NULL, 0 } };
+    int err = p->launches ? locate_all(p, args, places) : 0;
+
+    for (uint32_t i = 0; i < p->launches && !err; i++)
+        err = launch(ocl_queue_of(dev, handle), &p->launch[i], places);
+    ocl_lock(dev);
+    dev->counters.ops++;
+    ocl_unlock(dev);
+    return err;
+}
+
+static void destroy(void *dev, void *prepared)
+{
+    (void)dev;
+    free(prepared);
+}
+
+static const ferry_op_table table = {
+    .struct_size = sizeof(ferry_op_table),
+    .query = query,
+    .create = create,
+    .prepare = prepare,
+    .run = run,
+    .destroy = destroy,
+};
+
+int ocl_extension(void *dev, const char *name, const void **out_table)
+{
+    (void)dev;
+    if (strcmp(name, FERRY_OP_EXTENSION) != 0)
+        return ocl_host->error(FERRY_EUNSUPPORTED, "there is no extension \"%.64s\"", name);
+    *out_table = &table;
+    return 0;
+}

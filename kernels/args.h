@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The numbers that kernels take, filled in by the plans (plan.h). Every structure begins with where
+ * each buffer's first element is, in bytes; strides are in elements. Each kernel's structure is in
+ * the union below.
+ */
+#ifndef FERRY_KERNELS_ARGS_H
+#define FERRY_KERNELS_ARGS_H
+
+#include "kernels/types.h"
+
+#define WALK_AXES     8
+#define WALK_OPERANDS 4
+#define STEPS         5
+
+/* Elements of operands of one shape, the innermost axis last; a group does `piece` of them. */
+struct walk {
+    i64 count, piece;
+    i64 rank, operands;
+    i64 shape[WALK_AXES];
+    i64 stride[WALK_OPERANDS][WALK_AXES];
+};
+
+/* A window over three spatial axes; what an operation lacks comes first, and is 1 wide. */
+struct window {
+    i64 images, channels;
+    i64 in[3], out[3], size[3], stride[3], dilation[3], pad[3], pad_end[3];
+    i64 x[5], y[5]; /* strides: image, channel, spatial */
+};
+
+/* What is done to an element of an output before it is stored (FERRY_STEP_…). */
+struct step {
+    i32 step, function;
+    i32 buffer, reserved;
+    f32 a, b, c, scale;                    /* scale: of what ADD adds */
+    i64 group, image, channel, spatial[3]; /* strides of the operand */
+};
+
+/* Copies, functions of elements: operand 0 of the walk is y, in buffer 0; the inputs follow. */
+struct element_args {
+    i64 at[BUFFERS];
+    struct walk walk;
+    i32 function, inputs;
+    f32 a, b, c;
+    i32 size; /* of an element that is copied, in bytes */
+};
+
+struct pool_args {
+    i64 at[BUFFERS]; /* x, y, mask */
+    struct window window;
+    i64 mask[5];
+    i64 piece; /* windows to a group */
+    i32 is_average, counts_padding, has_mask, mask_is_i32;
+};
+
+/*
+ * A convolution, and what is one: an inner product, a product of matrices. Weights are packed in
+ * blocks of LANES · VEC outputs: group, block, tap, channel, output.
+ */
+struct convolution_args {
+    i64 at[BUFFERS]; /* x, packed weights, y, operands of steps */
+    struct window window;
+    i64 pixels, channels, outputs; /* of all images; of a group */
+    i64 x_group, w_group, y_group; /* from a group to the next; w: packed elements */
+    i64 pixel_groups, tiles;       /* groups of items side by side; tiles that an item does */
+    i64 blocks, steps;
+    struct step step[STEPS];
+};
+
+struct pack_args {
+    i64 at[BUFFERS]; /* weights, packed */
+    i64 groups, blocks, taps, channels, outputs, lanes;
+    i64 size[3]; /* of the kernel */
+    i64 group, output, channel, tap[3]; /* strides of the weights */
+    f32 scale;
+    i32 reserved;
+};
+
+union kernel_args {
+    i64 at[BUFFERS];
+    struct element_args element;
+    struct pool_args pool;
+    struct convolution_args convolution;
+    struct pack_args pack;
+};
+
+/*
+ * Pixels that an item of `convolve` computes at once, with `lanes` vectors of outputs each: as many
+ * as registers hold, of which there are 32 of 16 lanes and 16 of fewer.
+ */
+#define TILE_PIXELS(vec, lanes) \
+    ((vec) >= 16 ? ((lanes) == 4 ? 6 : (lanes) == 2 ? 12 : 14) : (lanes) == 2 ? 6 : 8)
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The language of the kernels: one text for OpenCL C 1.2, CUDA C++ and the host's C11.
+ *
+ *     KERNEL(name, name_args)        buffers are bytes, numbers are one structure (args.h)
+ *     {
+ *         ARGS(name_args);           a: the numbers
+ *         GLOBAL const f32 *x = AT(const f32, 0);
+ *         SHARED f32 cells[GROUP];
+ *         ITEM_ARRAY(f32, sum, 1);
+ *
+ *         ITEMS                      each item of the group does this block
+ *         {
+ *             sum(0) = x[group() * GROUP + item];
+ *             cells[item] = sum(0);
+ *         }
+ *         PHASE                      the same, once all of them have done the one before
+ *         {
+ *             …
+ *         }
+ *     }
+ *
+ * A launch is a number of groups of GROUP items, in one row. On a GPU an item is a thread, PHASE is
+ * a barrier, `SHARED` is the group's memory; on the host both are loops over the items, and a group
+ * runs on one thread. Declarations stand before the first block, and what is declared by
+ * ITEM_ARRAY is each item's own through all phases. `continue` ends an item's part of a block.
+ * Blocks do not nest. No atomics: what is added up is gathered by who stores it, so that a run
+ * gives the same bits again.
+ *
+ * GROUP and VEC, the lanes of `vec`, come from whoever compiles. Numbers are i32, u32, i64, u64 and
+ * f32, memory besides u8, i8, u16; int, long and size_t are not used, as they are not the same
+ * everywhere. Functions are INLINE, what points into a buffer is GLOBAL.
+ */
+#ifndef FERRY_KERNELS_DIALECT_H
+#define FERRY_KERNELS_DIALECT_H
+
+#include "kernels/types.h"
+
+#ifndef GROUP
+#define GROUP 1
+#endif
+#ifndef VEC
+#define VEC 4
+#endif
+
+#define PASTE_(a, b) a##b
+#define PASTE(a, b)  PASTE_(a, b)
+
+#if defined(__OPENCL_VERSION__)
+
+/* ---- OpenCL C -------------------------------------------------------------------------------- */
+
+#define INLINE                    inline
+#define GLOBAL                    global
+#define SHARED                    local
+#define UNROLLED                  _Pragma("unroll")
+#define ITEM_ARRAY(type, name, n) type name##_of_item[n]
+#define OF_ITEM(name)             name##_of_item
+
+#define KERNEL(name, args)                                                                        \
+    kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void name(                          \
+        GLOBAL u8 *b0, GLOBAL u8 *b1, GLOBAL u8 *b2, GLOBAL u8 *b3, GLOBAL u8 *b4, GLOBAL u8 *b5, \
+        const struct args numbers)
+#define ARGS(args)  const struct args *a = &numbers
+#define AT(type, i) ((GLOBAL type *)(b##i + a->at[i]))
+#define group()     ((i64)get_group_id(0))
+#define ONE_ITEM    for (u32 item = (u32)get_local_id(0), todo = 1; todo; todo = 0)
+#define ITEMS       ONE_ITEM
+#if GROUP == 1
+#define PHASE ONE_ITEM
+#else
+#define PHASE                     \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    ONE_ITEM
+#endif
+
+#define exp1(x)             exp(x)
+#define log1(x)             log(x)
+#define tanh1(x)            tanh(x)
+#define expm11(x)           expm1(x)
+#define log1p1(x)           log1p(x)
+#define pow1(x, y)          pow(x, y)
+#define sqrt1(x)            sqrt(x)
+#define sin1(x)             sin(x)
+#define cos1(x)             cos(x)
+#define abs1(x)             fabs(x)
+#define floor1(x)           floor(x)
+#define ceil1(x)            ceil(x)
+#define round1(x)           round(x)
+#define multiply_high(x, y) mul_hi(x, y)
+
+#if VEC == 1
+typedef float vec;
+#define vec_load(p)     (*(p))
+#define vec_store(p, v) (*(p) = (v))
+#else
+typedef PASTE(float, VEC) vec;
+#define vec_load(p)     PASTE(vload, VEC)(0, p)
+#define vec_store(p, v) PASTE(vstore, VEC)(v, 0, p)
+#endif
+#define vec_set(x)                ((vec)(x))
+#define vec_add(x, y)             ((x) + (y))
+#define vec_multiply(x, y)        ((x) * (y))
+#define vec_multiply_add(x, y, z) mad(x, y, z)
+#define vec_max(x, y)             ((y) > (x) ? (y) : (x))
+#define vec_slope(x, y)           ((x) > 0.0f ? (x) : (x) * (y))
+
+#else
+
+#if defined(__CUDACC__)
+
+/* ---- CUDA C++ -------------------------------------------------------------------------------- */
+
+#define INLINE static __device__ __forceinline__
+#define GLOBAL
+#define SHARED                    __shared__
+#define UNROLLED                  _Pragma("unroll")
+#define ITEM_ARRAY(type, name, n) type name##_of_item[n]
+#define OF_ITEM(name)             name##_of_item
+
+#define KERNEL(name, args)                              \
+    extern "C" __global__ void __launch_bounds__(GROUP) \
+        name(u8 *b0, u8 *b1, u8 *b2, u8 *b3, u8 *b4, u8 *b5, const struct args numbers)
+#define ARGS(args)  const struct args *a = &numbers
+#define AT(type, i) ((type *)(b##i + a->at[i]))
+#define group()     ((i64)blockIdx.x)
+#define ONE_ITEM    for (u32 item = threadIdx.x, todo = 1; todo; todo = 0)
+#define ITEMS       ONE_ITEM
+#define PHASE        \
+    __syncthreads(); \
+    ONE_ITEM
+#define multiply_high(x, y) __umulhi(x, y)
+
+#else
+
+/* ---- the host's C ---------------------------------------------------------------------------- */
+
+#include <math.h>
+#include <stdbool.h>
+
+#define INLINE static inline
+#define GLOBAL
+#define SHARED
+#define UNROLLED
+#define ITEM_ARRAY(type, name, n) type name##_of_items[GROUP][n]
+#define OF_ITEM(name)             name##_of_items[item]
+
+/* `group_number`: which group; `buffer`: BUFFERS of them; `numbers`: the structure. */
+#define KERNEL(name, args)                                                                   \
+    void PASTE(HOST_PREFIX, name)(i64 group_number, u8 *const *buffer, const void *numbers); \
+    void PASTE(HOST_PREFIX, name)(i64 group_number, u8 *const *buffer, const void *numbers)
+#define ARGS(args)          const struct args *a = (const struct args *)numbers
+#define AT(type, i)         ((type *)(void *)(buffer[i] + a->at[i]))
+#define group()             group_number
+#define ITEMS               for (u32 item = 0; item < GROUP; item++)
+#define PHASE               ITEMS
+#define multiply_high(x, y) ((u32)((u64)(x) * (y) >> 32))
+
+#endif
+
+#define exp1(x)    expf(x)
+#define log1(x)    logf(x)
+#define tanh1(x)   tanhf(x)
+#define expm11(x)  expm1f(x)
+#define log1p1(x)  log1pf(x)
+#define pow1(x, y) powf(x, y)
+#define sqrt1(x)   sqrtf(x)
+#define sin1(x)    sinf(x)
+#define cos1(x)    cosf(x)
+#define abs1(x)    fabsf(x)
+#define floor1(x)  floorf(x)
+#define ceil1(x)   ceilf(x)
+#define round1(x)  roundf(x)
+
+typedef struct vec {
+    f32 lane[VEC];
+} vec;
+
+/* v: what becomes of lane i. */
+#define VEC_FUNCTION(name, parameters, value)                     \
+    INLINE vec name parameters                                    \
+    {                                                             \
+        vec v;                                                    \
+                                                                  \
+        UNROLLED for (i32 i = 0; i < VEC; i++) v.lane[i] = value; \
+        return v;                                                 \
+    }
+
+VEC_FUNCTION(vec_load, (const f32 *p), p[i])
+VEC_FUNCTION(vec_set, (f32 x), x)
+VEC_FUNCTION(vec_add, (vec x, vec y), x.lane[i] + y.lane[i])
+VEC_FUNCTION(vec_multiply, (vec x, vec y), x.lane[i] * y.lane[i])
+VEC_FUNCTION(vec_multiply_add, (vec x, vec y, vec z), x.lane[i] * y.lane[i] + z.lane[i])
+VEC_FUNCTION(vec_max, (vec x, vec y), y.lane[i] > x.lane[i] ? y.lane[i] : x.lane[i])
+VEC_FUNCTION(vec_slope, (vec x, vec y), x.lane[i] > 0 ? x.lane[i] : x.lane[i] * y.lane[i])
+
+INLINE void vec_store(f32 *p, vec v)
+{
+    UNROLLED for (i32 i = 0; i < VEC; i++) p[i] = v.lane[i];
+}
+
+#endif
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the texts are compiled with on the host; host*.c include them behind it, and may set
+ * HOST_PREFIX before.
+ */
+#ifndef FERRY_KERNELS_HOST_TEXT_H
+#define FERRY_KERNELS_HOST_TEXT_H
+
+#define VEC   8
+#define GROUP 4
+
+#include "kernels/args.h"
+#include "kernels/dialect.h"
+
+/* How host.c knows them: group, buffers, numbers. */
+typedef void host_kernel(i64, u8 *const *, const void *);
+
+extern host_kernel host_1_convolve, host_2_convolve;
+
+#endif

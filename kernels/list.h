@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Every kernel, and the programs that they are compiled in: a text, with numbers that are defined
+ * for it.
+ */
+#ifndef FERRY_KERNELS_LIST_H
+#define FERRY_KERNELS_LIST_H
+
+/* X(program, text, LANES) */
+#define KERNEL_PROGRAMS(X)           \
+    X(ELEMENT, element, 1)           \
+    X(POOL, pool, 1)                 \
+    X(PACK, pack, 1)                 \
+    X(CONVOLUTION_1, convolution, 1) \
+    X(CONVOLUTION_2, convolution, 2) \
+    X(CONVOLUTION_4, convolution, 4)
+
+/* X(kernel, function, program, numbers) */
+#define KERNEL_LIST(X)                                  \
+    X(COPY, copy, ELEMENT, element)                     \
+    X(UNARY, unary, ELEMENT, element)                   \
+    X(BINARY, binary, ELEMENT, element)                 \
+    X(POOL, pool, POOL, pool)                           \
+    X(POOL_LAST, pool_last, POOL, pool)                 \
+    X(PACK, pack, PACK, pack)                           \
+    X(CONVOLVE_1, convolve, CONVOLUTION_1, convolution) \
+    X(CONVOLVE_2, convolve, CONVOLUTION_2, convolution) \
+    X(CONVOLVE_4, convolve, CONVOLUTION_4, convolution)
+
+enum kernel_program {
+#define PROGRAM(program, text, lanes) PROGRAM_##program,
+    KERNEL_PROGRAMS(PROGRAM)
+#undef PROGRAM
+        PROGRAM_COUNT
+};
+
+enum kernel_name {
+#define NAME(kernel, function, program, numbers) KERNEL_##kernel,
+    KERNEL_LIST(NAME)
+#undef NAME
+        KERNEL_COUNT
+};
+
+#endif

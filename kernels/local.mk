@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Kernels: their texts, the plans that launch them, and all of it compiled for the host.
+
+KERNEL_FRONT = %D%/types.h %D%/args.h %D%/dialect.h %D%/step.h %D%/walk.h
+KERNEL_TEXTS = \
+	%D%/convolution.k \
+	%D%/element.k \
+	%D%/pack.k \
+	%D%/pool.k
+
+# What a plugin needs that compiles the texts itself.
+noinst_LTLIBRARIES += %D%/libkernelplans.la
+%C%_libkernelplans_la_SOURCES = \
+	%D%/args.h \
+	%D%/list.h \
+	%D%/parts.h \
+	%D%/plan.c \
+	%D%/plan.h \
+	%D%/plan_convolution.c \
+	%D%/plan_element.c \
+	%D%/plan_window.c \
+	%D%/texts.c \
+	%D%/types.h
+nodist_%C%_libkernelplans_la_SOURCES = %D%/texts.h
+%C%_libkernelplans_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) -I$(top_builddir)/%D%
+%C%_libkernelplans_la_CFLAGS = $(PLUGIN_CFLAGS)
+
+# The texts as C strings, a line each; each has the headers in front of it, without their includes.
+BUILT_SOURCES += %D%/texts.h
+CLEANFILES += %D%/texts.h
+%D%/texts.h: $(KERNEL_FRONT) $(KERNEL_TEXTS)
+	@$(MKDIR_P) %D%
+	$(AM_V_GEN)for text in $(KERNEL_TEXTS); do \
+	    echo "static const char *const text_`basename $$text .k`[] = {"; \
+	    for part in $(KERNEL_FRONT) $$text; do \
+	        $(SED) -e '/^#include "/d' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n",/' \
+	            $(srcdir)/$$part || exit 1; \
+	    done; \
+	    echo '};'; \
+	done >$@.new && mv $@.new $@
+
+# The texts as the host's compiler takes them.
+noinst_LTLIBRARIES += %D%/libkernelhost.la
+%C%_libkernelhost_la_SOURCES = \
+	%D%/convolution.k \
+	%D%/dialect.h \
+	%D%/element.k \
+	%D%/host.c \
+	%D%/host.h \
+	%D%/host_convolution_1.c \
+	%D%/host_convolution_2.c \
+	%D%/host_text.h \
+	%D%/pack.k \
+	%D%/pool.k \
+	%D%/step.h \
+	%D%/walk.h
+%C%_libkernelhost_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir)
+%C%_libkernelhost_la_CFLAGS = $(PLUGIN_CFLAGS)
+%C%_libkernelhost_la_LIBADD = %D%/libkernelplans.la
+
+EXTRA_DIST += %D%/README.md

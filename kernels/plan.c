@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kernels/parts.h"
+
+#include <string.h>
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *function;
+    enum kernel_program program;
+    uint64_t size;
+} kernels[KERNEL_COUNT] = {
+#define KERNEL_LINE(kernel, function, program, numbers) \
+    { #function, PROGRAM_##program, sizeof(struct numbers##_args) },
+    KERNEL_LIST(KERNEL_LINE)
+};
+
+static const struct {
+    const char *text;
+    unsigned lanes;
+} programs[PROGRAM_COUNT] = {
+#define PROGRAM_LINE(program, text, lanes) { #text, lanes },
+    KERNEL_PROGRAMS(PROGRAM_LINE)
+};
+
+const char *kernel_function(uint32_t kernel)
+{
+    return kernels[kernel].function;
+}
+
+enum kernel_program kernel_program_of(uint32_t kernel)
+{
+    return kernels[kernel].program;
+}
+
+const char *kernel_program_text(enum kernel_program program)
+{
+    return programs[program].text;
+}
+
+unsigned kernel_program_lanes(enum kernel_program program)
+{
+    return programs[program].lanes;
+}
+
+/* ---- operands ------------------------------------------------------------------------------- */
+
+int64_t plan_count(const ferry_operand *o)
+{
+    int64_t count = 1;
+
+    for (uint32_t i = 0; i < o->rank; i++)
+        count *= o->shape[i];
+    return count;
+}
+
+bool plan_is_all(const struct kernel_plan *p, uint32_t dtype)
+{
+    for (uint32_t i = 0; i < p->op.n_in; i++)
+        if (p->op.in[i].dtype != dtype)
+            return false;
+    for (uint32_t i = 0; i < p->op.n_out; i++)
+        if (p->op.out[i].dtype != dtype)
+            return false;
+    return true;
+}
+
+uint64_t kernel_operand_bytes(const ferry_operand *o)
+{
+    static const uint64_t sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8, 4 };
+    uint64_t last = 0;
+
+    for (uint32_t i = 0; i < o->rank; i++) {
+        if (o->shape[i] == 0)
+            return 0;
+        last += o->shape[i] == 1 ? 0 : (uint64_t)(o->shape[i] - 1) * (uint64_t)o->stride[i];
+    }
+    return (last + 1) * sizes[o->dtype];
+}
+
+static void forget_strides_of_ones(ferry_operand *o)
+{
+    for (uint32_t i = 0; i < o->rank; i++)
+        if (o->shape[i] == 1)
+            o->stride[i] = 0;
+}
+
+/* The inputs that no step of the epilogue names are the kind's own. */
+static uint32_t own_inputs(const ferry_op *op)
+{
+    uint32_t own = op->n_in;
+
+    for (uint32_t i = 0; i < op->n_epilogue; i++)
+        if (op->epilogue[i].step != FERRY_STEP_UNARY && op->epilogue[i].operand < own)
+            own = op->epilogue[i].operand;
+    return own;
+}
+
+/* ---- what plans share ----------------------------------------------------------------------- */
+
+struct kernel_launch *plan_launch(struct kernel_plan *p, uint32_t kernel)
+{
+    struct kernel_launch *l = &p->launch[p->launches++];
+
+    memset(l, 0, sizeof(*l));
+    l->kernel = kernel;
+    l->size = kernels[kernel].size;
+    return l;
+}
+
+int64_t plan_parts(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+int64_t plan_piece(const struct kernel_plan *p, int64_t all, int64_t least)
+{
+    int64_t piece = plan_parts(all, p->target.busy);
+
+    if (piece < least * p->target.group)
+        piece = least * p->target.group;
+    return plan_parts(piece, p->target.group) * p->target.group;
+}
+
+void plan_prefer_channels_last(struct kernel_plan *p)
+{
+    uint32_t rank = p->op.in[0].rank;
+
+    for (uint32_t i = 1; i + 1 < rank; i++)
+        p->answer.order[i] = (uint8_t)(i + 1);
+    p->answer.order[rank - 1] = 1;
+}
+
+void plan_spatial(const ferry_operand *o, uint32_t first, int64_t *stride)
+{
+    uint32_t lacking = FERRY_OP_SPATIAL - (o->rank - first);
+
+    for (uint32_t i = 0; i < FERRY_OP_SPATIAL; i++)
+        stride[i] = i < lacking ? 0 : o->stride[first + i - lacking];
+}
+
+void plan_window(const ferry_op_window *window, const ferry_operand *x, const ferry_operand *y,
+                 struct window *out)
+{
+    uint32_t lacking = FERRY_OP_SPATIAL - window->axes;
+
+    memset(out, 0, sizeof(*out));
+    out->images = x->shape[0];
+    out->channels = x->shape[1];
+    for (int i = 0; i < 2; i++) {
+        out->x[i] = x->stride[i];
+        out->y[i] = y->stride[i];
+    }
+    plan_spatial(x, 2, &out->x[2]);
+    plan_spatial(y, 2, &out->y[2]);
+    for (uint32_t i = 0; i < FERRY_OP_SPATIAL; i++) {
+        uint32_t from = i - lacking; /* of the operation's axes */
+        bool is_there = i >= lacking;
+
+        out->in[i] = is_there ? x->shape[2 + from] : 1;
+        out->out[i] = is_there ? y->shape[2 + from] : 1;
+        out->size[i] = is_there ? window->kernel[from] : 1;
+        out->stride[i] = is_there ? window->stride[from] : 1;
+        out->dilation[i] = is_there ? window->dilation[from] : 1;
+        out->pad[i] = is_there ? window->pad[from] : 0;
+        out->pad_end[i] = is_there ? window->pad_end[from] : 0;
+    }
+}
+
+/* ---- by kind -------------------------------------------------------------------------------- */
+
+static const struct {
+    uint32_t kind;
+    int (*plan)(struct kernel_plan *p);
+} kinds[] = {
+    { FERRY_OP_CONVOLUTION, plan_convolution },
+    { FERRY_OP_INNER_PRODUCT, plan_inner_product },
+    { FERRY_OP_BATCHED_GEMM, plan_gemm },
+    { FERRY_OP_POOL, plan_pool },
+    { FERRY_OP_UNARY, plan_unary },
+    { FERRY_OP_BINARY, plan_binary },
+    { FERRY_OP_STRIDED_COPY, plan_copy },
+};
+
+/* Sums over nothing are for others; where there is nothing to store, nothing is done. */
+static int by_kind(struct kernel_plan *p, int (*plan)(struct kernel_plan *p))
+{
+    for (uint32_t i = 0; i < p->op.n_out; i++)
+        if (plan_count(&p->op.out[i]) == 0) {
+            p->answer.epilogue = p->op.n_epilogue;
+            return 0;
+        }
+    for (uint32_t i = 0; i < p->op.n_in; i++)
+        if (plan_count(&p->op.in[i]) == 0)
+            return FERRY_EUNSUPPORTED;
+    return plan(p);
+}
+
+int kernel_plan_make(const struct kernel_target *target, const ferry_op *op,
+                     struct kernel_plan *out)
+{
+    struct kernel_plan *p = out;
+
+    memset(p, 0, sizeof(*p));
+    memcpy(&p->op, op, op->struct_size < sizeof(p->op) ? op->struct_size : sizeof(p->op));
+    if (p->op.pass != FERRY_PASS_FORWARD)
+        return FERRY_EUNSUPPORTED;
+    p->target = *target;
+    p->own_in = own_inputs(&p->op);
+    for (uint32_t i = 0; i < p->op.n_in; i++)
+        forget_strides_of_ones(&p->op.in[i]);
+    for (uint32_t i = 0; i < p->op.n_out; i++)
+        forget_strides_of_ones(&p->op.out[i]);
+    p->answer.struct_size = sizeof(p->answer);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (kinds[i].kind == p->op.kind)
+            return by_kind(p, kinds[i].plan);
+    return FERRY_EUNSUPPORTED;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From an operation to launches of kernels: what a plugin that compiles kernels/ needs besides a way
+ * to launch them. Every function may be called from any thread; nothing is allocated.
+ */
+#ifndef FERRY_KERNELS_PLAN_H
+#define FERRY_KERNELS_PLAN_H
+
+#include <ferry/op_plugin.h>
+#include <ferry/plugin.h>
+
+#include "kernels/args.h"
+#include "kernels/list.h"
+
+#include <stdbool.h>
+
+/* What the kernels were compiled with, and how many groups keep the device busy. */
+struct kernel_target {
+    uint32_t vec, group, busy;
+};
+
+/* Where a buffer of a launch comes from. */
+#define FROM_NOTHING   0u
+#define FROM_IN(i)     (1u + (i))
+#define FROM_OUT(i)    (1u + FERRY_OP_INPUTS + (i))
+#define FROM_PACKED    (1u + FERRY_OP_INPUTS + FERRY_OP_OUTPUTS)
+#define FROM_WORKSPACE (2u + FERRY_OP_INPUTS + FERRY_OP_OUTPUTS)
+#define FROM_COUNT     (3u + FERRY_OP_INPUTS + FERRY_OP_OUTPUTS)
+
+struct kernel_launch {
+    uint32_t kernel; /* KERNEL_… */
+    uint32_t from[BUFFERS];
+    int64_t groups; /* 0: nothing is to be done */
+    uint64_t size;  /* of the numbers */
+    union kernel_args args;
+};
+
+#define KERNEL_LAUNCHES 2
+
+struct kernel_plan {
+    ferry_op op; /* strides of dimensions that are 1 are 0 */
+    uint32_t own_in;
+    struct kernel_target target;
+    ferry_op_answer answer;
+    uint32_t launches; /* 0: there is nothing to do */
+    struct kernel_launch launch[KERNEL_LAUNCHES], pack;
+};
+
+/* 0, or FERRY_EUNSUPPORTED where the kernels cannot do it. */
+int kernel_plan_make(const struct kernel_target *target, const ferry_op *op,
+                     struct kernel_plan *out);
+
+/* Bytes that the operand reaches over. */
+uint64_t kernel_operand_bytes(const ferry_operand *o);
+
+/* How a kernel is called, and which program it is in; how a program is made. */
+const char *kernel_function(uint32_t kernel);
+enum kernel_program kernel_program_of(uint32_t kernel);
+const char *kernel_program_text(enum kernel_program program);
+unsigned kernel_program_lanes(enum kernel_program program);
+/* Its text, to be compiled with -DVEC, -DGROUP and -DLANES. */
+const char *const *kernel_program_lines(enum kernel_program program, size_t *out_count);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The numbers of the kernels, of the same widths in OpenCL C, in CUDA C++ and on the host.
+ */
+#ifndef FERRY_KERNELS_TYPES_H
+#define FERRY_KERNELS_TYPES_H
+
+#if defined(__OPENCL_VERSION__)
+
+typedef char i8;
+typedef uchar u8;
+typedef ushort u16;
+typedef int i32;
+typedef uint u32;
+typedef long i64;
+typedef ulong u64;
+
+#else
+
+#if defined(__CUDACC_RTC__)
+
+typedef signed char i8;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+
+#else
+
+#include <stdint.h>
+
+typedef int8_t i8;
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef int32_t i32;
+typedef uint32_t u32;
+typedef int64_t i64;
+typedef uint64_t u64;
+
+#endif
+#endif
+
+typedef float f32;
+
+/* The most buffers of a kernel. */
+#define BUFFERS 6
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Walking over the elements of operands of one shape, row by row.
+ */
+#ifndef FERRY_KERNELS_WALK_H
+#define FERRY_KERNELS_WALK_H
+
+#include "kernels/args.h"
+#include "kernels/dialect.h"
+
+/* Where element i is in each operand; returns how many are left in its row, itself among them. */
+INLINE i64 walk_to(const struct walk *w, i64 i, i64 *offset)
+{
+    i64 left = w->shape[w->rank - 1] - i % w->shape[w->rank - 1];
+
+    for (i64 k = 0; k < w->operands; k++)
+        offset[k] = 0;
+    for (i64 axis = w->rank - 1; axis >= 0; axis--) {
+        i64 index = i % w->shape[axis];
+
+        i /= w->shape[axis];
+        for (i64 k = 0; k < w->operands; k++)
+            offset[k] += index * w->stride[k][axis];
+    }
+    return left;
+}
+
+/* Behind the last element that this group does. */
+#define WALK_END(w) \
+    ((group() + 1) * (w)->piece < (w)->count ? (group() + 1) * (w)->piece : (w)->count)
+
+/*
+ * The item's elements, in parts of rows: after it, `offset[k]` is where a part begins and `n` how far
+ * it goes; the item does elements 0, GROUP, 2 · GROUP, … of it.
+ */
+#define EACH_PART(w)                                                                           \
+    for (i64 end = WALK_END(w), i = group() * (w)->piece + item, n = 0, offset[WALK_OPERANDS]; \
+         i < end && (n = walk_part(w, i, end, offset)) > 0; i += (n + GROUP - 1) / GROUP * GROUP)
+
+INLINE i64 walk_part(const struct walk *w, i64 i, i64 end, i64 *offset)
+{
+    i64 left = walk_to(w, i, offset);
+
+    return left < end - i ? left : end - i;
+}
+
+/* How far operand k's elements are from one another in a row. */
+#define WALK_STEP(w, k) ((w)->stride[k][(w)->rank - 1])
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The kernels' texts, compiled by the host's compiler, against the oracle: random operations, with
+ * margins around every operand. FERRY_TEST_OPS: how many of a kind (100); FERRY_TEST_SEED.
+ */
+#include "ferry-test.h"
+#include "op-make.h"
+
+#include <ferry/blob.h>
+
+#include "kernels/host.h"
+#include "op/element.h"
+#include "op/oracle.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPERANDS (FERRY_OP_INPUTS + FERRY_OP_OUTPUTS)
+#define MARGIN   64
+#define KINDS    7 /* that the kernels know, of those that op-make.c makes */
+
+/* An operation, its operands twice: for the oracle, and for the kernels. */
+struct trial {
+    ferry_op op;
+    struct kernel_plan plan;
+    unsigned char *theirs[OPERANDS], *ours[OPERANDS];
+    size_t size[OPERANDS];
+    unsigned char *buffer[FROM_COUNT];
+};
+
+static const ferry_operand *operand_at(const ferry_op *op, uint32_t i)
+{
+    return i < op->n_in ? &op->in[i] : &op->out[i - op->n_in];
+}
+
+static double value_for(struct om_numbers *n, const struct trial *t, uint32_t i, int64_t k)
+{
+    const ferry_op *op = &t->op;
+
+    if ((op->kind == FERRY_OP_GATHER || op->kind == FERRY_OP_SCATTER_ADD) && i == 1)
+        return (double)om_pick(n, op->in[0].shape[0] + 1);
+    if (op->kind == FERRY_OP_ROI_POOL && i == 1)
+        return k % 5 == 0 ? (double)om_pick(n, op->in[0].shape[0]) : (double)om_pick(n, 30);
+    if (op->kind == FERRY_OP_BINARY && op->params.binary.function == FERRY_BINARY_QUOTIENT && i)
+        return 1.5 + om_value(n);
+    return operand_at(op, i)->dtype >= FERRY_I8 ? (double)om_pick(n, 100) : om_value(n);
+}
+
+static void make_operands(struct om_numbers *n, struct trial *t)
+{
+    for (uint32_t i = 0; i < t->op.n_in + t->op.n_out; i++) {
+        const ferry_operand *o = operand_at(&t->op, i);
+        int64_t extent = ferry_operand_extent(o);
+        int64_t size = (int64_t)ferry_dtype_size((ferry_dtype)o->dtype);
+
+        t->size[i] = (size_t)extent + 2 * MARGIN;
+        t->theirs[i] = malloc(t->size[i]);
+        t->ours[i] = malloc(t->size[i]);
+        memset(t->theirs[i], 0x3f, t->size[i]);
+        for (int64_t k = 0; k < extent / size; k++)
+            ferry__element_set(o->dtype, t->theirs[i] + MARGIN, k, value_for(n, t, i, k));
+        memcpy(t->ours[i], t->theirs[i], t->size[i]);
+        t->buffer[i < t->op.n_in ? FROM_IN(i) : FROM_OUT(i - t->op.n_in)] = t->ours[i] + MARGIN;
+    }
+}
+
+static void ask_the_oracle(struct trial *t)
+{
+    ferry_op op = t->op;
+    ferry_cref in[FERRY_OP_INPUTS];
+    ferry_ref out[FERRY_OP_OUTPUTS];
+    ferry_op_run_args args = {
+        .struct_size = sizeof args, .in = in, .out = out, .seed = 7, .offset = 12
+    };
+    void *prepared;
+
+    for (; op.n_epilogue > t->plan.answer.epilogue; op.n_epilogue--) /* what is not taken */
+        op.n_in -= op.epilogue[op.n_epilogue - 1].step != FERRY_STEP_UNARY;
+    for (uint32_t i = 0; i < op.n_in; i++)
+        in[i] = (ferry_cref){ t->theirs[i], MARGIN };
+    for (uint32_t i = 0; i < op.n_out; i++)
+        out[i] = (ferry_ref){ t->theirs[t->op.n_in + i], MARGIN };
+    CU_ASSERT_EQUAL_FATAL(ferry__oracle.create(NULL, &op, &prepared), 0);
+    CU_ASSERT_EQUAL(ferry__oracle.run(NULL, NULL, prepared, &args), 0);
+    ferry__oracle.destroy(NULL, prepared);
+}
+
+static void launch(const struct trial *t, const struct kernel_launch *l)
+{
+    unsigned char *buffers[BUFFERS];
+
+    for (int i = 0; i < BUFFERS; i++)
+        buffers[i] = t->buffer[l->from[i]];
+    kernel_host_run(l, buffers);
+}
+
+/* Memory of just that size, of which the sanitizer knows the end. */
+static unsigned char *rubbish(uint64_t bytes)
+{
+    unsigned char *p = bytes ? malloc(bytes) : NULL;
+
+    if (p)
+        memset(p, 0xff, bytes); /* NaN */
+    return p;
+}
+
+static void run(struct trial *t)
+{
+    t->buffer[FROM_PACKED] = rubbish(t->plan.answer.packed_bytes);
+    t->buffer[FROM_WORKSPACE] = rubbish(t->plan.answer.workspace_bytes);
+    if (t->plan.answer.packed_bytes)
+        launch(t, &t->plan.pack);
+    for (uint32_t i = 0; i < t->plan.launches; i++)
+        launch(t, &t->plan.launch[i]);
+    free(t->buffer[FROM_PACKED]);
+    free(t->buffer[FROM_WORKSPACE]);
+}
+
+/* How far the furthest element is from the oracle's, relative to the largest; 1 where bytes differ. */
+static double distance(const struct trial *t, uint32_t i)
+{
+    const ferry_operand *o = operand_at(&t->op, i);
+    int64_t size = (int64_t)ferry_dtype_size((ferry_dtype)o->dtype);
+    double largest = 1e-3, far = 0;
+
+    for (int64_t k = 0; k < ferry_operand_extent(o) / size; k++) {
+        double a = ferry__element_get(o->dtype, t->theirs[i] + MARGIN, k);
+        double b = ferry__element_get(o->dtype, t->ours[i] + MARGIN, k);
+
+        if (isfinite(a))
+            largest = fmax(largest, fabs(a));
+        if (isnan(a) != isnan(b))
+            return 1;
+        if (!isnan(a) && a != b)
+            far = fmax(far, fabs(a - b));
+    }
+    if (memcmp(t->ours[i], t->theirs[i], MARGIN) != 0 ||
+        memcmp(t->ours[i] + t->size[i] - MARGIN, t->theirs[i] + t->size[i] - MARGIN, MARGIN) != 0)
+        return 1;
+    return far / largest;
+}
+
+static void end(struct trial *t)
+{
+    for (uint32_t i = 0; i < t->op.n_in + t->op.n_out; i++) {
+        free(t->theirs[i]);
+        free(t->ours[i]);
+    }
+}
+
+/* 1: agrees, 0: does not, −1: the kernels leave it to others. */
+static int try_one(uint32_t kind, uint64_t seed)
+{
+    struct om_numbers n = { seed * UINT64_C(0x9E3779B97F4A7C15) + kind };
+    static struct trial t;
+    int good = 1;
+
+    memset(&t, 0, sizeof t);
+    om_make(&n, kind, 1, &t.op);
+    CU_ASSERT_EQUAL_FATAL(ferry_op_check(&t.op), 0);
+    if (kernel_plan_make(&kernel_host_target, &t.op, &t.plan))
+        return -1;
+    make_operands(&n, &t);
+    run(&t);
+    ask_the_oracle(&t);
+    for (uint32_t i = 0; i < t.op.n_in + t.op.n_out; i++)
+        if (!(distance(&t, i) <= om_tolerance(&t.op)))
+            good = 0;
+    if (!good)
+        printf("kind %u seed %llu: %s\n", kind, (unsigned long long)seed, om_text(&t.op));
+    end(&t);
+    return good;
+}
+
+static uint64_t number_of(const char *name, uint64_t usual)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? strtoull(value, NULL, 10) : usual;
+}
+
+/* What the kernels leave to other tiers, of a hundred: too much would be no test of them. */
+static uint64_t most_refused(uint32_t kind, uint64_t n)
+{
+    return kind == FERRY_OP_CONVOLUTION || kind == FERRY_OP_STRIDED_COPY ? n / 2 : n / 10;
+}
+
+static void what_the_host_compiles_agrees_with_the_oracle(void)
+{
+    uint64_t n = number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 20 : 100);
+    uint64_t first = number_of("FERRY_TEST_SEED", 1);
+    int bad = 0, kinds = 0;
+
+    for (int k = 0; k < om_kind_count; k++) {
+        uint64_t refused = 0;
+
+        for (uint64_t seed = first; seed < first + n && bad < 10; seed++) {
+            int answer = try_one(om_kinds[k], seed);
+
+            bad += answer == 0;
+            refused += answer < 0;
+        }
+        kinds += refused < n;
+        if (refused < n && refused > most_refused(om_kinds[k], n)) {
+            printf("kind %u: %llu of %llu refused\n", om_kinds[k], (unsigned long long)refused,
+                   (unsigned long long)n);
+            CU_FAIL("the kernels refuse what they should do");
+        }
+    }
+    CU_ASSERT_EQUAL(bad, 0);
+    CU_ASSERT(kinds >= KINDS);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(what_the_host_compiles_agrees_with_the_oracle),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "kernels", cases, FERRY_TEST_COUNT(cases));
+}
