@@ -11,21 +11,29 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 
 # The objects on their own, so that a unit test can link them and reach what is hidden.
 %C%_libferrynetobjs_la_SOURCES = \
+	%D%/arena.c \
 	%D%/build.c \
+	%D%/collect.c \
 	%D%/fill.c \
+	%D%/fold.c \
+	%D%/fuse.c \
 	%D%/graph.c \
 	%D%/graph.h \
 	%D%/layer.c \
+	%D%/layout.c \
 	%D%/load.c \
-	%D%/op_cache.c \
 	%D%/move.c \
 	%D%/open.c \
 	%D%/params.c \
 	%D%/place.c \
 	%D%/place.h \
+	%D%/program.c \
+	%D%/program.h \
+	%D%/reshape.c \
 	%D%/rules.c \
 	%D%/run.c \
 	%D%/save.c \
+	%D%/slice.c \
 	%D%/state.h \
 	%D%/types.c \
 	%D%/types.h \

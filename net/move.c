@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Putting a net on another device, and giving it another one's weights. */
 #include "net/place.h"
-#include "net/state.h"
+#include "net/program.h"
 
 #include <ferry/status.h>
 
@@ -40,6 +40,7 @@ static int move_all(ferry_net *net, ferry_device *dev)
 {
     int i, err = 0;
 
+    ferry__stages_forget(net);
     for (i = 0; !err && i < net->n_layers; i++)
         err = move_layer(&net->layers[i], belongs(net, &net->layers[i], dev));
     return err;
@@ -53,7 +54,7 @@ int ferry_net_to(ferry_net *net, ferry_device *dev)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_to: NULL argument");
     err = move_all(net, dev);
     if (!err)
-        err = ferry__net_reshape(net, 0, net->n_layers - 1);
+        err = ferry_net_reshape(net);
     if (err) {
         move_all(net, net->device); /* homes are a matter of names: going back cannot lack memory */
         return err;
@@ -103,6 +104,7 @@ int ferry_net_share(ferry_net *net, ferry_net *source)
     if (!net || !source)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_share: NULL argument");
     err = ferry__params_fill(source);
+    ferry__folds_forget(net);
     for (i = 0; !err && i < net->n_layers; i++) {
         k = ferry__net_find_layer(source, net->layers[i].name);
         if (k >= 0)

@@ -3,8 +3,8 @@
 /* Opening and closing a net, and what can be asked of it. */
 #include "net/graph.h"
 #include "net/place.h"
+#include "net/program.h"
 #include "net/proto/tree.h"
-#include "net/state.h"
 #include "net/types.h"
 
 #include <ferry/status.h>
@@ -33,12 +33,44 @@ static ferry_phase phase_of(const ferry_net *net, const ferry_net_options *o)
                : FERRY_PHASE_TEST;
 }
 
+static bool is_kept(const ferry_net_options *o, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < o->n_keep; i++)
+        if (!strcmp(o->keep[i], name))
+            return true;
+    return false;
+}
+
+/* Every name that is to be kept is a blob's. */
+static int mark_kept(ferry_net *net, const ferry_net_options *o)
+{
+    size_t k;
+    int i;
+
+    for (k = 0; k < o->n_keep; k++) {
+        if (!strcmp(o->keep[k], "*"))
+            continue;
+        i = ferry__net_find_blob(net, o->keep[k]);
+        if (i < 0)
+            return ferry_error_set(FERRY_EINVAL, "net \"%s\": keep: it has no blob \"%s\"",
+                                   net->name, o->keep[k]);
+        net->blobs[i].kept = true;
+    }
+    return 0;
+}
+
 static int apply(ferry_net *net, const ferry_net_options *o)
 {
     if ((unsigned)o->phase > FERRY_PHASE_TEST)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_open: %d is no phase", (int)o->phase);
     net->phase = phase_of(net, o);
     net->seed = o->seed ? o->seed : 1;
+    net->keep_all = net->phase == FERRY_PHASE_TRAIN || is_kept(o, "*");
+    net->plan = !net->keep_all && o->plan >= 0;
+    net->only = o->only != 0;
+    net->fuse = !net->keep_all && o->fuse >= 0;
     return o->place ? ferry__place_open(o->place, &net->place) : 0;
 }
 
@@ -131,20 +163,24 @@ static int open_net(ferry_net *net, const char *path, const ferry_net_options *o
 {
     struct ferry__net_conditions conditions;
     struct ferry__graph graph = { 0 };
-    int err = read_text(net, path, o);
+    int i, err = read_text(net, path, o);
 
     if (!err)
         err = apply(net, o);
     if (!err)
         err = conditions_of(net, o, &conditions);
     if (!err)
-        err = ferry__op_cache_create(&net->cache);
-    if (!err)
         tell_text(net);
     if (!err)
         err = ferry__graph_make(net->proto, &conditions, &net->arena, &graph);
     if (!err)
         err = ferry__net_build(net, &graph);
+    if (!err)
+        err = mark_kept(net, o);
+    if (!err)
+        err = ferry__stages_make(net);
+    for (i = 0; !err && i < net->n_stages; i++)
+        err = ferry__stage_choose(net, &net->stages[i]);
     if (!err)
         err = load_own(net, path);
     return err;
@@ -159,7 +195,7 @@ int ferry_net_open(ferry_device *dev, const char *prototxt, const ferry_net_opti
     int err;
 
     if (!dev || !out || o->struct_size < sizeof *o || (!prototxt && !o->text) ||
-        (o->n_stages && !o->stages))
+        (o->n_stages && !o->stages) || (o->n_keep && !o->keep))
         return ferry_error_set(FERRY_EINVAL, "ferry_net_open: NULL, or options without their size");
     net = calloc(1, sizeof *net);
     if (!net)
@@ -201,9 +237,9 @@ void ferry_net_close(ferry_net *net)
 
     if (!net)
         return;
+    ferry__stages_end(net);
     for (i = net->n_layers; i-- > 0;)
         close_layer(&net->layers[i]);
-    ferry__op_cache_destroy(net->cache);
     for (i = 0; i < net->n_blobs; i++) {
         ferry_blob_destroy(net->blobs[i].blob);
         free(net->blobs[i].shape);
@@ -252,6 +288,13 @@ ferry_blob *ferry_net_blob(ferry_net *net, const char *name)
         ferry_error_set(FERRY_EINVAL, "net \"%s\": it has no blob \"%s\"", net->name, name);
         return NULL;
     }
+    if (net->blobs[i].gone) {
+        ferry_error_set(FERRY_EINVAL,
+                        "net \"%s\": the contents of \"%s\" were planned or fused away; name it in "
+                        "keep",
+                        net->name, name);
+        return NULL;
+    }
     return net->blobs[i].blob;
 }
 
@@ -272,8 +315,9 @@ int ferry_net_n_outputs(const ferry_net *net)
 
 ferry_blob *ferry_net_output(const ferry_net *net, int index)
 {
-    return net && index >= 0 && index < net->n_outputs ? net->blobs[net->outputs[index]].blob
-                                                       : NULL;
+    if (!net || index < 0 || index >= net->n_outputs || net->blobs[net->outputs[index]].gone)
+        return NULL;
+    return net->blobs[net->outputs[index]].blob;
 }
 
 int ferry_net_n_blobs(const ferry_net *net)
@@ -283,7 +327,9 @@ int ferry_net_n_blobs(const ferry_net *net)
 
 ferry_blob *ferry_net_blob_at(const ferry_net *net, int index)
 {
-    return net && index >= 0 && index < net->n_blobs ? net->blobs[index].blob : NULL;
+    return net && index >= 0 && index < net->n_blobs && !net->blobs[index].gone
+               ? net->blobs[index].blob
+               : NULL;
 }
 
 int ferry_net_n_layers(const ferry_net *net)
@@ -310,23 +356,27 @@ ferry_device *ferry_net_device(const ferry_net *net)
 
 int ferry_net_layer(const ferry_net *net, int index, ferry_net_layer_info *out)
 {
+    const struct ferry__program *p;
     const ferry_layer *layer;
     int i;
 
     if (!net || !out || out->struct_size < sizeof *out || index < 0 || index >= net->n_layers)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_layer: layer %d", index);
     layer = &net->layers[index];
+    p = ferry__stage_of(net, index)->now;
     out->name = layer->name;
     out->type = layer->type->name;
     out->device = ferry_device_name(layer->device);
-    out->operations = layer->forward.count;
+    out->operations = 0;
     out->tier = layer->type->forward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
-    for (i = 0; i < layer->forward.count; i++) {
-        ferry_op_plan plan = { .struct_size = sizeof plan };
+    for (i = 0; p && i < p->n_items; i++) {
+        const struct ferry__item *item = &p->items[i];
 
-        if (layer->forward.at[i].prepared &&
-            !ferry_op_plan_of(layer->forward.at[i].prepared, &plan) && plan.tier > out->tier)
-            out->tier = plan.tier;
+        if (item->layer != layer || item->call || item->dropped)
+            continue;
+        out->operations++;
+        if (item->tier > out->tier)
+            out->tier = item->tier;
     }
     return 0;
 }

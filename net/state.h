@@ -22,6 +22,8 @@ struct ferry__net_blob {
     bool output;    /* nobody consumes it */
     bool watched;   /* its shape may change without its maker's reshape: an input, or of data */
     bool backward;  /* its diff is wanted */
+    bool kept;      /* the options name it */
+    bool gone;      /* planned or fused away: it has a shape and no contents */
     int64_t *shape; /* what it had when its consumers were reshaped last */
     int naxes;      /* −1: never */
 };
@@ -45,14 +47,10 @@ struct ferry__net_scratch {
     bool keep;
 };
 
-struct ferry__op_entry;
-
-/* An operation as a layer emitted it, and prepared. */
+/* An operation as a layer emitted it. */
 struct ferry__net_op {
     ferry_op op;
     ferry_layer_operand in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
-    struct ferry__op_entry *entry; /* in the cache; NULL until prepared */
-    ferry_operation *prepared;     /* its operation */
 };
 
 struct ferry__net_ops {
@@ -84,7 +82,17 @@ struct ferry_layer {
     ferry_device *device;
 };
 
-struct ferry__op_cache;
+struct ferry__stage;
+struct ferry__fold;
+
+/* Sets of shapes for which a net is kept prepared. */
+#define FERRY__NET_KEPT 8
+
+/* Where contents lie that one device's operations hand on (NULL: the host's). */
+struct ferry__arena {
+    ferry_device *device;
+    ferry_memory *memory;
+};
 
 /* The most runs and memories that go under one event. */
 #define FERRY__NET_RUNS 64
@@ -96,15 +104,21 @@ struct ferry_net {
     struct ferry__proto_arena arena;
     char *name;
     ferry_phase phase;
-    bool backward;              /* its layers will be run backward */
-    struct ferry__place *place; /* NULL: everything on the device */
-    uint64_t seed, drawn;       /* of random numbers: the key, and how many were used */
+    bool backward;                   /* its layers will be run backward */
+    bool keep_all, plan, fuse, only; /* as the options and the phase have it */
+    struct ferry__place *place;      /* NULL: everything on the device */
+    uint64_t seed, drawn;            /* of random numbers: the key, and how many were used */
     struct ferry__net_blob *blobs;
     int n_blobs;
     ferry_layer *layers;
     int n_layers;
     int *inputs, *outputs, n_inputs, n_outputs;
-    struct ferry__op_cache *cache;
+    struct ferry__stage *stages;
+    int n_stages;
+    struct ferry__fold *folds;
+    struct ferry__arena *arenas;
+    int n_arenas;
+    uint64_t clock;             /* counts choices of programs */
     ferry_net_load_line *lines; /* of the latest load */
     ferry_net_load_report report;
     struct ferry__run *runs; /* FERRY__NET_RUNS of them: what is about to be submitted */
@@ -120,9 +134,9 @@ ferry_blob *ferry__layer_blob(const ferry_layer *layer, const ferry_layer_operan
 /* Forgets the operations that reshape emitted; prepared ones stay in the cache. */
 void ferry__layer_forget(ferry_layer *layer);
 
-/* ---- run.c ---- */
+/* ---- reshape.c ---- */
 
-/* Reshapes what has to be, and prepares operations, for layers first … last. */
+/* Reshapes what has to be of layers first … last. */
 int ferry__net_reshape(ferry_net *net, int first, int last);
 
 /* ---- open.c ---- */
@@ -156,19 +170,5 @@ struct ferry__filling {
 };
 
 int ferry__fill(const struct ferry__filling *f, ferry_blob *b);
-
-/* ---- op_cache.c: prepared operations by what they are ---- */
-
-int ferry__op_cache_create(struct ferry__op_cache **out);
-void ferry__op_cache_destroy(struct ferry__op_cache *cache);
-/* The prepared operation of that owner, which stays the cache's; made if there is none. */
-int ferry__op_cache_get(struct ferry__op_cache *cache, int owner, ferry_device *dev,
-                        const ferry_op *op, struct ferry__op_entry **out);
-/* The operation itself; it counts as asked for by the set of shapes of now. */
-ferry_operation *ferry__op_entry_use(struct ferry__op_cache *cache, struct ferry__op_entry *entry);
-/* A new set of shapes begins. */
-void ferry__op_cache_turn(struct ferry__op_cache *cache);
-/* Ends operations that none of the last eight sets asked for. */
-void ferry__op_cache_sweep(struct ferry__op_cache *cache);
 
 #endif

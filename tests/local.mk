@@ -44,6 +44,7 @@ UNIT_TESTS = \
 	%D%/unit/test-probe \
 	%D%/unit/test-net \
 	%D%/unit/test-net-save \
+	%D%/unit/test-net-fuse \
 	%D%/unit/test-op \
 	%D%/unit/test-op-check \
 	%D%/unit/test-op-random \
@@ -196,6 +197,7 @@ UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $
 NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_net_LDADD = $(NET_LIBS)
 %C%_unit_test_net_save_LDADD = $(NET_LIBS)
+%C%_unit_test_net_fuse_LDADD = $(NET_LIBS)
 %C%_unit_test_op_LDADD = $(NET_LIBS)
 NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
 %C%_unit_test_layer_cases_SOURCES = %D%/unit/test-layer-cases.c $(NET_DATA_TEST)

@@ -102,8 +102,11 @@ static inline void *host(const ferry_blob *b, enum ferry__which which, unsigned 
         return host_slow(b, which, access);
     h = &b->half[which];
     m = atomic_load_explicit(&((struct ferry__half *)h)->memory, memory_order_acquire);
-    if (__builtin_expect(m && ferry__memory_host_settled(m, access), 1))
+    if (__builtin_expect(m && ferry__memory_host_settled(m, access), 1)) {
+        if (access & FERRY_WRITE)
+            ferry__memory_count_write(m);
         return (char *)m->host + h->offset;
+    }
     return host_slow(b, which, access);
 }
 
@@ -121,6 +124,8 @@ static inline ferry_ref device(const ferry_blob *b, enum ferry__which which, uns
                          1)) {
         ferry_ref ref = m->home_ref;
 
+        if (access & FERRY_WRITE)
+            ferry__memory_count_write(m);
         ref.offset += h->offset;
         return ref;
     }

@@ -25,7 +25,15 @@ FERRY_BEGIN_DECLS
 /** A net. Opaque. */
 typedef struct ferry_net ferry_net;
 
-/** How a net is opened. Zero the structure, then set struct_size. */
+/**
+ * How a net is opened. Zero the structure, then set struct_size.
+ *
+ * In TEST a net's blobs share memory by a plan of who lives when, and layers join: BatchNorm, Scale and
+ * Bias go into the weights of the convolution or inner product before them (copies, made anew when the
+ * sources are written), activations and sums into its epilogue. What has no contents of its own then
+ * cannot be had from ferry_net_blob. Inputs, outputs, and what `keep` names always can. The answer is
+ * the same within rounding. In TRAIN nothing is planned or fused.
+ */
 typedef struct ferry_net_options {
     size_t struct_size; /* sizeof(ferry_net_options) of the caller */
     ferry_phase phase;
@@ -36,6 +44,12 @@ typedef struct ferry_net_options {
     const char *text;  /* the prototxt itself in place of the file; the path then only names it */
     size_t text_size;  /* bytes; with text only */
     uint64_t seed;     /* of fillers and dropout; 0: as net.random_seed of a solver, else 1 */
+    const char *const
+        *keep; /* n_keep names of blobs that stay readable; "*": all, nothing is fused */
+    size_t n_keep;
+    int plan; /* blobs of a TEST net share memory: 0 and 1 yes, −1 no */
+    int fuse; /* layers of a TEST net join: 0 and 1 yes, −1 no */
+    int only; /* 1: what nothing in `keep` needs is not computed, be it an output */
 } ferry_net_options;
 
 /**
@@ -105,7 +119,10 @@ FERRY_API int ferry_net_save(const ferry_net *net, const char *path, ferry_io_fo
  */
 FERRY_API int ferry_net_share(ferry_net *net, ferry_net *source);
 
-/** The blob of that name, borrowed for the net's life. NULL, with an error that says so, if there is none. */
+/**
+ * The blob of that name, borrowed for the net's life. NULL, with an error that says so, if there is
+ * none, or where its contents were planned or fused away: see ferry_net_options.
+ */
 FERRY_API ferry_blob *ferry_net_blob(ferry_net *net, const char *name);
 
 /** How many inputs there are: tops of Input layers. 0 for NULL. */
@@ -115,12 +132,15 @@ FERRY_API ferry_blob *ferry_net_input(const ferry_net *net, int index);
 
 /** How many outputs there are: blobs that nobody consumes. 0 for NULL. */
 FERRY_API int ferry_net_n_outputs(const ferry_net *net);
-/** Output `index`, by name, borrowed for the net's life; NULL past the last. */
+/** Output `index`, by name, borrowed for the net's life; NULL past the last, or where `only` leaves it out. */
 FERRY_API ferry_blob *ferry_net_output(const ferry_net *net, int index);
 
 /** How many blobs there are in all. 0 for NULL. */
 FERRY_API int ferry_net_n_blobs(const ferry_net *net);
-/** Blob `index`, in the order in which they are made, borrowed likewise; NULL past the last. */
+/**
+ * Blob `index`, in the order in which they are made, borrowed likewise; NULL past the last, or where its
+ * contents were planned or fused away.
+ */
 FERRY_API ferry_blob *ferry_net_blob_at(const ferry_net *net, int index);
 
 /** How many blobs of parameters layer `layer`, from 0 in the net's order, has; 0 past the last. */
@@ -161,7 +181,8 @@ FERRY_API int ferry_net_forward(ferry_net *net, double *out_loss);
 
 /**
  * The same from layer `from` to layer `to`, by name, both among them; NULL: the first, the last.
- * FERRY_EINVAL for a name that no layer has, or in the wrong order.
+ * FERRY_EINVAL for a name that no layer has, in the wrong order, or for less than all of the net where
+ * `keep` is not "*" and the phase is TEST.
  */
 FERRY_API int ferry_net_forward_range(ferry_net *net, const char *from, const char *to,
                                       double *out_loss);

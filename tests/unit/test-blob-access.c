@@ -202,7 +202,35 @@ static void the_code_is_the_call_s_own(void)
     fx_end();
 }
 
+static void every_access_to_write_counts_as_a_version(void)
+{
+    ferry_blob *b;
+    const ferry_memory *m;
+    uint64_t before;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 8);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_overwrite_host_data(b));
+    m = ferry_blob_data_memory(b);
+    before = ferry_memory_version(m);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_overwrite_host_data(b)); /* settled by now */
+    CU_ASSERT(ferry_memory_version(m) != before);
+    before = ferry_memory_version(m);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_host_data(b));
+    CU_ASSERT(ferry_memory_version(m) != before);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    before = ferry_memory_version(m);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    CU_ASSERT(ferry_memory_version(m) != before);
+    before = ferry_memory_version(m);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(b));
+    CU_ASSERT_EQUAL(ferry_memory_version(m), before);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(every_access_to_write_counts_as_a_version),
     FERRY_TEST(accessors_are_short_forms_of_it),
     FERRY_TEST(a_slice_has_its_own_place_and_keeps_the_rest),
     FERRY_TEST(work_goes_on_the_queue_that_is_named),

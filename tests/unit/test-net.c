@@ -12,9 +12,16 @@
 
 /* Nets of a few layers, given as texts, on each backend. */
 
+static const char *const everything[] = { "*" };
+
+/* With every blob to be looked at. */
 static ferry_net *open_text(const char *text)
 {
-    ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
+    ferry_net_options o = { .struct_size = sizeof o,
+                            .text = text,
+                            .text_size = strlen(text),
+                            .keep = everything,
+                            .n_keep = 1 };
     ferry_net *net = NULL;
 
     FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));

@@ -206,8 +206,10 @@ static int show(const struct running *run, ferry_net *net, double loss)
         status = show_report(net);
     for (int i = 0; status == TOOL_OK && i < ferry_net_n_outputs(net); i++) {
         const ferry_blob *b = ferry_net_output(net, i);
-        const float *values = ferry_blob_host_data(b);
+        const float *values = b ? ferry_blob_host_data(b) : NULL;
 
+        if (!b) /* --blobs does without it */
+            continue;
         if (!values)
             status = tool_ferry_error();
         else if (run->json)
@@ -353,6 +355,8 @@ int cmd_run(const struct tool_command *self, int argc, char **argv)
     const struct tool_option options[] = {
         { "--output", "-o", NULL, &run.output },
         { "--blobs", NULL, NULL, &run.blobs },
+        { "--no-fuse", NULL, &r.no_fuse, NULL },
+        { "--no-plan", NULL, &r.no_plan, NULL },
         { "--phase", NULL, NULL, &r.phase },
         { "--place", NULL, NULL, &r.place },
         { "--report", NULL, &run.report, NULL },
@@ -375,6 +379,7 @@ int cmd_run(const struct tool_command *self, int argc, char **argv)
         if (n >= 1) {
             r.prototxt = argv[0];
             r.weights = n > 1 ? argv[1] : NULL;
+            r.keep = run.blobs;
             run.all = run.blobs && strcmp(run.blobs, "all") == 0;
             status = parse_top(self, &run);
             if (status == TOOL_OK && run.labels)

@@ -86,12 +86,24 @@ static int load(const struct net_request *r, ferry_net *net)
 static int open_on(const struct net_request *r, ferry_device *dev, ferry_net **out)
 {
     ferry_net_options o = { .struct_size = sizeof o, .place = r->place };
+    bool all = r->keep && strcmp(r->keep, "all") == 0;
+    struct net_list keep = { 0 };
+    char *copy = NULL;
     int status = phase_of(r->phase, &o.phase);
 
     o.stages = r->stages.at;
     o.n_stages = r->stages.count;
+    if (status == TOOL_OK && r->keep)
+        status = cut(all ? "*" : r->keep, &copy, &keep);
+    o.keep = keep.at;
+    o.n_keep = keep.count;
+    o.only = r->keep && !all;
+    o.plan = r->no_plan ? -1 : 0;
+    o.fuse = r->no_fuse ? -1 : 0;
     if (status == TOOL_OK && ferry_net_open(dev, r->prototxt, &o, out))
         status = tool_ferry_error();
+    free(keep.at);
+    free(copy);
     return status;
 }
 

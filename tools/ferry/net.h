@@ -29,6 +29,8 @@ int net_take_all(const struct tool_command *self, const char *name, int *argc, c
 struct net_request {
     const char *prototxt, *weights; /* weights: files with commas between them, or NULL */
     const char *phase, *place;      /* NULL: not given */
+    const char *keep;               /* blobs to be read, with commas between them, or "all" */
+    bool no_fuse, no_plan;
     struct net_list stages;
 };
 

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Bringing tops to the shapes that the inputs have. */
+#include "net/program.h"
+
+#include <ferry/status.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether a blob has the shape that it had when it was looked at last; notes the shape of now. */
+static int has_changed(struct ferry__net_blob *b, bool *out)
+{
+    int naxes = ferry_blob_naxes(b->blob);
+    const int64_t *dims = ferry_blob_dims(b->blob);
+    int64_t *grown;
+
+    if (b->naxes == naxes && (!naxes || !memcmp(b->shape, dims, (size_t)naxes * sizeof *dims)))
+        return 0;
+    *out = true;
+    if (naxes > b->naxes || !b->shape) {
+        grown = realloc(b->shape, (size_t)(naxes + 1) * sizeof *grown);
+        if (!grown)
+            return ferry_error_set(FERRY_ENOMEM, "net: no memory for a shape");
+        b->shape = grown;
+    }
+    if (naxes)
+        memcpy(b->shape, dims, (size_t)naxes * sizeof *dims);
+    b->naxes = naxes;
+    return 0;
+}
+
+static int share_aliases(ferry_layer *layer)
+{
+    int i, err = 0;
+
+    for (i = 0; !err && i < layer->n_tops; i++) {
+        struct ferry__net_blob *top = &layer->net->blobs[layer->tops[i]];
+
+        top->alias = layer->alias[i] < 0 ? -1 : layer->bottoms[layer->alias[i]];
+        if (top->alias >= 0 && layer->tops[i] != top->alias)
+            err = ferry_blob_share_data(top->blob, layer->net->blobs[top->alias].blob);
+    }
+    return err;
+}
+
+static int reshape_layer(ferry_layer *layer)
+{
+    int err;
+
+    ferry__layer_forget(layer);
+    layer->prepared = 0;
+    layer->fresh = true;
+    err = layer->type->reshape(layer);
+    if (!err)
+        err = share_aliases(layer);
+    layer->fresh = err != 0;
+    return err;
+}
+
+/* Has the consumers of blob b behind layer `maker` reshaped, if its shape is not what they know. */
+static int note_shape(ferry_net *net, int b, int maker)
+{
+    bool changed = false;
+    int i, k, err = has_changed(&net->blobs[b], &changed);
+
+    for (i = maker + 1; changed && i < net->n_layers; i++)
+        for (k = 0; k < net->layers[i].n_bottoms; k++)
+            if (net->layers[i].bottoms[k] == b)
+                net->layers[i].fresh = true;
+    return err;
+}
+
+static int reshape_if_fresh(ferry_layer *layer)
+{
+    int k, err;
+
+    if (!layer->fresh)
+        return 0;
+    ferry__stage_spoil(layer->net, layer->index);
+    err = reshape_layer(layer);
+    for (k = 0; !err && k < layer->n_tops; k++)
+        err = note_shape(layer->net, layer->tops[k], layer->index);
+    return err;
+}
+
+int ferry__net_reshape(ferry_net *net, int first, int last)
+{
+    int i, err = 0;
+
+    for (i = 0; !err && i < net->n_blobs; i++)
+        if (net->blobs[i].watched)
+            err = note_shape(net, i, net->blobs[i].maker);
+    for (i = first; !err && i <= last; i++)
+        err = reshape_if_fresh(&net->layers[i]);
+    return err;
+}
+
+int ferry_net_reshape(ferry_net *net)
+{
+    int i, err;
+
+    if (!net)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_reshape: NULL net");
+    err = ferry__net_reshape(net, 0, net->n_layers - 1);
+    for (i = 0; !err && i < net->n_stages; i++)
+        err = ferry__stage_choose(net, &net->stages[i]);
+    return err;
+}

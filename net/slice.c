@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Concatenations in place: what would be copied into a part of another value lies there from the
+ * start.
+ */
+#include "net/program.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+/* Who works on a value: the host's tier, or a device. Two that differ are not one. */
+static bool same_side(const struct ferry__item *a, const struct ferry__item *b)
+{
+    bool host_a = a->tier == FERRY_TIER_HOST, host_b = b->tier == FERRY_TIER_HOST;
+
+    return host_a == host_b && (host_a || a->layer->device == b->layer->device);
+}
+
+/* Whether all that use either value are on one side, and are operations. */
+static bool on_one_side(const struct ferry__program *p, int at, int a, int b)
+{
+    int i;
+
+    for (i = 0; i < p->n_items; i++)
+        if ((ferry__item_uses(p, &p->items[i], a) || ferry__item_uses(p, &p->items[i], b)) &&
+            (p->items[i].call || !same_side(&p->items[i], &p->items[at])))
+            return false;
+    return true;
+}
+
+static bool is_part_copy(const struct ferry__program *p, const struct ferry__item *item, int whole)
+{
+    return !item->call && !item->dropped && item->op.kind == FERRY_OP_STRIDED_COPY &&
+           item->out[0].value == whole && item->in[0].value != whole &&
+           !ferry__is_whole(p, &item->op.out[0], &item->out[0]);
+}
+
+/*
+ * Whether the part may be there before item `at` puts it there, and stay until its last reader: before,
+ * others are only put beside it, and nobody writes over it while somebody reads it.
+ */
+static bool can_be_there(const struct ferry__program *p, int at, int part, int whole)
+{
+    int i, last = at;
+
+    for (i = at; i < p->n_items; i++)
+        if (ferry__item_uses(p, &p->items[i], part))
+            last = i;
+    for (i = 0; i < p->n_items; i++) {
+        const struct ferry__item *item = &p->items[i];
+        bool beside = is_part_copy(p, item, whole) && !ferry__item_uses(p, item, part);
+
+        if (i < at && ferry__item_uses(p, item, whole) && !beside)
+            return false;
+        if (i > at && ferry__item_writes(p, item, part))
+            return false;
+        if (i > at && i <= last && ferry__item_writes(p, item, whole) && !beside)
+            return false;
+    }
+    return true;
+}
+
+/* Whether every user of the part takes it as it would lie there. */
+static int users_take(const struct ferry__program *p, int part, bool *out)
+{
+    int64_t in_start[FERRY_OP_INPUTS], out_start[FERRY_OP_OUTPUTS];
+    int i, err;
+
+    *out = true;
+    for (i = 0; *out && i < p->n_items; i++) {
+        struct ferry__item *item = &p->items[i];
+        ferry_op_plan plan = { 0 };
+        ferry_op op;
+
+        if (!ferry__item_uses(p, item, part))
+            continue;
+        *out = ferry__item_lay(p, item, &op, in_start, out_start) != 0;
+        if (!*out)
+            break;
+        err = ferry__item_query(item, &op, &plan);
+        if (err)
+            return err;
+        *out = plan.tier <= item->tier && plan.steps <= item->steps;
+    }
+    return 0;
+}
+
+/* The part's strides and its first element, as item `at` would have put it there. */
+static bool lie_within(struct ferry__program *p, const struct ferry__item *item, int part,
+                       int whole)
+{
+    struct ferry__value *v = &p->values[part], *w = &p->values[whole];
+    int64_t at = item->out[0].start, step = 1;
+    int i;
+
+    if (v->rank != w->rank || v->dtype != w->dtype)
+        return false;
+    v->start = 0;
+    for (i = w->rank; i-- > 0; step *= w->dims[i])
+        v->start += at / step % w->dims[i] * w->stride[i];
+    for (i = 0; i < v->rank; i++)
+        if (v->dims[i] > w->dims[i])
+            return false;
+    memcpy(v->stride, w->stride, sizeof v->stride);
+    v->within = whole;
+    return true;
+}
+
+/* Whether the copy of all of `part` is to a part of `whole` with the same axes, one of them shorter. */
+static bool is_slice(const struct ferry__program *p, const struct ferry__item *item)
+{
+    const struct ferry__value *v = &p->values[item->in[0].value];
+    const struct ferry__value *w = &p->values[item->out[0].value];
+    int64_t plain[FERRY_OP_AXES], step = 1, outer = 1, inner = 1;
+    const ferry_operand *y = &item->op.out[0];
+    int i, axis = -1;
+
+    if (v->rank != w->rank || y->rank != 3 || !ferry__is_whole(p, &item->op.in[0], &item->in[0]))
+        return false;
+    for (i = w->rank; i-- > 0; step *= w->dims[i]) {
+        plain[i] = step;
+        if (v->dims[i] == w->dims[i])
+            continue;
+        if (axis >= 0)
+            return false;
+        axis = i;
+    }
+    if (axis < 0 || item->out[0].start % plain[axis] ||
+        item->out[0].start / plain[axis] + v->dims[axis] > w->dims[axis])
+        return false;
+    for (i = 0; i < axis; i++)
+        outer *= v->dims[i];
+    for (i = axis + 1; i < v->rank; i++)
+        inner *= v->dims[i];
+    return y->shape[0] == outer && y->shape[1] == v->dims[axis] && y->shape[2] == inner;
+}
+
+static int try_slice(struct ferry__program *p, int at)
+{
+    struct ferry__item *item = &p->items[at];
+    int part = item->in[0].value, whole = item->out[0].value, err;
+    struct ferry__value before;
+    bool fits;
+
+    if (part < 0 || !is_part_copy(p, item, whole) || whole < 0 || p->values[part].own ||
+        p->values[part].pinned || p->values[part].within >= 0 ||
+        p->values[part].last != p->values[whole].last || !is_slice(p, item) ||
+        !on_one_side(p, at, part, whole) || !can_be_there(p, at, part, whole))
+        return 0;
+    before = p->values[part];
+    item->dropped = true;
+    fits = lie_within(p, item, part, whole);
+    err = fits ? users_take(p, part, &fits) : 0;
+    if (!err && fits)
+        return 0;
+    p->values[part] = before;
+    item->dropped = false;
+    return err;
+}
+
+/* Outer concatenations first: what lies in a part of them then has their strides. */
+int ferry__program_slice(struct ferry__program *p)
+{
+    int i, err = 0;
+
+    for (i = p->n_items; !err && i-- > 0;)
+        if (!p->items[i].call && !p->items[i].dropped &&
+            p->items[i].op.kind == FERRY_OP_STRIDED_COPY)
+            err = try_slice(p, i);
+    return err;
+}
