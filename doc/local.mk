@@ -41,6 +41,7 @@ EXTRA_DIST += \
 	%D%/decisions/0048-layers-say-what-they-compute.md \
 	%D%/decisions/0055-a-net-runs-programs.md \
 	%D%/decisions/0060-a-saved-net-keeps-its-text.md \
+	%D%/decisions/0061-pictures-are-opencvs.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md
 
 # Pages from the headers' comments, in doc/api. Needs Doxygen; a warning is an error.

@@ -37,6 +37,13 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/state.h \
 	%D%/types.c \
 	%D%/types.h \
+	%D%/data/image.c \
+	%D%/data/image.h \
+	%D%/data/image_jpeg.c \
+	%D%/data/image_png.c \
+	%D%/data/resize.c \
+	%D%/data/resize.h \
+	%D%/data/transform.c \
 	%D%/layers/abs_val.c \
 	%D%/layers/accuracy.c \
 	%D%/layers/arg_max.c \
@@ -155,8 +162,9 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/proto/wire.h \
 	%D%/proto/wire_read.c \
 	%D%/proto/wire_write.c
-%C%_libferrynetobjs_la_CPPFLAGS = $(NET_CPPFLAGS)
-%C%_libferrynetobjs_la_CFLAGS = $(NET_CFLAGS)
+%C%_libferrynetobjs_la_CPPFLAGS = $(NET_CPPFLAGS) $(NET_CPPFLAGS_LIBS)
+%C%_libferrynetobjs_la_CFLAGS = $(NET_CFLAGS) $(PNG_CFLAGS) $(JPEG_CFLAGS)
+%C%_libferrynetobjs_la_LIBADD = $(PNG_LIBS) $(JPEG_LIBS)
 
 # Higher rooms first.
 NET_ROOMS = %D%/libferrynetobjs.la op/libferryopobjs.la
@@ -166,6 +174,6 @@ libferrynet_la_LIBADD = $(NET_ROOMS) libferryio.la libferry.la $(CORE_SYSTEM_LIB
 libferrynet_la_LDFLAGS = -version-info 0:0:0 -no-undefined $(Z_DEFS) $(VERSION_FLAGS)
 EXTRA_libferrynet_la_DEPENDENCIES = $(VERSION_MAP)
 
-EXTRA_DIST += %D%/proto/README.md
+EXTRA_DIST += %D%/data/README.md %D%/proto/README.md
 
 EXTRA_DIST += %D%/README.md

@@ -19,10 +19,12 @@ UNIT_TESTS = \
 	%D%/unit/test-command \
 	%D%/unit/test-command-devices \
 	%D%/unit/test-command-files \
+	%D%/unit/test-command-run \
 	%D%/unit/test-conf \
 	%D%/unit/test-corners \
 	%D%/unit/test-failures \
 	%D%/unit/test-faults \
+	%D%/unit/test-image \
 	%D%/unit/test-io-malformed \
 	%D%/unit/test-io-proto \
 	%D%/unit/test-io-read \
@@ -195,6 +197,8 @@ UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $
 
 # What is above libferryio: libferrynet's objects first, then those it stands on.
 NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
+%C%_unit_test_image_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS)
+%C%_unit_test_image_LDADD = $(NET_LIBS)
 %C%_unit_test_net_LDADD = $(NET_LIBS)
 %C%_unit_test_net_save_LDADD = $(NET_LIBS)
 %C%_unit_test_net_fuse_LDADD = $(NET_LIBS)
@@ -231,6 +235,7 @@ check_PROGRAMS += %D%/unit/proto-tool
 %C%_unit_test_trace_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
 %C%_unit_test_check_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
 %C%_unit_test_command_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
+%C%_unit_test_command_run_LDADD = $(%C%_unit_test_command_LDADD)
 %C%_unit_test_command_devices_LDADD = $(%C%_unit_test_command_LDADD)
 
 if HAVE_CUNIT
@@ -265,6 +270,7 @@ OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
 	%D%/unit/scenarios.h \
 	$(OOM_TEST)
 %C%_unit_test_command_SOURCES = %D%/unit/test-command.c $(COMMAND_TEST)
+%C%_unit_test_command_run_SOURCES = %D%/unit/test-command-run.c $(COMMAND_TEST)
 %C%_unit_test_command_devices_SOURCES = %D%/unit/test-command-devices.c $(COMMAND_TEST)
 %C%_coherence_test_coherence_SOURCES = \
 	%D%/coherence/model.c \
@@ -427,6 +433,7 @@ EXTRA_DIST += \
 	%D%/scripts/rooms.list \
 	%D%/model/events.pml \
 	%D%/data/empty.conf \
+	%D%/data/images \
 	%D%/data/leaks.supp \
 	%D%/data/valgrind.supp \
 	%D%/outside/plugin.c \

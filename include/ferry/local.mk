@@ -7,6 +7,7 @@ ferryinclude_HEADERS = \
 	%D%/descriptor.h \
 	%D%/device.h \
 	%D%/ferry.h \
+	%D%/image.h \
 	%D%/io.h \
 	%D%/layer.h \
 	%D%/math.h \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Fuzzes one of the readers with libFuzzer, AddressSanitizer and UBSan, then minimises its corpus.
 # Needs clang, inih and zlib; from the top of the source tree, after ./configure in build/:
-#     tests/fuzz/run.sh conf|note|env|io|prototxt|netproto [SECONDS]
+#     tests/fuzz/run.sh conf|note|env|io|image|prototxt|netproto [SECONDS]
 set -eu
 
 name=$1 seconds=${2:-600}
@@ -12,11 +12,17 @@ work=${TMPDIR:-/tmp}/ferry-fuzz-$name
 corpus=$top/tests/fuzz/corpus/$name
 
 # Files of arrays are libferryio's; their limit is twice the input and 64 MiB.
-sources="$top/core/*/*.c" libs='-linih -ldl -lpthread -lm' most=64 words=
+sources="$top/core/*/*.c" libs='-linih -ldl -lpthread -lm' most=64 words= defines=
 case $name in
 prototxt | netproto)
     # of the core, errors alone
     sources="$top/core/base/*.c $top/net/proto/*.c"
+    ;;
+image)
+    # few pixels, so that a header cannot claim much memory
+    sources="$top/core/*/*.c $top/net/data/image*.c"
+    defines='-DFERRY_NET_HAVE_PNG -DFERRY_NET_HAVE_JPEG -DFERRY__IMAGE_PIXELS=65536'
+    libs="$libs -lpng -ljpeg"
     ;;
 esac
 [ ! -f "$top/tests/fuzz/$name.dict" ] || words=-dict=$top/tests/fuzz/$name.dict
@@ -42,7 +48,7 @@ END
 # shellcheck disable=SC2086 # flags are words
 ${CLANG:-clang} -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
     -include "$work/defines.h" -I"$build" -I"$top" -I"$top/include" -I"$top/tests/fuzz" \
-    -DFERRY_IO_HAVE_ZLIB $sources "$top/tests/fuzz/fuzz-$name.c" -o "$work/fuzz" ${LIBS-$libs}
+    -DFERRY_IO_HAVE_ZLIB $defines $sources "$top/tests/fuzz/fuzz-$name.c" -o "$work/fuzz" ${LIBS-$libs}
 cd "$work/crashes"
 # shellcheck disable=SC2086 # no dictionary is no word
 "$work/fuzz" $words -max_total_time="$seconds" -timeout=10 -rss_limit_mb=512 -malloc_limit_mb=$most \

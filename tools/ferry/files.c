@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 int files_format(const struct tool_command *self, const char *path, const char *name,
@@ -137,6 +138,14 @@ int files_copy_metadata(ferry_io *from, ferry_io_writer *to)
 
 /* ---- while it runs -------------------------------------------------------------------------- */
 
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 void files_progress_begin(struct files_progress *p, const char *what, uint64_t total)
 {
     p->shown = isatty(STDERR_FILENO) == 1;
@@ -144,7 +153,7 @@ void files_progress_begin(struct files_progress *p, const char *what, uint64_t t
     p->total = total;
     p->done = 0;
     p->percent = -1;
-    files_progress_step(p, 0);
+    p->begin = seconds();
 }
 
 void files_progress_step(struct files_progress *p, uint64_t bytes)
@@ -155,7 +164,7 @@ void files_progress_step(struct files_progress *p, uint64_t bytes)
 
     p->done += bytes;
     percent = p->total ? (int)((double)p->done * 100 / (double)p->total) : 100;
-    if (!p->shown || percent == p->percent)
+    if (!p->shown || percent == p->percent || seconds() - p->begin < 1)
         return;
     p->percent = percent;
     fprintf(stderr, "\r%s [%-*.*s] %3d%%", p->what, width, percent * width / 100, bar, percent);
@@ -164,7 +173,7 @@ void files_progress_step(struct files_progress *p, uint64_t bytes)
 
 void files_progress_end(struct files_progress *p)
 {
-    if (p->shown)
+    if (p->shown && p->percent >= 0)
         fputs("\r\033[K", stderr);
     p->shown = false;
 }

@@ -33,12 +33,13 @@ int files_copy_metadata(ferry_io *from, ferry_io_writer *to);
 
 /* ---- while it runs -------------------------------------------------------------------------- */
 
-/* A bar on standard error where that is a terminal, otherwise nothing. */
+/* A bar on standard error where that is a terminal and it takes more than a second, otherwise nothing. */
 struct files_progress {
     bool shown;
     const char *what;
     uint64_t total, done;
-    int percent;
+    int percent;  /* that is shown; −1: nothing is */
+    double begin; /* seconds */
 };
 
 void files_progress_begin(struct files_progress *p, const char *what, uint64_t total);

@@ -32,6 +32,12 @@ bin_PROGRAMS += %D%/ferry
 	%D%/net.c \
 	%D%/net.h \
 	%D%/output.c \
+	%D%/pictures.c \
+	%D%/pictures.h \
+	%D%/run.h \
+	%D%/run_files.c \
+	%D%/run_show.c \
+	%D%/run_write.c \
 	%D%/tool.c \
 	%D%/tool.h
 %C%_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/conform \

@@ -171,8 +171,17 @@ static int feed_file(ferry_net *net, const char *path)
     return status;
 }
 
-/* "NAME=FILE": the one array of the file, or that of the blob's name. */
-static int feed_blob(ferry_net *net, const char *spec, const char *equals)
+static int feed_picture(ferry_net *net, const char *name, const char *path,
+                        const struct net_pictures *pictures)
+{
+    ferry_blob *blob = ferry_net_blob(net, name);
+
+    return !blob || pictures_read(pictures, path, blob, -1) ? tool_ferry_error() : TOOL_OK;
+}
+
+/* "NAME=FILE": a picture, or the one array of the file, or that of the blob's name. */
+static int feed_blob(ferry_net *net, const char *spec, const char *equals,
+                     const struct net_pictures *pictures)
 {
     const ferry_io_entry *entry = NULL;
     char name[512];
@@ -183,6 +192,8 @@ static int feed_blob(ferry_net *net, const char *spec, const char *equals)
         return tool_error(TOOL_USAGE, "--input %s: a name of more than 511 bytes", spec);
     memcpy(name, spec, (size_t)(equals - spec));
     name[equals - spec] = 0;
+    if (pictures_is_one(equals + 1))
+        return feed_picture(net, name, equals + 1, pictures);
     if (ferry_io_open(equals + 1, &io))
         return tool_ferry_error();
     if (ferry_io_count(io) == 1 ? ferry_io_entry_at(io, 0, &entry)
@@ -197,14 +208,26 @@ static int feed_blob(ferry_net *net, const char *spec, const char *equals)
     return status;
 }
 
-int net_feed(ferry_net *net, const struct net_list *inputs)
+/* A picture without a name is the net's one input. */
+static int feed_unnamed(ferry_net *net, const char *path, const struct net_pictures *pictures)
+{
+    if (!pictures_is_one(path))
+        return feed_file(net, path);
+    if (ferry_net_n_inputs(net) == 1)
+        return feed_picture(net, ferry_blob_name(ferry_net_input(net, 0)), path, pictures);
+    return tool_error(TOOL_FAILURE, "--input %s: the net has %d inputs; --input NAME=FILE", path,
+                      ferry_net_n_inputs(net));
+}
+
+int net_feed(ferry_net *net, const struct net_list *inputs, const struct net_pictures *pictures)
 {
     int status = TOOL_OK;
 
     for (size_t i = 0; status == TOOL_OK && i < inputs->count; i++) {
-        const char *equals = strchr(inputs->at[i], '=');
+        const char *spec = inputs->at[i], *equals = strchr(spec, '=');
 
-        status = equals ? feed_blob(net, inputs->at[i], equals) : feed_file(net, inputs->at[i]);
+        status =
+            equals ? feed_blob(net, spec, equals, pictures) : feed_unnamed(net, spec, pictures);
     }
     return status;
 }

@@ -5,6 +5,8 @@
 #include "tool.h"
 
 #include <ferry/io.h>
+#include "pictures.h"
+
 #include <ferry/net.h>
 
 /*
@@ -37,8 +39,11 @@ struct net_request {
 /* Opens the runtime, the selected device, and the net with its weights. An exit status. */
 int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **out);
 
-/* Puts files into blobs: "NAME=FILE", or a file whose arrays are named after blobs. */
-int net_feed(ferry_net *net, const struct net_list *inputs);
+/*
+ * Puts files into blobs: "NAME=FILE", an array or a picture, or a file whose arrays are named after
+ * blobs.
+ */
+int net_feed(ferry_net *net, const struct net_list *inputs, const struct net_pictures *pictures);
 
 /* Whether every input of the net has been fed; else says which there are. */
 int net_is_fed(ferry_net *net);

@@ -76,7 +76,7 @@ static bool take_option(const struct tool_command *self, const struct tool_optio
 static int unknown_option(const struct tool_command *self, const struct tool_option *options,
                           const char *argument)
 {
-    const char *names[16];
+    const char *names[32];
     const char *near;
     size_t n = 0;
 

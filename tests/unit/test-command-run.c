@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* `ferry run`, above all with pictures. */
+
+/* A net that shows its input, 9 x 13 pixels of three channels, and the sum of each. */
+static const char net[] =
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 3 dim: 9 dim: 13\n"
+    "  } } }\n"
+    "layer { name: 'y' type: 'Power' bottom: 'x' top: 'y' }\n"
+    "layer { name: 's' type: 'Reduction' bottom: 'x' top: 's' reduction_param { axis: 1 } }\n";
+
+static void write_text(const char *name, const char *text)
+{
+    FILE *file = fopen(in_folder(name), "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* Runs the net with these arguments, in which each %s is the folder of pictures. */
+static int run(const char *arguments)
+{
+    char command[2048], filled[1024], folder[512];
+
+    snprintf(folder, sizeof(folder), "%s", ferry_test_own_data("images/rgb.png"));
+    *strrchr(folder, '/') = '\0';
+    snprintf(filled, sizeof(filled), arguments, folder, folder);
+    write_text("net.prototxt", net);
+    snprintf(command, sizeof(command), "run %s %s", in_folder("net.prototxt"), filled);
+    return ferry(command);
+}
+
+/* Value `index` of output `number` of a document. */
+static double value(const json_t *document, size_t number, size_t index)
+{
+    const json_t *output = json_array_get(json_object_get(document, "outputs"), number);
+
+    return json_number_value(json_array_get(json_object_get(output, "values"), index));
+}
+
+static void a_picture_becomes_an_input(void)
+{
+    json_t *document;
+
+    /* the first pixel: no red, no green, blue 255; the one to its right has red 19 */
+    CU_ASSERT_EQUAL(run("--input x=%s/rgb.png --json"), 0);
+    document = parse_output();
+    CU_ASSERT_EQUAL(value(document, 1, 0), 255);
+    CU_ASSERT_EQUAL(value(document, 1, 117), 0);
+    CU_ASSERT_EQUAL(value(document, 1, 235), 19);
+    json_decref(document);
+    CU_ASSERT_EQUAL(run("--input %s/rgb.png --mean 5,0,9 --scale 2 --swap-rb --json"), 0);
+    document = parse_output();
+    CU_ASSERT_EQUAL(value(document, 1, 0), -18);
+    CU_ASSERT_EQUAL(value(document, 1, 1), 20);
+    CU_ASSERT_EQUAL(value(document, 1, 234), 500);
+    json_decref(document);
+}
+
+static void a_mean_may_be_a_picture_of_values(void)
+{
+    char command[1024];
+    json_t *document;
+
+    snprintf(command, sizeof(command), "--input x=%%s/rgb.png --blobs y --output %s",
+             in_folder("y.npz"));
+    CU_ASSERT_EQUAL(run(command), 0);
+    snprintf(command, sizeof(command), "--input x=%%s/rgb.png --mean %s --json",
+             in_folder("y.npz"));
+    CU_ASSERT_EQUAL(run(command), 0);
+    document = parse_output();
+    for (size_t i = 0; i < 351; i++)
+        CU_ASSERT_EQUAL(value(document, 1, i), 0);
+    json_decref(document);
+    CU_ASSERT_EQUAL(run("--input x=%s/rgb.png --mean %s/opencv.npz"), 1);
+    CU_ASSERT(one_line_of_error("opencv.npz: it has"));
+    CU_ASSERT_EQUAL(run("--input x=%s/rgb.png --mean 1,2"), 1);
+    remove(in_folder("y.npz"));
+}
+
+static void what_cannot_be_an_input_is_one_line(void)
+{
+    CU_ASSERT_EQUAL(run("--input nope=%s/rgb.png"), 1);
+    CU_ASSERT(one_line_of_error("no blob \"nope\""));
+    CU_ASSERT_EQUAL(run("--input x=%s/none.png"), 1);
+    CU_ASSERT(one_line_of_error("none.png"));
+    CU_ASSERT_EQUAL(run("--input s=%s/rgb.png"), 1);
+    CU_ASSERT(one_line_of_error("it has one or three channels"));
+    CU_ASSERT_EQUAL(run("--input x=%s/rgb.png --scale fast"), 2);
+    CU_ASSERT(one_line_of_error("--scale fast"));
+    CU_ASSERT_EQUAL(run("--input x=%s/rgb.png --iterations 0"), 2);
+    CU_ASSERT(one_line_of_error("--iterations 0"));
+    CU_ASSERT_EQUAL(run("--input x=%s --batch 2 -o y.npz"), 2);
+    CU_ASSERT(one_line_of_error("without another input"));
+}
+
+/* Lines of JSON on standard output; counts those with `key`. */
+static int lines_with(const char *key)
+{
+    char copy[sizeof(out)], *rest = copy, *line;
+    int n = 0;
+
+    snprintf(copy, sizeof(copy), "%s", out);
+    while ((line = strtok_r(rest, "\n", &rest))) {
+        json_t *one = json_loads(line, 0, NULL);
+
+        CU_ASSERT_PTR_NOT_NULL(one);
+        n += json_object_get(one, key) != NULL;
+        json_decref(one);
+    }
+    return n;
+}
+
+static void a_folder_is_gone_through_and_a_bad_file_has_its_line(void)
+{
+    char command[1024];
+
+    snprintf(command, sizeof(command), "mkdir -p %s && cp %s %s", in_folder("p"),
+             ferry_test_own_data("images/rgb.png"), in_folder("p"));
+    CU_ASSERT_EQUAL_FATAL(shell(command), 0);
+    snprintf(command, sizeof(command),
+             "cd %s && cp rgb.png b.png && head -c 99 rgb.png >c.png && "
+             "cp rgb.png d.jpg && touch e.txt",
+             in_folder("p"));
+    CU_ASSERT_EQUAL_FATAL(shell(command), 0);
+    write_text("net.prototxt", net);
+    for (int batch = 1; batch <= 4; batch++) {
+        snprintf(command, sizeof(command), "run %s --input x=%s --batch %d",
+                 in_folder("net.prototxt"), in_folder("p"), batch);
+        CU_ASSERT_EQUAL(ferry(command), 1);
+        CU_ASSERT_EQUAL(lines_with("file"), 4);
+        CU_ASSERT_EQUAL(lines_with("error"), 1);
+        CU_ASSERT_PTR_NOT_NULL(strstr(out, "c.png: PNG: "));
+    }
+    snprintf(command, sizeof(command),
+             "cd %s && printf '%%s\\n' \"$PWD/b.png\" \"$PWD/rgb.png 7\" "
+             ">list.txt",
+             in_folder("p"));
+    CU_ASSERT_EQUAL_FATAL(shell(command), 0);
+    snprintf(command, sizeof(command), "run %s --input x=%s/list.txt", in_folder("net.prototxt"),
+             in_folder("p"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    CU_ASSERT_EQUAL(lines_with("outputs"), 2);
+    snprintf(command, sizeof(command), "rm -r %s", in_folder("p"));
+    shell(command);
+}
+
+static void passes_go_behind_each_other_in_a_file(void)
+{
+    json_t *document;
+    char command[512];
+
+    snprintf(command, sizeof(command), "--input x=%%s/rgb.png --iterations 3 --output %s",
+             in_folder("o.npz"));
+    CU_ASSERT_EQUAL(run(command), 0);
+    snprintf(command, sizeof(command), "inspect %s --json", in_folder("o.npz"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    document = parse_output();
+    for (size_t i = 0; i < json_array_size(json_object_get(document, "blobs")); i++) {
+        json_t *blob = json_array_get(json_object_get(document, "blobs"), i);
+        json_t *shape = json_object_get(blob, "shape");
+
+        CU_ASSERT_EQUAL(json_integer_value(json_array_get(shape, 0)), 3);
+    }
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(document, "blobs")), 2);
+    json_decref(document);
+    remove(in_folder("o.npz"));
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_picture_becomes_an_input),
+    FERRY_TEST(a_mean_may_be_a_picture_of_values),
+    FERRY_TEST(what_cannot_be_an_input_is_one_line),
+    FERRY_TEST(a_folder_is_gone_through_and_a_bad_file_has_its_line),
+    FERRY_TEST(passes_go_behind_each_other_in_a_file),
+};
+
+int main(int argc, char **argv)
+{
+    return command_main(argc, argv, "command run", cases, FERRY_TEST_COUNT(cases));
+}

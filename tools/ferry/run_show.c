@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What `ferry run` shows of outputs. */
+
+/* ---- labels and the best ------------------------------------------------------------------------ */
+
+int run_read_labels(struct run *run)
+{
+    FILE *file = fopen(run->labels, "r");
+    char line[1024];
+    size_t room = 0;
+
+    if (!file)
+        return tool_error(TOOL_FAILURE, "%s: %s", run->labels, strerror(errno));
+    while (fgets(line, sizeof line, file)) {
+        if (run->n_names == room) {
+            size_t more = room ? 2 * room : 256;
+            char **grown = realloc(run->names, more * sizeof *grown);
+
+            if (!grown)
+                break;
+            run->names = grown;
+            room = more;
+        }
+        line[strcspn(line, "\r\n")] = 0;
+        run->names[run->n_names] = strdup(line);
+        if (!run->names[run->n_names])
+            break;
+        run->n_names++;
+    }
+    fclose(file);
+    return TOOL_OK;
+}
+
+/* The indices of the k largest of n values, the first of equals first. */
+static int best(const float *values, int64_t n, int64_t *out, int k)
+{
+    int count = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        int at = count < k ? count++ : k;
+
+        for (; at > 0 && values[i] > values[out[at - 1]]; at--)
+            if (at < k)
+                out[at] = out[at - 1];
+        if (at < k)
+            out[at] = i;
+    }
+    return count;
+}
+
+/* ---- what is shown ------------------------------------------------------------------------------ */
+
+static int take_values(const ferry_blob *b, struct run_view *out)
+{
+    out->name = ferry_blob_name(b);
+    out->naxes = ferry_blob_naxes(b);
+    out->count = ferry_blob_count(b);
+    if (out->naxes > 0)
+        memcpy(out->dims, ferry_blob_dims(b), (size_t)out->naxes * sizeof(*out->dims));
+    out->values = ferry_blob_host_data(b);
+    return out->values || out->count == 0 ? TOOL_OK : tool_ferry_error();
+}
+
+int run_view_all(const ferry_blob *b, struct run_view *out)
+{
+    return take_values(b, out);
+}
+
+/* Rows of item, label, score, and a box, as DetectionOutput makes them. */
+static bool is_rows(const struct run_view *v)
+{
+    return v->naxes == 4 && v->dims[0] == 1 && v->dims[1] == 1 && v->dims[3] == 7;
+}
+
+int run_view_item(const ferry_blob *b, int64_t item, int64_t n, struct run_view *out)
+{
+    int64_t first = 0, rows = 0;
+    int status = take_values(b, out);
+
+    if (status != TOOL_OK)
+        return status;
+    if (is_rows(out)) {
+        while (first < out->dims[2] && (int64_t)out->values[first * 7] != item)
+            first++;
+        while (first + rows < out->dims[2] && (int64_t)out->values[(first + rows) * 7] == item)
+            rows++;
+        out->dims[2] = rows;
+        out->count = rows * 7;
+        out->values += first * 7;
+    } else if (out->naxes > 0 && out->dims[0] == n) {
+        out->dims[0] = 1;
+        out->count /= n;
+        out->values += item * out->count;
+    }
+    return TOOL_OK;
+}
+
+static json_t *json_shape(const struct run_view *v)
+{
+    json_t *shape = json_array();
+
+    for (int i = 0; shape && i < v->naxes; i++)
+        json_array_append_new(shape, json_integer(v->dims[i]));
+    return shape;
+}
+
+static json_t *json_best(const struct run *run, const float *values, int64_t n)
+{
+    int64_t index[100];
+    json_t *list = json_array();
+    int count = best(values, n, index, run->k);
+
+    for (int i = 0; list && i < count; i++) {
+        json_t *one = json_pack("{s:I, s:o}", "index", (json_int_t)index[i], "value",
+                                tool_json_real((double)values[index[i]]));
+
+        if (one && (size_t)index[i] < run->n_names)
+            json_object_set_new(one, "label", tool_json_string(run->names[index[i]]));
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+/* Up to a thousand values stand in the document; more belong into a file. */
+json_t *run_json_output(const struct run *run, const struct run_view *v)
+{
+    int64_t items = v->naxes ? v->dims[0] : 1, width = items ? v->count / items : 0;
+    json_t *out = json_pack("{s:o, s:o, s:I}", "name", tool_json_string(v->name), "shape",
+                            json_shape(v), "count", (json_int_t)v->count);
+
+    if (out && v->count <= 1000) {
+        json_t *list = json_array();
+
+        for (int64_t i = 0; list && i < v->count; i++)
+            json_array_append_new(list, tool_json_real((double)v->values[i]));
+        json_object_set_new(out, "values", list);
+    }
+    if (out && run->k && width > 1 && !is_rows(v)) {
+        json_t *list = json_array();
+
+        for (int64_t i = 0; list && i < items; i++)
+            json_array_append_new(list, json_best(run, v->values + i * width, width));
+        json_object_set_new(out, "top", list);
+    }
+    return out;
+}
+
+static void show_best(const struct run *run, const float *values, int64_t n)
+{
+    int64_t index[100];
+    int count = best(values, n, index, run->k);
+
+    for (int i = 0; i < count; i++)
+        printf("    %-8lld %-12g %s\n", (long long)index[i], (double)values[index[i]],
+               (size_t)index[i] < run->n_names ? run->names[index[i]] : "");
+}
+
+/* A line a detection: whose, what, how sure, where. */
+static void show_rows(const struct run *run, const struct run_view *v)
+{
+    for (int64_t i = 0; i < v->dims[2]; i++) {
+        const float *r = v->values + i * 7;
+        size_t label = r[1] >= 0 ? (size_t)r[1] : SIZE_MAX;
+
+        printf("    item %g, label %g, %g: %g %g %g %g %s\n", (double)r[0], (double)r[1],
+               (double)r[2], (double)r[3], (double)r[4], (double)r[5], (double)r[6],
+               label < run->n_names ? run->names[label] : "");
+    }
+}
+
+/* A line about an output: its shape, its least and its largest value; its values where they are few. */
+static void show_line(const ferry_blob *b, const struct run_view *v)
+{
+    double low = INFINITY, high = -INFINITY;
+    char shape[256];
+
+    ferry_blob_shape_string(b, shape, sizeof shape);
+    for (int64_t i = 0; i < v->count; i++) {
+        low = fmin(low, (double)v->values[i]);
+        high = fmax(high, (double)v->values[i]);
+    }
+    printf("%s: %s", v->name, shape);
+    if (v->count > 10)
+        printf(", from %g to %g", low, high);
+    for (int64_t i = 0; i < v->count && v->count <= 10; i++)
+        printf(" %g", (double)v->values[i]);
+    putchar('\n');
+}
+
+static void show_output(const struct run *run, const ferry_blob *b, const struct run_view *v)
+{
+    int64_t items = v->naxes ? v->dims[0] : 1, width = items ? v->count / items : 0;
+
+    show_line(b, v);
+    if (is_rows(v)) {
+        show_rows(run, v);
+        return;
+    }
+    for (int64_t i = 0; run->k && width > 1 && i < items; i++) {
+        if (items > 1)
+            printf("  item %lld\n", (long long)i);
+        show_best(run, v->values + i * width, width);
+    }
+}
+
+static json_t *json_layers(const ferry_net *net)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; list && i < ferry_net_n_layers(net); i++) {
+        ferry_net_layer_info info = { .struct_size = sizeof info };
+
+        if (ferry_net_layer(net, i, &info))
+            continue;
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:i}", "name", info.name,
+                                              "type", info.type, "device", info.device, "tier",
+                                              ferry_op_tier_name(info.tier), "operations",
+                                              info.operations));
+    }
+    return list;
+}
+
+static int show_report(const ferry_net *net)
+{
+    static const char *const headings[] = { "layer", "type", "device", "tier", ">operations" };
+    struct tool_table *table = tool_table_create(headings, 5);
+    bool good = table != NULL;
+
+    for (int i = 0; good && i < ferry_net_n_layers(net); i++) {
+        ferry_net_layer_info info = { .struct_size = sizeof info };
+        char operations[16];
+
+        if (ferry_net_layer(net, i, &info))
+            continue;
+        snprintf(operations, sizeof operations, "%d", info.operations);
+        good = tool_table_add(table,
+                              (const char *const[]){ info.name, info.type, info.device,
+                                                     ferry_op_tier_name(info.tier), operations });
+    }
+    if (good)
+        tool_table_print(table, tool_width());
+    tool_table_destroy(table);
+    return good ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
+}
+
+int run_show(const struct run *run, ferry_net *net, double loss)
+{
+    json_t *outputs = run->json ? json_array() : NULL, *document;
+    int status = TOOL_OK;
+
+    if (run->report && !run->json)
+        status = show_report(net);
+    for (int i = 0; status == TOOL_OK && i < ferry_net_n_outputs(net); i++) {
+        const ferry_blob *b = ferry_net_output(net, i);
+        struct run_view view;
+
+        if (!b) /* --blobs does without it */
+            continue;
+        status = run_view_all(b, &view);
+        if (status == TOOL_OK && run->json)
+            json_array_append_new(outputs, run_json_output(run, &view));
+        else if (status == TOOL_OK && (!run->output || run->k))
+            show_output(run, b, &view);
+    }
+    if (!run->json || status != TOOL_OK) {
+        json_decref(outputs);
+        return status;
+    }
+    document = json_pack("{s:s, s:f, s:f, s:o}", "device", ferry_device_name(ferry_net_device(net)),
+                         "ms", run->ms, "loss", loss, "outputs", outputs);
+    if (document && run->report)
+        json_object_set_new(document, "layers", json_layers(net));
+    return tool_json_print(document);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What `ferry run` writes. */
+
+/* ---- the file of outputs ------------------------------------------------------------------------ */
+
+/* A blob of the series: its values so far. */
+struct part {
+    const ferry_blob *blob;
+    const char *name;
+    int naxes;
+    int64_t dims[FERRY_MAX_AXES]; /* the first: of all passes */
+    float *values;
+    size_t count, room;
+};
+
+struct run_series {
+    const struct run *run;
+    ferry_net *net;
+    struct part *parts;
+    size_t n;
+};
+
+static int create_file(const struct run *run, ferry_io_writer **out)
+{
+    ferry_io_format format = ferry_io_format_of(run->output);
+
+    if (format != FERRY_IO_NPZ && format != FERRY_IO_HDF5 && format != FERRY_IO_SAFETENSORS)
+        return tool_error(TOOL_USAGE, "%s: --output %s: .npz, .h5 or .safetensors", run->self->name,
+                          run->output);
+    return ferry_io_create(run->output, format, out) ? tool_ferry_error() : TOOL_OK;
+}
+
+static int close_file(ferry_io_writer *w, int err)
+{
+    int status = TOOL_OK;
+
+    if (err) {
+        status = tool_ferry_error();
+        ferry_io_abort(w);
+        return status;
+    }
+    return ferry_io_commit(w) ? tool_ferry_error() : TOOL_OK;
+}
+
+/* ---- which blobs --------------------------------------------------------------------------------- */
+
+static int add_named(struct run_series *s, const char *names)
+{
+    char *copy = strdup(names), *rest = copy, *name;
+    int status = copy ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
+
+    while (status == TOOL_OK && (name = strtok_r(rest, ",", &rest))) {
+        s->parts[s->n].blob = ferry_net_blob(s->net, name);
+        if (s->parts[s->n].blob)
+            s->n++;
+        else
+            status = tool_ferry_error();
+    }
+    free(copy);
+    return status;
+}
+
+static size_t most_parts(const struct run *run, const ferry_net *net)
+{
+    size_t n = (size_t)ferry_net_n_outputs(net) + 1;
+
+    for (const char *c = run->blobs; c && *c; c++)
+        n += *c == ',';
+    return n;
+}
+
+struct run_series *run_series_create(const struct run *run, ferry_net *net)
+{
+    struct run_series *s = calloc(1, sizeof(*s));
+
+    if (s)
+        s->parts = calloc(most_parts(run, net), sizeof(*s->parts));
+    if (!s || !s->parts) {
+        tool_error(TOOL_FAILURE, "out of memory");
+        free(s);
+        return NULL;
+    }
+    s->run = run;
+    s->net = net;
+    for (int i = 0; !run->blobs && i < ferry_net_n_outputs(net); i++)
+        if (ferry_net_output(net, i))
+            s->parts[s->n++].blob = ferry_net_output(net, i);
+    if (run->blobs && add_named(s, run->blobs) != TOOL_OK) {
+        run_series_destroy(s);
+        return NULL;
+    }
+    for (size_t i = 0; i < s->n; i++)
+        s->parts[i].name = ferry_blob_name(s->parts[i].blob);
+    return s;
+}
+
+void run_series_destroy(struct run_series *s)
+{
+    for (size_t i = 0; s && i < s->n; i++)
+        free(s->parts[i].values);
+    if (s)
+        free(s->parts);
+    free(s);
+}
+
+/* ---- passes -------------------------------------------------------------------------------------- */
+
+/* What a pass makes goes behind what the others made: a scalar becomes an axis of them. */
+static int check_shape(struct part *p, const struct run_view *v)
+{
+    bool first = p->naxes == 0;
+
+    if (first) {
+        p->naxes = v->naxes ? v->naxes : 1;
+        memcpy(p->dims, v->dims, (size_t)v->naxes * sizeof(*p->dims));
+        p->dims[0] = 0;
+    }
+    if (!first && (p->naxes != (v->naxes ? v->naxes : 1) ||
+                   (v->naxes > 1 && memcmp(p->dims + 1, v->dims + 1,
+                                           (size_t)(v->naxes - 1) * sizeof(*p->dims)) != 0)))
+        return tool_error(TOOL_FAILURE, "%s has another shape in each pass", p->name);
+    p->dims[0] += v->naxes ? v->dims[0] : 1;
+    return TOOL_OK;
+}
+
+static int append(struct part *p)
+{
+    struct run_view view;
+    int status = run_view_all(p->blob, &view);
+    size_t count = status == TOOL_OK ? (size_t)view.count : 0;
+
+    if (status == TOOL_OK)
+        status = check_shape(p, &view);
+    if (status == TOOL_OK && count > p->room - p->count) {
+        size_t room = 2 * p->room + count;
+        float *grown = realloc(p->values, room * sizeof(*grown));
+
+        if (!grown)
+            return tool_error(TOOL_FAILURE, "out of memory");
+        p->values = grown;
+        p->room = room;
+    }
+    if (status == TOOL_OK && count > 0)
+        memcpy(p->values + p->count, view.values, count * sizeof(*p->values));
+    p->count += count;
+    return status;
+}
+
+int run_series_add(struct run_series *s)
+{
+    int status = TOOL_OK;
+
+    for (size_t i = 0; status == TOOL_OK && i < s->n; i++)
+        status = append(&s->parts[i]);
+    return status;
+}
+
+int run_series_write(const struct run_series *s)
+{
+    ferry_io_writer *w;
+    int status = create_file(s->run, &w), err = 0;
+
+    if (status != TOOL_OK)
+        return status;
+    for (size_t i = 0; !err && i < s->n; i++) {
+        ferry_io_entry entry = { .struct_size = sizeof entry, .name = s->parts[i].name };
+
+        entry.dtype = FERRY_F32;
+        entry.naxes = s->parts[i].naxes;
+        entry.dims = s->parts[i].dims;
+        err = ferry_io_declare(w, &entry);
+    }
+    for (size_t i = 0; !err && i < s->n; i++)
+        err = ferry_io_write_values(w, s->parts[i].values,
+                                    s->parts[i].count * sizeof(*s->parts[i].values));
+    return close_file(w, err);
+}
+
+/* ---- everything ---------------------------------------------------------------------------------- */
+
+/* Everything: blobs, and parameters as LAYER/i. */
+static int write_all(ferry_io_writer *w, ferry_net *net)
+{
+    int err = 0;
+
+    for (int i = 0; !err && i < ferry_net_n_blobs(net); i++) {
+        const ferry_blob *b = ferry_net_blob_at(net, i);
+
+        err = ferry_io_write(w, ferry_blob_name(b), b, false);
+    }
+    for (int i = 0; !err && i < ferry_net_n_layers(net); i++) {
+        ferry_net_layer_info info = { .struct_size = sizeof info };
+        char name[600];
+
+        err = ferry_net_layer(net, i, &info);
+        for (int k = 0; !err && k < ferry_net_n_params(net, i); k++) {
+            snprintf(name, sizeof name, "%s/%d", info.name, k);
+            err = ferry_io_write(w, name, ferry_net_param(net, i, k), false);
+        }
+    }
+    return err;
+}
+
+int run_write_all(const struct run *run, ferry_net *net)
+{
+    ferry_io_writer *w;
+    int status = create_file(run, &w);
+
+    return status == TOOL_OK ? close_file(w, write_all(w, net)) : status;
+}
