@@ -123,13 +123,20 @@ static int after_uses(struct ferry__request *req, struct ferry__replica *r, enum
     return err;
 }
 
-/* The same where the old contents are not wanted: a writer that failed is done all the same. */
+/*
+ * The same where the old contents are not wanted: a writer that failed is done all the same, and there
+ * is no copy any more, should the access not come to its end.
+ */
 static int after_whatever(struct ferry__request *req, struct ferry__replica *r)
 {
-    int err = after_uses(req, r, FERRY__AFTER_ALL);
+    int failed, err;
 
-    while (err && r->uses && ferry__uses_settle(r->uses))
+    do {
         err = after_uses(req, r, FERRY__AFTER_ALL);
+        failed = r->uses ? ferry__uses_settle(r->uses) : 0;
+        if (failed)
+            ferry__transfer_fail(req, req->slot, failed);
+    } while (err && failed);
     return err;
 }
 
@@ -143,10 +150,10 @@ static int zero_tail(struct ferry__request *req, struct ferry__replica *r, size_
     int err, ended;
 
     at.offset += from;
+    err = ferry__uses_order(r->uses, FERRY__AFTER_ALL, req->q); /* who reads has the old bytes */
+    if (err)
+        return err;
     if (!req->where) {
-        err = ferry__uses_order(r->uses, FERRY__AFTER_ALL, NULL);
-        if (err)
-            return err;
         memset((char *)at.handle + at.offset, 0, bytes);
         return 0;
     }
@@ -228,19 +235,32 @@ static int first_touch(struct ferry__request *req, struct ferry__replica *r, boo
     return 0;
 }
 
-/* The old contents are not wanted. */
+/* Whether contents beyond the bytes in use stay though these are overwritten. */
+static bool keeps_tail(struct ferry__request *req)
+{
+    return (req->valid & bit(req->slot)) &&
+           *ferry__replica_filled(req->m, req->slot) > req->m->used;
+}
+
+/*
+ * The old contents are not wanted. A tail that stays has to be there: whether those who write it have
+ * failed, nobody asks any more.
+ */
 static int overwrite(struct ferry__request *req, struct ferry__replica *r)
 {
-    size_t *filled = ferry__replica_filled(req->m, req->slot);
-    int err = after_whatever(req, r);
+    int err;
+
+    if (keeps_tail(req)) /* how that ended is found next */
+        (void)ferry__uses_order(r->uses, FERRY__AFTER_WRITERS, NULL);
+    err = after_whatever(req, r);
 
     if (!err)
         err = ferry__transfer_enter(req, req->slot, bit(req->slot));
     if (err)
         return err;
     forget_uses(req, r);
-    if (!(req->valid & bit(req->slot)) || *filled < req->m->used)
-        *filled = req->m->used;
+    if (!keeps_tail(req))
+        *ferry__replica_filled(req->m, req->slot) = req->m->used;
     return 0;
 }
 
@@ -295,13 +315,25 @@ static struct ferry__replica *host_block_of(struct ferry__request *req)
     return shares && !req->m->alias ? &req->m->on_host : NULL;
 }
 
-/* A block of the program's that is to be replaced may be in use on the default queue still. */
+/*
+ * Storage that is to be replaced may be in use on a default queue still: a block of the program's, or
+ * one that a device imports.
+ */
 static bool replaces_busy(struct ferry__request *req, const struct ferry__replica *r)
 {
+    ferry_memory *m = req->m;
     bool stale = r->readonly && !(req->valid & bit(req->slot));
+    bool shared = r == &m->on_host && ferry__replica_is_imported(m, m->alias);
+    ferry_device *user = r->storage == FERRY__STORAGE_ADOPTED ? req->where : NULL;
 
-    return req->where && r->storage == FERRY__STORAGE_ADOPTED &&
-           (stale || r->capacity < req->m->size) && ferry__transfer_is_busy(req->m, req->where);
+    if (!r->ref.handle || !(stale || r->capacity < m->size))
+        return false;
+    if (shared || r->storage == FERRY__STORAGE_IMPORTED)
+        user = m->alias_device;
+    if (shared &&
+        ferry__uses_would_block(ferry__replica_find(m, m->alias)->uses, FERRY__AFTER_ALL, NULL))
+        return true;
+    return user && ferry__section_is_busy(&user->queue);
 }
 
 /* A valid copy whose tail is to be filled, which is a write. */
@@ -319,7 +351,7 @@ static bool is_short_and_busy(struct ferry__request *req)
 
     return is_short(req) && ferry__replica_is_imported(m, m->alias) &&
            (req->slot == FERRY__HOST || req->slot == m->alias) &&
-           ferry__transfer_is_busy(m, m->alias_device);
+           ferry__section_is_busy(&m->alias_device->queue);
 }
 
 static bool would_block(struct ferry__request *req, struct ferry__replica *r)
@@ -332,10 +364,32 @@ static bool would_block(struct ferry__request *req, struct ferry__replica *r)
         return true;
     if (is_short_and_busy(req))
         return true;
+    if (r && !(req->access & FERRY_READ) && keeps_tail(req) &&
+        ferry__uses_would_block(r->uses, FERRY__AFTER_WRITERS, NULL))
+        return true;
     if (!there && (req->access & FERRY_READ) && ferry__transfer_would_block(req))
         return true;
     return ferry__transfer_enter_would_block(req,
                                              write ? bit(req->slot) : req->valid | bit(req->slot));
+}
+
+/*
+ * For an access that is not to wait: FERRY_EBUSY if it would, or FERRY_ELOST if it would have to
+ * because of contents that have failed. What is found to have failed is published.
+ */
+static int check_nowait(struct ferry__request *req, struct ferry__replica *r)
+{
+    ferry_memory *m = req->m;
+    uint32_t before = req->valid;
+    bool blocks = would_block(req, r);
+
+    if (req->valid != before)
+        ferry__coherence_publish(m, req->valid);
+    if (!req->valid && m->lost && (req->access & FERRY_READ))
+        return ferry__transfer_say_lost(req, before != 0);
+    return blocks ? ferry__error(FERRY_EBUSY, "%s: work is pending on %zu bytes",
+                                 req->where ? req->where->name : "host", m->used)
+                  : 0;
 }
 
 /*
@@ -551,9 +605,10 @@ static int access_slot(struct ferry__request *req, ferry_ref *out)
         err = check_access(req, r);
     if (err)
         return err;
-    if (req->nowait && would_block(req, r ? r : host_block_of(req)))
-        return ferry__error(FERRY_EBUSY, "%s: work is pending on %zu bytes",
-                            req->where ? req->where->name : "host", m->used);
+    if (req->nowait)
+        err = check_nowait(req, r ? r : host_block_of(req));
+    if (err)
+        return err;
     before = req->valid;
     err = provide(req, &r, &zeroed, &fresh);
     if (!err)
@@ -577,13 +632,22 @@ static int access_slot(struct ferry__request *req, ferry_ref *out)
     return 0;
 }
 
+/* Whether the slot's copy went with some device, and the contents are elsewhere. */
+static bool went(const struct ferry__request *req, uint32_t before)
+{
+    return (before & ~req->valid & bit(req->slot)) && req->valid &&
+           !(req->where && ferry__device_lost(req->where));
+}
+
 int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
 {
+    uint32_t before;
     int err;
 
     forsake_lost(req);
+    before = req->valid;
     err = access_slot(req, out);
-    if (err == FERRY_ELOST && forsake_lost(req)) /* it was not known to be lost */
+    if (err == FERRY_ELOST && (forsake_lost(req) || went(req, before))) /* it was not known */
         err = access_slot(req, out);
     return err;
 }

@@ -78,7 +78,6 @@ void ferry_memory_release(ferry_memory *m)
     ferry__log_release();
     home = m->home;
     pthread_mutex_destroy(&m->lock);
-    ferry__event_release(m->busy);
     free(m->sharers);
     free(m->name);
     free(m);
@@ -203,6 +202,7 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
 {
     ferry_memory *m = req->m;
     struct ferry__replica *r;
+    bool parts;
     int err;
 
     if (bytes < m->used)
@@ -212,18 +212,16 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
     /* where the bytes would be imported, there is nothing to share: this copy comes from elsewhere */
     if (req->where && ferry__device_is(req->where, FERRY_DEVICE_HOST_MEMORY))
         ferry__replica_try_alias(m, req->where, &req->after);
-    if (ferry__replica_one_pointer(m) && m->on_host.storage == FERRY__STORAGE_ADOPTED &&
-        m->on_host.adopted_at != req->slot && (!req->where || m->alias == req->slot)) {
-        err = ferry__replica_separate(m); /* each side keeps what the program gave it */
-        if (err)
-            return err;
-    }
-    r = ferry__replica_of(m, req->where);
-    if (!r)
+    parts = ferry__replica_one_pointer(m) && m->on_host.storage == FERRY__STORAGE_ADOPTED &&
+            m->on_host.adopted_at != req->slot && (!req->where || m->alias == req->slot);
+    if (!parts && !ferry__replica_of(m, req->where))
         return FERRY_ENOMEM;
     err = ferry__coherence_claim(req, UINT32_C(1) << req->slot);
+    if (!err && parts) /* each side keeps what the program gave it */
+        err = ferry__replica_separate(m);
     if (err)
         return err;
+    r = ferry__replica_find(m, req->slot);
     ferry__replica_drop(m, r, &req->after);
     ferry__replica_take(r, ref, bytes, req->slot, readonly, adopted);
     *ferry__replica_filled(m, req->slot) = bytes;

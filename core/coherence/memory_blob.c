@@ -6,6 +6,7 @@
 #include "core/coherence/coherence.h"
 #include "core/coherence/idle.h"
 #include "core/coherence/request.h"
+#include "core/coherence/uses.h"
 #include "core/base/status.h"
 
 #include <stdlib.h>
@@ -27,22 +28,62 @@ static void even_out(ferry_memory *m, uint32_t valid)
         *device = *host;
 }
 
+/* What a lost device has is as if it were not there, where there is anything else. */
+static uint32_t within_reach(ferry_memory *m, uint32_t valid)
+{
+    uint32_t left, found = 0;
+
+    for (left = valid; left; left &= left - 1) {
+        unsigned s = (unsigned)__builtin_ctz(left);
+        ferry_device *dev = ferry__replica_device(m, s);
+
+        if (!dev || !ferry__device_lost(dev))
+            found |= UINT32_C(1) << s;
+    }
+    return found ? found : valid;
+}
+
 /* Copies that do not reach `bytes` go, if a longer one stays. */
 static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
 {
+    uint32_t left, kept = 0;
     size_t longest = 0;
-    uint32_t kept = 0;
-    unsigned s;
 
     even_out(m, valid);
-    for (s = 0; s < FERRY__SLOTS; s++)
-        if ((valid >> s & 1) && *ferry__replica_filled(m, s) > longest)
-            longest = *ferry__replica_filled(m, s);
-    if (longest > bytes)
-        longest = bytes;
-    for (s = 0; s < FERRY__SLOTS; s++)
-        if ((valid >> s & 1) && *ferry__replica_filled(m, s) >= longest)
+    valid = within_reach(m, valid);
+    for (left = valid; left; left &= left - 1) {
+        size_t filled = *ferry__replica_filled(m, (unsigned)__builtin_ctz(left));
+
+        if (filled > longest)
+            longest = filled < bytes ? filled : bytes;
+    }
+    for (left = valid; left; left &= left - 1) {
+        unsigned s = (unsigned)__builtin_ctz(left);
+
+        if (*ferry__replica_filled(m, s) >= longest)
             kept |= UINT32_C(1) << s;
+    }
+    return kept;
+}
+
+/*
+ * Where those that are to stay are still on their way, they are waited for: what goes could not be had
+ * again should they fail.
+ */
+static uint32_t long_enough_and_there(struct ferry__request *req, size_t bytes)
+{
+    uint32_t kept, left;
+
+    do {
+        kept = long_enough(req->m, req->valid, bytes);
+        for (left = kept == req->valid ? 0 : kept; left; left &= left - 1) {
+            unsigned slot = (unsigned)__builtin_ctz(left);
+
+            (void)ferry__uses_order(ferry__replica_find(req->m, slot)->uses, FERRY__AFTER_WRITERS,
+                                    NULL);
+            ferry__transfer_settle(req, slot);
+        }
+    } while (kept & ~req->valid);
     return kept;
 }
 
@@ -71,7 +112,7 @@ static void use(struct ferry__request *req, int holders, size_t bytes)
     if (bytes == m->used || (bytes < m->used && holders > (blobs ? (int)blobs : 1)))
         return;
     if (bytes > m->used) {
-        uint32_t kept = long_enough(m, req->valid, bytes);
+        uint32_t kept = long_enough_and_there(req, bytes);
 
         if (kept != req->valid) {
             drop_bits(req, kept);

@@ -117,8 +117,6 @@ struct ferry_memory {
     size_t used;    /* bytes in use */
     pthread_mutex_t lock;
     atomic_uint locked_in; /* ferry__forks, when it last was */
-    ferry_event *busy;     /* of a queue that an access did not want to wait for; NULL: none */
-    uint64_t busy_at;      /* how much work had been put there by then */
     struct ferry__replica on_host;
     size_t
         alias_filled; /* on_host.filled is the host's: this, a device's that has the pointer too */

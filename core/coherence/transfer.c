@@ -409,16 +409,26 @@ static int attempt(struct ferry__request *req, struct ferry__replica *r, unsigne
                       : to_host(req, r, from, !req->prefetch, req->reason);
 }
 
+/* The cheapest valid slot that is not known to have failed. */
+static unsigned source(struct ferry__request *req)
+{
+    unsigned from;
+
+    while ((from = cheapest(req)) != FERRY__SLOTS) {
+        ferry__transfer_settle(req, from);
+        if (is_valid(req, from) && !source_is_lost(req, from))
+            break;
+    }
+    return from;
+}
+
 int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, bool *done)
 {
     bool again;
     unsigned from;
     int err;
 
-    while ((from = cheapest(req)) != FERRY__SLOTS) {
-        ferry__transfer_settle(req, from);
-        if (!is_valid(req, from) || source_is_lost(req, from))
-            continue;
+    while ((from = source(req)) != FERRY__SLOTS) {
         err = attempt(req, r, from, &again);
         /* a source whose writer turns out to have failed was none, and so is what came from it */
         if (ferry__transfer_settle(req, from) || (err && source_is_lost(req, from)))
@@ -433,35 +443,13 @@ int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, boo
     return ferry__transfer_say_lost(req, req->m->lost != FERRY_ELOST);
 }
 
-/*
- * The event is kept from one time to the next, so that who asks again gets on; but not beyond work
- * that came later.
- */
-bool ferry__transfer_is_busy(ferry_memory *m, ferry_device *dev)
-{
-    uint64_t now = atomic_load_explicit(&dev->queue.submitted, memory_order_acquire);
-
-    if (m->busy && (m->busy->device != dev || m->busy_at != now)) {
-        ferry__event_release(m->busy);
-        m->busy = NULL;
-    }
-    if (!m->busy &&
-        (ferry__section_fence(&dev->queue) || ferry__queue_mark(&dev->queue, &m->busy) || !m->busy))
-        return false; /* nothing can be pending, or it fails at once */
-    m->busy_at = now;
-    if (ferry_event_query(m->busy) == 0)
-        return true;
-    ferry__event_release(m->busy);
-    m->busy = NULL;
-    return false;
-}
-
 /* A host block that the home imports is mapped at once. */
 static bool will_share_host(const ferry_memory *m)
 {
-    bool stale = m->on_host.readonly && !(ferry__coherence_valid(m) & 1); /* it is replaced */
+    bool stale = m->on_host.readonly && !(ferry__coherence_valid(m) & 1);
+    bool replaced = stale || m->on_host.capacity < m->size;
 
-    return !m->alias && (!m->on_host.ref.handle || stale) && m->size > 0 &&
+    return !m->alias && (!m->on_host.ref.handle || replaced) && m->size > 0 &&
            ferry__device_is(m->home, FERRY_DEVICE_UNIFIED);
 }
 
@@ -479,16 +467,16 @@ static bool enter_would_block(struct ferry__request *req, unsigned slot, uint32_
     unsigned want = map_for(m, slot, valid);
 
     if (slot == FERRY__HOST && will_share_host(m))
-        return ferry__transfer_is_busy(m, m->home);
+        return ferry__section_is_busy(&m->home->queue);
     if (ferry__replica_one_pointer(m))
-        return slot == FERRY__HOST && ferry__transfer_is_busy(m, m->alias_device);
+        return slot == FERRY__HOST && ferry__section_is_busy(&m->alias_device->queue);
     if (want == m->mapped)
         return false;
     if (ferry__uses_would_block(m->on_host.uses, FERRY__AFTER_ALL, NULL))
         return true;
     return want && (ferry__uses_would_block(ferry__replica_find(m, m->alias)->uses,
                                             FERRY__AFTER_ALL, NULL) ||
-                    ferry__transfer_is_busy(m, m->alias_device));
+                    ferry__section_is_busy(&m->alias_device->queue));
 }
 
 bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t valid)
@@ -501,7 +489,7 @@ bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t vali
 bool ferry__transfer_would_block(struct ferry__request *req)
 {
     ferry_memory *m = req->m;
-    unsigned from = cheapest(req);
+    unsigned from = source(req);
     ferry_device *dev = from == FERRY__SLOTS ? NULL : ferry__replica_device(m, from);
 
     if (from == FERRY__SLOTS || (dev && ferry__device_forked(dev)))

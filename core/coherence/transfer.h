@@ -40,7 +40,7 @@ int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, boo
  */
 int ferry__transfer_after_default(ferry_device *dev, ferry_queue *q);
 
-/* Whether ferry__transfer_in would have to block the calling thread. */
+/* Whether ferry__transfer_in would have to block the calling thread; what has failed leaves request->valid. */
 bool ferry__transfer_would_block(struct ferry__request *req);
 
 /*
@@ -48,12 +48,6 @@ bool ferry__transfer_would_block(struct ferry__request *req);
  * to end with V = `valid`.
  */
 bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t valid);
-
-/*
- * Whether the default queue of `dev` has work to do, as far as can be told: what ferry put there, and
- * what else there was when it was first asked.
- */
-bool ferry__transfer_is_busy(ferry_memory *m, ferry_device *dev);
 
 /*
  * Prepares the host's, or the aliased device's, side of imported bytes for the request's slot, to

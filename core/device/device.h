@@ -44,6 +44,8 @@ struct ferry_queue {
     ferry_event *section; /* what ends the section that is going on */
     int section_failed;   /* what is known already of its work */
     uint64_t events;      /* how many there have been */
+    ferry_event *asked;   /* the latest, of one who asked whether there is work to do; or NULL */
+    uint64_t asked_at;    /* how much work had been put there by then */
     ferry_event *oldest_stray,
         *newest_stray;           /* those that cover stray work, not known to be done */
     uint64_t failed_at, told_at; /* the latest event of a failure of stray work; that was told */

@@ -34,6 +34,8 @@ void ferry__queue_forget(ferry_queue *q)
         ferry__event_release(e);
     }
     q->newest_stray = NULL;
+    ferry__event_release(q->asked);
+    q->asked = NULL;
     free(q->why);
     q->why = NULL;
 }

@@ -123,6 +123,45 @@ void ferry__section_cover(ferry_queue *q)
     ferry__queue_leave(q);
 }
 
+static void forget_asked(ferry_queue *q)
+{
+    ferry__event_release(q->asked);
+    q->asked = NULL;
+}
+
+/*
+ * The event is kept from one time to the next, so that who asks again gets on, whoever asked first;
+ * but not beyond work, or an event, that came later. (locked)
+ */
+static bool is_busy(ferry_queue *q)
+{
+    uint64_t now = atomic_load_explicit(&q->submitted, memory_order_acquire);
+
+    if (q->asked && (q->asked_at != now || q->asked->number != q->events))
+        forget_asked(q);
+    if (!q->asked && (fence_locked(q) || ferry__queue_mark(q, &q->asked) || !q->asked))
+        return false; /* nothing can be pending, or it fails at once */
+    if (q == &q->device->queue)
+        ferry__event_unbind(q->asked);
+    q->asked_at = now;
+    if (ferry_event_query(q->asked) == 0)
+        return true;
+    forget_asked(q);
+    return false;
+}
+
+bool ferry__section_is_busy(ferry_queue *q)
+{
+    bool busy;
+
+    if (!q->device->events || ferry__device_forked(q->device))
+        return false;
+    ferry__queue_hold(q);
+    busy = is_busy(q);
+    ferry__queue_leave(q);
+    return busy;
+}
+
 uint64_t ferry__section_now(ferry_queue *q)
 {
     uint64_t now;
@@ -178,6 +217,7 @@ void ferry__section_reap(ferry_queue *q)
     ferry__event_release(e);
     ferry__queue_hold(q);
     look(q);
+    forget_asked(q);
     ferry__queue_leave(q);
 }
 

@@ -53,6 +53,12 @@ int ferry__section_fence(ferry_queue *q);
  */
 void ferry__section_cover(ferry_queue *q);
 
+/*
+ * Whether the queue has work to do, as far as can be told: what ferry put there, and what else there
+ * was when it was first asked.
+ */
+bool ferry__section_is_busy(ferry_queue *q);
+
 /* How many events there have been on the queue. */
 uint64_t ferry__section_now(ferry_queue *q);
 
@@ -62,7 +68,7 @@ int ferry__section_failed_since(ferry_queue *q, uint64_t then);
 /* The failure of stray work on that queue that is known and was not told yet; 0: there is none. */
 int ferry__section_tell(ferry_queue *q);
 
-/* Waits for stray work, and gives the events back that cover it. */
+/* Waits for stray work, and gives the events back that the queue keeps. */
 void ferry__section_reap(ferry_queue *q);
 
 #endif

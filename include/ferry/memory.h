@@ -21,8 +21,9 @@
  * them since, and no other. The first access to such a copy returns the code it failed with
  * (FERRY_EDEVICE), and the next one brings the bytes from another valid copy. If none is left the
  * contents are lost: FERRY_ELOST, that first time already, from every call that reads, blob arithmetic
- * and reductions included, until the memory is written whole, adopted or invalidated. In a child of
- * fork a copy that was on its way is neither there nor lost: FERRY_EFORKED.
+ * and reductions included, until the memory is written whole, adopted or invalidated. A copy that
+ * went with a lost device, its own or the one that it came from, is fetched from another at once. In a
+ * child of fork a copy that was on its way is neither there nor lost: FERRY_EFORKED.
  *
  * Failure: every call either succeeds or leaves valid copies, pointers and sizes as they were; a
  * copy staged through the host may have made the host's copy valid as well. After fork, calls that

@@ -206,6 +206,73 @@ static void a_tail_on_the_host_is_left_to_its_readers(void)
     wx_end();
 }
 
+/* The same bytes are a host-memory device's, whose queue knows nothing of who reads them elsewhere. */
+static void a_tail_on_shared_bytes_is_left_to_its_readers(void)
+{
+    ferry_device *cpu = NULL;
+    ferry_memory *seen;
+    ferry_blob *b;
+    ferry_ref at;
+
+    wx_begin();
+    if (ferry_runtime_device(wx_runtime(), "cpu:0", &cpu) == FERRY_OK) {
+        seen = wx_memory(0);
+        b = blob_of(16);
+        put(b, 1);
+        at = wx_access(seen, wx_queue(0), FERRY_WRITE);
+        FX_OK(ferry_copy(wx_queue(0), FERRY_F32, 16, ferry_blob_device_data(b), at));
+        reshape(b, 0);
+        (void)wx_access(ferry_blob_data_memory(b), wx_queue(1), FERRY_WRITE);
+        reshape(b, 16);
+        FX_OK(ferry_memory_access(ferry_blob_data_memory(b), cpu, FERRY_READ, NULL, &at));
+        CU_ASSERT_EQUAL(((const float *)at.handle)[15], 0);
+        CU_ASSERT_EQUAL(((const float *)ferry_memory_host_data(seen))[15], 16);
+        ferry_blob_destroy(b);
+        ferry_memory_release(seen);
+    }
+    wx_end();
+}
+
+/* The longer copy is on its way when the blob grows back, and does not arrive: the shorter one was good. */
+static void a_short_copy_stays_until_the_longer_one_is_there(void)
+{
+    ferry_blob *b;
+
+    wx_begin();
+    b = blob_of(16);
+    reshape(b, 4);
+    put(b, 1);
+    reshape(b, 8);
+    wx_fail_later(0, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    FX_OK(ferry_memory_prefetch(ferry_blob_data_memory(b), wx_dev(0), NULL));
+    reshape(b, 16);
+    CU_ASSERT_FATAL(holds(b, 0, 4, 1));
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[15], 0);
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
+/* The tail is what a copy brought that has failed; what is written over the rest does not mend it. */
+static void a_tail_that_failed_is_none_after_a_write(void)
+{
+    ferry_blob *b;
+    ferry_ref at;
+
+    wx_begin();
+    b = blob_of(16);
+    put(b, 1);
+    wx_fail_later(0, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    FX_OK(ferry_memory_prefetch(ferry_blob_data_memory(b), wx_dev(0), NULL));
+    reshape(b, 4);
+    at = ferry_blob_overwrite_device_data(b);
+    FX_OK(ferry_fill(wx_queue(0), FERRY_F32, 4, 3, at));
+    reshape(b, 16);
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[3], 3);
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[15], 0);
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
 /* ---- shared bytes --------------------------------------------------------------------------- */
 
 /* There is nothing to map, and still the host has to wait: for a queue of the program's as well. */
@@ -288,6 +355,28 @@ static void sides_that_part_for_a_refused_access_keep_their_contents(void)
     wx_end();
 }
 
+/* What the program gave to a host-memory device stays the host's too while its own is refused. */
+static void an_adoption_that_is_refused_parts_no_sides(void)
+{
+    static _Alignas(64) float given[16], refused[16];
+    ferry_device *cpu = NULL;
+    ferry_memory *m = NULL;
+
+    wx_begin();
+    if (ferry_runtime_device(wx_runtime(), "cpu:0", &cpu) == FERRY_OK) {
+        FX_OK_FATAL(ferry_memory_create(wx_dev(0), sizeof(given), &m));
+        FX_OK(ferry_memory_adopt(m, cpu, (ferry_ref){ given, 0 }, sizeof(given), 0, NULL, NULL));
+        FX_OK(ferry_fill(wx_queue(0), FERRY_F32, 16, 3, wx_access(m, wx_queue(0), FERRY_WRITE)));
+        FX_OK(ferry_memory_prefetch(m, cpu, NULL)); /* on its way to the host */
+        wx_fail_next(0, SIM_CALL_EVENT, 1, FERRY_EDEVICE);
+        FX_FAILS(FERRY_EDEVICE, ferry_memory_adopt(m, NULL, (ferry_ref){ refused, 0 },
+                                                   sizeof(refused), 0, NULL, NULL));
+        CU_ASSERT_EQUAL(((const float *)ferry_memory_host_data(m))[15], 3);
+        ferry_memory_release(m);
+    }
+    wx_end();
+}
+
 /* ---- without waiting ------------------------------------------------------------------------ */
 
 /* A memory of no bytes was used on a queue with work on it, and then came to have some. */
@@ -312,6 +401,103 @@ static void work_on_no_bytes_is_not_waited_for(void)
     wx_end();
 }
 
+/* Its block on the host is too short for what was adopted elsewhere, and the device has it still. */
+static void a_block_that_is_replaced_is_not_waited_for(void)
+{
+    static _Alignas(64) float block[16];
+    ferry_memory *m = NULL, *longer;
+    ferry_ref at;
+    uint64_t pending;
+
+    wx_begin();
+    longer = wx_memory(1);
+    at = wx_access(longer, wx_queue(1), MUTABLE);
+    FX_OK_FATAL(ferry_memory_create(wx_dev(0), sizeof(block), &m));
+    FX_OK(ferry_memory_adopt(m, NULL, (ferry_ref){ block, 0 }, sizeof(block), 0, NULL, NULL));
+    FX_OK(ferry_fill(wx_queue(0), FERRY_F32, 16, 1, wx_access(m, wx_queue(0), FERRY_WRITE)));
+    FX_OK(ferry_memory_adopt(m, wx_dev(1), at, WX_BYTES, 0, NULL, NULL));
+    pending = wx_pending(0);
+    CU_ASSERT(pending > 0);
+    FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, NULL, FERRY_WRITE | FERRY_NOWAIT, NULL, &at));
+    CU_ASSERT(wx_pending(0) >= pending);
+    wx_run_all();
+    FX_OK(ferry_memory_access(m, NULL, FERRY_WRITE | FERRY_NOWAIT, NULL, &at));
+    ferry_memory_release(m);
+    ferry_memory_release(longer);
+    wx_end();
+}
+
+/* The nearest copy turns out to have failed, and to fetch another is to wait. */
+static void a_copy_that_failed_is_no_reason_to_wait(void)
+{
+    ferry_device *cpu = NULL;
+    ferry_memory *m, *busy;
+    ferry_ref at;
+    uint64_t pending;
+
+    wx_begin();
+    if (ferry_runtime_device(wx_runtime(), "cpu:0", &cpu) == FERRY_OK) {
+        m = wx_memory_at(0, 1);
+        busy = wx_memory(0);
+        wx_fail_later(0, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+        FX_OK(ferry_memory_prefetch(m, NULL, NULL));
+        wx_run_all();
+        wx_write_on(wx_queue(0), busy, 1);
+        pending = wx_pending(0);
+        FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, cpu, FERRY_READ | FERRY_NOWAIT, NULL, &at));
+        CU_ASSERT(pending > 0 && wx_pending(0) >= pending);
+        CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(0));
+        CU_ASSERT(wx_host_reads(m, 1));
+        ferry_memory_release(m);
+        ferry_memory_release(busy);
+    }
+    wx_end();
+}
+
+/* The same where it was the last: there are no zeros in its place. */
+static void contents_that_failed_are_lost_to_those_who_do_not_wait(void)
+{
+    ferry_blob *b;
+    ferry_ref at;
+
+    wx_begin();
+    b = blob_of(16);
+    wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    FX_OK(ferry_blob_fill_data(b, 3));
+    wx_run_all();
+    FX_FAILS(FERRY_ELOST, ferry_memory_access(ferry_blob_data_memory(b), NULL,
+                                              MUTABLE | FERRY_NOWAIT, NULL, &at));
+    FX_FAILED(FERRY_ELOST, !ferry_blob_host_data(b));
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
+/* It was asked for, it is done, and then another memory left an event behind on that queue. */
+static void what_came_after_the_question_counts(void)
+{
+    ferry_memory *m, *other;
+    uint64_t pending;
+    ferry_ref at;
+
+    wx_begin();
+    m = wx_memory(0);
+    other = wx_memory_at(0, 1);
+    wx_write_on(wx_queue(0), other, 2);
+    FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, NULL, MUTABLE | FERRY_NOWAIT, NULL, &at));
+    wx_run_all();
+    (void)wx_access(other, wx_queue(1), FERRY_WRITE);
+    pending = wx_pending(0);
+    CU_ASSERT(pending > 0);
+    FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, NULL, MUTABLE | FERRY_NOWAIT, NULL, &at));
+    CU_ASSERT(wx_pending(0) >= pending);
+    FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, NULL, MUTABLE | FERRY_NOWAIT, NULL, &at));
+    wx_run_all();
+    FX_OK(ferry_memory_access(m, NULL, MUTABLE | FERRY_NOWAIT, NULL, &at));
+    ferry_memory_release(m);
+    ferry_memory_release(other);
+    wx_end();
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_tail_is_filled_for_the_side_that_writes),
     FERRY_TEST(a_refused_copy_that_reshapes_leaves_every_copy_valid),
@@ -319,14 +505,22 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_refused_fill_leaves_a_tail_that_reads_as_zeros),
     FERRY_TEST(a_copy_too_short_is_left_to_its_readers),
     FERRY_TEST(a_tail_on_the_host_is_left_to_its_readers),
+    FERRY_TEST(a_tail_on_shared_bytes_is_left_to_its_readers),
+    FERRY_TEST(a_tail_that_failed_is_none_after_a_write),
+    FERRY_TEST(a_short_copy_stays_until_the_longer_one_is_there),
     FERRY_TEST(sides_that_part_for_a_refused_access_keep_their_contents),
+    FERRY_TEST(an_adoption_that_is_refused_parts_no_sides),
     FERRY_TEST(work_on_no_bytes_is_not_waited_for),
+    FERRY_TEST(a_copy_that_failed_is_no_reason_to_wait),
+    FERRY_TEST(contents_that_failed_are_lost_to_those_who_do_not_wait),
 };
 
 static const ferry_test_case shared[] = {
     FERRY_TEST(a_tail_is_filled_for_the_side_that_writes),
     FERRY_TEST(a_refused_access_gives_shared_bytes_back),
     FERRY_TEST(the_host_waits_for_every_queue_where_nothing_is_mapped),
+    FERRY_TEST(a_block_that_is_replaced_is_not_waited_for),
+    FERRY_TEST(what_came_after_the_question_counts),
 };
 
 int main(int argc, char **argv)

@@ -126,11 +126,51 @@ static void what_is_lost_can_be_written_on_the_host(void)
     CU_ASSERT_EQUAL(wx_counters(0).live_imports, 0);
 }
 
+/* The other device's copy was on its way from the one that is lost, and the host has the contents. */
+static void a_copy_that_went_with_a_device_is_fetched_elsewhere(void)
+{
+    ferry_memory *m;
+    ferry_ref ref;
+
+    wx_begin();
+    m = wx_memory_at_host(OLD);
+    FX_OK(ferry_memory_prefetch(m, wx_dev(0), NULL));
+    wx_access(m, wx_queue(1), FERRY_READ);
+    wx_lose(0);
+    FX_OK(ferry_memory_access(m, wx_dev(1), FERRY_READ | FERRY_WRITE, NULL, &ref));
+    CU_ASSERT(wx_reads_on(wx_queue(1), m, OLD));
+    CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(1));
+    CU_ASSERT(wx_host_reads(m, OLD));
+    ferry_memory_release(m);
+}
+
+/* What the lost device has beyond the count is no reason to let go of what is left. */
+static void a_longer_copy_that_is_lost_takes_no_other_along(void)
+{
+    const int64_t all = 1024, few = 16, more = 32;
+    ferry_blob *b = NULL;
+
+    wx_begin();
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, &all, &b));
+    FX_OK(ferry_blob_fill_data(b, 2));
+    FX_OK(ferry_blob_reshape(b, 1, &few, NULL));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(b));
+    wx_lose(0);
+    FX_FAILS(FERRY_ELOST, ferry_device_synchronize(wx_dev(0)));
+    FX_OK(ferry_blob_reshape(b, 1, &more, NULL));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(ferry_blob_host_data(b));
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[15], 2);
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[31], 0);
+    ferry_blob_destroy(b);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(the_host_reads_and_writes_what_the_other_device_has),
     FERRY_TEST(the_host_overwrites_what_the_other_device_has),
     FERRY_TEST(work_runs_where_a_copy_is_left),
     FERRY_TEST(what_is_lost_can_be_written_on_the_host),
+    FERRY_TEST(a_copy_that_went_with_a_device_is_fetched_elsewhere),
+    FERRY_TEST(a_longer_copy_that_is_lost_takes_no_other_along),
 };
 
 int main(int argc, char **argv)
@@ -146,6 +186,8 @@ int main(int argc, char **argv)
         { "a write, peer copies", direct, cases + 1, 1 },
         { "work, peer copies", direct, cases + 2, 1 },
         { "lost, peer copies", direct, cases + 3, 1 },
+        { "a copy, peer copies", direct, cases + 4, 1 },
+        { "a longer copy, peer copies", direct, cases + 5, 1 },
         { "a read, through the host", staged, cases, 1 },
         { "a write, through the host", staged, cases + 1, 1 },
         { "a read, shared memory", shared, cases, 1 },
