@@ -64,16 +64,71 @@ struct convolution_args {
     i64 x_group, w_group, y_group; /* from a group to the next; w: packed elements */
     i64 pixel_groups, tiles;       /* groups of items side by side; tiles that an item does */
     i64 blocks, steps;
+    i64 w[5];                /* strides of weights as they are: output, channel, kernel */
+    i64 is_transposed, last; /* last: y's channels lie side by side */
     struct step step[STEPS];
 };
 
 struct pack_args {
     i64 at[BUFFERS]; /* weights, packed */
     i64 groups, blocks, taps, channels, outputs, lanes;
-    i64 size[3]; /* of the kernel */
+    i64 size[3];                        /* of the kernel */
     i64 group, output, channel, tap[3]; /* strides of the weights */
     f32 scale;
     i32 reserved;
+};
+
+/* Sums, largest, softmax: `rows` over what is kept, `part` over what goes into a row's one element. */
+struct row_args {
+    i64 at[BUFFERS];
+    struct walk rows, part;
+    i32 function, is_index, logarithm, reserved;
+    f32 scale, count;
+};
+
+struct lrn_args {
+    i64 at[BUFFERS]; /* x, y, scale */
+    struct window window;
+    i64 scale[5], piece, size;
+    i32 is_across, has_scale, last, reserved;
+    f32 alpha, beta, k;
+};
+
+/* Images of two axes. */
+struct resize_args {
+    i64 at[BUFFERS]; /* x, y */
+    i64 images, channels, in[2], out[2], x[4], y[4], piece;
+    i32 is_nearest, sampling, last, reserved;
+};
+
+struct roi_args {
+    i64 at[BUFFERS]; /* x, rois, y */
+    i64 images, channels, regions, in[2], out[2], x[4], y[4], rois[2], group, piece;
+    f32 scale;
+    i32 last;
+};
+
+/* im2col and col2im; y of the window is the columns. */
+struct columns_args {
+    i64 at[BUFFERS]; /* from, to */
+    struct window window;
+    i64 piece;
+};
+
+/* The rows of a table: `places` over the index and the first axes of rows, `row` over one row. */
+struct table_args {
+    i64 at[BUFFERS]; /* table, index, rows */
+    struct walk places, row;
+    i64 table_rows, table_stride;
+    i32 index_size, index_is_float; /* an element of the index, in bytes */
+};
+
+struct random_args {
+    i64 at[BUFFERS];
+    struct walk walk;
+    u64 seed, offset;
+    i32 distribution;
+    f32 a, b;
 };
 
 union kernel_args {
@@ -82,6 +137,13 @@ union kernel_args {
     struct pool_args pool;
     struct convolution_args convolution;
     struct pack_args pack;
+    struct row_args row;
+    struct lrn_args lrn;
+    struct resize_args resize;
+    struct roi_args roi;
+    struct columns_args columns;
+    struct table_args table;
+    struct random_args random;
 };
 
 /*

@@ -7,6 +7,8 @@
 #include "kernels/element.k"
 #include "kernels/pack.k"
 #include "kernels/pool.k"
+#include "kernels/random.k"
+#include "kernels/table.k"
 
 const struct kernel_target kernel_host_target = { .vec = VEC, .group = GROUP, .busy = 3 };
 
@@ -20,10 +22,24 @@ static host_kernel *const functions[KERNEL_COUNT] = {
     [KERNEL_PACK] = host_pack,
     [KERNEL_CONVOLVE_1] = host_1_convolve,
     [KERNEL_CONVOLVE_2] = host_2_convolve,
+    [KERNEL_DEPTHWISE] = host_depthwise,
+    [KERNEL_DIRECT] = host_direct,
+    [KERNEL_REDUCE] = host_reduce,
+    [KERNEL_MOMENTS] = host_moments,
+    [KERNEL_SOFTMAX] = host_softmax,
+    [KERNEL_LRN] = host_lrn,
+    [KERNEL_RESIZE] = host_resize,
+    [KERNEL_ROI_POOL] = host_roi_pool,
+    [KERNEL_IM2COL] = host_im2col,
+    [KERNEL_COL2IM] = host_col2im,
+    [KERNEL_GATHER] = host_gather,
+    [KERNEL_SCATTER_ADD] = host_scatter_add,
+    [KERNEL_RANDOM] = host_random_numbers,
 };
 
-void kernel_host_run(const struct kernel_launch *launch, unsigned char *const buffers[BUFFERS])
+void kernel_host_run(const struct kernel_launch *launch, const union kernel_args *args,
+                     unsigned char *const buffers[BUFFERS])
 {
     for (int64_t group = 0; group < launch->groups; group++)
-        functions[launch->kernel](group, buffers, &launch->args);
+        functions[launch->kernel](group, buffers, args);
 }

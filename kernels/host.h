@@ -11,7 +11,8 @@
 /* Few lanes, and several items to a group: what goes wrong with either shows. */
 extern const struct kernel_target kernel_host_target;
 
-/* Runs all groups of a launch, one after the other. `at` of its numbers is respected. */
-void kernel_host_run(const struct kernel_launch *launch, unsigned char *const buffers[BUFFERS]);
+/* Runs all groups of a launch, one after the other, with the numbers of a run in place of its own. */
+void kernel_host_run(const struct kernel_launch *launch, const union kernel_args *args,
+                     unsigned char *const buffers[BUFFERS]);
 
 #endif

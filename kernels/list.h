@@ -13,7 +13,12 @@
     X(PACK, pack, 1)                 \
     X(CONVOLUTION_1, convolution, 1) \
     X(CONVOLUTION_2, convolution, 2) \
-    X(CONVOLUTION_4, convolution, 4)
+    X(CONVOLUTION_4, convolution, 4) \
+    X(DIRECT, direct, 1)             \
+    X(ROW, row, 1)                   \
+    X(IMAGE, image, 1)               \
+    X(TABLE, table, 1)               \
+    X(RANDOM, random, 1)
 
 /* X(kernel, function, program, numbers) */
 #define KERNEL_LIST(X)                                  \
@@ -25,7 +30,20 @@
     X(PACK, pack, PACK, pack)                           \
     X(CONVOLVE_1, convolve, CONVOLUTION_1, convolution) \
     X(CONVOLVE_2, convolve, CONVOLUTION_2, convolution) \
-    X(CONVOLVE_4, convolve, CONVOLUTION_4, convolution)
+    X(CONVOLVE_4, convolve, CONVOLUTION_4, convolution) \
+    X(DEPTHWISE, depthwise, DIRECT, convolution)        \
+    X(DIRECT, direct, DIRECT, convolution)              \
+    X(REDUCE, reduce, ROW, row)                         \
+    X(MOMENTS, moments, ROW, row)                       \
+    X(SOFTMAX, softmax, ROW, row)                       \
+    X(LRN, lrn, IMAGE, lrn)                             \
+    X(RESIZE, resize, IMAGE, resize)                    \
+    X(ROI_POOL, roi_pool, IMAGE, roi)                   \
+    X(IM2COL, im2col, IMAGE, columns)                   \
+    X(COL2IM, col2im, IMAGE, columns)                   \
+    X(GATHER, gather, TABLE, table)                     \
+    X(SCATTER_ADD, scatter_add, TABLE, table)           \
+    X(RANDOM, random_numbers, RANDOM, random)
 
 enum kernel_program {
 #define PROGRAM(program, text, lanes) PROGRAM_##program,

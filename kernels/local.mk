@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Kernels: their texts, the plans that launch them, and all of it compiled for the host.
 
-KERNEL_FRONT = %D%/types.h %D%/args.h %D%/dialect.h %D%/step.h %D%/walk.h
+KERNEL_FRONT = %D%/types.h %D%/args.h %D%/dialect.h %D%/step.h %D%/walk.h \
+	%D%/pixel.h
 KERNEL_TEXTS = \
 	%D%/convolution.k \
+	%D%/direct.k \
 	%D%/element.k \
+	%D%/image.k \
 	%D%/pack.k \
-	%D%/pool.k
+	%D%/pool.k \
+	%D%/random.k \
+	%D%/row.k \
+	%D%/table.k
 
 # What a plugin needs that compiles the texts itself.
 noinst_LTLIBRARIES += %D%/libkernelplans.la
@@ -17,7 +23,13 @@ noinst_LTLIBRARIES += %D%/libkernelplans.la
 	%D%/plan.c \
 	%D%/plan.h \
 	%D%/plan_convolution.c \
+	%D%/plan_direct.c \
 	%D%/plan_element.c \
+	%D%/plan_image.c \
+	%D%/plan_row.c \
+	%D%/plan_table.c \
+	%D%/plan_walk.c \
+	%D%/plan_weights.c \
 	%D%/plan_window.c \
 	%D%/texts.c \
 	%D%/types.h
@@ -42,18 +54,16 @@ CLEANFILES += %D%/texts.h
 # The texts as the host's compiler takes them.
 noinst_LTLIBRARIES += %D%/libkernelhost.la
 %C%_libkernelhost_la_SOURCES = \
-	%D%/convolution.k \
-	%D%/dialect.h \
-	%D%/element.k \
+	$(KERNEL_FRONT) \
+	$(KERNEL_TEXTS) \
 	%D%/host.c \
 	%D%/host.h \
 	%D%/host_convolution_1.c \
 	%D%/host_convolution_2.c \
-	%D%/host_text.h \
-	%D%/pack.k \
-	%D%/pool.k \
-	%D%/step.h \
-	%D%/walk.h
+	%D%/host_direct.c \
+	%D%/host_image.c \
+	%D%/host_row.c \
+	%D%/host_text.h
 %C%_libkernelhost_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir)
 %C%_libkernelhost_la_CFLAGS = $(PLUGIN_CFLAGS)
 %C%_libkernelhost_la_LIBADD = %D%/libkernelplans.la

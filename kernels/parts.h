@@ -11,10 +11,49 @@
 int plan_copy(struct kernel_plan *p); /* plan_element.c */
 int plan_unary(struct kernel_plan *p);
 int plan_binary(struct kernel_plan *p);
-int plan_pool(struct kernel_plan *p);        /* plan_window.c */
+int plan_random(struct kernel_plan *p);
+int plan_reduce(struct kernel_plan *p); /* plan_row.c */
+int plan_moments(struct kernel_plan *p);
+int plan_softmax(struct kernel_plan *p);
+int plan_pool(struct kernel_plan *p); /* plan_window.c */
+int plan_im2col(struct kernel_plan *p);
+int plan_col2im(struct kernel_plan *p);
+int plan_lrn(struct kernel_plan *p);
+int plan_resize(struct kernel_plan *p); /* plan_image.c */
+int plan_roi_pool(struct kernel_plan *p);
+int plan_gather(struct kernel_plan *p); /* plan_table.c */
+int plan_scatter_add(struct kernel_plan *p);
 int plan_convolution(struct kernel_plan *p); /* plan_convolution.c */
 int plan_inner_product(struct kernel_plan *p);
 int plan_gemm(struct kernel_plan *p);
+/* plan_direct.c: convolutions that are no products; dtypes and order are seen to. */
+int plan_direct(struct kernel_plan *p);
+
+/* plan_weights.c: weights as they are given. */
+struct plan_weights {
+    int64_t group, output, channel, tap[3]; /* strides */
+    double scale;
+    bool is_shared; /* by all groups */
+};
+
+/*
+ * Packs in[1] for `user`, `lanes` outputs to a block: once where it is a constant, else before each
+ * run, in the workspace.
+ */
+void plan_pack(struct kernel_plan *p, const struct convolution_args *c, int64_t lanes,
+               const struct plan_weights *w, struct kernel_launch *user);
+/* An operand of a step gets a buffer; false: there is none left. */
+bool plan_bind(struct kernel_launch *l, uint32_t input, struct step *s);
+/* The bias, which is a shift; then as many steps of the epilogue as there are buffers for. */
+void plan_bias(struct kernel_plan *p, struct kernel_launch *l);
+void plan_steps(struct kernel_plan *p, struct kernel_launch *l);
+
+/* plan_walk.c: adds an operand, which is repeated along axes where it is 1. The first decides the order. */
+void plan_walk_add(struct walk *w, const ferry_operand *o);
+/* The walk over all of `o`, without operands yet. */
+void plan_walk_begin(struct walk *w, const ferry_operand *o);
+/* Axes that follow on each other become one; before that, unless as given, they are put in order. */
+void plan_walk_end(struct walk *w, bool as_given);
 
 /* Adds a launch, without buffers and groups, of zeroed numbers. */
 struct kernel_launch *plan_launch(struct kernel_plan *p, uint32_t kernel);

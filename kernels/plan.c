@@ -43,6 +43,15 @@ unsigned kernel_program_lanes(enum kernel_program program)
     return programs[program].lanes;
 }
 
+void kernel_seed(const struct kernel_launch *l, uint64_t seed, uint64_t offset,
+                 union kernel_args *args)
+{
+    if (l->kernel != KERNEL_RANDOM)
+        return;
+    args->random.seed = seed;
+    args->random.offset = offset;
+}
+
 /* ---- operands ------------------------------------------------------------------------------- */
 
 int64_t plan_count(const ferry_operand *o)
@@ -180,6 +189,17 @@ static const struct {
     { FERRY_OP_UNARY, plan_unary },
     { FERRY_OP_BINARY, plan_binary },
     { FERRY_OP_STRIDED_COPY, plan_copy },
+    { FERRY_OP_REDUCE, plan_reduce },
+    { FERRY_OP_MOMENTS, plan_moments },
+    { FERRY_OP_SOFTMAX, plan_softmax },
+    { FERRY_OP_LRN, plan_lrn },
+    { FERRY_OP_IM2COL, plan_im2col },
+    { FERRY_OP_COL2IM, plan_col2im },
+    { FERRY_OP_RESIZE, plan_resize },
+    { FERRY_OP_ROI_POOL, plan_roi_pool },
+    { FERRY_OP_GATHER, plan_gather },
+    { FERRY_OP_SCATTER_ADD, plan_scatter_add },
+    { FERRY_OP_RANDOM, plan_random },
 };
 
 /* Sums over nothing are for others; where there is nothing to store, nothing is done. */

@@ -53,6 +53,10 @@ int kernel_plan_make(const struct kernel_target *target, const ferry_op *op,
 /* Bytes that the operand reaches over. */
 uint64_t kernel_operand_bytes(const ferry_operand *o);
 
+/* Gives the numbers of a run of `l` its seed, if it has use for one. */
+void kernel_seed(const struct kernel_launch *l, uint64_t seed, uint64_t offset,
+                 union kernel_args *args);
+
 /* How a kernel is called, and which program it is in; how a program is made. */
 const char *kernel_function(uint32_t kernel);
 enum kernel_program kernel_program_of(uint32_t kernel);

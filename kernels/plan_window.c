@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* POOL. */
+/* POOL, LRN, IM2COL, COL2IM: a window, or the spatial axes of one. */
 #include "kernels/parts.h"
-
-#include <string.h>
 
 int plan_pool(struct kernel_plan *p)
 {
@@ -38,4 +36,68 @@ int plan_pool(struct kernel_plan *p)
     l->groups = plan_parts(places, a->piece);
     plan_prefer_channels_last(p);
     return 0;
+}
+
+int plan_lrn(struct kernel_plan *p)
+{
+    const ferry_operand *x = &p->op.in[0];
+    ferry_op_window window = { .axes = x->rank - 2 };
+    uint32_t least = p->op.params.lrn.region == FERRY_LRN_WITHIN ? 4 : 3;
+    struct kernel_launch *l;
+    struct lrn_args *a;
+
+    if (!plan_is_all(p, FERRY_F32) || x->rank < least || x->rank > 2 + FERRY_OP_SPATIAL ||
+        p->op.params.lrn.region > FERRY_LRN_WITHIN)
+        return FERRY_EUNSUPPORTED;
+    l = plan_launch(p, KERNEL_LRN);
+    a = &l->args.lrn;
+    plan_window(&window, x, &p->op.out[0], &a->window);
+    l->from[0] = FROM_IN(0);
+    l->from[1] = FROM_OUT(0);
+    if (p->op.n_out > 1) {
+        a->has_scale = 1;
+        a->scale[0] = p->op.out[1].stride[0];
+        a->scale[1] = p->op.out[1].stride[1];
+        plan_spatial(&p->op.out[1], 2, &a->scale[2]);
+        l->from[2] = FROM_OUT(1);
+    }
+    a->size = p->op.params.lrn.size;
+    a->is_across = p->op.params.lrn.region == FERRY_LRN_ACROSS;
+    a->last = a->window.y[1] == 1;
+    a->alpha = (float)p->op.params.lrn.alpha;
+    a->beta = (float)p->op.params.lrn.beta;
+    a->k = (float)p->op.params.lrn.k;
+    a->piece = plan_piece(p, plan_count(x), 64);
+    l->groups = plan_parts(plan_count(x), a->piece);
+    return 0;
+}
+
+/* Between an image and its columns; `image` and `columns` are operands of the operation. */
+static int columns(struct kernel_plan *p, uint32_t kernel, const ferry_operand *image,
+                   const ferry_operand *columns)
+{
+    struct kernel_launch *l;
+    struct columns_args *a;
+    int64_t count = plan_count(&p->op.out[0]);
+
+    if (!plan_is_all(p, FERRY_F32))
+        return FERRY_EUNSUPPORTED;
+    l = plan_launch(p, kernel);
+    a = &l->args.columns;
+    plan_window(&p->op.params.window, image, columns, &a->window);
+    a->piece = plan_piece(p, count, 64);
+    l->from[0] = FROM_IN(0);
+    l->from[1] = FROM_OUT(0);
+    l->groups = plan_parts(count, a->piece);
+    return 0;
+}
+
+int plan_im2col(struct kernel_plan *p)
+{
+    return columns(p, KERNEL_IM2COL, &p->op.in[0], &p->op.out[0]);
+}
+
+int plan_col2im(struct kernel_plan *p)
+{
+    return columns(p, KERNEL_COL2IM, &p->op.out[0], &p->op.in[0]);
 }

@@ -37,6 +37,11 @@ INLINE i64 walk_to(const struct walk *w, i64 i, i64 *offset)
     for (i64 end = WALK_END(w), i = group() * (w)->piece + item, n = 0, offset[WALK_OPERANDS]; \
          i < end && (n = walk_part(w, i, end, offset)) > 0; i += (n + GROUP - 1) / GROUP * GROUP)
 
+/* The same for all elements of a walk that the whole group does. */
+#define EACH_PART_OF_ALL(w)                                            \
+    for (i64 end = (w)->count, i = item, n = 0, offset[WALK_OPERANDS]; \
+         i < end && (n = walk_part(w, i, end, offset)) > 0; i += (n + GROUP - 1) / GROUP * GROUP)
+
 INLINE i64 walk_part(const struct walk *w, i64 i, i64 end, i64 *offset)
 {
     i64 left = walk_to(w, i, offset);

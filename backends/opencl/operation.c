@@ -72,12 +72,15 @@ static int kernel_of(struct ocl_queue *queue, uint32_t kernel, cl_kernel *out)
 
 /* ---- launching ------------------------------------------------------------------------------ */
 
-static int set_args(cl_kernel kernel, const struct kernel_launch *l, const struct place *places)
+static int set_args(cl_kernel kernel, const struct kernel_launch *l, const struct place *places,
+                    const ferry_op_run_args *run)
 {
     union kernel_args args;
     int error = 0;
 
     memcpy(&args, &l->args, l->size);
+    if (run)
+        kernel_seed(l, run->seed, run->offset, &args);
     for (cl_uint i = 0; i < BUFFERS && !error; i++) {
         const struct place *p = &places[l->from[i]];
 
@@ -89,8 +92,9 @@ static int set_args(cl_kernel kernel, const struct kernel_launch *l, const struc
     return error ? ocl_fail("clSetKernelArg", error) : 0;
 }
 
+/* `run`: of what; NULL for packing. */
 static int launch(struct ocl_queue *queue, const struct kernel_launch *l,
-                  const struct place *places)
+                  const struct place *places, const ferry_op_run_args *run)
 {
     size_t local = queue->dev->target.group, global = (size_t)l->groups * local;
     cl_kernel kernel = NULL;
@@ -98,7 +102,7 @@ static int launch(struct ocl_queue *queue, const struct kernel_launch *l,
     int err = kernel_of(queue, l->kernel, &kernel), error;
 
     if (!err)
-        err = set_args(kernel, l, places);
+        err = set_args(kernel, l, places, run);
     if (err)
         return err;
     error = clEnqueueNDRangeKernel(queue->q, kernel, 1, NULL, &global, &local, 0, NULL, &event);
@@ -178,7 +182,7 @@ static int prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
     if (!err)
         err = locate("packed constants", ferry_ref_const(packed), p->answer.packed_bytes,
                      &places[FROM_PACKED]);
-    return err ? err : launch(ocl_queue_of(dev, queue), &p->pack, places);
+    return err ? err : launch(ocl_queue_of(dev, queue), &p->pack, places, NULL);
 }
 
 static int locate_all(const struct kernel_plan *p, const ferry_op_run_args *args,
@@ -210,7 +214,7 @@ static int run(void *device, void *handle, void *prepared, const ferry_op_run_ar
     int err = p->launches ? locate_all(p, args, places) : 0;
 
     for (uint32_t i = 0; i < p->launches && !err; i++)
-        err = launch(ocl_queue_of(dev, handle), &p->launch[i], places);
+        err = launch(ocl_queue_of(dev, handle), &p->launch[i], places, args);
     ocl_lock(dev);
     dev->counters.ops++;
     ocl_unlock(dev);

@@ -19,7 +19,6 @@
 
 #define OPERANDS (FERRY_OP_INPUTS + FERRY_OP_OUTPUTS)
 #define MARGIN   64
-#define KINDS    7 /* that the kernels know, of those that op-make.c makes */
 
 /* An operation, its operands twice: for the oracle, and for the kernels. */
 struct trial {
@@ -90,10 +89,12 @@ static void ask_the_oracle(struct trial *t)
 static void launch(const struct trial *t, const struct kernel_launch *l)
 {
     unsigned char *buffers[BUFFERS];
+    union kernel_args args = l->args;
 
+    kernel_seed(l, 7, 12, &args);
     for (int i = 0; i < BUFFERS; i++)
         buffers[i] = t->buffer[l->from[i]];
-    kernel_host_run(l, buffers);
+    kernel_host_run(l, &args, buffers);
 }
 
 /* Memory of just that size, of which the sanitizer knows the end. */
@@ -181,17 +182,17 @@ static uint64_t number_of(const char *name, uint64_t usual)
     return value && *value ? strtoull(value, NULL, 10) : usual;
 }
 
-/* What the kernels leave to other tiers, of a hundred: too much would be no test of them. */
+/* What the kernels leave to other tiers: conversions, and sums over nothing. */
 static uint64_t most_refused(uint32_t kind, uint64_t n)
 {
-    return kind == FERRY_OP_CONVOLUTION || kind == FERRY_OP_STRIDED_COPY ? n / 2 : n / 10;
+    return kind == FERRY_OP_STRIDED_COPY ? n / 2 : n / 20;
 }
 
 static void what_the_host_compiles_agrees_with_the_oracle(void)
 {
     uint64_t n = number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 20 : 100);
     uint64_t first = number_of("FERRY_TEST_SEED", 1);
-    int bad = 0, kinds = 0;
+    int bad = 0;
 
     for (int k = 0; k < om_kind_count; k++) {
         uint64_t refused = 0;
@@ -202,15 +203,13 @@ static void what_the_host_compiles_agrees_with_the_oracle(void)
             bad += answer == 0;
             refused += answer < 0;
         }
-        kinds += refused < n;
-        if (refused < n && refused > most_refused(om_kinds[k], n)) {
+        if (refused > most_refused(om_kinds[k], n)) {
             printf("kind %u: %llu of %llu refused\n", om_kinds[k], (unsigned long long)refused,
                    (unsigned long long)n);
             CU_FAIL("the kernels refuse what they should do");
         }
     }
     CU_ASSERT_EQUAL(bad, 0);
-    CU_ASSERT(kinds >= KINDS);
 }
 
 static const ferry_test_case cases[] = {

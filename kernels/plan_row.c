@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* REDUCE, MOMENTS, SOFTMAX: rows of what is kept, and in each the part that becomes one. */
+#include "kernels/parts.h"
+
+/* The operand with 1 on the axes in `axes`, or on all others. */
+static ferry_operand cut(const ferry_operand *o, uint32_t axes, bool others)
+{
+    ferry_operand c = *o;
+
+    for (uint32_t i = 0; i < c.rank; i++)
+        if ((axes >> i & 1u) != others) {
+            c.shape[i] = 1;
+            c.stride[i] = 0;
+        }
+    return c;
+}
+
+/* Rows over y and x (and more of y's shape), parts over x. */
+static struct row_args *launch(struct kernel_plan *p, uint32_t kernel, uint32_t axes)
+{
+    struct kernel_launch *l = plan_launch(p, kernel);
+    struct row_args *a = &l->args.row;
+    ferry_operand kept = cut(&p->op.in[0], axes, false), part = cut(&p->op.in[0], axes, true);
+
+    plan_walk_begin(&a->rows, &kept);
+    plan_walk_begin(&a->part, &part);
+    for (uint32_t i = 0; i < p->op.n_out; i++) {
+        ferry_operand y = cut(&p->op.out[i], axes, false);
+
+        if (i == 1)
+            plan_walk_add(&a->rows, &kept);
+        plan_walk_add(&a->rows, &y);
+        l->from[1 + i] = FROM_OUT(i);
+    }
+    if (p->op.n_out == 1)
+        plan_walk_add(&a->rows, &kept);
+    plan_walk_add(&a->part, &part);
+    l->from[0] = FROM_IN(0);
+    plan_walk_end(&a->rows, false);
+    a->count = (float)a->part.count;
+    a->rows.piece = plan_parts(a->rows.count, p->target.busy);
+    l->groups = plan_parts(a->rows.count, a->rows.piece);
+    return a;
+}
+
+int plan_reduce(struct kernel_plan *p)
+{
+    uint32_t function = p->op.params.reduce.function, y = p->op.out[0].dtype;
+    bool is_index = function == FERRY_REDUCE_ARGMAX && y == FERRY_I32;
+    struct row_args *a;
+
+    if (p->op.in[0].dtype != FERRY_F32 || (y != FERRY_F32 && !is_index) ||
+        function > FERRY_REDUCE_ARGMAX)
+        return FERRY_EUNSUPPORTED;
+    a = launch(p, KERNEL_REDUCE, p->op.params.reduce.axes);
+    plan_walk_end(&a->part, function == FERRY_REDUCE_ARGMAX);
+    a->function = (int32_t)function;
+    a->is_index = is_index;
+    a->scale = (float)p->op.params.reduce.scale;
+    return 0;
+}
+
+int plan_moments(struct kernel_plan *p)
+{
+    if (!plan_is_all(p, FERRY_F32))
+        return FERRY_EUNSUPPORTED;
+    plan_walk_end(&launch(p, KERNEL_MOMENTS, p->op.params.reduce.axes)->part, false);
+    return 0;
+}
+
+int plan_softmax(struct kernel_plan *p)
+{
+    uint32_t axes = 1u << p->op.params.softmax.axis;
+    ferry_operand y = cut(&p->op.out[0], axes, true);
+    struct row_args *a;
+
+    if (!plan_is_all(p, FERRY_F32))
+        return FERRY_EUNSUPPORTED;
+    a = launch(p, KERNEL_SOFTMAX, axes);
+    plan_walk_add(&a->part, &y);
+    plan_walk_end(&a->part, true);
+    a->logarithm = p->op.params.softmax.logarithm != 0;
+    return 0;
+}
