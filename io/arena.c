@@ -21,8 +21,10 @@ static struct ferry__io_arena_block *add_block(struct ferry__io_arena *arena, si
     if (total > arena->limit - arena->taken)
         return NULL;
     block = calloc(1, total);
-    if (!block)
+    if (!block) {
+        arena->no_memory = true;
         return NULL;
+    }
     block->size = total - sizeof(*block);
     block->next = arena->blocks;
     arena->blocks = block;

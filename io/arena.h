@@ -6,6 +6,7 @@
 #ifndef FERRY_IO_ARENA_H
 #define FERRY_IO_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@ struct ferry__io_arena {
     struct ferry__io_arena_block *blocks;
     uint64_t taken; /* from the system */
     uint64_t limit;
+    bool no_memory; /* the system had none */
 };
 
 /* Zeroed, aligned for any type. NULL beyond the limit or without memory. */

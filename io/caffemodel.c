@@ -189,7 +189,7 @@ static int take_string(struct ferry_io *io, const struct ferry__wire *wire,
             return ferry__wire_error(wire, field, FERRY_EFORMAT, "has a NUL byte inside");
     text = ferry__io_string(io, field->bytes, (size_t)field->size);
     if (!text)
-        return FERRY_EFORMAT;
+        return ferry_last_error_code();
     *out = text;
     return FERRY_OK;
 }
@@ -313,7 +313,7 @@ static int add_number(struct ferry_io *io, const struct ferry__wire *wire,
         return err;
     snprintf(digits, sizeof(digits), "%lld", (long long)field->value);
     value = ferry__io_string(io, digits, strlen(digits));
-    return value ? ferry__io_add_metadata(io, key, value) : FERRY_EFORMAT;
+    return value ? ferry__io_add_metadata(io, key, value) : ferry_last_error_code();
 }
 
 static int add_state_metadata(struct ferry_io *io)
@@ -343,7 +343,7 @@ static int add_definition(struct ferry_io *io, const struct definition *definiti
     snprintf(text, sizeof(text), "%lld layers without blobs and %lld fields that are no blobs",
              (long long)definition->bare_layers, (long long)definition->fields);
     value = ferry__io_string(io, text, strlen(text));
-    return value ? ferry__io_add_metadata(io, "definition", value) : FERRY_EFORMAT;
+    return value ? ferry__io_add_metadata(io, "definition", value) : ferry_last_error_code();
 }
 
 static int open_net(struct ferry_io *io)

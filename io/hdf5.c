@@ -249,7 +249,7 @@ static int add_dataset(struct walk *walk, hid_t set, const char *path)
         return err;
     source->data = ferry__io_string(walk->io, path, strlen(path));
     if (!source->data)
-        return FERRY_EFORMAT;
+        return ferry_last_error_code();
     ferry__io_set_data(walk->io, array, &values);
     array->own = source;
     return caffe ? add_diff(walk, array, source, name) : FERRY_OK;

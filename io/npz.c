@@ -345,7 +345,7 @@ static int add_deflated(struct ferry_io *io, const char *name, const struct ferr
     int err;
 
     if (!d)
-        return FERRY_EFORMAT;
+        return ferry_last_error_code();
     d->member = *m;
     err = parse_deflated(io, name, d, &npy);
     if (!err)
@@ -375,7 +375,7 @@ static int add_member(struct ferry_io *io, const struct ferry__zip_member *m)
                                io->file.path, (unsigned long long)(m->name - io->file.bytes));
     name = name_of(io, m);
     if (!name)
-        return FERRY_EFORMAT;
+        return ferry_last_error_code();
     if (m->name_size >= 8 && memcmp(m->name + m->name_size - 8, "data.pkl", 8) == 0)
         return ferry_error_set(FERRY_EUNSUPPORTED,
                                "%s: %.100s at byte %llu: a PyTorch pickle, "

@@ -43,7 +43,7 @@ static int make_table(struct ferry_io *io)
 
     io->table = ferry__io_alloc(io, (size_t)io->count * sizeof(*io->table));
     if (!io->table)
-        return FERRY_EFORMAT;
+        return ferry_last_error_code();
     for (struct ferry__io_array *array = io->first; array; array = array->next)
         io->table[i++] = array;
     return FERRY_OK;

@@ -7,6 +7,9 @@
 
 static int out_of_arena(const struct ferry_io *io)
 {
+    if (io->arena.no_memory)
+        return ferry_error_set(FERRY_ENOMEM, "%s: no memory for the names of its arrays",
+                               io->file.path);
     return ferry_error_set(
         FERRY_EFORMAT, "%s: array %lld: names and shapes take more than %llu bytes of memory",
         io->file.path, (long long)io->count, (unsigned long long)io->arena.limit);
@@ -62,7 +65,7 @@ int ferry__io_add(struct ferry_io *io, const struct ferry__io_name *name, ferry_
     int64_t *own_dims = ferry__io_alloc(io, (size_t)naxes * sizeof(*dims));
 
     if (!array || !own_dims)
-        return FERRY_EFORMAT;
+        return ferry_last_error_code();
     if (naxes > 0)
         memcpy(own_dims, dims, (size_t)naxes * sizeof(*dims));
     array->entry.name = make_name(io, name);
@@ -70,7 +73,7 @@ int ferry__io_add(struct ferry_io *io, const struct ferry__io_name *name, ferry_
     array->entry.layer_type =
         share_string(io, name->layer_type, former ? former->layer_type : NULL);
     if (!array->entry.name || !array->entry.layer_name || !array->entry.layer_type)
-        return FERRY_EFORMAT;
+        return ferry_last_error_code();
     array->entry.index = io->count++;
     array->entry.dtype = dtype;
     array->entry.diff_dtype = dtype;
@@ -100,7 +103,7 @@ int ferry__io_add_metadata(struct ferry_io *io, const char *key, const char *val
     struct ferry__io_metadata *metadata = ferry__io_alloc(io, sizeof(*metadata));
 
     if (!metadata)
-        return FERRY_EFORMAT;
+        return ferry_last_error_code();
     metadata->key = key;
     metadata->value = value;
     if (io->last_metadata)

@@ -113,7 +113,7 @@ static int take_shape(struct header *h, struct tensor *t)
         return fail_json(h, t->name);
     t->dims = ferry__io_alloc(h->io, (size_t)t->naxes * sizeof(*dims));
     if (!t->dims)
-        return FERRY_EFORMAT;
+        return ferry_last_error_code();
     memcpy(t->dims, dims, (size_t)t->naxes * sizeof(*dims));
     return FERRY_OK;
 }

@@ -226,15 +226,17 @@ static void pin_blobs(struct ferry__program *p)
 static bool makes_needed(const struct ferry__program *p, const struct ferry__item *item,
                          const bool *needed)
 {
+    const ferry_layer *layer = item->layer;
     uint32_t k;
-    int i;
+    int i, v;
 
     for (k = 0; !item->call && k < item->op.n_out; k++)
-        if (item->out[k].value < 0)
+        if (item->out[k].value < 0 || needed[item->out[k].value])
             return true;
-    for (i = 0; i < p->n_values; i++)
-        if (needed[i] && ferry__item_writes(p, item, i))
-            return true;
+    for (i = 0; item->call && i < layer->n_tops; i++)
+        for (v = 0; v < p->n_values; v++)
+            if (needed[v] && p->values[v].index == root_of(p->net, layer->tops[i]))
+                return true;
     return false;
 }
 

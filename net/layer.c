@@ -130,6 +130,12 @@ static int make_room(ferry_layer *layer, int index)
     return 0;
 }
 
+static bool has_shape(const ferry_blob *b, int naxes, const int64_t *dims)
+{
+    return b && ferry_blob_naxes(b) == naxes &&
+           (!naxes || !memcmp(ferry_blob_dims(b), dims, (size_t)naxes * sizeof *dims));
+}
+
 ferry_blob *ferry_layer_scratch(ferry_layer *layer, int index, int keep, int naxes,
                                 const int64_t *dims)
 {
@@ -143,6 +149,8 @@ ferry_blob *ferry_layer_scratch(ferry_layer *layer, int index, int keep, int nax
         return NULL;
     s = &layer->scratch[index];
     s->keep = keep;
+    if (!has_shape(s->blob, naxes, dims))
+        layer->prepared = 0; /* what was in it is to be made anew */
     if (!s->blob && ferry_blob_create(layer->device, FERRY_F32, naxes, dims, &s->blob)) {
         s->blob = NULL;
         return NULL;

@@ -48,7 +48,6 @@ static int reshape_layer(ferry_layer *layer)
     int err;
 
     ferry__layer_forget(layer);
-    layer->prepared = 0;
     layer->fresh = true;
     err = layer->type->reshape(layer);
     if (!err)

@@ -47,6 +47,7 @@ UNIT_TESTS = \
 	%D%/unit/test-net \
 	%D%/unit/test-net-save \
 	%D%/unit/test-net-fuse \
+	%D%/unit/test-net-oom \
 	%D%/unit/test-op \
 	%D%/unit/test-op-check \
 	%D%/unit/test-op-random \
@@ -202,6 +203,7 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_net_LDADD = $(NET_LIBS)
 %C%_unit_test_net_save_LDADD = $(NET_LIBS)
 %C%_unit_test_net_fuse_LDADD = $(NET_LIBS)
+%C%_unit_test_net_oom_LDADD = $(NET_LIBS)
 %C%_unit_test_op_LDADD = $(NET_LIBS)
 NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
 %C%_unit_test_layer_cases_SOURCES = %D%/unit/test-layer-cases.c $(NET_DATA_TEST)
@@ -262,6 +264,7 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/world.h
 COMMAND_TEST = %D%/unit/command.c %D%/unit/command.h
 OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
+%C%_unit_test_net_oom_SOURCES = %D%/unit/test-net-oom.c $(OOM_TEST)
 %C%_unit_test_proto_oom_SOURCES = %D%/unit/test-proto-oom.c $(OOM_TEST)
 %C%_unit_test_runtime_oom_SOURCES = %D%/unit/test-runtime-oom.c $(OOM_TEST)
 %C%_unit_test_faults_SOURCES = \
@@ -443,6 +446,7 @@ EXTRA_DIST += \
 # Allocations go through the test first.
 OOM_WRAPS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
 	-Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf
+%C%_unit_test_net_oom_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_proto_oom_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_runtime_oom_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_faults_LDFLAGS = $(OOM_WRAPS)

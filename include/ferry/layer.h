@@ -71,7 +71,8 @@ typedef struct ferry_layer_type {
     int (*setup)(ferry_layer *layer);
     /**
      * Makes what the operations want out of the parameters, into scratch blobs that are kept. Called
-     * before a forward pass where a parameter has been written since the last time, and after reshape.
+     * before a forward pass where a parameter has been written since the last time, or reshape has made
+     * a scratch blob or given one another shape.
      * May be NULL.
      */
     int (*prepare)(ferry_layer *layer);

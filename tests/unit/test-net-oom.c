@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "fixture.h"
+#include "oom.h"
+
+#include <ferry/net.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Every allocation of a net fails once: opening, loading, running, other shapes. And that none is made. */
+
+static const char text[] =
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 3 dim: 6 dim: 6 } "
+    "} }\n"
+    "layer { name: 'a' type: 'Convolution' bottom: 'x' top: 'a' convolution_param { num_output: 4 "
+    "kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'bn' type: 'BatchNorm' bottom: 'a' top: 'a' }\n"
+    "layer { name: 'sc' type: 'Scale' bottom: 'a' top: 'a' }\n"
+    "layer { name: 'r' type: 'ReLU' bottom: 'a' top: 'a' }\n"
+    "layer { name: 'b' type: 'Convolution' bottom: 'a' top: 'b' convolution_param { num_output: 4 "
+    "kernel_size: 1 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'p' type: 'Pooling' bottom: 'a' top: 'p' pooling_param { kernel_size: 3 pad: 1 "
+    "} }\n"
+    "layer { name: 'c' type: 'Concat' bottom: 'b' bottom: 'p' top: 'c' }\n"
+    "layer { name: 'e' type: 'Eltwise' bottom: 'c' bottom: 'c' top: 'e' }\n"
+    "layer { name: 'ip' type: 'InnerProduct' bottom: 'e' top: 'y' inner_product_param { "
+    "num_output: 5 "
+    "weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 's' type: 'Softmax' bottom: 'y' top: 's' }\n"
+    "layer { name: 'm' type: 'ArgMax' bottom: 's' top: 'm' }\n";
+
+static int open_net(ferry_device *dev, ferry_net **out)
+{
+    ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
+
+    return ferry_net_open(dev, "net.prototxt", &o, out);
+}
+
+static void shape(ferry_net *net, int64_t n, int64_t side)
+{
+    ferry_blob *x = ferry_net_input(net, 0);
+    float *to;
+
+    FX_OK(ferry_blob_reshape4(x, n, 3, side, side));
+    to = ferry_blob_overwrite_host_data(x);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(to);
+    for (int64_t i = 0; i < ferry_blob_count(x); i++)
+        to[i] = (float)(i % 7) - 3;
+}
+
+/* A pass and its output, read. */
+static int run(ferry_net *net)
+{
+    int err = ferry_net_forward(net, NULL);
+
+    return err || ferry_blob_host_data(ferry_net_output(net, 0)) ? err : ferry_last_error_code();
+}
+
+/* Every one, or where passes are slow some. */
+static unsigned next(unsigned n)
+{
+    return n + (strcmp(ferry_test_backend(), "cpu") ? 7 : 1);
+}
+
+static bool answers(ferry_net *net, const float *wanted, int64_t n)
+{
+    const float *got = ferry_blob_host_data(ferry_net_output(net, 0));
+
+    for (int64_t i = 0; got && i < n; i++)
+        if (fabsf(got[i] - wanted[i]) > 1e-6f)
+            return false;
+    return got != NULL;
+}
+
+static void every_allocation_of_opening_may_fail(void)
+{
+    ferry_device *dev = fx_device();
+    unsigned n = 1;
+    bool failed = true;
+
+    for (; failed; n = next(n)) {
+        ferry_net *net = NULL;
+        int err;
+
+        oom_arm(n);
+        err = open_net(dev, &net);
+        failed = oom_disarm();
+        CU_ASSERT(err == 0 || (err == FERRY_ENOMEM && !net));
+        if (err && err != FERRY_ENOMEM)
+            printf("     allocation %u: %s\n", n, ferry_last_error());
+        ferry_net_close(net);
+        fx_end();
+    }
+    CU_ASSERT(n > 100); /* so many there are at the least */
+}
+
+/* Of the first pass, and of one with another shape: the net answers once there is memory again. */
+static void every_allocation_of_running_may_fail(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_net *net = NULL, *good = NULL;
+    float wanted[8];
+    unsigned n;
+    bool failed = true;
+
+    FX_OK(open_net(dev, &good));
+    shape(good, 2, 6);
+    FX_OK(run(good));
+    memcpy(wanted, ferry_blob_host_data(ferry_net_output(good, 0)), 2 * sizeof *wanted);
+    for (n = 1; failed; n = next(n)) {
+        int err;
+
+        FX_OK(open_net(dev, &net));
+        shape(net, 2, 6);
+        oom_arm(n);
+        err = run(net);
+        failed = oom_disarm();
+        CU_ASSERT(err == 0 || err == FERRY_ENOMEM);
+        if (err && err != FERRY_ENOMEM)
+            printf("     allocation %u: %d: %s\n", n, err, ferry_last_error());
+        FX_OK(run(net));
+        CU_ASSERT(answers(net, wanted, 2));
+        shape(net, 1, 6);
+        oom_arm(n);
+        err = run(net);
+        failed = oom_disarm() || failed;
+        CU_ASSERT(err == 0 || err == FERRY_ENOMEM);
+        FX_OK(run(net));
+        shape(net, 2, 6);
+        FX_OK(run(net));
+        CU_ASSERT(answers(net, wanted, 2));
+        ferry_net_close(net);
+    }
+    CU_ASSERT(n > 20);
+    ferry_net_close(good);
+    fx_end();
+}
+
+static void every_allocation_of_loading_may_fail(void)
+{
+    char path[] = "/tmp/ferry-net-XXXXXX";
+    ferry_device *dev = fx_device();
+    ferry_net *net = NULL;
+    int fd = mkstemp(path);
+    bool failed = true;
+    float wanted[2];
+    unsigned n;
+
+    CU_ASSERT_FATAL(fd >= 0);
+    close(fd);
+    FX_OK(open_net(dev, &net));
+    FX_OK(ferry_net_save(net, path, FERRY_IO_NPZ));
+    shape(net, 2, 6);
+    FX_OK(run(net));
+    memcpy(wanted, ferry_blob_host_data(ferry_net_output(net, 0)), sizeof wanted);
+    for (n = 1; failed; n = next(n)) {
+        int err;
+
+        oom_arm(n);
+        err = ferry_net_load(net, path, NULL);
+        failed = oom_disarm();
+        CU_ASSERT(err == 0 || err == FERRY_ENOMEM);
+        if (err && err != FERRY_ENOMEM)
+            printf("     allocation %u: %d: %s\n", n, err, ferry_last_error());
+        FX_OK(run(net));
+        CU_ASSERT(answers(net, wanted, 2));
+    }
+    CU_ASSERT(n > 20);
+    ferry_net_close(net);
+    unlink(path);
+    fx_end();
+}
+
+/* Settled passes, and shapes that come back, make none: the first one would fail. */
+static void what_was_run_before_allocates_nothing(void)
+{
+    static const int64_t sides[] = { 6, 3, 7, 5, 4, 8, 9, 10 };
+    ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
+    ferry_net *net = NULL;
+    int round;
+    size_t i;
+
+    if (strcmp(ferry_test_backend(), "cpu") && strcmp(ferry_test_backend(), "sim")) {
+        ferry_test_skip("an asynchronous queue makes an event for each segment");
+        return;
+    }
+    o.keep = (const char *const[]){ "s" }; /* ArgMax takes room for itself */
+    o.n_keep = 1;
+    o.only = 1;
+    FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
+    for (round = 0; round < 3; round++)
+        for (i = 0; i < 2 * FERRY_TEST_COUNT(sides); i++) {
+            /* the inner product fixes the elements of an item: other numbers of items */
+            shape(net, sides[i / 2], 6);
+            if (round)
+                oom_arm(1);
+            FX_OK(ferry_net_forward(net, NULL));
+            CU_ASSERT_FALSE(oom_disarm());
+        }
+    ferry_net_close(net);
+    fx_end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(every_allocation_of_opening_may_fail),
+    FERRY_TEST(every_allocation_of_running_may_fail),
+    FERRY_TEST(every_allocation_of_loading_may_fail),
+    FERRY_TEST(what_was_run_before_allocates_nothing),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main_backends(argc, argv, "net oom", cases, FERRY_TEST_COUNT(cases));
+}
