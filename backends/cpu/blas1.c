@@ -108,6 +108,15 @@ static void axpy_large(struct cpu_device *d, uint32_t dtype, int64_t n, double a
     workers_run(d->workers, n, workers_piece(n, 2 * c.size), axpy_piece, &c);
 }
 
+static void scal_large(struct cpu_device *d, uint32_t dtype, int64_t n, double alpha, void *x)
+{
+    struct call c = {
+        .kernels = d->kernels, .dtype = dtype, .alpha = alpha, .size = cpu_dtype_size(dtype), .y = x
+    };
+
+    workers_run(d->workers, n, workers_piece(n, c.size), scal_piece, &c);
+}
+
 /*
  * With alpha 0, y stays as it is whatever x holds, as BLAS defines it. A hundred elements take less
  * time than a few calls do: those of the usual types go straight to the loop.
@@ -134,17 +143,15 @@ int cpu_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, fe
 int cpu_scal(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_ref x)
 {
     struct cpu_device *d = dev;
-    struct call c = { .kernels = d->kernels,
-                      .dtype = dtype,
-                      .alpha = alpha,
-                      .size = cpu_dtype_size(dtype),
-                      .y = cpu_pointer(x) };
 
     (void)queue;
     if (!cpu_is_real(dtype))
         return cpu_unsupported("scal", dtype);
-    workers_run(d->workers, n, workers_piece(n, c.size), scal_piece, &c);
     cpu_count_op(d);
+    if (n <= SMALL_LOOP && !is_half(dtype))
+        d->kernels->scal[dtype](n, alpha, cpu_pointer(x));
+    else
+        scal_large(d, dtype, n, alpha, cpu_pointer(x));
     return 0;
 }
 
@@ -191,6 +198,14 @@ static void sum_piece(void *arg, int64_t first, int64_t count, int64_t piece)
         c->sums[piece] = c->sum[c->dtype](count, x, y);
 }
 
+static void put_sum(uint32_t dtype, double sum, ferry_ref result)
+{
+    if (dtype == FERRY_F64)
+        memcpy(cpu_pointer(result), &sum, sizeof(sum));
+    else
+        memcpy(cpu_pointer(result), &(float){ (float)sum }, sizeof(float));
+}
+
 /* The pieces depend on n alone, and so does the order in which their sums are added. */
 static void reduce(struct cpu_device *d, struct call *c, int64_t n, ferry_ref result)
 {
@@ -205,10 +220,7 @@ static void reduce(struct cpu_device *d, struct call *c, int64_t n, ferry_ref re
     workers_run(d->workers, n, piece, sum_piece, c);
     for (int64_t i = 0; i * piece < n; i++)
         sum += sums[i];
-    if (c->dtype == FERRY_F64)
-        memcpy(cpu_pointer(result), &sum, sizeof(sum));
-    else
-        memcpy(cpu_pointer(result), &(float){ (float)sum }, sizeof(float));
+    put_sum(c->dtype, sum, result);
     cpu_count_op(d);
 }
 
@@ -232,12 +244,18 @@ int cpu_dot(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, fer
 int cpu_asum(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref result)
 {
     struct cpu_device *d = dev;
-    struct call c = { .sum = d->kernels->asum, .dtype = dtype, .x = cpu_const_pointer(x) };
 
     (void)queue;
     if (!cpu_is_real(dtype))
         return cpu_unsupported("asum", dtype);
-    reduce(d, &c, n, result);
+    if (n <= SMALL_LOOP && !is_half(dtype)) {
+        put_sum(dtype, d->kernels->asum[dtype](n, cpu_const_pointer(x), NULL), result);
+        cpu_count_op(d);
+    } else {
+        struct call c = { .sum = d->kernels->asum, .dtype = dtype, .x = cpu_const_pointer(x) };
+
+        reduce(d, &c, n, result);
+    }
     return 0;
 }
 

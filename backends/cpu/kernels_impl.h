@@ -60,6 +60,8 @@ AXPY(axpy_f64, double, NAME(v_double), DOUBLES)
             AT(vector, x, i) *= a;                                       \
             AT(vector, x, i + (lanes)) *= a;                             \
         }                                                                \
+        for (; i + (lanes) <= n; i += (lanes))                           \
+            AT(vector, x, i) *= a;                                       \
         for (; i < n; i++)                                               \
             x[i] *= a;                                                   \
     }

@@ -199,26 +199,59 @@ void ferry__reshape_abandon(struct ferry__reshape *plan)
     ferry__shape_clear(&plan->shape);
 }
 
-int ferry_blob_reshape(ferry_blob *b, int naxes, const int64_t *dims, bool *out_grew)
+/* Whether a half may come to have so many bytes without a look at its copies. */
+static bool fits(const struct ferry__half *h, size_t bytes)
+{
+    return !h->memory ||
+           (!h->offset && h->limit == SIZE_MAX && ferry__memory_fits_alone(h->memory, bytes));
+}
+
+/* As many axes as before, and room in memories that nobody shares: nothing is allocated or locked. */
+static inline bool reshape_alone(ferry_blob *b, int naxes, const int64_t *dims)
+{
+    int64_t count = 1, bytes;
+
+    if (!b->shape.shaped || naxes != b->shape.naxes || !dims || b->dims)
+        return false;
+    for (int i = 0; i < naxes; i++)
+        if (dims[i] <= 0 || __builtin_mul_overflow(count, dims[i], &count))
+            return false;
+    if (__builtin_mul_overflow(count, (int64_t)ferry__dtype_size(b->dtype), &bytes) ||
+        !fits(&b->half[FERRY__DATA], (size_t)bytes) || !fits(&b->half[FERRY__DIFF], (size_t)bytes))
+        return false;
+    ferry__memory_use_alone(b->half[FERRY__DATA].memory, (size_t)bytes);
+    if (b->half[FERRY__DIFF].memory)
+        ferry__memory_use_alone(b->half[FERRY__DIFF].memory, (size_t)bytes);
+    for (int i = 0; i < naxes; i++)
+        b->shape.dims[i] = dims[i];
+    b->shape.count = count;
+    return true;
+}
+
+/* With room that may have to be made first. */
+static int reshape_planned(ferry_blob *b, int naxes, const int64_t *dims, bool *out_grew)
 {
     struct ferry__reshape plan;
+    int err = ferry__reshape_plan(b, naxes, dims, &plan);
     bool grew;
-    int err;
 
-    if (!b)
-        return ferry__error(FERRY_EINVAL, "ferry_blob_reshape: NULL blob");
-    if (ferry__shape_is(&b->shape, naxes, dims)) {
-        if (out_grew)
-            *out_grew = false;
-        return 0;
-    }
-    err = ferry__reshape_plan(b, naxes, dims, &plan);
     if (err)
         return err;
     grew = plan.grown[FERRY__DATA] || plan.grown[FERRY__DIFF];
     ferry__reshape_commit(b, &plan);
     if (out_grew)
         *out_grew = grew;
+    return 0;
+}
+
+int ferry_blob_reshape(ferry_blob *b, int naxes, const int64_t *dims, bool *out_grew)
+{
+    if (!b)
+        return ferry__error(FERRY_EINVAL, "ferry_blob_reshape: NULL blob");
+    if (!ferry__shape_is(&b->shape, naxes, dims) && !reshape_alone(b, naxes, dims))
+        return reshape_planned(b, naxes, dims, out_grew);
+    if (out_grew)
+        *out_grew = false;
     return 0;
 }
 

@@ -14,20 +14,22 @@ static int no_blob(void)
     return ferry__error(FERRY_EINVAL, "an accessor of a NULL blob");
 }
 
-/* A settled access, on the host or on the memory's home: it takes no lock. */
+/* An access on the host or on the memory's home that is settled, or passes the turn: no lock. */
 static bool access_settled(ferry_memory *m, const ferry_device *where, unsigned access,
                            ferry_ref *out)
 {
-    if (!where && ferry__memory_host_settled(m, access)) {
-        out->handle = m->host;
-        out->offset = 0;
-        return true;
-    }
-    if (where == m->home && ferry__memory_device_settled(m, access)) {
+    if (!where &&
+        (ferry__memory_host_settled(m, access) || ferry__memory_flip(m, FERRY__HOST, access))) {
+        *out = (ferry_ref){ m->host, 0 };
+    } else if (where == m->home && (ferry__memory_device_settled(m, access) ||
+                                    ferry__memory_flip(m, m->home_slot, access))) {
         *out = m->home_ref;
-        return true;
+    } else {
+        return false;
     }
-    return false;
+    if (access & FERRY_WRITE)
+        ferry__memory_count_write(m);
+    return true;
 }
 
 /* The memory's access, and the blob's place in what it gave. */
@@ -70,7 +72,13 @@ int ferry_blob_access(ferry_blob *b, unsigned which, ferry_device *where, unsign
 static void *host_slow(const ferry_blob *b, enum ferry__which which, unsigned access)
 {
     ferry_ref ref = { NULL, 0 };
+    ferry_memory *m = b ? b->half[which].memory : NULL;
 
+    if (m && ferry__memory_flip(m, FERRY__HOST, access)) {
+        if (access & FERRY_WRITE)
+            ferry__memory_count_write(m);
+        return (char *)m->host + b->half[which].offset;
+    }
     if (b)
         access_half(b, which, NULL, access, NULL, &ref);
     else
@@ -81,7 +89,15 @@ static void *host_slow(const ferry_blob *b, enum ferry__which which, unsigned ac
 static ferry_ref device_slow(const ferry_blob *b, enum ferry__which which, unsigned access)
 {
     ferry_ref ref = { NULL, 0 };
+    ferry_memory *m = b ? b->half[which].memory : NULL;
 
+    if (m && m->home == ferry__blob_home(b) && ferry__memory_flip(m, m->home_slot, access)) {
+        if (access & FERRY_WRITE)
+            ferry__memory_count_write(m);
+        ref = m->home_ref;
+        ref.offset += b->half[which].offset;
+        return ref;
+    }
     if (b)
         access_half(b, which, ferry__blob_home(b), access, NULL, &ref);
     else

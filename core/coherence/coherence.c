@@ -32,6 +32,16 @@ static uint64_t flags_of(ferry_memory *m, const struct ferry__replica *r, unsign
     return flags;
 }
 
+/* Whether an access by host or home has nothing to do but to say who has the contents. */
+static bool takes_turns(ferry_memory *m, uint64_t word)
+{
+    uint64_t both = bit(FERRY__HOST) | bit(m->home_slot);
+
+    return word && !(word & ~both) && m->alias == m->home_slot && ferry__replica_one_pointer(m) &&
+           !m->home->events && m->on_host.ref.handle && !m->on_host.readonly &&
+           m->on_host.filled == m->used && m->alias_filled == m->used;
+}
+
 void ferry__coherence_publish(ferry_memory *m, uint32_t valid)
 {
     uint64_t word = valid;
@@ -46,7 +56,7 @@ void ferry__coherence_publish(ferry_memory *m, uint32_t valid)
         word |= flags_of(m, &d->r, d->r.slot, valid);
     if (m->idle)
         word |= ~(uint64_t)FERRY__VALID_MASK & ~FERRY__LOST;
-    if (!valid && m->lost)
+    if ((!valid && m->lost) || takes_turns(m, word))
         word |= FERRY__LOST;
     if (m->on_host.ref.handle)
         host = (char *)m->on_host.ref.handle + m->on_host.ref.offset;

@@ -26,6 +26,33 @@ int ferry__memory_share(ferry_memory *m, const void *owner, size_t owner_end, co
 void ferry__memory_leave(ferry_memory *m, const void *who);
 
 /*
+ * Whether a blob that shares its memory with nobody may use its first `end` bytes without a look at
+ * the copies: each valid one has them, and nothing is at work there. Then it says so without the lock,
+ * because a reshape is the blob's own.
+ */
+static inline bool ferry__memory_fits_alone(const ferry_memory *m, size_t end)
+{
+    uint64_t s = atomic_load_explicit(&((ferry_memory *)m)->state, memory_order_acquire);
+    uint64_t at_host = s & FERRY__VALID(FERRY__HOST), valid = s & FERRY__VALID_MASK;
+
+    return (valid ? !(s & ~(FERRY__VALID_MASK | FERRY__TURNS)) : !s) && !m->sharers &&
+           !m->on_devices && end <= m->size && (!at_host || end <= m->on_host.filled) &&
+           (valid == at_host || end <= m->alias_filled) &&
+           atomic_load_explicit(&((ferry_memory *)m)->refs, memory_order_acquire) == 1;
+}
+
+static inline void ferry__memory_use_alone(ferry_memory *m, size_t end)
+{
+    uint64_t s = atomic_load_explicit(&m->state, memory_order_relaxed);
+
+    if (end == m->used)
+        return;
+    m->used = end;
+    if (s & FERRY__TURNS) /* the sides have more or less than that: the next access tells them */
+        atomic_store_explicit(&m->state, s & ~FERRY__TURNS, memory_order_release);
+}
+
+/*
  * Whether `bytes` from offset 0 are all that anybody uses, so that writing them writes the whole.
  */
 static inline bool ferry__memory_covers(const ferry_memory *m, size_t offset, size_t bytes)
@@ -99,9 +126,27 @@ static inline bool ferry__memory_device_settled(const ferry_memory *m, unsigned 
     return (s & (FERRY__VALID_MASK | FERRY__SLOW(h) | FERRY__READERS)) == FERRY__VALID(h);
 }
 
+/*
+ * Passes the turn to the host or to the home, without the lock, where no bytes move for it and nothing
+ * is to be waited for. False: the access has to take the lock.
+ *
+ * Whoever holds the lock may meanwhile publish the turn as it was before: then both sides still are
+ * the same bytes, and the other's next access passes the turn again.
+ */
+static inline bool ferry__memory_flip(ferry_memory *m, unsigned slot, unsigned access)
+{
+    uint64_t s = atomic_load_explicit(&m->state, memory_order_acquire);
+    uint64_t both = FERRY__VALID(FERRY__HOST) | FERRY__VALID(m->home_slot);
+    uint64_t turn = (access == FERRY_READ ? s & both : 0) | FERRY__VALID(slot) | FERRY__TURNS;
+
+    return (s & both) && (s & ~both) == FERRY__TURNS && ferry__device_ready(m->home) &&
+           atomic_compare_exchange_strong_explicit(&m->state, &s, turn, memory_order_acq_rel,
+                                                   memory_order_relaxed);
+}
+
 static inline void *ferry__memory_host(ferry_memory *m, unsigned access)
 {
-    if (!ferry__memory_host_settled(m, access))
+    if (!ferry__memory_host_settled(m, access) && !ferry__memory_flip(m, FERRY__HOST, access))
         return ferry__memory_host_slow(m, access);
     if (access & FERRY_WRITE)
         ferry__memory_count_write(m);
@@ -110,7 +155,7 @@ static inline void *ferry__memory_host(ferry_memory *m, unsigned access)
 
 static inline ferry_ref ferry__memory_device(ferry_memory *m, unsigned access)
 {
-    if (!ferry__memory_device_settled(m, access))
+    if (!ferry__memory_device_settled(m, access) && !ferry__memory_flip(m, m->home_slot, access))
         return ferry__memory_device_slow(m, access);
     if (access & FERRY_WRITE)
         ferry__memory_count_write(m);

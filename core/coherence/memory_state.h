@@ -91,12 +91,15 @@ struct ferry__idle_node {
 /*
  * state: bits 0 … 30 the valid copies V (0: the host); bit 31 + s: something writes, or has to be
  * looked at, before slot s is read; bit 62: something reads somewhere, so that writes have to look;
- * bit 63: V is empty because its last copy was lost.
+ * bit 63: where V is empty, that its last copy was lost; else that only host and home have copies,
+ * which are the same bytes under one pointer, wholly used, and that nothing is at work there: an access
+ * to either passes the turn by changing the word alone (ferry__memory_flip).
  */
 #define FERRY__VALID(s)   (UINT64_C(1) << (s))
 #define FERRY__SLOW(s)    (UINT64_C(1) << (31 + (s)))
 #define FERRY__READERS    (UINT64_C(1) << 62)
 #define FERRY__LOST       (UINT64_C(1) << 63)
+#define FERRY__TURNS      FERRY__LOST
 #define FERRY__VALID_MASK ((UINT64_C(1) << 31) - 1)
 
 struct ferry_memory {

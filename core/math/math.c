@@ -181,7 +181,7 @@ static int compute_scal(const struct call *c, const void *x, void *y)
     return ferry__host_scal(c->dtype, c->n, c->alpha, y);
 }
 
-int ferry_scal(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_ref x)
+static int scal_slow(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_ref x)
 {
     const struct call c = { .name = "scal",
                             .q = q,
@@ -200,6 +200,20 @@ int ferry_scal(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry
         return err;
     err = on_device(&c);
     return err == FERRY_EUNSUPPORTED ? detour(&c) : err;
+}
+
+int ferry_scal(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_ref x)
+{
+    if (q && n > 0 && n <= FERRY__MATH_SPLIT && x.handle &&
+        ferry__math_ready(q->device, FERRY_OP_SCAL, dtype)) {
+        int err;
+
+        ferry__queue_enter(q);
+        err = q->device->ops->scal(q->device->dev, q->handle, dtype, n, alpha, x);
+        ferry__queue_leave(q);
+        return err ? ferry__math_fail(q->device, "scal", dtype, n, err) : 0;
+    }
+    return scal_slow(q, dtype, n, alpha, x);
 }
 
 /* ---- copy ---- */

@@ -244,11 +244,42 @@ int ferry_dot(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, ferry_
     return reduce(&r, out);
 }
 
-int ferry_asum(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, double *out)
+static int asum_slow(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, double *out)
 {
     const struct reduction r = { "asum", q, FERRY_OP_ASUM, dtype, n, x, x, NULL };
 
     return reduce(&r, out);
+}
+
+/* On a device that has written the sum when its entry returns. */
+static bool is_immediate(ferry_queue *q, uint32_t op, ferry_dtype dtype, int64_t n, ferry_cref x,
+                         const double *out)
+{
+    return q && out && n > 0 && n <= FERRY__MATH_SPLIT && x.handle &&
+           ferry__device_is(q->device, FERRY_DEVICE_HOST_MEMORY) && !q->device->events &&
+           ferry__math_ready(q->device, op, dtype);
+}
+
+int ferry_asum(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, double *out)
+{
+    if (is_immediate(q, FERRY_OP_ASUM, dtype, n, x,
+                     out)) { /* nothing to check, to split, to fetch */
+        union {
+            float f32;
+            double f64;
+        } sum;
+        const ferry_ref result = { &sum, 0 };
+        int err;
+
+        ferry__queue_enter(q);
+        err = q->device->ops->asum(q->device->dev, q->handle, dtype, n, x, result);
+        ferry__queue_leave(q);
+        if (err)
+            return ferry__math_fail(q->device, "asum", dtype, n, err);
+        *out = dtype == FERRY_F64 ? sum.f64 : (double)sum.f32;
+        return 0;
+    }
+    return asum_slow(q, dtype, n, x, out);
 }
 
 int ferry_sumsq(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, double *out)

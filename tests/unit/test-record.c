@@ -354,6 +354,38 @@ static void arithmetic_counts(void)
     wx_end();
 }
 
+/* A blob's accessors too: unsettled, settled, and by turns. */
+static void accessors_of_a_blob_count(void)
+{
+    ferry_blob *b = NULL;
+    ferry_memory *m;
+
+    wx_begin();
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, (int64_t[]){ 8 }, &b));
+    m = ferry_blob_data_memory(b);
+    for (int i = 0; i < 12; i++) {
+        uint64_t before = ferry_memory_version(m);
+        ferry_ref ref;
+
+        if (i < 3)
+            ferry_blob_mutable_host_data(b);
+        else if (i < 6)
+            ferry_blob_mutable_device_data(b);
+        else
+            FX_OK(ferry_blob_access(b, FERRY_DATA, i < 9 ? NULL : wx_dev(0), FERRY_WRITE, NULL,
+                                    &ref));
+        CU_ASSERT_EQUAL(ferry_memory_version(m), before + 1);
+        if (i % 3 != 2)
+            continue;
+        before = ferry_memory_version(m);
+        ferry_blob_host_data(b);
+        ferry_blob_device_data(b);
+        CU_ASSERT_EQUAL(ferry_memory_version(m), before);
+    }
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
 /* ---- threads on one queue ----------------------------------------------------------------------- */
 
 #define THREADS 4
@@ -429,6 +461,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_record_that_cannot_be_changes_nothing),
     FERRY_TEST(every_write_counts_and_nothing_else),
     FERRY_TEST(arithmetic_counts),
+    FERRY_TEST(accessors_of_a_blob_count),
 };
 
 static const ferry_test_case thread_cases[] = {
