@@ -31,6 +31,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/program.h \
 	%D%/reshape.c \
 	%D%/rules.c \
+	%D%/measure.c \
+	%D%/measure.h \
 	%D%/run.c \
 	%D%/save.c \
 	%D%/slice.c \
@@ -129,6 +131,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/proto/arena.c \
 	%D%/proto/arena.h \
 	%D%/proto/copy.c \
+	%D%/proto/describe.c \
 	%D%/proto/get.c \
 	%D%/proto/index.c \
 	%D%/proto/index.h \

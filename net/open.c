@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 /* Opening and closing a net, and what can be asked of it. */
 #include "net/graph.h"
+#include "net/measure.h"
 #include "net/place.h"
 #include "net/program.h"
 #include "net/proto/tree.h"
@@ -337,6 +338,11 @@ int ferry_net_n_layers(const ferry_net *net)
     return net ? net->n_layers : 0;
 }
 
+const ferry_layer *ferry_net_layer_at(const ferry_net *net, int index)
+{
+    return net && index >= 0 && index < net->n_layers ? &net->layers[index] : NULL;
+}
+
 int ferry_net_n_params(const ferry_net *net, int layer)
 {
     return net && layer >= 0 && layer < net->n_layers ? net->layers[layer].n_params : 0;
@@ -367,6 +373,7 @@ int ferry_net_layer(const ferry_net *net, int index, ferry_net_layer_info *out)
     out->name = layer->name;
     out->type = layer->type->name;
     out->device = ferry_device_name(layer->device);
+    ferry__measure_tell(layer, out);
     out->operations = 0;
     out->tier = layer->type->forward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
     for (i = 0; p && i < p->n_items; i++) {

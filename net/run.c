@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Running a net: the items of its stages' programs, in segments. */
+#include "net/measure.h"
 #include "net/program.h"
 
 #include "op/segment.h"
@@ -152,7 +153,9 @@ static int run_stage(ferry_net *net, struct ferry__stage *stage, struct ferry__s
         const struct ferry__item *item = &p->items[i];
 
         if (!item->dropped && item->layer->index >= first && item->layer->index <= last)
-            err = ferry__layer_failed(item->layer, run_item(s, p, item));
+            err = ferry__layer_failed(item->layer,
+                                      net->measured ? ferry__measure_item(s, p, item, run_item)
+                                                    : run_item(s, p, item));
     }
     return err;
 }
@@ -177,6 +180,7 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
             err = ferry__segment_end(&s, 0);
     }
     err = ferry__segment_end(&s, err);
+    net->passes += net->measured && !err;
     for (i = first; !err && out_loss && i <= last; i++)
         err = ferry__layer_failed(&net->layers[i], add_loss(&net->layers[i], &loss));
     if (!err && out_loss)

@@ -80,6 +80,8 @@ struct ferry_layer {
     uint64_t prepared; /* the sum of its parameters' versions when it prepared; 0: it has to */
     bool fresh;        /* reshape has to be called whatever the bottoms' shapes */
     ferry_device *device;
+    double ms, flops; /* of the measured passes, and what was copied */
+    uint64_t moved;
 };
 
 struct ferry__stage;
@@ -104,6 +106,8 @@ struct ferry_net {
     struct ferry__proto_arena arena;
     char *name;
     ferry_phase phase;
+    bool measured; /* each layer is waited for, and counted */
+    uint64_t passes;
     bool backward;                   /* its layers will be run backward */
     bool keep_all, plan, fuse, only; /* as the options and the phase have it */
     struct ferry__place *place;      /* NULL: everything on the device */

@@ -19,6 +19,7 @@ UNIT_TESTS = \
 	%D%/unit/test-command \
 	%D%/unit/test-command-devices \
 	%D%/unit/test-command-files \
+	%D%/unit/test-command-net \
 	%D%/unit/test-command-run \
 	%D%/unit/test-conf \
 	%D%/unit/test-corners \
@@ -237,6 +238,7 @@ check_PROGRAMS += %D%/unit/proto-tool
 %C%_unit_test_trace_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
 %C%_unit_test_check_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
 %C%_unit_test_command_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
+%C%_unit_test_command_net_LDADD = $(%C%_unit_test_command_LDADD)
 %C%_unit_test_command_run_LDADD = $(%C%_unit_test_command_LDADD)
 %C%_unit_test_command_devices_LDADD = $(%C%_unit_test_command_LDADD)
 
@@ -273,6 +275,7 @@ OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
 	%D%/unit/scenarios.h \
 	$(OOM_TEST)
 %C%_unit_test_command_SOURCES = %D%/unit/test-command.c $(COMMAND_TEST)
+%C%_unit_test_command_net_SOURCES = %D%/unit/test-command-net.c $(COMMAND_TEST)
 %C%_unit_test_command_run_SOURCES = %D%/unit/test-command-run.c $(COMMAND_TEST)
 %C%_unit_test_command_devices_SOURCES = %D%/unit/test-command-devices.c $(COMMAND_TEST)
 %C%_coherence_test_coherence_SOURCES = \

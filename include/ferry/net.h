@@ -158,12 +158,27 @@ typedef struct ferry_net_layer_info {
     const char *device; /* where it is placed */
     ferry_op_tier tier; /* the worst one of its operations; HOST where it computes by itself */
     int operations;     /* that its forward runs */
+    double ms;            /* of a pass, since ferry_net_measure; 0 before, and where others do its work */
+    double flops;         /* of a pass: multiplications and additions of convolutions and inner products */
+    uint64_t bytes_moved; /* of a pass: copied to, from and on the devices */
 } ferry_net_layer_info;
 
 /** How many layers there are, splits among them. 0 for NULL. */
 FERRY_API int ferry_net_n_layers(const ferry_net *net);
+/**
+ * With 1, each layer of further passes is waited for and counted by itself, for ferry_net_layer_info;
+ * counts begin at 0. Layers then do not overlap, so that their sum is more than a pass takes otherwise.
+ * With 0 not any longer.
+ */
+FERRY_API int ferry_net_measure(ferry_net *net, int on);
 /** What is known of layer `index`. FERRY_EINVAL past the last. */
 FERRY_API int ferry_net_layer(const ferry_net *net, int index, ferry_net_layer_info *out);
+
+/**
+ * Layer `index` itself, for whoever describes a net: its message, bottoms and tops, by the functions of
+ * ferry/layer.h. Borrowed for the net's life; NULL past the last.
+ */
+FERRY_API const ferry_layer *ferry_net_layer_at(const ferry_net *net, int index);
 
 /**
  * Brings tops to the shapes that the inputs now have, and prepares what has to be. ferry_net_forward

@@ -177,6 +177,26 @@ FERRY_API ferry_proto_place ferry_proto_where(const ferry_proto *p, const char *
 FERRY_API int ferry_proto_error(const ferry_proto *p, const char *field, int64_t index, int code,
                                 const char *fmt, ...) FERRY_PRINTF(5, 6);
 
+/* ---- what there may be ---------------------------------------------------------------------- */
+
+/** A field that a message of caffe.proto or of its forks may have. Strings live as long as the library. */
+typedef struct ferry_proto_field {
+    size_t struct_size;       /* sizeof(ferry_proto_field) of the caller */
+    const char *name;         /* "kernel_size" */
+    const char *kind;         /* "uint32", "float", "bool", "string" …; a message's or an enum's name */
+    int repeats;              /* 1: there may be many */
+    uint32_t number;          /* in a binary file; 0: it cannot be there */
+    double number_default;    /* of numbers and booleans */
+    const char *text_default; /* of strings, and of enums the name; "" */
+    const char *fork;         /* whose it is, if not Caffe's own; "" */
+} ferry_proto_field;
+
+/** How many fields the named message, "PoolingParameter", may have; 0 for one that ferry does not know. */
+FERRY_API int64_t ferry_proto_schema_count(const char *type);
+
+/** Field `index` of those. FERRY_EINVAL outside, and for a structure without its size. */
+FERRY_API int ferry_proto_schema_at(const char *type, int64_t index, ferry_proto_field *out);
+
 FERRY_END_DECLS
 
 #endif

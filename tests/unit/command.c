@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-char out[65536], err[65536];
+char out[1 << 18], err[65536];
 
 static char folder[] = "/tmp/ferry-test-command-XXXXXX";
 

@@ -10,7 +10,7 @@
 /* What the tests of the ferry command share: it is run as a user runs it. */
 
 /* What the last command has said. */
-extern char out[65536], err[65536];
+extern char out[1 << 18], err[65536];
 
 /* A path in the program's own folder; one of four that take turns. */
 const char *in_folder(const char *name);

@@ -18,13 +18,18 @@ bin_PROGRAMS += %D%/ferry
 	%D%/cmd_convert.c \
 	%D%/cmd_devices.c \
 	%D%/cmd_diff.c \
+	%D%/cmd_draw.c \
 	%D%/cmd_inspect.c \
+	%D%/cmd_layers.c \
 	%D%/cmd_merge.c \
 	%D%/cmd_plugins.c \
 	%D%/cmd_run.c \
+	%D%/cmd_time.c \
 	%D%/cmd_trace.c \
 	%D%/files.c \
 	%D%/files.h \
+	%D%/layer_samples.c \
+	%D%/layer_samples.h \
 	%D%/main.c \
 	%D%/merge.h \
 	%D%/merge_plan.c \

@@ -72,6 +72,33 @@ static const struct tool_command commands[] = {
       "\"shape\",\n"
       "                         \"count\", \"values\", \"top\"}]}\n",
       cmd_run },
+    { "time", "NET [WEIGHTS[,...]] [--iterations N] [--json]",
+      "How long a net takes on the device, and each of its layers",
+      "\nA pass to warm up, N as they are, and N with each layer by itself, of which the table "
+      "is.\n"
+      "Layers that are fused into others have no time of their own. Inputs that are not given get\n"
+      "numbers between 0 and 1.\n"
+      "    -n, --iterations N    10\n"
+      "    --input, --phase, --stage, --place, --no-fuse, --no-plan    as of ferry run\n"
+      "    --json    {\"device\", \"iterations\", \"ms\", \"ms_best\", \"ms_layers\", \"layers\":\n"
+      "              [{\"name\", \"type\", \"device\", \"tier\", \"ms\", \"share\", "
+      "\"bytes_moved\",\n"
+      "              \"gflops\"}]}\n",
+      cmd_time },
+    { "draw", "NET -o FILE.svg|FILE.dot [--phase P] [--stage NAME] [--place PLACES]",
+      "A net's layers and the blobs between them, as a picture",
+      "\nA .dot is for Graphviz; a .svg is made of it by Graphviz's dot, which has to be there.\n"
+      "    -o, --output FILE    where it goes\n"
+      "    --phase, --stage     as of ferry run; --place: devices, by colour\n",
+      cmd_draw },
+    { "layers", "[TYPE] [--json]", "The layer types, their parameters, and who computes them",
+      "\nThe tier is that of an example of the type on the selected device: own, composed or "
+      "host.\n"
+      "With TYPE, its bottoms, tops and parameters.\n"
+      "    --json    {\"device\", \"layers\": [{\"type\", \"bottoms\", \"tops\", \"in_place\",\n"
+      "              \"loss\", \"tier\", \"parameters\": [{\"message\", \"name\", \"kind\",\n"
+      "              \"repeats\", \"default\", \"fork\"}]}]}\n",
+      cmd_layers },
     { "inspect", "FILE [--json]", "Every array of a file, with norms computed on the device",
       "\nName, dtype, shape, count, sum of absolute values (l1), and sum of squares (sumsq).\n"
       "    --json    {\"file\", \"device\", \"blobs\": [{\"name\", \"dtype\", \"shape\", "

@@ -32,6 +32,9 @@ int cmd_convert(const struct tool_command *self, int argc, char **argv);
 int cmd_diff(const struct tool_command *self, int argc, char **argv);
 int cmd_trace(const struct tool_command *self, int argc, char **argv);
 int cmd_run(const struct tool_command *self, int argc, char **argv);
+int cmd_draw(const struct tool_command *self, int argc, char **argv);
+int cmd_layers(const struct tool_command *self, int argc, char **argv);
+int cmd_time(const struct tool_command *self, int argc, char **argv);
 int cmd_merge(const struct tool_command *self, int argc, char **argv);
 
 /* "ferry: " and the message on standard error, one line; returns `status`. */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What layers take, one at a time: everything is waited for before and behind each item of a program.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "net/measure.h"
+
+#include <ferry/status.h>
+
+#include <time.h>
+
+static double now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+int ferry_net_measure(ferry_net *net, int on)
+{
+    int i;
+
+    if (!net)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_measure: NULL net");
+    net->measured = on != 0;
+    net->passes = 0;
+    for (i = 0; i < net->n_layers; i++) {
+        net->layers[i].ms = net->layers[i].flops = 0;
+        net->layers[i].moved = 0;
+    }
+    return 0;
+}
+
+/* Bytes that were copied to, from and on the devices that the net is on. */
+static uint64_t moved(const ferry_net *net, const ferry_layer *layer)
+{
+    const ferry_device *devices[2] = { net->device, layer->device };
+    uint64_t sum = 0;
+    int i;
+
+    for (i = 0; i < 1 + (devices[1] != devices[0]); i++) {
+        ferry_stats stats;
+
+        if (!ferry_device_stats(devices[i], &stats, sizeof stats))
+            sum += stats.bytes_h2d + stats.bytes_d2h + stats.bytes_d2d;
+    }
+    return sum;
+}
+
+static int wait(const ferry_net *net, struct ferry__segment *s, ferry_layer *layer)
+{
+    int err = ferry__segment_end(s, 0);
+
+    if (!err)
+        err = ferry_device_synchronize(net->device);
+    if (!err && layer->device != net->device)
+        err = ferry_device_synchronize(layer->device);
+    return err;
+}
+
+static double count_of(const ferry_operand *o)
+{
+    double count = 1;
+    uint32_t i;
+
+    for (i = 0; i < o->rank; i++)
+        count *= (double)o->shape[i];
+    return count;
+}
+
+/*
+ * Multiplications and additions of a convolution or an inner product: two for each weight of an output
+ * (of an input, where it is transposed). Others are not counted.
+ */
+static double flops_of(const struct ferry__item *item)
+{
+    const ferry_op *op = &item->op;
+    bool transposed = op->kind == FERRY_OP_CONVOLUTION && op->params.window.transposed;
+
+    if (item->call || (op->kind != FERRY_OP_CONVOLUTION && op->kind != FERRY_OP_INNER_PRODUCT) ||
+        !op->in[1].rank || !op->in[1].shape[0])
+        return 0;
+    return 2 * count_of(transposed ? &op->in[0] : &op->out[0]) * count_of(&op->in[1]) /
+           (double)op->in[1].shape[0];
+}
+
+int ferry__measure_item(struct ferry__segment *s, const struct ferry__program *p,
+                        const struct ferry__item *item, ferry__run_item_fn run)
+{
+    ferry_layer *layer = item->layer;
+    int err = wait(p->net, s, layer);
+    uint64_t before = moved(p->net, layer);
+    double begin = now_ms();
+
+    if (!err)
+        err = run(s, p, item);
+    if (!err)
+        err = wait(p->net, s, layer);
+    if (err)
+        return err;
+    layer->ms += now_ms() - begin;
+    layer->moved += moved(p->net, layer) - before;
+    layer->flops += flops_of(item);
+    return 0;
+}
+
+void ferry__measure_tell(const ferry_layer *layer, ferry_net_layer_info *out)
+{
+    double passes = layer->net->passes ? (double)layer->net->passes : 1;
+
+    out->ms = layer->ms / passes;
+    out->flops = layer->flops / passes;
+    out->bytes_moved = (uint64_t)((double)layer->moved / passes);
+}

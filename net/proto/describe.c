@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What messages may hold, for whoever lists it. */
+#include "net/proto/schema.h"
+
+#include <ferry/proto.h>
+#include <string.h>
+
+static const char *kind_of(const struct ferry__proto_field *field)
+{
+    static const char *const names[] = {
+        [FERRY__PROTO_INT32] = "int32",   [FERRY__PROTO_INT64] = "int64",
+        [FERRY__PROTO_UINT32] = "uint32", [FERRY__PROTO_BOOL] = "bool",
+        [FERRY__PROTO_FLOAT] = "float",   [FERRY__PROTO_DOUBLE] = "double",
+        [FERRY__PROTO_STRING] = "string", [FERRY__PROTO_BYTES] = "bytes",
+    };
+
+    if (field->message)
+        return field->message->name;
+    if (field->choices)
+        return field->choices->name;
+    return field->kind < sizeof(names) / sizeof(names[0]) ? names[field->kind] : "";
+}
+
+int ferry_proto_schema_at(const char *type, int64_t index, ferry_proto_field *out)
+{
+    const struct ferry__proto_message *message = type ? ferry__proto_message_of(type) : NULL;
+    const struct ferry__proto_field *field;
+    const struct ferry__proto_name *choice = NULL;
+
+    if (!message || !out || out->struct_size < sizeof(*out) || index < 0 ||
+        (uint64_t)index >= message->count)
+        return ferry_error_set(FERRY_EINVAL, "ferry_proto_schema_at: field %lld of %.100s",
+                               (long long)index, type ? type : "NULL");
+    field = &message->fields[index];
+    if (field->choices)
+        choice = ferry__proto_enum_numbered(field->choices, (int64_t)field->number_default);
+    out->name = field->name;
+    out->kind = kind_of(field);
+    out->repeats = ferry__proto_repeats(field);
+    out->number = field->number;
+    out->number_default = field->number_default;
+    out->text_default = choice ? choice->name : field->text_default ? field->text_default : "";
+    out->fork = field->fork ? field->fork : "";
+    return FERRY_OK;
+}
+
+int64_t ferry_proto_schema_count(const char *type)
+{
+    const struct ferry__proto_message *message = type ? ferry__proto_message_of(type) : NULL;
+
+    return message ? (int64_t)message->count : 0;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* `ferry time`, `draw` and `layers`. */
+
+static const char net[] =
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 3 dim: 8 dim: 8\n"
+    "  } } }\n"
+    "layer { name: 'a \"b\"' type: 'Convolution' bottom: 'x' top: 'c' convolution_param {\n"
+    "  num_output: 4 kernel_size: 3 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'r' type: 'ReLU' bottom: 'c' top: 'c' }\n"
+    "layer { name: 'most' type: 'ArgMax' bottom: 'c' top: 'y' }\n"
+    "layer { name: 'train' type: 'Silence' bottom: 'c' include { phase: TRAIN } }\n";
+
+/* Runs a subcommand on the net, with what comes behind it. */
+static int on_net(const char *command, const char *arguments)
+{
+    FILE *file = fopen(in_folder("net.prototxt"), "w");
+    char line[1024];
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs(net, file);
+    fclose(file);
+    snprintf(line, sizeof(line), "%s %s %s", command, in_folder("net.prototxt"), arguments);
+    return ferry(line);
+}
+
+/* The layer of that name in a document; the case ends without it. */
+static json_t *layer_of(const json_t *document, const char *key, const char *name)
+{
+    json_t *layer, *found = NULL;
+    size_t i;
+
+    json_array_foreach(json_object_get(document, "layers"), i,
+                       layer) if (strcmp(text_of(layer, key), name) == 0) found = layer;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(found);
+    return found;
+}
+
+static double number(const json_t *object, const char *key)
+{
+    CU_ASSERT(json_is_number(json_object_get(object, key)));
+    return json_number_value(json_object_get(object, key));
+}
+
+static void time_has_a_line_for_each_layer_and_they_sum_up(void)
+{
+    double sum = 0, shares = 0;
+    json_t *document, *layer;
+    size_t i;
+
+    CU_ASSERT_EQUAL(on_net("time", "--iterations 3 --json"), 0);
+    document = parse_output();
+    json_array_foreach(json_object_get(document, "layers"), i, layer)
+    {
+        sum += number(layer, "ms");
+        shares += number(layer, "share");
+    }
+    CU_ASSERT(number(document, "ms") > 0 && number(document, "ms_best") <= number(document, "ms"));
+    CU_ASSERT(sum > 0.999 * number(document, "ms_layers") &&
+              sum < 1.001 * number(document, "ms_layers"));
+    CU_ASSERT(shares > 99.9 && shares < 100.1);
+    layer = layer_of(document, "name", "a \"b\"");
+    CU_ASSERT(number(layer, "ms") > 0 && number(layer, "gflops") > 0);
+    CU_ASSERT_STRING_EQUAL(text_of(layer_of(document, "name", "most"), "tier"), "host");
+    json_decref(document);
+    CU_ASSERT_EQUAL(on_net("time", "-n 1"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "GFLOP/s"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "; 1 passes"));
+}
+
+static void time_that_cannot_be_is_one_line(void)
+{
+    CU_ASSERT_EQUAL(ferry("time"), 2);
+    CU_ASSERT(one_line_of_error("it takes a net"));
+    CU_ASSERT_EQUAL(ferry("time /nowhere.prototxt"), 1);
+    CU_ASSERT(one_line_of_error("/nowhere.prototxt"));
+    CU_ASSERT_EQUAL(on_net("time", "--iterations none"), 2);
+    CU_ASSERT(one_line_of_error("--iterations none"));
+}
+
+static void a_drawing_has_layers_shapes_and_quotes(void)
+{
+    char arguments[300], dot[8192];
+
+    snprintf(arguments, sizeof(arguments), "-o %s", in_folder("n.dot"));
+    CU_ASSERT_EQUAL(on_net("draw", arguments), 0);
+    slurp(in_folder("n.dot"), dot, sizeof(dot));
+    CU_ASSERT_PTR_NOT_NULL(strstr(dot, "digraph net {"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(dot, "a \\\"b\\\"\\nConvolution\\nnum_output: 4, kernel_size: 3"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(dot, "layer0 -> layer1 [label=\"x\\n2 x 3 x 8 x 8\"]"));
+    /* in place: ArgMax takes what the ReLU made */
+    CU_ASSERT_PTR_NOT_NULL(strstr(dot, "layer2 -> layer3"));
+    CU_ASSERT_PTR_NULL(strstr(dot, "layer1 -> layer3"));
+    CU_ASSERT_PTR_NULL(strstr(dot, "train"));
+    snprintf(arguments, sizeof(arguments), "-o %s --phase TRAIN", in_folder("n.dot"));
+    CU_ASSERT_EQUAL(on_net("draw", arguments), 0);
+    slurp(in_folder("n.dot"), dot, sizeof(dot));
+    CU_ASSERT_PTR_NOT_NULL(strstr(dot, "train"));
+    remove(in_folder("n.dot"));
+}
+
+static void a_drawing_needs_graphviz_or_says_so(void)
+{
+    char arguments[600];
+
+    CU_ASSERT_EQUAL(on_net("draw", ""), 2);
+    CU_ASSERT(one_line_of_error("-o FILE"));
+    CU_ASSERT_EQUAL(on_net("draw", "-o n.pdf"), 2);
+    CU_ASSERT(one_line_of_error("a .svg or a .dot"));
+    CU_ASSERT_EQUAL(on_net("draw", "-o /nowhere/n.dot"), 1);
+    CU_ASSERT(one_line_of_error("/nowhere/n.dot"));
+    /* a dot that only copies, one that fails, and none */
+    snprintf(arguments, sizeof(arguments),
+             "mkdir -p %s && printf '#!/bin/sh\\ncp \"$4\" \"$3\"\\n' >%s/dot && chmod +x %s/dot",
+             in_folder("bin"), in_folder("bin"), in_folder("bin"));
+    CU_ASSERT_EQUAL_FATAL(shell(arguments), 0);
+    on_net("draw", "-o n.pdf");
+    snprintf(arguments, sizeof(arguments),
+             "PATH=%s:$PATH \"$FERRY_TEST_COMMAND\" draw %s -o %s && grep -q digraph %s",
+             in_folder("bin"), in_folder("net.prototxt"), in_folder("n.svg"), in_folder("n.svg"));
+    CU_ASSERT_EQUAL(shell(arguments), 0);
+    snprintf(arguments, sizeof(arguments),
+             "rm %s && ln -sf /bin/false %s/dot && PATH=%s:$PATH \"$FERRY_TEST_COMMAND\" draw %s",
+             in_folder("n.svg"), in_folder("bin"), in_folder("bin"), in_folder("net.prototxt"));
+    strncat(arguments, " -o n.svg", sizeof(arguments) - strlen(arguments) - 1);
+    CU_ASSERT_EQUAL(shell(arguments), 1);
+    CU_ASSERT(one_line_of_error("dot failed"));
+    snprintf(arguments, sizeof(arguments), "rm -r %s; test ! -e n.svg.tmp.dot", in_folder("bin"));
+    CU_ASSERT_EQUAL(shell(arguments), 0);
+}
+
+static void layers_are_listed_with_their_parameters_and_tiers(void)
+{
+    json_t *document, *layer, *parameter;
+    size_t i, seen = 0;
+
+    CU_ASSERT_EQUAL(ferry("layers --json"), 0);
+    document = parse_output();
+    CU_ASSERT(json_array_size(json_object_get(document, "layers")) > 60);
+    CU_ASSERT_STRING_EQUAL(text_of(layer_of(document, "type", "ArgMax"), "tier"), "host");
+    layer = layer_of(document, "type", "Pooling");
+    CU_ASSERT(strcmp(text_of(layer, "tier"), "-") != 0);
+    json_array_foreach(json_object_get(layer, "parameters"), i, parameter)
+    {
+        if (strcmp(text_of(parameter, "name"), "stride") == 0) {
+            CU_ASSERT_STRING_EQUAL(text_of(parameter, "default"), "1");
+            CU_ASSERT_STRING_EQUAL(text_of(parameter, "kind"), "uint32");
+            seen++;
+        }
+        if (strcmp(text_of(parameter, "name"), "pool") == 0) {
+            CU_ASSERT_STRING_EQUAL(text_of(parameter, "default"), "MAX");
+            seen++;
+        }
+        if (strcmp(text_of(parameter, "name"), "ceil_mode") == 0) {
+            CU_ASSERT_STRING_EQUAL(text_of(parameter, "fork"), "OpenCV");
+            seen++;
+        }
+    }
+    CU_ASSERT_EQUAL(seen, 3);
+    json_decref(document);
+    CU_ASSERT_EQUAL(ferry("layers Eltwise"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "bottoms: 2 or more, tops: 1"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "stable_prod_grad"));
+    CU_ASSERT_EQUAL(ferry("layers Convolutoin"), 1);
+    CU_ASSERT(one_line_of_error("did you mean \"Convolution\"?"));
+}
+
+/* Every type but those that want a file can be made by its example. */
+static void every_type_has_an_example(void)
+{
+    json_t *document, *layer;
+    size_t i;
+
+    CU_ASSERT_EQUAL(ferry("layers --json"), 0);
+    document = parse_output();
+    json_array_foreach(json_object_get(document, "layers"), i, layer)
+    {
+        const char *type = text_of(layer, "type");
+
+        if (strcmp(text_of(layer, "tier"), "-") == 0 && strncmp(type, "HDF5", 4) != 0 &&
+            !strstr("Data ImageData", type)) {
+            printf("     %s\n", type);
+            CU_FAIL("a type without a tier");
+        }
+    }
+    json_decref(document);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(time_has_a_line_for_each_layer_and_they_sum_up),
+    FERRY_TEST(time_that_cannot_be_is_one_line),
+    FERRY_TEST(a_drawing_has_layers_shapes_and_quotes),
+    FERRY_TEST(a_drawing_needs_graphviz_or_says_so),
+    FERRY_TEST(layers_are_listed_with_their_parameters_and_tiers),
+    FERRY_TEST(every_type_has_an_example),
+};
+
+int main(int argc, char **argv)
+{
+    return command_main(argc, argv, "command net", cases, FERRY_TEST_COUNT(cases));
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "files.h"
+#include "net.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* `ferry time`: how long a net takes, and each of its layers. */
+
+struct timing {
+    const struct tool_command *self;
+    const char *iterations;
+    bool json;
+    int64_t n;
+    double best, mean; /* ms of a pass, its layers overlapping */
+    double sum;        /* of the layers, one at a time */
+};
+
+static double now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* ---- measuring ------------------------------------------------------------------------------------- */
+
+/* Inputs without values get numbers between 0 and 1: the least that a layer's time depends on. */
+static int fill_inputs(ferry_net *net)
+{
+    for (int i = 0; i < ferry_net_n_inputs(net); i++) {
+        ferry_blob *b = ferry_net_input(net, i);
+        float *values = ferry_blob_overwrite_host_data(b);
+        uint32_t state = 1;
+
+        if (!values && ferry_blob_count(b) > 0)
+            return tool_ferry_error();
+        for (int64_t k = 0; k < ferry_blob_count(b); k++) {
+            state = state * 1664525u + 1013904223u;
+            values[k] = (float)(state >> 8) / (float)(1 << 24);
+        }
+    }
+    return TOOL_OK;
+}
+
+static int pass(ferry_net *net)
+{
+    return ferry_net_forward(net, NULL) || ferry_device_synchronize(ferry_net_device(net))
+               ? tool_ferry_error()
+               : TOOL_OK;
+}
+
+/* A pass to warm up, those that count, and as many with each layer by itself. */
+static int measure(struct timing *t, ferry_net *net)
+{
+    struct files_progress progress;
+    int status = pass(net);
+
+    files_progress_begin(&progress, "passes", 2 * (uint64_t)t->n);
+    for (int64_t i = 0; status == TOOL_OK && i < t->n; i++) {
+        double begin = now_ms(), ms;
+
+        status = pass(net);
+        ms = now_ms() - begin;
+        t->mean += ms / (double)t->n;
+        t->best = i == 0 || ms < t->best ? ms : t->best;
+        files_progress_step(&progress, 1);
+    }
+    if (status == TOOL_OK && ferry_net_measure(net, 1))
+        status = tool_ferry_error();
+    for (int64_t i = 0; status == TOOL_OK && i < t->n; i++) {
+        status = pass(net);
+        files_progress_step(&progress, 1);
+    }
+    files_progress_end(&progress);
+    return status;
+}
+
+/* ---- showing --------------------------------------------------------------------------------------- */
+
+/* Whether a layer has work of its own; else it is fused into another one, or moves nothing. */
+static const char *tier_of(const ferry_net_layer_info *info)
+{
+    return info->operations || info->tier == FERRY_TIER_HOST ? ferry_op_tier_name(info->tier) : "-";
+}
+
+static double share_of(const struct timing *t, const ferry_net_layer_info *info)
+{
+    return t->sum > 0 ? 100 * info->ms / t->sum : 0;
+}
+
+static double gflops_of(const ferry_net_layer_info *info)
+{
+    return info->ms > 0 ? info->flops / info->ms * 1e-6 : 0;
+}
+
+static int show_json(const struct timing *t, const ferry_net *net)
+{
+    json_t *layers = json_array();
+
+    for (int i = 0; layers && i < ferry_net_n_layers(net); i++) {
+        ferry_net_layer_info info = { .struct_size = sizeof info };
+
+        if (!ferry_net_layer(net, i, &info))
+            json_array_append_new(
+                layers,
+                json_pack("{s:o, s:s, s:s, s:s, s:f, s:f, s:I, s:f}", "name",
+                          tool_json_string(info.name), "type", info.type, "device", info.device,
+                          "tier", tier_of(&info), "ms", info.ms, "share", share_of(t, &info),
+                          "bytes_moved", (json_int_t)info.bytes_moved, "gflops", gflops_of(&info)));
+    }
+    return tool_json_print(json_pack("{s:s, s:I, s:f, s:f, s:f, s:o}", "device",
+                                     ferry_device_name(ferry_net_device(net)), "iterations",
+                                     (json_int_t)t->n, "ms", t->mean, "ms_best", t->best,
+                                     "ms_layers", t->sum, "layers", layers));
+}
+
+static int show(const struct timing *t, const ferry_net *net)
+{
+    static const char *const headings[] = { "layer", "type",   "device", "tier",
+                                            ">ms",   ">share", ">moved", ">GFLOP/s" };
+    struct tool_table *table = tool_table_create(headings, 8);
+    bool good = table != NULL;
+
+    for (int i = 0; good && i < ferry_net_n_layers(net); i++) {
+        ferry_net_layer_info info = { .struct_size = sizeof info };
+        char ms[32], share[32], moved[32], gflops[32] = "";
+
+        if (ferry_net_layer(net, i, &info))
+            continue;
+        snprintf(ms, sizeof ms, "%.3f", info.ms);
+        snprintf(share, sizeof share, "%.1f %%", share_of(t, &info));
+        if (info.flops > 0)
+            snprintf(gflops, sizeof gflops, "%.1f", gflops_of(&info));
+        good = tool_table_add(
+            table,
+            (const char *const[]){ info.name, info.type, info.device, tier_of(&info), ms, share,
+                                   tool_bytes(info.bytes_moved, moved, sizeof moved), gflops });
+    }
+    if (good)
+        tool_table_print(table, tool_width());
+    tool_table_destroy(table);
+    printf("%s: %.3f ms a pass (best %.3f), %.3f with each layer by itself; %lld passes\n",
+           ferry_device_name(ferry_net_device(net)), t->mean, t->best, t->sum, (long long)t->n);
+    return good ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
+}
+
+/* ---- the command ------------------------------------------------------------------------------------ */
+
+static int run(struct timing *t, const struct net_request *r, const struct net_list *inputs)
+{
+    struct net_pictures pictures = { 0 };
+    ferry_runtime *rt = NULL;
+    ferry_net *net = NULL;
+    int status = net_open(r, &rt, &net);
+
+    if (status != TOOL_OK)
+        return status;
+    status = pictures_begin(t->self, &pictures, ferry_net_device(net));
+    if (status == TOOL_OK)
+        status = fill_inputs(net);
+    if (status == TOOL_OK)
+        status = net_feed(net, inputs, &pictures);
+    if (status == TOOL_OK)
+        status = measure(t, net);
+    for (int i = 0; status == TOOL_OK && i < ferry_net_n_layers(net); i++) {
+        ferry_net_layer_info info = { .struct_size = sizeof info };
+
+        t->sum += ferry_net_layer(net, i, &info) ? 0 : info.ms;
+    }
+    if (status == TOOL_OK)
+        status = t->json ? show_json(t, net) : show(t, net);
+    pictures_end(&pictures);
+    ferry_net_close(net);
+    ferry_runtime_close(rt);
+    return status;
+}
+
+static int parse_iterations(struct timing *t)
+{
+    char *end;
+    long n;
+
+    t->n = 10;
+    if (!t->iterations)
+        return TOOL_OK;
+    n = strtol(t->iterations, &end, 10);
+    if (*end || end == t->iterations || n < 1 || n > 1000000)
+        return tool_error(TOOL_USAGE, "%s: --iterations %s: a number from 1 to 1000000",
+                          t->self->name, t->iterations);
+    t->n = n;
+    return TOOL_OK;
+}
+
+int cmd_time(const struct tool_command *self, int argc, char **argv)
+{
+    struct timing t = { .self = self };
+    struct net_request r = { 0 };
+    struct net_list inputs = { 0 };
+    const struct tool_option options[] = {
+        { "--iterations", "-n", NULL, &t.iterations },
+        { "--phase", NULL, NULL, &r.phase },
+        { "--place", NULL, NULL, &r.place },
+        { "--no-fuse", NULL, &r.no_fuse, NULL },
+        { "--no-plan", NULL, &r.no_plan, NULL },
+        { "--json", NULL, &t.json, NULL },
+        { NULL, NULL, NULL, NULL },
+    };
+    int n, status;
+
+    if (net_take_all(self, "--input", &argc, argv, &inputs) ||
+        net_take_all(self, "--stage", &argc, argv, &r.stages)) {
+        free(inputs.at);
+        return TOOL_USAGE;
+    }
+    n = tool_parse(self, argc, argv, options, 2);
+    if (n < 1) {
+        status =
+            n < 0 ? tool_parse_status(n) : tool_error(TOOL_USAGE, "%s: it takes a net", self->name);
+    } else {
+        r.prototxt = argv[0];
+        r.weights = n > 1 ? argv[1] : NULL;
+        status = parse_iterations(&t);
+        if (status == TOOL_OK)
+            status = run(&t, &r, &inputs);
+    }
+    free(inputs.at);
+    free(r.stages.at);
+    return status;
+}
