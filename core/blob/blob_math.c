@@ -5,6 +5,7 @@
 #include "core/device/device_list.h"
 
 #include "core/math/hostmath.h"
+#include "core/math/mathcall.h"
 #include "core/base/status.h"
 #include "core/coherence/record.h"
 #include "core/device/section.h"
@@ -293,15 +294,17 @@ int ferry_blob_sumsq_diff(const ferry_blob *b, double *out)
 
 /*
  * Where a hundred elements take less time than finding out where they are: host and home are the same
- * bytes, and whichever has them, the home computes on them at once. NULL: it has to be found out.
+ * bytes, and whichever has them, the home is known to compute on them, and at once. NULL: it has to be
+ * found out.
  */
-static ferry_queue *settled_queue(const ferry_blob *b, enum ferry__which which, ferry_ref *out)
+static ferry_queue *settled_queue(const ferry_blob *b, enum ferry__which which, uint32_t op,
+                                  ferry_ref *out)
 {
     const unsigned access = FERRY_READ | FERRY_WRITE;
-    ferry_memory *m = ((ferry_blob *)b)->half[which].memory;
+    ferry_memory *m = b->half[which].memory;
 
     if (!m || b->shape.count == 0 || !ferry__device_is(m->home, FERRY_DEVICE_HOST_MEMORY) ||
-        m->home->events || !ferry__device_ready(m->home))
+        m->home->events || !ferry__math_ready(m->home, op, (ferry_dtype)b->dtype))
         return NULL;
     if (ferry__memory_host_settled(m, access))
         *out = (ferry_ref){ m->host, 0 };
@@ -314,17 +317,12 @@ static ferry_queue *settled_queue(const ferry_blob *b, enum ferry__which which, 
     return &m->home->queue;
 }
 
-static int scale(ferry_blob *b, enum ferry__which which, double factor)
+static int scale_anywhere(ferry_blob *b, enum ferry__which which, double factor)
 {
     struct place p;
     struct part part;
     ferry_ref x;
-    ferry_queue *q = b ? settled_queue(b, which, &x) : NULL;
-    int err;
-
-    if (q && b->dtype < FERRY_I8)
-        return ferry_scal(q, (ferry_dtype)b->dtype, b->shape.count, factor, x);
-    err = check(b, "scale", true);
+    int err = check(b, "scale", true);
 
     if (!err)
         err = locate_half(b, which, &p);
@@ -340,6 +338,22 @@ static int scale(ferry_blob *b, enum ferry__which which, double factor)
                   p.q ? ferry_scal(p.q, part.dtype, b->shape.count, factor, x)
                       : ferry__host_scal(part.dtype, b->shape.count, factor, pointer(x)));
     return leave(&p, err);
+}
+
+static int scale(ferry_blob *b, enum ferry__which which, double factor)
+{
+    ferry_memory *m = b ? b->half[which].memory : NULL;
+    uint64_t mark = m ? ferry__memory_mark(m) : 0;
+    ferry_ref x;
+    ferry_queue *q = m ? settled_queue(b, which, FERRY_OP_SCAL, &x) : NULL;
+    int err;
+
+    if (!q)
+        return scale_anywhere(b, which, factor);
+    err = ferry_scal(q, (ferry_dtype)b->dtype, b->shape.count, factor, x);
+    if (err)
+        ferry__memory_restore(m, mark, NULL, true);
+    return err;
 }
 
 int ferry_blob_scale_data(ferry_blob *b, double factor)
