@@ -122,6 +122,26 @@ void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const flo
 
 /* ---- the store ------------------------------------------------------------------------------ */
 
+/* The clamp of a step, if the micro-kernel knows it. */
+static bool make_clamp(const struct cpu_step *s, struct cpu_store *out)
+{
+    if (s->step == FERRY_STEP_UNARY && s->function == FERRY_UNARY_RELU) {
+        out->slope = (float)s->a;
+        out->clamp = out->slope == 0 ? CPU_CLAMP_POSITIVE : CPU_CLAMP_RELU;
+    } else if (s->step == FERRY_STEP_UNARY && s->function == FERRY_UNARY_CLIP) {
+        out->clamp = CPU_CLAMP_CLIP;
+        out->least = (float)s->a;
+        out->most = (float)s->b;
+    } else if (s->step == FERRY_STEP_PRELU && s->stride == 0) {
+        out->slope = *s->operand;
+        out->clamp = CPU_CLAMP_RELU;
+    } else if (s->step == FERRY_STEP_PRELU && s->stride == 1) {
+        out->slopes = s->operand;
+        out->clamp = CPU_CLAMP_PRELU;
+    }
+    return out->clamp != CPU_CLAMP_NONE;
+}
+
 /* Whether the steps are what the micro-kernel does: a bias, something added, a clamp. */
 static bool make_store(struct cpu_gemm_run *r)
 {
@@ -134,14 +154,8 @@ static bool make_store(struct cpu_gemm_run *r)
         r->store.adds = true;
         s++;
     }
-    if (s < end && s->step == FERRY_STEP_UNARY && s->function == FERRY_UNARY_RELU) {
-        r->store.slope = (float)s++->a;
-        r->store.clamp = r->store.slope == 0 ? CPU_CLAMP_POSITIVE : CPU_CLAMP_RELU;
-    } else if (s < end && s->step == FERRY_STEP_UNARY && s->function == FERRY_UNARY_CLIP) {
-        r->store.clamp = CPU_CLAMP_CLIP;
-        r->store.least = (float)s->a;
-        r->store.most = (float)s++->b;
-    }
+    if (s < end && make_clamp(s, &r->store))
+        s++;
     return s == end && r->y_column == 1;
 }
 
@@ -188,6 +202,41 @@ struct task {
     float *a, *sums;
 };
 
+/*
+ * The last panel, where it is wider than there are columns: its rows go to a place of their own, and
+ * what bias and slopes there are is filled up.
+ */
+struct narrow {
+    struct cpu_store store;
+    float bias[TILE_MOST_COLUMNS], slopes[TILE_MOST_COLUMNS];
+    float row[TILE_MOST_ROWS][TILE_MOST_COLUMNS], *y[TILE_MOST_ROWS];
+};
+
+static void begin_narrow(struct narrow *n, const struct cpu_store *store, const float *bias,
+                         int64_t column, int64_t columns, struct cpu_tile *tile)
+{
+    n->store = *store;
+    n->store.slopes = n->slopes;
+    for (int64_t j = 0; j < TILE_MOST_COLUMNS; j++) {
+        n->bias[j] = bias && j < columns ? bias[column + j] : 0;
+        n->slopes[j] = store->slopes && j < columns ? store->slopes[column + j] : 0;
+    }
+    for (int i = 0; i < TILE_MOST_ROWS; i++)
+        n->y[i] = n->row[i];
+    tile->column = 0;
+    tile->bias = bias ? n->bias : NULL;
+    tile->store = tile->store ? &n->store : NULL;
+    tile->y = n->y;
+}
+
+static void end_narrow(const struct narrow *n, const struct place *place, int64_t column,
+                       int64_t columns)
+{
+    for (int64_t i = 0; i < place->rows; i++)
+        for (int64_t j = 0; j < columns; j++)
+            place->y[i][column + j] = n->row[i][j];
+}
+
 static void multiply_tile(const struct task *task, const struct place *place, struct cpu_tile *tile)
 {
     const struct cpu_gemm_run *r = task->run;
@@ -195,19 +244,30 @@ static void multiply_tile(const struct task *task, const struct place *place, st
     const float *b = r->b + task->batch * r->b_batch;
     bool is_last = task->k + task->depth == g->k;
     const float *bias = r->store.bias ? r->store.bias + task->batch * r->step_batch : NULL;
+    struct cpu_store store = r->store;
+    float *const *y = tile->y;
+    struct narrow narrow;
 
+    store.slopes = store.slopes ? store.slopes + task->batch * r->step_batch : NULL;
     for (int64_t p = task->panel; p < task->end; p++) {
-        int64_t width = width_of(g, p), columns = least(g->n - p * g->panel, width);
-        bool stores = r->stores && columns == width;
+        int64_t width = width_of(g, p), column = p * g->panel;
+        int64_t columns = least(g->n - column, width);
+        bool is_narrow = columns < width, stores = r->stores && !(is_narrow && store.adds);
         float *sums = tile->sums;
 
-        tile->column = p * g->panel;
-        tile->b = b + tile->column * g->k + task->k * width;
+        tile->column = column;
+        tile->b = b + column * g->k + task->k * width;
         tile->bias = stores ? bias : NULL;
-        tile->store = stores && is_last ? &r->store : NULL;
+        tile->store = stores && is_last ? &store : NULL;
         tile->sums += (p - task->panel) * g->panel;
+        if (stores && is_narrow)
+            begin_narrow(&narrow, &store, bias, column, columns, tile);
         r->loops->micro[width == g->panel][place->rows](tile);
-        if (is_last && !stores)
+        tile->column = column;
+        tile->y = y;
+        if (is_last && stores && is_narrow)
+            end_narrow(&narrow, place, column, columns);
+        else if (is_last && !stores)
             finish(r, place, tile, columns);
         tile->sums = sums;
     }

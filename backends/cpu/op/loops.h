@@ -11,6 +11,7 @@ struct cpu_depthwise;
 struct cpu_line;
 struct cpu_binary_row;
 struct cpu_pool_window;
+struct cpu_lrn_pixel;
 
 struct cpu_loops {
     int64_t rows;  /* the most of a tile */
@@ -30,6 +31,8 @@ struct cpu_loops {
     void (*binary)(const struct cpu_binary_row *r, int64_t n);
     /* POOL, without a mask. */
     void (*pool)(const struct cpu_pool_window *w);
+    /* LRN across channels. */
+    void (*lrn)(const struct cpu_lrn_pixel *p);
     /* A step but ADD on `columns` sums of a row; the operand is that of column 0. */
     void (*step)(const struct cpu_step *s, int64_t columns, float *sums);
 };

@@ -19,5 +19,6 @@ static const struct cpu_loops NAME(loops) = {
     .unary = NAME(unary),
     .binary = NAME(binary),
     .pool = NAME(pool),
+    .lrn = NAME(lrn),
     .step = NAME(step),
 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
+#include "rows.h"
 
 #include <math.h>
 
 /* LRN: pixel by pixel. */
 
 struct lrn {
+    const struct cpu_loops *loops;
     const struct cpu_window *window;
     bool is_across;
     int64_t size;
@@ -53,6 +55,27 @@ static int64_t scale_at(const struct lrn *l, int64_t image, int64_t channel, con
 #define NAME(name) name##_f64
 #include "lrn_impl.h"
 
+/* Whether loops for an instruction set do it: most LRN there is. */
+static bool is_usual(const struct lrn *l)
+{
+    return l->is_across && !l->scale && l->beta == 0.75 && l->k > 0 && l->alpha >= 0 &&
+           l->window->x[1] == 1 && l->window->y[1] == 1;
+}
+
+static void lrn_usual(const struct lrn *l, int64_t image, const int64_t *at)
+{
+    const struct cpu_window *w = l->window;
+    struct cpu_lrn_pixel p = { .channels = w->channels,
+                               .half = (l->size - 1) / 2,
+                               .k = (float)l->k,
+                               .alpha = (float)(l->alpha / (double)l->size) };
+
+    p.x =
+        (const float *)l->x + image * w->x[0] + at[0] * w->x[2] + at[1] * w->x[3] + at[2] * w->x[4];
+    p.y = (float *)l->y + image * w->y[0] + at[0] * w->y[2] + at[1] * w->y[3] + at[2] * w->y[4];
+    l->loops->lrn(&p);
+}
+
 static void lrn_rows(void *arg, int64_t first, int64_t count, bool is_f32)
 {
     const struct lrn *l = arg;
@@ -63,7 +86,9 @@ static void lrn_rows(void *arg, int64_t first, int64_t count, bool is_f32)
         int64_t image = row / w->in[1] / w->in[0];
 
         for (; at[2] < w->in[2]; at[2]++) {
-            if (is_f32)
+            if (is_f32 && is_usual(l))
+                lrn_usual(l, image, at);
+            else if (is_f32)
                 lrn_pixel_f32(l, image, at);
             else
                 lrn_pixel_f64(l, image, at);
@@ -104,7 +129,8 @@ static int lrn_plan(struct cpu_op *p)
 static void lrn_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
 {
     const struct cpu_window *w = &p->plan.window;
-    struct lrn l = { .window = w,
+    struct lrn l = { .loops = p->loops,
+                     .window = w,
                      .is_across = p->op.params.lrn.region == FERRY_LRN_ACROSS,
                      .size = p->op.params.lrn.size,
                      .alpha = p->op.params.lrn.alpha,

@@ -55,6 +55,9 @@
 #define RELU_2(i, p, r)                                  \
     c##i##_0 = SELECT_POSITIVE(c##i##_0, c##i##_0 * b0); \
     c##i##_1 = SELECT_POSITIVE(c##i##_1, c##i##_1 * b0);
+#define PRELU_2(i, p, r)                                 \
+    c##i##_0 = SELECT_POSITIVE(c##i##_0, c##i##_0 * b0); \
+    c##i##_1 = SELECT_POSITIVE(c##i##_1, c##i##_1 * b1);
 #define POSITIVE_2(i, p, r)        \
     c##i##_0 = MOST(c##i##_0, b0); \
     c##i##_1 = MOST(c##i##_1, b0);
@@ -76,6 +79,7 @@
 #define BIAS_1(i, p, r)     c##i = b0;
 #define ADD_1(i, p, r)      c##i += LOAD(t->add[i] + t->column);
 #define RELU_1(i, p, r)     c##i = SELECT_POSITIVE(c##i, c##i * b0);
+#define PRELU_1(i, p, r)    c##i = SELECT_POSITIVE(c##i, c##i * b0);
 #define POSITIVE_1(i, p, r) c##i = MOST(c##i, b0);
 #define CLIP_1(i, p, r)     c##i = CLIP(c##i, b0, b1);
 #define STORE_1(i, p, r)    STORE(t->y[i] + t->column, c##i);
@@ -145,6 +149,10 @@
             vec b0 = SPLAT(s->slope);                                                            \
                                                                                                  \
             ROWS_##m(RELU_##wide)                                                                \
+        } else if (s->clamp == CPU_CLAMP_PRELU) {                                                \
+            WIDE_##wide(s->slopes + t->column);                                                  \
+                                                                                                 \
+            ROWS_##m(PRELU_##wide)                                                               \
         } else if (s->clamp == CPU_CLAMP_CLIP) {                                                 \
             vec b0 = SPLAT(s->least), b1 = SPLAT(s->most);                                       \
                                                                                                  \

@@ -25,4 +25,12 @@ struct cpu_pool_window {
     float *y;
 };
 
+/* A pixel of LRN across channels that lie side by side, with a beta of 3/4. x is not y. */
+struct cpu_lrn_pixel {
+    const float *x;
+    float *y;
+    int64_t channels, half; /* channels to either side that count */
+    float k, alpha;         /* of the sum itself: over the size */
+};
+
 #endif

@@ -184,3 +184,42 @@ TARGET static void NAME(pool)(const struct cpu_pool_window *w)
         c += is_whole ? LANES : 1;
     }
 }
+
+/* ---- lrn ------------------------------------------------------------------------------------- */
+
+/* A channel near the first or the last, which sees fewer. */
+INLINE float NAME(lrn_edge)(const struct cpu_lrn_pixel *p, int64_t c)
+{
+    int64_t end = c + p->half < p->channels ? c + p->half + 1 : p->channels;
+    float sum = 0, root;
+
+    for (int64_t i = c > p->half ? c - p->half : 0; i < end; i++)
+        sum += p->x[i] * p->x[i];
+    root = __builtin_sqrtf(p->k + p->alpha * sum);
+    return p->x[c] / (root * __builtin_sqrtf(root));
+}
+
+/* scale^−3/4 is 1 / (√scale · √√scale). The last vector may lie over the one before. */
+TARGET static void NAME(lrn)(const struct cpu_lrn_pixel *p)
+{
+    const int64_t half = p->half, inner = p->channels - half;
+    const vec k = SPLAT(p->k), alpha = SPLAT(p->alpha);
+    int64_t c = 0;
+
+    for (; c < half && c < p->channels; c++)
+        p->y[c] = NAME(lrn_edge)(p, c);
+    for (; c < inner && inner - half >= LANES; c += LANES) {
+        vec sum = { 0 }, root;
+
+        c = c + LANES > inner ? inner - LANES : c;
+        for (int64_t i = -half; i <= half; i++) {
+            vec v = LOAD(p->x + c + i);
+
+            sum = FMA(v, v, sum);
+        }
+        root = SQRT(FMA(alpha, sum, k));
+        STORE(p->y + c, LOAD(p->x + c) / (root * SQRT(root)));
+    }
+    for (; c < p->channels; c++)
+        p->y[c] = NAME(lrn_edge)(p, c);
+}

@@ -31,11 +31,12 @@ struct cpu_step {
 
 /* What micro-kernels do themselves: y = f(bias + sum + add). Sums begin at the bias. */
 struct cpu_store {
-    const float *bias; /* by column; NULL: none */
-    bool adds;         /* a tile's `add` is there */
-    uint32_t clamp;    /* CPU_CLAMP_… */
-    float slope;       /* CPU_CLAMP_RELU: x > 0 ? x : slope·x */
-    float least, most; /* CPU_CLAMP_CLIP */
+    const float *bias;   /* by column; NULL: none */
+    bool adds;           /* a tile's `add` is there */
+    uint32_t clamp;      /* CPU_CLAMP_… */
+    float slope;         /* CPU_CLAMP_RELU: x > 0 ? x : slope·x */
+    const float *slopes; /* CPU_CLAMP_PRELU: likewise, by column */
+    float least, most;   /* CPU_CLAMP_CLIP */
 };
 
 #define CPU_CLAMP_NONE 0u
@@ -43,6 +44,7 @@ struct cpu_store {
 #define CPU_CLAMP_CLIP 2u
 /* max(x, 0), which is CPU_CLAMP_RELU with a slope of 0 wherever x is no infinity. */
 #define CPU_CLAMP_POSITIVE 3u
+#define CPU_CLAMP_PRELU    4u
 
 /* Up to TILE_MOST_ROWS rows by one panel. */
 struct cpu_tile {

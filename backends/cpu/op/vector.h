@@ -35,8 +35,10 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 /* Not below `least`, nor above `most`; NaN stays, being the second operand. */
 #define CLIP(a, least, most) \
     ((vec)_mm512_min_ps((__m512)(most), _mm512_max_ps((__m512)(least), (__m512)(a))))
+#define SQRT(a) ((vec)_mm512_sqrt_ps((__m512)(a)))
 #elif HAVE_AVX2
 #include <immintrin.h>
+#define SQRT(a)      ((vec)_mm256_sqrt_ps((__m256)(a)))
 #define SPLAT(x)     ((vec)_mm256_set1_ps(x))
 #define FMA(a, b, c) ((vec)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
 #define SELECT_POSITIVE(a, b)                        \
@@ -47,6 +49,9 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #define CLIP(a, least, most) \
     ((vec)_mm256_min_ps((__m256)(most), _mm256_max_ps((__m256)(least), (__m256)(a))))
 #else
+#define SQRT(a)                                                                        \
+    ((vec){ __builtin_sqrtf((a)[0]), __builtin_sqrtf((a)[1]), __builtin_sqrtf((a)[2]), \
+            __builtin_sqrtf((a)[3]) })
 #define SPLAT(x)              ((vec){ x, x, x, x })
 #define FMA(a, b, c)          ((a) * (b) + (c))
 #define SELECT(mask, a, b)    ((vec)(((ivec)(a) & (mask)) | ((ivec)(b) & ~(mask))))
