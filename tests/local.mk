@@ -34,6 +34,7 @@ UNIT_TESTS = \
 	%D%/unit/test-kernels \
 	%D%/unit/test-layer-cases \
 	%D%/unit/test-layer-forks \
+	%D%/unit/test-net-mnist \
 	%D%/unit/test-net-models \
 	%D%/unit/test-record \
 	%D%/unit/test-loader \
@@ -211,6 +212,8 @@ NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
 %C%_unit_test_layer_cases_LDADD = $(NET_LIBS)
 %C%_unit_test_layer_forks_SOURCES = %D%/unit/test-layer-forks.c $(NET_DATA_TEST)
 %C%_unit_test_layer_forks_LDADD = $(NET_LIBS)
+%C%_unit_test_net_mnist_SOURCES = %D%/unit/test-net-mnist.c $(NET_DATA_TEST)
+%C%_unit_test_net_mnist_LDADD = $(NET_LIBS)
 %C%_unit_test_net_models_SOURCES = %D%/unit/test-net-models.c $(NET_DATA_TEST)
 %C%_unit_test_net_models_LDADD = $(NET_LIBS)
 OP_RIG = %D%/unit/op-rig.c %D%/unit/op-rig.h
