@@ -39,6 +39,7 @@ EXTRA_DIST += \
 	%D%/decisions/0046-whose-memory-an-address-is.md \
 	%D%/decisions/0047-who-computes-an-operation.md \
 	%D%/decisions/0048-layers-say-what-they-compute.md \
+	%D%/decisions/0049-how-the-turn-passes.md \
 	%D%/decisions/0055-a-net-runs-programs.md \
 	%D%/decisions/0060-a-saved-net-keeps-its-text.md \
 	%D%/decisions/0061-pictures-are-opencvs.md \
