@@ -52,6 +52,8 @@ void ferry__coherence_publish(ferry_memory *m, uint32_t valid)
     word |= flags_of(m, &m->on_host, FERRY__HOST, valid);
     if (m->alias)
         word |= flags_of(m, ferry__replica_find(m, m->alias), m->alias, valid);
+    if (ferry__replica_is_imported(m, m->alias) && (word & FERRY__SLOW(m->alias)) && (valid & 1))
+        word |= FERRY__SLOW(FERRY__HOST); /* what the device does to shared bytes */
     for (d = m->on_devices; d; d = d->next)
         word |= flags_of(m, &d->r, d->r.slot, valid);
     if (m->idle)
@@ -231,13 +233,24 @@ static void forget_uses(struct ferry__request *req, struct ferry__replica *r)
         ferry__uses_clear(m->on_host.uses);
 }
 
+/* Shared bytes to the slot's side, where nobody wants the old contents. */
+static int enter_whatever(struct ferry__request *req)
+{
+    int err;
+
+    do
+        err = ferry__transfer_enter(req, req->slot, bit(req->slot));
+    while (err && ferry__transfer_forget_failed(req));
+    return err;
+}
+
 /* V = ∅, to be read: zeros. */
 static int first_touch(struct ferry__request *req, struct ferry__replica *r, bool zeroed)
 {
     int err = after_whatever(req, r);
 
     if (!err)
-        err = ferry__transfer_enter(req, req->slot, bit(req->slot));
+        err = enter_whatever(req);
     if (err)
         return err;
     forget_uses(req, r);
@@ -265,7 +278,7 @@ static int overwrite(struct ferry__request *req, struct ferry__replica *r)
     err = after_whatever(req, r);
 
     if (!err)
-        err = ferry__transfer_enter(req, req->slot, bit(req->slot));
+        err = enter_whatever(req);
     if (err)
         return err;
     forget_uses(req, r);

@@ -37,9 +37,14 @@ int ferry__transfer_fail(struct ferry__request *req, unsigned slot, int code)
 int ferry__transfer_settle(struct ferry__request *req, unsigned slot)
 {
     ferry_memory *m = req->m;
-    struct ferry__replica *r = ferry__replica_find(m, slot);
-    int failed = r && r->uses ? ferry__uses_settle(r->uses) : 0;
+    struct ferry__replica *r = ferry__replica_find(m, slot), *other = NULL;
+    int failed = r && r->uses ? ferry__uses_settle(r->uses) : 0, too = 0;
 
+    if (m->alias && (slot == FERRY__HOST || slot == m->alias)) /* the same bytes */
+        other = slot == FERRY__HOST ? ferry__replica_find(m, m->alias) : &m->on_host;
+    if (other && other != r)
+        too = ferry__uses_settle(other->uses);
+    failed = failed ? failed : too;
     return failed ? ferry__transfer_fail(req, slot, failed) : 0;
 }
 
@@ -173,13 +178,36 @@ static int after_device(const struct ferry__request *req, unsigned want)
     return 0;
 }
 
+bool ferry__transfer_forget_failed(struct ferry__request *req)
+{
+    ferry_memory *m = req->m;
+    struct ferry__replica *device = m->alias ? ferry__replica_find(m, m->alias) : &m->on_host;
+    int failed = ferry__uses_settle(m->on_host.uses), too = ferry__uses_settle(device->uses);
+
+    failed = failed ? failed : too;
+    if (failed)
+        ferry__transfer_fail(req, req->slot, failed);
+    return failed != 0;
+}
+
+/* Whether neither side of the shared bytes holds contents. */
+static bool is_stale(const struct ferry__request *req)
+{
+    return !(req->valid & (UINT32_C(1) << req->m->alias | 1u));
+}
+
 int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t valid)
 {
     ferry_memory *m = req->m;
     unsigned want = map_for(m, slot, valid);
     int err = want == m->mapped ? 0 : after_device(req, want);
 
-    return err || want == m->mapped ? err : ferry__replica_map(m, want);
+    if (err || want == m->mapped)
+        return err;
+    do
+        err = ferry__replica_map(m, want);
+    while (err && is_stale(req) && ferry__transfer_forget_failed(req));
+    return err;
 }
 
 /* ---- one leg ---- */
@@ -195,8 +223,11 @@ static int before_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__
         err = ferry__uses_reserve(&from->uses, 2);
     if (!err)
         err = ferry__uses_order(from->uses, FERRY__AFTER_WRITERS, q);
-    if (!err)
+    if (err)
+        return err;
+    do /* what was to come there before is not wanted, and may have failed */
         err = ferry__uses_order(to->uses, FERRY__AFTER_ALL, q);
+    while (err && ferry__uses_settle(to->uses));
     return err;
 }
 

@@ -56,6 +56,12 @@ bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t vali
 int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t valid);
 
 /*
+ * Takes note that work on either side of shared bytes has failed, and is done: nobody wants what it
+ * was to write. Whether there was any.
+ */
+bool ferry__transfer_forget_failed(struct ferry__request *req);
+
+/*
  * The error of a memory whose last valid copy is gone: FERRY_ELOST. `just_found`: by what this
  * thread's latest error says.
  */

@@ -277,6 +277,17 @@ static bool reads_shaky(const struct act *a)
     return s && s->state == SHAKY;
 }
 
+/*
+ * Of a blob of no elements nothing is lost: its copy is made elsewhere, and is all there is when the
+ * blob grows back, unless the lost one is still believed in.
+ */
+static void read_nothing(struct store *s)
+{
+    memset(s->doubt, OR_ZERO, sizeof(s->doubt));
+    s->state = SHAKY;
+    s->may_be_lost = true;
+}
+
 /* What the call did to what is known of the contents. */
 static void follow(const struct act *a, bool done)
 {
@@ -289,6 +300,8 @@ static void follow(const struct act *a, bool done)
             continue;
         if (done && t->access)
             s->idle = false;
+        if (done && s->state == LOST && t->obj->count == 0)
+            read_nothing(s);
         if (write && t->access == FERRY_WRITE)
             store_renewed(s);
         if (write && s->state == SHAKY)

@@ -124,6 +124,15 @@ void step_resolve(struct dice *d)
 
 /* ---- losses --------------------------------------------------------------------------------- */
 
+/* Whether all that the blobs can reach may be zeros that nobody ever wrote. */
+static bool may_be_nothing(const struct store *s)
+{
+    for (int64_t i = 0; i < store_reach(s, run.obj); i++)
+        if (s->doubt[i] == SURE)
+            return false;
+    return true;
+}
+
 /* Whatever was still on its way from the device may have been lost as well. */
 static void lose_store(struct obj *o, unsigned half, unsigned lost, bool quiet)
 {
@@ -140,9 +149,9 @@ static void lose_store(struct obj *o, unsigned half, unsigned lost, bool quiet)
         return;
     if (!whole)
         store_written(s, run.obj);
-    if (v && !left && s->state == SAFE) {
+    if (v && !left && s->state == SAFE && !may_be_nothing(s)) {
         s->state = LOST;
-    } else if (v && s->state != LOST && (!quiet || !whole)) {
+    } else if (v && s->state != LOST && (!quiet || !whole || !left)) {
         s->state = SHAKY;
         s->may_be_lost = true;
     } else if (v && !left) {

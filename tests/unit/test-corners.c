@@ -304,6 +304,24 @@ static void the_host_waits_for_every_queue_where_nothing_is_mapped(void)
     wx_end();
 }
 
+/* The device zeroes a tail of bytes that are the host's as well, and fails when it comes to it. */
+static void a_tail_that_failed_is_none_on_either_side(void)
+{
+    ferry_blob *b;
+
+    wx_begin();
+    b = blob_of(16);
+    reshape(b, 4);
+    put(b, 1);
+    reshape(b, 16);
+    wx_fail_later(0, SIM_CALL_MEMSET, 1, FERRY_EDEVICE);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_data(b).handle);
+    FX_FAILED(FERRY_ELOST, !ferry_blob_mutable_host_data(b));
+    FX_FAILED(FERRY_ELOST, !ferry_blob_host_data(b));
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
 /* The bytes are the device's for the zeroing of a tail, which fails: they are the host's again. */
 static void a_refused_access_gives_shared_bytes_back(void)
 {
@@ -518,6 +536,7 @@ static const ferry_test_case cases[] = {
 static const ferry_test_case shared[] = {
     FERRY_TEST(a_tail_is_filled_for_the_side_that_writes),
     FERRY_TEST(a_refused_access_gives_shared_bytes_back),
+    FERRY_TEST(a_tail_that_failed_is_none_on_either_side),
     FERRY_TEST(the_host_waits_for_every_queue_where_nothing_is_mapped),
     FERRY_TEST(a_block_that_is_replaced_is_not_waited_for),
     FERRY_TEST(what_came_after_the_question_counts),

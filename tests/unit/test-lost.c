@@ -164,6 +164,42 @@ static void a_longer_copy_that_is_lost_takes_no_other_along(void)
     ferry_blob_destroy(b);
 }
 
+/* A copy from the lost device was on its way into the block that the home shares, for contents of old. */
+static void what_was_forgotten_is_not_missed(void)
+{
+    ferry_memory *m;
+
+    wx_begin();
+    m = wx_memory_at(0, OLD);
+    wx_write_on(wx_queue(1), m, NEW);
+    FX_OK(ferry_memory_prefetch(m, NULL, NULL));
+    FX_OK(ferry_memory_invalidate(m));
+    wx_lose(1);
+    CU_ASSERT_PTR_NOT_NULL(ferry_memory_mutable_device_data(m).handle);
+    CU_ASSERT(wx_host_reads(m, 0));
+    ferry_memory_release(m);
+}
+
+/* The same where other contents have to go by way of that block. */
+static void what_was_replaced_is_not_missed(void)
+{
+    static _Alignas(64) unsigned char block[WX_BYTES];
+    ferry_device *cpu = NULL;
+    ferry_memory *m;
+
+    wx_begin();
+    if (ferry_runtime_device(wx_runtime(), "cpu:0", &cpu) == FERRY_OK) {
+        m = wx_memory_at(0, OLD);
+        memset(block, NEW, sizeof(block));
+        wx_write_on(wx_queue(1), m, OLD);
+        FX_OK(ferry_memory_prefetch(m, NULL, NULL));
+        FX_OK(ferry_memory_adopt(m, cpu, (ferry_ref){ block, 0 }, WX_BYTES, 0, NULL, NULL));
+        wx_lose(1);
+        CU_ASSERT(wx_reads_on(wx_queue(0), m, NEW));
+        ferry_memory_release(m);
+    }
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(the_host_reads_and_writes_what_the_other_device_has),
     FERRY_TEST(the_host_overwrites_what_the_other_device_has),
@@ -171,6 +207,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_is_lost_can_be_written_on_the_host),
     FERRY_TEST(a_copy_that_went_with_a_device_is_fetched_elsewhere),
     FERRY_TEST(a_longer_copy_that_is_lost_takes_no_other_along),
+    FERRY_TEST(what_was_forgotten_is_not_missed),
+    FERRY_TEST(what_was_replaced_is_not_missed),
 };
 
 int main(int argc, char **argv)
@@ -194,6 +232,9 @@ int main(int argc, char **argv)
         { "a write, shared memory", shared, cases + 1, 1 },
         { "work, shared memory", shared, cases + 2, 1 },
         { "lost, shared memory", shared, cases + 3, 1 },
+        { "forgotten, shared memory", shared, cases + 6, 1 },
+        { "replaced, shared memory", shared, cases + 7, 1 },
+        { "replaced, peer copies", direct, cases + 7, 1 },
         { "a read, without maps", unmapped, cases, 1 },
         { "lost, without maps", unmapped, cases + 3, 1 },
     };
