@@ -57,6 +57,8 @@ EXTRA_DIST += \
 	%D%/coherence/memory.h \
 	%D%/coherence/memory_blob.c \
 	%D%/coherence/memory_state.h \
+	%D%/coherence/nowait.c \
+	%D%/coherence/nowait.h \
 	%D%/coherence/record.c \
 	%D%/coherence/record.h \
 	%D%/coherence/replica.c \
@@ -65,10 +67,14 @@ EXTRA_DIST += \
 	%D%/coherence/request.h \
 	%D%/coherence/sharers.c \
 	%D%/coherence/sharers.h \
+	%D%/coherence/tail.c \
+	%D%/coherence/tail.h \
 	%D%/coherence/transfer.c \
 	%D%/coherence/transfer.h \
 	%D%/coherence/uses.c \
 	%D%/coherence/uses.h \
+	%D%/coherence/valid.c \
+	%D%/coherence/valid.h \
 	%D%/conf/choice.c \
 	%D%/conf/choice.h \
 	%D%/conf/conf.c \

@@ -4,115 +4,12 @@
 #include "core/coherence/coherence.h"
 
 #include "core/coherence/idle.h"
+#include "core/coherence/nowait.h"
+#include "core/coherence/tail.h"
 #include "core/coherence/uses.h"
+#include "core/coherence/valid.h"
 #include "core/base/status.h"
 #include "core/device/section.h"
-
-#include <string.h>
-
-static uint32_t bit(unsigned slot)
-{
-    return UINT32_C(1) << slot;
-}
-
-/* ---- publishing ---- */
-
-/* What a replica adds to the word that settled accesses look at. */
-static uint64_t flags_of(ferry_memory *m, const struct ferry__replica *r, unsigned slot,
-                         uint32_t valid)
-{
-    uint64_t flags = 0;
-
-    if (ferry__uses_have(r->uses, true))
-        flags |= FERRY__SLOW(slot);
-    if (ferry__uses_have(r->uses, false) || (r->readonly && (valid & bit(slot))))
-        flags |= FERRY__READERS;
-    if ((valid & bit(slot)) && *ferry__replica_filled(m, slot) < m->used)
-        flags |= FERRY__SLOW(slot);
-    return flags;
-}
-
-/* Whether an access by host or home has nothing to do but to say who has the contents. */
-static bool takes_turns(ferry_memory *m, uint64_t word)
-{
-    uint64_t both = bit(FERRY__HOST) | bit(m->home_slot);
-
-    return word && !(word & ~both) && m->alias == m->home_slot && ferry__replica_one_pointer(m) &&
-           !m->home->events && m->on_host.ref.handle && !m->on_host.readonly &&
-           m->on_host.filled == m->used && m->alias_filled == m->used;
-}
-
-void ferry__coherence_publish(ferry_memory *m, uint32_t valid)
-{
-    uint64_t word = valid;
-    struct ferry__device_replica *d;
-    struct ferry__replica *home = ferry__replica_find(m, m->home_slot);
-    void *host = NULL;
-
-    word |= flags_of(m, &m->on_host, FERRY__HOST, valid);
-    if (m->alias)
-        word |= flags_of(m, ferry__replica_find(m, m->alias), m->alias, valid);
-    if (ferry__replica_is_imported(m, m->alias) && (word & FERRY__SLOW(m->alias)) && (valid & 1))
-        word |= FERRY__SLOW(FERRY__HOST); /* what the device does to shared bytes */
-    for (d = m->on_devices; d; d = d->next)
-        word |= flags_of(m, &d->r, d->r.slot, valid);
-    if (m->idle)
-        word |= ~(uint64_t)FERRY__VALID_MASK & ~FERRY__LOST;
-    if ((!valid && m->lost) || takes_turns(m, word))
-        word |= FERRY__LOST;
-    if (m->on_host.ref.handle)
-        host = (char *)m->on_host.ref.handle + m->on_host.ref.offset;
-    /* A settled reader may be looking at what has not changed. */
-    if (m->host != host)
-        m->host = host;
-    if (home && (m->home_ref.handle != home->ref.handle || m->home_ref.offset != home->ref.offset))
-        m->home_ref = home->ref;
-    atomic_store_explicit(&m->state, word, memory_order_release);
-}
-
-/* ---- losing bits ---- */
-
-/*
- * A copy that is about to lose its bit remembers what its device's default queue may still be doing
- * with it. A lost device does nothing any more.
- */
-static int leave_event(ferry_memory *m, unsigned slot)
-{
-    struct ferry__replica *r = ferry__replica_find(m, slot);
-    ferry_device *dev = ferry__replica_device(m, slot);
-    ferry_event *e;
-    int err;
-
-    if (!dev || !dev->events || r == &m->on_host || ferry__device_forked(dev))
-        return 0;
-    err = ferry__uses_reserve(&r->uses, 2);
-    if (!err)
-        err = ferry__section_mark(&dev->queue, &e);
-    if (err)
-        return err == FERRY_ELOST ? 0 : err;
-    if (e)
-        ferry__uses_add_blameless(r->uses, e, &dev->queue);
-    ferry__event_release(e);
-    return 0;
-}
-
-static int leave_events(struct ferry__request *req, uint32_t losers)
-{
-    int err = 0;
-
-    for (losers &= ~bit(FERRY__HOST); losers && !err; losers &= losers - 1)
-        err = leave_event(req->m, (unsigned)__builtin_ctz(losers));
-    return err;
-}
-
-int ferry__coherence_claim(struct ferry__request *req, uint32_t valid)
-{
-    int err = leave_events(req, req->valid & ~valid);
-
-    if (!err)
-        req->valid = valid;
-    return err;
-}
 
 /* ---- the four ways into a slot ---- */
 
@@ -125,7 +22,7 @@ static int after_uses(struct ferry__request *req, struct ferry__replica *r, enum
 {
     int err = ferry__uses_order(r->uses, after, req->q);
 
-    if (!err && req->where && (req->valid & bit(req->slot)))
+    if (!err && req->where && (req->valid & ferry__valid_bit(req->slot)))
         err = ferry__transfer_after_default(req->where, req->q);
 
     /* one pointer for host and device: the host waits for what the device does with it */
@@ -152,71 +49,6 @@ static int after_whatever(struct ferry__request *req, struct ferry__replica *r)
     return err;
 }
 
-/* Zeros [from, used) of the replica, on the request's queue. */
-static int zero_tail(struct ferry__request *req, struct ferry__replica *r, size_t from)
-{
-    ferry_memory *m = req->m;
-    size_t bytes = m->used - from;
-    ferry_ref at = r->ref;
-    ferry_event *e;
-    int err, ended;
-
-    at.offset += from;
-    err = ferry__uses_order(r->uses, FERRY__AFTER_ALL, req->q); /* who reads has the old bytes */
-    if (err)
-        return err;
-    if (!req->where) {
-        memset((char *)at.handle + at.offset, 0, bytes);
-        return 0;
-    }
-    err = ferry__uses_reserve(&r->uses, 3);
-    if (!err)
-        err = ferry__section_begin(req->q);
-    if (err)
-        return err;
-    err = ferry__queue_memset(req->q, at, 0, bytes);
-    ended = ferry__section_end(req->q, &e);
-    if (!err)
-        err = ended;
-    if (e && !err)
-        ferry__uses_add(r->uses, e, req->q, true);
-    ferry__event_release(e);
-    return err;
-}
-
-/* Whether the bytes are the other side's too, which has them all. */
-static bool other_side_has_all(struct ferry__request *req)
-{
-    ferry_memory *m = req->m;
-    unsigned other = req->slot == FERRY__HOST ? m->alias : FERRY__HOST;
-
-    return ferry__replica_shares(m, req->slot, other) && (req->valid & bit(other)) &&
-           *ferry__replica_filled(m, other) >= m->used;
-}
-
-/* The bytes in use beyond those that were ever filled read as zeros. */
-static int fill_up(struct ferry__request *req, struct ferry__replica *r)
-{
-    ferry_memory *m = req->m;
-    size_t *filled = ferry__replica_filled(m, req->slot);
-    uint32_t valid = req->access & FERRY_WRITE ? bit(req->slot) : req->valid | bit(req->slot);
-    int err;
-
-    if (*filled >= m->used)
-        return 0;
-    if (r->storage != FERRY__STORAGE_EMPTY && !other_side_has_all(req)) {
-        err = ferry__transfer_enter(req, req->slot, bit(req->slot)); /* to write there */
-        if (!err)
-            err = zero_tail(req, r, *filled);
-        if (!err)
-            err = ferry__transfer_enter(req, req->slot, valid);
-        if (err)
-            return err;
-    }
-    *filled = m->used;
-    return 0;
-}
-
 /*
  * New contents, ordered after all uses: what the others did is of no interest any more, on either
  * side of shared bytes.
@@ -239,7 +71,7 @@ static int enter_whatever(struct ferry__request *req)
     int err;
 
     do
-        err = ferry__transfer_enter(req, req->slot, bit(req->slot));
+        err = ferry__transfer_enter(req, req->slot, ferry__valid_bit(req->slot));
     while (err && ferry__transfer_forget_failed(req));
     return err;
 }
@@ -258,13 +90,6 @@ static int first_touch(struct ferry__request *req, struct ferry__replica *r, boo
     return 0;
 }
 
-/* Whether contents beyond the bytes in use stay though these are overwritten. */
-static bool keeps_tail(struct ferry__request *req)
-{
-    return (req->valid & bit(req->slot)) &&
-           *ferry__replica_filled(req->m, req->slot) > req->m->used;
-}
-
 /*
  * The old contents are not wanted. A tail that stays has to be there: whether those who write it have
  * failed, nobody asks any more.
@@ -273,7 +98,7 @@ static int overwrite(struct ferry__request *req, struct ferry__replica *r)
 {
     int err;
 
-    if (keeps_tail(req)) /* how that ended is found next */
+    if (ferry__tail_stays(req)) /* how that ended is found next */
         (void)ferry__uses_order(r->uses, FERRY__AFTER_WRITERS, NULL);
     err = after_whatever(req, r);
 
@@ -282,7 +107,7 @@ static int overwrite(struct ferry__request *req, struct ferry__replica *r)
     if (err)
         return err;
     forget_uses(req, r);
-    if (!keeps_tail(req))
+    if (!ferry__tail_stays(req))
         *ferry__replica_filled(req->m, req->slot) = req->m->used;
     return 0;
 }
@@ -302,7 +127,7 @@ static int check_copy(struct ferry__request *req)
 static int present(struct ferry__request *req, struct ferry__replica *r)
 {
     bool write = (req->access & FERRY_WRITE) != 0;
-    uint32_t valid = write ? bit(req->slot) : req->valid;
+    uint32_t valid = write ? ferry__valid_bit(req->slot) : req->valid;
     int err = after_uses(req, r, write ? FERRY__AFTER_ALL : FERRY__AFTER_WRITERS);
 
     if (!err)
@@ -324,95 +149,11 @@ static int check_access(struct ferry__request *req, struct ferry__replica *r)
 
     if (m->lost && (req->access & FERRY_READ))
         return ferry__transfer_say_lost(req, false);
-    if (r && r->readonly && (req->access & FERRY_WRITE) && (req->valid & bit(req->slot)))
+    if (r && r->readonly && (req->access & FERRY_WRITE) &&
+        (req->valid & ferry__valid_bit(req->slot)))
         return ferry__error(FERRY_EPERM, "%s: write to memory adopted as read-only",
                             req->where ? req->where->name : "host");
     return 0;
-}
-
-/* The replica that a host-memory device will share once it is accessed; NULL for others. */
-static struct ferry__replica *host_block_of(struct ferry__request *req)
-{
-    bool shares = req->where && ferry__device_is(req->where, FERRY_DEVICE_HOST_MEMORY);
-
-    return shares && !req->m->alias ? &req->m->on_host : NULL;
-}
-
-/*
- * Storage that is to be replaced may be in use on a default queue still: a block of the program's, or
- * one that a device imports.
- */
-static bool replaces_busy(struct ferry__request *req, const struct ferry__replica *r)
-{
-    ferry_memory *m = req->m;
-    bool stale = r->readonly && !(req->valid & bit(req->slot));
-    bool shared = r == &m->on_host && ferry__replica_is_imported(m, m->alias);
-    ferry_device *user = r->storage == FERRY__STORAGE_ADOPTED ? req->where : NULL;
-
-    if (!r->ref.handle || !(stale || r->capacity < m->size))
-        return false;
-    if (shared || r->storage == FERRY__STORAGE_IMPORTED)
-        user = m->alias_device;
-    if (shared &&
-        ferry__uses_would_block(ferry__replica_find(m, m->alias)->uses, FERRY__AFTER_ALL, NULL))
-        return true;
-    return user && ferry__section_is_busy(&user->queue);
-}
-
-/* A valid copy whose tail is to be filled, which is a write. */
-static bool is_short(struct ferry__request *req)
-{
-    ferry_memory *m = req->m;
-
-    return (req->valid & bit(req->slot)) && *ferry__replica_filled(m, req->slot) < m->used;
-}
-
-/* The same of shared bytes, which are mapped to and fro for it. */
-static bool is_short_and_busy(struct ferry__request *req)
-{
-    ferry_memory *m = req->m;
-
-    return is_short(req) && ferry__replica_is_imported(m, m->alias) &&
-           (req->slot == FERRY__HOST || req->slot == m->alias) &&
-           ferry__section_is_busy(&m->alias_device->queue);
-}
-
-static bool would_block(struct ferry__request *req, struct ferry__replica *r)
-{
-    bool write = (req->access & FERRY_WRITE) != 0 || is_short(req);
-    bool there = (req->valid & bit(req->slot)) != 0;
-    enum ferry__after after = write || !there ? FERRY__AFTER_ALL : FERRY__AFTER_WRITERS;
-
-    if (r && (ferry__uses_would_block(r->uses, after, req->q) || replaces_busy(req, r)))
-        return true;
-    if (is_short_and_busy(req))
-        return true;
-    if (r && !(req->access & FERRY_READ) && keeps_tail(req) &&
-        ferry__uses_would_block(r->uses, FERRY__AFTER_WRITERS, NULL))
-        return true;
-    if (!there && (req->access & FERRY_READ) && ferry__transfer_would_block(req))
-        return true;
-    return ferry__transfer_enter_would_block(req,
-                                             write ? bit(req->slot) : req->valid | bit(req->slot));
-}
-
-/*
- * For an access that is not to wait: FERRY_EBUSY if it would, or FERRY_ELOST if it would have to
- * because of contents that have failed. What is found to have failed is published.
- */
-static int check_nowait(struct ferry__request *req, struct ferry__replica *r)
-{
-    ferry_memory *m = req->m;
-    uint32_t before = req->valid;
-    bool blocks = would_block(req, r);
-
-    if (req->valid != before)
-        ferry__coherence_publish(m, req->valid);
-    if (!req->valid && m->lost && (req->access & FERRY_READ))
-        return ferry__transfer_say_lost(req, before != 0);
-    return blocks ? ferry__error(FERRY_EBUSY, "%s: work is pending on %zu bytes",
-                                 req->where ? req->where->name : "host", m->used)
-                  : 0;
 }
 
 /*
@@ -430,8 +171,8 @@ static int part_from_readonly(struct ferry__request *req)
     err = ferry__replica_separate(m);
     if (err)
         return err;
-    req->valid &= ~bit(req->slot);
-    ferry__coherence_publish(m, req->valid); /* whatever becomes of the access */
+    req->valid &= ~ferry__valid_bit(req->slot);
+    ferry__valid_publish(m, req->valid); /* whatever becomes of the access */
     return 0;
 }
 
@@ -473,7 +214,7 @@ static int enter_slot(struct ferry__request *req, struct ferry__replica *r, bool
         return overwrite(req, r);
     if (!req->valid)
         return first_touch(req, r, zeroed);
-    if (req->valid & bit(req->slot))
+    if (req->valid & ferry__valid_bit(req->slot))
         return present(req, r);
     return ferry__transfer_in(req, r, done);
 }
@@ -494,7 +235,7 @@ static int prepare(struct ferry__request *req, struct ferry__replica *r)
     int err = 0;
 
     if (req->access & FERRY_WRITE)
-        err = leave_events(req, req->valid & ~bit(req->slot));
+        err = ferry__valid_leave_events(req, req->valid & ~ferry__valid_bit(req->slot));
     if (!err && (r->uses || is_foreign(req)))
         err = ferry__uses_reserve(&r->uses, 1);
     return err;
@@ -516,7 +257,7 @@ int ferry__coherence_settle(struct ferry__request *req)
     int err = check_copy(req);
 
     if (req->valid != before)
-        ferry__coherence_publish(req->m, req->valid);
+        ferry__valid_publish(req->m, req->valid);
     return err;
 }
 
@@ -530,14 +271,15 @@ static int settle(struct ferry__request *req)
 
 static void commit(struct ferry__request *req, struct ferry__replica *r)
 {
-    req->valid = req->access & FERRY_WRITE ? bit(req->slot) : req->valid | bit(req->slot);
+    req->valid = req->access & FERRY_WRITE ? ferry__valid_bit(req->slot)
+                                           : req->valid | ferry__valid_bit(req->slot);
     note_program(req, r);
     req->m->lost = 0;
     if (req->access & FERRY_WRITE)
         ferry__memory_count_write(req->m);
     if (!req->evicting)
         ferry__idle_withdraw(req->m);
-    ferry__coherence_publish(req->m, req->valid);
+    ferry__valid_publish(req->m, req->valid);
 }
 
 /*
@@ -555,22 +297,6 @@ static void note_block(const struct ferry__request *req, struct ferry__replica *
     ferry__event_release(e);
 }
 
-uint32_t ferry__coherence_hand_back(struct ferry__request *req, uint32_t valid)
-{
-    const ferry_memory *m = req->m;
-    uint32_t device, both;
-
-    if (!ferry__replica_is_imported(m, m->alias))
-        return valid;
-    device = UINT32_C(1) << m->alias;
-    both = device | 1u;
-    if (!(valid & both) || !ferry__transfer_enter(req, valid & 1 ? FERRY__HOST : m->alias, valid))
-        return valid;
-    if (valid & ~both)
-        return valid & ~both;
-    return m->mapped == FERRY_READ ? both : m->mapped ? 1u : device;
-}
-
 /* Undoes what a failed access began. */
 static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fresh,
                    uint32_t before, int err)
@@ -585,7 +311,7 @@ static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fr
         ferry__replica_drop(m, r, &req->after);
     if (!req->valid && before && !m->lost)
         req->valid = before;
-    ferry__coherence_publish(m, ferry__coherence_hand_back(req, req->valid));
+    ferry__valid_publish(m, ferry__valid_hand_back(req, req->valid));
     return err;
 }
 
@@ -605,10 +331,10 @@ static bool forsake_lost(struct ferry__request *req)
         ferry__replica_drop(m, ferry__replica_find(m, slot), &req->after);
     else
         ferry__replica_set_alias(m, NULL);
-    req->valid &= ~bit(slot);
+    req->valid &= ~ferry__valid_bit(slot);
     if (before && !req->valid)
         m->lost = FERRY_ELOST;
-    ferry__coherence_publish(m, req->valid);
+    ferry__valid_publish(m, req->valid);
     return true;
 }
 
@@ -629,7 +355,7 @@ static int access_slot(struct ferry__request *req, ferry_ref *out)
     if (err)
         return err;
     if (req->nowait)
-        err = check_nowait(req, r ? r : host_block_of(req));
+        err = ferry__nowait_check(req, r);
     if (err)
         return err;
     before = req->valid;
@@ -639,14 +365,14 @@ static int access_slot(struct ferry__request *req, ferry_ref *out)
     if (!err)
         err = enter_slot(req, r, fresh && zeroed, &done);
     if (!err && done)
-        err = fill_up(req, r);
+        err = ferry__tail_fill(req, r);
     if (err)
         return give_up(req, r, fresh || (!aliased && ferry__replica_is_imported(m, req->slot)),
                        before, err);
     if (!done) { /* the first leg of a prefetch */
         if (fresh)
             note_block(req, r);
-        ferry__coherence_publish(m, req->valid);
+        ferry__valid_publish(m, req->valid);
         return 0;
     }
     commit(req, r);
@@ -658,7 +384,7 @@ static int access_slot(struct ferry__request *req, ferry_ref *out)
 /* Whether the slot's copy went with some device, and the contents are elsewhere. */
 static bool went(const struct ferry__request *req, uint32_t before)
 {
-    return (before & ~req->valid & bit(req->slot)) && req->valid &&
+    return (before & ~req->valid & ferry__valid_bit(req->slot)) && req->valid &&
            !(req->where && ferry__device_lost(req->where));
 }
 
@@ -683,7 +409,7 @@ int ferry__coherence_prefetch(struct ferry__request *req)
     err = settle(req);
     if (!err && req->m->lost)
         err = ferry__transfer_say_lost(req, false);
-    if (err || !req->valid || (req->valid & bit(req->slot)))
+    if (err || !req->valid || (req->valid & ferry__valid_bit(req->slot)))
         return err;
     req->prefetch = true;
     req->reason = FERRY__PREFETCH;

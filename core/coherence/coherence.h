@@ -24,19 +24,4 @@ int ferry__coherence_settle(struct ferry__request *req);
 /* As access, but copies only, and does not wait for the copy. */
 int ferry__coherence_prefetch(struct ferry__request *req);
 
-/*
- * Makes the request's slot the only valid one (0: none is), leaving events behind where copies lose
- * their bits.
- */
-int ferry__coherence_claim(struct ferry__request *req, uint32_t valid);
-
-/*
- * Imported bytes go to the side that is to have them, as V says. Returns V; where they cannot be
- * handed over, what they are the copy of depends on who has them now.
- */
-uint32_t ferry__coherence_hand_back(struct ferry__request *req, uint32_t valid);
-
-/* Publishes V, and what settled accesses need to know. */
-void ferry__coherence_publish(ferry_memory *m, uint32_t valid);
-
 #endif

@@ -7,6 +7,7 @@
 #include "core/coherence/idle.h"
 #include "core/base/log.h"
 #include "core/coherence/uses.h"
+#include "core/coherence/valid.h"
 #include "core/device/pool.h"
 
 #include <string.h>
@@ -34,7 +35,7 @@ static bool safe_elsewhere(struct ferry__request *req, uint32_t others)
 
         safe = !ferry__transfer_settle(req, slot) && !err;
     }
-    ferry__coherence_publish(req->m, req->valid);
+    ferry__valid_publish(req->m, req->valid);
     return safe;
 }
 
@@ -76,7 +77,7 @@ static uint64_t evict_from(ferry_memory *m, ferry_device *dev, bool dirty)
         return 0;
     valid = ferry__coherence_valid(m);
     ferry__replica_drop(m, r, ferry__after_unlock_owed());
-    ferry__coherence_publish(m, valid & ~bit);
+    ferry__valid_publish(m, valid & ~bit);
     if (valid & bit) { /* a stale copy is no more than a block that was free */
         ferry__count(&dev->stats.evictions, 1);
         ferry__trace_event("evict", m->name, bytes, dev, start);

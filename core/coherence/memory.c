@@ -9,6 +9,7 @@
 #include "core/base/fresh.h"
 #include "core/base/log.h"
 #include "core/coherence/uses.h"
+#include "core/coherence/valid.h"
 #include "core/coherence/request.h"
 #include "core/base/status.h"
 
@@ -216,7 +217,7 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
             m->on_host.adopted_at != req->slot && (!req->where || m->alias == req->slot);
     if (!parts && !ferry__replica_of(m, req->where))
         return FERRY_ENOMEM;
-    err = ferry__coherence_claim(req, UINT32_C(1) << req->slot);
+    err = ferry__valid_claim(req, UINT32_C(1) << req->slot);
     if (!err && parts) /* each side keeps what the program gave it */
         err = ferry__replica_separate(m);
     if (err)
@@ -231,7 +232,7 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
     if (!req->where)
         ferry__replica_share_host(m, &req->after);
     ferry__idle_withdraw(m);
-    ferry__coherence_publish(m, req->valid);
+    ferry__valid_publish(m, req->valid);
     return 0;
 }
 
@@ -300,7 +301,7 @@ int ferry_memory_wont_use(ferry_memory *m)
         return err;
     if (!m->idle)
         ferry__evict_offer(m);
-    ferry__coherence_publish(m, req.valid);
+    ferry__valid_publish(m, req.valid);
     ferry__request_end(&req);
     return 0;
 }
@@ -315,11 +316,11 @@ int ferry_memory_invalidate(ferry_memory *m)
     err = ferry__request_begin(&req, m, NULL, false);
     if (err)
         return err;
-    err = ferry__coherence_claim(&req, 0);
+    err = ferry__valid_claim(&req, 0);
     if (!err) {
         m->lost = 0;
         ferry__memory_count_write(m);
-        ferry__coherence_publish(m, 0);
+        ferry__valid_publish(m, 0);
     }
     ferry__request_end(&req);
     return err;
@@ -331,10 +332,10 @@ void ferry_memory_lose(ferry_memory *m)
 
     if (!m || ferry__request_begin(&req, m, NULL, false))
         return;
-    if (!ferry__coherence_claim(&req, 0)) {
+    if (!ferry__valid_claim(&req, 0)) {
         m->lost = FERRY_EDEVICE;
         ferry__memory_count_write(m);
-        ferry__coherence_publish(m, 0);
+        ferry__valid_publish(m, 0);
     }
     ferry__request_end(&req);
 }

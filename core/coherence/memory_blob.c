@@ -6,7 +6,8 @@
 #include "core/coherence/coherence.h"
 #include "core/coherence/idle.h"
 #include "core/coherence/request.h"
-#include "core/coherence/uses.h"
+#include "core/coherence/tail.h"
+#include "core/coherence/valid.h"
 #include "core/base/status.h"
 
 #include <stdlib.h>
@@ -14,85 +15,12 @@
 
 /* What blobs may do with their memories, beyond the public functions. */
 
-/* What one side of shared bytes has, the other has too. */
-static void even_out(ferry_memory *m, uint32_t valid)
-{
-    size_t *host = &m->on_host.filled, *device;
-
-    if (!m->alias || !(valid & 1) || !(valid >> m->alias & 1))
-        return;
-    device = ferry__replica_filled(m, m->alias);
-    if (*host < *device)
-        *host = *device;
-    else
-        *device = *host;
-}
-
-/* What a lost device has is as if it were not there, where there is anything else. */
-static uint32_t within_reach(ferry_memory *m, uint32_t valid)
-{
-    uint32_t left, found = 0;
-
-    for (left = valid; left; left &= left - 1) {
-        unsigned s = (unsigned)__builtin_ctz(left);
-        ferry_device *dev = ferry__replica_device(m, s);
-
-        if (!dev || !ferry__device_lost(dev))
-            found |= UINT32_C(1) << s;
-    }
-    return found ? found : valid;
-}
-
-/* Copies that do not reach `bytes` go, if a longer one stays. */
-static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
-{
-    uint32_t left, kept = 0;
-    size_t longest = 0;
-
-    even_out(m, valid);
-    valid = within_reach(m, valid);
-    for (left = valid; left; left &= left - 1) {
-        size_t filled = *ferry__replica_filled(m, (unsigned)__builtin_ctz(left));
-
-        if (filled > longest)
-            longest = filled < bytes ? filled : bytes;
-    }
-    for (left = valid; left; left &= left - 1) {
-        unsigned s = (unsigned)__builtin_ctz(left);
-
-        if (*ferry__replica_filled(m, s) >= longest)
-            kept |= UINT32_C(1) << s;
-    }
-    return kept;
-}
-
-/*
- * Where those that are to stay are still on their way, they are waited for: what goes could not be had
- * again should they fail.
- */
-static uint32_t long_enough_and_there(struct ferry__request *req, size_t bytes)
-{
-    uint32_t kept, left;
-
-    do {
-        kept = long_enough(req->m, req->valid, bytes);
-        for (left = kept == req->valid ? 0 : kept; left; left &= left - 1) {
-            unsigned slot = (unsigned)__builtin_ctz(left);
-
-            (void)ferry__uses_order(ferry__replica_find(req->m, slot)->uses, FERRY__AFTER_WRITERS,
-                                    NULL);
-            ferry__transfer_settle(req, slot);
-        }
-    } while (kept & ~req->valid);
-    return kept;
-}
-
 /* Takes bits away for good: where no event can be left behind, whoever is at work there is waited for. */
 static void drop_bits(struct ferry__request *req, uint32_t kept)
 {
     uint32_t losers = req->valid & ~kept & ~UINT32_C(1);
 
-    if (!ferry__coherence_claim(req, kept))
+    if (!ferry__valid_claim(req, kept))
         return;
     for (; losers; losers &= losers - 1) {
         ferry_device *dev = ferry__replica_device(req->m, (unsigned)__builtin_ctz(losers));
@@ -112,15 +40,15 @@ static void use(struct ferry__request *req, int holders, size_t bytes)
     if (bytes == m->used || (bytes < m->used && holders > (blobs ? (int)blobs : 1)))
         return;
     if (bytes > m->used) {
-        uint32_t kept = long_enough_and_there(req, bytes);
+        uint32_t kept = ferry__tail_reach(req, bytes);
 
         if (kept != req->valid) {
             drop_bits(req, kept);
-            req->valid = ferry__coherence_hand_back(req, req->valid);
+            req->valid = ferry__valid_hand_back(req, req->valid);
         }
     }
     m->used = bytes;
-    ferry__coherence_publish(m, req->valid);
+    ferry__valid_publish(m, req->valid);
 }
 
 void ferry__memory_set_used(ferry_memory *m, const void *who, size_t end_of_use)
@@ -211,7 +139,7 @@ void ferry__memory_regain(ferry_memory *m, uint64_t mark)
         if (r && r->ref.handle && *ferry__replica_filled(m, slot) >= m->used)
             req.valid |= UINT32_C(1) << slot;
     }
-    ferry__coherence_publish(m, ferry__coherence_hand_back(&req, req.valid));
+    ferry__valid_publish(m, ferry__valid_hand_back(&req, req.valid));
     ferry__request_end(&req);
 }
 
@@ -229,7 +157,7 @@ void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *w
         valid = touched;
     if (!valid && (mark & FERRY__LOST))
         m->lost = FERRY_ELOST;
-    ferry__coherence_publish(m, ferry__coherence_hand_back(&req, valid));
+    ferry__valid_publish(m, ferry__valid_hand_back(&req, valid));
     ferry__request_end(&req);
 }
 
@@ -240,7 +168,7 @@ void ferry__memory_fail(ferry_memory *m, const ferry_device *where, int code)
     if (ferry__request_begin(&req, m, NULL, false))
         return;
     ferry__transfer_fail(&req, where ? where->slot : FERRY__HOST, code);
-    ferry__coherence_publish(m, req.valid);
+    ferry__valid_publish(m, req.valid);
     ferry__request_end(&req);
 }
 
@@ -277,7 +205,7 @@ int ferry__memory_to(ferry_memory *m, ferry_device *home)
     if (ferry__device_forked(m->home))
         ferry__idle_withdraw(m);
     before = ferry__replica_move_home(m, home);
-    ferry__coherence_publish(m, req.valid);
+    ferry__valid_publish(m, req.valid);
     ferry__request_end(&req);
     ferry__device_release(before);
     return 0;

@@ -7,6 +7,7 @@
 #include "core/coherence/coherence.h"
 #include "core/coherence/request.h"
 #include "core/coherence/uses.h"
+#include "core/coherence/valid.h"
 #include "core/device/section.h"
 
 /* ---- one memory, and an event recorded here ---- */
@@ -40,13 +41,13 @@ static int record_locked(struct ferry__request *req, ferry_queue *q)
     if (err)
         return err;
     if (write)
-        err = ferry__coherence_claim(req, UINT32_C(1) << req->slot);
+        err = ferry__valid_claim(req, UINT32_C(1) << req->slot);
     if (!err && write)
         ferry__memory_count_write(req->m);
     if (!err && e)
         ferry__uses_add(r->uses, e, q, write);
     ferry__event_release(e);
-    ferry__coherence_publish(req->m, req->valid);
+    ferry__valid_publish(req->m, req->valid);
     return err;
 }
 
@@ -146,7 +147,7 @@ static int note_write(struct ferry__request *req, struct work *w)
     int err = check_valid(req, w->q->device);
 
     if (!err)
-        err = ferry__coherence_claim(req, UINT32_C(1) << req->slot);
+        err = ferry__valid_claim(req, UINT32_C(1) << req->slot);
     if (err)
         return note_late(req, w, err);
     ferry__memory_count_write(req->m);
@@ -171,7 +172,7 @@ static int note(ferry_memory *m, struct work *w, bool write)
         return err;
     req.access = write ? FERRY_WRITE : FERRY_READ;
     err = write ? note_write(&req, w) : note_read(&req, w);
-    ferry__coherence_publish(m, req.valid);
+    ferry__valid_publish(m, req.valid);
     ferry__request_end(&req);
     return err;
 }

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Random programs of the public interface beside an oracle; `make check-random` takes ten minutes.
+# Random programs of the public interface beside an oracle, and all short sequences; `make check` runs
+# them for seconds, `make check-random` for ten minutes.
 
 RANDOM_TESTS = %D%/test-random
 WALK_TEST = tests/coherence/test-walk
 check_PROGRAMS += $(RANDOM_TESTS) $(WALK_TEST)
+TESTS += $(RANDOM_TESTS) $(WALK_TEST)
 
 # The oracle and the steps, which the walk of all short sequences takes as well.
 RANDOM_STEPS = \
@@ -35,7 +37,7 @@ tests_coherence_test_walk_SOURCES = tests/coherence/test-walk.c $(RANDOM_STEPS)
 tests_coherence_test_walk_CPPFLAGS = $(%C%_test_random_CPPFLAGS)
 tests_coherence_test_walk_LDADD = $(%C%_test_random_LDADD)
 
-check-random: $(RANDOM_TESTS) all
-	$(RUN_ENV); $(RANDOM_TESTS) --seconds 600
+check-random: $(RANDOM_TESTS) $(WALK_TEST) all
+	$(RUN_ENV); $(WALK_TEST) --more && $(RANDOM_TESTS) --seconds 600
 
 .PHONY: check-random
