@@ -403,10 +403,13 @@ int ferry__coherence_access(struct ferry__request *req, ferry_ref *out)
 
 int ferry__coherence_prefetch(struct ferry__request *req)
 {
+    uint32_t before = req->valid;
     int err;
 
     req->access = FERRY_READ;
     err = settle(req);
+    if (err == FERRY_ELOST && went(req, before))
+        err = 0;
     if (!err && req->m->lost)
         err = ferry__transfer_say_lost(req, false);
     if (err || !req->valid || (req->valid & ferry__valid_bit(req->slot)))

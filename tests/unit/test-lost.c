@@ -129,14 +129,20 @@ static void what_is_lost_can_be_written_on_the_host(void)
 /* The other device's copy was on its way from the one that is lost, and the host has the contents. */
 static void a_copy_that_went_with_a_device_is_fetched_elsewhere(void)
 {
-    ferry_memory *m;
+    ferry_memory *m, *ahead;
     ferry_ref ref;
 
     wx_begin();
     m = wx_memory_at_host(OLD);
+    ahead = wx_memory_at_host(NEW);
     FX_OK(ferry_memory_prefetch(m, wx_dev(0), NULL));
+    FX_OK(ferry_memory_prefetch(ahead, wx_dev(0), NULL));
     wx_access(m, wx_queue(1), FERRY_READ);
+    wx_access(ahead, wx_queue(1), FERRY_READ);
     wx_lose(0);
+    FX_OK(ferry_memory_prefetch(ahead, wx_dev(1), NULL));
+    CU_ASSERT(wx_reads_on(wx_queue(1), ahead, NEW));
+    ferry_memory_release(ahead);
     FX_OK(ferry_memory_access(m, wx_dev(1), FERRY_READ | FERRY_WRITE, NULL, &ref));
     CU_ASSERT(wx_reads_on(wx_queue(1), m, OLD));
     CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(1));
