@@ -179,28 +179,37 @@ void plan_window(const ferry_op_window *window, const ferry_operand *x, const fe
 /* ---- by kind -------------------------------------------------------------------------------- */
 
 static const struct {
+    const char *name;
     uint32_t kind;
     int (*plan)(struct kernel_plan *p);
 } kinds[] = {
-    { FERRY_OP_CONVOLUTION, plan_convolution },
-    { FERRY_OP_INNER_PRODUCT, plan_inner_product },
-    { FERRY_OP_BATCHED_GEMM, plan_gemm },
-    { FERRY_OP_POOL, plan_pool },
-    { FERRY_OP_UNARY, plan_unary },
-    { FERRY_OP_BINARY, plan_binary },
-    { FERRY_OP_STRIDED_COPY, plan_copy },
-    { FERRY_OP_REDUCE, plan_reduce },
-    { FERRY_OP_MOMENTS, plan_moments },
-    { FERRY_OP_SOFTMAX, plan_softmax },
-    { FERRY_OP_LRN, plan_lrn },
-    { FERRY_OP_IM2COL, plan_im2col },
-    { FERRY_OP_COL2IM, plan_col2im },
-    { FERRY_OP_RESIZE, plan_resize },
-    { FERRY_OP_ROI_POOL, plan_roi_pool },
-    { FERRY_OP_GATHER, plan_gather },
-    { FERRY_OP_SCATTER_ADD, plan_scatter_add },
-    { FERRY_OP_RANDOM, plan_random },
+    { "convolution", FERRY_OP_CONVOLUTION, plan_convolution },
+    { "inner product", FERRY_OP_INNER_PRODUCT, plan_inner_product },
+    { "batched gemm", FERRY_OP_BATCHED_GEMM, plan_gemm },
+    { "pool", FERRY_OP_POOL, plan_pool },
+    { "unary", FERRY_OP_UNARY, plan_unary },
+    { "binary", FERRY_OP_BINARY, plan_binary },
+    { "strided copy", FERRY_OP_STRIDED_COPY, plan_copy },
+    { "reduce", FERRY_OP_REDUCE, plan_reduce },
+    { "moments", FERRY_OP_MOMENTS, plan_moments },
+    { "softmax", FERRY_OP_SOFTMAX, plan_softmax },
+    { "lrn", FERRY_OP_LRN, plan_lrn },
+    { "im2col", FERRY_OP_IM2COL, plan_im2col },
+    { "col2im", FERRY_OP_COL2IM, plan_col2im },
+    { "resize", FERRY_OP_RESIZE, plan_resize },
+    { "roi pool", FERRY_OP_ROI_POOL, plan_roi_pool },
+    { "gather", FERRY_OP_GATHER, plan_gather },
+    { "scatter-add", FERRY_OP_SCATTER_ADD, plan_scatter_add },
+    { "random", FERRY_OP_RANDOM, plan_random },
 };
+
+uint32_t kernel_kind_named(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (strlen(kinds[i].name) == length && !strncmp(kinds[i].name, name, length))
+            return kinds[i].kind;
+    return 0;
+}
 
 /* Sums over nothing are for others; where there is nothing to store, nothing is done. */
 static int by_kind(struct kernel_plan *p, int (*plan)(struct kernel_plan *p))

@@ -53,6 +53,9 @@ int kernel_plan_make(const struct kernel_target *target, const ferry_op *op,
 /* Bytes that the operand reaches over. */
 uint64_t kernel_operand_bytes(const ferry_operand *o);
 
+/* The kind of that name, as ferry_op_kind_name has it; 0 for one that has no kernels. */
+uint32_t kernel_kind_named(const char *name, size_t length);
+
 /* Gives the numbers of a run of `l` its seed, if it has use for one. */
 void kernel_seed(const struct kernel_launch *l, uint64_t seed, uint64_t offset,
                  union kernel_args *args);

@@ -97,6 +97,7 @@ SIM_TESTS = \
 	%D%/unit/test-sim-clock \
 	%D%/unit/test-sim-faults \
 	%D%/unit/test-sim-math \
+	%D%/unit/test-sim-operations \
 	%D%/unit/test-sim-unified
 
 # The OpenCL plugin on its own, likewise.
@@ -221,6 +222,7 @@ OP_RIG = %D%/unit/op-rig.c %D%/unit/op-rig.h
 %C%_unit_test_cpu_ops_LDADD = $(NET_LIBS)
 %C%_unit_test_cpu_ops_matrix_SOURCES = %D%/unit/test-cpu-ops-matrix.c $(OP_RIG)
 %C%_unit_test_cpu_ops_matrix_LDADD = $(NET_LIBS)
+%C%_unit_test_sim_operations_LDADD = $(NET_LIBS)
 %C%_unit_test_op_check_LDADD = $(NET_LIBS)
 %C%_unit_test_kernels_SOURCES = %D%/unit/test-kernels.c %D%/unit/op-make.c %D%/unit/op-make.h
 %C%_unit_test_kernels_LDADD = kernels/libkernelhost.la $(NET_LIBS)
@@ -359,7 +361,7 @@ if BUILD_OPENCL
 TEST_VARIANTS += opencl[zero_copy=off,items=many,f16=on]
 endif
 if BUILD_SIM
-TEST_VARIANTS += sim[unified=on]
+TEST_VARIANTS += sim[unified=on,ops=arithmetic,FERRY_TEST_OPERATIONS=none]
 endif
 
 TEST_EXTENSIONS = .sh

@@ -42,8 +42,12 @@
 #define SIM_CALL_UNMAP      8u
 #define SIM_CALL_QUEUE      9u  /* queue_create */
 #define SIM_CALL_WAIT       10u /* queue_wait */
-#define SIM_CALL_ANY        11u /* all of these, counted together */
-#define SIM_CALL_COUNT      12u
+#define SIM_CALL_ANY        11u /* all kinds, counted together */
+/* Prepared operations, which are not among SIM_CALL_OP. */
+#define SIM_CALL_CREATE  12u
+#define SIM_CALL_PREPARE 13u
+#define SIM_CALL_RUN     14u
+#define SIM_CALL_COUNT   15u
 
 struct sim_control {
     uint32_t struct_size;
@@ -62,7 +66,7 @@ struct sim_control {
     /* The `nth` call of that kind from now (1: the next) fails with `code`; 0: none does. */
     void (*fail_next)(void *sim, uint32_t call, uint64_t nth, int code);
     /*
-     * The same for MEMCPY, MEMSET and OP, but the call is accepted: the command fails when it runs,
+     * The same for MEMCPY, MEMSET, OP, PREPARE and RUN, but the call is accepted: the command fails when it runs,
      * and an event tells.
      */
     void (*fail_later)(void *sim, uint32_t call, uint64_t nth, int code);

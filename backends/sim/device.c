@@ -71,8 +71,10 @@ int sim_properties(void *plugin, uint32_t index, void *dev, ferry_plugin_propert
 
 static void arm(struct sim_device *dev)
 {
-    static const uint32_t calls[] = { SIM_CALL_ALLOC, SIM_CALL_MEMCPY, SIM_CALL_OP };
-    const uint64_t when[] = { dev->set.fail_alloc, dev->set.fail_memcpy, dev->set.fail_op };
+    static const uint32_t calls[] = { SIM_CALL_ALLOC,  SIM_CALL_MEMCPY,  SIM_CALL_OP,
+                                      SIM_CALL_CREATE, SIM_CALL_PREPARE, SIM_CALL_RUN };
+    const uint64_t when[] = { dev->set.fail_alloc,  dev->set.fail_memcpy,  dev->set.fail_op,
+                              dev->set.fail_create, dev->set.fail_prepare, dev->set.fail_run };
 
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         dev->faults[calls[i]].now = when[i];

@@ -17,15 +17,17 @@ backends_ferry_sim_la_SOURCES = \
 	%D%/hostrange.c \
 	%D%/math.c \
 	%D%/memory.c \
+	%D%/operation.c \
 	%D%/ops.c \
 	%D%/options.c \
 	%D%/queue.c \
+	%D%/run.c \
 	%D%/shared.c \
 	%D%/sim.c \
 	%D%/sim.h \
 	%D%/worker.c
-backends_ferry_sim_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+backends_ferry_sim_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir)
 backends_ferry_sim_la_CFLAGS = $(PLUGIN_CFLAGS)
 backends_ferry_sim_la_LDFLAGS = $(PLUGIN_LINK_FLAGS)
-backends_ferry_sim_la_LIBADD = -lpthread -lm
+backends_ferry_sim_la_LIBADD = kernels/libkernelhost.la -lpthread -lm
 endif

@@ -30,7 +30,7 @@ static bool can(const struct sim_device *dev, uint32_t op, uint32_t dtype)
 {
     if (op >= FERRY_OP_COUNT || !sim_element_size(dtype))
         return false;
-    if (dev->set.minimal)
+    if (dev->set.ops == SIM_OPS_MINIMAL)
         return op == FERRY_OP_AXPY && dtype == FERRY_F32;
     if (op == FERRY_OP_COPY || op == FERRY_OP_FILL || op == FERRY_OP_CONVERT)
         return true;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* How a value is read into sim_settings; the table that users see is made of the same lines. */
-enum form { COUNT, DEVICES, BYTES, RATE, MICROSECONDS, SWITCH, CLOCK, UNIFIED, OPS };
+enum form { COUNT, DEVICES, BYTES, RATE, MICROSECONDS, SWITCH, CLOCK, UNIFIED, ARITHMETIC, KINDS };
 
 /* name, default, form, type, words, member, description */
 #define OPTIONS(X)                                                                               \
@@ -24,12 +24,19 @@ enum form { COUNT, DEVICES, BYTES, RATE, MICROSECONDS, SWITCH, CLOCK, UNIFIED, O
       "whether host memory can be imported, its view protected while unmapped; odd: by 1, 3, …") \
     X("map", "on", SWITCH, ENUM, "on|off", map,                                                  \
       "off: imported memory is the host's and the device's at once, without map and unmap")      \
-    X("ops", "all", OPS, ENUM, "all|minimal", minimal,                                           \
-      "all arithmetic, or axpy of F32 alone, so that ferry does the rest")                       \
+    X("ops", "all", ARITHMETIC, ENUM, "all|arithmetic|minimal", ops,                             \
+      "all it can; no prepared operations; or axpy of F32 alone: ferry does the rest")           \
+    X("without", "none", KINDS, STRING, NULL, without,                                           \
+      "kinds of operations that it lacks: \"convolution, inner product\"")                       \
     X("fail_alloc", "0", COUNT, INT, NULL, fail_alloc,                                           \
       "which allocation fails, even when it is tried again; 0: none")                            \
     X("fail_memcpy", "0", COUNT, INT, NULL, fail_memcpy, "which copy fails; 0: none")            \
-    X("fail_op", "0", COUNT, INT, NULL, fail_op, "which arithmetic operation fails; 0: none")
+    X("fail_op", "0", COUNT, INT, NULL, fail_op, "which arithmetic operation fails; 0: none")    \
+    X("fail_create", "0", COUNT, INT, NULL, fail_create,                                         \
+      "which operation cannot be prepared; 0: none")                                             \
+    X("fail_prepare", "0", COUNT, INT, NULL, fail_prepare,                                       \
+      "which packing of constants fails; 0: none")                                               \
+    X("fail_run", "0", COUNT, INT, NULL, fail_run, "which run of an operation fails; 0: none")
 
 #define PUBLIC(name, value, form, type, words, member, text) \
     { name, value, text, words, FERRY_OPTION_##type, 0 },
@@ -111,6 +118,30 @@ static bool read_word(const char *text, const char *words, unsigned *out)
     return false;
 }
 
+/* Names of kinds between commas; or "none". */
+static bool read_kinds(const char *text, uint64_t *out)
+{
+    uint64_t kinds = 0;
+
+    if (!strcmp(text, "none"))
+        text = "";
+    while (*text) {
+        size_t length = strcspn(text, ","), end = length;
+        uint32_t kind;
+
+        while (end > 0 && text[end - 1] == ' ')
+            end--;
+        kind = kernel_kind_named(text, end);
+        if (!kind)
+            return false;
+        kinds |= UINT64_C(1) << (kind - FERRY_OP_CONVOLUTION);
+        text += length;
+        text += strspn(text, ", ");
+    }
+    *out = kinds;
+    return true;
+}
+
 static bool read_number(const char *text, enum form form, void *member)
 {
     const char *end = text;
@@ -139,6 +170,8 @@ static bool read_value(const char *text, enum form form, const char *words, void
         return read_bytes(text, false, member) && *(uint64_t *)member > 0;
     if (form == RATE)
         return read_bytes(text, true, member);
+    if (form == KINDS)
+        return read_kinds(text, member);
     if (!words)
         return read_number(text, form, member);
     if (!read_word(text, words, &word))
@@ -147,8 +180,10 @@ static bool read_value(const char *text, enum form form, const char *words, void
         *(enum sim_clock *)member = (enum sim_clock)word;
     else if (form == UNIFIED)
         *(enum sim_unified *)member = (enum sim_unified)word;
+    else if (form == ARITHMETIC)
+        *(enum sim_ops *)member = (enum sim_ops)word;
     else
-        *(bool *)member = form == SWITCH ? word == 0 : word == 1;
+        *(bool *)member = word == 0;
     return true;
 }
 

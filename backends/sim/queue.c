@@ -87,6 +87,7 @@ static void complete(struct sim_queue *queue)
     } else {
         pthread_cond_broadcast(&sim_shared.changed);
     }
+    free(command->run);
     free(command);
 }
 
@@ -159,7 +160,9 @@ int64_t sim_queue_due(const struct sim_queue *queue)
 /* What the command does to bytes. A failure leaves rubbish where it was to write. */
 static void move_bytes(const struct sim_command *command)
 {
-    if (command->fail)
+    if (command->kind == SIM_RUN)
+        sim_run_run(command->run, command->fail != 0);
+    else if (command->fail)
         memset(command->dst, SIM_POISON_FREED, (size_t)command->bytes);
     else if (command->kind == SIM_COPY)
         memmove(command->dst, command->src, (size_t)command->bytes);

@@ -53,6 +53,7 @@ static const ferry_plugin_ops ops = {
     .sumsq = sim_sumsq,
     .gemv = sim_gemv,
     .gemm = sim_gemm,
+    .extension = sim_extension,
     .owns = sim_owns,
 };
 

@@ -8,8 +8,10 @@
 #ifndef FERRY_SIM_H
 #define FERRY_SIM_H
 
+#include <ferry/op_plugin.h>
 #include <ferry/plugin.h>
 #include "control.h"
+#include "kernels/plan.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -35,20 +37,24 @@ int sim_why_tell(const struct sim_why *why);
 /* ---- options.c ---- */
 
 enum sim_clock { SIM_CLOCK_REAL, SIM_CLOCK_MANUAL, SIM_CLOCK_SYNC };
+enum sim_ops { SIM_OPS_ALL, SIM_OPS_ARITHMETIC, SIM_OPS_MINIMAL };
 enum sim_unified { SIM_UNIFIED_ALL, SIM_UNIFIED_NONE, SIM_UNIFIED_ODD };
 
 struct sim_settings {
     uint32_t devices;
     enum sim_clock clock;
     enum sim_unified unified;
-    bool peer, map, minimal;
+    bool peer, map;
+    enum sim_ops ops;
+    uint64_t without;   /* kinds of operations: bit 0 is number 32 */
     uint64_t memory;    /* bytes */
     uint64_t bandwidth; /* bytes a second; 0: unlimited */
     int64_t latency_ns, op_latency_ns;
     uint64_t fail_alloc, fail_memcpy, fail_op; /* which call fails; 0: none */
+    uint64_t fail_create, fail_prepare, fail_run;
 };
 
-#define SIM_OPTIONS 13u
+#define SIM_OPTIONS 17u
 
 extern const ferry_plugin_option sim_options[SIM_OPTIONS];
 
@@ -130,7 +136,7 @@ int64_t sim_now(void); /* in nanoseconds */
 
 /* ---- queue.c: commands and their order ---- */
 
-enum sim_kind { SIM_COPY, SIM_SET, SIM_OP, SIM_MARK, SIM_WAIT };
+enum sim_kind { SIM_COPY, SIM_SET, SIM_OP, SIM_RUN, SIM_MARK, SIM_WAIT };
 enum sim_engine { SIM_NO_ENGINE, SIM_TO_DEVICE, SIM_TO_HOST, SIM_WITHIN, SIM_COMPUTE, SIM_ENGINES };
 
 /* An arithmetic operation with its operands resolved. */
@@ -143,6 +149,18 @@ struct sim_op {
     const unsigned char *x, *a; /* gemv: a·x; gemm: a·x */
     unsigned char *y;
 };
+
+/* A prepared operation, or the packing of its constants, with its buffers resolved. */
+struct sim_run {
+    const struct kernel_plan *plan;
+    bool packs;
+    unsigned char *buffer[FROM_COUNT];
+    uint64_t bytes[FERRY_OP_OUTPUTS]; /* of the outputs; of `packed`: the first */
+    uint64_t seed, offset;
+};
+
+/* The most blocks that a command uses. */
+#define SIM_USES (FERRY_OP_INPUTS + FERRY_OP_OUTPUTS + 2)
 
 struct sim_failure {
     uint64_t serial; /* 0: none */
@@ -170,7 +188,7 @@ struct sim_command {
     bool moved; /* its bytes are where they belong, its time has not come */
     struct sim_why why;
     struct sim_event *event;
-    struct sim_block *uses[3];
+    struct sim_block *uses[SIM_USES];
     const void *host; /* the host's side of a copy, to be checked again when it runs */
     uint32_t host_access;
     uint32_t byte;
@@ -178,6 +196,7 @@ struct sim_command {
     const unsigned char *src;
     uint64_t bytes; /* at dst */
     struct sim_op op;
+    struct sim_run *run; /* the command's own */
 };
 
 struct sim_queue {
@@ -221,6 +240,8 @@ void sim_event_release(struct sim_event *event);
 void sim_device_wake(struct sim_device *dev);
 /* Computes; no lock. (math.c) */
 void sim_op_run(const struct sim_op *op);
+/* The same (run.c); `fails`: what was to be written is rubbish. */
+void sim_run_run(const struct sim_run *run, bool fails);
 
 /* ---- worker.c: the real clock ---- */
 
@@ -358,6 +379,9 @@ int sim_gemv(void *dev, void *queue, uint32_t dtype, uint32_t trans, int64_t m, 
 int sim_gemm(void *dev, void *queue, uint32_t dtype, uint32_t trans_a, uint32_t trans_b, int64_t m,
              int64_t n, int64_t k, double alpha, ferry_cref a, int64_t lda, ferry_cref b,
              int64_t ldb, double beta, ferry_ref c, int64_t ldc);
+
+/* operation.c */
+int sim_extension(void *dev, const char *name, const void **out_table);
 
 /* ---- element.c: one element of any type ---- */
 

@@ -18,7 +18,7 @@ static void every_option_is_documented(void)
 {
     if (!sim_load())
         return;
-    CU_ASSERT_EQUAL(sim->option_count, 13);
+    CU_ASSERT_EQUAL(sim->option_count, 17);
     CU_ASSERT_EQUAL(sim->option_size, sizeof(ferry_plugin_option));
     for (uint32_t i = 0; i < sim->option_count; i++) {
         const ferry_plugin_option *option = &sim->options[i];
@@ -31,9 +31,11 @@ static void every_option_is_documented(void)
 static void an_option_that_makes_no_sense_is_a_configuration_error_that_names_it(void)
 {
     static const char *const wrong[][2] = {
-        { "devices", "0" },  { "devices", "17" }, { "devices", "two" },    { "memory", "0" },
-        { "memory", "1XB" }, { "memory", "-1" },  { "memory", "64PiB" },   { "clock", "later" },
-        { "peer", "yes" },   { "latency", "1s" }, { "bandwidth", "fast" }, { "fail_op", "1.5" },
+        { "devices", "0" },    { "devices", "17" },         { "devices", "two" },
+        { "memory", "0" },     { "memory", "1XB" },         { "memory", "-1" },
+        { "memory", "64PiB" }, { "clock", "later" },        { "peer", "yes" },
+        { "latency", "1s" },   { "bandwidth", "fast" },     { "fail_op", "1.5" },
+        { "ops", "most" },     { "without", "pool, relu" },
     };
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Prepared operations, the table "ferry.op/1": the kernels as the host's compiler makes them, on the
+ * device's own memory, in the order and at the time of its queues.
+ */
+#include "sim.h"
+
+#include "kernels/host.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- preparing ------------------------------------------------------------------------------ */
+
+static int make_plan(const struct sim_device *dev, const ferry_op *op, struct kernel_plan *p)
+{
+    if (op->kind >= FERRY_OP_CONVOLUTION && op->kind - FERRY_OP_CONVOLUTION < 64 &&
+        dev->set.without >> (op->kind - FERRY_OP_CONVOLUTION) & 1u)
+        return FERRY_EUNSUPPORTED;
+    return kernel_plan_make(&kernel_host_target, op, p);
+}
+
+static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
+{
+    uint32_t size = out->struct_size;
+    struct kernel_plan p;
+    int err = make_plan(dev, op, &p);
+
+    if (err)
+        return err;
+    memcpy(out, &p.answer, size < sizeof(p.answer) ? size : sizeof(p.answer));
+    out->struct_size = size;
+    return 0;
+}
+
+static int create(void *device, const ferry_op *op, void **out_prepared)
+{
+    struct sim_device *dev = device;
+    struct kernel_plan *p = malloc(sizeof(*p));
+    struct sim_why why = { 0 };
+
+    if (!p) {
+        sim_why_set(&why, FERRY_ENOMEM, "host memory is short");
+        return sim_why_tell(&why);
+    }
+    sim_lock();
+    if (!sim_alive(dev, &why))
+        (void)sim_fault(dev, SIM_CALL_CREATE, &why);
+    sim_unlock();
+    if (!why.code && make_plan(dev, op, p))
+        sim_why_set(&why, FERRY_EUNSUPPORTED, "operation %" PRIu32 ", pass %" PRIu32, op->kind,
+                    op->pass);
+    if (why.code) {
+        free(p);
+        return sim_why_tell(&why);
+    }
+    *out_prepared = p;
+    return 0;
+}
+
+static void destroy(void *dev, void *prepared)
+{
+    (void)dev;
+    free(prepared);
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+/* An operand of a command that is being made. */
+struct resolving {
+    struct sim_device *dev;
+    struct sim_command *c;
+    size_t uses;
+    struct sim_why why;
+};
+
+/* Where a buffer is; nothing where it reaches over nothing. (locked) */
+static void resolve(struct resolving *r, uint32_t from, ferry_cref ref, uint64_t bytes,
+                    uint32_t access)
+{
+    if (bytes && !r->why.code)
+        (void)sim_arena_resolve(r->dev, ref, bytes, access, &r->c->uses[r->uses++],
+                                &r->c->run->buffer[from], &r->why);
+}
+
+/* What a run reads and writes. (locked) */
+static void resolve_run(struct resolving *r, const ferry_op_run_args *args)
+{
+    const struct kernel_plan *p = r->c->run->plan;
+
+    for (uint32_t i = 0; i < p->op.n_in; i++)
+        if (!(p->answer.packed_inputs >> i & 1u))
+            resolve(r, FROM_IN(i), args->in[i], kernel_operand_bytes(&p->op.in[i]), FERRY_READ);
+    for (uint32_t i = 0; i < p->op.n_out; i++) {
+        r->c->run->bytes[i] = kernel_operand_bytes(&p->op.out[i]);
+        resolve(r, FROM_OUT(i), ferry_ref_const(args->out[i]), r->c->run->bytes[i],
+                FERRY_READ | FERRY_WRITE);
+    }
+    resolve(r, FROM_PACKED, ferry_ref_const(args->packed), p->answer.packed_bytes, FERRY_READ);
+    resolve(r, FROM_WORKSPACE, ferry_ref_const(args->workspace), p->answer.workspace_bytes,
+            FERRY_READ | FERRY_WRITE);
+    r->c->dst = r->c->run->buffer[FROM_OUT(0)];
+}
+
+/* What packing reads and writes. (locked) */
+static void resolve_packing(struct resolving *r, const ferry_cref *in, ferry_ref packed)
+{
+    const struct kernel_plan *p = r->c->run->plan;
+
+    for (uint32_t i = 0; i < p->op.n_in; i++)
+        if (p->answer.packed_inputs >> i & 1u)
+            resolve(r, FROM_IN(i), in[i], kernel_operand_bytes(&p->op.in[i]), FERRY_READ);
+    r->c->run->bytes[0] = p->answer.packed_bytes;
+    resolve(r, FROM_PACKED, ferry_ref_const(packed), p->answer.packed_bytes, FERRY_WRITE);
+    r->c->dst = r->c->run->buffer[FROM_PACKED];
+}
+
+static struct sim_command *command_of(const struct sim_device *dev, const struct kernel_plan *p)
+{
+    struct sim_command *c = sim_command_create(SIM_RUN);
+    struct sim_run *run = calloc(1, sizeof(*run));
+
+    if (!c || !run) {
+        free(c);
+        free(run);
+        return NULL;
+    }
+    run->plan = p;
+    c->run = run;
+    c->engine = SIM_COMPUTE;
+    c->cost = dev->set.op_latency_ns;
+    return c;
+}
+
+/* A run with `args`, or packing of `in` into `packed`. */
+static int enqueue(struct sim_device *dev, void *handle, const struct kernel_plan *p,
+                   const ferry_op_run_args *args, const ferry_cref *in, ferry_ref packed)
+{
+    struct resolving r = { .dev = dev, .c = command_of(dev, p) };
+    uint32_t call = args ? SIM_CALL_RUN : SIM_CALL_PREPARE;
+    struct sim_queue *queue = NULL;
+
+    if (!r.c) {
+        sim_why_set(&r.why, FERRY_ENOMEM, "host memory is short");
+        return sim_why_tell(&r.why);
+    }
+    sim_lock();
+    if (!sim_queue_find(dev, handle, &queue, &r.why))
+        (void)sim_fault(dev, call, &r.why);
+    if (!r.why.code && args) {
+        r.c->run->seed = args->seed;
+        r.c->run->offset = args->offset;
+        resolve_run(&r, args);
+    } else if (!r.why.code) {
+        r.c->run->packs = true;
+        resolve_packing(&r, in, packed);
+    }
+    if (!r.why.code) {
+        r.c->fail = sim_fault_later(dev, call);
+        dev->counters.ops += args != NULL;
+        sim_queue_submit(queue, r.c);
+    }
+    sim_unlock();
+    if (r.why.code) {
+        free(r.c->run);
+        free(r.c);
+    }
+    return sim_why_tell(&r.why);
+}
+
+static int prepare(void *dev, void *queue, void *prepared, const ferry_cref *in, ferry_ref packed)
+{
+    const struct kernel_plan *p = prepared;
+
+    return p->answer.packed_bytes ? enqueue(dev, queue, p, NULL, in, packed) : 0;
+}
+
+static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
+{
+    const ferry_ref nothing = { NULL, 0 };
+
+    return enqueue(dev, queue, prepared, args, NULL, nothing);
+}
+
+static const ferry_op_table table = {
+    .struct_size = sizeof(ferry_op_table),
+    .query = query,
+    .create = create,
+    .prepare = prepare,
+    .run = run,
+    .destroy = destroy,
+};
+
+int sim_extension(void *device, const char *name, const void **out_table)
+{
+    const struct sim_device *dev = device;
+    struct sim_why why = { 0 };
+
+    if (strcmp(name, FERRY_OP_EXTENSION) != 0 || dev->set.ops != SIM_OPS_ALL)
+        sim_why_set(&why, FERRY_EUNSUPPORTED, "there is no extension \"%.64s\"", name);
+    else
+        *out_table = &table;
+    return sim_why_tell(&why);
+}
