@@ -50,6 +50,7 @@ UNIT_TESTS = \
 	%D%/unit/test-net-save \
 	%D%/unit/test-net-fuse \
 	%D%/unit/test-net-oom \
+	%D%/unit/test-net-plan \
 	%D%/unit/test-op \
 	%D%/unit/test-op-check \
 	%D%/unit/test-op-random \
@@ -207,6 +208,8 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_net_save_LDADD = $(NET_LIBS)
 %C%_unit_test_net_fuse_LDADD = $(NET_LIBS)
 %C%_unit_test_net_oom_LDADD = $(NET_LIBS)
+%C%_unit_test_net_plan_SOURCES = %D%/unit/test-net-plan.c $(NET_DATA_TEST)
+%C%_unit_test_net_plan_LDADD = $(NET_LIBS)
 %C%_unit_test_op_LDADD = $(NET_LIBS)
 NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
 %C%_unit_test_layer_cases_SOURCES = %D%/unit/test-layer-cases.c $(NET_DATA_TEST)

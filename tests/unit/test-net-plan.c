@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "fixture.h"
+#include "net-data.h"
+
+#include "net/program.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a program's values take: who shares memory with whom, how much there is, what lies where. */
+
+#define INPUT                                                                                \
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 8 dim: 16 " \
+    "dim: 16 } } }\n"
+
+static ferry_net *open_text(const char *text, const char *place)
+{
+    ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
+    ferry_net *net = NULL;
+
+    o.place = place;
+    FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+    return net;
+}
+
+static void add(char *text, size_t size, const char *fmt, int a, int b)
+{
+    size_t used = strlen(text);
+
+    snprintf(text + used, size - used, fmt, a, b);
+}
+
+/* Blocks of a residual net: two convolutions and what came before. */
+static char *residual(int blocks)
+{
+    size_t size = 4096 + (size_t)blocks * 1024;
+    char *text = calloc(1, size);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    strcat(text, INPUT);
+    add(text, size,
+        "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 's0' convolution_param { "
+        "num_output: 8 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n",
+        0, 0);
+    for (int i = 0; i < blocks; i++) {
+        add(text, size, "layer { name: 'a%d' type: 'Convolution' bottom: 's%d' top: ", i, i);
+        add(text, size,
+            "'a%d' convolution_param { num_output: 8 kernel_size: 3 pad: 1 weight_filler { type: "
+            "'xavier' } } }\n layer { name: 'r%d' type: 'ReLU' ",
+            i, i);
+        add(text, size, "bottom: 'a%d' top: 'a%d' }\n", i, i);
+        add(text, size, "layer { name: 'b%d' type: 'Convolution' bottom: 'a%d' top: ", i, i);
+        add(text, size,
+            "'b%d' convolution_param { num_output: 8 kernel_size: 3 pad: 1 weight_filler { type: "
+            "'xavier' } } }\n layer { name: 'e%d' type: 'Eltwise' ",
+            i, i);
+        add(text, size, "bottom: 's%d' bottom: 'b%d' ", i, i);
+        add(text, size, "top: 's%d' }\n", i + 1, 0);
+    }
+    add(text, size,
+        "layer { name: 'p' type: 'Pooling' bottom: 's%d' top: 'y' pooling_param { pool: AVE "
+        "global_pooling: true } }\n",
+        blocks, 0);
+    return text;
+}
+
+static uint64_t bytes(const struct ferry__value *v)
+{
+    return (uint64_t)v->count * 4;
+}
+
+/* What activations take, by what all blobs hold that are no aliases. */
+static double ratio(const ferry_net *net)
+{
+    double taken = 0, all = 0;
+
+    for (int i = 0; i < net->n_blobs; i++)
+        if (net->blobs[i].alias < 0)
+            all += (double)ferry_blob_count(net->blobs[i].blob) * 4;
+    for (int i = 0; i < net->n_arenas; i++)
+        taken += (double)ferry_memory_size(net->arenas[i].memory);
+    for (int i = 0; i < net->n_stages; i++)
+        for (int k = 0; k < net->stages[i].now->n_values; k++)
+            if (net->stages[i].now->values[k].own)
+                taken += (double)bytes(&net->stages[i].now->values[k]);
+    return taken / all;
+}
+
+static bool is_placed(const struct ferry__value *v)
+{
+    return v->within < 0 && !v->own && v->end >= v->first;
+}
+
+static bool live_together(const struct ferry__value *a, const struct ferry__value *b)
+{
+    return a->device == b->device && a->first <= b->end && b->first <= a->end;
+}
+
+static int collisions(const ferry_net *net)
+{
+    int n = 0;
+
+    for (int s = 0; s < net->n_stages; s++) {
+        const struct ferry__program *p = net->stages[s].now;
+
+        for (int i = 0; i < p->n_values; i++)
+            for (int k = 0; k < i; k++) {
+                const struct ferry__value *a = &p->values[i], *b = &p->values[k];
+
+                n += is_placed(a) && is_placed(b) && live_together(a, b) &&
+                     a->offset < b->offset + bytes(b) && b->offset < a->offset + bytes(a);
+            }
+    }
+    return n;
+}
+
+static void blobs_that_never_live_together_share_memory(void)
+{
+    char *text = residual(12);
+    ferry_net *net = open_text(text, NULL);
+
+    FX_OK(ferry_net_forward(net, NULL));
+    printf("     residual: %.3f of all blobs\n", ratio(net));
+    CU_ASSERT(ratio(net) < 0.2);
+    CU_ASSERT_EQUAL(collisions(net), 0);
+    ferry_net_close(net);
+    free(text);
+    fx_end();
+}
+
+static void real_nets_take_a_third_at_most(void)
+{
+    static const struct {
+        const char *path;
+        double most;
+    } nets[] = { { "nets/squeezenet_dc/SqueezeNet_deploy.prototxt", 0.35 },
+                 { "nets/prototxt/resnet50.prototxt", 0.35 } };
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(nets); i++) {
+        const char *path = ferry_test_data(nets[i].path);
+        ferry_net *net = NULL;
+
+        if (!path)
+            return;
+        FX_OK(ferry_net_open(fx_device(), path, NULL, &net));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+        printf("     %s: %.3f of all blobs\n", strrchr(path, '/') + 1, ratio(net));
+        CU_ASSERT(ratio(net) <= nets[i].most);
+        CU_ASSERT_EQUAL(collisions(net), 0);
+        ferry_net_close(net);
+        fx_end();
+    }
+}
+
+/* ---- layouts -------------------------------------------------------------------------------------- */
+
+static const char fire[] = INPUT
+    "layer { name: 'a' type: 'Convolution' bottom: 'x' top: 'a' convolution_param { num_output: 4 "
+    "kernel_size: 1 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'b' type: 'Convolution' bottom: 'a' top: 'b' convolution_param { num_output: 6 "
+    "kernel_size: 1 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'c' type: 'Convolution' bottom: 'a' top: 'c' convolution_param { num_output: 6 "
+    "kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'o' type: 'Concat' bottom: 'b' bottom: 'c' top: 'o' }\n"
+    "layer { name: 'd' type: 'Convolution' bottom: 'o' top: 'y' convolution_param { num_output: 2 "
+    "kernel_size: 3 weight_filler { type: 'xavier' } } }\n";
+
+static bool likes_last(void)
+{
+    return !strcmp(ferry_test_backend(), "cpu");
+}
+
+static void concatenations_are_written_in_place_channels_last(void)
+{
+    ferry_net *net = open_text(fire, NULL);
+    const struct ferry__program *p = net->stages[0].now;
+    int copies = 0, borders = 0, last = 0, within = 0;
+
+    for (int i = 0; i < p->n_items; i++)
+        if (!p->items[i].dropped && p->items[i].op.kind == FERRY_OP_STRIDED_COPY)
+            *(p->items[i].border ? &borders : &copies) += 1;
+    for (int i = 0; i < p->n_values; i++) {
+        last += p->values[i].last;
+        within += p->values[i].within >= 0;
+    }
+    CU_ASSERT_EQUAL(copies, 0);
+    CU_ASSERT_EQUAL(within, 2);
+    if (likes_last()) {
+        CU_ASSERT_EQUAL(borders, 2); /* the input, and the output */
+        CU_ASSERT_EQUAL(last, 6);    /* x', a, b, c, o, y' */
+    }
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* ---- what moves ------------------------------------------------------------------------------------ */
+
+static uint64_t moved_by_a_pass(ferry_net *net)
+{
+    float *x = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(x);
+    memset(x, 0, (size_t)ferry_blob_count(ferry_net_input(net, 0)) * sizeof *x);
+    fx_mark();
+    FX_OK(ferry_net_forward(net, NULL));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(ferry_net_output(net, 0)));
+    return fx_bytes();
+}
+
+/* What the host computes moves nothing; what the device does, its input and its output. */
+static void no_more_moves_than_has_to(void)
+{
+    ferry_net *net = open_text(fire, NULL);
+    const struct ferry__program *p = net->stages[0].now;
+    bool host = true, own = true;
+    uint64_t least;
+
+    for (int i = 0; i < p->n_items; i++) {
+        host = host && (p->items[i].dropped || p->items[i].tier == FERRY_TIER_HOST);
+        own = own && (p->items[i].dropped || p->items[i].tier != FERRY_TIER_HOST);
+    }
+    least = host ? 0
+                 : 4 * (uint64_t)(ferry_blob_count(ferry_net_input(net, 0)) +
+                                  ferry_blob_count(ferry_net_output(net, 0)));
+    moved_by_a_pass(net); /* weights go there once */
+    if (fx_discrete() && (host || own))
+        CU_ASSERT_EQUAL(moved_by_a_pass(net), least);
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* One layer elsewhere: its input goes there, and its output comes back, each of exactly its size. */
+static void a_layer_elsewhere_moves_its_own_blobs(void)
+{
+    ferry_net *plain = open_text(fire, NULL), *net;
+    ferry_device *cpu;
+    uint64_t before, after;
+
+    if (!fx_discrete() || ferry_runtime_device(fx_runtime(), "cpu", &cpu)) {
+        ferry_test_skip("copies from the device to the host's plugin are not counted here");
+        ferry_net_close(plain);
+        return;
+    }
+    net = open_text(fire, "c=cpu");
+    moved_by_a_pass(plain);
+    moved_by_a_pass(net);
+    before = moved_by_a_pass(plain);
+    after = moved_by_a_pass(net);
+    if (plain->stages[0].now->items[plain->stages[0].now->n_items - 1].tier == FERRY_TIER_HOST)
+        CU_ASSERT_EQUAL(after, before) /* all of it is the host's already */
+    else
+        CU_ASSERT_EQUAL(after - before, 4u * 16 * 16 * (4 + 6)); /* a there, c back */
+    ferry_net_close(plain);
+    ferry_net_close(net);
+    fx_end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(blobs_that_never_live_together_share_memory),
+    FERRY_TEST(real_nets_take_a_third_at_most),
+    FERRY_TEST(concatenations_are_written_in_place_channels_last),
+    FERRY_TEST(no_more_moves_than_has_to),
+    FERRY_TEST(a_layer_elsewhere_moves_its_own_blobs),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main_backends(argc, argv, "net plan", cases, FERRY_TEST_COUNT(cases));
+}
