@@ -37,10 +37,10 @@ static const struct ferry__wire_names unknown_names = { "message", { { 0, NULL }
 
 /* ---- which message it is -------------------------------------------------------------------- */
 
-/* Which of the fields 1 to 15 came with which of the wire types 0 to 7, and whether 100 came. */
+/* Which of the fields 1 to 15 came with which of the wire types 0 to 7, and whether 100 or more came. */
 struct seen {
     unsigned char types[16];
-    bool layer;
+    bool layer, others;
     bool nothing;
     struct ferry__field first;
 };
@@ -67,26 +67,40 @@ static struct seen survey(const struct ferry__wire *whole)
             seen.types[field.number] |= (unsigned char)(1u << field.type);
         if (field.number == 100 && field.type == FERRY__WIRE_BYTES)
             seen.layer = true;
+        else if (field.number >= 16)
+            seen.others = true;
         if (got < 0)
             break;
     }
     return seen;
 }
 
+/* Whether no field came that a SolverState has not, nor one of its own as something else. */
+static bool is_state(const struct seen *seen)
+{
+    static const unsigned char types[] = { FERRY__WIRE_VARINT, FERRY__WIRE_BYTES, FERRY__WIRE_BYTES,
+                                           FERRY__WIRE_VARINT };
+
+    for (unsigned number = 1; number < 16; number++)
+        if (seen->types[number] & ~(number <= 4 ? 1u << types[number - 1] : 0u))
+            return false;
+    return !seen->others;
+}
+
 static ferry_io_format format_of(const struct ferry__wire *whole, const struct seen *seen)
 {
     const unsigned bytes = FERRY__WIRE_BYTES, varint = FERRY__WIRE_VARINT;
 
-    if (seen->layer)
+    if (seen->layer && !HAS(seen, 1, varint))
         return FERRY_IO_CAFFEMODEL;
     if (HAS(seen, 1, varint) && (HAS(seen, 2, bytes) || HAS(seen, 3, bytes)))
-        return FERRY_IO_SOLVERSTATE;
+        return is_state(seen) ? FERRY_IO_SOLVERSTATE : FERRY_IO_UNKNOWN;
     if (HAS(seen, 1, bytes) && !HAS(seen, 2, bytes) && first_is_blob(whole, seen))
         return FERRY_IO_BLOBVECTOR;
     if (HAS(seen, 1, bytes) || HAS(seen, 2, bytes))
         return FERRY_IO_CAFFEMODEL;
     if (HAS(seen, 3, bytes)) /* a history without a count */
-        return FERRY_IO_SOLVERSTATE;
+        return is_state(seen) ? FERRY_IO_SOLVERSTATE : FERRY_IO_UNKNOWN;
     for (unsigned number = 1; number <= 4; number++)
         if (HAS(seen, number, varint))
             return FERRY_IO_BLOBPROTO;

@@ -18,6 +18,8 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/dlpack_to.c \
 	%D%/file_map.c \
 	%D%/file_map.h \
+	%D%/foreign.c \
+	%D%/foreign.h \
 	%D%/format.c \
 	%D%/inflate.c \
 	%D%/inflate.h \

@@ -3,6 +3,7 @@
  * Reading for the program: which format a file is, and its arrays, whatever the format.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "foreign.h"
 #include "reader.h"
 
 #include <stdio.h>
@@ -70,16 +71,28 @@ static int unknown_format(const struct ferry__io_file *file)
                            file->path);
 }
 
+/* An archive and a message of protobuf may be anybody's; the others' beginnings are their own. */
+static bool is_sure(const struct ferry__io_reader *reader)
+{
+    return reader && reader != &ferry__npz_reader && reader != &ferry__caffemodel_reader;
+}
+
 static int find_reader(struct ferry_io *io)
 {
-    for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
+    int err = FERRY_OK;
+
+    for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]) && !io->reader; i++) {
         io->format = readers[i]->probe(&io->file);
-        if (io->format != FERRY_IO_UNKNOWN) {
+        if (io->format != FERRY_IO_UNKNOWN)
             io->reader = readers[i];
-            return FERRY_OK;
-        }
     }
-    return unknown_format(&io->file);
+    if (!is_sure(io->reader))
+        err = ferry__foreign_refuse(&io->file);
+    if (err) /* what was not opened is not closed */
+        io->reader = NULL;
+    else if (!io->reader)
+        err = unknown_format(&io->file);
+    return err;
 }
 
 /* Takes over the file, whatever the result. */
