@@ -3,19 +3,21 @@
 # real arrays to a file and back through the command. What a topic prints is in expected/, and
 # tests/scripts/check-examples.sh compares.
 
-TOPICS = %D%/queues %D%/two-devices %D%/slices %D%/adoption %D%/errors
+TOPICS = %D%/queues %D%/two-devices %D%/slices %D%/adoption %D%/errors %D%/digits %D%/split-net
 if HAVE_DLPACK
 TOPICS += %D%/dlpack
 endif
 EXAMPLES = %D%/first %D%/tour $(TOPICS)
-noinst_PROGRAMS += $(EXAMPLES) %D%/weights
+noinst_PROGRAMS += $(EXAMPLES) %D%/weights %D%/classify
 
 EXTRA_DIST += \
 	%D%/expected/adoption.txt \
+	%D%/expected/digits.txt \
 	%D%/expected/dlpack.txt \
 	%D%/expected/errors.txt \
 	%D%/expected/queues.txt \
 	%D%/expected/slices.txt \
+	%D%/expected/split-net.txt \
 	%D%/expected/two-devices.txt
 
 %C%_first_CPPFLAGS = $(PUBLIC_CPPFLAGS)
@@ -42,6 +44,15 @@ EXTRA_DIST += \
 %C%_dlpack_CPPFLAGS = $(PUBLIC_CPPFLAGS)
 %C%_dlpack_LDADD = libferryio.la libferry.la
 %C%_dlpack_LDFLAGS =
+%C%_classify_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_classify_LDADD = libferrynet.la libferryio.la libferry.la
+%C%_classify_LDFLAGS =
+%C%_digits_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_digits_LDADD = libferrynet.la libferryio.la libferry.la
+%C%_digits_LDFLAGS =
+%C%_split_net_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_split_net_LDADD = libferrynet.la libferryio.la libferry.la
+%C%_split_net_LDFLAGS =
 %C%_weights_CPPFLAGS = $(PUBLIC_CPPFLAGS)
 %C%_weights_LDADD = libferryio.la libferry.la
 %C%_weights_LDFLAGS =
@@ -86,9 +97,23 @@ demo: all
 	    done; \
 	done; \
 	unset FERRY_BACKEND; \
-	echo; echo "== ferry plugins"; tools/ferry/ferry plugins
+	echo; echo "== ferry plugins"; tools/ferry/ferry plugins; \
+	FERRY_BACKEND=; say %D%/digits digits; \
+	say tools/ferry/ferry run digits/digits.caffemodel --input data=digits/digit-3.png \
+	    --scale 0.00390625 --top 3; \
+	for digit in 4 7; do \
+	    say %D%/classify digits/digits.prototxt digits/digits.caffemodel digits/digit-$$digit.png; \
+	done; \
+	say tools/ferry/ferry time digits/digits.caffemodel; \
+	if command -v dot >/dev/null; then picture=digits/digits.svg; else picture=digits/digits.dot; fi; \
+	say tools/ferry/ferry draw digits/digits.caffemodel -o $$picture; \
+	echo "the net's picture: $$(pwd)/$$picture"
 
 CLEANFILES += cpu.caffemodel sim.caffemodel
+clean-local-digits:
+	rm -rf digits
+clean-local: clean-local-digits
+.PHONY: clean-local-digits
 
 # A project of its own, to start a plugin from: tests/outside builds it from where it is installed.
 templatedir = $(docdir)/plugin-template

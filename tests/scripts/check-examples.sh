@@ -31,7 +31,7 @@ for expected in "$FERRY_TEST_SRCDIR"/examples/expected/*.txt; do
             skip "$name" 'it was not built'
         elif ! built "$backend"; then
             skip "$name" "the $backend plugin was not built"
-        elif [ "$topic" = two-devices ] && ! built sim; then
+        elif { [ "$topic" = two-devices ] || [ "$topic" = split-net ]; } && ! built sim; then
             skip "$name" 'its devices are simulated, and sim was not built'
         else
             check "$name" prints "$backend" "$topic"
