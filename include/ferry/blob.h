@@ -61,7 +61,8 @@ FERRY_API void ferry_blob_destroy(ferry_blob *b);
  * a write (or an eviction) has left only copies that never had them, they are gone and read as
  * zeros. That is after a write on the device where the host alone had them, or the other way round;
  * on every device, also where both are the same memory. (Caffe copies the capacity each time, and
- * keeps them.) Whichever of data and diff is too small is replaced by memory that reads as zeros, and
+ * keeps them.) Growing back waits for a copy that has them and is still on its way, if others have not.
+ * Whichever of data and diff is too small is replaced by memory that reads as zeros, and
  * *out_grew (may be NULL) says whether one was. Errors: FERRY_EINVAL, FERRY_EOVERFLOW whatever
  * the order of zero dims, FERRY_ENOMEM, FERRY_ESHAPE for a slice that would leave its range; the
  * blob, and *out_grew, are then as before.
