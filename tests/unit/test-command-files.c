@@ -249,6 +249,29 @@ static void sums_are_weighted_and_rounded_once(void)
     fx_end();
 }
 
+/* The files of one array have no name for it, and are called after themselves. */
+static void arrays_without_a_name_are_pairs(void)
+{
+    fx_device();
+    MAKE("a.npy", { "a", FERRY_F32, 3, 1, false });
+    MAKE("b.npy", { "b", FERRY_F32, 3, 3, false });
+    MAKE("c.npy", { "c", FERRY_F32, 4, 3, false });
+    MAKE("b.npz", { "b", FERRY_F32, 3, 3, false });
+    CU_ASSERT_EQUAL(ferry("diff a.npy a.npy"), 0);
+    CU_ASSERT_EQUAL(ferry("diff a.npy b.npy"), 1);
+    CU_ASSERT_PTR_NULL(strstr(out, "only in"));
+    CU_ASSERT_EQUAL(ferry("diff a.npy c.npy"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "another shape"));
+    CU_ASSERT_EQUAL(ferry("diff a.npy b.npz"), 1); /* an npz has names */
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "only in the first"));
+    CU_ASSERT_EQUAL(ferry("merge -o m.npy a.npy b.npy"), 0);
+    CU_ASSERT_EQUAL(value("m.npy", "m", 0), 2);
+    CU_ASSERT_EQUAL(ferry("merge -o n.npy a.npy c.npy"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "F32 (3) in a.npy, F32 (4) in c.npy"));
+    clean();
+    fx_end();
+}
+
 static void all_mismatches_are_listed_before_anything_is_written(void)
 {
     fx_device();
@@ -410,6 +433,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_a_net_is_besides_its_blobs_is_noted),
     FERRY_TEST(differences_are_measured_and_tell_in_the_status),
     FERRY_TEST(sums_are_weighted_and_rounded_once),
+    FERRY_TEST(arrays_without_a_name_are_pairs),
     FERRY_TEST(all_mismatches_are_listed_before_anything_is_written),
     FERRY_TEST(tiles_fit_the_data_the_device_and_the_budget),
     FERRY_TEST(the_memory_of_a_merge_does_not_grow_with_the_files),

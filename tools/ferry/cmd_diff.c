@@ -169,7 +169,7 @@ static int compare_entry(struct comparison *c, const ferry_io_entry *a)
     const char *why;
     int status;
 
-    if (ferry_io_find(c->a, a->name, &first) || ferry_io_find(c->b, a->name, &b))
+    if (ferry_io_find(c->a, a->name, &first) || files_find(c->b, c->a, a->name, &b))
         return tool_ferry_error();
     why = first != a             ? "its name comes twice"
           : !b                   ? "only in the first"
@@ -190,7 +190,7 @@ static int compare_files(struct comparison *c)
         if (ferry_io_entry_at(c->a, i, &entry) || compare_entry(c, entry) != TOOL_OK)
             return DIFF_TROUBLE;
     for (int64_t i = 0; i < ferry_io_count(c->b); i++) {
-        if (ferry_io_entry_at(c->b, i, &entry) || ferry_io_find(c->a, entry->name, &other)) {
+        if (ferry_io_entry_at(c->b, i, &entry) || files_find(c->a, c->b, entry->name, &other)) {
             (void)tool_ferry_error();
             return DIFF_TROUBLE;
         }

@@ -26,6 +26,24 @@ int files_format(const struct tool_command *self, const char *path, const char *
     return TOOL_OK;
 }
 
+/* ---- pairs ---------------------------------------------------------------------------------- */
+
+static bool is_unnamed(ferry_io *io)
+{
+    ferry_io_format format = ferry_io_get_format(io);
+
+    return ferry_io_count(io) == 1 && (format == FERRY_IO_NPY || format == FERRY_IO_BLOBPROTO);
+}
+
+int files_find(ferry_io *io, ferry_io *named_in, const char *name, const ferry_io_entry **out)
+{
+    int err = ferry_io_find(io, name, out);
+
+    if (!err && !*out && is_unnamed(io) && is_unnamed(named_in))
+        err = ferry_io_entry_at(io, 0, out);
+    return err;
+}
+
 /* ---- order ---------------------------------------------------------------------------------- */
 
 /* "layer/12": the length of "layer", and 12; −1 where the name is none of these. */

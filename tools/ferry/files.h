@@ -20,6 +20,13 @@ int files_format(const struct tool_command *self, const char *path, const char *
                  ferry_io_format otherwise, ferry_io_format *out);
 
 /*
+ * The array of `io` that `name`, an array of `named_in`, is compared or merged with: that of the same
+ * name; and where both files hold one array and no name (.npy, .binaryproto), that one, for what they
+ * are called after is each its file. NULL if there is none; 0 or a ferry error.
+ */
+int files_find(ferry_io *io, ferry_io *named_in, const char *name, const ferry_io_entry **out);
+
+/*
  * The entries of a file in an order in which `format` can hold them: a layer's blobs stand together
  * in Caffe's. The caller frees *out, which has ferry_io_count entries.
  */

@@ -28,7 +28,7 @@ static int check_input(const struct merge *m, struct merge_array *array, int i)
     const ferry_io_entry *entry = NULL;
     char here[200], there[200];
 
-    if (ferry_io_find(m->inputs[i].io[0], array->entry->name, &entry)) {
+    if (files_find(m->inputs[i].io[0], m->inputs[array->from].io[0], array->entry->name, &entry)) {
         (void)tool_ferry_error();
         return 1;
     }
@@ -77,7 +77,9 @@ static bool known(const struct merge *m, int input, const ferry_io_entry *entry)
     const ferry_io_entry *found = NULL;
 
     for (int i = 0; i < input; i++)
-        if (ferry_io_find(m->inputs[i].io[0], entry->name, &found) == FERRY_OK && found)
+        if (files_find(m->inputs[i].io[0], m->inputs[input].io[0], entry->name, &found) ==
+                FERRY_OK &&
+            found)
             return true;
     return false;
 }

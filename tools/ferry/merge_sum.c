@@ -58,9 +58,11 @@ static int reach(const struct worker *w, ferry_blob *b, unsigned access, ferry_r
 
 static int read_values(const struct worker *w, int input, int64_t start, int64_t n, void *out)
 {
-    ferry_io *io = w->s->m->inputs[input].io[w->number];
+    const struct merge_array *array = w->s->array;
+    const struct merge *m = w->s->m;
+    ferry_io *io = m->inputs[input].io[w->number];
     const ferry_io_entry *entry = NULL;
-    int err = ferry_io_find(io, w->s->array->entry->name, &entry);
+    int err = files_find(io, m->inputs[array->from].io[0], array->entry->name, &entry);
 
     return err ? err : ferry_io_read_values(io, entry, start, n, out);
 }
