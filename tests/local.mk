@@ -48,6 +48,7 @@ UNIT_TESTS = \
 	%D%/unit/test-probe \
 	%D%/unit/test-net \
 	%D%/unit/test-net-save \
+	%D%/unit/test-net-faults \
 	%D%/unit/test-net-fuse \
 	%D%/unit/test-net-oom \
 	%D%/unit/test-net-plan \
@@ -207,6 +208,7 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_net_LDADD = $(NET_LIBS)
 %C%_unit_test_net_save_LDADD = $(NET_LIBS)
 %C%_unit_test_net_fuse_LDADD = $(NET_LIBS)
+%C%_unit_test_net_faults_LDADD = $(NET_LIBS)
 %C%_unit_test_net_oom_LDADD = $(NET_LIBS)
 %C%_unit_test_net_plan_SOURCES = %D%/unit/test-net-plan.c $(NET_DATA_TEST)
 %C%_unit_test_net_plan_LDADD = $(NET_LIBS)
