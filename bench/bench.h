@@ -50,6 +50,7 @@ void bench_conv(struct bench *b);
 void bench_cuda(struct bench *b);
 void bench_io(struct bench *b);
 void bench_math(struct bench *b);
+void bench_net(struct bench *b);
 void bench_opencl(struct bench *b);
 void bench_pool(struct bench *b);
 void bench_process(struct bench *b);

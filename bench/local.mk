@@ -6,7 +6,7 @@
 BENCHES =
 
 if BUILD_CPU
-BENCHES += %D%/ferry-bench %D%/ferry-bench-core %D%/ferry-bench-conv
+BENCHES += %D%/ferry-bench %D%/ferry-bench-core %D%/ferry-bench-conv %D%/ferry-bench-net
 
 BENCH_CHILDREN = %D%/child-ferry %D%/child-openblas
 EXTRA_PROGRAMS += $(BENCH_CHILDREN)
@@ -51,6 +51,19 @@ BENCH_HARNESS = \
 %C%_ferry_bench_conv_CFLAGS = $(STD_CFLAGS) $(OPENBLAS_CFLAGS)
 %C%_ferry_bench_conv_LDADD = libferry.la $(OPENBLAS_LIBS) $(DNNL_LIBS) $(CORE_SYSTEM_LIBS)
 %C%_ferry_bench_conv_LDFLAGS = -no-install
+
+%C%_ferry_bench_net_SOURCES = \
+	$(BENCH_HARNESS) \
+	%D%/bench-net.c \
+	%D%/conv-openblas.c \
+	%D%/conv.h \
+	%D%/nets.c \
+	%D%/nets.h \
+	%D%/suites-net.c
+%C%_ferry_bench_net_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_ferry_bench_net_CFLAGS = $(STD_CFLAGS) $(OPENBLAS_CFLAGS)
+%C%_ferry_bench_net_LDADD = libferrynet.la libferry.la $(OPENBLAS_LIBS) $(CORE_SYSTEM_LIBS)
+%C%_ferry_bench_net_LDFLAGS = -no-install
 
 %C%_ferry_bench_core_SOURCES = \
 	$(BENCH_HARNESS) \

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "bench.h"
+
+/* What libferrynet runs. */
+const struct bench_suite bench_suites[] = {
+    { .name = "net", .run = bench_net },
+    { .name = NULL },
+};
