@@ -106,6 +106,7 @@ SIM_TESTS = \
 if BUILD_OPENCL
 OPENCL_TESTS = \
 	%D%/unit/test-opencl \
+	%D%/unit/test-opencl-cache \
 	%D%/unit/test-opencl-kernels \
 	%D%/unit/test-opencl-limits \
 	%D%/unit/test-opencl-math \
@@ -325,6 +326,7 @@ OPENCL_TEST_LIBS = %D%/unit/libopencldriver.la %D%/unit/libferrytest.la $(CUNIT_
 	$(OPENCL_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_unit_test_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 %C%_unit_test_opencl_LDADD = $(OPENCL_TEST_LIBS)
+%C%_unit_test_opencl_cache_LDADD = $(NET_LIBS)
 %C%_unit_test_opencl_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 %C%_unit_test_opencl_kernels_LDADD = $(OPENCL_TEST_LIBS)
 %C%_unit_test_opencl_limits_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS) $(CLBLAST_CFLAGS)
@@ -352,7 +354,8 @@ RUN_ENV = \
 	FERRY_PLUGIN_PATH='$(abs_top_builddir)/backends/.libs'; export FERRY_PLUGIN_PATH; \
 	FERRY_CONF='$(abs_top_srcdir)/%D%/data/empty.conf'; export FERRY_CONF; \
 	POCL_CACHE_DIR="$${POCL_CACHE_DIR:-$(abs_top_builddir)/pocl-cache}"; export POCL_CACHE_DIR; \
-	$(MKDIR_P) "$$POCL_CACHE_DIR"; \
+	XDG_CACHE_HOME='$(abs_top_builddir)/kernel-cache'; export XDG_CACHE_HOME; \
+	$(MKDIR_P) "$$POCL_CACHE_DIR" "$$XDG_CACHE_HOME"; \
 	unset FERRY_BACKEND FERRY_STRICT FERRY_TRACE FERRY_LOG
 
 # What each suite runs on: what was built, and again with the options under which its memory is of

@@ -2,7 +2,7 @@
 /*
  * Contexts, and the programs that are built in them.
  */
-#include "opencl.h"
+#include "cache.h"
 
 #include <clblast_c.h>
 #include <stdio.h>
@@ -141,10 +141,13 @@ int ocl_program_build(const struct ocl_context *c, const char *const *lines, siz
                       const char *options, cl_program *out)
 {
     double start = seconds();
-    int error;
-    cl_program program = clCreateProgramWithSource(c->context, (cl_uint)count,
-                                                   (const char **)(uintptr_t)lines, NULL, &error);
-    int err;
+    cl_program program;
+    int error, err;
+
+    if (c->cache && ocl_cache_load(c, lines, count, options, out))
+        return 0;
+    program = clCreateProgramWithSource(c->context, (cl_uint)count, (const char **)(uintptr_t)lines,
+                                        NULL, &error);
 
     if (error)
         return ocl_fail("clCreateProgramWithSource", error);
@@ -156,6 +159,8 @@ int ocl_program_build(const struct ocl_context *c, const char *const *lines, siz
     }
     ocl_host->log(FERRY_LOG_DEBUG, "kernels built with%s: %.0f ms", options,
                   (seconds() - start) * 1e3);
+    if (c->cache)
+        ocl_cache_store(c, lines, count, options, program);
     *out = program;
     return 0;
 }

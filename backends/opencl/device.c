@@ -2,7 +2,7 @@
 /*
  * Open devices: on a context of ours, or on the program's own.
  */
-#include "opencl.h"
+#include "cache.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -78,6 +78,7 @@ static int open_on(struct ocl_context *context, const struct ocl_settings *set, 
         ocl_context_release(context);
         return ocl_host->error(FERRY_ENOMEM, "no memory for the device");
     }
+    context->cache = ocl_cache_wanted(context->id, set->cache);
     dev->context = context;
     dev->id = context->id;
     dev->set = *set;

@@ -6,6 +6,8 @@ plugin_LTLIBRARIES += backends/ferry_opencl.la
 backends_ferry_opencl_la_SOURCES = \
 	%D%/arith.c \
 	%D%/blas.c \
+	%D%/cache.c \
+	%D%/cache.h \
 	%D%/context.c \
 	%D%/device.c \
 	%D%/element.c \
@@ -37,10 +39,10 @@ CLEANFILES += %D%/kernels.cl.h
 	$(AM_V_GEN)$(SED) -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n",/' $(srcdir)/%D%/kernels.cl >$@
 endif
 
-# What PoCL compiled for the tests, the benches and the demo (RUN_ENV).
+# What was compiled for the tests, the benches and the demo (RUN_ENV), by PoCL and by the plugin.
 clean-local: clean-pocl-cache
 clean-pocl-cache:
-	rm -rf pocl-cache
+	rm -rf pocl-cache kernel-cache
 
 .PHONY: clean-pocl-cache
 EXTRA_DIST += %D%/kernels.cl

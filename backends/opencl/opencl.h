@@ -40,13 +40,13 @@ struct ocl_settings {
     const char *platform; /* "" for any */
     cl_device_type type;
     const char *type_name;
-    enum ocl_switch zero_copy, f16, f64;
+    enum ocl_switch zero_copy, f16, f64, cache;
     enum ocl_arithmetic arithmetic;
     enum ocl_items items;
     bool profiling;
 };
 
-#define OCL_OPTIONS 8u
+#define OCL_OPTIONS 9u
 
 extern const ferry_plugin_option ocl_options[OCL_OPTIONS];
 
@@ -101,6 +101,7 @@ struct ocl_context {
     cl_context context;
     cl_device_id id;
     bool adopted;
+    bool cache; /* what is compiled is kept on disk */
     pthread_mutex_t build_lock;
     cl_program arithmetic[OCL_VARIANTS][OCL_FLOATS];
     cl_program convert[OCL_VARIANTS][FERRY_DTYPE_COUNT][FERRY_DTYPE_COUNT];
@@ -116,7 +117,7 @@ int ocl_program_arithmetic(struct ocl_context *c, unsigned variant, uint32_t dty
                            cl_program *out);
 int ocl_program_convert(struct ocl_context *c, unsigned variant, uint32_t from, uint32_t to,
                         cl_program *out);
-/* Builds a text; what the compiler says of a mistake goes to the log. */
+/* Builds a text, or finds it on disk; what the compiler says of a mistake goes to the log. */
 int ocl_program_build(const struct ocl_context *c, const char *const *lines, size_t count,
                       const char *options, cl_program *out);
 
@@ -220,7 +221,7 @@ struct ocl_device {
     uint32_t index, cores;
     uint64_t max_alloc, max_group, base_align, host_align;
     pthread_mutex_t lock;
-    struct kernel_target target; /* of operations */
+    struct kernel_target target;  /* of operations */
     struct ocl_queue main, setup; /* the default one, and one for what waits for nobody */
     struct ocl_queue *queues;
     void *host_blocks; /* a tree of them, by address */

@@ -25,6 +25,11 @@ const ferry_plugin_option ocl_options[OCL_OPTIONS] = {
       "how ferry's own kernels divide a vector: as suits the type of the device, among few "
       "work-items, or among many",
       "auto|few|many", FERRY_OPTION_ENUM, 0 },
+    { "cache", "auto",
+      "whether compiled kernels are kept on disk, in $XDG_CACHE_HOME/ferry or ~/.cache/ferry: "
+      "where "
+      "the driver is not known to do so itself, always, or never",
+      "auto|on|off", FERRY_OPTION_ENUM, 0 },
     { "profiling", "no", "whether queues measure, and each command's time is logged (debug)", NULL,
       FERRY_OPTION_BOOL, 0 },
 };
@@ -75,6 +80,7 @@ int ocl_settings_read(struct ocl_settings *out)
     out->f64 = word[4] ? OCL_OFF : OCL_AUTO;
     out->arithmetic = (enum ocl_arithmetic)word[5];
     out->items = (enum ocl_items)word[6];
-    out->profiling = word[7] != 0;
+    out->cache = (enum ocl_switch)word[7];
+    out->profiling = word[8] != 0;
     return 0;
 }

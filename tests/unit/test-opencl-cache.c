@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Compiled kernels on disk: taken again, and as if not there when they are damaged, foreign, or where
+ * others can write. Each computation is in a process of its own, which compiles if it has to.
+ */
+#define _GNU_SOURCE
+#include "ferry-test.h"
+
+#include <ferry/ferry.h>
+#include <ferry/op.h>
+
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char root[64], folder[96], file[384];
+
+/* ---- a process ------------------------------------------------------------------------------ */
+
+#define BUILT 10 /* what its exit says */
+#define TAKEN 11
+
+static int came = 1;
+
+static void listen(void *arg, int level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    if (strstr(line, "kernels built with"))
+        came = BUILT;
+    else if (strstr(line, folder) && strstr(line, ": taken"))
+        came = TAKEN;
+}
+
+/* Random numbers, whose kernel is the smallest. Returns whether they are in range. */
+static int compute(ferry_device *dev)
+{
+    ferry_op_args args = { .struct_size = sizeof args, .seed = 1 };
+    ferry_op_place out = { NULL, 0 };
+    ferry_operation *operation;
+    const float *y;
+    ferry_op op;
+    int good;
+
+    ferry_op_init(&op, FERRY_OP_RANDOM);
+    op.n_out = 1;
+    op.out[0] = ferry_operand_of(FERRY_F32, 1, (int64_t[]){ 8 }, NULL);
+    op.params.random.a = 2;
+    op.params.random.b = 3;
+    args.out = &out;
+    if (ferry_memory_create(dev, 8 * sizeof(float), &out.memory) ||
+        ferry_op_create(dev, &op, &operation) || ferry_op_run(operation, NULL, &args))
+        return 0;
+    y = ferry_memory_host_data(out.memory);
+    good = y && y[0] >= 2 && y[7] < 3;
+    ferry_op_destroy(operation);
+    ferry_memory_release(out.memory);
+    return good;
+}
+
+static int whole_process(const char *cache)
+{
+    ferry_runtime *rt;
+    ferry_device *dev;
+
+    setenv("FERRY_LOG", "debug", 1);
+    ferry_log_set(listen, NULL);
+    if (ferry_runtime_open(NULL, &rt) || ferry_runtime_set_option(rt, "opencl", "cache", cache) ||
+        ferry_runtime_device(rt, "opencl", &dev))
+        return 77;
+    if (!compute(dev))
+        came = 2;
+    ferry_runtime_close(rt);
+    return came;
+}
+
+static pid_t start(const char *cache)
+{
+    pid_t child;
+
+    fflush(stdout);
+    child = fork();
+    if (child == 0)
+        _exit(whole_process(cache));
+    return child;
+}
+
+static int finish(pid_t child)
+{
+    int status = 0;
+
+    CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int process(void)
+{
+    return finish(start("on"));
+}
+
+/* ---- the folder ----------------------------------------------------------------------------- */
+
+/* How many files there are; the path of one goes to `file`. */
+static int count_files(void)
+{
+    DIR *dir = opendir(folder);
+    int n = 0;
+
+    for (struct dirent *e; dir && (e = readdir(dir));)
+        if (e->d_name[0] != '.') {
+            snprintf(file, sizeof file, "%s/%s", folder, e->d_name);
+            n++;
+        }
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+static void begin(void)
+{
+    snprintf(root, sizeof root, "/tmp/ferry-cache-XXXXXX");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(root));
+    snprintf(folder, sizeof folder, "%s/ferry", root);
+    setenv("XDG_CACHE_HOME", root, 1);
+}
+
+static void end(void)
+{
+    while (count_files() > 0 && !unlink(file))
+        ;
+    (void)rmdir(folder);
+    CU_ASSERT_EQUAL(rmdir(root), 0); /* and nothing else was left */
+}
+
+static long read_file(unsigned char *bytes, size_t most)
+{
+    FILE *f = fopen(file, "rb");
+    long n = f ? (long)fread(bytes, 1, most, f) : -1;
+
+    if (f)
+        fclose(f);
+    return n;
+}
+
+static void write_file(const unsigned char *bytes, long n)
+{
+    FILE *f = fopen(file, "wb");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    CU_ASSERT_EQUAL(fwrite(bytes, 1, (size_t)n, f), (size_t)n);
+    fclose(f);
+}
+
+/* ---- cases ---------------------------------------------------------------------------------- */
+
+static void what_was_compiled_is_taken_by_the_next_process(void)
+{
+    struct stat s;
+    int first;
+
+    begin();
+    first = process();
+    if (first == 77) {
+        ferry_test_skip("no OpenCL device");
+        end();
+        return;
+    }
+    CU_ASSERT_EQUAL(first, BUILT);
+    CU_ASSERT_EQUAL(count_files(), 1);
+    CU_ASSERT_EQUAL(stat(folder, &s), 0);
+    CU_ASSERT_EQUAL(s.st_mode & 07777, 0700);
+    CU_ASSERT_EQUAL(stat(file, &s), 0);
+    CU_ASSERT_EQUAL(s.st_mode & 07777, 0600);
+    CU_ASSERT_EQUAL(process(), TAKEN);
+    CU_ASSERT_EQUAL(count_files(), 1);
+    end();
+}
+
+/* Each field of the header, the key, the binary; and sizes that do not fit. */
+static void a_damaged_file_is_built_anew(void)
+{
+    static unsigned char bytes[1 << 22], wrong[1 << 22];
+    long n, places[] = { 0, 8, 12, 16, 24, 40, 5000, -1 };
+
+    begin();
+    if (process() != BUILT) {
+        ferry_test_skip("no OpenCL device");
+        end();
+        return;
+    }
+    CU_ASSERT_EQUAL(count_files(), 1);
+    n = read_file(bytes, sizeof bytes);
+    CU_ASSERT_FATAL(n > 5000 && n < (long)sizeof bytes);
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        long place = places[i] < 0 ? n - 1 : places[i];
+
+        memcpy(wrong, bytes, (size_t)n);
+        wrong[place] ^= 1;
+        write_file(wrong, n);
+        CU_ASSERT_EQUAL(process(), BUILT);
+    }
+    for (long size = 0; size <= n + 1; size += size ? n / 2 + 1 : 31) {
+        bytes[n] = 0;
+        write_file(bytes, size);
+        CU_ASSERT_EQUAL(process(), BUILT);
+    }
+    CU_ASSERT_EQUAL(process(), TAKEN); /* each of them was mended */
+    end();
+}
+
+/* Whole, but with another key than what is asked for. */
+static void the_file_of_another_driver_is_built_anew(void)
+{
+    static unsigned char bytes[1 << 22];
+    uint64_t sum = UINT64_C(14695981039346656037);
+    long n;
+
+    begin();
+    if (process() != BUILT) {
+        ferry_test_skip("no OpenCL device");
+        end();
+        return;
+    }
+    CU_ASSERT_EQUAL(count_files(), 1);
+    n = read_file(bytes, sizeof bytes);
+    bytes[33] ^= 1;
+    for (long i = 32; i < n; i++)
+        sum = (sum ^ bytes[i]) * UINT64_C(1099511628211);
+    memcpy(bytes + 24, &sum, sizeof sum);
+    write_file(bytes, n);
+    CU_ASSERT_EQUAL(process(), BUILT);
+    CU_ASSERT_EQUAL(process(), TAKEN);
+    end();
+}
+
+static void what_others_can_write_is_not_trusted(void)
+{
+    begin();
+    if (process() != BUILT) {
+        ferry_test_skip("no OpenCL device");
+        end();
+        return;
+    }
+    CU_ASSERT_EQUAL(count_files(), 1);
+    CU_ASSERT_EQUAL(chmod(file, 0622), 0);
+    CU_ASSERT_EQUAL(process(), BUILT);
+    CU_ASSERT_EQUAL(process(), TAKEN);
+    CU_ASSERT_EQUAL(chmod(folder, 0777), 0);
+    CU_ASSERT_EQUAL(process(), BUILT);
+    CU_ASSERT_EQUAL(chmod(folder, 0700), 0);
+    end();
+}
+
+static void without_a_folder_kernels_are_compiled_all_the_same(void)
+{
+    begin();
+    setenv("XDG_CACHE_HOME", "/dev/null/nowhere", 1);
+    if (process() == 77)
+        ferry_test_skip("no OpenCL device");
+    else
+        CU_ASSERT_EQUAL(process(), BUILT);
+    setenv("XDG_CACHE_HOME", root, 1);
+    if (finish(start("off")) != 77)
+        CU_ASSERT_EQUAL(count_files(), 0);
+    end();
+}
+
+static void two_processes_at_once_leave_one_good_file(void)
+{
+    pid_t one, two;
+    int first;
+
+    begin();
+    one = start("on");
+    two = start("on");
+    first = finish(one);
+    if (first == 77) {
+        (void)finish(two);
+        ferry_test_skip("no OpenCL device");
+        end();
+        return;
+    }
+    CU_ASSERT(first == BUILT || first == TAKEN);
+    first = finish(two);
+    CU_ASSERT(first == BUILT || first == TAKEN);
+    CU_ASSERT_EQUAL(count_files(), 1);
+    CU_ASSERT_EQUAL(process(), TAKEN);
+    end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(what_was_compiled_is_taken_by_the_next_process),
+    FERRY_TEST(a_damaged_file_is_built_anew),
+    FERRY_TEST(the_file_of_another_driver_is_built_anew),
+    FERRY_TEST(what_others_can_write_is_not_trusted),
+    FERRY_TEST(without_a_folder_kernels_are_compiled_all_the_same),
+    FERRY_TEST(two_processes_at_once_leave_one_good_file),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "OpenCL cache", cases, FERRY_TEST_COUNT(cases));
+}
