@@ -80,6 +80,39 @@ static float *room_for_b(const struct cpu_op *p, const struct cpu_op_args *args)
 
 /* ---- INNER_PRODUCT -------------------------------------------------------------------------- */
 
+/*
+ * A row of x in another order, channels last behind a convolution, say: w is packed in that order, and
+ * x stays as it is.
+ */
+static void find_turn(const ferry_operand *x, struct cpu_turn *out)
+{
+    int64_t stride[FERRY_OP_AXES], step = 1, along = 1;
+    bool in_order = true;
+
+    out->rank = 0;
+    for (uint32_t axis = x->rank; axis-- > 1; step *= x->shape[axis]) {
+        uint32_t at = out->rank;
+
+        if (x->shape[axis] == 1)
+            continue;
+        for (; at > 0 && stride[at - 1] > x->stride[axis]; at--) {
+            stride[at] = stride[at - 1];
+            out->shape[at] = out->shape[at - 1];
+            out->step[at] = out->step[at - 1];
+        }
+        in_order = in_order && at == out->rank;
+        stride[at] = x->stride[axis];
+        out->shape[at] = x->shape[axis];
+        out->step[at] = step;
+        out->rank++;
+    }
+    for (uint32_t i = 0; i < out->rank; along *= out->shape[i++])
+        if (stride[i] != along)
+            in_order = true; /* there are gaps */
+    if (in_order)
+        out->rank = 0;
+}
+
 static int inner_product_plan(struct cpu_op *p)
 {
     const ferry_operand *x = &p->op.in[0], *y = &p->op.out[0];
@@ -90,6 +123,7 @@ static int inner_product_plan(struct cpu_op *p)
     walk_begin(&p->plan.matrix.walk, x->rank - 1, x->shape + 1);
     walk_add(&p->plan.matrix.walk, x->stride + 1);
     walk_end_as_given(&p->plan.matrix.walk);
+    find_turn(x, &p->plan.matrix.turn);
     p->plan.matrix.is_product = y->dtype == FERRY_F32;
     if (!p->plan.matrix.is_product)
         return 0;
@@ -104,8 +138,20 @@ static int inner_product_plan(struct cpu_op *p)
 static void pack_rows_of_w(const struct cpu_op *p, const float *w, float *packed)
 {
     const struct cpu_gemm *g = &p->plan.matrix.gemm;
+    const struct cpu_turn *t = &p->plan.matrix.turn;
+    const int64_t row = p->op.in[1].stride[1], column = p->op.in[1].stride[0];
 
-    cpu_gemm_pack(g, 0, g->k, w, p->op.in[1].stride[1], p->op.in[1].stride[0], packed);
+    if (t->rank == 0) {
+        cpu_gemm_pack(g, 0, g->k, w, row, column, packed);
+        return;
+    }
+    for (int64_t k = 0; k < g->k; k += t->shape[0]) { /* the innermost axis at a time */
+        int64_t rest = k / t->shape[0], from = 0;
+
+        for (uint32_t i = 1; i < t->rank; rest /= t->shape[i++])
+            from += rest % t->shape[i] * t->step[i];
+        cpu_gemm_pack(g, k, t->shape[0], w + from * row, t->step[0] * row, column, packed);
+    }
 }
 
 static void inner_product_prepare(struct cpu_device *d, const struct cpu_op *p,
@@ -135,7 +181,7 @@ static void inner_product_multiply(struct cpu_device *d, const struct cpu_op *p,
                               .y_column = y->stride[1],
                               .scratch = args->workspace };
 
-    if (walk->rank == 1 && (rows.a_column == 1 || r.plan->k == 1)) {
+    if (p->plan.matrix.turn.rank || (walk->rank == 1 && (rows.a_column == 1 || r.plan->k == 1))) {
         r.a = rows.a;
         r.a_row = rows.a_row;
     }

@@ -47,6 +47,15 @@ struct cpu_window {
     uint32_t axes;      /* of the operation: the last of the three */
 };
 
+/*
+ * A row of x that lies without gaps, its axes in another order than the logical one: from the
+ * innermost in memory on, how many elements, and how far apart they are in the logical order.
+ */
+struct cpu_turn {
+    uint32_t rank; /* 0: it does not */
+    int64_t shape[FERRY_OP_AXES], step[FERRY_OP_AXES];
+};
+
 /* A prepared operation. */
 struct cpu_op {
     const struct cpu_op_kind *kind;
@@ -72,6 +81,7 @@ struct cpu_op {
         } convolution;
         struct {
             struct cpu_walk walk; /* INNER_PRODUCT: over a row of x */
+            struct cpu_turn turn;
             bool is_product, is_in_place;
             struct cpu_gemm gemm;
         } matrix;
