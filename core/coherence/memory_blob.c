@@ -136,7 +136,7 @@ void ferry__memory_regain(ferry_memory *m, uint64_t mark)
         unsigned slot = (unsigned)__builtin_ctz(left);
         struct ferry__replica *r = ferry__replica_find(m, slot);
 
-        if (r && r->ref.handle && *ferry__replica_filled(m, slot) >= m->used)
+        if (r && r->ref.handle && (*ferry__replica_filled(m, slot) || !m->used))
             req.valid |= UINT32_C(1) << slot;
     }
     ferry__valid_publish(m, ferry__valid_hand_back(&req, req.valid));

@@ -22,12 +22,14 @@ static size_t least(size_t a, size_t b)
 int ferry__transfer_fail(struct ferry__request *req, unsigned slot, int code)
 {
     ferry_memory *m = req->m;
-    uint32_t same = UINT32_C(1) << slot;
+    uint32_t left, same = UINT32_C(1) << slot;
 
     if (m->alias && (slot == FERRY__HOST || slot == m->alias)) /* the same bytes */
         same = (UINT32_C(1) << m->alias) | 1u;
     if (!(req->valid & same))
         return 0;
+    for (left = req->valid & same; left; left &= left - 1)
+        *ferry__replica_filled(m, (unsigned)__builtin_ctz(left)) = 0;
     req->valid &= ~same;
     if (!req->valid)
         m->lost = (int8_t)code;
@@ -39,13 +41,16 @@ int ferry__transfer_settle(struct ferry__request *req, unsigned slot)
     ferry_memory *m = req->m;
     struct ferry__replica *r = ferry__replica_find(m, slot), *other = NULL;
     int failed = r && r->uses ? ferry__uses_settle(r->uses) : 0, too = 0;
+    bool was = is_valid(req, slot);
 
     if (m->alias && (slot == FERRY__HOST || slot == m->alias)) /* the same bytes */
         other = slot == FERRY__HOST ? ferry__replica_find(m, m->alias) : &m->on_host;
     if (other && other != r)
         too = ferry__uses_settle(other->uses);
     failed = failed ? failed : too;
-    return failed ? ferry__transfer_fail(req, slot, failed) : 0;
+    if (failed)
+        failed = ferry__transfer_fail(req, slot, failed);
+    return was ? failed : 0; /* else it is the other side's */
 }
 
 /* After one copy has failed: the others that are known to have failed with it. */

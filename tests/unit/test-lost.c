@@ -206,6 +206,22 @@ static void what_was_replaced_is_not_missed(void)
     }
 }
 
+/* The same where the lost device shares the host's block, and another has the contents. */
+static void a_side_that_went_is_fetched_elsewhere(void)
+{
+    ferry_memory *m;
+
+    wx_begin();
+    m = wx_memory(1);
+    wx_write_on(wx_queue(0), m, OLD);
+    wx_run_all();
+    FX_OK(ferry_memory_prefetch(m, wx_dev(1), NULL));
+    wx_lose(1);
+    FX_OK(ferry_memory_prefetch(m, NULL, NULL));
+    CU_ASSERT(wx_host_reads(m, OLD));
+    ferry_memory_release(m);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(the_host_reads_and_writes_what_the_other_device_has),
     FERRY_TEST(the_host_overwrites_what_the_other_device_has),
@@ -215,6 +231,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_longer_copy_that_is_lost_takes_no_other_along),
     FERRY_TEST(what_was_forgotten_is_not_missed),
     FERRY_TEST(what_was_replaced_is_not_missed),
+    FERRY_TEST(a_side_that_went_is_fetched_elsewhere),
 };
 
 int main(int argc, char **argv)
@@ -222,6 +239,7 @@ int main(int argc, char **argv)
     static const char *const direct[] = { "clock", "manual", NULL };
     static const char *const staged[] = { "clock", "manual", "peer", "off", NULL };
     static const char *const shared[] = { "clock", "manual", "unified", "on", NULL };
+    static const char *const mixed[] = { "clock", "manual", "unified", "odd", NULL };
     static const char *const unmapped[] = {
         "clock", "manual", "unified", "on", "map", "off", NULL
     };
@@ -241,6 +259,7 @@ int main(int argc, char **argv)
         { "forgotten, shared memory", shared, cases + 6, 1 },
         { "replaced, shared memory", shared, cases + 7, 1 },
         { "replaced, peer copies", direct, cases + 7, 1 },
+        { "a side, mixed", mixed, cases + 8, 1 },
         { "a read, without maps", unmapped, cases, 1 },
         { "lost, without maps", unmapped, cases + 3, 1 },
     };
