@@ -141,7 +141,7 @@ static void tell_text(const ferry_net *net)
 }
 
 /* A caffemodel's own blobs are its net's first parameters, as in Caffe. */
-static int load_own(ferry_net *net, const char *path)
+static int load_own(ferry_net *net, const char *path, const ferry_net_options *o)
 {
     int64_t i;
 
@@ -150,9 +150,9 @@ static int load_own(ferry_net *net, const char *path)
 
         if (!ferry_proto_count(layer, "blobs"))
             continue;
-        if (ferry_proto_message(layer, "blobs", 0)->left)
+        if (ferry_proto_message(layer, "blobs", 0)->left && !o->text)
             return ferry_net_load(net, path, NULL);
-        ferry_log_write(FERRY_LOG_WARN, "ferry: layer \"%s\": blobs in a text are not read",
+        ferry_log_write(FERRY_LOG_WARN, "ferry: layer \"%s\": blobs are read from files only",
                         ferry_proto_string(layer, "name", 0, NULL));
     }
     return 0;
@@ -183,7 +183,7 @@ static int open_net(ferry_net *net, const char *path, const ferry_net_options *o
     for (i = 0; !err && i < net->n_stages; i++)
         err = ferry__stage_choose(net, &net->stages[i]);
     if (!err)
-        err = load_own(net, path);
+        err = load_own(net, path, o);
     return err;
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What fuzzing has found worth keeping, run through the readers again. run.sh does the fuzzing.
 
-FUZZ_TESTS = %D%/replay-conf %D%/replay-env %D%/replay-image %D%/replay-io %D%/replay-netproto %D%/replay-note \
+FUZZ_TESTS = %D%/replay-conf %D%/replay-env %D%/replay-image %D%/replay-io %D%/replay-net %D%/replay-netproto %D%/replay-note \
 	%D%/replay-prototxt
 check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
@@ -14,6 +14,8 @@ TESTS += $(FUZZ_TESTS)
 %C%_replay_image_LDADD = $(NET_ROOMS) io/libferryioobjs.la core/libferrycore.la
 %C%_replay_io_SOURCES = %D%/fuzz-io.c %D%/fuzz.h %D%/replay.c
 %C%_replay_io_LDADD = io/libferryioobjs.la core/libferrycore.la
+%C%_replay_net_SOURCES = %D%/fuzz-net.c %D%/fuzz.h %D%/replay.c
+%C%_replay_net_LDADD = $(NET_ROOMS) io/libferryioobjs.la core/libferrycore.la -lm
 %C%_replay_netproto_SOURCES = %D%/fuzz-netproto.c %D%/fuzz.h %D%/replay.c
 %C%_replay_netproto_LDADD = $(NET_ROOMS) core/libferrycore.la
 %C%_replay_note_SOURCES = %D%/fuzz-note.c %D%/fuzz.h %D%/replay.c
