@@ -108,6 +108,7 @@ EXTRA_DIST += \
 	%D%/load/isa.h \
 	%D%/load/loader.c \
 	%D%/load/loader.h \
+	%D%/load/load.c \
 	%D%/load/loader_posix.c \
 	%D%/load/loader_posix.h \
 	%D%/load/note.c \
@@ -135,6 +136,7 @@ EXTRA_DIST += \
 	%D%/plugin/registry.h \
 	%D%/runtime/env_check.c \
 	%D%/runtime/env_check.h \
+	%D%/runtime/library.c \
 	%D%/runtime/owner.c \
 	%D%/runtime/plugin_probe.c \
 	%D%/runtime/plugin_probe.h \

@@ -57,6 +57,14 @@ EXTRA_DIST += \
 %C%_weights_LDADD = libferryio.la libferry.la
 %C%_weights_LDFLAGS =
 
+# A layer type in a shared object.
+noinst_LTLIBRARIES += %D%/acme_layers.la
+%C%_acme_layers_la_SOURCES = %D%/acme-layers.c
+%C%_acme_layers_la_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_acme_layers_la_LIBADD = libferrynet.la libferryio.la libferry.la
+%C%_acme_layers_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+EXTRA_DIST += %D%/acme.prototxt
+
 # A kernel of the program's own on ferry's data.
 if BUILD_OPENCL
 noinst_PROGRAMS += %D%/opencl-kernel
@@ -104,6 +112,7 @@ demo: all
 	for digit in 4 7; do \
 	    say %D%/classify digits/digits.prototxt digits/digits.caffemodel digits/digit-$$digit.png; \
 	done; \
+	say tools/ferry/ferry run --layers "$$(pwd)/%D%/.libs/acme_layers.so" '$(srcdir)/%D%/acme.prototxt'; \
 	say tools/ferry/ferry time digits/digits.caffemodel; \
 	if command -v dot >/dev/null; then picture=digits/digits.svg; else picture=digits/digits.dot; fi; \
 	say tools/ferry/ferry draw digits/digits.caffemodel -o $$picture; \

@@ -21,6 +21,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/graph.h \
 	%D%/layer.c \
 	%D%/layout.c \
+	%D%/library.c \
 	%D%/load.c \
 	%D%/move.c \
 	%D%/open.c \

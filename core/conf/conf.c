@@ -101,6 +101,7 @@ void ferry__conf_destroy(struct ferry__conf *conf)
         return;
     value_clear(&conf->backend);
     value_clear(&conf->strict);
+    value_clear(&conf->layers);
     while (conf->sections) {
         struct ferry__section *section = conf->sections;
 
@@ -269,6 +270,24 @@ static int set_strict(struct ferry__conf *conf, const char *value, const char *o
     return err ? err : value_set(&conf->strict, value, origin);
 }
 
+/* Absolute paths: what a bare name would mean only plugins' folders could say. */
+static int set_layers(struct ferry__conf *conf, const char *value, const char *origin)
+{
+    const char *at = value;
+
+    for (;;) {
+        at += strspn(at, " \t");
+        if (*at != '/')
+            return ferry__error(FERRY_ECONF,
+                                "%s: library = %s: absolute paths, with commas between "
+                                "them",
+                                origin, value);
+        at += strcspn(at, ",");
+        if (!*at++)
+            return value_set(&conf->layers, value, origin);
+    }
+}
+
 /* ---- lines ---------------------------------------------------------------------------------- */
 
 /* "[plugin cuda]": a blank between the words, one name. */
@@ -295,14 +314,14 @@ static bool is_plugin_section(const char *words)
 
 int ferry__conf_on_section(struct ferry__conf *conf, const char *words, const char *origin)
 {
-    static const char *const known[] = { "ferry", "plugin" };
+    static const char *const known[] = { "ferry", "plugin", "layers" };
     char first[64];
 
     if (is_plugin_section(words))
         return on_plugin_section(conf, words, origin);
-    if (strcmp(words, "ferry") != 0) {
+    if (strcmp(words, "ferry") != 0 && strcmp(words, "layers") != 0) {
         snprintf(first, sizeof(first), "%.*s", (int)strcspn(words, " \t"), words);
-        warn_unknown(origin, "section", first, known, 2);
+        warn_unknown(origin, "section", first, known, 3);
     }
     return 0;
 }
@@ -321,6 +340,12 @@ int ferry__conf_on_key(struct ferry__conf *conf, const char *words, const char *
         if (strcmp(key, "strict") == 0)
             return set_strict(conf, value, origin);
         warn_unknown(origin, "key", key, known, sizeof(known) / sizeof(known[0]));
+        return 0;
+    }
+    if (strcmp(words, "layers") == 0) {
+        if (strcmp(key, "library") == 0)
+            return set_layers(conf, value, origin);
+        warn_unknown(origin, "key", key, (const char *const[]){ "library" }, 1);
         return 0;
     }
     if (!is_plugin_section(words))

@@ -282,6 +282,49 @@ static int add_file(struct ferry__search *search, const struct ferry__conf *conf
     return 0;
 }
 
+struct ferry__search *ferry__loader_start(void)
+{
+    struct ferry__search *search = calloc(1, sizeof(*search));
+
+    if (!search) {
+        ferry__error(FERRY_ENOMEM, "no memory for the load report");
+        return NULL;
+    }
+    search->end = &search->first;
+    search->trust.user = geteuid();
+    search->trust.owner = ferry__os_library_owner();
+    search->trust.strict = ferry__os_is_secure();
+    ferry__os_self(&search->self);
+    return search;
+}
+
+int ferry__loader_add(struct ferry__search *search, const char *path, const char *origin,
+                      struct ferry__candidate **out)
+{
+    struct ferry__candidate *candidate;
+    struct ferry__refusal refusal;
+    struct stat st;
+    int fd;
+
+    for (candidate = search->first; candidate; candidate = candidate->next)
+        if (candidate->code == 0 && strcmp(candidate->line.path, path) == 0) {
+            *out = candidate;
+            return 0;
+        }
+    candidate = add_line(search, NULL, path, origin);
+    if (!candidate)
+        return FERRY_ENOMEM;
+    fd = open_file(search, candidate, &st, &refusal);
+    if (fd < 0) {
+        report_refusal(search, candidate, FERRY__STAGE_FOUND, &refusal);
+    } else {
+        examine(search, candidate, fd, &st);
+        close(fd);
+    }
+    *out = candidate;
+    return 0;
+}
+
 /* ---- the folders ---------------------------------------------------------------------------- */
 
 /* Calls back for each folder in order, until one returns other than 0. */
@@ -467,16 +510,11 @@ static int add_absent(struct ferry__search *search, const struct ferry__conf *co
 
 int ferry__loader_search(const struct ferry__conf *conf, struct ferry__search **out)
 {
-    struct ferry__search *search = calloc(1, sizeof(*search));
+    struct ferry__search *search = ferry__loader_start();
     int err;
 
     if (!search)
-        return ferry__error(FERRY_ENOMEM, "no memory for the load report");
-    search->end = &search->first;
-    search->trust.user = geteuid();
-    search->trust.owner = ferry__os_library_owner();
-    search->trust.strict = ferry__os_is_secure();
-    ferry__os_self(&search->self);
+        return FERRY_ENOMEM;
     err = each_folder(search, conf, note_folder, NULL);
     if (!err)
         err = add_configured(search, conf);
@@ -511,28 +549,4 @@ void ferry__loader_destroy(struct ferry__search *search)
     }
     free(search->folders);
     free(search);
-}
-
-int ferry__loader_load(const struct ferry__candidate *candidate, ferry__open_fn **out,
-                       struct ferry__refusal *refusal)
-{
-    const ferry_plugin_descriptor *loaded;
-    char why[sizeof(refusal->reason)];
-    char hint[sizeof(refusal->hint)];
-    void *library = ferry__os_dlopen(candidate->real, why, sizeof(why));
-
-    if (!library) {
-        snprintf(hint, sizeof(hint), "ldd %s shows what is missing", candidate->real);
-        return ferry__refuse(refusal, FERRY_EPLUGIN, hint, "%s", why);
-    }
-    if (!ferry__os_symbol(library, "ferry_plugin", &loaded))
-        return ferry__refuse(refusal, FERRY_EPLUGIN, "export ferry_plugin and ferry_plugin_open",
-                             "it does not export ferry_plugin");
-    if (memcmp(&loaded->magic, &candidate->note.magic, FERRY_PLUGIN_DESCRIPTOR_SIZE) != 0)
-        return ferry__refuse(refusal, FERRY_EPLUGIN, "start the program again",
-                             "its file was replaced while it was being loaded");
-    if (!ferry__os_symbol(library, "ferry_plugin_open", out))
-        return ferry__refuse(refusal, FERRY_EPLUGIN, "export ferry_plugin and ferry_plugin_open",
-                             "it does not export ferry_plugin_open");
-    return 0;
 }

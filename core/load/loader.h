@@ -57,6 +57,16 @@ struct ferry__search {
 int ferry__loader_search(const struct ferry__conf *conf, struct ferry__search **out);
 void ferry__loader_destroy(struct ferry__search *search);
 
+/* An empty one, for files that are no plugins; NULL without memory. */
+struct ferry__search *ferry__loader_start(void);
+
+/*
+ * Adds a file that is no plugin, under the rules for plugins; one that is there already is found. *out is
+ * its line, with its code where it was refused. FERRY_ENOMEM.
+ */
+int ferry__loader_add(struct ferry__search *search, const char *path, const char *origin,
+                      struct ferry__candidate **out);
+
 /*
  * What stands for that name, usable or not; else the first that was refused before it could; NULL
  * if there is nothing of that name.
@@ -69,6 +79,10 @@ struct ferry__candidate *ferry__loader_find(const struct ferry__search *search, 
  */
 void ferry__loader_report(struct ferry__search *search, struct ferry__candidate *candidate,
                           const char *stage, int code, const char *reason, const char *hint);
+
+/* Loads the file for good, and finds a symbol in it. 0 or refusal->code; as ferry__loader_load. */
+int ferry__loader_symbol(const struct ferry__candidate *candidate, const char *name,
+                         const void **out, struct ferry__refusal *refusal);
 
 typedef int ferry__open_fn(const ferry_host *host, const ferry_plugin_ops **out);
 

@@ -134,6 +134,7 @@ void ferry_runtime_close(ferry_runtime *rt)
     free(rt->listed);
     free(rt->choice_origin);
     ferry__loader_destroy(rt->search);
+    ferry__loader_destroy(rt->libraries);
     ferry__conf_destroy(rt->conf);
     pthread_mutex_destroy(&rt->lock);
     free(rt);

@@ -22,6 +22,7 @@ struct ferry_runtime {
     pthread_mutex_t lock; /* of what follows; never held while a plugin is opened */
     struct ferry__conf *conf;
     struct ferry__search *search;
+    struct ferry__search *libraries; /* of layers; NULL: none was asked for */
     struct ferry__choice choice;
     char *choice_origin; /* "FERRY_BACKEND", "plugins.conf:3"; NULL: built in */
     bool has_choice;

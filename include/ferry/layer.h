@@ -25,6 +25,7 @@
 #include <ferry/blob.h>
 #include <ferry/op.h>
 #include <ferry/proto.h>
+#include <ferry/runtime.h>
 
 FERRY_BEGIN_DECLS
 
@@ -104,6 +105,23 @@ FERRY_API const ferry_layer_type *ferry_layer_type_find(const char *name);
 FERRY_API int ferry_layer_type_count(void);
 /** Type `index` of them, by name; NULL past the last. Any thread. */
 FERRY_API const ferry_layer_type *ferry_layer_type_at(int index);
+
+/**
+ * What a shared object of layer types exports as `ferry_layers`, beside the descriptor that FERRY_PLUGIN
+ * of ferry/descriptor.h makes: const ferry_layer_library ferry_layers = { … }.
+ */
+typedef struct ferry_layer_library {
+    size_t struct_size;                   /* sizeof(ferry_layer_library) as compiled */
+    const ferry_layer_type *const *types; /* NULL ends them */
+} ferry_layer_library;
+
+/**
+ * Adds the layer types of a shared object (ferry_runtime_library says under which rules); with a NULL
+ * path those of all files that plugins.conf names under [layers]. It stays loaded. FERRY_EPLUGIN for one
+ * without a table of its size, and as ferry_runtime_library and ferry_layer_register; types that were
+ * added before a failure stay. Any thread.
+ */
+FERRY_API int ferry_layers_load(ferry_runtime *rt, const char *path);
 
 /* ---- a layer, for the functions of its type ---- */
 

@@ -128,6 +128,19 @@ FERRY_API int ferry_runtime_device_at(ferry_runtime *rt, int index, ferry_device
  */
 FERRY_API int ferry_runtime_owner(ferry_runtime *rt, const void *handle, ferry_device **out);
 
+/**
+ * Loads a shared object that is no plugin, for good, under the rules for plugins (who may write it, an
+ * ELF file of this machine, the note that FERRY_PLUGIN makes), and finds a symbol of it; *out lives as
+ * long as the process. What was refused stays refused until the runtime is closed. FERRY_EPERM,
+ * FERRY_EPLUGIN, FERRY_EABI, FERRY_EIO with the reason and what would mend it, FERRY_EINVAL, FERRY_ENOMEM.
+ * Runs the file's constructors. Any thread.
+ */
+FERRY_API int ferry_runtime_library(ferry_runtime *rt, const char *path, const char *symbol,
+                                    const void **out);
+
+/** The files that `library` under [layers] in plugins.conf names, with commas between them; "" for none. */
+FERRY_API const char *ferry_runtime_layers(const ferry_runtime *rt);
+
 /** Lines of the load report, which does not grow; 0 for NULL. */
 FERRY_API int ferry_runtime_candidate_count(const ferry_runtime *rt);
 

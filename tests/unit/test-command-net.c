@@ -193,6 +193,67 @@ static void every_type_has_an_example(void)
     json_decref(document);
 }
 
+/* The example's shared object, and its net. */
+#define ACME     "\"$FERRY_TEST_BUILDDIR\"/examples/.libs/acme_layers.so"
+#define ACME_NET "\"$FERRY_TEST_SRCDIR\"/examples/acme.prototxt"
+
+static void layers_come_from_a_shared_object(void)
+{
+    json_t *document, *output;
+
+    CU_ASSERT_EQUAL(ferry("run --json --layers " ACME " " ACME_NET), 0);
+    document = parse_output();
+    output = json_array_get(json_object_get(document, "outputs"), 0);
+    CU_ASSERT_EQUAL(number(output, "count"), 3);
+    CU_ASSERT_EQUAL(json_number_value(json_array_get(json_object_get(output, "values"), 2)), 2.5);
+    json_decref(document);
+    CU_ASSERT_EQUAL(ferry("layers AcmeClamp --layers " ACME), 0);
+    CU_ASSERT_EQUAL(ferry("layers AcmeClamp"), 1);
+    CU_ASSERT_EQUAL(ferry("run " ACME_NET), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "no type \"AcmeClamp\""));
+}
+
+static void plugins_conf_names_layers_too(void)
+{
+    char command[1024];
+
+    snprintf(command, sizeof(command), "printf '[layers]\nlibrary = %%s\n' " ACME " >%s",
+             in_folder("l.conf"));
+    CU_ASSERT_EQUAL_FATAL(shell(command), 0);
+    snprintf(command, sizeof(command), "FERRY_CONF=%s \"$FERRY_TEST_COMMAND\" run " ACME_NET,
+             in_folder("l.conf"));
+    CU_ASSERT_EQUAL(shell(command), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "2.5 2.5 2.5"));
+    snprintf(command, sizeof(command), "printf '[layers]\nlibrary = acme.so\n' >%s",
+             in_folder("l.conf"));
+    CU_ASSERT_EQUAL_FATAL(shell(command), 0);
+    snprintf(command, sizeof(command), "FERRY_CONF=%s \"$FERRY_TEST_COMMAND\" run " ACME_NET,
+             in_folder("l.conf"));
+    CU_ASSERT_EQUAL(shell(command), 1);
+    CU_ASSERT(one_line_of_error("library = acme.so: absolute paths"));
+    remove(in_folder("l.conf"));
+}
+
+static void a_shared_object_is_held_to_the_rules_of_plugins(void)
+{
+    char command[1024];
+
+    CU_ASSERT_EQUAL(ferry("run --layers /nowhere.so " ACME_NET), 1);
+    CU_ASSERT(one_line_of_error("/nowhere.so"));
+    CU_ASSERT_EQUAL(ferry("run --layers " ACME_NET " " ACME_NET), 1);
+    CU_ASSERT(one_line_of_error("no ELF header"));
+    CU_ASSERT_EQUAL(
+        ferry("run --layers \"$FERRY_TEST_BUILDDIR\"/backends/.libs/ferry_sim.so " ACME_NET), 1);
+    CU_ASSERT(one_line_of_error("does not export ferry_layers"));
+    snprintf(command, sizeof(command), "cp " ACME " %s && chmod o+w %s", in_folder("l.so"),
+             in_folder("l.so"));
+    CU_ASSERT_EQUAL_FATAL(shell(command), 0);
+    snprintf(command, sizeof(command), "run --layers %s " ACME_NET, in_folder("l.so"));
+    CU_ASSERT_EQUAL(ferry(command), 1);
+    CU_ASSERT(one_line_of_error("can be written by everybody"));
+    remove(in_folder("l.so"));
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(time_has_a_line_for_each_layer_and_they_sum_up),
     FERRY_TEST(time_that_cannot_be_is_one_line),
@@ -200,6 +261,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_drawing_needs_graphviz_or_says_so),
     FERRY_TEST(layers_are_listed_with_their_parameters_and_tiers),
     FERRY_TEST(every_type_has_an_example),
+    FERRY_TEST(layers_come_from_a_shared_object),
+    FERRY_TEST(plugins_conf_names_layers_too),
+    FERRY_TEST(a_shared_object_is_held_to_the_rules_of_plugins),
 };
 
 int main(int argc, char **argv)

@@ -259,6 +259,7 @@ int cmd_draw(const struct tool_command *self, int argc, char **argv)
         { "--output", "-o", NULL, &output },
         { "--phase", NULL, NULL, &r.phase },
         { "--place", NULL, NULL, &r.place },
+        { "--layers", NULL, NULL, &r.layers },
         { NULL, NULL, NULL, NULL },
     };
     int n, status;

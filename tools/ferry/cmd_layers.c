@@ -219,9 +219,11 @@ static int show(const char *name, ferry_device *dev, bool json)
 
 int cmd_layers(const struct tool_command *self, int argc, char **argv)
 {
+    const char *layers = NULL;
     bool json = false;
     const struct tool_option options[] = {
         { "--json", NULL, &json, NULL },
+        { "--layers", NULL, NULL, &layers },
         { NULL, NULL, NULL, NULL },
     };
     int n = tool_parse(self, argc, argv, options, 1), status;
@@ -232,8 +234,11 @@ int cmd_layers(const struct tool_command *self, int argc, char **argv)
         return tool_parse_status(n);
     if (ferry_runtime_open(NULL, &rt))
         return tool_ferry_error();
-    status = ferry_runtime_device(rt, NULL, &dev) ? tool_ferry_error()
-                                                  : show(n ? argv[0] : NULL, dev, json);
+    if (ferry_layers_load(rt, NULL) || (layers && ferry_layers_load(rt, layers)) ||
+        ferry_runtime_device(rt, NULL, &dev))
+        status = tool_ferry_error();
+    else
+        status = show(n ? argv[0] : NULL, dev, json);
     ferry_runtime_close(rt);
     return status;
 }

@@ -148,6 +148,7 @@ int cmd_run(const struct tool_command *self, int argc, char **argv)
         { "--no-plan", NULL, &r.no_plan, NULL },
         { "--phase", NULL, NULL, &r.phase },
         { "--place", NULL, NULL, &r.place },
+        { "--layers", NULL, NULL, &r.layers },
         { "--report", NULL, &run.report, NULL },
         { "--top", NULL, NULL, &run.top },
         { "--labels", NULL, NULL, &run.labels },

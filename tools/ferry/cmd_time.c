@@ -204,6 +204,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
         { "--iterations", "-n", NULL, &t.iterations },
         { "--phase", NULL, NULL, &r.phase },
         { "--place", NULL, NULL, &r.place },
+        { "--layers", NULL, NULL, &r.layers },
         { "--no-fuse", NULL, &r.no_fuse, NULL },
         { "--no-plan", NULL, &r.no_plan, NULL },
         { "--json", NULL, &t.json, NULL },

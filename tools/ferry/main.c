@@ -67,6 +67,7 @@ static const struct tool_command commands[] = {
       "    --phase TRAIN|TEST   else as the prototxt says, else TEST\n"
       "    --stage NAME         of NetStateRule; may be given more than once\n"
       "    --place PLACES       conv*=opencl:0,type:Pooling=cpu: layers elsewhere\n"
+      "    --layers FILE.so     layer types of a shared object, under the rules for plugins\n"
       "    --report             who computes each layer: own, composed, host\n"
       "    --json               {\"device\", \"ms\", \"loss\", \"outputs\": [{\"name\", "
       "\"shape\",\n"
@@ -95,6 +96,7 @@ static const struct tool_command commands[] = {
       "\nThe tier is that of an example of the type on the selected device: own, composed or "
       "host.\n"
       "With TYPE, its bottoms, tops and parameters.\n"
+      "    --layers FILE.so    types of a shared object, too\n"
       "    --json    {\"device\", \"layers\": [{\"type\", \"bottoms\", \"tops\", \"in_place\",\n"
       "              \"loss\", \"tier\", \"parameters\": [{\"message\", \"name\", \"kind\",\n"
       "              \"repeats\", \"default\", \"fork\"}]}]}\n",

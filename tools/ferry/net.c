@@ -115,7 +115,8 @@ int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **ou
 
     if (ferry_runtime_open(NULL, out_rt))
         return tool_ferry_error();
-    if (ferry_runtime_device(*out_rt, NULL, &dev)) {
+    if (ferry_layers_load(*out_rt, NULL) || (r->layers && ferry_layers_load(*out_rt, r->layers)) ||
+        ferry_runtime_device(*out_rt, NULL, &dev)) {
         status = tool_ferry_error();
     } else {
         status = open_on(r, dev, &net);

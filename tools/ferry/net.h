@@ -32,6 +32,7 @@ struct net_request {
     const char *prototxt, *weights; /* weights: files with commas between them, or NULL */
     const char *phase, *place;      /* NULL: not given */
     const char *keep;               /* blobs to be read, with commas between them, or "all" */
+    const char *layers;             /* a shared object of layer types, or NULL */
     bool no_fuse, no_plan;
     struct net_list stages;
 };
