@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/base/status.h"
+#include "core/base/text.h"
 
 #include <ferry/version.h>
 #include <stdarg.h>
@@ -15,14 +16,17 @@ static _Thread_local struct {
     char line[LINE_SIZE];
 } latest;
 
-/* A message is one line whatever a vendor's text holds, and is never cut inside a character. */
+/* A message is one line that a terminal shows as it is, whatever a vendor's or a file's text holds, and
+ * is never cut inside a character. */
 static void make_line(char *text)
 {
     size_t length = strlen(text);
 
-    for (size_t i = 0; i < length; i++)
-        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
-            text[i] = ' ';
+    for (size_t i = 0; i < length; i++) {
+        size_t n = ferry__text_control(text + i);
+
+        memset(text + i, n > 1 ? '?' : ' ', n);
+    }
     if (length < LINE_SIZE - 1)
         return;
     while (length > 0 && ((unsigned char)text[length - 1] & 0xc0) == 0x80)

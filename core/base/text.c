@@ -187,3 +187,19 @@ char *ferry__text_format(const char *fmt, ...)
     va_end(args);
     return text;
 }
+
+size_t ferry__text_control(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+
+    if ((*c && *c < ' ') || *c == 0x7f)
+        return 1;
+    if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
+        return 2;
+    if (c[0] == 0xe2 && c[1] == 0x80 &&
+        ((c[2] >= 0x8b && c[2] <= 0x8f) || (c[2] >= 0xaa && c[2] <= 0xae)))
+        return 3; /* U+200B … U+200F, U+202A … U+202E */
+    if (c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9)
+        return 3; /* U+2066 … U+2069 */
+    return 0;
+}

@@ -33,4 +33,10 @@ char *ferry__text_trimmed(const char *text, size_t length);
 /* As asprintf, but returns the string; NULL without memory. */
 char *ferry__text_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/*
+ * How many bytes at `text` are a character that a terminal obeys or does not show: controls, U+0080 to
+ * U+009F among them, and those of Unicode that turn the direction of text or have no width. 0: none.
+ */
+size_t ferry__text_control(const char *text);
+
 #endif

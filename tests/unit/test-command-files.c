@@ -249,6 +249,20 @@ static void sums_are_weighted_and_rounded_once(void)
     fx_end();
 }
 
+/* Names come from strangers' files, and so do files' names. */
+static void what_a_terminal_would_obey_is_not_printed(void)
+{
+    fx_device();
+    MAKE("e\xc2\x9b.npz", { "a\xe2\x80\xae\xc3\xa9", FERRY_F32, 3, 1, false });
+    CU_ASSERT_EQUAL(ferry("inspect e*.npz"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "e?.npz: npz, 1 array"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "a???\xc3\xa9"));
+    CU_ASSERT_PTR_NULL(strstr(out, "\xc2\x9b"));
+    CU_ASSERT_PTR_NULL(strstr(out, "\xe2\x80\xae"));
+    clean();
+    fx_end();
+}
+
 /* The files of one array have no name for it, and are called after themselves. */
 static void arrays_without_a_name_are_pairs(void)
 {
@@ -434,6 +448,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(differences_are_measured_and_tell_in_the_status),
     FERRY_TEST(sums_are_weighted_and_rounded_once),
     FERRY_TEST(arrays_without_a_name_are_pairs),
+    FERRY_TEST(what_a_terminal_would_obey_is_not_printed),
     FERRY_TEST(all_mismatches_are_listed_before_anything_is_written),
     FERRY_TEST(tiles_fit_the_data_the_device_and_the_budget),
     FERRY_TEST(the_memory_of_a_merge_does_not_grow_with_the_files),

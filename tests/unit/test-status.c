@@ -44,6 +44,11 @@ static void a_message_is_one_line_whatever_the_vendor_wrote(void)
 {
     ferry__error(FERRY_EDEVICE, "a\nb\tc\r\n\x1b[1m");
     CU_ASSERT_STRING_EQUAL(ferry_last_error(), "a b c   [1m");
+    /* CSI as one character, a turn of direction, one without width; and what is none of these */
+    ferry__error(FERRY_EDEVICE,
+                 "\xc2\x9b"
+                 "31m \xe2\x80\xae \xe2\x81\xa6 \xe2\x80\x8b \xe2\x80\xa6 \xc3\xa9 \xe2\x80");
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "??31m ??? ??? ??? \xe2\x80\xa6 \xc3\xa9 \xe2\x80");
 }
 
 static void a_long_message_is_cut_between_characters(void)

@@ -21,11 +21,12 @@ extern char **environ;
 /* Inside quotes of a .dot; what no terminal should see becomes '?'. */
 static void put_escaped(FILE *to, const char *text)
 {
-    for (; *text; text++)
+    for (size_t n; *text; text += n ? n : 1) {
+        n = tool_control(text);
         if (*text == '"' || *text == '\\')
-            fprintf(to, "\\%c", *text);
-        else
-            fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, to);
+            fputc('\\', to);
+        fputc(n ? '?' : *text, to);
+    }
 }
 
 /* The values of a message that are no messages themselves: "num_output: 20, kernel_size: 5". */

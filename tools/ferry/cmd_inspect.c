@@ -119,9 +119,9 @@ static int print_json(struct inspection *in, const char *path)
 
 static int print_table(const struct inspection *in, const ferry_io *io, const char *path)
 {
-    printf("%s: %s, %" PRId64 " array%s, on %s\n", path,
-           ferry_io_format_name(ferry_io_get_format(io)), ferry_io_count(io),
-           ferry_io_count(io) == 1 ? "" : "s", ferry_device_name(in->device));
+    tool_print(path);
+    printf(": %s, %" PRId64 " array%s, on %s\n", ferry_io_format_name(ferry_io_get_format(io)),
+           ferry_io_count(io), ferry_io_count(io) == 1 ? "" : "s", ferry_device_name(in->device));
     tool_table_print(in->table, 0);
     return TOOL_OK;
 }

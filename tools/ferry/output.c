@@ -10,6 +10,39 @@
 
 /* What the subcommands print: tables for people, JSON for programs. */
 
+/* ---- text ----------------------------------------------------------------------------------- */
+
+size_t tool_control(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+
+    if ((*c && *c < ' ') || *c == 0x7f)
+        return 1;
+    if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
+        return 2;
+    if (c[0] == 0xe2 && c[1] == 0x80 &&
+        ((c[2] >= 0x8b && c[2] <= 0x8f) || (c[2] >= 0xaa && c[2] <= 0xae)))
+        return 3; /* U+200B … U+200F, U+202A … U+202E */
+    if (c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9)
+        return 3; /* U+2066 … U+2069 */
+    return 0;
+}
+
+char *tool_printable(char *text)
+{
+    for (char *at = text; *at; at++)
+        memset(at, '?', tool_control(at));
+    return text;
+}
+
+void tool_print(const char *text)
+{
+    for (size_t n; *text; text += n ? n : 1) {
+        n = tool_control(text);
+        putchar(n ? '?' : *text);
+    }
+}
+
 /* ---- tables --------------------------------------------------------------------------------- */
 
 #define MOST_COLUMNS 8
@@ -42,18 +75,11 @@ struct tool_table *tool_table_create(const char *const *headings, int columns)
     return t;
 }
 
-/* Control bytes in a file's names must not reach a terminal. */
 static char *printable_copy(const char *text)
 {
-    char *copy = malloc(strlen(text) + 1);
-    char *to = copy;
+    char *copy = strdup(text);
 
-    if (!copy)
-        return NULL;
-    for (; *text; text++)
-        *to++ = (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text;
-    *to = '\0';
-    return copy;
+    return copy ? tool_printable(copy) : NULL;
 }
 
 static bool make_room(struct tool_table *t)

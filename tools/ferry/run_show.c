@@ -30,7 +30,7 @@ int run_read_labels(struct run *run)
             room = more;
         }
         line[strcspn(line, "\r\n")] = 0;
-        run->names[run->n_names] = strdup(line);
+        run->names[run->n_names] = strdup(tool_printable(line));
         if (!run->names[run->n_names])
             break;
         run->n_names++;
@@ -187,7 +187,8 @@ static void show_line(const ferry_blob *b, const struct run_view *v)
         low = fmin(low, (double)v->values[i]);
         high = fmax(high, (double)v->values[i]);
     }
-    printf("%s: %s", v->name, shape);
+    tool_print(v->name);
+    printf(": %s", shape);
     if (v->count > 10)
         printf(", from %g to %g", low, high);
     for (int64_t i = 0; i < v->count && v->count <= 10; i++)

@@ -72,6 +72,13 @@ const char *tool_nearest(const char *word, const char *const *candidates, size_t
 
 /* ---- output --------------------------------------------------------------------------------- */
 
+/* Bytes at `text` of a control, or of a character that turns the direction of text or has no width; or 0. */
+size_t tool_control(const char *text);
+/* The text with '?' where a terminal would obey it or not show it; the same pointer. */
+char *tool_printable(char *text);
+/* Prints the text so, to standard output. */
+void tool_print(const char *text);
+
 /* A table of text: rows are kept, so that columns can be as wide as what is in them. */
 struct tool_table;
 
