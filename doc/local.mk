@@ -40,6 +40,9 @@ EXTRA_DIST += \
 	%D%/decisions/0047-who-computes-an-operation.md \
 	%D%/decisions/0048-layers-say-what-they-compute.md \
 	%D%/decisions/0049-how-the-turn-passes.md \
+	%D%/decisions/0050-kernels-from-one-text.md \
+	%D%/decisions/0051-whose-cache-of-compiled-kernels.md \
+	%D%/decisions/0052-what-sim-computes-with.md \
 	%D%/decisions/0055-a-net-runs-programs.md \
 	%D%/decisions/0060-a-saved-net-keeps-its-text.md \
 	%D%/decisions/0061-pictures-are-opencvs.md \
