@@ -143,14 +143,28 @@ void ferry__memory_regain(ferry_memory *m, uint64_t mark)
     ferry__request_end(&req);
 }
 
+/* Of those copies, the ones that hold anything: what was found to have failed meanwhile does not. */
+static uint32_t holding(ferry_memory *m, uint32_t valid)
+{
+    uint32_t left, found = 0;
+
+    for (left = valid; left; left &= left - 1) {
+        unsigned slot = (unsigned)__builtin_ctz(left);
+
+        if (ferry__replica_find(m, slot) && *ferry__replica_filled(m, slot))
+            found |= UINT32_C(1) << slot;
+    }
+    return found ? found : valid;
+}
+
 void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *where, bool intact)
 {
-    uint32_t touched = UINT32_C(1) << (where ? where->slot : FERRY__HOST);
-    uint32_t valid = (uint32_t)(mark & FERRY__VALID_MASK);
+    uint32_t touched = UINT32_C(1) << (where ? where->slot : FERRY__HOST), valid;
     struct ferry__request req;
 
     if (ferry__request_begin(&req, m, NULL, false))
         return;
+    valid = holding(m, (uint32_t)(mark & FERRY__VALID_MASK));
     if (!intact && (valid & ~touched))
         valid &= ~touched;
     else if (!intact)
