@@ -51,7 +51,7 @@ static void check_valid(const struct obj *o, unsigned half, unsigned access, uns
 
     if (!(v & (1u << place)) || (access & FERRY_WRITE && v != 1u << place))
         wrong("after access %u at place %u the valid copies are %#x", access, place, v);
-    if (head != should)
+    if (head != should && !run.threaded) /* others read it, and evict it, meanwhile */
         wrong("the head is %d, the valid copies %#x", (int)head, v);
 }
 
