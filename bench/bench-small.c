@@ -179,7 +179,7 @@ void bench_small(struct bench *b)
         { "asum, 120 floats : cblas_sasum", asum, cblas_sum, NULL, 0, BENCH_AT_MOST, 1.5 },
         { "reshape by turns, 480 bytes : empty call", reshape_by_turns, bench_bare_call, NULL, 0,
           BENCH_AT_MOST, 4 },
-        { "data and diff touched : two aligned_allocs", create_and_touch_both,
+        { "data and diff touched : blob and two blocks", create_and_touch_both,
           create_and_two_blocks, NULL, 0, BENCH_AT_MOST, 1.0 },
     };
     static const struct bench_figure medium[] = {

@@ -5,6 +5,7 @@
 
 #include "core/base/fresh.h"
 #include "core/base/status.h"
+#include "core/device/section.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -232,9 +233,11 @@ static inline bool reshape_alone(ferry_blob *b, int naxes, const int64_t *dims)
 static int reshape_planned(ferry_blob *b, int naxes, const int64_t *dims, bool *out_grew)
 {
     struct ferry__reshape plan;
-    int err = ferry__reshape_plan(b, naxes, dims, &plan);
+    int err = ferry__section_refuse("a reshape");
     bool grew;
 
+    if (!err)
+        err = ferry__reshape_plan(b, naxes, dims, &plan);
     if (err)
         return err;
     grew = plan.grown[FERRY__DATA] || plan.grown[FERRY__DIFF];

@@ -266,11 +266,12 @@ static ferry_device *lowest_device(ferry_memory *m, uint32_t valid)
 
 int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out)
 {
-    uint32_t valid = ferry__coherence_valid(m);
+    uint64_t mark = ferry__memory_mark(m); /* read once: what bit 63 says depends on the others */
+    uint32_t valid = (uint32_t)(mark & FERRY__VALID_MASK);
     struct ferry__request req;
 
     if (!valid)
-        return ferry__memory_mark(m) & FERRY__LOST
+        return mark & FERRY__LOST
                    ? ferry__error(FERRY_ELOST, "%s: the last valid copy of %zu bytes was lost",
                                   m->home->name, m->used)
                    : FERRY_EUNINIT;

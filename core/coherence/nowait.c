@@ -30,6 +30,9 @@ static bool replaces_busy(struct ferry__request *req, const struct ferry__replic
 
     if (!r->ref.handle || !(stale || r->capacity < m->size))
         return false;
+    if (r->storage == FERRY__STORAGE_ADOPTED && /* which nobody else remembers the users of */
+        ferry__uses_would_block(r->uses, FERRY__AFTER_ALL, NULL))
+        return true;
     if (shared || r->storage == FERRY__STORAGE_IMPORTED)
         user = m->alias_device;
     if (shared &&

@@ -95,20 +95,6 @@ bool ferry__tail_stays(struct ferry__request *req)
 
 /* ---- growing back ---- */
 
-/* What one side of shared bytes has, the other has too. */
-static void even_out(ferry_memory *m, uint32_t valid)
-{
-    size_t *host = &m->on_host.filled, *device;
-
-    if (!m->alias || !(valid & 1) || !(valid >> m->alias & 1))
-        return;
-    device = ferry__replica_filled(m, m->alias);
-    if (*host < *device)
-        *host = *device;
-    else
-        *device = *host;
-}
-
 /* What a lost device has is as if it were not there, where there is anything else. */
 static uint32_t within_reach(ferry_memory *m, uint32_t valid)
 {
@@ -130,7 +116,6 @@ static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
     uint32_t left, kept = 0;
     size_t longest = 0;
 
-    even_out(m, valid);
     valid = within_reach(m, valid);
     for (left = valid; left; left &= left - 1) {
         size_t filled = *ferry__replica_filled(m, (unsigned)__builtin_ctz(left));

@@ -163,7 +163,8 @@ int ferry_axpy(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry
         ferry__queue_enter(q);
         err = q->device->ops->axpy(q->device->dev, q->handle, dtype, n, alpha, x, y);
         ferry__queue_leave(q);
-        return err ? ferry__math_fail(q->device, "axpy", dtype, n, err) : 0;
+        if (err != FERRY_EUNSUPPORTED) /* it was asked for the first time: the slow way goes on */
+            return err ? ferry__math_fail(q->device, "axpy", dtype, n, err) : 0;
     }
     return axpy_slow(q, dtype, n, alpha, x, y);
 }
@@ -211,7 +212,8 @@ int ferry_scal(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry
         ferry__queue_enter(q);
         err = q->device->ops->scal(q->device->dev, q->handle, dtype, n, alpha, x);
         ferry__queue_leave(q);
-        return err ? ferry__math_fail(q->device, "scal", dtype, n, err) : 0;
+        if (err != FERRY_EUNSUPPORTED) /* it was asked for the first time: the slow way goes on */
+            return err ? ferry__math_fail(q->device, "scal", dtype, n, err) : 0;
     }
     return scal_slow(q, dtype, n, alpha, x);
 }

@@ -12,6 +12,8 @@
 #include <ferry/blob.h>
 #include <string.h>
 
+#define WAITS "a reduction, which waits," /* and so cannot stand in a section */
+
 /* A reduction of one or two vectors to a number. */
 struct reduction {
     const char *name;
@@ -152,7 +154,7 @@ static int on_device(const struct reduction *r, uint32_t op, double *out)
 
     if (!ferry__math_offered(dev, op, r->dtype))
         return FERRY_EUNSUPPORTED;
-    err = ferry__section_refuse("a reduction, which waits,");
+    err = ferry__section_refuse(WAITS);
     if (!err)
         err = acquire(dev, r->q, &c, &local);
     if (err)
@@ -262,24 +264,27 @@ static bool is_immediate(ferry_queue *q, uint32_t op, ferry_dtype dtype, int64_t
 
 int ferry_asum(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, double *out)
 {
-    if (is_immediate(q, FERRY_OP_ASUM, dtype, n, x,
-                     out)) { /* nothing to check, to split, to fetch */
-        union {
-            float f32;
-            double f64;
-        } sum;
-        const ferry_ref result = { &sum, 0 };
-        int err;
+    union {
+        float f32;
+        double f64;
+    } sum;
+    const ferry_ref result = { &sum, 0 };
+    int err;
 
-        ferry__queue_enter(q);
-        err = q->device->ops->asum(q->device->dev, q->handle, dtype, n, x, result);
-        ferry__queue_leave(q);
-        if (err)
-            return ferry__math_fail(q->device, "asum", dtype, n, err);
-        *out = dtype == FERRY_F64 ? sum.f64 : (double)sum.f32;
-        return 0;
-    }
-    return asum_slow(q, dtype, n, x, out);
+    if (!is_immediate(q, FERRY_OP_ASUM, dtype, n, x, out)) /* to check, to split, or to fetch */
+        return asum_slow(q, dtype, n, x, out);
+    err = ferry__section_refuse(WAITS);
+    if (err)
+        return err;
+    ferry__queue_enter(q);
+    err = q->device->ops->asum(q->device->dev, q->handle, dtype, n, x, result);
+    ferry__queue_leave(q);
+    if (err == FERRY_EUNSUPPORTED) /* it was asked for the first time */
+        return asum_slow(q, dtype, n, x, out);
+    if (err)
+        return ferry__math_fail(q->device, "asum", dtype, n, err);
+    *out = dtype == FERRY_F64 ? sum.f64 : (double)sum.f32;
+    return 0;
 }
 
 int ferry_sumsq(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, double *out)

@@ -113,8 +113,10 @@ FERRY_API int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_wor
  * Other threads wait in every call that submits to the queue; what they submit past ferry, by the
  * vendor's object, is not kept out. Get the references before: between begin and end this thread may
  * submit work, by ferry/math.h, ferry_queue_call or the vendor's object, to any queue, and nothing
- * more. Calls that work on a memory or a blob are FERRY_EINVAL meanwhile, and so are the reductions
- * and another begin. FERRY_ENOMEM, FERRY_EDEVICE; the queue is then not kept.
+ * more. Calls that work on a memory or a blob are FERRY_EINVAL meanwhile, unless what they need is
+ * settled and at hand, and so are the reductions and another begin. What returns nothing and cannot
+ * be refused belongs before or after: destroy, release, and ferry_memory_lose, which does nothing
+ * here. FERRY_ENOMEM, FERRY_EDEVICE; the queue is then not kept.
  */
 FERRY_API int ferry_queue_begin(ferry_queue *q);
 

@@ -229,7 +229,61 @@ static void every_access_to_write_counts_as_a_version(void)
     fx_end();
 }
 
+/* From side to side, which on some devices moves nothing, and by arithmetic, which need not look. */
+static void writes_by_turns_count_as_versions(void)
+{
+    const ferry_memory *m;
+    ferry_blob *b;
+
+    fx_device();
+    b = FX_BLOB(FERRY_F32, 8);
+    m = ferry_blob_data_memory(b);
+    FX_OK(ferry_blob_fill_data(b, 1));
+    for (int i = 0; i < 9; i++) {
+        uint64_t before = ferry_memory_version(m);
+
+        if (i % 3 == 0)
+            CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_host_data(b));
+        if (i % 3 == 1)
+            CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+        if (i % 3 == 2)
+            FX_OK(ferry_blob_scale_data(b, 2));
+        CU_ASSERT(ferry_memory_version(m) != before);
+    }
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
+/* Between begin and end what would need a lock is refused, and the blob is as it was. */
+static void in_a_section_nothing_half_happens(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_blob *b = FX_BLOB(FERRY_F32, 4);
+    float *host = ferry_blob_mutable_host_data(b);
+    ferry_event *e = NULL;
+    double sum = -1;
+
+    for (int i = 0; i < 4; i++)
+        host[i] = (float)i + 1;
+    FX_OK(ferry_blob_asum_data(b, &sum)); /* what the device can is known by now */
+    FX_OK(ferry_blob_reshape(b, 1, (int64_t[]){ 2 }, NULL));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    FX_OK_FATAL(ferry_queue_begin(ferry_device_queue(dev)));
+    FX_FAILS(FERRY_EINVAL, ferry_blob_asum_data(b, &sum));
+    if (ferry_blob_reshape(b, 2, (int64_t[]){ 2, 2 }, NULL) == 0)
+        CU_FAIL("more axes, in a section");
+    CU_ASSERT_EQUAL(ferry_blob_count(b), 2);
+    FX_OK(ferry_queue_end(ferry_device_queue(dev), &e));
+    ferry_event_destroy(e);
+    FX_OK(ferry_blob_reshape(b, 2, (int64_t[]){ 2, 2 }, NULL));
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[1], 2);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(writes_by_turns_count_as_versions),
+    FERRY_TEST(in_a_section_nothing_half_happens),
     FERRY_TEST(every_access_to_write_counts_as_a_version),
     FERRY_TEST(accessors_are_short_forms_of_it),
     FERRY_TEST(a_slice_has_its_own_place_and_keeps_the_rest),

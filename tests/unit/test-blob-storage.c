@@ -336,6 +336,26 @@ static void growing_back_shows_what_the_copy_that_is_left_has(void)
     }
 }
 
+/* Part of the way back: a copy that is too short for it goes, also where it has the other's bytes. */
+static void growing_back_by_steps_is_one_rule_everywhere(void)
+{
+    ferry_blob *b;
+    float *host;
+
+    fx_device();
+    b = shrunken(true, true);
+    FX_OK(reshape1(b, 3, NULL));
+    host = ferry_blob_overwrite_host_data(b);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(host);
+    for (int i = 0; i < 3; i++)
+        host[i] = 7;
+    FX_OK(reshape1(b, 4, NULL));
+    CU_ASSERT_EQUAL(read_float(b, 2), 7);
+    CU_ASSERT_EQUAL(read_float(b, 3), 0);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
 static void a_first_write_while_small_leaves_zeros_in_the_tail(void)
 {
     ferry_blob *b;
@@ -500,6 +520,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_copy_that_is_too_short_after_regrowth_is_no_longer_valid),
     FERRY_TEST(where_no_copy_covers_a_regrowth_the_tail_reads_as_zeros),
     FERRY_TEST(growing_back_shows_what_the_copy_that_is_left_has),
+    FERRY_TEST(growing_back_by_steps_is_one_rule_everywhere),
     FERRY_TEST(a_first_write_while_small_leaves_zeros_in_the_tail),
     FERRY_TEST(zeros_of_a_first_read_reach_the_capacity),
     FERRY_TEST(blobs_of_no_elements_have_valid_accessors),

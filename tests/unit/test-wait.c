@@ -151,6 +151,28 @@ static void lent_memory_that_is_in_use_is_busy(void)
     wx_end();
 }
 
+/* And once nobody copies from it any more, on whatever queue. */
+static void lent_memory_that_a_peer_copies_from_is_busy(void)
+{
+    ferry_memory *m, *lender;
+    ferry_ref ref;
+
+    wx_begin();
+    lender = wx_memory_at(0, OLD);
+    m = wx_memory(1);
+    ref = wx_access(lender, wx_queue(0), FERRY_READ | FERRY_WRITE);
+    FX_OK(ferry_device_synchronize(wx_dev(0)));
+    FX_OK_FATAL(ferry_memory_adopt(m, wx_dev(0), ref, WX_BYTES, FERRY_ADOPT_READONLY, NULL, NULL));
+    wx_access(m, wx_queue(1), FERRY_READ);
+    FX_OK(ferry_memory_access(m, NULL, NOWAIT(FERRY_WRITE), NULL, &ref));
+    FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, wx_dev(0), NOWAIT(FERRY_WRITE), NULL, &ref));
+    FX_OK(ferry_memory_access(m, wx_dev(0), FERRY_WRITE, NULL, &ref));
+    CU_ASSERT(wx_host_reads(lender, OLD));
+    ferry_memory_release(m);
+    ferry_memory_release(lender);
+    wx_end();
+}
+
 static _Alignas(64) unsigned char own[WX_BYTES];
 
 /* One whose host block no device has imported: it came late, when both had blocks of their own. */
@@ -264,12 +286,18 @@ static const ferry_test_case minimal_cases[] = {
     FERRY_TEST(a_fallback_that_fails_waits_for_the_copies_it_began),
 };
 
+static const ferry_test_case discrete_cases[] = {
+    FERRY_TEST(lent_memory_that_a_peer_copies_from_is_busy),
+};
+
 int main(int argc, char **argv)
 {
+    static const char *const discrete[] = { "clock", "manual", NULL };
     static const char *const shared[] = { "clock", "manual", "unified", "on", NULL };
     static const char *const slow[] = { "latency", "500000", NULL };
     static const char *const minimal[] = { "clock", "manual", "ops", "minimal", NULL };
     static const struct wx_world worlds[] = {
+        { "discrete", discrete, discrete_cases, FERRY_TEST_COUNT(discrete_cases) },
         { "shared memory", shared, shared_cases, FERRY_TEST_COUNT(shared_cases) },
         { "slow copies", slow, slow_cases, FERRY_TEST_COUNT(slow_cases) },
         { "minimal", minimal, minimal_cases, FERRY_TEST_COUNT(minimal_cases) },
