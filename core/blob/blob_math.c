@@ -64,6 +64,7 @@ struct part {
     size_t offset, bytes;
     ferry_dtype dtype;
     uint64_t mark;
+    size_t filled; /* see ferry__memory_filled */
 };
 
 static int part_of(const ferry_blob *b, enum ferry__which which, struct part *out)
@@ -82,6 +83,7 @@ static int reach(struct part *part, const struct place *p, unsigned access, ferr
     ferry_memory *m = part->m;
 
     part->mark = ferry__memory_mark(m);
+    part->filled = access == FERRY_WRITE ? ferry__memory_filled(m, p->where) : SIZE_MAX;
     out->offset = 0;
     if (!p->where)
         out->handle = ferry__memory_host(m, access);
@@ -129,7 +131,7 @@ static int begin(const struct place *p, const struct part *to)
     int err = p->q && p->q->device->events ? ferry__section_begin(p->q) : 0;
 
     if (err)
-        ferry__memory_restore(to->m, to->mark, p->where, true);
+        ferry__memory_restore(to->m, to->mark, p->where, true, to->filled);
     return err;
 }
 
@@ -154,7 +156,7 @@ static int end(const struct place *p, struct part *to, const struct part *from, 
     if (p->q && p->q->device->events)
         ferry__section_end(p->q, &e);
     if (err)
-        ferry__memory_restore(to->m, to->mark, p->where, is_intact(to));
+        ferry__memory_restore(to->m, to->mark, p->where, is_intact(to), to->filled);
     if (p->where && (!err || !is_intact(to)))
         ferry__record_work(to->m, from ? from->m : NULL, p->q, e);
     else if (!err)
@@ -352,7 +354,7 @@ static int scale(ferry_blob *b, enum ferry__which which, double factor)
         return scale_anywhere(b, which, factor);
     err = ferry_scal(q, (ferry_dtype)b->dtype, b->shape.count, factor, x);
     if (err)
-        ferry__memory_restore(m, mark, NULL, true);
+        ferry__memory_restore(m, mark, NULL, true, SIZE_MAX);
     return err;
 }
 

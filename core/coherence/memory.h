@@ -76,7 +76,13 @@ void ferry__memory_regain(ferry_memory *m, uint64_t mark);
  * undone has to fill it first, though it writes everything.
  */
 bool ferry__memory_is_short(ferry_memory *m, const ferry_device *where);
-void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *where, bool intact);
+/*
+ * How many leading bytes the copy at `where` has of the contents, or had when it was last valid: what
+ * an operation that overwrites it, and is undone, has to leave there again (SIZE_MAX: as it is).
+ */
+size_t ferry__memory_filled(ferry_memory *m, const ferry_device *where);
+void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *where, bool intact,
+                           size_t filled);
 
 /* The copy at `where` (NULL: the host) was being written by work that failed with `code`. */
 void ferry__memory_fail(ferry_memory *m, const ferry_device *where, int code);

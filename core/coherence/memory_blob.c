@@ -157,7 +157,22 @@ static uint32_t holding(ferry_memory *m, uint32_t valid)
     return found ? found : valid;
 }
 
-void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *where, bool intact)
+size_t ferry__memory_filled(ferry_memory *m, const ferry_device *where)
+{
+    unsigned slot = where ? where->slot : FERRY__HOST;
+    struct ferry__request req;
+    size_t filled = 0;
+
+    if (ferry__request_begin(&req, m, NULL, false))
+        return SIZE_MAX;
+    if (ferry__replica_find(m, slot))
+        filled = *ferry__replica_filled(m, slot);
+    ferry__request_end(&req);
+    return filled;
+}
+
+void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *where, bool intact,
+                           size_t filled)
 {
     uint32_t touched = UINT32_C(1) << (where ? where->slot : FERRY__HOST), valid;
     struct ferry__request req;
@@ -171,6 +186,8 @@ void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *w
         valid = touched;
     if (!valid && (mark & FERRY__LOST))
         m->lost = FERRY_ELOST;
+    if (intact && filled != SIZE_MAX)
+        *ferry__replica_filled(m, where ? where->slot : FERRY__HOST) = filled;
     ferry__valid_publish(m, ferry__valid_hand_back(&req, valid));
     ferry__request_end(&req);
 }

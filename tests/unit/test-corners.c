@@ -132,6 +132,28 @@ static void a_refused_copy_that_reshapes_leaves_short_copies_valid(void)
     wx_end();
 }
 
+/* Nor has a copy more afterwards than it had: what is written there next leaves no tail of rubbish. */
+static void a_refused_copy_that_reshapes_lengthens_nothing(void)
+{
+    ferry_blob *b, *longer;
+
+    wx_begin();
+    b = blob_of(12);
+    longer = blob_of(12);
+    reshape(b, 2);
+    put(b, 1);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_data(b).handle);
+    FX_OK(ferry_blob_fill_data(longer, 3));
+    wx_fail_next(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    FX_FAILS(FERRY_EDEVICE, ferry_blob_copy_from(b, longer, FERRY_COPY_RESHAPE));
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_overwrite_device_data(b).handle);
+    reshape(b, 12);
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[11], 0);
+    ferry_blob_destroy(b);
+    ferry_blob_destroy(longer);
+    wx_end();
+}
+
 /* Making room for the copy evicts the blob itself, and then there is no room all the same. */
 static void a_refused_copy_that_evicted_its_target_loses_nothing(void)
 {
@@ -546,6 +568,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_tail_is_filled_for_the_side_that_writes),
     FERRY_TEST(a_refused_copy_that_reshapes_leaves_every_copy_valid),
     FERRY_TEST(a_refused_copy_that_reshapes_leaves_short_copies_valid),
+    FERRY_TEST(a_refused_copy_that_reshapes_lengthens_nothing),
     FERRY_TEST(a_refused_copy_that_evicted_its_target_loses_nothing),
     FERRY_TEST(a_refused_fill_leaves_a_tail_that_reads_as_zeros),
     FERRY_TEST(a_copy_too_short_is_left_to_its_readers),
