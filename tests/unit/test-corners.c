@@ -140,6 +140,8 @@ static void a_refused_copy_that_reshapes_lengthens_nothing(void)
     wx_begin();
     b = blob_of(12);
     longer = blob_of(12);
+    FX_OK(ferry_blob_fill_data(b, 9));
+    FX_OK(ferry_memory_invalidate(ferry_blob_data_memory(b)));
     reshape(b, 2);
     put(b, 1);
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_data(b).handle);
