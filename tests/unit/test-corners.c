@@ -142,8 +142,8 @@ static void a_refused_copy_that_reshapes_lengthens_nothing(void)
     longer = blob_of(12);
     FX_OK(ferry_blob_fill_data(b, 9));
     FX_OK(ferry_memory_invalidate(ferry_blob_data_memory(b)));
-    reshape(b, 2);
     put(b, 1);
+    reshape(b, 2);
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_device_data(b).handle);
     FX_OK(ferry_blob_fill_data(longer, 3));
     wx_fail_next(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
