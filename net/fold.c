@@ -208,19 +208,14 @@ int ferry__fold_try(struct ferry__program *p, struct ferry__item *item,
 
 /* ---- refreshing ------------------------------------------------------------------------------------ */
 
-static uint64_t version_of(const ferry_blob *b)
-{
-    return b ? ferry_memory_version(ferry_blob_data_memory(b)) : 0;
-}
-
 static uint64_t sources(const struct ferry__fold *f)
 {
-    uint64_t sum = 1 + version_of(f->weights) + version_of(f->bias);
+    uint64_t n = ferry__contents(ferry__contents(1, f->weights), f->bias);
     int i;
 
     for (i = 0; i < f->n_steps; i++)
-        sum += version_of(f->step[i].u) + version_of(f->step[i].v);
-    return sum;
+        n = ferry__contents(ferry__contents(n, f->step[i].u), f->step[i].v);
+    return n;
 }
 
 /* One step more of y = scale·x + shift, for each channel. */

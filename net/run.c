@@ -69,7 +69,7 @@ static bool params_changed(ferry_layer *layer)
     int i;
 
     for (i = 0; i < layer->n_params; i++)
-        version += ferry_memory_version(ferry_blob_data_memory(layer->params[i].blob));
+        version = ferry__contents(version, layer->params[i].blob);
     if (version == layer->prepared)
         return false;
     layer->prepared = version;
@@ -153,9 +153,9 @@ static int run_stage(ferry_net *net, struct ferry__stage *stage, struct ferry__s
         const struct ferry__item *item = &p->items[i];
 
         if (!item->dropped && item->layer->index >= first && item->layer->index <= last)
-            err = ferry__layer_failed(item->layer,
-                                      net->measured ? ferry__measure_item(s, p, item, run_item)
-                                                    : run_item(s, p, item));
+            err = ferry__layer_failed(item->layer, net->measured
+                                                       ? ferry__measure_item(s, p, item, run_item)
+                                                       : run_item(s, p, item));
     }
     return err;
 }

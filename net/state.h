@@ -11,6 +11,7 @@
 
 #include <ferry/net.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* A blob of the net. What is laid over or fused away has a shape and no contents. */
 struct ferry__net_blob {
@@ -157,6 +158,19 @@ struct ferry__graph;
 
 /* Layers, blobs, setup, the first reshape, and Caffe's lines about them. */
 int ferry__net_build(ferry_net *net, const struct ferry__graph *graph);
+
+/*
+ * Goes on with a number that is another whenever the contents of one of the blobs may be: by which
+ * memory it has, and how often that was written. NULL is no blob.
+ */
+static inline uint64_t ferry__contents(uint64_t so_far, const ferry_blob *b)
+{
+    const ferry_memory *m = b ? ferry_blob_data_memory(b) : NULL;
+    uint64_t n = (so_far ^ (uintptr_t)m) * UINT64_C(0x9e3779b97f4a7c15);
+
+    n = (n ^ (n >> 29) ^ ferry_memory_version(m)) * UINT64_C(0x9e3779b97f4a7c15);
+    return n ^ (n >> 32);
+}
 
 /* params.c: fills parameters that were neither filled nor loaded yet. */
 int ferry__params_fill(ferry_net *net);

@@ -341,7 +341,28 @@ static void a_net_that_takes_anothers_parameters_folds_them(void)
     fx_end();
 }
 
+/* Parameters in other memory, which was written just as often. */
+static void parameters_in_other_memory_are_folded_anew(void)
+{
+    ferry_net *a = open_text(chain, 0, 0), *b = open_text(chain, 0, 0);
+
+    fill_net(a, 2);
+    fill_net(b, 9);
+    FX_OK(ferry_net_forward(a, NULL));
+    FX_OK(ferry_net_forward(b, NULL));
+    for (int i = 0; i < ferry_net_n_layers(b); i++)
+        for (int k = 0; k < ferry_net_n_params(b, i); k++)
+            FX_OK(ferry_blob_share_data(ferry_net_param(b, i, k), ferry_net_param(a, i, k)));
+    FX_OK(ferry_blob_copy_from(ferry_net_input(b, 0), ferry_net_input(a, 0), 0));
+    FX_OK(ferry_net_forward(b, NULL));
+    CU_ASSERT(same_outputs(a, b));
+    ferry_net_close(b);
+    ferry_net_close(a);
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(parameters_in_other_memory_are_folded_anew),
     FERRY_TEST(each_pattern_computes_what_its_layers_do),
     FERRY_TEST(what_is_fused_or_planned_away_names_keep),
     FERRY_TEST(what_is_kept_holds_what_it_would_unfused),
