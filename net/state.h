@@ -99,7 +99,7 @@ struct ferry__arena {
 
 /* The most runs and memories that go under one event. */
 #define FERRY__NET_RUNS 64
-#define FERRY__NET_USES 192
+#define FERRY__NET_USES 256
 
 struct ferry_net {
     ferry_device *device;

@@ -109,6 +109,11 @@ int ferry__packed_get(const struct ferry__constants *c, struct ferry__packed **o
     return 0;
 }
 
+ferry_memory *ferry__packed_memory(const struct ferry__packed *p)
+{
+    return p->memory;
+}
+
 void ferry__packed_release(struct ferry__packed *p)
 {
     struct ferry__packed **at;
@@ -160,6 +165,32 @@ static int enqueue(void *ctx, void *queue, void *arg)
                                                   job->in, job->packed);
 }
 
+/* Under an event of its own: what is packed of constants that failed, or fails itself, is lost. */
+static int submit(struct ferry__packed *p, bool on_device, struct packing *job, ferry_queue *q)
+{
+    ferry_memory_use uses[FERRY_OP_INPUTS + 1];
+    ferry_event *event = NULL;
+    size_t n = 0, k;
+    uint32_t i;
+    int err = ferry_queue_begin(q), late;
+
+    if (err)
+        return err;
+    err = ferry_queue_call(q, "packing of constants", enqueue, job);
+    late = ferry_queue_end(q, &event);
+    for (i = 0; on_device && i < FERRY_OP_INPUTS; i++) {
+        for (k = 0; k < n && uses[k].memory != p->constant[i].memory; k++)
+            ;
+        if (p->inputs >> i & 1 && k == n)
+            uses[n++] = (ferry_memory_use){ p->constant[i].memory, FERRY_READ };
+    }
+    uses[n++] = (ferry_memory_use){ p->memory, FERRY_WRITE };
+    if (!late)
+        late = ferry_memory_record_all(uses, n, q, event);
+    ferry_event_destroy(event);
+    return err ? err : late;
+}
+
 /* The versions are read first: what is written meanwhile makes it stale. */
 static int pack(struct ferry__packed *p, const struct ferry__constants *c, ferry_queue *q)
 {
@@ -184,9 +215,7 @@ static int pack(struct ferry__packed *p, const struct ferry__constants *c, ferry
     if (!err)
         err = ferry_memory_access(p->memory, c->target->device, FERRY_WRITE, q, &job.packed);
     if (!err)
-        err = ferry_queue_call(q, "packing of constants", enqueue, &job);
-    if (!err)
-        err = ferry_memory_record(p->memory, q, FERRY_WRITE);
+        err = submit(p, where != NULL, &job, q);
     p->done = !err;
     return err;
 }

@@ -36,6 +36,9 @@ bool ferry__packed_is_of(const struct ferry__packed *p, const struct ferry__cons
 int ferry__packed_access(struct ferry__packed *p, const struct ferry__constants *c, ferry_queue *q,
                          uint64_t *packs, ferry_ref *out);
 
+/* The memory of the packed form: borrowed while there is a user. */
+ferry_memory *ferry__packed_memory(const struct ferry__packed *p);
+
 /* One user less. NULL is accepted. */
 void ferry__packed_release(struct ferry__packed *p);
 

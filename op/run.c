@@ -66,7 +66,7 @@ static int enqueue(void *ctx, void *queue, void *arg)
 
 /* The packed form of a step's constants, the same as in the run before unless others are given. */
 static int take_packed(ferry_operation *o, const struct ferry__step *step,
-                       const ferry_op_args *args, ferry_queue *q, ferry_ref *out)
+                       const ferry_op_args *args, ferry_queue *q, struct ferry__run *r)
 {
     ferry_op_place place[FERRY_OP_INPUTS] = { { NULL, 0 } };
     struct ferry__constants c = { &o->plan.target, step, place };
@@ -90,7 +90,10 @@ static int take_packed(ferry_operation *o, const struct ferry__step *step,
         }
     }
     if (!err)
-        err = ferry__packed_access(p, &c, q, &packs, out);
+        err = ferry__packed_access(p, &c, q, &packs, &r->packed[step->packed]);
+    if (!err &&
+        !r->constants[step->packed]) /* `p` may be another run's former one before this ends */
+        r->constants[step->packed] = ferry_memory_retain(ferry__packed_memory(p));
     pthread_mutex_unlock(&o->lock);
     ferry__packed_release(former);
     atomic_fetch_add_explicit(&o->packs, packs, memory_order_relaxed);
@@ -105,7 +108,7 @@ static int take_all_packed(ferry_operation *o, const ferry_op_args *args, ferry_
 
     for (i = 0; !err && i < o->plan.n_steps && o->plan.packed_bytes; i++)
         if (o->plan.steps[i].answer.packed_bytes)
-            err = take_packed(o, &o->plan.steps[i], args, q, &r->packed[o->plan.steps[i].packed]);
+            err = take_packed(o, &o->plan.steps[i], args, q, r);
     return err;
 }
 
@@ -130,6 +133,7 @@ int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_op_args *arg
     int err;
 
     memset(&out->args, 0, sizeof out->args);
+    memset(out->constants, 0, sizeof out->constants);
     out->operation = o;
     out->done = 0;
     out->taken = 0;
@@ -144,6 +148,14 @@ int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_op_args *arg
         return err;
     return ferry__places_take(&o->op, args, o->plan.target.host ? NULL : q, out->skipped,
                               &out->refs, &out->taken);
+}
+
+void ferry__run_end(struct ferry__run *r)
+{
+    uint32_t i;
+
+    for (i = 0; i < FERRY__PACKED_MAX; i++)
+        ferry_memory_release(r->constants[i]);
 }
 
 int ferry__run_submit(struct ferry__run *r, ferry_queue *q, ferry_ref workspace)

@@ -13,6 +13,7 @@ struct ferry__run {
     ferry_operation *operation;
     struct ferry__refs refs;
     ferry_ref packed[FERRY__PACKED_MAX];
+    ferry_memory *constants[FERRY__PACKED_MAX]; /* where they are; retained, NULL: none */
     ferry_ref workspace; /* temporary memory, and behind it the workspace of a step */
     ferry_op_run_args args;
     uint32_t skipped; /* bit i: input i was not needed, its packed form was */
@@ -26,6 +27,9 @@ struct ferry__run {
  */
 int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_op_args *args,
                     struct ferry__run *out);
+
+/* Lets go of what ferry__run_take retained, whatever that returned. */
+void ferry__run_end(struct ferry__run *r);
 
 /*
  * Submits the steps; `workspace` has the operation's room. Once more where the plugin lacked memory

@@ -36,7 +36,7 @@ static void add_use(struct ferry__segment *s, ferry_memory *m, unsigned access)
 static bool fits(const struct ferry__segment *s, const ferry_operation *o, const ferry_queue *q)
 {
     return s->queue == q && s->host == o->plan.target.host && s->n_runs < s->room_runs &&
-           s->n_uses + o->op.n_in + o->op.n_out <= s->room_uses;
+           s->n_uses + s->n_constants + o->op.n_in + o->op.n_out + o->plan.n_packed <= s->room_uses;
 }
 
 int ferry__segment_add(struct ferry__segment *s, ferry_operation *o, ferry_queue *q,
@@ -62,12 +62,15 @@ int ferry__segment_add(struct ferry__segment *s, ferry_operation *o, ferry_queue
     err = ferry__run_take(o, q, args, run);
     for (i = 0; i < run->taken; i++)
         add_use(s, args->out[i].memory, FERRY_WRITE);
-    if (err)
+    if (err) {
+        ferry__run_end(run);
         return err;
+    }
     for (i = 0; i < o->op.n_in; i++)
         if (!(run->skipped >> i & 1))
             add_use(s, args->in[i].memory, FERRY_READ);
     s->n_runs++;
+    s->n_constants += o->plan.n_packed;
     s->space = s->space > space ? s->space : space;
     return 0;
 }
@@ -106,6 +109,17 @@ static int submit_runs(struct ferry__segment *s, ferry_ref workspace)
     return err;
 }
 
+/* What is packed may fail later, and then so has whatever was computed with it. */
+static void use_constants(struct ferry__segment *s)
+{
+    size_t i, k;
+
+    for (i = 0; i < s->n_runs; i++)
+        for (k = 0; k < s->runs[i].operation->plan.n_packed; k++)
+            if (s->runs[i].constants[k])
+                add_use(s, s->runs[i].constants[k], FERRY_READ);
+}
+
 /* Between begin and end, so that the event is about these runs alone; it is noted on what they used. */
 static int submit_and_note(struct ferry__segment *s, ferry_ref workspace)
 {
@@ -116,6 +130,8 @@ static int submit_and_note(struct ferry__segment *s, ferry_ref workspace)
         return err;
     err = submit_runs(s, workspace);
     late = ferry_queue_end(s->queue, &event);
+    if (event) /* else all of it is done */
+        use_constants(s);
     if (!late)
         late = ferry_memory_record_all(s->uses, s->n_uses, s->queue, event);
     ferry_event_destroy(event);
@@ -149,11 +165,15 @@ static void lose(const struct ferry__segment *s)
 
 int ferry__segment_end(struct ferry__segment *s, int err)
 {
+    size_t i;
+
     if (!err && s->n_runs)
         err = submit(s);
     if (err)
         lose(s);
-    s->n_runs = s->n_uses = 0;
+    for (i = 0; i < s->n_runs; i++)
+        ferry__run_end(&s->runs[i]);
+    s->n_runs = s->n_uses = s->n_constants = 0;
     s->space = 0;
     return err;
 }
@@ -162,7 +182,7 @@ int ferry_op_run(ferry_operation *operation, ferry_queue *q, const ferry_op_args
 {
     struct ferry__segment segment;
     struct ferry__run run;
-    ferry_memory_use uses[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS];
+    ferry_memory_use uses[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS + FERRY__PACKED_MAX];
     int err;
 
     if (!operation)

@@ -15,6 +15,7 @@ struct ferry__segment {
     size_t n_runs, room_runs;
     ferry_memory_use *uses;
     size_t n_uses, room_uses;
+    size_t n_constants; /* packed forms that the runs read */
     uint64_t space; /* temporary memory and workspace of the run that needs most */
 };
 
