@@ -126,9 +126,10 @@ typedef struct ferry_op_args {
  * Errors: FERRY_EINVAL for a queue of another device, a missing place, an input and an output that
  * share a memory and overlap without being one and the same where the kind allows that; FERRY_ESHAPE
  * where an operand reaches behind its memory; what ferry_memory_access and the plugin fail with. A
- * plugin that ran out of memory is asked once more after the device's cache was trimmed. If anything
- * was enqueued before a failure, the outputs' contents are lost (FERRY_ELOST from then on); else all
- * is as before. Inputs keep theirs.
+ * plugin that ran out of memory is asked once more after the device's cache was trimmed. Once the
+ * outputs were taken to be written, a failure costs their contents (FERRY_ELOST from then on), also
+ * one that the plugin reports at once; what fails before, bringing the inputs and packing constants
+ * among it, leaves all as it was. Inputs keep theirs.
  */
 FERRY_API int ferry_op_run(ferry_operation *operation, ferry_queue *q, const ferry_op_args *args);
 
