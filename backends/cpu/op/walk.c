@@ -146,6 +146,8 @@ void walk_some(const struct cpu_walk *w, int64_t first, int64_t count, walk_body
     int64_t index[FERRY_OP_AXES], offset[WALK_OPERANDS];
     int64_t row = w->shape[w->rank - 1];
 
+    if (count == 0) /* an axis may have no elements, and nothing is at a remainder of 0 */
+        return;
     locate(w, first, index, offset);
     while (count > 0) {
         int64_t n = row - index[w->rank - 1];
