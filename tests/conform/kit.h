@@ -167,6 +167,7 @@ void group_asum(void);
 void group_sumsq(void);
 void group_gemv(void);
 void group_gemm(void);
+void group_ops(void);
 void group_queues(void);
 void group_events(void);
 void group_import(void);

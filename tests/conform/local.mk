@@ -21,6 +21,14 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 	%D%/memory.c \
 	%D%/mirror.c \
 	%D%/numbers.c \
+	%D%/op.c \
+	%D%/op.h \
+	%D%/op_block.c \
+	%D%/op_element.c \
+	%D%/op_run.c \
+	%D%/op_trials.c \
+	%D%/op_try.c \
+	%D%/op_window.c \
 	%D%/options.c \
 	%D%/owns.c \
 	%D%/peer.c \

@@ -34,6 +34,7 @@ static const struct {
     { "sumsq", group_sumsq, "sum of x squared" },
     { "gemv", group_gemv, "matrix by vector" },
     { "gemm", group_gemm, "matrix by matrix" },
+    { "ops", group_ops, "prepared operations, each kind" },
     { "queues", group_queues, "work of a queue in its order" },
     { "events", group_events, "done when they say so, never before" },
     { "import", group_import, "host memory as device memory; map and unmap" },

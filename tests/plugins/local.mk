@@ -14,6 +14,7 @@ BAD = %D%/bad.stamp
 BAD_FROM = \
 	%D%/build-bad.sh \
 	%D%/good.h \
+	%D%/good-ops.h \
 	%D%/bad-axpy.c \
 	%D%/bad-bool.c \
 	%D%/bad-copy.c \
@@ -28,6 +29,10 @@ BAD_FROM = \
 	%D%/bad-map.c \
 	%D%/bad-memset.c \
 	%D%/bad-null.c \
+	%D%/bad-op-again.c \
+	%D%/bad-op-copy.c \
+	%D%/bad-op-gap.c \
+	%D%/bad-op-query.c \
 	%D%/bad-options.c \
 	%D%/bad-outside.c \
 	%D%/bad-owns.c \
@@ -37,6 +42,7 @@ BAD_FROM = \
 	%D%/bad-wait.c \
 	%D%/bad-zero.c \
 	%D%/good-async.c \
+	%D%/good-ops.c \
 	%D%/good-sync.c
 
 check_DATA += $(BAD)

@@ -131,6 +131,10 @@ static void the_plugins_that_are_spoiled_pass_before(void)
 {
     CU_ASSERT_EQUAL(check_bad("good_sync", ""), 0);
     CU_ASSERT_EQUAL(check_bad("good_async", ""), 0);
+    CU_ASSERT_EQUAL(check_bad("good_sync", "--only ops"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "not offered  ops"));
+    CU_ASSERT_EQUAL(check_bad("good_ops", "--only ops"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "F32: strided copy"));
 }
 
 /* The group fails, and says something that has these words in it. */
@@ -239,6 +243,26 @@ static void an_owner_of_what_was_freed_is_caught(void)
 static void writing_outside_the_block_is_caught(void)
 {
     caught("bad_outside", "memset", "wrote outside");
+}
+
+static void an_operation_that_takes_strides_for_plain_ones_is_caught(void)
+{
+    caught("bad_op_copy", "ops", "strided copy F32, 3x5 by 1x3 to 3x5 by 1x3: out[0](0, 1) is ");
+}
+
+static void an_operation_that_writes_between_its_elements_is_caught(void)
+{
+    caught("bad_op_gap", "ops", "wrote into a gap between its elements: 5 elements from its first");
+}
+
+static void a_query_that_promises_an_unknown_kind_is_caught(void)
+{
+    caught("bad_op_query", "ops", "query of an unknown kind: query returned 0");
+}
+
+static void a_run_that_leaves_something_behind_is_caught(void)
+{
+    caught("bad_op_again", "ops", "once more: out[0] has other bits than after the first run");
 }
 
 static void a_failure_without_a_reason_is_caught(void)
@@ -365,6 +389,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_alloc_that_succeeds_without_a_block_is_caught),
     FERRY_TEST(an_owner_of_what_was_freed_is_caught),
     FERRY_TEST(writing_outside_the_block_is_caught),
+    FERRY_TEST(an_operation_that_takes_strides_for_plain_ones_is_caught),
+    FERRY_TEST(an_operation_that_writes_between_its_elements_is_caught),
+    FERRY_TEST(a_query_that_promises_an_unknown_kind_is_caught),
+    FERRY_TEST(a_run_that_leaves_something_behind_is_caught),
     FERRY_TEST(a_failure_without_a_reason_is_caught),
     FERRY_TEST(an_option_table_that_contradicts_itself_is_caught),
     FERRY_TEST(a_crash_is_a_failed_group_and_the_rest_goes_on),

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op.h"
+
+#include <ferry/op.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ops: the table "ferry.op/1", and every kind beside the kit's own reference. */
+
+static void take_table(void)
+{
+    const void *found = NULL;
+    int code;
+
+    kit_case("extension");
+    if (kit.ops.extension(kit.dev, "acme.nonesuch/1", &found) != FERRY_EUNSUPPORTED)
+        kit_fail("extension of a name that there cannot be is not FERRY_EUNSUPPORTED");
+    code = kit.ops.extension(kit.dev, FERRY_OP_EXTENSION, &found);
+    if (code == FERRY_EUNSUPPORTED)
+        kit_not_offered("no extension \"" FERRY_OP_EXTENSION "\"; ferry computes on the host");
+    kit_ok(code, "extension(\"" FERRY_OP_EXTENSION "\")");
+    if (!found)
+        kit_fail("it returned 0 and stored no table");
+    op_table = found;
+    if (op_table->struct_size < sizeof(*op_table))
+        kit_fail("the table's struct_size is %" PRIu32 ", less than its entries take (%zu)",
+                 op_table->struct_size, sizeof(*op_table));
+    if (!op_table->query || !op_table->create || !op_table->prepare || !op_table->run ||
+        !op_table->destroy)
+        kit_fail("an entry of the table is NULL; all must be there");
+}
+
+static void refused(const ferry_op *op, const char *what)
+{
+    ferry_op_answer answer;
+
+    kit_case("query of %s", what);
+    if (op_ask(op, &answer) == 0)
+        kit_fail("query returned 0");
+}
+
+/* What a later ferry may ask for, and one that is larger. */
+static void unknown(void)
+{
+    struct {
+        ferry_op op;
+        unsigned char more[64];
+    } later;
+    ferry_op *op = &later.op;
+    ferry_op_answer answer;
+    int before;
+
+    ferry_op_init(op, FERRY_OP_UNARY);
+    op->n_in = op->n_out = 1;
+    op->in[0] = (ferry_operand){ .dtype = FERRY_F32, .rank = 1, .shape = { 9 }, .stride = { 1 } };
+    op->out[0] = op->in[0];
+    kit_case("query of an operation of a later minor, which is larger");
+    before = op_ask(op, &answer);
+    memset(later.more, 0xee, sizeof(later.more));
+    op->struct_size = sizeof(later);
+    if (op_ask(op, &answer) != before)
+        kit_fail("query answered otherwise than for one of today's size");
+    op->struct_size = sizeof(*op);
+    op->kind = 60;
+    refused(op, "an unknown kind");
+    op->kind = UINT32_MAX;
+    refused(op, "an unknown kind, 4294967295");
+    op->kind = FERRY_OP_UNARY;
+    op->pass = 77;
+    refused(op, "an unknown pass");
+    op->pass = FERRY_PASS_FORWARD;
+    op->in[0].dtype = op->out[0].dtype = 200;
+    refused(op, "an unknown dtype");
+    op->in[0].dtype = op->out[0].dtype = FERRY_F32;
+    op->params.unary.function = 900;
+    refused(op, "an unknown function");
+}
+
+static void remark(uint32_t mask)
+{
+    char names[400] = "";
+    size_t n = 0;
+
+    for (uint32_t k = 0; k < 32; k++)
+        if (op_tally.kinds >> k & 1 && n < sizeof(names) - 40)
+            n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
+                                  ferry_op_kind_name(32 + k));
+    kit_remark("%d of %d trials, %s: %s", op_tally.taken, op_tally.tried, kit_dtype_list(mask),
+               names);
+}
+
+void group_ops(void)
+{
+    ferry_plugin_counters before, after;
+    bool counts;
+    uint32_t mask = 0;
+
+    kit_open();
+    if (!kit.ops.extension)
+        kit_not_offered("no extension entry; ferry computes on the host");
+    take_table();
+    unknown();
+    counts = kit_counters(&before);
+    for (uint32_t t = FERRY_F32; t <= FERRY_F64; t++) {
+        int so_far = op_tally.taken;
+
+        op_trials(t);
+        mask |= op_tally.taken > so_far ? 1u << t : 0;
+    }
+    if (!op_tally.taken)
+        kit_not_offered("its table takes none of %d operations", op_tally.tried);
+    kit_case("the account after %d operations", op_tally.taken);
+    if (counts && kit_counters(&after) && after.live_blocks != before.live_blocks)
+        kit_fail("live_blocks was %" PRIu64 ", is %" PRIu64, before.live_blocks, after.live_blocks);
+    remark(mask);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op.h"
+
+#include "arith.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Operands of operations in blocks that are larger than they. */
+
+#define FIRST 5 /* elements before an operand's first: not at the block's own beginning */
+#define TAIL  9
+
+/* ---- where elements lie --------------------------------------------------------------------- */
+
+/*
+ * The axes from the innermost outwards: a matrix with its strides exchanged where channels would be
+ * last. A slice leaves room for three more channels.
+ */
+void op_lay(ferry_operand *o, enum op_lie lie)
+{
+    bool last = lie == OP_LAST || lie == OP_LAST_SLICE;
+    uint32_t order[FERRY_OP_AXES], n = 0, wider = FERRY_OP_AXES, channel = o->rank > 2;
+    int64_t run = 1;
+
+    if (last && o->rank > 1)
+        order[n++] = channel;
+    for (uint32_t axis = o->rank; axis-- > 0;)
+        if (!(last && o->rank > 1 && axis == channel))
+            order[n++] = axis;
+    if ((lie == OP_SLICE || lie == OP_LAST_SLICE) && o->rank > 1)
+        wider = 1;
+    else if (lie == OP_WIDE && o->rank > 0)
+        wider = o->rank - 1;
+    for (uint32_t k = 0; k < n; k++) {
+        int64_t room = o->shape[order[k]] + (order[k] == wider ? 3 : 0);
+
+        /* where there is one element, the stride says nothing */
+        o->stride[order[k]] = lie == OP_WIDE && o->shape[order[k]] == 1 ? 10007 : run;
+        run *= room > 1 ? room : 1;
+    }
+}
+
+int64_t op_count(const ferry_operand *o)
+{
+    int64_t n = 1;
+
+    for (uint32_t axis = 0; axis < o->rank; axis++)
+        n *= o->shape[axis];
+    return n;
+}
+
+bool op_next(const ferry_operand *o, int64_t *i)
+{
+    for (uint32_t axis = o->rank; axis-- > 0; i[axis] = 0)
+        if (++i[axis] < o->shape[axis])
+            return true;
+    return false;
+}
+
+static int64_t place(const ferry_operand *o, const int64_t *i)
+{
+    int64_t at = FIRST;
+
+    for (uint32_t axis = 0; axis < o->rank; axis++)
+        at += o->shape[axis] > 1 ? i[axis] * o->stride[axis] : 0;
+    return at;
+}
+
+long double op_get(const struct op_block *b, const int64_t *i)
+{
+    return arith_get((ferry_dtype)b->o.dtype, b->m->want, place(&b->o, i));
+}
+
+/* ---- blocks --------------------------------------------------------------------------------- */
+
+static int64_t elements(const ferry_operand *o)
+{
+    int64_t last[FERRY_OP_AXES];
+
+    if (op_count(o) == 0)
+        return FIRST + TAIL;
+    for (uint32_t axis = 0; axis < o->rank; axis++)
+        last[axis] = o->shape[axis] - 1;
+    return place(o, last) + 1 + TAIL;
+}
+
+static void open_block(struct op_block *b, const ferry_operand *o, unsigned seed)
+{
+    b->o = *o;
+    b->m = &b->own;
+    mirror_create(b->m, (uint64_t)elements(o) * arith_size((ferry_dtype)o->dtype), seed);
+    b->m->begin = FIRST * arith_size((ferry_dtype)o->dtype);
+    b->m->end = b->m->bytes - TAIL * arith_size((ferry_dtype)o->dtype);
+}
+
+/* Every element of the operand, or of the block, becomes the value that `from` has for it. */
+static void put_all(struct op_block *b, const void *from)
+{
+    ferry_dtype t = (ferry_dtype)b->o.dtype;
+    int64_t i[FERRY_OP_AXES] = { 0 };
+
+    if (op_count(&b->o) == 0)
+        return;
+    do
+        arith_put(t, b->m->want, place(&b->o, i),
+                  from ? arith_get(t, from, place(&b->o, i)) : (long double)NAN);
+    while (op_next(&b->o, i));
+}
+
+void op_block_refill(struct op_block *b, unsigned seed)
+{
+    ferry_dtype t = (ferry_dtype)b->o.dtype;
+    void *numbers = kit_host(b->m->bytes);
+
+    arith_random(t, numbers, elements(&b->o), arith_is_real(t) ? 1 : 9, seed);
+    put_all(b, numbers);
+    free(numbers);
+    mirror_upload(b->m);
+}
+
+void op_block_create(struct op_block *b, const ferry_operand *o, unsigned seed)
+{
+    open_block(b, o, seed);
+    for (int64_t k = 0; k < elements(o); k++)
+        arith_put((ferry_dtype)o->dtype, b->m->want, k, NAN);
+    op_block_refill(b, seed);
+}
+
+void op_block_output(struct op_block *b, const ferry_operand *o, unsigned seed)
+{
+    open_block(b, o, seed);
+    put_all(b, NULL);
+    mirror_upload(b->m);
+}
+
+void op_block_destroy(struct op_block *b)
+{
+    if (b->m == &b->own)
+        mirror_destroy(b->m);
+}
+
+ferry_ref op_block_ref(const struct op_block *b)
+{
+    return mirror_ref(b->m, FIRST * arith_size((ferry_dtype)b->o.dtype));
+}
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+static long double tolerance(ferry_dtype t, const struct op_number *want)
+{
+    ferry_dtype inner = t == FERRY_F64 ? FERRY_F64 : FERRY_F32;
+
+    if (want->roundings == 0 || !arith_is_real(t))
+        return 0;
+    return 2 * kit_tolerance(t, want->value) +
+           (long double)want->roundings * kit_tolerance(inner, want->magnitude);
+}
+
+/* "2, 0, 1" */
+static const char *index_text(const ferry_operand *o, const int64_t *i)
+{
+    static char text[FERRY_OP_AXES * 8];
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (uint32_t axis = 0; axis < o->rank; axis++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%d", axis ? ", " : "", (int)i[axis]);
+    return text;
+}
+
+static void check_element(struct op_block *b, const char *what, const int64_t *i,
+                          const struct op_number *want)
+{
+    ferry_dtype t = (ferry_dtype)b->o.dtype;
+    int64_t at = place(&b->o, i);
+    long double got = arith_get(t, b->m->got, at);
+    unsigned char as[8];
+
+    arith_put(t, as, 0, want->value); /* where it has to be exact, in what the output can hold */
+    if (!arith_near(got, want->roundings == 0 ? arith_get(t, as, 0) : want->value,
+                    tolerance(t, want)))
+        kit_fail("%s(%s) is %.9Lg, should be %.9Lg", what, index_text(&b->o, i), got, want->value);
+    memcpy(b->m->want + (size_t)at * arith_size(t), b->m->got + (size_t)at * arith_size(t),
+           arith_size(t));
+}
+
+void op_block_check(struct op_block *b, const char *what, const struct op_number *want)
+{
+    int64_t i[FERRY_OP_AXES] = { 0 }, k = 0;
+    struct mirror *m = b->m;
+
+    mirror_download(m);
+    do
+        check_element(b, what, i, &want[k++]);
+    while (op_next(&b->o, i));
+    for (uint64_t at = m->begin; at < m->end; at++)
+        if (m->got[at] != m->want[at])
+            kit_fail("%s: wrote into a gap between its elements: %" PRIu64
+                     " elements from its first, it has changed",
+                     what, (at - m->begin) / arith_size((ferry_dtype)b->o.dtype));
+    mirror_check(m);
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The reference of what has no window. */
+
+#define SOME 24 /* roundings that a transcendental function may cost */
+
+static void set(struct op_number *out, long double value, long double magnitude, double roundings)
+{
+    *out = (struct op_number){ value, fabsl(magnitude), roundings };
+}
+
+static void add_term(struct op_number *out, long double term)
+{
+    set(out, out->value + term, out->magnitude + fabsl(term), out->roundings + 1);
+}
+
+/* ---- one element of each input -------------------------------------------------------------- */
+
+static void powered(long double u, long double room, double a, struct op_number *out)
+{
+    long double value = powl(u, (long double)a);
+
+    set(out, value, fabsl(value) * (1 + fabsl((long double)a) * room / fabsl(u)), SOME);
+}
+
+void op_unary(uint32_t function, long double x, double a, double b, double c, struct op_number *out)
+{
+    long double al = (long double)a, bl = (long double)b, cl = (long double)c;
+    long double room = fabsl(bl * x) + fabsl(cl), value;
+
+    switch (function) {
+    case FERRY_UNARY_RELU:
+        set(out, x > 0 ? x : al * x, x, 1);
+        return;
+    case FERRY_UNARY_ELU:
+        set(out, x > 0 ? x : al * (expl(x) - 1), 1 + fabsl(x) + fabsl(al), SOME);
+        return;
+    case FERRY_UNARY_SIGMOID:
+        set(out, 1 / (1 + expl(-x)), 1, SOME);
+        return;
+    case FERRY_UNARY_TANH:
+        set(out, tanhl(x), 1, SOME);
+        return;
+    case FERRY_UNARY_ABS:
+        set(out, fabsl(x), 0, 0);
+        return;
+    case FERRY_UNARY_POWER:
+        powered(bl * x + cl, room, a, out);
+        return;
+    case FERRY_UNARY_EXP:
+        value = expl(al * x + bl);
+        set(out, value, value * (1 + fabsl(al * x) + fabsl(bl)), SOME);
+        return;
+    case FERRY_UNARY_LOG:
+        value = al * x + bl;
+        set(out, cl * logl(value), cl * (1 + (fabsl(al * x) + fabsl(bl)) / value), SOME);
+        return;
+    case FERRY_UNARY_BNLL:
+        set(out, x > 0 ? x + logl(1 + expl(-x)) : logl(1 + expl(x)), 1 + fabsl(x), SOME);
+        return;
+    case FERRY_UNARY_THRESHOLD:
+        set(out, x > al ? 1 : 0, 0, 0);
+        return;
+    case FERRY_UNARY_CLIP:
+        value = x > al ? x : al;
+        set(out, value < bl ? value : bl, 1, 1);
+        return;
+    default:
+        set(out, x / (1 + expl(-al * x)), x, SOME);
+        return;
+    }
+}
+
+/* The input at y's index; an axis of 1 is repeated. */
+static long double repeated(const struct op_block *b, const int64_t *i)
+{
+    int64_t at[FERRY_OP_AXES] = { 0 };
+
+    for (uint32_t axis = 0; axis < b->o.rank; axis++)
+        at[axis] = b->o.shape[axis] > 1 ? i[axis] : 0;
+    return op_get(b, at);
+}
+
+static void binary(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    long double x = repeated(&s->in[0], i), u = repeated(&s->in[1], i);
+    long double v = s->op->n_in > 2 ? repeated(&s->in[2], i) : 0;
+    long double a = (long double)s->op->params.binary.a, b = (long double)s->op->params.binary.b;
+
+    switch (s->op->params.binary.function) {
+    case FERRY_BINARY_SUM:
+        set(out, a * x + b * u, fabsl(a * x) + fabsl(b * u), 3);
+        return;
+    case FERRY_BINARY_PRODUCT:
+        set(out, x * u, x * u, 1);
+        return;
+    case FERRY_BINARY_MAX:
+        set(out, x > u ? x : u, 0, 0);
+        return;
+    case FERRY_BINARY_SCALE:
+        set(out, x * u + v, fabsl(x * u) + fabsl(v), 2);
+        return;
+    case FERRY_BINARY_PRELU:
+        set(out, x > 0 ? x : u * x, x, 1);
+        return;
+    case FERRY_BINARY_NORMALISE:
+        set(out, (x - u) * v, (fabsl(x) + fabsl(u)) * v, 3);
+        return;
+    default:
+        set(out, x / u, x / u, 4);
+        return;
+    }
+}
+
+/* ---- sums ----------------------------------------------------------------------------------- */
+
+static void inner_product(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    const ferry_operand *x = &s->in[0].o;
+    int64_t xi[FERRY_OP_AXES] = { i[0] }, wi[2] = { i[1], 0 };
+    ferry_operand row = *x;
+
+    row.shape[0] = i[0] + 1; /* so that the walk ends with the row */
+    for (; wi[1] < s->in[1].o.shape[1]; wi[1]++, op_next(&row, xi))
+        add_term(out, op_get(&s->in[0], xi) * op_get(&s->in[1], wi));
+    if (s->op->n_in > 2)
+        add_term(out, op_get(&s->in[2], &i[1]));
+}
+
+static void gemm(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    long double alpha = (long double)s->op->params.gemm.alpha;
+    int64_t a[3] = { s->in[0].o.shape[0] > 1 ? i[0] : 0, i[1], 0 };
+    int64_t b[3] = { s->in[1].o.shape[0] > 1 ? i[0] : 0, 0, i[2] };
+
+    for (; a[2] < s->in[0].o.shape[2]; a[2]++, b[1]++)
+        add_term(out, alpha * op_get(&s->in[0], a) * op_get(&s->in[1], b));
+    if (s->op->n_in > 2)
+        add_term(out, (long double)s->op->params.gemm.beta * repeated(&s->in[2], i));
+    out->roundings += 2;
+}
+
+struct sums {
+    long double n, sum, squares, absolute, most;
+    int64_t where; /* of the last of the largest, along the last axis that is reduced */
+};
+
+/* Over the axes of `mask`, at y's index. */
+static struct sums reduce_at(const struct op_block *b, uint32_t mask, const int64_t *i)
+{
+    struct sums r = { .most = -INFINITY };
+    int64_t at[FERRY_OP_AXES] = { 0 };
+
+    if (op_count(&b->o) == 0)
+        return r;
+    do {
+        int64_t along = 0;
+        bool mine = true;
+        long double x;
+
+        for (uint32_t axis = 0; axis < b->o.rank; axis++) {
+            mine = mine && (mask >> axis & 1 || at[axis] == i[axis]);
+            along = mask >> axis & 1 ? at[axis] : along;
+        }
+        if (!mine)
+            continue;
+        x = op_get(b, at);
+        r.n++;
+        r.sum += x;
+        r.squares += x * x;
+        r.absolute += fabsl(x);
+        r.where = x >= r.most ? along : r.where;
+        r.most = x > r.most ? x : r.most;
+    } while (op_next(&b->o, at));
+    return r;
+}
+
+static void reduce(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    struct sums r = reduce_at(&s->in[0], s->op->params.reduce.axes, i);
+    long double scale = (long double)s->op->params.reduce.scale;
+    double cost = (double)r.n + 2;
+
+    switch (s->op->params.reduce.function) {
+    case FERRY_REDUCE_SUM:
+        set(out, scale * r.sum, scale * r.absolute, cost);
+        return;
+    case FERRY_REDUCE_SUMSQ:
+        set(out, scale * r.squares, scale * r.squares, cost);
+        return;
+    case FERRY_REDUCE_ASUM:
+        set(out, scale * r.absolute, scale * r.absolute, cost);
+        return;
+    case FERRY_REDUCE_MAX:
+        set(out, scale * r.most, scale * r.most, 1);
+        return;
+    default:
+        set(out, (long double)r.where, 0, 0);
+        return;
+    }
+}
+
+static void moments(const struct op_scene *s, uint32_t n, const int64_t *i, struct op_number *out)
+{
+    struct sums r = reduce_at(&s->in[0], s->op->params.reduce.axes, i);
+    long double mean = r.sum / r.n;
+
+    if (n == 0)
+        set(out, mean, r.absolute / r.n, (double)r.n + 2);
+    else
+        set(out, r.squares / r.n - mean * mean, r.squares / r.n, (double)r.n + 8);
+}
+
+/* ---- neighbours ----------------------------------------------------------------------------- */
+
+static void softmax(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    uint32_t axis = s->op->params.softmax.axis;
+    long double x = op_get(&s->in[0], i), most = -INFINITY, sum = 0;
+    int64_t at[FERRY_OP_AXES], n = s->in[0].o.shape[axis];
+
+    memcpy(at, i, sizeof(at));
+    for (at[axis] = 0; at[axis] < n; at[axis]++)
+        most = fmaxl(most, op_get(&s->in[0], at));
+    for (at[axis] = 0; at[axis] < n; at[axis]++)
+        sum += expl(op_get(&s->in[0], at) - most);
+    if (s->op->params.softmax.logarithm)
+        set(out, x - most - logl(sum), 1 + fabsl(x - most) + logl(sum), SOME + (double)n);
+    else
+        set(out, expl(x - most) / sum, expl(x - most) / sum * (1 + fabsl(x - most)),
+            SOME + (double)n);
+}
+
+static void lrn(const struct op_scene *s, uint32_t n, const int64_t *i, struct op_number *out)
+{
+    const ferry_operand *x = &s->in[0].o;
+    bool across = s->op->params.lrn.region == FERRY_LRN_ACROSS;
+    int64_t size = s->op->params.lrn.size, at[FERRY_OP_AXES];
+    uint32_t from = across ? 1 : x->rank - 2, to = across ? 1 : x->rank - 1;
+    int64_t cells = across ? size : size * size;
+    long double squares = 0, scale;
+
+    for (int64_t cell = 0; cell < cells; cell++) {
+        bool inside = true;
+
+        memcpy(at, i, sizeof(at));
+        at[from] += (from == to ? cell : cell / size) - size / 2;
+        at[to] += from == to ? 0 : cell % size - size / 2;
+        for (uint32_t axis = from; axis <= to; axis++)
+            inside = inside && at[axis] >= 0 && at[axis] < x->shape[axis];
+        squares += inside ? op_get(&s->in[0], at) * op_get(&s->in[0], at) : 0;
+    }
+    scale = (across ? (long double)s->op->params.lrn.k : 1) +
+            (long double)s->op->params.lrn.alpha / (long double)cells * squares;
+    if (n == 0)
+        scale = op_get(&s->in[0], i) * powl(scale, -(long double)s->op->params.lrn.beta);
+    set(out, scale, scale, SOME + (double)cells);
+}
+
+static void gather(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    uint32_t index = s->in[1].o.rank;
+    long double row = op_get(&s->in[1], i);
+    int64_t at[FERRY_OP_AXES] = { (int64_t)row };
+
+    for (uint32_t axis = 1; axis < s->in[0].o.rank; axis++)
+        at[axis] = i[index + axis - 1];
+    if (row >= 0 && row < (long double)s->in[0].o.shape[0])
+        out->value = op_get(&s->in[0], at);
+}
+
+/* ---- all kinds ------------------------------------------------------------------------------ */
+
+static bool expect(const struct op_scene *s, uint32_t n, const int64_t *i, struct op_number *out)
+{
+    const ferry_op *op = s->op;
+
+    switch (op->kind) {
+    case FERRY_OP_CONVOLUTION:
+        return op_expect_convolution(s, i, out), true;
+    case FERRY_OP_INNER_PRODUCT:
+        return inner_product(s, i, out), true;
+    case FERRY_OP_IM2COL:
+        return op_expect_im2col(s, i, out), true;
+    case FERRY_OP_COL2IM:
+        return op_expect_col2im(s, i, out), true;
+    case FERRY_OP_BATCHED_GEMM:
+        return gemm(s, i, out), true;
+    case FERRY_OP_POOL:
+        return op_expect_pool(s, n, i, out), true;
+    case FERRY_OP_UNARY:
+        return op_unary(op->params.unary.function, op_get(&s->in[0], i), op->params.unary.a,
+                        op->params.unary.b, op->params.unary.c, out),
+               true;
+    case FERRY_OP_BINARY:
+        return binary(s, i, out), true;
+    case FERRY_OP_REDUCE:
+        return reduce(s, i, out), true;
+    case FERRY_OP_MOMENTS:
+        return moments(s, n, i, out), true;
+    case FERRY_OP_SOFTMAX:
+        return softmax(s, i, out), true;
+    case FERRY_OP_LRN:
+        return lrn(s, n, i, out), true;
+    case FERRY_OP_STRIDED_COPY:
+        return out->value = op_get(&s->in[0], i), true;
+    case FERRY_OP_GATHER:
+        return gather(s, i, out), true;
+    default:
+        return false;
+    }
+}
+
+bool op_expect(const struct op_scene *s, uint32_t n, const int64_t *i, struct op_number *out)
+{
+    *out = (struct op_number){ .value = 0 };
+    if (!expect(s, n, i, out))
+        return false;
+    for (uint32_t k = 0; n == 0 && k < s->op->n_epilogue; k++) {
+        const ferry_op_step *step = &s->op->epilogue[k];
+        struct op_number before = *out;
+
+        op_unary(step->function, before.value, step->a, step->b, step->c, out);
+        out->magnitude = fmaxl(out->magnitude, before.magnitude);
+        out->roundings += before.roundings;
+    }
+    return true;
+}

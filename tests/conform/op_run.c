@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op.h"
+
+#include <ferry/device.h>
+#include <ferry/op.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One prepared operation, run: once, again, on two queues, with other constants. */
+
+#define ALIGNED 64
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+static size_t put_numbers(char *text, size_t size, const int64_t *numbers, uint32_t n)
+{
+    size_t used = 0;
+
+    for (uint32_t i = 0; i < n && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%" PRId64, i ? "x" : "", numbers[i]);
+    return used < size ? used : size - 1;
+}
+
+/* "2x3x4 by 12x4x1": shape and strides. */
+static size_t put_operand(char *text, size_t size, const char *what, const ferry_operand *o)
+{
+    size_t used = (size_t)snprintf(text, size, "%s", what);
+
+    used += put_numbers(text + used, size - used, o->shape, o->rank);
+    used += (size_t)snprintf(text + used, size - used, " by ");
+    return used + put_numbers(text + used, size - used, o->stride, o->rank);
+}
+
+/* " function 3" where the kind has one: its number in op_types.h. */
+static const char *function_text(const ferry_op *op)
+{
+    static char text[32];
+
+    text[0] = '\0';
+    if (op->kind == FERRY_OP_UNARY || op->kind == FERRY_OP_BINARY || op->kind == FERRY_OP_REDUCE)
+        snprintf(text, sizeof(text), " function %" PRIu32, op->params.unary.function);
+    else if (op->kind == FERRY_OP_POOL)
+        snprintf(text, sizeof(text), " method %" PRIu32, op->params.pool.method);
+    return text;
+}
+
+void op_say(const ferry_op *op, const char *note, const char *doing)
+{
+    char text[200];
+    size_t n = (size_t)snprintf(text, sizeof(text), "%s", "");
+
+    for (uint32_t i = 0; i < op->n_in && n < 150; i++)
+        n += put_operand(text + n, sizeof(text) - n, i ? ", " : "", &op->in[i]);
+    if (n < 170)
+        put_operand(text + n, sizeof(text) - n, " to ", &op->out[0]);
+    kit_case("%s%s %s%s%s, %s%s%s", ferry_op_kind_name(op->kind), function_text(op),
+             kit_dtype_name(op->in[0].dtype), note[0] ? " " : "", note, text, doing[0] ? ", " : "",
+             doing);
+}
+
+/* ---- a run ---------------------------------------------------------------------------------- */
+
+/* One prepared operation and all that it needs. */
+struct run {
+    const ferry_op *op;
+    ferry_op_answer answer;
+    void *prepared;
+    bool in_place;
+    struct op_block in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
+    struct mirror packed;
+    struct op_number *want[FERRY_OP_OUTPUTS];
+};
+
+static void create_blocks(struct run *r)
+{
+    const ferry_op *op = r->op;
+
+    for (uint32_t i = 0; i < op->n_in; i++)
+        op_block_create(&r->in[i], &op->in[i], 11 + i);
+    for (uint32_t i = 0; i < op->n_out; i++)
+        op_block_output(&r->out[i], &op->out[i], 31 + i);
+    if (r->in_place) {
+        mirror_destroy(r->out[0].m);
+        r->out[0].m = r->in[0].m;
+    }
+    if (r->answer.packed_bytes)
+        mirror_create(&r->packed, r->answer.packed_bytes + 2 * ALIGNED, 51);
+}
+
+static void destroy_blocks(struct run *r)
+{
+    for (uint32_t i = 0; i < r->op->n_in; i++)
+        op_block_destroy(&r->in[i]);
+    for (uint32_t i = 0; i < r->op->n_out; i++) {
+        op_block_destroy(&r->out[i]);
+        free(r->want[i]);
+    }
+    if (r->answer.packed_bytes)
+        mirror_destroy(&r->packed);
+}
+
+/* Before anything has run: what is in place is its own input. */
+static void expect_all(struct run *r)
+{
+    const struct op_scene s = { r->op, r->in, r->out };
+
+    for (uint32_t n = 0; n < r->op->n_out; n++) {
+        int64_t i[FERRY_OP_AXES] = { 0 }, k = 0;
+
+        free(r->want[n]);
+        r->want[n] = kit_host((size_t)op_count(&r->op->out[n]) * sizeof(**r->want));
+        do
+            if (!op_expect(&s, n, i, &r->want[n][k++]))
+                kit_fail("the check itself knows no such kind");
+        while (op_next(&r->op->out[n], i));
+    }
+}
+
+/* All of a block but its guards may change. */
+static void check_guards(struct mirror *m, const char *what)
+{
+    mirror_download(m);
+    if (memcmp(m->got, m->want, ALIGNED) != 0 ||
+        memcmp(m->got + m->bytes - ALIGNED, m->want + m->bytes - ALIGNED, ALIGNED) != 0)
+        kit_fail("wrote outside its %s of %" PRIu64 " bytes", what, m->bytes - 2 * ALIGNED);
+}
+
+static void prepare(struct run *r)
+{
+    ferry_cref in[FERRY_OP_INPUTS] = { { NULL, 0 } };
+
+    if (!r->answer.packed_bytes)
+        return;
+    for (uint32_t i = 0; i < r->op->n_in; i++)
+        if (r->answer.packed_inputs >> i & 1)
+            in[i] = ferry_ref_const(op_block_ref(&r->in[i]));
+    kit_ok(op_table->prepare(kit.dev, NULL, r->prepared, in, mirror_ref(&r->packed, ALIGNED)),
+           "prepare");
+    kit_wait(NULL);
+    check_guards(&r->packed, "packed constants");
+}
+
+/* Enqueues one run into these outputs. */
+static void enqueue(struct run *r, void *queue, struct op_block *outputs, struct mirror *workspace)
+{
+    ferry_cref in[FERRY_OP_INPUTS];
+    ferry_ref out[FERRY_OP_OUTPUTS];
+    ferry_op_run_args args = { .struct_size = sizeof(args), .in = in, .out = out };
+
+    for (uint32_t i = 0; i < r->op->n_in; i++)
+        in[i] = r->answer.packed_inputs >> i & 1 ? (ferry_cref){ NULL, 0 }
+                                                 : ferry_ref_const(op_block_ref(&r->in[i]));
+    for (uint32_t i = 0; i < r->op->n_out; i++)
+        out[i] = op_block_ref(&outputs[i]);
+    if (r->answer.packed_bytes)
+        args.packed = mirror_ref(&r->packed, ALIGNED);
+    mirror_create(workspace, r->answer.workspace_bytes + 2 * ALIGNED, 61);
+    if (r->answer.workspace_bytes)
+        args.workspace = mirror_ref(workspace, ALIGNED);
+    kit_ok(op_table->run(kit.dev, queue, r->prepared, &args), "run");
+}
+
+static void finish(void *queue, struct mirror *workspace)
+{
+    kit_wait(queue);
+    check_guards(workspace, "workspace");
+    mirror_destroy(workspace);
+}
+
+static void check_results(struct run *r)
+{
+    char what[16];
+
+    for (uint32_t i = 0; i < r->op->n_out; i++) {
+        snprintf(what, sizeof(what), "out[%" PRIu32 "]", i);
+        op_block_check(&r->out[i], what, r->want[i]);
+    }
+    for (uint32_t i = r->in_place; i < r->op->n_in; i++) {
+        mirror_download(r->in[i].m);
+        if (memcmp(r->in[i].m->got, r->in[i].m->want, r->in[i].m->bytes) != 0)
+            kit_fail("in[%" PRIu32 "] has changed", i);
+    }
+}
+
+static void run_once(struct run *r)
+{
+    struct mirror workspace;
+
+    enqueue(r, NULL, r->out, &workspace);
+    finish(NULL, &workspace);
+    check_results(r);
+}
+
+/* ---- again ---------------------------------------------------------------------------------- */
+
+/* Other outputs, into which the same has to come, bit by bit: on one queue, or on two at a time. */
+static void run_again(struct run *r, int queues)
+{
+    struct op_block out[2][FERRY_OP_OUTPUTS];
+    struct mirror workspace[2];
+    void *queue[2] = { NULL, NULL };
+
+    for (int q = 0; q < queues; q++) {
+        if (queues > 1)
+            kit_ok(kit.ops.queue_create(kit.dev, 0, &queue[q]), "queue_create");
+        for (uint32_t i = 0; i < r->op->n_out; i++)
+            op_block_output(&out[q][i], &r->op->out[i], 31 + i);
+    }
+    for (int q = 0; q < queues; q++)
+        enqueue(r, queue[q], out[q], &workspace[q]);
+    for (int q = 0; q < queues; q++) {
+        finish(queue[q], &workspace[q]);
+        for (uint32_t i = 0; i < r->op->n_out; i++) {
+            mirror_download(out[q][i].m);
+            if (memcmp(out[q][i].m->got, r->out[i].m->got, out[q][i].m->bytes) != 0)
+                kit_fail("out[%" PRIu32 "] has other bits than after the first run", i);
+            op_block_destroy(&out[q][i]);
+        }
+        if (queue[q])
+            kit_ok(kit.ops.queue_destroy(kit.dev, queue[q]), "queue_destroy");
+    }
+}
+
+/* The constants have been written: ferry has them packed once more. */
+static void run_rewritten(struct run *r)
+{
+    for (uint32_t i = 0; i < r->op->n_in; i++)
+        if (r->answer.packed_inputs >> i & 1)
+            op_block_refill(&r->in[i], 71 + i);
+    prepare(r);
+    expect_all(r);
+    run_once(r);
+}
+
+void op_run(const ferry_op *op, const ferry_op_answer *answer, void *prepared, const char *note,
+            bool in_place, bool queues)
+{
+    struct run all = { .op = op, .answer = *answer, .prepared = prepared, .in_place = in_place };
+    struct run *r = &all;
+
+    create_blocks(r);
+    expect_all(r);
+    prepare(r);
+    run_once(r);
+    if (!r->in_place) {
+        op_say(r->op, note, "once more");
+        run_again(r, 1);
+        if (queues && kit.ops.queue_create && kit.ops.queue_destroy) {
+            op_say(r->op, note, "on two queues");
+            run_again(r, 2);
+        }
+    }
+    if (r->answer.packed_inputs) {
+        op_say(r->op, note, "with other constants");
+        run_rewritten(r);
+    }
+    destroy_blocks(r);
+}
