@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A ferry plugin with what every plugin has to have: memory, copies, memset and axpy. Everything
- * else ferry does without: it computes on the host what is missing here.
+ * A ferry plugin with what every plugin has to have: memory, copies, memset and axpy; and with one
+ * operation of nets, a rectifier. Everything else ferry does without: it computes on the host what
+ * is missing here.
  *
  * Lines that end in a comment beginning with "yours:" are the ones to change. ferry-plugin(7) has
  * the rules, <ferry/plugin.h> has them entry by entry, and `make check` runs `ferry check`.
  */
+#include <ferry/op_plugin.h>
 #include <ferry/plugin.h>
 
 #include "acme_driver.h" /* yours: your vendor's header */
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 FERRY_PLUGIN(.name = "acme", .version = "1.0", .vendor = "Acme"); /* yours: who it is */
 
@@ -112,6 +118,95 @@ static int axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha,
                  "acme_saxpy"); /* yours: axpy */
 }
 
+/* ---- operations ----------------------------------------------------------------------------- */
+
+/* Leave this part out, and .extension below, and ferry computes them all on the host. */
+
+/* What create keeps of an operation. */
+struct rectifier {
+    long n;
+    float slope;
+};
+
+/* Row-major without gaps. Where there is one element, the stride says nothing. */
+static bool is_plain(const ferry_operand *o)
+{
+    int64_t run = 1;
+
+    for (uint32_t axis = o->rank; axis-- > 0; run *= o->shape[axis])
+        if (o->shape[axis] > 1 && o->stride[axis] != run)
+            return false;
+    return true;
+}
+
+static int op_query(void *dev, const ferry_op *op, ferry_op_answer *out)
+{
+    (void)dev;
+    (void)out; /* no epilogue, no packed constants, no workspace: all 0, as ferry has set it */
+    if (op->kind != FERRY_OP_UNARY || op->pass != FERRY_PASS_FORWARD ||
+        op->params.unary.function != FERRY_UNARY_RELU || op->in[0].dtype != FERRY_F32 ||
+        op->out[0].dtype != FERRY_F32 || !is_plain(&op->in[0]) ||
+        !is_plain(&op->out[0])) /* yours: what the device can do */
+        return FERRY_EUNSUPPORTED;
+    return FERRY_OK;
+}
+
+static int op_create(void *dev, const ferry_op *op, void **out_prepared)
+{
+    struct rectifier *r = malloc(sizeof(*r));
+
+    (void)dev;
+    if (!r)
+        return ferry->error(FERRY_ENOMEM, "malloc of %zu bytes", sizeof(*r));
+    r->n = 1;
+    for (uint32_t axis = 0; axis < op->in[0].rank; axis++)
+        r->n *= (long)op->in[0].shape[axis];
+    r->slope = (float)op->params.unary.a;
+    *out_prepared = r; /* yours: compile, choose an algorithm */
+    return FERRY_OK;
+}
+
+/* ferry calls it only where query has asked for packed constants. */
+static int op_prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
+                      ferry_ref packed)
+{
+    (void)dev, (void)queue, (void)prepared, (void)in, (void)packed;
+    return FERRY_OK;
+}
+
+static int op_run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
+{
+    const struct rectifier *r = prepared;
+
+    (void)dev, (void)queue;
+    return check(acme_srelu(r->n, r->slope, const_at(args->in[0]), at(args->out[0])),
+                 "acme_srelu"); /* yours: launch it */
+}
+
+static void op_destroy(void *dev, void *prepared)
+{
+    (void)dev;
+    free(prepared);
+}
+
+static const ferry_op_table operations = {
+    .struct_size = sizeof(ferry_op_table),
+    .query = op_query,
+    .create = op_create,
+    .prepare = op_prepare,
+    .run = op_run,
+    .destroy = op_destroy,
+};
+
+static int extension(void *dev, const char *name, const void **out_table)
+{
+    (void)dev;
+    if (strcmp(name, FERRY_OP_EXTENSION) != 0)
+        return FERRY_EUNSUPPORTED;
+    *out_table = &operations;
+    return FERRY_OK;
+}
+
 /* ---- what ferry gets ------------------------------------------------------------------------ */
 
 static const ferry_plugin_ops ops = {
@@ -125,6 +220,7 @@ static const ferry_plugin_ops ops = {
     .memset = set,
     .axpy = axpy,
     .synchronize = synchronize,
+    .extension = extension,
 };
 
 /* The vendor's library is loaded here, if it is not linked; no device is touched yet. */

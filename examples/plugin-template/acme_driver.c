@@ -89,6 +89,13 @@ int acme_saxpy(long n, float alpha, const float *x, float *y)
     return ACME_OK;
 }
 
+int acme_srelu(long n, float slope, const float *x, float *y)
+{
+    for (long i = 0; i < n; i++)
+        y[i] = x[i] > 0 ? x[i] : slope * x[i];
+    return ACME_OK;
+}
+
 /* ---- streams -------------------------------------------------------------------------------- */
 
 enum kind { COPY, SET, AXPY, MARK, WAIT };

@@ -28,6 +28,7 @@ void acme_memory_info(size_t *out_free, size_t *out_total);
 int acme_memcpy(void *dst, const void *src, size_t bytes);
 int acme_memset(void *dst, int byte, size_t bytes);
 int acme_saxpy(long n, float alpha, const float *x, float *y);
+int acme_srelu(long n, float slope, const float *x, float *y); /* x may be y */
 
 /* The same on a stream: they return at once. */
 int acme_stream_create(acme_stream **out);
