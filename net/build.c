@@ -2,7 +2,7 @@
 /* From a graph to a net: layer by layer, blobs, setup, shapes; and Caffe's lines about it. */
 #include "net/graph.h"
 #include "net/place.h"
-#include "net/state.h"
+#include "net/program.h"
 #include "net/types.h"
 
 #include <ferry/status.h>
@@ -237,7 +237,7 @@ static int add_layer(struct building *b, const struct ferry__node *node)
     if (!err)
         err = counts_fit(layer);
     if (!err)
-        err = set_up(b, layer);
+        err = ferry__layer_failed(layer, set_up(b, layer));
     return err;
 }
 
@@ -346,7 +346,7 @@ static void watch(ferry_net *net)
         for (k = 0; k < net->layers[i].n_tops; k++) {
             struct ferry__net_blob *blob = &net->blobs[net->layers[i].tops[k]];
 
-            if (!strcmp(net->layers[i].type->name, "Input"))
+            if (net->layers[i].type->flags & FERRY_LAYER_INPUT)
                 blob->input = blob->watched = true;
             if (net->layers[i].type->flags & FERRY_LAYER_RESHAPES)
                 blob->watched = true;

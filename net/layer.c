@@ -102,6 +102,30 @@ int ferry_layer_error(const ferry_layer *layer, int code, const char *fmt, ...)
                              layer->type->name, text);
 }
 
+/* A number of the count of those drawn, mixed with the seed (Steele, Lea, Flood: SplitMix64). */
+static uint64_t next_random(ferry_net *net)
+{
+    uint64_t x = net->seed * 0xd1342543de82ef95u + ++net->drawn * 0x9e3779b97f4a7c15u;
+
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+/* What is above the last whole multiple of `below` would favour small numbers: it is drawn again. */
+uint64_t ferry_layer_random(ferry_layer *layer, uint64_t below)
+{
+    uint64_t x, rest;
+
+    if (!layer || !below)
+        return 0;
+    rest = (UINT64_MAX % below + 1) % below;
+    do
+        x = next_random(layer->net);
+    while (x > UINT64_MAX - rest);
+    return x % below;
+}
+
 /* ---- blobs of its own -------------------------------------------------------------------------- */
 
 int ferry_layer_n_params(const ferry_layer *layer)

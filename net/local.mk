@@ -40,6 +40,10 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/state.h \
 	%D%/types.c \
 	%D%/types.h \
+	%D%/data/database.c \
+	%D%/data/database.h \
+	%D%/data/datum.c \
+	%D%/data/datum.h \
 	%D%/data/image.c \
 	%D%/data/image.h \
 	%D%/data/image_jpeg.c \
@@ -63,6 +67,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/convolution.h \
 	%D%/layers/convolution_depthwise.c \
 	%D%/layers/crop.c \
+	%D%/layers/data.c \
 	%D%/layers/deconvolution.c \
 	%D%/layers/depthwise_convolution.c \
 	%D%/layers/detection_output.c \
@@ -79,6 +84,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/hdf5_output.c \
 	%D%/layers/hinge_loss.c \
 	%D%/layers/im2col.c \
+	%D%/layers/image_data.c \
 	%D%/layers/infogain_loss.c \
 	%D%/layers/inner_product.c \
 	%D%/layers/input.c \
@@ -90,11 +96,14 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/lrn.c \
 	%D%/layers/lstm.c \
 	%D%/layers/lstm_unit.c \
+	%D%/layers/memory_data.c \
 	%D%/layers/multinomial_logistic_loss.c \
 	%D%/layers/mvn.c \
 	%D%/layers/normalize.c \
 	%D%/layers/parameter.c \
 	%D%/layers/permute.c \
+	%D%/layers/pictures.c \
+	%D%/layers/pictures.h \
 	%D%/layers/pooling.c \
 	%D%/layers/power.c \
 	%D%/layers/prelu.c \
@@ -167,8 +176,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/proto/wire_read.c \
 	%D%/proto/wire_write.c
 %C%_libferrynetobjs_la_CPPFLAGS = $(NET_CPPFLAGS) $(NET_CPPFLAGS_LIBS)
-%C%_libferrynetobjs_la_CFLAGS = $(NET_CFLAGS) $(PNG_CFLAGS) $(JPEG_CFLAGS)
-%C%_libferrynetobjs_la_LIBADD = $(PNG_LIBS) $(JPEG_LIBS)
+%C%_libferrynetobjs_la_CFLAGS = $(NET_CFLAGS) $(PNG_CFLAGS) $(JPEG_CFLAGS) $(LMDB_CFLAGS)
+%C%_libferrynetobjs_la_LIBADD = $(PNG_LIBS) $(JPEG_LIBS) $(LMDB_LIBS)
 
 # Higher rooms first.
 NET_ROOMS = %D%/libferrynetobjs.la op/libferryopobjs.la

@@ -4,6 +4,7 @@
 
 #include <ferry/status.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,13 +15,14 @@ static int no_memory(void)
 
 int ferry__layer_failed(const ferry_layer *layer, int err)
 {
-    char why[768];
+    char why[768], quoted[160];
 
     if (!err)
         return 0;
     strncpy(why, ferry_last_error(), sizeof why - 1);
     why[sizeof why - 1] = 0;
-    if (strstr(why, layer->name))
+    snprintf(quoted, sizeof quoted, "\"%.150s\"", layer->name);
+    if (strstr(why, quoted))
         return err;
     return ferry_error_set(err, "layer \"%s\" (%s): %s", layer->name, layer->type->name, why);
 }

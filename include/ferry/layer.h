@@ -54,6 +54,8 @@ typedef enum ferry_phase {
 #define FERRY_LAYER_FORWARD_ONLY 32u
 /** As many tops as bottoms. */
 #define FERRY_LAYER_PAIRS 64u
+/** Its tops are inputs of the net: the program gives them shape and contents. */
+#define FERRY_LAYER_INPUT 128u
 
 /** A layer type; a static const table, which lives as long as the process. */
 typedef struct ferry_layer_type {
@@ -161,6 +163,12 @@ FERRY_API int ferry_layer_propagates(const ferry_layer *layer, int index);
  */
 FERRY_API int ferry_layer_error(const ferry_layer *layer, int code, const char *fmt, ...)
     FERRY_PRINTF(3, 4);
+
+/**
+ * A random number, 0 … below − 1, for what the host decides by chance: the next one of the net's seed.
+ * 0 for NULL or a `below` of 0.
+ */
+FERRY_API uint64_t ferry_layer_random(ferry_layer *layer, uint64_t below);
 
 /* ---- in setup ---- */
 

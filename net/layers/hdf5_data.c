@@ -5,7 +5,6 @@
  * first begins again. Paths are those of the working folder, else of the folder of the file that names
  * them. Integers are converted. `shuffle` is not offered. (Caffe: HDF5DataLayer.)
  */
-#define _POSIX_C_SOURCE 200809L
 #include "net/layers/layers.h"
 
 #include <ferry/io.h>
@@ -14,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct hdf5_data {
     char **files;
@@ -31,22 +29,6 @@ static const ferry_proto *parameters(const ferry_layer *layer)
 
 /* ---- paths -------------------------------------------------------------------------------------- */
 
-/* `path`, or beside `namer` where it is not there; to be freed. NULL: no memory. */
-static char *beside(const char *path, const char *namer)
-{
-    const char *slash = namer ? strrchr(namer, '/') : NULL;
-    size_t folder =
-        path[0] == '/' || !slash || !access(path, F_OK) ? 0 : (size_t)(slash + 1 - namer);
-    char *out = malloc(folder + strlen(path) + 1);
-
-    if (!out)
-        return NULL;
-    if (folder)
-        memcpy(out, namer, folder);
-    strcpy(out + folder, path);
-    return out;
-}
-
 static int add_file(const ferry_layer *layer, struct hdf5_data *s, const char *line,
                     const char *list)
 {
@@ -55,7 +37,7 @@ static int add_file(const ferry_layer *layer, struct hdf5_data *s, const char *l
     if (!grown)
         return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its files");
     s->files = grown;
-    s->files[s->n_files] = beside(line, list);
+    s->files[s->n_files] = ferry__beside(line, list);
     if (!s->files[s->n_files])
         return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its files");
     s->n_files++;
@@ -153,7 +135,8 @@ static int setup(ferry_layer *layer)
         return ferry_proto_error(p, "shuffle", 0, FERRY_EUNSUPPORTED,
                                  "layer \"%s\": rows come in the files' order; shuffle the files",
                                  ferry_layer_name(layer));
-    list = beside(ferry_proto_string(p, "source", 0, NULL), ferry_proto_where(p, NULL, 0).file);
+    list =
+        ferry__beside(ferry_proto_string(p, "source", 0, NULL), ferry_proto_where(p, NULL, 0).file);
     if (!list)
         return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its source");
     err = read_list(layer, s, list);

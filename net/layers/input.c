@@ -55,6 +55,7 @@ const ferry_layer_type ferry__input_layer = {
     .max_bottoms = 0,
     .min_tops = 1,
     .max_tops = -1,
+    .flags = FERRY_LAYER_INPUT,
     .messages = messages,
     .setup = setup,
     .reshape = reshape,

@@ -20,6 +20,11 @@ int ferry__top_like(ferry_layer *layer, int top, const ferry_blob *b);
 int ferry__axis_of(const ferry_layer *layer, const ferry_proto *p, const char *field, int64_t axis,
                    int naxes, int *out);
 
+/* ---- files (shared.c) ---- */
+
+/* `path`, or in the folder of the file `namer` where it is not there; to be freed. NULL: no memory. */
+char *ferry__beside(const char *path, const char *namer);
+
 /* ---- operands (shared.c) ---- */
 
 static inline ferry_layer_operand ferry__of_bottom(int index)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
 #include "net/layers/layers.h"
 
 #include <ferry/status.h>
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int ferry__top_like(ferry_layer *layer, int top, const ferry_blob *b)
 {
@@ -21,6 +24,21 @@ int ferry__axis_of(const ferry_layer *layer, const ferry_proto *p, const char *f
                                  ferry_layer_name(layer), field, (long long)axis, naxes);
     *out = (int)(axis < 0 ? axis + naxes : axis);
     return 0;
+}
+
+char *ferry__beside(const char *path, const char *namer)
+{
+    const char *slash = namer ? strrchr(namer, '/') : NULL;
+    size_t folder =
+        path[0] == '/' || !slash || !access(path, F_OK) ? 0 : (size_t)(slash + 1 - namer);
+    char *out = malloc(folder + strlen(path) + 1);
+
+    if (!out)
+        return NULL;
+    if (folder)
+        memcpy(out, namer, folder);
+    strcpy(out + folder, path);
+    return out;
 }
 
 /* The blob behind an operand, of those that a type's functions can name. */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A database of records that is read one after the other: LMDB, by liblmdb.
+ */
+#ifndef FERRY_NET_DATA_DATABASE_H
+#define FERRY_NET_DATA_DATABASE_H
+
+#include <stddef.h>
+
+struct ferry__database;
+
+/*
+ * Opens a folder or file, which its content tells, to read; nothing is written beside it. It stands at
+ * its first record. FERRY_EIO, FERRY_EFORMAT for what is none, is cut off, or has no record;
+ * FERRY_EUNSUPPORTED for LevelDB, and for LMDB in a build without liblmdb.
+ */
+int ferry__database_open(const char *path, struct ferry__database **out);
+
+/* NULL is accepted. */
+void ferry__database_close(struct ferry__database *db);
+
+/* The record at which it stands; lives until it is closed. */
+void ferry__database_record(const struct ferry__database *db, const void **out, size_t *out_size);
+
+/* "PATH: record KEY" of it. */
+void ferry__database_name(const struct ferry__database *db, char *buf, size_t size);
+
+/* Goes on to the next record, behind the last one to the first. */
+int ferry__database_step(struct ferry__database *db);
+
+#endif

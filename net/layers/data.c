@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Data (data_param, transform_param): records of the database `source`, batch_size of them a forward, in
+ * the order of their keys; behind the last one the first begins again. A record is a Datum: values as bytes
+ * or floats, channels × height × width, or a PNG or JPEG (`encoded`), in the channels that it has, three
+ * with force_color or force_encoded_color, one with force_gray; and a label for top 1, if there is one.
+ * What the source is its content tells, not `backend`: LMDB is read. rand_skip skips fewer records than it
+ * says, by the net's seed; `prefetch` is taken and not needed. A batch takes the shape of its first record.
+ * (Caffe: DataLayer, db_lmdb.)
+ */
+#include "net/layers/pictures.h"
+
+#include "net/data/database.h"
+#include "net/data/datum.h"
+
+#include <ferry/status.h>
+
+#include <stdlib.h>
+
+struct data {
+    struct ferry__pictures pictures;
+    struct ferry__database *database;
+    int channels; /* of encoded ones: 0, as they are */
+};
+
+static const ferry_proto *parameters(const ferry_layer *layer)
+{
+    return ferry_proto_message(ferry_layer_message(layer), "data_param", 0);
+}
+
+static int load(ferry_layer *layer, ferry_blob **out_picture, int32_t *out_label)
+{
+    struct data *s = ferry_layer_state(layer);
+    struct ferry__pictures *p = &s->pictures;
+    struct ferry__datum datum;
+    const void *record;
+    size_t size;
+    int err;
+
+    ferry__database_record(s->database, &record, &size);
+    ferry__database_name(s->database, p->record, sizeof p->record);
+    err = ferry__datum_read(record, size, p->record, &datum);
+    if (err)
+        return err;
+    *out_label = datum.label;
+    return ferry__datum_picture(&datum, p->record, s->channels, p->bytes, p->floats, out_picture);
+}
+
+static int step(ferry_layer *layer)
+{
+    struct data *s = ferry_layer_state(layer);
+
+    return ferry__database_step(s->database);
+}
+
+static int open_source(ferry_layer *layer, struct data *s)
+{
+    const ferry_proto *p = parameters(layer);
+    char *path =
+        ferry__beside(ferry_proto_string(p, "source", 0, NULL), ferry_proto_where(p, NULL, 0).file);
+    int err = path ? ferry__database_open(path, &s->database)
+                   : ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its source");
+
+    free(path);
+    return err;
+}
+
+static int read_channels(const ferry_layer *layer, struct data *s)
+{
+    const ferry_proto *t = ferry_proto_message(ferry_layer_message(layer), "transform_param", 0);
+    bool gray = ferry_proto_boolean(t, "force_gray", 0);
+    bool color = ferry_proto_boolean(t, "force_color", 0) ||
+                 ferry_proto_boolean(parameters(layer), "force_encoded_color", 0);
+
+    if (gray && color)
+        return ferry_proto_error(t, "force_gray", 0, FERRY_EFORMAT,
+                                 "layer \"%s\": force_color and force_gray; one of them fits",
+                                 ferry_layer_name(layer));
+    s->channels = color ? 3 : gray ? 1 : 0;
+    return 0;
+}
+
+static int setup(ferry_layer *layer)
+{
+    struct data *s = ferry_layer_state(layer);
+    int64_t most = ferry_proto_integer(parameters(layer), "rand_skip", 0), n;
+    int err;
+
+    s->pictures.load = load;
+    s->pictures.step = step;
+    err = read_channels(layer, s);
+    if (!err)
+        err = ferry__pictures_setup(layer, parameters(layer));
+    if (!err)
+        err = open_source(layer, s);
+    n = !err && most > 0 ? (int64_t)ferry_layer_random(layer, (uint64_t)most) : 0;
+    for (; !err && n > 0; n--)
+        err = step(layer);
+    return err;
+}
+
+static void destroy(ferry_layer *layer)
+{
+    struct data *s = ferry_layer_state(layer);
+
+    ferry__pictures_end(layer);
+    ferry__database_close(s->database);
+}
+
+static const char *const messages[] = { "data_param", "transform_param", NULL };
+
+const ferry_layer_type ferry__data_layer = {
+    .struct_size = sizeof ferry__data_layer,
+    .name = "Data",
+    .state_size = sizeof(struct data),
+    .min_bottoms = 0,
+    .max_bottoms = 0,
+    .min_tops = 1,
+    .max_tops = 2,
+    .flags = FERRY_LAYER_RESHAPES,
+    .messages = messages,
+    .setup = setup,
+    .reshape = ferry__pictures_reshape,
+    .forward = ferry__pictures_forward,
+    .destroy = destroy,
+};

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ImageData (image_data_param, transform_param): pictures and their labels, batch_size of them a forward,
+ * from the text file `source`: a path, a space and a number a line; behind the last one the first begins
+ * again. Paths are those of root_folder, which is put before them, or else of the folder of the list.
+ * new_height and new_width resize, is_color chooses three channels or one. rand_skip skips fewer lines than
+ * it says, shuffle has them in another order in each round; both by the net's seed. Without a size of
+ * their own pictures of a batch must be of one size, and the next batch may be of another. Empty lines are
+ * passed over. (Caffe: ImageDataLayer, whose shuffled order is another one.)
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "net/layers/pictures.h"
+
+#include <ferry/status.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct line {
+    const char *path;
+    int32_t label;
+};
+
+struct image_data {
+    struct ferry__pictures pictures;
+    char *source, *text; /* the list's path, and all of it, cut into lines */
+    struct line *lines;
+    int64_t n_lines, line; /* the next one */
+};
+
+static const ferry_proto *parameters(const ferry_layer *layer)
+{
+    return ferry_proto_message(ferry_layer_message(layer), "image_data_param", 0);
+}
+
+/* ---- the list ------------------------------------------------------------------------------------- */
+
+static int no_memory(const ferry_layer *layer)
+{
+    return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its list");
+}
+
+static int read_text(const ferry_layer *layer, struct image_data *s, FILE *f)
+{
+    size_t size = 0, room = 0, got = 1;
+
+    while (got) {
+        if (room - size < 2) {
+            char *grown = realloc(s->text, room = room ? 2 * room : 4096);
+
+            if (!grown)
+                return no_memory(layer);
+            s->text = grown;
+        }
+        got = fread(s->text + size, 1, room - size - 1, f);
+        size += got;
+    }
+    s->text[size] = 0;
+    return ferror(f)
+               ? ferry_layer_error(layer, FERRY_EIO, "\"%.500s\": %s", s->source, strerror(errno))
+               : 0;
+}
+
+/* Cuts "a path 7" in two, at its last space. */
+static int read_line(const ferry_layer *layer, struct image_data *s, char *line, long long number)
+{
+    size_t length = strlen(line);
+    char *space, *end;
+    long label;
+
+    while (length && strchr(" \t\r", line[length - 1]))
+        line[--length] = 0;
+    if (!length)
+        return 0;
+    space = strrchr(line, ' ');
+    errno = 0;
+    label = space ? strtol(space + 1, &end, 10) : 0;
+    if (!space || *end || errno || label < INT32_MIN || label > INT32_MAX)
+        return ferry_layer_error(layer, FERRY_EFORMAT,
+                                 "\"%.400s\", line %lld: no label behind \"%.200s\"", s->source,
+                                 number, line);
+    *space = 0;
+    s->lines[s->n_lines++] = (struct line){ line, (int32_t)label };
+    return 0;
+}
+
+static int read_lines(const ferry_layer *layer, struct image_data *s)
+{
+    size_t n = 1;
+    long long number = 0;
+    char *line, *next;
+    int err = 0;
+
+    for (line = s->text; *line; line++)
+        n += *line == '\n';
+    s->lines = calloc(n, sizeof *s->lines);
+    if (!s->lines)
+        return no_memory(layer);
+    for (line = s->text; !err && line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = 0;
+        err = read_line(layer, s, line, ++number);
+    }
+    if (!err && !s->n_lines)
+        err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%.500s\" lists no picture", s->source);
+    return err;
+}
+
+static int read_list(const ferry_layer *layer, struct image_data *s)
+{
+    FILE *f;
+    int err;
+
+    s->source = ferry__beside(ferry_proto_string(parameters(layer), "source", 0, NULL),
+                              ferry_proto_where(parameters(layer), NULL, 0).file);
+    if (!s->source)
+        return no_memory(layer);
+    f = fopen(s->source, "r");
+    if (!f)
+        return ferry_proto_error(parameters(layer), "source", 0, FERRY_EIO,
+                                 "layer \"%s\": \"%.500s\": %s", ferry_layer_name(layer), s->source,
+                                 strerror(errno));
+    err = read_text(layer, s, f);
+    fclose(f);
+    return err ? err : read_lines(layer, s);
+}
+
+static void shuffle(ferry_layer *layer, struct image_data *s)
+{
+    int64_t i;
+
+    for (i = s->n_lines - 1; i > 0; i--) {
+        int64_t k = (int64_t)ferry_layer_random(layer, (uint64_t)i + 1);
+        struct line kept = s->lines[i];
+
+        s->lines[i] = s->lines[k];
+        s->lines[k] = kept;
+    }
+}
+
+/* ---- records -------------------------------------------------------------------------------------- */
+
+static int load(ferry_layer *layer, ferry_blob **out_picture, int32_t *out_label)
+{
+    struct image_data *s = ferry_layer_state(layer);
+    const struct line *line = &s->lines[s->line];
+    const char *root = ferry_proto_string(parameters(layer), "root_folder", 0, NULL);
+    size_t size = strlen(root) + strlen(line->path) + 1;
+    char *joined = malloc(size), *path;
+    int err;
+
+    if (!joined)
+        return no_memory(layer);
+    snprintf(joined, size, "%s%s", root, line->path);
+    path = ferry__beside(joined, s->source);
+    free(joined);
+    if (!path)
+        return no_memory(layer);
+    snprintf(s->pictures.record, sizeof s->pictures.record, "%s", path);
+    err = ferry_image_read(path, ferry_proto_boolean(parameters(layer), "is_color", 0) ? 3 : 1,
+                           s->pictures.bytes);
+    free(path);
+    *out_picture = s->pictures.bytes;
+    *out_label = line->label;
+    return err;
+}
+
+static int step(ferry_layer *layer)
+{
+    struct image_data *s = ferry_layer_state(layer);
+
+    if (++s->line < s->n_lines)
+        return 0;
+    s->line = 0;
+    if (ferry_proto_boolean(parameters(layer), "shuffle", 0))
+        shuffle(layer, s);
+    return 0;
+}
+
+/* ---- the layer ------------------------------------------------------------------------------------ */
+
+static int skip(ferry_layer *layer, struct image_data *s)
+{
+    int64_t most = ferry_proto_integer(parameters(layer), "rand_skip", 0);
+
+    if (most < 1)
+        return 0;
+    s->line = (int64_t)ferry_layer_random(layer, (uint64_t)most);
+    if (s->line >= s->n_lines)
+        return ferry_proto_error(parameters(layer), "rand_skip", 0, FERRY_EFORMAT,
+                                 "layer \"%s\": to skip %lld of the %lld pictures of \"%.400s\"",
+                                 ferry_layer_name(layer), (long long)s->line, (long long)s->n_lines,
+                                 s->source);
+    return 0;
+}
+
+static int setup(ferry_layer *layer)
+{
+    struct image_data *s = ferry_layer_state(layer);
+    const ferry_proto *p = parameters(layer);
+    int err;
+
+    s->pictures.load = load;
+    s->pictures.step = step;
+    s->pictures.how.height = ferry_proto_integer(p, "new_height", 0);
+    s->pictures.how.width = ferry_proto_integer(p, "new_width", 0);
+    if (!s->pictures.how.height != !s->pictures.how.width)
+        return ferry_proto_error(
+            p, s->pictures.how.height ? "new_height" : "new_width", 0, FERRY_EFORMAT,
+            "layer \"%s\": new_height and new_width are given together", ferry_layer_name(layer));
+    err = ferry__pictures_setup(layer, p);
+    if (!err)
+        err = read_list(layer, s);
+    if (!err && ferry_proto_boolean(p, "shuffle", 0))
+        shuffle(layer, s);
+    return err ? err : skip(layer, s);
+}
+
+static void destroy(ferry_layer *layer)
+{
+    struct image_data *s = ferry_layer_state(layer);
+
+    ferry__pictures_end(layer);
+    free(s->source);
+    free(s->text);
+    free(s->lines);
+}
+
+static const char *const messages[] = { "image_data_param", "transform_param", NULL };
+
+const ferry_layer_type ferry__image_data_layer = {
+    .struct_size = sizeof ferry__image_data_layer,
+    .name = "ImageData",
+    .state_size = sizeof(struct image_data),
+    .min_bottoms = 0,
+    .max_bottoms = 0,
+    .min_tops = 2,
+    .max_tops = 2,
+    .flags = FERRY_LAYER_RESHAPES,
+    .messages = messages,
+    .setup = setup,
+    .reshape = ferry__pictures_reshape,
+    .forward = ferry__pictures_forward,
+    .destroy = destroy,
+};

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/layers/pictures.h"
+
+#include <ferry/io.h>
+#include <ferry/status.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- transform_param ------------------------------------------------------------------------------ */
+
+static int read_mean(ferry_layer *layer, const char *path, ferry_blob *mean)
+{
+    const ferry_io_entry *entry;
+    ferry_io *io;
+    int err = ferry_io_open(path, &io);
+
+    if (err)
+        return err;
+    if (ferry_io_count(io) != 1)
+        err = ferry_layer_error(layer, FERRY_EFORMAT, "mean_file \"%.400s\" has %lld arrays, not 1",
+                                path, (long long)ferry_io_count(io));
+    if (!err)
+        err = ferry_io_entry_at(io, 0, &entry);
+    if (!err)
+        err = ferry_io_read(io, entry, mean);
+    ferry_io_close(io);
+    return err;
+}
+
+static int read_mean_file(ferry_layer *layer, const ferry_proto *p, ferry_blob *mean)
+{
+    char *path = ferry__beside(ferry_proto_string(p, "mean_file", 0, NULL),
+                               ferry_proto_where(p, NULL, 0).file);
+    int err = path ? read_mean(layer, path, mean)
+                   : ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its mean_file");
+
+    free(path);
+    return err;
+}
+
+static int read_mean_values(const ferry_proto *p, ferry_blob *mean)
+{
+    int64_t n = ferry_proto_count(p, "mean_value"), i;
+    int err = ferry_blob_reshape(mean, 1, &n, NULL);
+    float *values = err ? NULL : ferry_blob_overwrite_host_data(mean);
+
+    if (!values)
+        return err ? err : ferry_last_error_code();
+    for (i = 0; i < n; i++)
+        values[i] = (float)ferry_proto_real(p, "mean_value", i);
+    return 0;
+}
+
+static int read_any_mean(ferry_layer *layer, struct ferry__pictures *s, const ferry_proto *p)
+{
+    bool file = ferry_proto_count(p, "mean_file") > 0,
+         values = ferry_proto_count(p, "mean_value") > 0;
+    int err;
+
+    if (!file && !values)
+        return 0;
+    if (file && values)
+        return ferry_proto_error(p, "mean_value", 0, FERRY_EFORMAT,
+                                 "layer \"%s\": a mean_file and a mean_value; one of them fits",
+                                 ferry_layer_name(layer));
+    err = ferry_blob_create(ferry_layer_device(layer), FERRY_F32, FERRY_UNSHAPED, NULL, &s->mean);
+    if (!err)
+        err = file ? read_mean_file(layer, p, s->mean) : read_mean_values(p, s->mean);
+    s->how.mean = s->mean;
+    return err;
+}
+
+int ferry__pictures_setup(ferry_layer *layer, const ferry_proto *p)
+{
+    struct ferry__pictures *s = ferry_layer_state(layer);
+    const ferry_proto *t = ferry_proto_message(ferry_layer_message(layer), "transform_param", 0);
+    ferry_device *dev = ferry_layer_device(layer);
+    int err;
+
+    s->batch = ferry_proto_integer(p, "batch_size", 0);
+    if (s->batch < 1)
+        return ferry_proto_error(p, "batch_size", 0, FERRY_EFORMAT,
+                                 "layer \"%s\": a batch_size of %lld", ferry_layer_name(layer),
+                                 (long long)s->batch);
+    s->how.struct_size = sizeof s->how;
+    s->how.scale = ferry_proto_real(t, "scale", 0);
+    if (s->how.scale == 0)
+        return ferry_proto_error(t, "scale", 0, FERRY_EFORMAT,
+                                 "layer \"%s\": a scale of 0 leaves nothing",
+                                 ferry_layer_name(layer));
+    s->how.crop_height = s->how.crop_width = ferry_proto_integer(t, "crop_size", 0);
+    s->mirror = ferry_proto_boolean(t, "mirror", 0) != 0;
+    err = read_any_mean(layer, s, t);
+    if (!err)
+        err = ferry_blob_create(dev, FERRY_U8, FERRY_UNSHAPED, NULL, &s->bytes);
+    return err ? err : ferry_blob_create(dev, FERRY_F32, FERRY_UNSHAPED, NULL, &s->floats);
+}
+
+void ferry__pictures_end(ferry_layer *layer)
+{
+    struct ferry__pictures *s = ferry_layer_state(layer);
+
+    ferry_blob_destroy(s->mean);
+    ferry_blob_destroy(s->bytes);
+    ferry_blob_destroy(s->floats);
+}
+
+/* ---- batches -------------------------------------------------------------------------------------- */
+
+/* Adds the record to the message of what did not fit. */
+static int record_failed(ferry_layer *layer, int err)
+{
+    const struct ferry__pictures *s = ferry_layer_state(layer);
+    char why[512];
+
+    if (!err)
+        return 0;
+    strncpy(why, ferry_last_error(), sizeof why - 1);
+    why[sizeof why - 1] = 0;
+    return ferry_layer_error(layer, err, "%.500s: %s", s->record, why);
+}
+
+/* Rows, or columns, of a picture once it is resized. */
+static int64_t resized(int64_t asked, const ferry_blob *picture, int axis)
+{
+    return asked ? asked : ferry_blob_dim(picture, axis);
+}
+
+static int shape_tops(ferry_layer *layer, const ferry_blob *picture)
+{
+    const struct ferry__pictures *s = ferry_layer_state(layer);
+    int64_t crop = s->how.crop_height;
+    int64_t h = resized(s->how.height, picture, 1), w = resized(s->how.width, picture, 2);
+    int err;
+
+    if (crop > h || crop > w)
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "%.500s: a crop_size of %lld from %lld x %lld", s->record,
+                                 (long long)crop, (long long)h, (long long)w);
+    err = ferry_blob_reshape4(ferry_layer_top(layer, 0), s->batch, ferry_blob_dim(picture, 0),
+                              crop ? crop : h, crop ? crop : w);
+    if (!err && ferry_layer_n_tops(layer) > 1)
+        err = ferry_blob_reshape(ferry_layer_top(layer, 1), 1, &s->batch, NULL);
+    return err;
+}
+
+static int put(ferry_layer *layer, const ferry_blob *picture, int64_t item)
+{
+    const struct ferry__pictures *s = ferry_layer_state(layer);
+    ferry_transform_options how = s->how;
+    int64_t crop = how.crop_height, at[2];
+    int64_t h = resized(how.height, picture, 1), w = resized(how.width, picture, 2);
+
+    if (crop && crop <= h && crop <= w && ferry_layer_phase(layer) == FERRY_PHASE_TRAIN) {
+        at[0] = (int64_t)ferry_layer_random(layer, (uint64_t)(h - crop + 1));
+        at[1] = (int64_t)ferry_layer_random(layer, (uint64_t)(w - crop + 1));
+        how.crop_at = at;
+    }
+    how.mirror = s->mirror && ferry_layer_random(layer, 2);
+    return record_failed(layer, ferry_transform(picture, &how, ferry_layer_top(layer, 0), item));
+}
+
+static int put_label(ferry_layer *layer, int64_t item, int32_t label)
+{
+    float *labels;
+
+    if (ferry_layer_n_tops(layer) < 2)
+        return 0;
+    labels = ferry_blob_mutable_host_data(ferry_layer_top(layer, 1));
+    if (!labels)
+        return ferry_last_error_code();
+    labels[item] = (float)label;
+    return 0;
+}
+
+int ferry__pictures_reshape(ferry_layer *layer)
+{
+    const struct ferry__pictures *s = ferry_layer_state(layer);
+    ferry_blob *picture;
+    int32_t label;
+    int err = s->load(layer, &picture, &label);
+
+    return err ? err : shape_tops(layer, picture);
+}
+
+int ferry__pictures_forward(ferry_layer *layer)
+{
+    const struct ferry__pictures *s = ferry_layer_state(layer);
+    int64_t item;
+    int err = 0;
+
+    for (item = 0; !err && item < s->batch; item++) {
+        ferry_blob *picture;
+        int32_t label;
+
+        err = s->load(layer, &picture, &label);
+        if (!err && item == 0)
+            err = shape_tops(layer, picture);
+        if (!err)
+            err = put(layer, picture, item);
+        if (!err)
+            err = put_label(layer, item, label);
+        if (!err)
+            err = s->step(layer);
+    }
+    return err;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What layers that read pictures share: a record after the other, its picture through transform_param
+ * (scale, mirror, crop_size, mean_file or mean_value) into an item of top 0, its label into top 1, if there
+ * is one. The first picture of a batch gives the tops their shape; the others must have it. In TRAIN a crop
+ * is anywhere, in TEST in the middle; `mirror` turns every other picture, by chance, in both. (Caffe:
+ * BasePrefetchingDataLayer, DataTransformer.)
+ */
+#ifndef FERRY_NET_LAYERS_PICTURES_H
+#define FERRY_NET_LAYERS_PICTURES_H
+
+#include "net/layers/layers.h"
+
+#include <ferry/image.h>
+
+/* Zero, but for the functions; the first thing in a layer's state. */
+struct ferry__pictures {
+    int64_t batch;
+    ferry_transform_options how; /* the size that pictures get may be set; the rest is read */
+    bool mirror;
+    ferry_blob *mean, *bytes, *floats; /* the latter two for the picture at hand, U8 and F32 */
+    char record[640];                  /* its name in messages, by load */
+    /* Reads the record that stands next. */
+    int (*load)(ferry_layer *layer, ferry_blob **out_picture, int32_t *out_label);
+    /* Goes on to the one behind it, or to the first. */
+    int (*step)(ferry_layer *layer);
+};
+
+/* Reads batch_size of `p`, and transform_param. */
+int ferry__pictures_setup(ferry_layer *layer, const ferry_proto *p);
+
+/* Shapes the tops as the record that stands next has it. */
+int ferry__pictures_reshape(ferry_layer *layer);
+
+/* Fills the tops. After a failure the record that failed stands next. */
+int ferry__pictures_forward(ferry_layer *layer);
+
+void ferry__pictures_end(ferry_layer *layer);
+
+#endif

@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "fixture.h"
+
+#include <ferry/image.h>
+#include <ferry/io.h>
+#include <ferry/net.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * Layers that read data: pictures, lists and databases that the test writes itself, read through nets, and
+ * those that are damaged.
+ */
+#if defined(FERRY_NET_HAVE_PNG) && defined(FERRY_NET_HAVE_LMDB)
+
+#include <lmdb.h>
+#include <png.h>
+
+static char folder[64];
+
+/* A path in the test's folder; lives until the fourth call from now. */
+static const char *in(const char *name)
+{
+    static char paths[4][160];
+    static int at;
+
+    at = (at + 1) % 4;
+    snprintf(paths[at], sizeof paths[at], "%s/%s", folder, name);
+    return paths[at];
+}
+
+/* ---- pictures ------------------------------------------------------------------------------------- */
+
+/* Value of a channel, blue first. */
+static unsigned char pixel(int seed, int c, int y, int x)
+{
+    return (unsigned char)(seed * 40 + c * 16 + y * 4 + x);
+}
+
+static void write_png(const char *name, int seed, int height, int width)
+{
+    png_image image = { .version = PNG_IMAGE_VERSION, .format = PNG_FORMAT_BGR };
+    unsigned char *bytes = malloc((size_t)(3 * height * width)), *p = bytes;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+    for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++)
+            for (int c = 0; c < 3; c++)
+                *p++ = pixel(seed, c, y, x);
+    image.height = (png_uint_32)height;
+    image.width = (png_uint_32)width;
+    CU_ASSERT_NOT_EQUAL(png_image_write_to_file(&image, in(name), 0, bytes, 0, NULL), 0);
+    free(bytes);
+}
+
+static void write_text(const char *name, const char *text)
+{
+    FILE *f = fopen(in(name), "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* ---- databases ------------------------------------------------------------------------------------ */
+
+struct record {
+    unsigned char bytes[1024];
+    size_t size;
+};
+
+static void put(struct record *r, unsigned value)
+{
+    for (; value > 127; value >>= 7)
+        r->bytes[r->size++] = (unsigned char)(value | 128);
+    r->bytes[r->size++] = (unsigned char)value;
+}
+
+static void put_number(struct record *r, unsigned field, unsigned value)
+{
+    put(r, field << 3);
+    put(r, value);
+}
+
+static void put_bytes(struct record *r, unsigned field, const void *bytes, size_t size)
+{
+    put(r, field << 3 | 2);
+    put(r, (unsigned)size);
+    memcpy(r->bytes + r->size, bytes, size);
+    r->size += size;
+}
+
+static struct record datum_of(unsigned channels, unsigned height, unsigned width, unsigned label)
+{
+    struct record r = { .size = 0 };
+
+    put_number(&r, 1, channels);
+    put_number(&r, 2, height);
+    put_number(&r, 3, width);
+    put_number(&r, 5, label);
+    return r;
+}
+
+/* 2 x 2 x 3 bytes, from `first` on. */
+static struct record bytes_datum(unsigned channels, unsigned first, unsigned label)
+{
+    struct record r = datum_of(channels, 2, 3, label);
+    unsigned char bytes[64];
+
+    for (unsigned i = 0; i < channels * 6; i++)
+        bytes[i] = (unsigned char)(first + i);
+    put_bytes(&r, 4, bytes, channels * 6);
+    return r;
+}
+
+static struct record encoded_datum(const char *picture, unsigned label)
+{
+    struct record r = { .size = 0 };
+    unsigned char bytes[900];
+    FILE *f = fopen(in(picture), "rb");
+    size_t size;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    size = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    put_bytes(&r, 4, bytes, size);
+    put_number(&r, 5, label);
+    put_number(&r, 7, 1);
+    return r;
+}
+
+static void write_records(const char *name, const struct record *records, int n)
+{
+    MDB_env *env;
+    MDB_txn *txn;
+    MDB_dbi dbi;
+
+    CU_ASSERT_EQUAL_FATAL(mdb_env_create(&env), 0);
+    mkdir(in(name), 0755);
+    CU_ASSERT_EQUAL_FATAL(mdb_env_open(env, in(name), 0, 0644), 0);
+    CU_ASSERT_EQUAL_FATAL(mdb_txn_begin(env, NULL, 0, &txn), 0);
+    CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, NULL, 0, &dbi), 0);
+    for (int i = 0; i < n; i++) {
+        char key[16];
+        MDB_val k = { (size_t)snprintf(key, sizeof key, "%08d", i), key };
+        MDB_val v = { records[i].size, (void *)(uintptr_t)records[i].bytes };
+
+        CU_ASSERT_EQUAL(mdb_put(txn, dbi, &k, &v, 0), 0);
+    }
+    CU_ASSERT_EQUAL(mdb_txn_commit(txn), 0);
+    mdb_env_close(env);
+}
+
+static void write_damaged_files(void)
+{
+    struct record r[3] = { bytes_datum(2, 0, 7), bytes_datum(1, 0, 8), bytes_datum(2, 0, 9) };
+    struct record whole = bytes_datum(2, 0, 7);
+
+    write_records("channels", r, 2);
+    r[1] = r[2];
+    r[1].size -= 5;
+    write_records("cut", r, 2);
+    write_records("empty", r, 0);
+    whole.bytes[3] = 9; /* its height */
+    write_records("dims", &whole, 1);
+    whole.size = 0;
+    write_records("nothing", &whole, 1);
+    whole = encoded_datum("0", 1);
+    whole.bytes[40] ^= 0xff;
+    write_records("damaged", &whole, 1);
+    write_records("short", r, 1);
+    CU_ASSERT_EQUAL(truncate(in("short/data.mdb"), 8192), 0);
+    mkdir(in("level"), 0755);
+    write_text("level/CURRENT", "MANIFEST-000002\n");
+    mkdir(in("folder"), 0755);
+    write_text("labels", "0 1\n1\n");
+    write_text("words", "0 cat\n");
+    write_text("gone", "0 1\nnowhere 2\n");
+    write_text("none", "\n \n");
+    write_text("no-picture", "list 1\n");
+}
+
+/* Pictures of 4 x 6 and one of 3 x 5, lists, and databases: once for all backends. */
+static void write_files(void)
+{
+    struct record r[3] = { bytes_datum(2, 0, 7), bytes_datum(2, 100, 8), bytes_datum(2, 200, 9) };
+    float floats[6] = { -1.5f, 0, 2, 3, 4, 1e6f };
+    struct record f = datum_of(1, 2, 3, 4);
+    char text[16];
+
+    for (int i = 0; i < 3; i++) {
+        snprintf(text, sizeof text, "%d", i);
+        write_png(text, i, 4, 6);
+    }
+    write_png("odd", 3, 3, 5);
+    write_text("list", "0 10\n1 11\r\n\n2 12\n");
+    write_text("mixed", "0 0\nodd 1\n");
+    write_records("bytes", r, 3);
+    put_bytes(&f, 6, floats, sizeof floats);
+    write_records("floats", &f, 1);
+    r[0] = encoded_datum("0", 1);
+    r[1] = encoded_datum("1", 2);
+    write_records("encoded", r, 2);
+    write_damaged_files();
+    write_text("written", "");
+}
+
+/* ---- nets ------------------------------------------------------------------------------------------ */
+
+static int try_net(ferry_phase phase, uint64_t seed, ferry_net **out, const char *fmt, va_list args)
+{
+    ferry_net_options o = { .struct_size = sizeof o, .phase = phase, .seed = seed };
+    char text[2048];
+
+    vsnprintf(text, sizeof text, fmt, args);
+    o.text = text;
+    o.text_size = strlen(text);
+    return ferry_net_open(fx_device(), "data.prototxt", &o, out);
+}
+
+__attribute__((format(printf, 3, 4))) static ferry_net *open_net(ferry_phase phase, uint64_t seed,
+                                                                 const char *fmt, ...)
+{
+    ferry_net *net = NULL;
+    va_list args;
+
+    if (access(in("written"), F_OK) != 0)
+        write_files();
+    va_start(args, fmt);
+    if (try_net(phase, seed, &net, fmt, args))
+        printf("     %s\n", ferry_last_error());
+    va_end(args);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+    return net;
+}
+
+#define TEST_NET(...) open_net(FERRY_PHASE_TEST, 0, __VA_ARGS__)
+
+static void run(ferry_net *net)
+{
+    if (ferry_net_forward(net, NULL)) {
+        printf("     %s\n", ferry_last_error());
+        CU_FAIL("forward");
+    }
+}
+
+static float at(ferry_net *net, const char *name, int64_t i)
+{
+    const ferry_blob *b = ferry_net_blob(net, name);
+    const float *values = b && i < ferry_blob_count(b) ? ferry_blob_host_data(b) : NULL;
+
+    return values ? values[i] : -1e30f;
+}
+
+static void check_shape(ferry_net *net, const char *name, const char *wanted)
+{
+    char shape[160] = "";
+
+    ferry_blob_shape_string(ferry_net_blob(net, name), shape, sizeof shape);
+    CU_ASSERT_STRING_EQUAL(shape, wanted);
+}
+
+/* ---- MemoryData ------------------------------------------------------------------------------------ */
+
+static void what_the_program_writes_is_memory_data(void)
+{
+    ferry_net *net =
+        TEST_NET("layer { name: 'm' type: 'MemoryData' top: 'data' top: 'label' "
+                 "memory_data_param { batch_size: 2 channels: 3 height: 4 width: 6 } } "
+                 "layer { name: 'p' type: 'Power' bottom: 'data' top: 'y' "
+                 "power_param { scale: 2 } }");
+    ferry_blob *picture = FX_BLOB(FERRY_U8, 1);
+    ferry_blob *data = ferry_net_blob(net, "data");
+
+    CU_ASSERT_EQUAL(ferry_net_n_inputs(net), 2);
+    check_shape(net, "data", "2 3 4 6 (144)");
+    check_shape(net, "label", "2 (2)");
+    for (int i = 0; i < 2; i++) {
+        FX_OK(ferry_image_read(in(i ? "1" : "0"), 3, picture));
+        FX_OK(ferry_transform(picture, NULL, data, i));
+    }
+    run(net);
+    CU_ASSERT_EQUAL(at(net, "y", 1), 2 * pixel(0, 0, 0, 1));
+    CU_ASSERT_EQUAL(at(net, "y", 72 + 24 + 7), 2 * pixel(1, 1, 1, 1));
+    FX_OK(ferry_blob_reshape4(data, 1, 3, 4, 6));
+    FX_OK(ferry_blob_reshape(ferry_net_blob(net, "label"), 1, (const int64_t[]){ 1 }, NULL));
+    run(net);
+    check_shape(net, "y", "1 3 4 6 (72)");
+    ferry_blob_destroy(picture);
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* ---- ImageData ------------------------------------------------------------------------------------- */
+
+#define IMAGES \
+    "layer { name: 'i' type: 'ImageData' top: 'data' top: 'label' image_data_param { source: "
+
+static void a_list_is_read_in_its_order_and_begins_again(void)
+{
+    ferry_net *net = TEST_NET(IMAGES "'%s' batch_size: 2 } }", in("list"));
+
+    check_shape(net, "data", "2 3 4 6 (144)");
+    for (int i = 0; i < 8; i += 2) {
+        run(net);
+        for (int item = 0; item < 2; item++) {
+            int which = (i + item) % 3;
+
+            CU_ASSERT_EQUAL(at(net, "label", item), (float)(10 + which));
+            CU_ASSERT_EQUAL(at(net, "data", item * 72), pixel(which, 0, 0, 0));
+            CU_ASSERT_EQUAL(at(net, "data", item * 72 + 71), pixel(which, 2, 3, 5));
+        }
+    }
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* Which has OpenCV's numbers. */
+static void images_become_what_ferry_transform_makes_of_them(void)
+{
+    ferry_net *net =
+        TEST_NET(IMAGES "'%s' root_folder: '%s/' new_height: 8 new_width: 7 is_color: false } "
+                        "transform_param { mean_value: 3 crop_size: 4 scale: 0.5 } }",
+                 in("list"), folder);
+    ferry_blob *picture = FX_BLOB(FERRY_U8, 1), *out = FX_BLOB(FERRY_F32, 1);
+    ferry_blob *mean = FX_BLOB(FERRY_F32, 1);
+    ferry_transform_options o = { .struct_size = sizeof o,
+                                  .height = 8,
+                                  .width = 7,
+                                  .mean = mean,
+                                  .crop_height = 4,
+                                  .crop_width = 4,
+                                  .scale = 0.5 };
+
+    FX_OK(ferry_blob_fill_data(mean, 3));
+    FX_OK(ferry_image_read(in("0"), 1, picture));
+    FX_OK(ferry_transform(picture, &o, out, -1));
+    run(net);
+    check_shape(net, "data", "1 1 4 4 (16)");
+    CU_ASSERT_EQUAL(memcmp(ferry_blob_host_data(out),
+                           ferry_blob_host_data(ferry_net_blob(net, "data")), 16 * sizeof(float)),
+                    0);
+    ferry_blob_destroy(picture);
+    ferry_blob_destroy(out);
+    ferry_blob_destroy(mean);
+    ferry_net_close(net);
+    fx_end();
+}
+
+static void a_batch_takes_the_size_of_its_picture(void)
+{
+    ferry_net *net =
+        TEST_NET(IMAGES "'%s' } } layer { name: 'p' type: 'Power' bottom: 'data' top: 'y' "
+                        "power_param { shift: 1 } }",
+                 in("mixed"));
+
+    for (int i = 0; i < 4; i++) {
+        run(net);
+        check_shape(net, "y", i % 2 ? "1 3 3 5 (45)" : "1 3 4 6 (72)");
+        CU_ASSERT_EQUAL(at(net, "y", 2), 1 + pixel(i % 2 ? 3 : 0, 0, 0, 2));
+    }
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* In TRAIN crops are anywhere and mirrored or not: each is a part of the picture, many are seen. */
+static void training_crops_and_mirrors_by_the_seed(void)
+{
+    bool seen[3][4][2] = { { { 0 } } };
+    int kinds = 0;
+
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        ferry_net *net =
+            open_net(FERRY_PHASE_TRAIN, seed,
+                     IMAGES "'%s' } transform_param { crop_size: 3 mirror: true } }", in("mixed"));
+        ferry_net *again =
+            open_net(FERRY_PHASE_TRAIN, seed,
+                     IMAGES "'%s' } transform_param { crop_size: 3 mirror: true } }", in("mixed"));
+
+        for (int i = 0; i < 200; i++) {
+            int first, last, y, x;
+            bool mirrored;
+
+            run(net);
+            run(again);
+            CU_ASSERT_EQUAL(memcmp(ferry_blob_host_data(ferry_net_blob(net, "data")),
+                                   ferry_blob_host_data(ferry_net_blob(again, "data")),
+                                   27 * sizeof(float)),
+                            0);
+            if (i % 2)
+                continue;
+            first = (int)at(net, "data", 0);
+            last = (int)at(net, "data", 2);
+            mirrored = first > last;
+            y = (mirrored ? last : first) / 4;
+            x = (mirrored ? last : first) % 4;
+            CU_ASSERT(y == 0 || y == 1 || (y == 2 && x == 0) || x < 4);
+            CU_ASSERT_EQUAL(first - last, mirrored ? 2 : -2);
+            kinds += !seen[y % 3][x][mirrored];
+            seen[y % 3][x][mirrored] = true;
+        }
+        ferry_net_close(net);
+        ferry_net_close(again);
+    }
+    CU_ASSERT(kinds >= 12); /* of 2 rows x 4 columns x 2 */
+}
+
+static void shuffling_has_every_picture_once_a_round(void)
+{
+    ferry_net *net =
+        open_net(FERRY_PHASE_TEST, 5, IMAGES "'%s' batch_size: 3 shuffle: true } }", in("list"));
+    int orders = 0;
+
+    for (int i = 0; i < 20; i++) {
+        int sum = 0;
+
+        run(net);
+        for (int item = 0; item < 3; item++) {
+            sum += 1 << ((int)at(net, "label", item) - 10);
+            CU_ASSERT_EQUAL(at(net, "data", item * 72),
+                            pixel((int)at(net, "label", item) - 10, 0, 0, 0));
+        }
+        CU_ASSERT_EQUAL(sum, 7);
+        orders |= 1 << ((int)at(net, "label", 0) - 10);
+    }
+    CU_ASSERT_EQUAL(orders, 7);
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* ---- Data ------------------------------------------------------------------------------------------ */
+
+#define DATA "layer { name: 'd' type: 'Data' top: 'data' top: 'label' data_param { source: "
+
+static void records_are_read_in_the_order_of_their_keys_and_begin_again(void)
+{
+    ferry_net *net = TEST_NET(DATA "'%s' batch_size: 2 backend: LMDB } }", in("bytes"));
+    ferry_net *second = TEST_NET(DATA "'%s/data.mdb' batch_size: 2 } }", in("bytes"));
+
+    for (int i = 0; i < 8; i += 2) {
+        run(net);
+        run(second);
+        check_shape(net, "data", "2 2 2 3 (24)");
+        for (int item = 0; item < 2; item++) {
+            int which = (i + item) % 3;
+
+            CU_ASSERT_EQUAL(at(net, "label", item), (float)(7 + which));
+            CU_ASSERT_EQUAL(at(net, "data", item * 12 + 11), (float)(100 * which + 11));
+            CU_ASSERT_EQUAL(at(second, "data", item * 12 + 5), (float)(100 * which + 5));
+        }
+    }
+    ferry_net_close(net);
+    ferry_net_close(second);
+}
+
+static void floats_stay_what_they_are(void)
+{
+    ferry_net *net =
+        TEST_NET(DATA "'%s' batch_size: 1 } transform_param { scale: 2 } }", in("floats"));
+
+    run(net);
+    check_shape(net, "data", "1 1 2 3 (6)");
+    CU_ASSERT_EQUAL(at(net, "data", 0), -3);
+    CU_ASSERT_EQUAL(at(net, "data", 5), 2e6f);
+    ferry_net_close(net);
+    fx_end();
+}
+
+static void encoded_records_are_decoded_and_cropped_in_the_middle(void)
+{
+    ferry_io_writer *w = NULL;
+    ferry_blob *mean = FX_BLOB(FERRY_F32, 1, 3, 4, 6);
+    ferry_net *net;
+
+    for (int i = 0; i < 72; i++)
+        ((float *)ferry_blob_mutable_host_data(mean))[i] = (float)i;
+    FX_OK(ferry_io_create(in("mean.binaryproto"), FERRY_IO_BLOBPROTO, &w));
+    FX_OK(ferry_io_write(w, "", mean, false));
+    FX_OK(ferry_io_commit(w));
+    ferry_blob_destroy(mean);
+    net = TEST_NET(DATA "'%s' batch_size: 2 } transform_param { crop_size: 2 mean_file: '%s' } }",
+                   in("encoded"), in("mean.binaryproto"));
+    run(net);
+    check_shape(net, "data", "2 3 2 2 (24)");
+    CU_ASSERT_EQUAL(at(net, "label", 1), 2);
+    CU_ASSERT_EQUAL(at(net, "data", 0), (float)(pixel(0, 0, 1, 2) - (1 * 6 + 2)));
+    CU_ASSERT_EQUAL(at(net, "data", 23), (float)(pixel(1, 2, 2, 3) - (48 + 2 * 6 + 3)));
+    ferry_net_close(net);
+    net =
+        TEST_NET(DATA "'%s' batch_size: 2 } transform_param { force_gray: true } }", in("encoded"));
+    check_shape(net, "data", "2 1 4 6 (48)");
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* ---- what is damaged ------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *type, *source, *more, *transform;
+    int code;
+    const char *word, *word2;
+} broken[] = {
+    { "Data", "channels", "batch_size: 2", "", FERRY_ESHAPE, "record 00000001", "1 x 2 x 3" },
+    { "Data", "cut", "batch_size: 2", "", FERRY_EFORMAT, "record 00000001", "cut off" },
+    { "Data", "empty", "batch_size: 2", "", FERRY_EFORMAT, "/empty", "no records" },
+    { "Data", "dims", "batch_size: 1", "", FERRY_EFORMAT, "record 00000000", "2 x 9 x 3" },
+    { "Data", "nothing", "batch_size: 1", "", FERRY_EFORMAT, "record 00000000", "0 x 0 x 0" },
+    { "Data", "damaged", "batch_size: 1", "", FERRY_EFORMAT, "record 00000000", "PNG" },
+    { "Data", "short", "batch_size: 1", "", FERRY_EFORMAT, "/short", "cut off" },
+    { "Data", "level", "batch_size: 1", "", FERRY_EUNSUPPORTED, "LevelDB", "convert_imageset" },
+    { "Data", "folder", "batch_size: 1", "", FERRY_EFORMAT, "/folder", "data.mdb" },
+    { "Data", "nowhere", "batch_size: 1", "", FERRY_EIO, "/nowhere", "" },
+    { "Data", "list", "batch_size: 1", "", FERRY_EFORMAT, "/list", "no LMDB" },
+    { "Data", "bytes", "", "", FERRY_EFORMAT, "batch_size", "" },
+    { "Data", "bytes", "batch_size: 1", "crop_size: 3", FERRY_ESHAPE, "record 0",
+      "crop_size of 3" },
+    { "Data", "bytes", "batch_size: 1", "mean_value: 1 mean_value: 2 mean_value: 3", FERRY_ESHAPE,
+      "record 0", "a mean of 3" },
+    { "Data", "bytes", "batch_size: 1", "mean_value: 1 mean_file: 'x'", FERRY_EFORMAT, "mean_file",
+      "mean_value" },
+    { "Data", "bytes", "batch_size: 1", "force_gray: true force_color: true", FERRY_EFORMAT,
+      "force_gray", "" },
+    { "Data", "bytes", "batch_size: 1", "mean_file: '/none/mean'", FERRY_EIO, "/none/mean", "" },
+    { "ImageData", "nowhere", "", "", FERRY_EIO, "/nowhere", "" },
+    { "ImageData", "labels", "", "", FERRY_EFORMAT, "line 2", "label" },
+    { "ImageData", "words", "", "", FERRY_EFORMAT, "line 1", "0 cat" },
+    { "ImageData", "none", "", "", FERRY_EFORMAT, "/none", "no picture" },
+    { "ImageData", "folder", "", "", FERRY_EIO, "/folder", "" },
+    { "ImageData", "gone", "batch_size: 2", "", FERRY_EIO, "nowhere", "" },
+    { "ImageData", "no-picture", "", "", FERRY_EFORMAT, "/list", "PNG" },
+    { "ImageData", "mixed", "batch_size: 2", "", FERRY_ESHAPE, "/odd", "3 x 3 x 5" },
+    { "ImageData", "list", "new_height: 3", "", FERRY_EFORMAT, "new_width", "" },
+    { "ImageData", "list", "", "crop_size: 5", FERRY_ESHAPE, "/0", "crop_size" },
+};
+
+/* Refused when the net is opened, or at its first forward pass; and again at the next one. */
+static void what_is_damaged_is_one_error_with_file_record_and_layer(void)
+{
+    for (size_t i = 0; i < FERRY_TEST_COUNT(broken); i++) {
+        ferry_net_options o = { .struct_size = sizeof o };
+        ferry_net *net = NULL;
+        char text[1024];
+        int err;
+
+        snprintf(
+            text, sizeof text,
+            "layer { name: 'broken' type: '%s' top: 'data' top: 'label' %s { source: '%s' %s } "
+            "transform_param { %s } }",
+            broken[i].type, broken[i].type[0] == 'D' ? "data_param" : "image_data_param",
+            in(broken[i].source), broken[i].more, broken[i].transform);
+        o.text = text;
+        o.text_size = strlen(text);
+        err = ferry_net_open(fx_device(), "broken.prototxt", &o, &net);
+        if (!err)
+            err = ferry_net_forward(net, NULL);
+        CU_ASSERT_EQUAL(err, broken[i].code);
+        if (err != broken[i].code || !strstr(ferry_last_error(), broken[i].word) ||
+            !strstr(ferry_last_error(), broken[i].word2) ||
+            !strstr(ferry_last_error(), "broken\"")) {
+            printf("     %s %s: %d: %s\n", broken[i].type, broken[i].source, err,
+                   ferry_last_error());
+            CU_FAIL("the message does not say so");
+        }
+        if (net)
+            CU_ASSERT_NOT_EQUAL(ferry_net_forward(net, NULL), FERRY_OK);
+        ferry_net_close(net);
+    }
+    fx_end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(what_the_program_writes_is_memory_data),
+    FERRY_TEST(a_list_is_read_in_its_order_and_begins_again),
+    FERRY_TEST(images_become_what_ferry_transform_makes_of_them),
+    FERRY_TEST(a_batch_takes_the_size_of_its_picture),
+    FERRY_TEST(training_crops_and_mirrors_by_the_seed),
+    FERRY_TEST(shuffling_has_every_picture_once_a_round),
+    FERRY_TEST(records_are_read_in_the_order_of_their_keys_and_begin_again),
+    FERRY_TEST(floats_stay_what_they_are),
+    FERRY_TEST(encoded_records_are_decoded_and_cropped_in_the_middle),
+    FERRY_TEST(what_is_damaged_is_one_error_with_file_record_and_layer),
+};
+
+static void remove_folder(void)
+{
+    char command[96];
+
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    if (system(command) != 0)
+        printf("     %s stays\n", folder);
+}
+
+int main(int argc, char **argv)
+{
+    int status;
+
+    strcpy(folder, "/tmp/ferry-data-XXXXXX");
+    if (!mkdtemp(folder))
+        return 1;
+    status = ferry_test_main_backends(argc, argv, "layer-data", cases, FERRY_TEST_COUNT(cases));
+    remove_folder();
+    return status;
+}
+
+#else
+
+int main(void)
+{
+    puts("skipped: without libpng and liblmdb there is nothing to write");
+    return 77;
+}
+
+#endif
