@@ -2,6 +2,7 @@
 /* Fillers: what parameters hold before anything is loaded. (Caffe: Filler.) */
 #include "net/state.h"
 
+#include "net/layers/fillers.h"
 #include "op/operation.h"
 
 #include <ferry/status.h>
@@ -35,18 +36,6 @@ static int draw(const struct ferry__filling *f, ferry_blob *b, uint32_t distribu
     err = ferry_op_run(operation, NULL, &args);
     ferry_op_destroy(operation);
     return err;
-}
-
-/* What xavier and msra divide by: inputs of an output, outputs of an input, or their mean. */
-static double fan(const ferry_blob *b, const ferry_proto *filler)
-{
-    double count = (double)ferry_blob_count(b);
-    int64_t rows = ferry_blob_naxes(b) ? ferry_blob_dim(b, 0) : 1;
-    int64_t columns = ferry_blob_naxes(b) > 1 ? ferry_blob_dim(b, 1) : 1;
-    double in = count / (double)(rows ? rows : 1), out = count / (double)(columns ? columns : 1);
-    const char *norm = ferry_proto_enum(filler, "variance_norm", 0);
-
-    return !strcmp(norm, "AVERAGE") ? (in + out) / 2 : !strcmp(norm, "FAN_OUT") ? out : in;
 }
 
 /* 1 for the share of elements that stay, 0 for the others; from numbers of its own. */
@@ -93,53 +82,11 @@ static int gaussian(const struct ferry__filling *f, ferry_blob *b)
     return err;
 }
 
-/* Uniform in [0, 1), each item's values divided by their sum. */
 static int unit_ball(const struct ferry__filling *f, ferry_blob *b)
 {
-    int64_t items = ferry_blob_naxes(b) ? ferry_blob_dim(b, 0) : 1, i, k, width;
-    float *values;
     int err = draw(f, b, FERRY_RANDOM_UNIFORM, 0, 1);
 
-    if (err)
-        return err;
-    width = items ? ferry_blob_count(b) / items : 0;
-    values = ferry_blob_mutable_host_data(b);
-    if (!values)
-        return ferry_last_error_code();
-    for (i = 0; i < items; i++) {
-        double sum = 0;
-
-        for (k = 0; k < width; k++)
-            sum += (double)values[i * width + k];
-        for (k = 0; k < width && sum > 0; k++)
-            values[i * width + k] = (float)((double)values[i * width + k] / sum);
-    }
-    return 0;
-}
-
-/* The kernel of bilinear upsampling, the same in every channel. */
-static int bilinear(const struct ferry__filling *f, ferry_blob *b)
-{
-    int64_t size, i;
-    double factor, centre;
-    float *values;
-
-    if (ferry_blob_naxes(b) != 4 || ferry_blob_dim(b, 2) != ferry_blob_dim(b, 3))
-        return ferry_proto_error(f->filler, "type", 0, FERRY_EFORMAT,
-                                 "%s: a bilinear filler wants square kernels in four axes",
-                                 f->what);
-    values = ferry_blob_overwrite_host_data(b);
-    if (!values)
-        return ferry_last_error_code();
-    size = ferry_blob_dim(b, 3);
-    factor = ceil((double)size / 2);
-    centre = (2 * factor - 1 - fmod(factor, 2)) / (2 * factor);
-    for (i = 0; i < ferry_blob_count(b); i++) {
-        double x = (double)(i % size), y = (double)(i / size % size);
-
-        values[i] = (float)((1 - fabs(x / factor - centre)) * (1 - fabs(y / factor - centre)));
-    }
-    return 0;
+    return err ? err : ferry__fill_unit_ball(b);
 }
 
 int ferry__fill(const struct ferry__filling *f, ferry_blob *b)
@@ -161,13 +108,13 @@ int ferry__fill(const struct ferry__filling *f, ferry_blob *b)
     if (!strcmp(type, "positive_unitball"))
         return unit_ball(f, b);
     if (!strcmp(type, "xavier")) {
-        scale = sqrt(3 / fan(b, p));
+        scale = sqrt(3 / ferry__fill_fan(b, p));
         return draw(f, b, FERRY_RANDOM_UNIFORM, -scale, scale);
     }
     if (!strcmp(type, "msra"))
-        return draw(f, b, FERRY_RANDOM_GAUSSIAN, 0, sqrt(2 / fan(b, p)));
+        return draw(f, b, FERRY_RANDOM_GAUSSIAN, 0, sqrt(2 / ferry__fill_fan(b, p)));
     if (!strcmp(type, "bilinear"))
-        return bilinear(f, b);
+        return ferry__fill_bilinear(p, f->what, b);
     return ferry_proto_error(p, "type", 0, FERRY_EFORMAT,
                              "%s: \"%s\" is no filler: constant, uniform, gaussian, xavier, msra, "
                              "positive_unitball or bilinear",

@@ -78,6 +78,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/embed.c \
 	%D%/layers/euclidean_loss.c \
 	%D%/layers/exp.c \
+	%D%/layers/fillers.c \
+	%D%/layers/fillers.h \
 	%D%/layers/filter.c \
 	%D%/layers/flatten.c \
 	%D%/layers/hdf5_data.c \

@@ -218,6 +218,10 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
 %C%_unit_test_layer_cases_SOURCES = %D%/unit/test-layer-cases.c $(NET_DATA_TEST)
 %C%_unit_test_layer_cases_LDADD = $(NET_LIBS)
+%C%_unit_test_layer_data_SOURCES = \
+	%D%/unit/data-files.c \
+	%D%/unit/data-files.h \
+	%D%/unit/test-layer-data.c
 %C%_unit_test_layer_data_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS) $(PNG_CFLAGS) $(LMDB_CFLAGS)
 %C%_unit_test_layer_data_LDADD = $(NET_LIBS) $(PNG_LIBS) $(LMDB_LIBS)
 %C%_unit_test_layer_forks_SOURCES = %D%/unit/test-layer-forks.c $(NET_DATA_TEST)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * DummyData (dummy_data_param): tops of given shapes, one for all or one each, filled by data_filler,
- * likewise: constant (0), or uniform or gaussian numbers, which each forward draws anew. (Caffe:
- * DummyDataLayer, which takes every filler.)
+ * likewise: with every filler, constant 0 where there is none. Random numbers are drawn anew by each
+ * forward. (Caffe: DummyDataLayer.)
  */
+#include "net/layers/fillers.h"
 #include "net/layers/layers.h"
 
 #include <ferry/status.h>
 
+#include <math.h>
 #include <string.h>
 
 static const ferry_proto *parameters(const ferry_layer *layer)
@@ -77,30 +79,71 @@ static const ferry_proto *filler_of(const ferry_layer *layer, int top)
                : NULL;
 }
 
-static bool is_constant(const ferry_proto *filler)
+static const char *type_of(const ferry_proto *filler)
 {
-    return !filler || !strcmp(ferry_proto_string(filler, "type", 0, NULL), "constant");
+    return filler ? ferry_proto_string(filler, "type", 0, NULL) : "constant";
 }
 
-static int emit_random(ferry_layer *layer, int top, const ferry_proto *filler)
+/* Whether numbers are drawn for it, and which. */
+static bool draws(const ferry_proto *filler, const ferry_blob *top, ferry_op *op)
 {
-    const char *type = ferry_proto_string(filler, "type", 0, NULL);
-    bool uniform = !strcmp(type, "uniform");
+    const char *type = type_of(filler);
+    double scale;
+
+    op->params.random.distribution = FERRY_RANDOM_UNIFORM;
+    if (!strcmp(type, "uniform")) {
+        op->params.random.a = ferry_proto_real(filler, "min", 0);
+        op->params.random.b = ferry_proto_real(filler, "max", 0);
+    } else if (!strcmp(type, "positive_unitball")) {
+        op->params.random.a = 0;
+        op->params.random.b = 1;
+    } else if (!strcmp(type, "xavier")) {
+        scale = sqrt(3 / ferry__fill_fan(top, filler));
+        op->params.random.a = -scale;
+        op->params.random.b = scale;
+    } else if (!strcmp(type, "gaussian") || !strcmp(type, "msra")) {
+        op->params.random.distribution = FERRY_RANDOM_GAUSSIAN;
+        op->params.random.a = type[0] == 'g' ? ferry_proto_real(filler, "mean", 0) : 0;
+        op->params.random.b = type[0] == 'g' ? ferry_proto_real(filler, "std", 0)
+                                             : sqrt(2 / ferry__fill_fan(top, filler));
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static int emit_random(ferry_layer *layer, int top)
+{
     int64_t count = ferry_blob_count(ferry_layer_top(layer, top));
     ferry_layer_operand out[1];
     ferry_op op;
 
-    if (!uniform && strcmp(type, "gaussian"))
-        return ferry_proto_error(
-            filler, "type", 0, FERRY_EUNSUPPORTED,
-            "layer \"%s\": \"%s\" is for weights; constant, uniform and gaussian are for data",
-            ferry_layer_name(layer), type);
     ferry_op_init(&op, FERRY_OP_RANDOM);
-    op.params.random.distribution = uniform ? FERRY_RANDOM_UNIFORM : FERRY_RANDOM_GAUSSIAN;
-    op.params.random.a = ferry_proto_real(filler, uniform ? "min" : "mean", 0);
-    op.params.random.b = ferry_proto_real(filler, uniform ? "max" : "std", 0);
+    if (!count || !draws(filler_of(layer, top), ferry_layer_top(layer, top), &op))
+        return 0;
     ferry__op_out(&op, out, ferry_operand_of(FERRY_F32, 1, &count, NULL), ferry__of_top(top));
     return ferry_layer_emit(layer, &op, NULL, out);
+}
+
+/* What is known only by name is refused before anything runs. */
+static int check_filler(const ferry_layer *layer, const ferry_proto *filler)
+{
+    static const char *const types[] = { "constant", "uniform",           "gaussian", "xavier",
+                                         "msra",     "positive_unitball", "bilinear" };
+    const char *type = type_of(filler);
+    size_t i;
+
+    if (filler && strcmp(type, "gaussian") && ferry_proto_integer(filler, "sparse", 0) != -1)
+        return ferry_proto_error(filler, "sparse", 0, FERRY_EFORMAT,
+                                 "layer \"%s\": only a gaussian filler can be sparse",
+                                 ferry_layer_name(layer));
+    for (i = 0; i < sizeof types / sizeof *types; i++)
+        if (!strcmp(type, types[i]))
+            return 0;
+    return ferry_proto_error(filler, "type", 0, FERRY_EFORMAT,
+                             "layer \"%s\": \"%s\" is no filler: constant, uniform, gaussian, "
+                             "xavier, msra, positive_unitball or bilinear",
+                             ferry_layer_name(layer), type);
 }
 
 static int reshape(ferry_layer *layer)
@@ -108,24 +151,54 @@ static int reshape(ferry_layer *layer)
     int i, err = 0;
 
     for (i = 0; !err && i < ferry_layer_n_tops(layer); i++) {
-        err = shape_top(layer, i);
-        if (!err && !is_constant(filler_of(layer, i)))
-            err = emit_random(layer, i, filler_of(layer, i));
+        err = check_filler(layer, filler_of(layer, i));
+        if (!err)
+            err = shape_top(layer, i);
+        if (!err)
+            err = emit_random(layer, i);
     }
     return err;
+}
+
+/* Of gaussian numbers about `sparse` an item are kept, each by chance. */
+static int thin_out(ferry_layer *layer, const ferry_proto *filler, ferry_blob *top)
+{
+    int64_t sparse = ferry_proto_integer(filler, "sparse", 0), i;
+    int64_t items = ferry_blob_naxes(top) ? ferry_blob_dim(top, 0) : 1;
+    float *values;
+
+    if (sparse < 0)
+        return 0;
+    values = ferry_blob_mutable_host_data(top);
+    if (!values)
+        return ferry_last_error_code();
+    for (i = 0; i < ferry_blob_count(top); i++)
+        if (ferry_layer_random(layer, (uint64_t)items) >= (uint64_t)sparse)
+            values[i] = 0;
+    return 0;
+}
+
+static int finish_top(ferry_layer *layer, int i)
+{
+    const ferry_proto *filler = filler_of(layer, i);
+    ferry_blob *top = ferry_layer_top(layer, i);
+    const char *type = type_of(filler);
+
+    if (!strcmp(type, "constant"))
+        return ferry_blob_fill_data(top, filler ? ferry_proto_real(filler, "value", 0) : 0);
+    if (!strcmp(type, "bilinear"))
+        return ferry__fill_bilinear(filler, ferry_layer_name(layer), top);
+    if (!strcmp(type, "positive_unitball"))
+        return ferry__fill_unit_ball(top);
+    return strcmp(type, "gaussian") ? 0 : thin_out(layer, filler, top);
 }
 
 static int forward(ferry_layer *layer)
 {
     int i, err = 0;
 
-    for (i = 0; !err && i < ferry_layer_n_tops(layer); i++) {
-        const ferry_proto *filler = filler_of(layer, i);
-
-        if (is_constant(filler))
-            err = ferry_blob_fill_data(ferry_layer_top(layer, i),
-                                       filler ? ferry_proto_real(filler, "value", 0) : 0);
-    }
+    for (i = 0; !err && i < ferry_layer_n_tops(layer); i++)
+        err = finish_top(layer, i);
     return err;
 }
 

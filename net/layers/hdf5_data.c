@@ -3,7 +3,8 @@
  * HDF5Data (hdf5_data_param): tops are datasets of their names, batch_size rows a forward, row after row
  * and file after file of those that the text file `source` lists, a path a line; behind the last one the
  * first begins again. Paths are those of the working folder, else of the folder of the file that names
- * them. Integers are converted. `shuffle` is not offered. (Caffe: HDF5DataLayer.)
+ * them. Integers are converted. `shuffle` has the files and the rows of each in another order in each round,
+ * by the net's seed. (Caffe: HDF5DataLayer, whose shuffled order is another one.)
  */
 #include "net/layers/layers.h"
 
@@ -20,6 +21,7 @@ struct hdf5_data {
     ferry_blob **sets; /* its datasets, one for each top */
     int n_sets;
     int64_t rows, row, batch; /* the next row */
+    int64_t *order;           /* of the rows, where they are shuffled; NULL: their own */
 };
 
 static const ferry_proto *parameters(const ferry_layer *layer)
@@ -85,6 +87,39 @@ static int read_set(ferry_layer *layer, struct hdf5_data *s, ferry_io *io, int t
     return ferry_io_read(io, entry, s->sets[top]);
 }
 
+/* Another order of the open file's rows, if that is wanted. */
+static int shuffle_rows(ferry_layer *layer, struct hdf5_data *s)
+{
+    int64_t *grown, i;
+
+    if (!ferry_proto_boolean(parameters(layer), "shuffle", 0))
+        return 0;
+    grown = realloc(s->order, (size_t)s->rows * sizeof *grown);
+    if (!grown)
+        return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for the order of its rows");
+    s->order = grown;
+    for (i = 0; i < s->rows; i++) {
+        int64_t k = (int64_t)ferry_layer_random(layer, (uint64_t)i + 1);
+
+        grown[i] = grown[k];
+        grown[k] = i;
+    }
+    return 0;
+}
+
+static void shuffle_files(ferry_layer *layer, struct hdf5_data *s)
+{
+    int i;
+
+    for (i = s->n_files - 1; i > 0 && ferry_proto_boolean(parameters(layer), "shuffle", 0); i--) {
+        int k = (int)ferry_layer_random(layer, (uint64_t)i + 1);
+        char *kept = s->files[i];
+
+        s->files[i] = s->files[k];
+        s->files[k] = kept;
+    }
+}
+
 static int open_file(ferry_layer *layer, struct hdf5_data *s, int file)
 {
     ferry_io *io;
@@ -99,7 +134,7 @@ static int open_file(ferry_layer *layer, struct hdf5_data *s, int file)
     if (!err && s->rows < 1)
         err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%s\" has no rows", s->files[file]);
     ferry_io_close(io);
-    return err;
+    return err ? err : shuffle_rows(layer, s);
 }
 
 static int make_sets(ferry_layer *layer, struct hdf5_data *s)
@@ -131,10 +166,6 @@ static int setup(ferry_layer *layer)
         return ferry_proto_error(p, "batch_size", 0, FERRY_EFORMAT,
                                  "layer \"%s\": a batch_size of %lld", ferry_layer_name(layer),
                                  (long long)s->batch);
-    if (ferry_proto_boolean(p, "shuffle", 0))
-        return ferry_proto_error(p, "shuffle", 0, FERRY_EUNSUPPORTED,
-                                 "layer \"%s\": rows come in the files' order; shuffle the files",
-                                 ferry_layer_name(layer));
     list =
         ferry__beside(ferry_proto_string(p, "source", 0, NULL), ferry_proto_where(p, NULL, 0).file);
     if (!list)
@@ -143,7 +174,10 @@ static int setup(ferry_layer *layer)
     free(list);
     if (!err)
         err = make_sets(layer, s);
-    return err ? err : open_file(layer, s, 0);
+    if (err)
+        return err;
+    shuffle_files(layer, s);
+    return open_file(layer, s, 0);
 }
 
 static void destroy(ferry_layer *layer)
@@ -157,6 +191,7 @@ static void destroy(ferry_layer *layer)
         free(s->files[i]);
     free(s->sets);
     free(s->files);
+    free(s->order);
 }
 
 static int reshape(ferry_layer *layer)
@@ -178,6 +213,7 @@ static int reshape(ferry_layer *layer)
 /* `n` rows from the next one on to row `at` of each top. */
 static int copy_rows(ferry_layer *layer, const struct hdf5_data *s, int64_t at, int64_t n)
 {
+    int64_t k;
     int i;
 
     for (i = 0; i < s->n_sets; i++) {
@@ -193,9 +229,26 @@ static int copy_rows(ferry_layer *layer, const struct hdf5_data *s, int64_t at, 
                 layer, FERRY_ESHAPE, "\"%s\": rows of \"%s\" have %lld elements, %lld before",
                 s->files[s->file], ferry_blob_name(top),
                 (long long)(ferry_blob_count(s->sets[i]) / s->rows), (long long)wide);
-        memcpy(&to[at * wide], &from[s->row * wide], (size_t)(n * wide) * sizeof *to);
+        for (k = 0; s->order && k < n; k++)
+            memcpy(&to[(at + k) * wide], &from[s->order[s->row + k] * wide],
+                   (size_t)wide * sizeof *to);
+        if (!s->order)
+            memcpy(&to[at * wide], &from[s->row * wide], (size_t)(n * wide) * sizeof *to);
     }
     return 0;
+}
+
+/* Behind the last row: the next file, or another round of the only one. */
+static int go_on(ferry_layer *layer, struct hdf5_data *s)
+{
+    int next = (s->file + 1) % s->n_files;
+
+    if (next == 0)
+        shuffle_files(layer, s);
+    if (s->n_files > 1)
+        return open_file(layer, s, next);
+    s->row = 0;
+    return shuffle_rows(layer, s);
 }
 
 static int forward(ferry_layer *layer)
@@ -212,10 +265,8 @@ static int forward(ferry_layer *layer)
             break;
         at += n;
         s->row += n;
-        if (s->row == s->rows && s->n_files > 1)
-            err = open_file(layer, s, (s->file + 1) % s->n_files);
-        else if (s->row == s->rows)
-            s->row = 0;
+        if (s->row == s->rows)
+            err = go_on(layer, s);
     }
     return err;
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
+#include "data-files.h"
 #include "fixture.h"
 
 #include <ferry/image.h>
 #include <ferry/io.h>
 #include <ferry/net.h>
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -18,198 +19,6 @@
  * those that are damaged.
  */
 #if defined(FERRY_NET_HAVE_PNG) && defined(FERRY_NET_HAVE_LMDB)
-
-#include <lmdb.h>
-#include <png.h>
-
-static char folder[64];
-
-/* A path in the test's folder; lives until the fourth call from now. */
-static const char *in(const char *name)
-{
-    static char paths[4][160];
-    static int at;
-
-    at = (at + 1) % 4;
-    snprintf(paths[at], sizeof paths[at], "%s/%s", folder, name);
-    return paths[at];
-}
-
-/* ---- pictures ------------------------------------------------------------------------------------- */
-
-/* Value of a channel, blue first. */
-static unsigned char pixel(int seed, int c, int y, int x)
-{
-    return (unsigned char)(seed * 40 + c * 16 + y * 4 + x);
-}
-
-static void write_png(const char *name, int seed, int height, int width)
-{
-    png_image image = { .version = PNG_IMAGE_VERSION, .format = PNG_FORMAT_BGR };
-    unsigned char *bytes = malloc((size_t)(3 * height * width)), *p = bytes;
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
-    for (int y = 0; y < height; y++)
-        for (int x = 0; x < width; x++)
-            for (int c = 0; c < 3; c++)
-                *p++ = pixel(seed, c, y, x);
-    image.height = (png_uint_32)height;
-    image.width = (png_uint_32)width;
-    CU_ASSERT_NOT_EQUAL(png_image_write_to_file(&image, in(name), 0, bytes, 0, NULL), 0);
-    free(bytes);
-}
-
-static void write_text(const char *name, const char *text)
-{
-    FILE *f = fopen(in(name), "w");
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-    fputs(text, f);
-    fclose(f);
-}
-
-/* ---- databases ------------------------------------------------------------------------------------ */
-
-struct record {
-    unsigned char bytes[1024];
-    size_t size;
-};
-
-static void put(struct record *r, unsigned value)
-{
-    for (; value > 127; value >>= 7)
-        r->bytes[r->size++] = (unsigned char)(value | 128);
-    r->bytes[r->size++] = (unsigned char)value;
-}
-
-static void put_number(struct record *r, unsigned field, unsigned value)
-{
-    put(r, field << 3);
-    put(r, value);
-}
-
-static void put_bytes(struct record *r, unsigned field, const void *bytes, size_t size)
-{
-    put(r, field << 3 | 2);
-    put(r, (unsigned)size);
-    memcpy(r->bytes + r->size, bytes, size);
-    r->size += size;
-}
-
-static struct record datum_of(unsigned channels, unsigned height, unsigned width, unsigned label)
-{
-    struct record r = { .size = 0 };
-
-    put_number(&r, 1, channels);
-    put_number(&r, 2, height);
-    put_number(&r, 3, width);
-    put_number(&r, 5, label);
-    return r;
-}
-
-/* 2 x 2 x 3 bytes, from `first` on. */
-static struct record bytes_datum(unsigned channels, unsigned first, unsigned label)
-{
-    struct record r = datum_of(channels, 2, 3, label);
-    unsigned char bytes[64];
-
-    for (unsigned i = 0; i < channels * 6; i++)
-        bytes[i] = (unsigned char)(first + i);
-    put_bytes(&r, 4, bytes, channels * 6);
-    return r;
-}
-
-static struct record encoded_datum(const char *picture, unsigned label)
-{
-    struct record r = { .size = 0 };
-    unsigned char bytes[900];
-    FILE *f = fopen(in(picture), "rb");
-    size_t size;
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-    size = fread(bytes, 1, sizeof bytes, f);
-    fclose(f);
-    put_bytes(&r, 4, bytes, size);
-    put_number(&r, 5, label);
-    put_number(&r, 7, 1);
-    return r;
-}
-
-static void write_records(const char *name, const struct record *records, int n)
-{
-    MDB_env *env;
-    MDB_txn *txn;
-    MDB_dbi dbi;
-
-    CU_ASSERT_EQUAL_FATAL(mdb_env_create(&env), 0);
-    mkdir(in(name), 0755);
-    CU_ASSERT_EQUAL_FATAL(mdb_env_open(env, in(name), 0, 0644), 0);
-    CU_ASSERT_EQUAL_FATAL(mdb_txn_begin(env, NULL, 0, &txn), 0);
-    CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, NULL, 0, &dbi), 0);
-    for (int i = 0; i < n; i++) {
-        char key[16];
-        MDB_val k = { (size_t)snprintf(key, sizeof key, "%08d", i), key };
-        MDB_val v = { records[i].size, (void *)(uintptr_t)records[i].bytes };
-
-        CU_ASSERT_EQUAL(mdb_put(txn, dbi, &k, &v, 0), 0);
-    }
-    CU_ASSERT_EQUAL(mdb_txn_commit(txn), 0);
-    mdb_env_close(env);
-}
-
-static void write_damaged_files(void)
-{
-    struct record r[3] = { bytes_datum(2, 0, 7), bytes_datum(1, 0, 8), bytes_datum(2, 0, 9) };
-    struct record whole = bytes_datum(2, 0, 7);
-
-    write_records("channels", r, 2);
-    r[1] = r[2];
-    r[1].size -= 5;
-    write_records("cut", r, 2);
-    write_records("empty", r, 0);
-    whole.bytes[3] = 9; /* its height */
-    write_records("dims", &whole, 1);
-    whole.size = 0;
-    write_records("nothing", &whole, 1);
-    whole = encoded_datum("0", 1);
-    whole.bytes[40] ^= 0xff;
-    write_records("damaged", &whole, 1);
-    write_records("short", r, 1);
-    CU_ASSERT_EQUAL(truncate(in("short/data.mdb"), 8192), 0);
-    mkdir(in("level"), 0755);
-    write_text("level/CURRENT", "MANIFEST-000002\n");
-    mkdir(in("folder"), 0755);
-    write_text("labels", "0 1\n1\n");
-    write_text("words", "0 cat\n");
-    write_text("gone", "0 1\nnowhere 2\n");
-    write_text("none", "\n \n");
-    write_text("no-picture", "list 1\n");
-}
-
-/* Pictures of 4 x 6 and one of 3 x 5, lists, and databases: once for all backends. */
-static void write_files(void)
-{
-    struct record r[3] = { bytes_datum(2, 0, 7), bytes_datum(2, 100, 8), bytes_datum(2, 200, 9) };
-    float floats[6] = { -1.5f, 0, 2, 3, 4, 1e6f };
-    struct record f = datum_of(1, 2, 3, 4);
-    char text[16];
-
-    for (int i = 0; i < 3; i++) {
-        snprintf(text, sizeof text, "%d", i);
-        write_png(text, i, 4, 6);
-    }
-    write_png("odd", 3, 3, 5);
-    write_text("list", "0 10\n1 11\r\n\n2 12\n");
-    write_text("mixed", "0 0\nodd 1\n");
-    write_records("bytes", r, 3);
-    put_bytes(&f, 6, floats, sizeof floats);
-    write_records("floats", &f, 1);
-    r[0] = encoded_datum("0", 1);
-    r[1] = encoded_datum("1", 2);
-    write_records("encoded", r, 2);
-    write_damaged_files();
-    write_text("written", "");
-}
 
 /* ---- nets ------------------------------------------------------------------------------------------ */
 
@@ -230,8 +39,8 @@ __attribute__((format(printf, 3, 4))) static ferry_net *open_net(ferry_phase pha
     ferry_net *net = NULL;
     va_list args;
 
-    if (access(in("written"), F_OK) != 0)
-        write_files();
+    if (access(df_in("written"), F_OK) != 0)
+        df_write_files();
     va_start(args, fmt);
     if (try_net(phase, seed, &net, fmt, args))
         printf("     %s\n", ferry_last_error());
@@ -282,12 +91,12 @@ static void what_the_program_writes_is_memory_data(void)
     check_shape(net, "data", "2 3 4 6 (144)");
     check_shape(net, "label", "2 (2)");
     for (int i = 0; i < 2; i++) {
-        FX_OK(ferry_image_read(in(i ? "1" : "0"), 3, picture));
+        FX_OK(ferry_image_read(df_in(i ? "1" : "0"), 3, picture));
         FX_OK(ferry_transform(picture, NULL, data, i));
     }
     run(net);
-    CU_ASSERT_EQUAL(at(net, "y", 1), 2 * pixel(0, 0, 0, 1));
-    CU_ASSERT_EQUAL(at(net, "y", 72 + 24 + 7), 2 * pixel(1, 1, 1, 1));
+    CU_ASSERT_EQUAL(at(net, "y", 1), 2 * df_pixel(0, 0, 0, 1));
+    CU_ASSERT_EQUAL(at(net, "y", 72 + 24 + 7), 2 * df_pixel(1, 1, 1, 1));
     FX_OK(ferry_blob_reshape4(data, 1, 3, 4, 6));
     FX_OK(ferry_blob_reshape(ferry_net_blob(net, "label"), 1, (const int64_t[]){ 1 }, NULL));
     run(net);
@@ -304,7 +113,7 @@ static void what_the_program_writes_is_memory_data(void)
 
 static void a_list_is_read_in_its_order_and_begins_again(void)
 {
-    ferry_net *net = TEST_NET(IMAGES "'%s' batch_size: 2 } }", in("list"));
+    ferry_net *net = TEST_NET(IMAGES "'%s' batch_size: 2 } }", df_in("list"));
 
     check_shape(net, "data", "2 3 4 6 (144)");
     for (int i = 0; i < 8; i += 2) {
@@ -313,8 +122,8 @@ static void a_list_is_read_in_its_order_and_begins_again(void)
             int which = (i + item) % 3;
 
             CU_ASSERT_EQUAL(at(net, "label", item), (float)(10 + which));
-            CU_ASSERT_EQUAL(at(net, "data", item * 72), pixel(which, 0, 0, 0));
-            CU_ASSERT_EQUAL(at(net, "data", item * 72 + 71), pixel(which, 2, 3, 5));
+            CU_ASSERT_EQUAL(at(net, "data", item * 72), df_pixel(which, 0, 0, 0));
+            CU_ASSERT_EQUAL(at(net, "data", item * 72 + 71), df_pixel(which, 2, 3, 5));
         }
     }
     ferry_net_close(net);
@@ -327,7 +136,7 @@ static void images_become_what_ferry_transform_makes_of_them(void)
     ferry_net *net =
         TEST_NET(IMAGES "'%s' root_folder: '%s/' new_height: 8 new_width: 7 is_color: false } "
                         "transform_param { mean_value: 3 crop_size: 4 scale: 0.5 } }",
-                 in("list"), folder);
+                 df_in("list"), df_folder);
     ferry_blob *picture = FX_BLOB(FERRY_U8, 1), *out = FX_BLOB(FERRY_F32, 1);
     ferry_blob *mean = FX_BLOB(FERRY_F32, 1);
     ferry_transform_options o = { .struct_size = sizeof o,
@@ -339,7 +148,7 @@ static void images_become_what_ferry_transform_makes_of_them(void)
                                   .scale = 0.5 };
 
     FX_OK(ferry_blob_fill_data(mean, 3));
-    FX_OK(ferry_image_read(in("0"), 1, picture));
+    FX_OK(ferry_image_read(df_in("0"), 1, picture));
     FX_OK(ferry_transform(picture, &o, out, -1));
     run(net);
     check_shape(net, "data", "1 1 4 4 (16)");
@@ -358,12 +167,12 @@ static void a_batch_takes_the_size_of_its_picture(void)
     ferry_net *net =
         TEST_NET(IMAGES "'%s' } } layer { name: 'p' type: 'Power' bottom: 'data' top: 'y' "
                         "power_param { shift: 1 } }",
-                 in("mixed"));
+                 df_in("mixed"));
 
     for (int i = 0; i < 4; i++) {
         run(net);
         check_shape(net, "y", i % 2 ? "1 3 3 5 (45)" : "1 3 4 6 (72)");
-        CU_ASSERT_EQUAL(at(net, "y", 2), 1 + pixel(i % 2 ? 3 : 0, 0, 0, 2));
+        CU_ASSERT_EQUAL(at(net, "y", 2), 1 + df_pixel(i % 2 ? 3 : 0, 0, 0, 2));
     }
     ferry_net_close(net);
     fx_end();
@@ -376,12 +185,12 @@ static void training_crops_and_mirrors_by_the_seed(void)
     int kinds = 0;
 
     for (uint64_t seed = 1; seed <= 2; seed++) {
-        ferry_net *net =
-            open_net(FERRY_PHASE_TRAIN, seed,
-                     IMAGES "'%s' } transform_param { crop_size: 3 mirror: true } }", in("mixed"));
-        ferry_net *again =
-            open_net(FERRY_PHASE_TRAIN, seed,
-                     IMAGES "'%s' } transform_param { crop_size: 3 mirror: true } }", in("mixed"));
+        ferry_net *net = open_net(FERRY_PHASE_TRAIN, seed,
+                                  IMAGES "'%s' } transform_param { crop_size: 3 mirror: true } }",
+                                  df_in("mixed"));
+        ferry_net *again = open_net(FERRY_PHASE_TRAIN, seed,
+                                    IMAGES "'%s' } transform_param { crop_size: 3 mirror: true } }",
+                                    df_in("mixed"));
 
         for (int i = 0; i < 200; i++) {
             int first, last, y, x;
@@ -414,7 +223,7 @@ static void training_crops_and_mirrors_by_the_seed(void)
 static void shuffling_has_every_picture_once_a_round(void)
 {
     ferry_net *net =
-        open_net(FERRY_PHASE_TEST, 5, IMAGES "'%s' batch_size: 3 shuffle: true } }", in("list"));
+        open_net(FERRY_PHASE_TEST, 5, IMAGES "'%s' batch_size: 3 shuffle: true } }", df_in("list"));
     int orders = 0;
 
     for (int i = 0; i < 20; i++) {
@@ -424,7 +233,7 @@ static void shuffling_has_every_picture_once_a_round(void)
         for (int item = 0; item < 3; item++) {
             sum += 1 << ((int)at(net, "label", item) - 10);
             CU_ASSERT_EQUAL(at(net, "data", item * 72),
-                            pixel((int)at(net, "label", item) - 10, 0, 0, 0));
+                            df_pixel((int)at(net, "label", item) - 10, 0, 0, 0));
         }
         CU_ASSERT_EQUAL(sum, 7);
         orders |= 1 << ((int)at(net, "label", 0) - 10);
@@ -440,8 +249,8 @@ static void shuffling_has_every_picture_once_a_round(void)
 
 static void records_are_read_in_the_order_of_their_keys_and_begin_again(void)
 {
-    ferry_net *net = TEST_NET(DATA "'%s' batch_size: 2 backend: LMDB } }", in("bytes"));
-    ferry_net *second = TEST_NET(DATA "'%s/data.mdb' batch_size: 2 } }", in("bytes"));
+    ferry_net *net = TEST_NET(DATA "'%s' batch_size: 2 backend: LMDB } }", df_in("bytes"));
+    ferry_net *second = TEST_NET(DATA "'%s/data.mdb' batch_size: 2 } }", df_in("bytes"));
 
     for (int i = 0; i < 8; i += 2) {
         run(net);
@@ -462,7 +271,7 @@ static void records_are_read_in_the_order_of_their_keys_and_begin_again(void)
 static void floats_stay_what_they_are(void)
 {
     ferry_net *net =
-        TEST_NET(DATA "'%s' batch_size: 1 } transform_param { scale: 2 } }", in("floats"));
+        TEST_NET(DATA "'%s' batch_size: 1 } transform_param { scale: 2 } }", df_in("floats"));
 
     run(net);
     check_shape(net, "data", "1 1 2 3 (6)");
@@ -480,23 +289,137 @@ static void encoded_records_are_decoded_and_cropped_in_the_middle(void)
 
     for (int i = 0; i < 72; i++)
         ((float *)ferry_blob_mutable_host_data(mean))[i] = (float)i;
-    FX_OK(ferry_io_create(in("mean.binaryproto"), FERRY_IO_BLOBPROTO, &w));
+    FX_OK(ferry_io_create(df_in("mean.binaryproto"), FERRY_IO_BLOBPROTO, &w));
     FX_OK(ferry_io_write(w, "", mean, false));
     FX_OK(ferry_io_commit(w));
     ferry_blob_destroy(mean);
     net = TEST_NET(DATA "'%s' batch_size: 2 } transform_param { crop_size: 2 mean_file: '%s' } }",
-                   in("encoded"), in("mean.binaryproto"));
+                   df_in("encoded"), df_in("mean.binaryproto"));
     run(net);
     check_shape(net, "data", "2 3 2 2 (24)");
     CU_ASSERT_EQUAL(at(net, "label", 1), 2);
-    CU_ASSERT_EQUAL(at(net, "data", 0), (float)(pixel(0, 0, 1, 2) - (1 * 6 + 2)));
-    CU_ASSERT_EQUAL(at(net, "data", 23), (float)(pixel(1, 2, 2, 3) - (48 + 2 * 6 + 3)));
+    CU_ASSERT_EQUAL(at(net, "data", 0), (float)(df_pixel(0, 0, 1, 2) - (1 * 6 + 2)));
+    CU_ASSERT_EQUAL(at(net, "data", 23), (float)(df_pixel(1, 2, 2, 3) - (48 + 2 * 6 + 3)));
     ferry_net_close(net);
-    net =
-        TEST_NET(DATA "'%s' batch_size: 2 } transform_param { force_gray: true } }", in("encoded"));
+    net = TEST_NET(DATA "'%s' batch_size: 2 } transform_param { force_gray: true } }",
+                   df_in("encoded"));
     check_shape(net, "data", "2 1 4 6 (48)");
     ferry_net_close(net);
     fx_end();
+}
+
+/* ---- HDF5Data -------------------------------------------------------------------------------------- */
+
+static int write_rows(const char *name, int first, int n)
+{
+    ferry_blob *rows = FX_BLOB(FERRY_F32, n, 2);
+    ferry_io_writer *w = NULL;
+    int err = ferry_io_create(df_in(name), FERRY_IO_HDF5, &w);
+
+    for (int i = 0; i < 2 * n; i++)
+        ((float *)ferry_blob_mutable_host_data(rows))[i] = (float)(first + i / 2);
+    if (!err) {
+        FX_OK(ferry_io_write(w, "data", rows, false));
+        FX_OK(ferry_io_commit(w));
+    }
+    ferry_blob_destroy(rows);
+    return err;
+}
+
+/* Files of 3 and 5 rows: each row once in 8, whole, in more than one order. */
+static void shuffled_rows_come_once_a_round(void)
+{
+    ferry_net *net;
+    int firsts = 0;
+
+    fx_device();
+    if (write_rows("a.h5", 0, 3) == FERRY_EUNSUPPORTED) {
+        ferry_test_skip("built without HDF5: %s", ferry_last_error());
+        return;
+    }
+    FX_OK(write_rows("b.h5", 3, 5));
+    df_write_text("h5list", "a.h5\nb.h5\n");
+    net = TEST_NET("layer { name: 'h' type: 'HDF5Data' top: 'data' hdf5_data_param { source: '%s' "
+                   "batch_size: 4 shuffle: true } }",
+                   df_in("h5list"));
+    for (int round = 0; round < 60; round++) {
+        int seen = 0;
+
+        for (int half = 0; half < 2; half++) {
+            run(net);
+            for (int i = 0; i < 4; i++) {
+                seen |= 1 << (int)at(net, "data", 2 * i);
+                CU_ASSERT_EQUAL(at(net, "data", 2 * i), at(net, "data", 2 * i + 1));
+            }
+            firsts |= half ? 0 : 1 << (int)at(net, "data", 0);
+        }
+        CU_ASSERT_EQUAL(seen, 255);
+    }
+    CU_ASSERT_EQUAL(firsts, 255);
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* ---- DummyData ------------------------------------------------------------------------------------- */
+
+/* Bounds and mean square of twice what each draws, and whether each forward draws anew. */
+static const struct {
+    const char *filler;
+    double least, most, square; /* 0: items of 32 have the sum 2 */
+    bool anew;
+} fillers[] = {
+    { "value: 3", 6, 6, 36, false },
+    { "type: 'uniform' min: -1 max: 1", -2, 2, 4.0 / 3, true },
+    { "type: 'gaussian' std: 0.5", -6, 6, 1, true },
+    { "type: 'gaussian' std: 0.5 sparse: 5", -6, 6, 0.25, true },
+    { "type: 'xavier'", -0.61238, 0.61238, 0.125, true },
+    { "type: 'msra' variance_norm: FAN_OUT", -1, 1, 4 * 2.0 / 320, true },
+    { "type: 'bilinear'", 2.0 / 16, 18.0 / 16, 0.390625, false },
+    { "type: 'positive_unitball'", 0, 0.25, 0, true },
+};
+
+static void check_filled(ferry_net *net, size_t k)
+{
+    double square = 0, sum = 0;
+    bool inside = true;
+
+    for (int i = 0; i < 640; i++) {
+        double value = (double)at(net, "y", i);
+
+        inside = inside && value >= fillers[k].least && value <= fillers[k].most;
+        square += value * value / 640;
+        sum += i < 32 ? value : 0;
+    }
+    if (fillers[k].square == 0)
+        inside = inside && fabs(sum - 2) < 1e-4;
+    else
+        inside = inside && fabs(square / fillers[k].square - 1) < 0.25;
+    if (!inside)
+        printf("     %s: mean square %g, sum %g\n", fillers[k].filler, square, sum);
+    CU_ASSERT(inside);
+}
+
+static void every_filler_fills_data(void)
+{
+    for (size_t k = 0; k < FERRY_TEST_COUNT(fillers); k++) {
+        ferry_net *net = TEST_NET("layer { name: 'd' type: 'DummyData' top: 'x' dummy_data_param { "
+                                  "shape { dim: 20 dim: 2 "
+                                  "dim: 4 dim: 4 } data_filler { %s } } } layer { name: 'p' type: "
+                                  "'Power' bottom: 'x' top: "
+                                  "'y' power_param { scale: 2 } }",
+                                  fillers[k].filler);
+        float before[640];
+
+        run(net);
+        memcpy(before, ferry_blob_host_data(ferry_net_blob(net, "y")), sizeof before);
+        run(net);
+        CU_ASSERT_EQUAL(
+            memcmp(before, ferry_blob_host_data(ferry_net_blob(net, "y")), sizeof before) != 0,
+            fillers[k].anew);
+        check_filled(net, k);
+        ferry_net_close(net);
+        fx_end();
+    }
 }
 
 /* ---- what is damaged ------------------------------------------------------------------------------- */
@@ -527,6 +450,9 @@ static const struct {
     { "Data", "bytes", "batch_size: 1", "force_gray: true force_color: true", FERRY_EFORMAT,
       "force_gray", "" },
     { "Data", "bytes", "batch_size: 1", "mean_file: '/none/mean'", FERRY_EIO, "/none/mean", "" },
+    { "DummyData", "", "data_filler { type: 'gauss' }", "", FERRY_EFORMAT, "\"gauss\"", "xavier" },
+    { "DummyData", "", "data_filler { sparse: 2 }", "", FERRY_EFORMAT, "sparse", "gaussian" },
+    { "DummyData", "", "data_filler { type: 'bilinear' }", "", FERRY_EFORMAT, "square", "" },
     { "ImageData", "nowhere", "", "", FERRY_EIO, "/nowhere", "" },
     { "ImageData", "labels", "", "", FERRY_EFORMAT, "line 2", "label" },
     { "ImageData", "words", "", "", FERRY_EFORMAT, "line 1", "0 cat" },
@@ -548,12 +474,19 @@ static void what_is_damaged_is_one_error_with_file_record_and_layer(void)
         char text[1024];
         int err;
 
-        snprintf(
-            text, sizeof text,
-            "layer { name: 'broken' type: '%s' top: 'data' top: 'label' %s { source: '%s' %s } "
-            "transform_param { %s } }",
-            broken[i].type, broken[i].type[0] == 'D' ? "data_param" : "image_data_param",
-            in(broken[i].source), broken[i].more, broken[i].transform);
+        if (broken[i].type[1] == 'u')
+            snprintf(
+                text, sizeof text,
+                "layer { name: 'broken' type: 'DummyData' top: 'data' dummy_data_param { shape { "
+                "dim: 3 } %s } }",
+                broken[i].more);
+        else
+            snprintf(
+                text, sizeof text,
+                "layer { name: 'broken' type: '%s' top: 'data' top: 'label' %s { source: '%s' %s "
+                "} transform_param { %s } }",
+                broken[i].type, broken[i].type[0] == 'D' ? "data_param" : "image_data_param",
+                df_in(broken[i].source), broken[i].more, broken[i].transform);
         o.text = text;
         o.text_size = strlen(text);
         err = ferry_net_open(fx_device(), "broken.prototxt", &o, &net);
@@ -584,6 +517,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(records_are_read_in_the_order_of_their_keys_and_begin_again),
     FERRY_TEST(floats_stay_what_they_are),
     FERRY_TEST(encoded_records_are_decoded_and_cropped_in_the_middle),
+    FERRY_TEST(shuffled_rows_come_once_a_round),
+    FERRY_TEST(every_filler_fills_data),
     FERRY_TEST(what_is_damaged_is_one_error_with_file_record_and_layer),
 };
 
@@ -591,17 +526,17 @@ static void remove_folder(void)
 {
     char command[96];
 
-    snprintf(command, sizeof command, "rm -r %s", folder);
+    snprintf(command, sizeof command, "rm -r %s", df_folder);
     if (system(command) != 0)
-        printf("     %s stays\n", folder);
+        printf("     %s stays\n", df_folder);
 }
 
 int main(int argc, char **argv)
 {
     int status;
 
-    strcpy(folder, "/tmp/ferry-data-XXXXXX");
-    if (!mkdtemp(folder))
+    strcpy(df_folder, "/tmp/ferry-data-XXXXXX");
+    if (!mkdtemp(df_folder))
         return 1;
     status = ferry_test_main_backends(argc, argv, "layer-data", cases, FERRY_TEST_COUNT(cases));
     remove_folder();
