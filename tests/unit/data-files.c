@@ -196,6 +196,8 @@ void df_write_files(void)
     r[0] = encoded_datum("0", 1);
     r[1] = encoded_datum("1", 2);
     write_records("encoded", r, 2);
+    r[1] = encoded_datum("odd", 2);
+    write_records("sizes", r, 2);
     write_damaged_files();
     df_write_text("written", "");
 }

@@ -308,6 +308,21 @@ static void encoded_records_are_decoded_and_cropped_in_the_middle(void)
     fx_end();
 }
 
+static void a_batch_takes_the_size_of_its_record(void)
+{
+    ferry_net *net = TEST_NET(DATA "'%s' batch_size: 1 } } layer { name: 'p' type: 'Power' bottom: "
+                                   "'data' top: 'y' power_param { shift: 1 } }",
+                              df_in("sizes"));
+
+    for (int i = 0; i < 4; i++) {
+        run(net);
+        check_shape(net, "y", i % 2 ? "1 3 3 5 (45)" : "1 3 4 6 (72)");
+        CU_ASSERT_EQUAL(at(net, "y", 2), (float)(1 + df_pixel(i % 2 ? 3 : 0, 0, 0, 2)));
+    }
+    ferry_net_close(net);
+    fx_end();
+}
+
 /* ---- HDF5Data -------------------------------------------------------------------------------------- */
 
 static int write_rows(const char *name, int first, int n)
@@ -517,6 +532,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(records_are_read_in_the_order_of_their_keys_and_begin_again),
     FERRY_TEST(floats_stay_what_they_are),
     FERRY_TEST(encoded_records_are_decoded_and_cropped_in_the_middle),
+    FERRY_TEST(a_batch_takes_the_size_of_its_record),
     FERRY_TEST(shuffled_rows_come_once_a_round),
     FERRY_TEST(every_filler_fills_data),
     FERRY_TEST(what_is_damaged_is_one_error_with_file_record_and_layer),
