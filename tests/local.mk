@@ -184,9 +184,13 @@ PACKAGE_TESTS = \
 	$(FUZZ_TESTS) \
 	$(SCRIPT_TESTS)
 
-SCRIPT_TESTS = \
+# Those that look at the text alone, whatever was built of it.
+TEXT_TESTS = \
 	%D%/model/check-events.sh \
 	%D%/scripts/check-docs.sh \
+	%D%/scripts/check-rooms.sh
+
+SCRIPT_TESTS = \
 	%D%/scripts/check-examples.sh \
 	%D%/scripts/check-exports.sh \
 	%D%/scripts/check-full-disk.sh \
@@ -195,8 +199,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-interop.sh \
 	%D%/scripts/check-opencl-accesses.sh \
 	%D%/scripts/check-opencl-drivers.sh \
-	%D%/scripts/check-proto.sh \
-	%D%/scripts/check-rooms.sh
+	%D%/scripts/check-proto.sh
 
 AM_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit $(CUNIT_CFLAGS)
 AM_LDFLAGS = -no-install
@@ -353,7 +356,7 @@ check_PROGRAMS += %D%/unit/test-io-dlpack
 TESTS += %D%/unit/test-io-dlpack
 endif
 endif
-TESTS += $(SCRIPT_TESTS)
+TESTS += $(SCRIPT_TESTS) $(TEXT_TESTS)
 
 # Where a program finds what was just built, and nothing that the machine or its user configured.
 # PoCL, an OpenCL driver, keeps what it has compiled in a folder that it must be able to write.
@@ -449,6 +452,7 @@ clean-gpu:
 
 EXTRA_DIST += \
 	$(SCRIPT_TESTS) \
+	$(TEXT_TESTS) \
 	%D%/gpu/pack \
 	%D%/gpu/run \
 	%D%/scripts/check-interop.py \
