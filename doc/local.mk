@@ -48,6 +48,7 @@ EXTRA_DIST += \
 	%D%/decisions/0061-pictures-are-opencvs.md \
 	%D%/decisions/0062-layers-from-shared-objects.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
+	%D%/measurements/2026-11-22-small-things.md \
 	%D%/measurements/2026-11-22-kernels.md \
 	%D%/measurements/2026-11-22-nets.md \
 	%D%/measurements/2026-11-22-lenet-mnist.md
