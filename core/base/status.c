@@ -23,9 +23,10 @@ static void make_line(char *text)
     size_t length = strlen(text);
 
     for (size_t i = 0; i < length; i++) {
-        size_t n = ferry__text_control(text + i);
+        size_t n = text[i] >= ' ' && text[i] < 0x7f ? 0 : ferry__text_control(text + i);
 
-        memset(text + i, n > 1 ? '?' : ' ', n);
+        if (n)
+            memset(text + i, n > 1 ? '?' : ' ', n);
     }
     if (length < LINE_SIZE - 1)
         return;

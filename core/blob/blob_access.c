@@ -14,22 +14,19 @@ static int no_blob(void)
     return ferry__error(FERRY_EINVAL, "an accessor of a NULL blob");
 }
 
-/* An access on the host or on the memory's home that is settled, or passes the turn: no lock. */
-static bool access_settled(ferry_memory *m, const ferry_device *where, unsigned access,
+/* An access on the host or on the memory's home that needs no lock. */
+static bool access_at_once(ferry_memory *m, const ferry_device *where, unsigned access,
                            ferry_ref *out)
 {
-    if (!where &&
-        (ferry__memory_host_settled(m, access) || ferry__memory_flip(m, FERRY__HOST, access))) {
+    if (!where && ferry__memory_host_at_once(m, access)) {
         *out = (ferry_ref){ m->host, 0 };
-    } else if (where == m->home && (ferry__memory_device_settled(m, access) ||
-                                    ferry__memory_flip(m, m->home_slot, access))) {
-        *out = m->home_ref;
-    } else {
-        return false;
+        return true;
     }
-    if (access & FERRY_WRITE)
-        ferry__memory_count_write(m);
-    return true;
+    if (where == m->home && ferry__memory_device_at_once(m, access)) {
+        *out = m->home_ref;
+        return true;
+    }
+    return false;
 }
 
 /* The memory's access, and the blob's place in what it gave. */
@@ -46,7 +43,7 @@ static int access_half(const ferry_blob *b, enum ferry__which which, ferry_devic
     if (wanted == FERRY_WRITE)
         access |= ferry__blob_access(b, which, FERRY_WRITE);
     if (q || !wanted || wanted > (FERRY_READ | FERRY_WRITE) ||
-        !access_settled(m, where, wanted, &ref)) {
+        !access_at_once(m, where, wanted, &ref)) {
         err = ferry_memory_access(m, where, access, q, &ref);
         if (err)
             return err;
@@ -72,13 +69,7 @@ int ferry_blob_access(ferry_blob *b, unsigned which, ferry_device *where, unsign
 static void *host_slow(const ferry_blob *b, enum ferry__which which, unsigned access)
 {
     ferry_ref ref = { NULL, 0 };
-    ferry_memory *m = b ? b->half[which].memory : NULL;
 
-    if (m && ferry__memory_flip(m, FERRY__HOST, access)) {
-        if (access & FERRY_WRITE)
-            ferry__memory_count_write(m);
-        return (char *)m->host + b->half[which].offset;
-    }
     if (b)
         access_half(b, which, NULL, access, NULL, &ref);
     else
@@ -89,15 +80,7 @@ static void *host_slow(const ferry_blob *b, enum ferry__which which, unsigned ac
 static ferry_ref device_slow(const ferry_blob *b, enum ferry__which which, unsigned access)
 {
     ferry_ref ref = { NULL, 0 };
-    ferry_memory *m = b ? b->half[which].memory : NULL;
 
-    if (m && m->home == ferry__blob_home(b) && ferry__memory_flip(m, m->home_slot, access)) {
-        if (access & FERRY_WRITE)
-            ferry__memory_count_write(m);
-        ref = m->home_ref;
-        ref.offset += b->half[which].offset;
-        return ref;
-    }
     if (b)
         access_half(b, which, ferry__blob_home(b), access, NULL, &ref);
     else
@@ -106,7 +89,7 @@ static ferry_ref device_slow(const ferry_blob *b, enum ferry__which which, unsig
 }
 
 /*
- * And the short one, of a settled access: it calls nothing, so that it needs no frame. What it
+ * And the short one, of an access that needs no lock: it calls nothing, so that it needs no frame. What it
  * finds settled to write is settled to overwrite too, since nothing is copied either way.
  */
 static inline void *host(const ferry_blob *b, enum ferry__which which, unsigned access)
@@ -118,11 +101,8 @@ static inline void *host(const ferry_blob *b, enum ferry__which which, unsigned 
         return host_slow(b, which, access);
     h = &b->half[which];
     m = atomic_load_explicit(&((struct ferry__half *)h)->memory, memory_order_acquire);
-    if (__builtin_expect(m && ferry__memory_host_settled(m, access), 1)) {
-        if (access & FERRY_WRITE)
-            ferry__memory_count_write(m);
+    if (__builtin_expect(m && ferry__memory_host_at_once(m, access), 1))
         return (char *)m->host + h->offset;
-    }
     return host_slow(b, which, access);
 }
 
@@ -136,12 +116,10 @@ static inline ferry_ref device(const ferry_blob *b, enum ferry__which which, uns
     h = &b->half[which];
     m = atomic_load_explicit(&((struct ferry__half *)h)->memory, memory_order_acquire);
     if (__builtin_expect(m && (which == FERRY__DATA || m->home == ferry__blob_home(b)) &&
-                             ferry__memory_device_settled(m, access),
+                             ferry__memory_device_at_once(m, access),
                          1)) {
         ferry_ref ref = m->home_ref;
 
-        if (access & FERRY_WRITE)
-            ferry__memory_count_write(m);
         ref.offset += h->offset;
         return ref;
     }

@@ -64,7 +64,8 @@ struct part {
     size_t offset, bytes;
     ferry_dtype dtype;
     uint64_t mark;
-    size_t filled; /* see ferry__memory_filled */
+    bool regains;  /* what left V for a larger use comes back if the operation is refused */
+    size_t filled; /* then: see ferry__memory_filled */
 };
 
 static int part_of(const ferry_blob *b, enum ferry__which which, struct part *out)
@@ -74,6 +75,7 @@ static int part_of(const ferry_blob *b, enum ferry__which which, struct part *ou
     out->offset = b->half[which].offset;
     out->bytes = ferry__blob_bytes(b);
     out->dtype = (ferry_dtype)b->dtype;
+    out->regains = false;
     return out->m ? 0 : ferry_last_error_code();
 }
 
@@ -83,7 +85,8 @@ static int reach(struct part *part, const struct place *p, unsigned access, ferr
     ferry_memory *m = part->m;
 
     part->mark = ferry__memory_mark(m);
-    part->filled = access == FERRY_WRITE ? ferry__memory_filled(m, p->where) : SIZE_MAX;
+    part->filled =
+        part->regains && access == FERRY_WRITE ? ferry__memory_filled(m, p->where) : SIZE_MAX;
     out->offset = 0;
     if (!p->where)
         out->handle = ferry__memory_host(m, access);
@@ -521,7 +524,6 @@ static int copy_reshaped(ferry_blob *b, const ferry_blob *source, enum ferry__wh
     struct ferry__reshape plan;
     struct part from, to;
     uint64_t mark = 0;
-    bool longer = false;
     int err = part_of(source, which, &from);
 
     if (!err)
@@ -537,7 +539,7 @@ static int copy_reshaped(ferry_blob *b, const ferry_blob *source, enum ferry__wh
     } else if (half->limit == SIZE_MAX && plan.bytes > ferry__blob_bytes(b)) {
         mark = ferry__memory_mark(to.m);
         ferry__memory_set_used(to.m, half, plan.bytes);
-        longer = true;
+        to.regains = true;
     }
     to.bytes = plan.bytes;
     err = copy_part(&to, &from, plan.shape.count);
@@ -545,7 +547,7 @@ static int copy_reshaped(ferry_blob *b, const ferry_blob *source, enum ferry__wh
         ferry__reshape_commit(b, &plan);
         return 0;
     }
-    if (longer) {
+    if (to.regains) {
         ferry__memory_set_used(to.m, half, ferry__blob_bytes(b));
         ferry__memory_regain(to.m, mark);
     }

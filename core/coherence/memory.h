@@ -150,22 +150,37 @@ static inline bool ferry__memory_flip(ferry_memory *m, unsigned slot, unsigned a
                                                    memory_order_relaxed);
 }
 
-static inline void *ferry__memory_host(ferry_memory *m, unsigned access)
+/*
+ * Whether the access at the host, or at the home, needs no lock: it is settled, or passes the turn. Then
+ * m->host, or m->home_ref, is what it gets, and a write has been counted.
+ */
+static inline bool ferry__memory_host_at_once(ferry_memory *m, unsigned access)
 {
     if (!ferry__memory_host_settled(m, access) && !ferry__memory_flip(m, FERRY__HOST, access))
-        return ferry__memory_host_slow(m, access);
+        return false;
     if (access & FERRY_WRITE)
         ferry__memory_count_write(m);
-    return m->host;
+    return true;
+}
+
+static inline bool ferry__memory_device_at_once(ferry_memory *m, unsigned access)
+{
+    if (!ferry__memory_device_settled(m, access) && !ferry__memory_flip(m, m->home_slot, access))
+        return false;
+    if (access & FERRY_WRITE)
+        ferry__memory_count_write(m);
+    return true;
+}
+
+static inline void *ferry__memory_host(ferry_memory *m, unsigned access)
+{
+    return ferry__memory_host_at_once(m, access) ? m->host : ferry__memory_host_slow(m, access);
 }
 
 static inline ferry_ref ferry__memory_device(ferry_memory *m, unsigned access)
 {
-    if (!ferry__memory_device_settled(m, access) && !ferry__memory_flip(m, m->home_slot, access))
-        return ferry__memory_device_slow(m, access);
-    if (access & FERRY_WRITE)
-        ferry__memory_count_write(m);
-    return m->home_ref;
+    return ferry__memory_device_at_once(m, access) ? m->home_ref
+                                                   : ferry__memory_device_slow(m, access);
 }
 
 /*
