@@ -18,6 +18,7 @@ KERNEL_TEXTS = \
 noinst_LTLIBRARIES += %D%/libkernelplans.la
 %C%_libkernelplans_la_SOURCES = \
 	%D%/args.h \
+	%D%/descriptor.h \
 	%D%/list.h \
 	%D%/parts.h \
 	%D%/plan.c \

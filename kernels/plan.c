@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "kernels/descriptor.h"
 #include "kernels/parts.h"
 
 #include <string.h>
@@ -85,24 +86,6 @@ uint64_t kernel_operand_bytes(const ferry_operand *o)
         last += o->shape[i] == 1 ? 0 : (uint64_t)(o->shape[i] - 1) * (uint64_t)o->stride[i];
     }
     return (last + 1) * sizes[o->dtype];
-}
-
-static void forget_strides_of_ones(ferry_operand *o)
-{
-    for (uint32_t i = 0; i < o->rank; i++)
-        if (o->shape[i] == 1)
-            o->stride[i] = 0;
-}
-
-/* The inputs that no step of the epilogue names are the kind's own. */
-static uint32_t own_inputs(const ferry_op *op)
-{
-    uint32_t own = op->n_in;
-
-    for (uint32_t i = 0; i < op->n_epilogue; i++)
-        if (op->epilogue[i].step != FERRY_STEP_UNARY && op->epilogue[i].operand < own)
-            own = op->epilogue[i].operand;
-    return own;
 }
 
 /* ---- what plans share ----------------------------------------------------------------------- */
@@ -231,15 +214,10 @@ int kernel_plan_make(const struct kernel_target *target, const ferry_op *op,
     struct kernel_plan *p = out;
 
     memset(p, 0, sizeof(*p));
-    memcpy(&p->op, op, op->struct_size < sizeof(p->op) ? op->struct_size : sizeof(p->op));
+    p->own_in = descriptor_take(op, &p->op);
     if (p->op.pass != FERRY_PASS_FORWARD)
         return FERRY_EUNSUPPORTED;
     p->target = *target;
-    p->own_in = own_inputs(&p->op);
-    for (uint32_t i = 0; i < p->op.n_in; i++)
-        forget_strides_of_ones(&p->op.in[i]);
-    for (uint32_t i = 0; i < p->op.n_out; i++)
-        forget_strides_of_ones(&p->op.out[i]);
     p->answer.struct_size = sizeof(p->answer);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (kinds[i].kind == p->op.kind)

@@ -5,6 +5,8 @@
  */
 #include "opencl.h"
 
+#include "kernels/descriptor.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,15 +124,12 @@ static int locate(const char *what, ferry_cref ref, uint64_t bytes, struct place
 static int query(void *device, const ferry_op *op, ferry_op_answer *out)
 {
     const struct ocl_device *dev = device;
-    uint32_t size = out->struct_size;
     struct kernel_plan p;
     int err = kernel_plan_make(&dev->target, op, &p);
 
-    if (err)
-        return err;
-    memcpy(out, &p.answer, size < sizeof(p.answer) ? size : sizeof(p.answer));
-    out->struct_size = size;
-    return 0;
+    if (!err)
+        descriptor_answer(&p.answer, out);
+    return err;
 }
 
 /* What a launch needs is compiled now. */

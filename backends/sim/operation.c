@@ -5,6 +5,7 @@
  */
 #include "sim.h"
 
+#include "kernels/descriptor.h"
 #include "kernels/host.h"
 
 #include <inttypes.h>
@@ -23,15 +24,12 @@ static int make_plan(const struct sim_device *dev, const ferry_op *op, struct ke
 
 static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
 {
-    uint32_t size = out->struct_size;
     struct kernel_plan p;
     int err = make_plan(dev, op, &p);
 
-    if (err)
-        return err;
-    memcpy(out, &p.answer, size < sizeof(p.answer) ? size : sizeof(p.answer));
-    out->struct_size = size;
-    return 0;
+    if (!err)
+        descriptor_answer(&p.answer, out);
+    return err;
 }
 
 static int create(void *device, const ferry_op *op, void **out_prepared)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
 
+#include "kernels/descriptor.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,58 +25,30 @@ const struct cpu_op_kind *cpu_op_kind_of(uint32_t kind)
     return NULL;
 }
 
-/* ---- operands ------------------------------------------------------------------------------- */
-
-static void forget_strides_of_ones(ferry_operand *o)
-{
-    for (uint32_t i = 0; i < o->rank; i++)
-        if (o->shape[i] == 1)
-            o->stride[i] = 0;
-}
-
-/* The inputs that no step of the epilogue names are the kind's own. */
-static uint32_t own_inputs(const ferry_op *op)
-{
-    uint32_t own = op->n_in;
-
-    for (uint32_t i = 0; i < op->n_epilogue; i++)
-        if (op->epilogue[i].step != FERRY_STEP_UNARY && op->epilogue[i].operand < own)
-            own = op->epilogue[i].operand;
-    return own;
-}
-
 /* ---- the entries ---------------------------------------------------------------------------- */
 
 static int make_plan(const struct cpu_device *d, const ferry_op *op, struct cpu_op *p)
 {
     memset(p, 0, sizeof(*p));
-    memcpy(&p->op, op, op->struct_size < sizeof(p->op) ? op->struct_size : sizeof(p->op));
+    p->own_in = descriptor_take(op, &p->op);
     p->kind = cpu_op_kind_of(p->op.kind);
     if (!p->kind || p->op.pass != FERRY_PASS_FORWARD)
         return FERRY_EUNSUPPORTED;
     p->loops = cpu_loops_of(d->isa);
     p->threads = workers_threads(d->workers);
-    p->own_in = own_inputs(&p->op);
-    for (uint32_t i = 0; i < p->op.n_in; i++)
-        forget_strides_of_ones(&p->op.in[i]);
-    for (uint32_t i = 0; i < p->op.n_out; i++) {
-        forget_strides_of_ones(&p->op.out[i]);
+    for (uint32_t i = 0; i < p->op.n_out; i++)
         p->is_empty |= cpu_operand_count(&p->op.out[i]) == 0;
-    }
     return p->kind->plan(p);
 }
 
 static int query(void *dev, const ferry_op *op, ferry_op_answer *out)
 {
-    uint32_t size = out->struct_size;
     struct cpu_op p;
     int err = make_plan(dev, op, &p);
 
-    if (err)
-        return err;
-    memcpy(out, &p.answer, size < sizeof(p.answer) ? size : sizeof(p.answer));
-    out->struct_size = size;
-    return 0;
+    if (!err)
+        descriptor_answer(&p.answer, out);
+    return err;
 }
 
 static int create(void *dev, const ferry_op *op, void **out_prepared)
