@@ -9,33 +9,36 @@
 #include <string.h>
 
 static const struct ferry__kind kinds[] = {
-    { FERRY_OP_CONVOLUTION, "convolution", 2, 3, 1, 1, 0, 0, ferry__check_convolution },
-    { FERRY_OP_INNER_PRODUCT, "inner product", 2, 3, 1, 1, 0, 0, ferry__check_inner_product },
-    { FERRY_OP_IM2COL, "im2col", 1, 1, 1, 1, 0, 0, ferry__check_im2col },
-    { FERRY_OP_COL2IM, "col2im", 1, 1, 1, 1, 0, 0, ferry__check_col2im },
-    { FERRY_OP_BATCHED_GEMM, "batched gemm", 2, 3, 1, 1, 0, 4, ferry__check_gemm },
-    { FERRY_OP_POOL, "pool", 1, 1, 1, 2, 0, 0, ferry__check_pool },
-    { FERRY_OP_UNARY, "unary", 1, 1, 1, 1, 0, 1, ferry__check_unary },
-    { FERRY_OP_BINARY, "binary", 2, 3, 1, 1, 0, 3, ferry__check_binary },
-    { FERRY_OP_REDUCE, "reduce", 1, 1, 1, 1, 0, 0, ferry__check_reduce },
-    { FERRY_OP_MOMENTS, "moments", 1, 1, 2, 2, 0, 0, ferry__check_moments },
-    { FERRY_OP_SOFTMAX, "softmax", 1, 1, 1, 1, 0, 1, ferry__check_softmax },
-    { FERRY_OP_LRN, "lrn", 1, 1, 1, 2, 0, 0, ferry__check_lrn },
-    { FERRY_OP_STRIDED_COPY, "strided copy", 1, 1, 1, 1, 1, 0, ferry__check_copy },
-    { FERRY_OP_RESIZE, "resize", 1, 1, 1, 1, 0, 0, ferry__check_resize },
-    { FERRY_OP_ROI_POOL, "roi pool", 2, 2, 1, 1, 0, 0, ferry__check_roi },
-    { FERRY_OP_GATHER, "gather", 2, 2, 1, 1, 0, 0, ferry__check_gather },
-    { FERRY_OP_SCATTER_ADD, "scatter-add", 2, 2, 1, 1, 0, 0, ferry__check_scatter },
-    { FERRY_OP_RANDOM, "random", 0, 0, 1, 1, 0, 0, ferry__check_random },
-    { FERRY_OP_UPDATE, "update", 1, 1, 1, FERRY_OP_OUTPUTS, 0, 0, ferry__check_update },
-    { FERRY_OP_NAMED, "named operation", 0, FERRY_OP_INPUTS, 1, FERRY_OP_OUTPUTS, 0, 0,
+    { FERRY_OP_CONVOLUTION, 0, "convolution", 2, 3, 1, 1, 0, 0, ferry__check_convolution },
+    { FERRY_OP_INNER_PRODUCT, 0, "inner product", 2, 3, 1, 1, 0, 0, ferry__check_inner_product },
+    { FERRY_OP_IM2COL, 0, "im2col", 1, 1, 1, 1, 0, 0, ferry__check_im2col },
+    { FERRY_OP_COL2IM, 0, "col2im", 1, 1, 1, 1, 0, 0, ferry__check_col2im },
+    { FERRY_OP_BATCHED_GEMM, 0, "batched gemm", 2, 3, 1, 1, 0, 4, ferry__check_gemm },
+    { FERRY_OP_POOL, 0, "pool", 1, 1, 1, 2, 0, 0, ferry__check_pool },
+    { FERRY_OP_UNARY, 0, "unary", 1, 1, 1, 1, 0, 1, ferry__check_unary },
+    { FERRY_OP_BINARY, 0, "binary", 2, 3, 1, 1, 0, 3, ferry__check_binary },
+    { FERRY_OP_REDUCE, 0, "reduce", 1, 1, 1, 1, 0, 0, ferry__check_reduce },
+    { FERRY_OP_MOMENTS, 0, "moments", 1, 1, 2, 2, 0, 0, ferry__check_moments },
+    { FERRY_OP_SOFTMAX, 0, "softmax", 1, 1, 1, 1, 0, 1, ferry__check_softmax },
+    { FERRY_OP_LRN, 0, "lrn", 1, 1, 1, 2, 0, 0, ferry__check_lrn },
+    { FERRY_OP_STRIDED_COPY, 0, "strided copy", 1, 1, 1, 1, 1, 0, ferry__check_copy },
+    { FERRY_OP_RESIZE, 0, "resize", 1, 1, 1, 1, 0, 0, ferry__check_resize },
+    { FERRY_OP_ROI_POOL, 0, "roi pool", 2, 2, 1, 1, 0, 0, ferry__check_roi },
+    { FERRY_OP_GATHER, 0, "gather", 2, 2, 1, 1, 0, 0, ferry__check_gather },
+    { FERRY_OP_SCATTER_ADD, 0, "scatter-add", 2, 2, 1, 1, 0, 0, ferry__check_scatter },
+    { FERRY_OP_RANDOM, 0, "random", 0, 0, 1, 1, 0, 0, ferry__check_random },
+    { FERRY_OP_UPDATE, 0, "update", 1, 1, 1, FERRY_OP_OUTPUTS, 0, 0, ferry__check_update },
+    { FERRY_OP_NAMED, 0, "named operation", 0, FERRY_OP_INPUTS, 1, FERRY_OP_OUTPUTS, 0, 0,
       ferry__check_named },
 };
 
-const struct ferry__kind *ferry__kind_of(uint32_t kind)
+/* What carries a name of its own has the passes that its owner gives it. */
+const struct ferry__kind *ferry__kind_of(uint32_t kind, uint32_t pass)
 {
     size_t i;
 
+    if (pass != FERRY_PASS_FORWARD && kind != FERRY_OP_NAMED)
+        return ferry__backward_of(kind, pass);
     for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i].kind == kind)
             return &kinds[i];
@@ -44,9 +47,16 @@ const struct ferry__kind *ferry__kind_of(uint32_t kind)
 
 const char *ferry_op_kind_name(uint32_t kind)
 {
-    const struct ferry__kind *k = ferry__kind_of(kind);
+    const struct ferry__kind *k = ferry__kind_of(kind, FERRY_PASS_FORWARD);
 
     return k ? k->name : "?";
+}
+
+const char *ferry__op_title(const ferry_op *op)
+{
+    const struct ferry__kind *k = ferry__kind_of(op->kind, op->pass);
+
+    return k ? k->name : ferry_op_kind_name(op->kind);
 }
 
 const char *ferry_op_tier_name(ferry_op_tier tier)
@@ -94,13 +104,12 @@ void ferry_op_init(ferry_op *op, uint32_t kind)
 int ferry__misfit(const ferry_op *op, const char *what, int64_t got, int64_t want)
 {
     return ferry_error_set(FERRY_ESHAPE, "%s: %s is %" PRId64 ", %" PRId64 " fits",
-                           ferry_op_kind_name(op->kind), what, got, want);
+                           ferry__op_title(op), what, got, want);
 }
 
 int ferry__bad(const ferry_op *op, const char *what, int64_t got)
 {
-    return ferry_error_set(FERRY_EINVAL, "%s: %s is %" PRId64, ferry_op_kind_name(op->kind), what,
-                           got);
+    return ferry_error_set(FERRY_EINVAL, "%s: %s is %" PRId64, ferry__op_title(op), what, got);
 }
 
 /* Steps with an operand name those inputs, in their order, that follow the kind's own. */
@@ -118,18 +127,13 @@ static int numbers_check(const ferry_op *op, const struct ferry__kind *k)
 {
     uint32_t own;
 
-    if (op->pass > FERRY_PASS_BACKWARD_BIAS)
-        return ferry__bad(op, "the pass", op->pass);
-    if (op->pass != FERRY_PASS_FORWARD)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: this ferry knows no backward pass of it",
-                               k->name);
     if (op->math & ~(FERRY_MATH_TF32 | FERRY_MATH_WINOGRAD))
         return ferry__bad(op, "math", op->math);
     if (op->n_in > FERRY_OP_INPUTS)
         return ferry__bad(op, "the number of inputs", op->n_in);
     if (op->n_out < k->min_out || op->n_out > k->max_out)
         return ferry__bad(op, "the number of outputs", op->n_out);
-    if (op->n_epilogue > FERRY_OP_EPILOGUE)
+    if (op->n_epilogue > (op->pass == FERRY_PASS_FORWARD ? FERRY_OP_EPILOGUE : 0))
         return ferry__bad(op, "the number of epilogue steps", op->n_epilogue);
     own = ferry__op_own_inputs(op);
     if (own < k->min_in || own > k->max_in)
@@ -176,17 +180,18 @@ static int dtypes_check(const ferry_op *op)
         dtype = op->in[0].dtype;
     if (dtype > FERRY_BF16)
         return ferry_error_set(FERRY_EUNSUPPORTED, "%s: no arithmetic on integers (dtype %u)",
-                               ferry_op_kind_name(op->kind), dtype);
-    if (op->kind == FERRY_OP_GATHER || op->kind == FERRY_OP_SCATTER_ADD)
+                               ferry__op_title(op), dtype);
+    if (op->kind == FERRY_OP_GATHER || op->kind == FERRY_OP_SCATTER_ADD ||
+        op->kind == FERRY_OP_POOL)
         last = 1;
     for (i = 0; i < last; i++)
         if (op->in[i].dtype != dtype)
             return ferry_error_set(FERRY_EINVAL, "%s: in[%u] has dtype %u, %u fits",
-                                   ferry_op_kind_name(op->kind), i, op->in[i].dtype, dtype);
+                                   ferry__op_title(op), i, op->in[i].dtype, dtype);
     for (i = 1; i < op->n_out && op->kind != FERRY_OP_POOL; i++)
         if (op->out[i].dtype != dtype)
             return ferry_error_set(FERRY_EINVAL, "%s: out[%u] has dtype %u, %u fits",
-                                   ferry_op_kind_name(op->kind), i, op->out[i].dtype, dtype);
+                                   ferry__op_title(op), i, op->out[i].dtype, dtype);
     return 0;
 }
 
@@ -241,10 +246,16 @@ int ferry_op_check(const ferry_op *op)
         return ferry_error_set(FERRY_EINVAL,
                                "ferry_op_check: no operation, or one without its size "
                                "(ferry_op_init sets it)");
-    k = ferry__kind_of(op->kind);
+    k = ferry__kind_of(op->kind, FERRY_PASS_FORWARD);
     if (!k)
         return ferry_error_set(FERRY_EINVAL, "ferry_op_check: %u is no kind of operation",
                                op->kind);
+    if (op->pass > FERRY_PASS_BACKWARD_BIAS)
+        return ferry__bad(op, "the pass", op->pass);
+    k = ferry__kind_of(op->kind, op->pass);
+    if (!k)
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: backward pass %u is none of its own",
+                               ferry_op_kind_name(op->kind), op->pass);
     err = numbers_check(op, k);
     if (!err)
         err = operands_check(op, k);

@@ -14,15 +14,15 @@ static bool is_index(uint32_t dtype)
     return dtype == FERRY_F32 || dtype == FERRY_I32 || dtype == FERRY_I64;
 }
 
-static int same_shapes(const ferry_op *op, const ferry_operand *a, const char *what,
-                       const ferry_operand *b)
+int ferry__check_same(const ferry_op *op, const ferry_operand *a, const char *what,
+                      const ferry_operand *b)
 {
     char has[FERRY__SHAPE_TEXT], wants[FERRY__SHAPE_TEXT];
 
     if (ferry__operand_same_shape(a, b))
         return 0;
-    return ferry_error_set(FERRY_ESHAPE, "%s: %s is %s, %s fits", ferry_op_kind_name(op->kind),
-                           what, ferry__operand_text(a, has), ferry__operand_text(b, wants));
+    return ferry_error_set(FERRY_ESHAPE, "%s: %s is %s, %s fits", ferry__op_title(op), what,
+                           ferry__operand_text(a, has), ferry__operand_text(b, wants));
 }
 
 static int rank_of(const ferry_op *op, const ferry_operand *o, const char *what, uint32_t rank)
@@ -37,21 +37,21 @@ int ferry__check_inner_product(const ferry_op *op)
     int err;
 
     if (x->rank < 2)
-        return ferry__misfit(op, "the rank of in[0]", x->rank, 2);
-    err = rank_of(op, w, "the rank of in[1], its weights,", 2);
+        return ferry__misfit(op, "the rank of x", x->rank, 2);
+    err = rank_of(op, w, "the rank of its weights", 2);
     if (!err)
-        err = rank_of(op, y, "the rank of out[0]", 2);
+        err = rank_of(op, y, "the rank of y", 2);
     if (err)
         return err;
     k = ferry__operand_count_range(x, 1, x->rank);
     if (w->shape[1] != k)
-        return ferry__misfit(op, "axis 1 of in[1], its weights,", w->shape[1], k);
+        return ferry__misfit(op, "axis 1 of its weights", w->shape[1], k);
     if (y->shape[0] != x->shape[0])
-        return ferry__misfit(op, "axis 0 of out[0]", y->shape[0], x->shape[0]);
+        return ferry__misfit(op, "axis 0 of y", y->shape[0], x->shape[0]);
     if (y->shape[1] != w->shape[0])
-        return ferry__misfit(op, "axis 1 of out[0]", y->shape[1], w->shape[0]);
+        return ferry__misfit(op, "axis 1 of y", y->shape[1], w->shape[0]);
     if (ferry__op_own_inputs(op) > 2 && (op->in[2].rank != 1 || op->in[2].shape[0] != y->shape[1]))
-        return ferry__misfit(op, "in[2], its bias, whose length", op->in[2].shape[0], y->shape[1]);
+        return ferry__misfit(op, "the length of its bias", op->in[2].shape[0], y->shape[1]);
     return 0;
 }
 
@@ -93,23 +93,23 @@ int ferry__check_unary(const ferry_op *op)
 {
     if (op->params.unary.function > FERRY_UNARY_SWISH)
         return ferry__bad(op, "unary.function", op->params.unary.function);
-    return same_shapes(op, &op->out[0], "out[0]", &op->in[0]);
+    return ferry__check_same(op, &op->out[0], "out[0]", &op->in[0]);
 }
 
-/* Each axis of an input is the output's, or 1. */
-static int broadcast_check(const ferry_op *op, uint32_t i)
+int ferry__check_repeated(const ferry_op *op, const ferry_operand *o, const char *what,
+                          const ferry_operand *whole)
 {
-    const ferry_operand *in = &op->in[i], *y = &op->out[0];
-    char what[48];
+    char text[48];
     uint32_t axis;
 
-    snprintf(what, sizeof what, "the rank of in[%u]", i);
-    if (in->rank != y->rank)
-        return ferry__misfit(op, what, in->rank, y->rank);
-    for (axis = 0; axis < y->rank; axis++)
-        if (in->shape[axis] != 1 && in->shape[axis] != y->shape[axis]) {
-            snprintf(what, sizeof what, "axis %u of in[%u]", axis, i);
-            return ferry__misfit(op, what, in->shape[axis], y->shape[axis]);
+    if (o->rank != whole->rank) {
+        snprintf(text, sizeof text, "the rank of %s", what);
+        return ferry__misfit(op, text, o->rank, whole->rank);
+    }
+    for (axis = 0; axis < whole->rank; axis++)
+        if (o->shape[axis] != 1 && o->shape[axis] != whole->shape[axis]) {
+            snprintf(text, sizeof text, "axis %u of %s", axis, what);
+            return ferry__misfit(op, text, o->shape[axis], whole->shape[axis]);
         }
     return 0;
 }
@@ -124,18 +124,19 @@ int ferry__check_binary(const ferry_op *op)
     if ((three && n != 3) || (n == 3 && !three && function != FERRY_BINARY_SCALE))
         return ferry__bad(op, "the number of inputs of this function", n);
     for (i = 0; i < n; i++) {
-        int err = broadcast_check(op, i);
+        char what[16];
+        int err;
 
+        snprintf(what, sizeof what, "in[%u]", i);
+        err = ferry__check_repeated(op, &op->in[i], what, &op->out[0]);
         if (err)
             return err;
     }
     return 0;
 }
 
-/* out[i] has x's rank, and 1 where x is reduced. */
-static int reduced_check(const ferry_op *op, const ferry_operand *y)
+int ferry__check_reduced(const ferry_op *op, const ferry_operand *y, const ferry_operand *x)
 {
-    const ferry_operand *x = &op->in[0];
     uint32_t axes = op->params.reduce.axes, axis;
     char what[40];
 
@@ -157,7 +158,7 @@ static int reduced_check(const ferry_op *op, const ferry_operand *y)
 int ferry__check_reduce(const ferry_op *op)
 {
     uint32_t function = op->params.reduce.function, axes = op->params.reduce.axes;
-    int err = reduced_check(op, &op->out[0]);
+    int err = ferry__check_reduced(op, &op->out[0], &op->in[0]);
 
     if (err)
         return err;
@@ -177,9 +178,9 @@ int ferry__check_reduce(const ferry_op *op)
 
 int ferry__check_moments(const ferry_op *op)
 {
-    int err = reduced_check(op, &op->out[0]);
+    int err = ferry__check_reduced(op, &op->out[0], &op->in[0]);
 
-    return err ? err : reduced_check(op, &op->out[1]);
+    return err ? err : ferry__check_reduced(op, &op->out[1], &op->in[0]);
 }
 
 int ferry__check_softmax(const ferry_op *op)
@@ -188,7 +189,7 @@ int ferry__check_softmax(const ferry_op *op)
         return ferry__bad(op, "softmax.axis", op->params.softmax.axis);
     if (op->params.softmax.logarithm > 1)
         return ferry__bad(op, "softmax.logarithm", op->params.softmax.logarithm);
-    return same_shapes(op, &op->out[0], "out[0]", &op->in[0]);
+    return ferry__check_same(op, &op->out[0], "out[0]", &op->in[0]);
 }
 
 int ferry__check_lrn(const ferry_op *op)
@@ -202,23 +203,23 @@ int ferry__check_lrn(const ferry_op *op)
         return ferry__bad(op, "lrn.size", op->params.lrn.size);
     if (x->rank < (op->params.lrn.region == FERRY_LRN_WITHIN ? 4u : 2u) || x->rank > 5)
         return ferry__misfit(op, "the rank of in[0]", x->rank, 4);
-    err = same_shapes(op, &op->out[0], "out[0]", x);
-    return err || op->n_out < 2 ? err : same_shapes(op, &op->out[1], "out[1]", x);
+    err = ferry__check_same(op, &op->out[0], "out[0]", x);
+    return err || op->n_out < 2 ? err : ferry__check_same(op, &op->out[1], "out[1]", x);
 }
 
 int ferry__check_copy(const ferry_op *op)
 {
-    return same_shapes(op, &op->out[0], "out[0]", &op->in[0]);
+    return ferry__check_same(op, &op->out[0], "out[0]", &op->in[0]);
 }
 
 int ferry__check_resize(const ferry_op *op)
 {
     const ferry_operand *x = &op->in[0], *y = &op->out[0];
     uint32_t i;
-    int err = rank_of(op, x, "the rank of in[0]", 4);
+    int err = rank_of(op, x, "the rank of x", 4);
 
     if (!err)
-        err = rank_of(op, y, "the rank of out[0]", 4);
+        err = rank_of(op, y, "the rank of y", 4);
     if (err)
         return err;
     if (op->params.resize.method > FERRY_RESIZE_BILINEAR)
@@ -227,8 +228,7 @@ int ferry__check_resize(const ferry_op *op)
         return ferry__bad(op, "resize.sampling", op->params.resize.sampling);
     for (i = 0; i < 2; i++)
         if (y->shape[i] != x->shape[i])
-            return ferry__misfit(op, i ? "axis 1 of out[0]" : "axis 0 of out[0]", y->shape[i],
-                                 x->shape[i]);
+            return ferry__misfit(op, i ? "axis 1 of y" : "axis 0 of y", y->shape[i], x->shape[i]);
     if (ferry__operand_count(y) && !ferry__operand_count(x))
         return ferry_error_set(FERRY_ESHAPE, "resize: an image without elements");
     return 0;
@@ -312,7 +312,7 @@ int ferry__check_update(const ferry_op *op)
     if (op->params.update.solver > 5)
         return ferry__bad(op, "update.solver", op->params.update.solver);
     for (i = 0; i < op->n_out; i++) {
-        int err = same_shapes(op, &op->out[i], "an output", &op->in[0]);
+        int err = ferry__check_same(op, &op->out[i], "an output", &op->in[0]);
 
         if (err)
             return err;

@@ -65,13 +65,13 @@ static int64_t slid(const ferry_op *op, uint32_t i, int64_t in)
 
     if (extent < 0 || __builtin_add_overflow(in, w->pad[i] + w->pad_end[i], &padded))
         return ferry_error_set(FERRY_EOVERFLOW, "%s: spatial axis %u does not fit 63 bits",
-                               ferry_op_kind_name(op->kind), i);
+                               ferry__op_title(op), i);
     if (extent > padded)
         return ferry_error_set(FERRY_ESHAPE,
                                "%s: a kernel that covers %" PRId64
                                " elements of spatial axis %u, which has %" PRId64
                                " with its padding",
-                               ferry_op_kind_name(op->kind), extent, i, padded);
+                               ferry__op_title(op), extent, i, padded);
     return (padded - extent) / w->stride[i] + 1;
 }
 
@@ -84,11 +84,11 @@ static int64_t spread(const ferry_op *op, uint32_t i, int64_t in)
     if (extent < 0 || __builtin_mul_overflow(w->stride[i], in - 1, &wide) ||
         __builtin_add_overflow(wide, extent, &wide))
         return ferry_error_set(FERRY_EOVERFLOW, "%s: spatial axis %u does not fit 63 bits",
-                               ferry_op_kind_name(op->kind), i);
+                               ferry__op_title(op), i);
     wide -= w->pad[i] + w->pad_end[i];
     if (wide < 1)
         return ferry_error_set(FERRY_ESHAPE, "%s: spatial axis %u would have %" PRId64 " elements",
-                               ferry_op_kind_name(op->kind), i, wide);
+                               ferry__op_title(op), i, wide);
     return wide;
 }
 
@@ -96,7 +96,7 @@ static int spatial_misfit(const ferry_op *op, uint32_t i, int64_t got, int64_t w
 {
     char what[32];
 
-    snprintf(what, sizeof what, "spatial axis %u of out[0]", i);
+    snprintf(what, sizeof what, "spatial axis %u of y", i);
     return ferry__misfit(op, what, got, want);
 }
 
@@ -108,19 +108,18 @@ static int weights_check(const ferry_op *op)
     uint32_t i;
 
     if (k->rank != w->axes + 2)
-        return ferry__misfit(op, "the rank of in[1], its weights,", k->rank, w->axes + 2);
+        return ferry__misfit(op, "the rank of its weights", k->rank, w->axes + 2);
     if (x->shape[1] % w->group || y->shape[1] % w->group)
-        return ferry_error_set(FERRY_ESHAPE,
-                               "convolution: %" PRId64 " channels to %" PRId64 " in %u groups",
-                               x->shape[1], y->shape[1], w->group);
+        return ferry_error_set(FERRY_ESHAPE, "%s: %" PRId64 " channels to %" PRId64 " in %u groups",
+                               ferry__op_title(op), x->shape[1], y->shape[1], w->group);
     if (k->shape[0] != (w->transposed ? x->shape[1] : y->shape[1]))
-        return ferry__misfit(op, "axis 0 of in[1], its weights,", k->shape[0],
+        return ferry__misfit(op, "axis 0 of its weights", k->shape[0],
                              w->transposed ? x->shape[1] : y->shape[1]);
     if (k->shape[1] != wide / w->group)
-        return ferry__misfit(op, "axis 1 of in[1], its weights,", k->shape[1], wide / w->group);
+        return ferry__misfit(op, "axis 1 of its weights", k->shape[1], wide / w->group);
     for (i = 0; i < w->axes; i++)
         if (k->shape[i + 2] != w->kernel[i])
-            return ferry__misfit(op, "a kernel axis of in[1]", k->shape[i + 2], w->kernel[i]);
+            return ferry__misfit(op, "a kernel axis of its weights", k->shape[i + 2], w->kernel[i]);
     return 0;
 }
 
@@ -134,14 +133,14 @@ int ferry__check_convolution(const ferry_op *op)
     if (err)
         return err;
     if (y->rank != x->rank)
-        return ferry__misfit(op, "the rank of out[0]", y->rank, x->rank);
+        return ferry__misfit(op, "the rank of y", y->rank, x->rank);
     if (y->shape[0] != x->shape[0])
-        return ferry__misfit(op, "axis 0 of out[0]", y->shape[0], x->shape[0]);
+        return ferry__misfit(op, "axis 0 of y", y->shape[0], x->shape[0]);
     err = weights_check(op);
     if (err)
         return err;
     if (ferry__op_own_inputs(op) > 2 && (op->in[2].rank != 1 || op->in[2].shape[0] != y->shape[1]))
-        return ferry__misfit(op, "in[2], its bias, whose length", op->in[2].shape[0], y->shape[1]);
+        return ferry__misfit(op, "the length of its bias", op->in[2].shape[0], y->shape[1]);
     for (i = 0; i < w->axes; i++) {
         int64_t in = x->shape[i + 2], want = w->transposed ? spread(op, i, in) : slid(op, i, in);
 
@@ -178,7 +177,7 @@ static int columns_check(const ferry_op *op, const ferry_operand *image,
             return ferry__misfit(op, "a spatial axis of its columns", columns->shape[i + 2], want);
         if (__builtin_mul_overflow(rows, w->kernel[i], &rows))
             return ferry_error_set(FERRY_EOVERFLOW, "%s: channels times kernel do not fit 63 bits",
-                                   ferry_op_kind_name(op->kind));
+                                   ferry__op_title(op));
     }
     return columns->shape[1] == rows
                ? 0
@@ -208,7 +207,8 @@ static int pool_axis_check(const ferry_op *op, uint32_t i)
     if (!out || !in)
         return out && !in ? spatial_misfit(op, i, out, 0) : 0;
     if (__builtin_mul_overflow(out - 1, w->stride[i], &begin))
-        return ferry_error_set(FERRY_EOVERFLOW, "pool: spatial axis %u does not fit 63 bits", i);
+        return ferry_error_set(FERRY_EOVERFLOW, "%s: spatial axis %u does not fit 63 bits",
+                               ferry__op_title(op), i);
     if (begin - w->pad[i] >= in + w->pad_end[i])
         return spatial_misfit(op, i, out, (in + w->pad_end[i] + w->pad[i] - 1) / w->stride[i] + 1);
     return 0;
@@ -227,11 +227,10 @@ int ferry__check_pool(const ferry_op *op)
     if (op->params.pool.divisor > FERRY_POOL_DIVISOR_VALID)
         return ferry__bad(op, "pool.divisor", op->params.pool.divisor);
     if (y->rank != x->rank)
-        return ferry__misfit(op, "the rank of out[0]", y->rank, x->rank);
+        return ferry__misfit(op, "the rank of y", y->rank, x->rank);
     for (i = 0; i < 2; i++)
         if (y->shape[i] != x->shape[i])
-            return ferry__misfit(op, i ? "axis 1 of out[0]" : "axis 0 of out[0]", y->shape[i],
-                                 x->shape[i]);
+            return ferry__misfit(op, i ? "axis 1 of y" : "axis 0 of y", y->shape[i], x->shape[i]);
     for (i = 0; i < op->params.window.axes; i++) {
         err = pool_axis_check(op, i);
         if (err)

@@ -196,6 +196,8 @@ int ferry__compose(struct ferry__plan *plan, const ferry_op *op)
 
     plan->temporary_bytes = 0;
     plan->repeat = 1;
+    if (op->pass != FERRY_PASS_FORWARD)
+        return 0;
     switch (op->kind) {
     case FERRY_OP_CONVOLUTION:
         can = ferry__compose_convolution(plan, op);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is known of each kind of operation: its name, how many operands it has, and what has to fit.
+ * What is known of each kind of operation and of its backward passes: the name, how many operands there
+ * are, and what has to fit.
  */
 #ifndef FERRY_OP_KIND_H
 #define FERRY_OP_KIND_H
@@ -8,7 +9,7 @@
 #include "op/operand.h"
 
 struct ferry__kind {
-    uint32_t kind;
+    uint32_t kind, pass;
     const char *name;
     uint8_t min_in, max_in, min_out, max_out; /* of the kind itself, epilogue apart */
     uint8_t repeats;                          /* bit i: in[i] may have strides of 0 */
@@ -17,8 +18,11 @@ struct ferry__kind {
     int (*check)(const ferry_op *op);
 };
 
-/* NULL for a number that is no kind. */
-const struct ferry__kind *ferry__kind_of(uint32_t kind);
+/* NULL for a number that is no kind, and for a pass that the kind has not. */
+const struct ferry__kind *ferry__kind_of(uint32_t kind, uint32_t pass);
+
+/* The same for a backward pass; check_backward.c. */
+const struct ferry__kind *ferry__backward_of(uint32_t kind, uint32_t pass);
 
 /* How many of an operation's inputs are its kind's own; those of the epilogue follow. */
 uint32_t ferry__op_own_inputs(const ferry_op *op);
@@ -46,6 +50,17 @@ int ferry__check_random(const ferry_op *op);
 int ferry__check_update(const ferry_op *op);
 int ferry__check_named(const ferry_op *op);
 
+/* `o` against the shape of `b`; `what` names it. */
+int ferry__check_same(const ferry_op *op, const ferry_operand *o, const char *what,
+                      const ferry_operand *b);
+/* Each axis of `o` is that of `whole`, or 1. */
+int ferry__check_repeated(const ferry_op *op, const ferry_operand *o, const char *what,
+                          const ferry_operand *whole);
+/* `y` has the rank of `x`, and 1 where that is reduced. */
+int ferry__check_reduced(const ferry_op *op, const ferry_operand *y, const ferry_operand *x);
+
+/* "convolution", "convolution backward weights": static. */
+const char *ferry__op_title(const ferry_op *op);
 /* Of two numbers that do not fit: "convolution: <what> is <got>, <want> fits". FERRY_ESHAPE. */
 int ferry__misfit(const ferry_op *op, const char *what, int64_t got, int64_t want);
 /* A parameter out of its range. FERRY_EINVAL. */

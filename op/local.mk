@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += %D%/libferryopobjs.la
 
 %C%_libferryopobjs_la_SOURCES = \
 	%D%/check.c \
+	%D%/check_backward.c \
 	%D%/check_kinds.c \
 	%D%/check_window.c \
 	%D%/compose.c \
@@ -19,6 +20,8 @@ noinst_LTLIBRARIES += %D%/libferryopobjs.la
 	%D%/operation.h \
 	%D%/oracle.c \
 	%D%/oracle.h \
+	%D%/oracle_backward.c \
+	%D%/oracle_backward_window.c \
 	%D%/oracle_image.c \
 	%D%/oracle_kinds.c \
 	%D%/oracle_parts.h \

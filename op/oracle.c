@@ -75,9 +75,7 @@ static void epilogue(const struct scene *s)
 
 /* ---- the table --------------------------------------------------------------------------------- */
 
-typedef void (*kind_function)(const struct scene *);
-
-static kind_function function_of(uint32_t kind)
+static oracle_function forward_of(uint32_t kind)
 {
     switch (kind) {
     case FERRY_OP_CONVOLUTION:
@@ -121,10 +119,16 @@ static kind_function function_of(uint32_t kind)
     }
 }
 
+static oracle_function function_of(const ferry_op *op)
+{
+    return op->pass == FERRY_PASS_FORWARD ? forward_of(op->kind)
+                                          : oracle_backward_of(op->kind, op->pass);
+}
+
 static int oracle_query(void *dev, const ferry_op *op, ferry_op_answer *out)
 {
     (void)dev;
-    if (!function_of(op->kind) || op->pass != FERRY_PASS_FORWARD)
+    if (!function_of(op))
         return FERRY_EUNSUPPORTED;
     out->epilogue = op->n_epilogue;
     return 0;
@@ -168,7 +172,7 @@ static int oracle_run(void *dev, void *queue, void *prepared, const ferry_op_run
     s.n_scalars = args->n_scalars;
     s.seed = args->seed;
     s.offset = args->offset;
-    function_of(s.op->kind)(&s);
+    function_of(s.op)(&s);
     epilogue(&s);
     return 0;
 }

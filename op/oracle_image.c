@@ -75,42 +75,36 @@ static int64_t clamped(double at, int64_t in)
     return at < 0 ? 0 : at > (double)(in - 1) ? in - 1 : (int64_t)at;
 }
 
-/* The two neighbours of a sample, and how much the second one counts. */
-static void neighbours(double at, int64_t in, int64_t pair[2], double *second)
+struct oracle_sample oracle_sample_of(const ferry_op *op, int64_t i, int64_t in, int64_t out)
 {
-    double low = floor(at);
+    uint32_t sampling = op->params.resize.sampling;
+    double at = sample_at(sampling, i, in, out), low = floor(at);
+    struct oracle_sample sample = { .second = at - low };
 
-    *second = at - low;
-    pair[0] = clamped(low, in);
-    pair[1] = clamped(low + 1, in);
+    if (op->params.resize.method == FERRY_RESIZE_NEAREST) {
+        low = floor(at + (sampling == FERRY_RESIZE_ASYMMETRIC ? 0 : 0.5));
+        sample.second = 0;
+    }
+    sample.at[0] = clamped(low, in);
+    sample.at[1] = clamped(low + 1, in);
+    return sample;
 }
 
 void oracle_resize(const struct scene *s)
 {
     const struct view *x = &s->in[0], *y = &s->out[0];
-    uint32_t sampling = s->op->params.resize.sampling;
     struct walk at;
 
     for (at = walk_over(&y->o); at.left; walk_on(&at, &y->o)) {
-        double h = sample_at(sampling, at.i[2], x->o.shape[2], y->o.shape[2]), fh;
-        double w = sample_at(sampling, at.i[3], x->o.shape[3], y->o.shape[3]), fw, value = 0;
-        int64_t hs[2], ws[2], i, k;
+        struct oracle_sample h = oracle_sample_of(s->op, at.i[2], x->o.shape[2], y->o.shape[2]);
+        struct oracle_sample w = oracle_sample_of(s->op, at.i[3], x->o.shape[3], y->o.shape[3]);
+        int64_t n = s->op->params.resize.method == FERRY_RESIZE_NEAREST ? 1 : 2, i, k;
+        double value = 0;
 
-        if (s->op->params.resize.method == FERRY_RESIZE_NEAREST) {
-            double half = sampling == FERRY_RESIZE_ASYMMETRIC ? 0 : 0.5;
-
-            view_set(
-                y, at.i,
-                view_get(x, (int64_t[]){ at.i[0], at.i[1], clamped(floor(h + half), x->o.shape[2]),
-                                         clamped(floor(w + half), x->o.shape[3]) }));
-            continue;
-        }
-        neighbours(h, x->o.shape[2], hs, &fh);
-        neighbours(w, x->o.shape[3], ws, &fw);
-        for (i = 0; i < 2; i++)
-            for (k = 0; k < 2; k++)
-                value += (i ? fh : 1 - fh) * (k ? fw : 1 - fw) *
-                         view_get(x, (int64_t[]){ at.i[0], at.i[1], hs[i], ws[k] });
+        for (i = 0; i < n; i++)
+            for (k = 0; k < n; k++)
+                value += (i ? h.second : 1 - h.second) * (k ? w.second : 1 - w.second) *
+                         view_get(x, (int64_t[]){ at.i[0], at.i[1], h.at[i], w.at[k] });
         view_set(y, at.i, value);
     }
 }

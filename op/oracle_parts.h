@@ -48,6 +48,27 @@ static inline void view_set(const struct view *v, const int64_t *index, double v
 /* A unary function; of the caller's double. */
 double oracle_unary(uint32_t function, double x, double a, double b, double c);
 
+/* The next element of a kernel; 0 behind the last. */
+int oracle_kernel_on(const ferry_op_window *w, int64_t *k);
+/* Where element k of the window at place p is: `image` gets spatial indices; 0 in the padding. */
+int oracle_inside(const ferry_op_window *w, const ferry_operand *wide, const int64_t *p,
+                  const int64_t *k, int64_t *image);
+/* The reverse: the place p whose window has `image` as its element k; 0 where there is none. */
+int oracle_reached(const ferry_op_window *w, const ferry_operand *narrow, const int64_t *image,
+                   const int64_t *k, int64_t *p);
+/* Elements of the pooling window at y that count for an average's divisor. */
+double oracle_divisor(const ferry_op *op, const ferry_operand *x, const int64_t *y);
+/* The offset of an element in its plane. */
+int64_t oracle_in_plane(const ferry_operand *x, const int64_t *at);
+
+/* The two elements of an axis that element i of its resized form is made of. */
+struct oracle_sample {
+    int64_t at[2];
+    double second; /* how much the second one counts */
+};
+
+struct oracle_sample oracle_sample_of(const ferry_op *op, int64_t i, int64_t in, int64_t out);
+
 /* oracle_window.c */
 void oracle_convolution(const struct scene *s);
 void oracle_im2col(const struct scene *s);
@@ -69,5 +90,18 @@ void oracle_roi(const struct scene *s);
 void oracle_gather(const struct scene *s);
 void oracle_scatter(const struct scene *s);
 void oracle_random(const struct scene *s);
+
+/* What computes a backward pass; NULL for what is none. oracle_backward.c */
+typedef void (*oracle_function)(const struct scene *);
+oracle_function oracle_backward_of(uint32_t kind, uint32_t pass);
+/* oracle_backward_window.c */
+void oracle_convolution_data(const struct scene *s);
+void oracle_convolution_weights(const struct scene *s);
+void oracle_inner_product_data(const struct scene *s);
+void oracle_inner_product_weights(const struct scene *s);
+void oracle_channel_sums(const struct scene *s);
+void oracle_pool_data(const struct scene *s);
+void oracle_lrn_data(const struct scene *s);
+void oracle_resize_data(const struct scene *s);
 
 #endif

@@ -5,8 +5,7 @@
 
 #include <float.h>
 
-/* The next element of a kernel; false behind the last. */
-static int kernel_on(const ferry_op_window *w, int64_t *k)
+int oracle_kernel_on(const ferry_op_window *w, int64_t *k)
 {
     uint32_t axis = w->axes;
 
@@ -18,8 +17,7 @@ static int kernel_on(const ferry_op_window *w, int64_t *k)
     return 0;
 }
 
-/* Where element k of the window at place p is: `image` gets spatial indices; 0 in the padding. */
-static int inside(const ferry_op_window *w, const ferry_operand *wide, const int64_t *p,
+int oracle_inside(const ferry_op_window *w, const ferry_operand *wide, const int64_t *p,
                   const int64_t *k, int64_t *image)
 {
     uint32_t i;
@@ -28,6 +26,21 @@ static int inside(const ferry_op_window *w, const ferry_operand *wide, const int
         image[i] = p[i] * w->stride[i] - w->pad[i] + k[i] * w->dilation[i];
         if (image[i] < 0 || image[i] >= wide->shape[i + 2])
             return 0;
+    }
+    return 1;
+}
+
+int oracle_reached(const ferry_op_window *w, const ferry_operand *narrow, const int64_t *image,
+                   const int64_t *k, int64_t *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < w->axes; i++) {
+        int64_t at = image[i] + w->pad[i] - k[i] * w->dilation[i];
+
+        if (at < 0 || at % w->stride[i] || at / w->stride[i] >= narrow->shape[i + 2])
+            return 0;
+        p[i] = at / w->stride[i];
     }
     return 1;
 }
@@ -43,13 +56,13 @@ static double seen(const struct scene *s, const int64_t *y)
 
     first = y[1] / (s->out[0].o.shape[1] / w->group) * per_group;
     do {
-        if (!inside(w, &x->o, &y[2], &wi[2], &xi[2]))
+        if (!oracle_inside(w, &x->o, &y[2], &wi[2], &xi[2]))
             continue;
         for (wi[1] = 0; wi[1] < per_group; wi[1]++) {
             xi[1] = first + wi[1];
             sum += view_get(x, xi) * view_get(weights, wi);
         }
-    } while (kernel_on(w, &wi[2]));
+    } while (oracle_kernel_on(w, &wi[2]));
     return sum;
 }
 
@@ -64,20 +77,13 @@ static double fallen(const struct scene *s, const int64_t *y)
 
     wi[1] = y[1] % outputs;
     do {
-        uint32_t i;
-
-        for (i = 0; i < w->axes; i++) {
-            int64_t at = y[i + 2] + w->pad[i] - wi[i + 2] * w->dilation[i];
-
-            if (at < 0 || at % w->stride[i] || at / w->stride[i] >= x->o.shape[i + 2])
-                break;
-            xi[i + 2] = at / w->stride[i];
-        }
-        for (c = 0; i == w->axes && c < inputs; c++) {
+        if (!oracle_reached(w, &x->o, &y[2], &wi[2], &xi[2]))
+            continue;
+        for (c = 0; c < inputs; c++) {
             xi[1] = wi[0] = y[1] / outputs * inputs + c;
             sum += view_get(x, xi) * view_get(weights, wi);
         }
-    } while (kernel_on(w, &wi[2]));
+    } while (oracle_kernel_on(w, &wi[2]));
     return sum;
 }
 
@@ -111,7 +117,8 @@ static void each_column(const struct scene *s, const struct view *image, const s
             rest /= w->kernel[i];
         }
         place[1] = rest;
-        visit(image, columns, at.i, inside(w, &image->o, &at.i[2], k, &place[2]) ? place : NULL);
+        visit(image, columns, at.i,
+              oracle_inside(w, &image->o, &at.i[2], k, &place[2]) ? place : NULL);
     }
 }
 
@@ -142,18 +149,17 @@ void oracle_col2im(const struct scene *s)
     each_column(s, &s->out[0], &s->in[0], add_column);
 }
 
-/* Elements of the window at y that count for an average's divisor. */
-static double divisor(const struct scene *s, const int64_t *y)
+double oracle_divisor(const ferry_op *op, const ferry_operand *x, const int64_t *y)
 {
-    const ferry_op_window *w = &s->op->params.window;
+    const ferry_op_window *w = &op->params.window;
     double product = 1;
     uint32_t i;
 
     for (i = 0; i < w->axes; i++) {
-        int64_t in = s->in[0].o.shape[i + 2], begin = y[i + 2] * w->stride[i] - w->pad[i];
+        int64_t in = x->shape[i + 2], begin = y[i + 2] * w->stride[i] - w->pad[i];
         int64_t end = begin + w->kernel[i];
 
-        if (s->op->params.pool.divisor == FERRY_POOL_DIVISOR_PADDED) {
+        if (op->params.pool.divisor == FERRY_POOL_DIVISOR_PADDED) {
             end = end < in + w->pad_end[i] ? end : in + w->pad_end[i];
         } else {
             begin = begin > 0 ? begin : 0;
@@ -164,8 +170,7 @@ static double divisor(const struct scene *s, const int64_t *y)
     return product;
 }
 
-/* The offset of an element in its plane. */
-static int64_t in_plane(const ferry_operand *x, const int64_t *at)
+int64_t oracle_in_plane(const ferry_operand *x, const int64_t *at)
 {
     int64_t place = 0;
     uint32_t i;
@@ -189,16 +194,16 @@ void oracle_pool(const struct scene *s)
         do {
             double v;
 
-            if (!inside(w, &x->o, &at.i[2], k, &xi[2]))
+            if (!oracle_inside(w, &x->o, &at.i[2], k, &xi[2]))
                 continue;
             v = view_get(x, xi);
             if (max && v > value) {
                 value = v;
-                mask = in_plane(&x->o, xi);
+                mask = oracle_in_plane(&x->o, xi);
             }
             value += max ? 0 : v;
-        } while (kernel_on(w, k));
-        size = max ? 1 : divisor(s, at.i);
+        } while (oracle_kernel_on(w, k));
+        size = max ? 1 : oracle_divisor(s->op, &x->o, at.i);
         view_set(y, at.i, size > 0 ? value / size : 0);
         if (s->op->n_out > 1)
             view_set(&s->out[1], at.i, (double)mask);

@@ -80,7 +80,7 @@ static bool meet(const ferry_operand *a, const ferry_op_place *at, const ferry_o
 
 static bool may_alias(const ferry_op *op, uint32_t i, const ferry_op_args *args)
 {
-    bool allowed = ferry__kind_of(op->kind)->aliases >> i & 1;
+    bool allowed = ferry__kind_of(op->kind, op->pass)->aliases >> i & 1;
 
     return allowed && args->in[i].offset == args->out[0].offset &&
            ferry__operand_same(&op->in[i], &op->out[0]);
@@ -126,7 +126,8 @@ static bool is_read(const ferry_op *op, uint32_t k, const ferry_op_args *args)
 {
     uint32_t i;
 
-    if (op->kind == FERRY_OP_UPDATE || op->kind == FERRY_OP_SCATTER_ADD)
+    if (op->kind == FERRY_OP_UPDATE || op->kind == FERRY_OP_SCATTER_ADD ||
+        op->pass > FERRY_PASS_BACKWARD_DATA)
         return true;
     for (i = 0; i < op->n_in; i++)
         if (args->in[i].memory == args->out[k].memory)

@@ -46,6 +46,12 @@ typedef struct ferry_operand {
  * Kinds. For each: its inputs and outputs in their order, "?" for those that may be left out at the
  * end, and what each element of out[0] is. Axis 1 is the channel. The numbers continue those of
  * plugin_types.h, so that one number means one operation.
+ *
+ * "data:", "weights:" and "bias:" are the backward passes of a kind, those that no other operation says:
+ * what they read and what they write. dy is the gradient of y, in y's shape, and so for the others; the
+ * parameters are those of the forward pass, and so is all that has to fit. Data overwrites dx; weights
+ * and bias *add* to their output ("+="), which is read too, so that gradients gather over several runs.
+ * A backward pass has one output and no epilogue.
  */
 
 /**
@@ -55,18 +61,20 @@ typedef struct ferry_operand {
  * (in + pad + pad_end − (dilation·(kernel − 1) + 1)) / stride + 1 elements, rounded down. With
  * window.transposed, Caffe's Deconvolution: w is (C, O/group, kernel…), and an axis of y has
  * stride·(in − 1) + dilation·(kernel − 1) + 1 − pad − pad_end elements.
+ *
+ * data: dy, w → dx. weights: dy, x → dw +=. bias: dy → db (O) +=.
  */
 #define FERRY_OP_CONVOLUTION 32u
 /**
  * in: x (M, …), w (N, K), bias? (N). out: y (M, N). K is the product of x's axes from 1 on, taken in
  * their logical order whatever x's strides: y = x·wᵀ + bias. A transposed w is one with its strides
- * exchanged.
+ * exchanged. data: dy, w → dx. weights: dy, x → dw (N, K) +=. bias: dy → db (N) +=.
  */
 #define FERRY_OP_INNER_PRODUCT 33u
 /**
  * in: x (N, C, spatial…). out: columns (N, C·kernel…, spatial' …) with spatial' as convolution's y:
  * row c·K + k of image n is what element k of the kernel sees of channel c, 0 in the padding.
- * Parameters: window (group 1).
+ * Parameters: window (group 1). Backward it is COL2IM, and that is IM2COL.
  */
 #define FERRY_OP_IM2COL 34u
 /** The reverse: in: columns as above. out: y (N, C, spatial…), each element the sum of its columns. */
@@ -83,40 +91,72 @@ typedef struct ferry_operand {
  * caller's to choose (Caffe rounds up) as long as each window begins before in + pad_end. Max: of the
  * elements in the window, beginning at −FLT_MAX; the mask is the offset of the (first) maximum in its
  * plane, −1 where there was none. Average: the sum over the divisor of pool.divisor.
+ *
+ * data: dy, mask (for max alone) → dx. Each element gets the sum of dy over the windows that hold it:
+ * max: of those whose mask names it, so that a mask of −1, or outside its own window, gives to none;
+ * average: of all, each over its divisor.
  */
 #define FERRY_OP_POOL 37u
-/** in: x. out: y, of x's shape: unary.function of x. y may be x exactly. Parameters: unary. */
+/**
+ * in: x. out: y, of x's shape: unary.function of x. y may be x exactly. Parameters: unary.
+ *
+ * data: dy, r → dx, where r is x or y: the functions say which. dx may be dy exactly.
+ */
 #define FERRY_OP_UNARY 38u
 /**
  * in: x, u, v?. out: y. Shapes have one rank; each axis of an input is y's or 1, and is then repeated.
  * y may be x or u exactly, where that has y's shape and strides. Parameters: binary.
+ *
+ * data: dy, x, u → dx, of dy's shape; x has it too; dx may be dy exactly. weights: dy, and x and u where
+ * the function says so → du +=. bias: dy → dv +=. What is repeated in y gets the sum over its
+ * repetitions. The functions say which passes they have.
  */
 #define FERRY_OP_BINARY 39u
 /**
  * in: x. out: y, of x's rank, with 1 on each axis in reduce.axes and x's dimension on the others.
  * Parameters: reduce. Sums of F32 are as exact as pairwise summation at least.
+ *
+ * data: dy, x? → dx. Sum (without x): scale·dy; sum of squares: 2·scale·x·dy; sum of magnitudes:
+ * scale·dy by x's sign, 0 where x is 0. A maximum has none.
  */
 #define FERRY_OP_REDUCE 40u
 /**
  * in: x. out: mean, variance (the biased one), shaped as the output of REDUCE over reduce.axes. In two
  * passes: the variance is the mean of the squares of x − mean.
+ *
+ * data: dy, y?, scale? → dx, of dy's shape: through the normalisation y = (x − mean)·scale, where scale
+ * has the mean's shape and comes from the variance: scale·(dy − M(dy) − y·M(dy·y)), M the mean over
+ * reduce.axes. dy alone: y = x − mean, and dx = dy − M(dy). dx may be dy exactly.
  */
 #define FERRY_OP_MOMENTS 41u
-/** in: x. out: y, of x's shape: exp(x − max) over its sum along softmax.axis. y may be x exactly. */
+/**
+ * in: x. out: y, of x's shape: exp(x − max) over its sum along softmax.axis. y may be x exactly.
+ *
+ * data: dy, y → dx = y·(dy − Σ dy·y), with softmax.logarithm dy − exp(y)·Σ dy, the sums along the axis.
+ * dx may be dy exactly.
+ */
 #define FERRY_OP_SOFTMAX 42u
 /**
  * in: x (N, C, spatial…). out: y, scale?, of x's shape. Parameters: lrn. Across channels: scale =
  * k + alpha/size · Σ x² over `size` channels around each; within a channel: scale = 1 + alpha ·
  * (Σ x² over size × size around each) / (the elements of that window, its padding included, as POOL's
  * average). y = x · scale^−beta. (Caffe: LRN.)
+ *
+ * data: dy, x, y, scale → dx = dy·scale^−beta − 2·alpha·beta/n · x · Σ dy·y/scale, the sum over the same
+ * neighbours, n being size across and size² within.
  */
 #define FERRY_OP_LRN 43u
 /**
  * in: x. out: y, of x's shape: y = x, converted where dtypes differ. Any strides; x's may be 0.
- * Concatenation, slices, crops, permutations, tiling and changes of layout are made of it.
+ * Concatenation, slices, crops, permutations, tiling and changes of layout are made of it. Backward it
+ * is a copy the other way, for tiling a REDUCE.
  */
 #define FERRY_OP_STRIDED_COPY 44u
-/** in: x (N, C, H, W). out: y (N, C, H', W'). Parameters: resize. */
+/**
+ * in: x (N, C, H, W). out: y (N, C, H', W'). Parameters: resize.
+ *
+ * data: dy → dx: each element the sum of what it gave to elements of y, by the same weights.
+ */
 #define FERRY_OP_RESIZE 45u
 /**
  * in: x (N, C, H, W), rois (R, 5): image, x1, y1, x2, y2. out: y (R, C', PH, PW). Parameters: roi. Max
@@ -126,10 +166,14 @@ typedef struct ferry_operand {
 #define FERRY_OP_ROI_POOL 46u
 /**
  * in: table (T, D…), index (I…), F32, I32 or I64. out: y (I…, D…): the rows of the table that the
- * indices name. An index outside 0 … T − 1 gives a row of zeros, never a read elsewhere.
+ * indices name. An index outside 0 … T − 1 gives a row of zeros, never a read elsewhere. Backward it is
+ * SCATTER_ADD.
  */
 #define FERRY_OP_GATHER 47u
-/** in: x (I…, D…), index (I…). in/out: y (T, D…): row index[i] of y += row i of x; in order of i. */
+/**
+ * in: x (I…, D…), index (I…). in/out: y (T, D…): row index[i] of y += row i of x; in order of i. An
+ * index outside 0 … T − 1 adds to none. Backward it is GATHER.
+ */
 #define FERRY_OP_SCATTER_ADD 48u
 /**
  * out: y. Philox 4×32-10, keyed by the run's seed: the same numbers on every device. Element i is made
@@ -148,9 +192,9 @@ typedef struct ferry_operand {
 
 /** Passes. Backward ones get the gradient of y as in[0]; each kind's comment says the rest. */
 #define FERRY_PASS_FORWARD          0u
-#define FERRY_PASS_BACKWARD_DATA    1u
-#define FERRY_PASS_BACKWARD_WEIGHTS 2u
-#define FERRY_PASS_BACKWARD_BIAS    3u
+#define FERRY_PASS_BACKWARD_DATA    1u /* out[0] = the gradient of x */
+#define FERRY_PASS_BACKWARD_WEIGHTS 2u /* out[0] += the gradient of w, or of u */
+#define FERRY_PASS_BACKWARD_BIAS    3u /* out[0] += the gradient of the bias, or of v */
 
 /** Flags of ferry_op.math: what may be traded for speed. 0: nothing. */
 #define FERRY_MATH_TF32     1u
@@ -174,27 +218,39 @@ typedef struct ferry_op_window {
 #define FERRY_POOL_DIVISOR_PADDED 0u
 #define FERRY_POOL_DIVISOR_VALID  1u
 
-/** Functions of UNARY and of epilogue steps, of x with the parameters a, b, c. */
-#define FERRY_UNARY_RELU      0u /* x > 0 ? x : a·x */
-#define FERRY_UNARY_ELU       1u /* x > 0 ? x : a·(exp(x) − 1) */
-#define FERRY_UNARY_SIGMOID   2u /* 1 / (1 + exp(−x)) */
-#define FERRY_UNARY_TANH      3u
-#define FERRY_UNARY_ABS       4u
-#define FERRY_UNARY_POWER     5u  /* (b·x + c)^a; a = 0 gives 1, a = 1 is affine */
-#define FERRY_UNARY_EXP       6u  /* exp(a·x + b) */
-#define FERRY_UNARY_LOG       7u  /* c · log(a·x + b) */
-#define FERRY_UNARY_BNLL      8u  /* log(1 + exp(x)), without overflow */
+/**
+ * Functions of UNARY and of epilogue steps, of x with the parameters a, b, c; and their data passes.
+ *
+ * dx is dy times: relu r > 0 ? 1 : a; elu r > 0 ? 1 : r + a; sigmoid r·(1 − r); tanh 1 − r²; abs r's
+ * sign, 0 at 0; power a·b if that is 0 or a is 1, with p = b·r + c else 2·b·p if a is 2, else
+ * a·b·pᵃ/p, which is not a number at p = 0 (as in Caffe); exp a·r; log c·a/(a·r + b); bnll e/(e + 1)
+ * with e = exp(min(r, 50)); clip a ≤ r ≤ b ? 1 : 0; swish s·(1 + a·r·(1 − s)) with s = sigmoid(a·r).
+ * Threshold has none.
+ */
+#define FERRY_UNARY_RELU      0u  /* x > 0 ? x : a·x; r is x, or y if a ≥ 0 */
+#define FERRY_UNARY_ELU       1u  /* x > 0 ? x : a·(exp(x) − 1); r is y */
+#define FERRY_UNARY_SIGMOID   2u  /* 1 / (1 + exp(−x)); r is y */
+#define FERRY_UNARY_TANH      3u  /* r is y */
+#define FERRY_UNARY_ABS       4u  /* r is x */
+#define FERRY_UNARY_POWER     5u  /* (b·x + c)^a; a = 0 gives 1, a = 1 is affine; r is x */
+#define FERRY_UNARY_EXP       6u  /* exp(a·x + b); r is y */
+#define FERRY_UNARY_LOG       7u  /* c · log(a·x + b); r is x */
+#define FERRY_UNARY_BNLL      8u  /* log(1 + exp(x)), without overflow; r is x */
 #define FERRY_UNARY_THRESHOLD 9u  /* x > a ? 1 : 0 */
-#define FERRY_UNARY_CLIP      10u /* min(max(x, a), b) */
-#define FERRY_UNARY_SWISH     11u /* x / (1 + exp(−a·x)) */
+#define FERRY_UNARY_CLIP      10u /* min(max(x, a), b); r is x */
+#define FERRY_UNARY_SWISH     11u /* x / (1 + exp(−a·x)); r is x */
 
-/** Functions of BINARY, of x, u and v. */
-#define FERRY_BINARY_SUM       0u /* a·x + b·u */
-#define FERRY_BINARY_PRODUCT   1u /* x·u */
-#define FERRY_BINARY_MAX       2u /* x > u ? x : u */
-#define FERRY_BINARY_SCALE     3u /* x·u + v; without v x·u */
-#define FERRY_BINARY_PRELU     4u /* x > 0 ? x : u·x */
-#define FERRY_BINARY_NORMALISE 5u /* (x − u)·v */
+/**
+ * Functions of BINARY, of x, u and v; and their backward passes. What is not here is said by other
+ * operations: dx of a product or of a scale is the product of dy and u, dx of a sum a multiple of dy.
+ */
+#define FERRY_BINARY_SUM     0u /* a·x + b·u; weights: dy → du += b·dy */
+#define FERRY_BINARY_PRODUCT 1u /* x·u; weights: dy, x → du += dy·x */
+#define FERRY_BINARY_MAX     2u /* x > u ? x : u; data: x > u ? dy : 0; weights: dy, x, u → the rest */
+#define FERRY_BINARY_SCALE   3u /* x·u + v; without v x·u; weights as product; bias: dv += dy */
+#define FERRY_BINARY_PRELU   4u /* x > 0 ? x : u·x; data: x > 0 ? dy : u·dy; weights: dy, x → */
+                                /* du += x > 0 ? 0 : x·dy */
+#define FERRY_BINARY_NORMALISE 5u /* (x − u)·v; MOMENTS has its data pass */
 #define FERRY_BINARY_QUOTIENT  6u /* x / u */
 
 /** Functions of REDUCE; the result is multiplied by reduce.scale, but an index is not. */

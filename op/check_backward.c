@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Shapes and parameters of the backward passes. Where a gradient has the shape of what it is the
+ * gradient of, the forward pass's check is asked, with the operands where that has them.
+ */
+#include "op/kind.h"
+
+#include <ferry/status.h>
+
+#include <stddef.h>
+
+static int check_convolution(const ferry_op *op)
+{
+    const ferry_operand *other = &op->in[1], *out = &op->out[0];
+    bool data = op->pass == FERRY_PASS_BACKWARD_DATA;
+    ferry_op forward = *op;
+
+    forward.out[0] = op->in[0];
+    forward.in[0] = data ? *out : *other;
+    forward.in[1] = data ? *other : *out;
+    return op->kind == FERRY_OP_CONVOLUTION ? ferry__check_convolution(&forward)
+                                            : ferry__check_inner_product(&forward);
+}
+
+/* One number a channel, whatever made dy. */
+static int check_bias(const ferry_op *op)
+{
+    const ferry_operand *dy = &op->in[0], *db = &op->out[0];
+
+    if (dy->rank < 2)
+        return ferry__misfit(op, "the rank of y", dy->rank, 2);
+    if (db->rank != 1)
+        return ferry__misfit(op, "the rank of its bias", db->rank, 1);
+    return db->shape[0] == dy->shape[1]
+               ? 0
+               : ferry__misfit(op, "the length of its bias", db->shape[0], dy->shape[1]);
+}
+
+static int check_pool(const ferry_op *op)
+{
+    uint32_t wants = op->params.pool.method == FERRY_POOL_MAX ? 2 : 1;
+    ferry_op forward = *op;
+
+    if (op->params.pool.method <= FERRY_POOL_AVERAGE && op->n_in != wants)
+        return ferry__misfit(op, "the number of inputs of this method", op->n_in, wants);
+    forward.in[0] = op->out[0];
+    forward.out[0] = op->in[0];
+    forward.out[1] = op->in[1];
+    forward.n_out = op->n_in;
+    return ferry__check_pool(&forward);
+}
+
+static int check_unary(const ferry_op *op)
+{
+    uint32_t function = op->params.unary.function;
+    int err;
+
+    if (function > FERRY_UNARY_SWISH)
+        return ferry__bad(op, "unary.function", function);
+    if (function == FERRY_UNARY_THRESHOLD)
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a threshold has none", ferry__op_title(op));
+    err = ferry__check_same(op, &op->in[1], "in[1]", &op->in[0]);
+    return err ? err : ferry__check_same(op, &op->out[0], "dx", &op->in[0]);
+}
+
+/* How many inputs a pass of a binary function has; 0: there is none. */
+static uint32_t binary_inputs(uint32_t function, uint32_t pass)
+{
+    static const uint8_t inputs[][3] = {
+        [FERRY_BINARY_SUM] = { 0, 1, 0 },   [FERRY_BINARY_PRODUCT] = { 0, 2, 0 },
+        [FERRY_BINARY_MAX] = { 3, 3, 0 },   [FERRY_BINARY_SCALE] = { 0, 2, 1 },
+        [FERRY_BINARY_PRELU] = { 3, 2, 0 }, [FERRY_BINARY_QUOTIENT] = { 0 },
+    };
+
+    return inputs[function][pass - FERRY_PASS_BACKWARD_DATA];
+}
+
+static int check_binary(const ferry_op *op)
+{
+    const ferry_operand *dy = &op->in[0], *out = &op->out[0];
+    uint32_t function = op->params.binary.function, wants;
+    bool data = op->pass == FERRY_PASS_BACKWARD_DATA;
+    int err;
+
+    if (function > FERRY_BINARY_QUOTIENT)
+        return ferry__bad(op, "binary.function", function);
+    wants = binary_inputs(function, op->pass);
+    if (!wants)
+        return ferry_error_set(FERRY_EUNSUPPORTED,
+                               "%s: function %u has none, other operations say it",
+                               ferry__op_title(op), function);
+    if (op->n_in != wants)
+        return ferry__misfit(op, "the number of inputs of this function", op->n_in, wants);
+    err =
+        data ? ferry__check_same(op, out, "dx", dy) : ferry__check_repeated(op, out, "out[0]", dy);
+    if (!err && wants > 1)
+        err = data ? ferry__check_same(op, &op->in[1], "x", dy)
+                   : ferry__check_repeated(op, &op->in[1], "x", dy);
+    if (!err && wants > 2)
+        err = data ? ferry__check_repeated(op, &op->in[2], "u", dy)
+                   : ferry__check_same(op, &op->in[2], "u", out);
+    return err;
+}
+
+static int check_reduce(const ferry_op *op)
+{
+    uint32_t function = op->params.reduce.function, wants = function == FERRY_REDUCE_SUM ? 1 : 2;
+    int err;
+
+    if (function > FERRY_REDUCE_ARGMAX)
+        return ferry__bad(op, "reduce.function", function);
+    if (function >= FERRY_REDUCE_MAX)
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a maximum has none", ferry__op_title(op));
+    if (op->n_in != wants)
+        return ferry__misfit(op, "the number of inputs of this function", op->n_in, wants);
+    err = ferry__check_reduced(op, &op->in[0], &op->out[0]);
+    return err || wants < 2 ? err : ferry__check_same(op, &op->in[1], "x", &op->out[0]);
+}
+
+static int check_moments(const ferry_op *op)
+{
+    const ferry_operand *dy = &op->in[0];
+    uint32_t axes = op->params.reduce.axes;
+    int err;
+
+    if (op->n_in == 2)
+        return ferry__misfit(op, "the number of inputs", op->n_in, 3);
+    if (axes >> dy->rank || (!axes && dy->rank))
+        return ferry__bad(op, "the set of axes", axes);
+    err = ferry__check_same(op, &op->out[0], "dx", dy);
+    if (err || op->n_in < 2)
+        return err;
+    err = ferry__check_same(op, &op->in[1], "y", dy);
+    return err ? err : ferry__check_reduced(op, &op->in[2], dy);
+}
+
+static int check_softmax(const ferry_op *op)
+{
+    int err = ferry__check_softmax(op);
+
+    return err ? err : ferry__check_same(op, &op->in[1], "y", &op->in[0]);
+}
+
+static int check_lrn(const ferry_op *op)
+{
+    static const char *const names[] = { "dy", "x", "y", "scale" };
+    int err = ferry__check_lrn(op);
+    uint32_t i;
+
+    for (i = 1; !err && i < op->n_in; i++)
+        err = ferry__check_same(op, &op->in[i], names[i], &op->in[0]);
+    return err;
+}
+
+static int check_resize(const ferry_op *op)
+{
+    ferry_op forward = *op;
+
+    forward.in[0] = op->out[0];
+    forward.out[0] = op->in[0];
+    return ferry__check_resize(&forward);
+}
+
+enum { DATA = FERRY_PASS_BACKWARD_DATA, WEIGHTS, BIAS };
+
+static const struct ferry__kind passes[] = {
+    { FERRY_OP_CONVOLUTION, DATA, "convolution backward data", 2, 2, 1, 1, 0, 0,
+      check_convolution },
+    { FERRY_OP_CONVOLUTION, WEIGHTS, "convolution backward weights", 2, 2, 1, 1, 0, 0,
+      check_convolution },
+    { FERRY_OP_CONVOLUTION, BIAS, "convolution backward bias", 1, 1, 1, 1, 0, 0, check_bias },
+    { FERRY_OP_INNER_PRODUCT, DATA, "inner product backward data", 2, 2, 1, 1, 0, 0,
+      check_convolution },
+    { FERRY_OP_INNER_PRODUCT, WEIGHTS, "inner product backward weights", 2, 2, 1, 1, 0, 0,
+      check_convolution },
+    { FERRY_OP_INNER_PRODUCT, BIAS, "inner product backward bias", 1, 1, 1, 1, 0, 0, check_bias },
+    { FERRY_OP_POOL, DATA, "pool backward data", 1, 2, 1, 1, 0, 0, check_pool },
+    { FERRY_OP_UNARY, DATA, "unary backward data", 2, 2, 1, 1, 0, 1, check_unary },
+    { FERRY_OP_BINARY, DATA, "binary backward data", 3, 3, 1, 1, 0, 1, check_binary },
+    { FERRY_OP_BINARY, WEIGHTS, "binary backward weights", 1, 3, 1, 1, 0, 0, check_binary },
+    { FERRY_OP_BINARY, BIAS, "binary backward bias", 1, 1, 1, 1, 0, 0, check_binary },
+    { FERRY_OP_REDUCE, DATA, "reduce backward data", 1, 2, 1, 1, 0, 0, check_reduce },
+    { FERRY_OP_MOMENTS, DATA, "moments backward data", 1, 3, 1, 1, 0, 1, check_moments },
+    { FERRY_OP_SOFTMAX, DATA, "softmax backward data", 2, 2, 1, 1, 0, 1, check_softmax },
+    { FERRY_OP_LRN, DATA, "lrn backward data", 4, 4, 1, 1, 0, 0, check_lrn },
+    { FERRY_OP_RESIZE, DATA, "resize backward data", 1, 1, 1, 1, 0, 0, check_resize },
+};
+
+const struct ferry__kind *ferry__backward_of(uint32_t kind, uint32_t pass)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof passes / sizeof *passes; i++)
+        if (passes[i].kind == kind && passes[i].pass == pass)
+            return &passes[i];
+    return NULL;
+}
