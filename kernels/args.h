@@ -131,6 +131,17 @@ struct random_args {
     f32 a, b;
 };
 
+/* `scalars` come with a run, in the order of FERRY_OP_UPDATE's. */
+#define UPDATE_SCALARS 7
+
+struct update_args {
+    i64 at[BUFFERS]; /* param, gradient, histories */
+    struct walk walk;
+    i32 solver, histories;
+    f32 scalars[UPDATE_SCALARS];
+    i32 reserved;
+};
+
 union kernel_args {
     i64 at[BUFFERS];
     struct element_args element;
@@ -144,6 +155,7 @@ union kernel_args {
     struct columns_args columns;
     struct table_args table;
     struct random_args random;
+    struct update_args update;
 };
 
 /*

@@ -9,6 +9,7 @@
 #include "kernels/pool.k"
 #include "kernels/random.k"
 #include "kernels/table.k"
+#include "kernels/update.k"
 
 const struct kernel_target kernel_host_target = { .vec = VEC, .group = GROUP, .busy = 3 };
 
@@ -35,6 +36,7 @@ static host_kernel *const functions[KERNEL_COUNT] = {
     [KERNEL_GATHER] = host_gather,
     [KERNEL_SCATTER_ADD] = host_scatter_add,
     [KERNEL_RANDOM] = host_random_numbers,
+    [KERNEL_UPDATE] = host_update,
 };
 
 void kernel_host_run(const struct kernel_launch *launch, const union kernel_args *args,

@@ -18,7 +18,8 @@
     X(ROW, row, 1)                   \
     X(IMAGE, image, 1)               \
     X(TABLE, table, 1)               \
-    X(RANDOM, random, 1)
+    X(RANDOM, random, 1)             \
+    X(UPDATE, update, 1)
 
 /* X(kernel, function, program, numbers) */
 #define KERNEL_LIST(X)                                  \
@@ -43,7 +44,8 @@
     X(COL2IM, col2im, IMAGE, columns)                   \
     X(GATHER, gather, TABLE, table)                     \
     X(SCATTER_ADD, scatter_add, TABLE, table)           \
-    X(RANDOM, random_numbers, RANDOM, random)
+    X(RANDOM, random_numbers, RANDOM, random)           \
+    X(UPDATE, update, UPDATE, update)
 
 enum kernel_program {
 #define PROGRAM(program, text, lanes) PROGRAM_##program,

@@ -12,7 +12,8 @@ KERNEL_TEXTS = \
 	%D%/pool.k \
 	%D%/random.k \
 	%D%/row.k \
-	%D%/table.k
+	%D%/table.k \
+	%D%/update.k
 
 # What a plugin needs that compiles the texts itself.
 noinst_LTLIBRARIES += %D%/libkernelplans.la

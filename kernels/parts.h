@@ -12,6 +12,7 @@ int plan_copy(struct kernel_plan *p); /* plan_element.c */
 int plan_unary(struct kernel_plan *p);
 int plan_binary(struct kernel_plan *p);
 int plan_random(struct kernel_plan *p);
+int plan_update(struct kernel_plan *p);
 int plan_reduce(struct kernel_plan *p); /* plan_row.c */
 int plan_moments(struct kernel_plan *p);
 int plan_softmax(struct kernel_plan *p);

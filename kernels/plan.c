@@ -53,6 +53,12 @@ void kernel_seed(const struct kernel_launch *l, uint64_t seed, uint64_t offset,
     args->random.offset = offset;
 }
 
+void kernel_scalars(const struct kernel_launch *l, const double *scalars, union kernel_args *args)
+{
+    for (int i = 0; l->kernel == KERNEL_UPDATE && i < UPDATE_SCALARS; i++)
+        args->update.scalars[i] = (float)scalars[i];
+}
+
 /* ---- operands ------------------------------------------------------------------------------- */
 
 int64_t plan_count(const ferry_operand *o)
@@ -184,6 +190,7 @@ static const struct {
     { "gather", FERRY_OP_GATHER, plan_gather },
     { "scatter-add", FERRY_OP_SCATTER_ADD, plan_scatter_add },
     { "random", FERRY_OP_RANDOM, plan_random },
+    { "update", FERRY_OP_UPDATE, plan_update },
 };
 
 uint32_t kernel_kind_named(const char *name, size_t length)

@@ -60,6 +60,9 @@ uint32_t kernel_kind_named(const char *name, size_t length);
 void kernel_seed(const struct kernel_launch *l, uint64_t seed, uint64_t offset,
                  union kernel_args *args);
 
+/* Gives them its scalars, UPDATE_SCALARS of them, if it has use for them. */
+void kernel_scalars(const struct kernel_launch *l, const double *scalars, union kernel_args *args);
+
 /* How a kernel is called, and which program it is in; how a program is made. */
 const char *kernel_function(uint32_t kernel);
 enum kernel_program kernel_program_of(uint32_t kernel);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* STRIDED_COPY, UNARY, BINARY, RANDOM: a walk over y. */
+/* STRIDED_COPY, UNARY, BINARY, RANDOM, UPDATE: a walk over y. */
 #include "kernels/parts.h"
 
 #define LEAST 1024 /* elements to a group's item */
@@ -85,5 +85,33 @@ int plan_random(struct kernel_plan *p)
     a->b = (float)p->op.params.random.b;
     l->from[0] = FROM_OUT(0);
     l->groups = plan_parts(a->walk.count, a->walk.piece);
+    return 0;
+}
+
+/* The histories go where UNARY has further inputs. */
+int plan_update(struct kernel_plan *p)
+{
+    uint32_t histories = p->op.n_out - 1;
+    struct kernel_launch *l;
+    struct update_args *a;
+
+    if (!plan_is_all(p, FERRY_F32) || p->op.params.update.solver > FERRY_UPDATE_ADAM)
+        return FERRY_EUNSUPPORTED;
+    l = plan_launch(p, KERNEL_UPDATE);
+    a = &l->args.update;
+    plan_walk_begin(&a->walk, &p->op.out[0]);
+    plan_walk_add(&a->walk, &p->op.out[0]);
+    plan_walk_add(&a->walk, &p->op.in[0]);
+    l->from[0] = FROM_OUT(0);
+    l->from[1] = FROM_IN(0);
+    for (uint32_t i = 0; i < histories; i++) {
+        plan_walk_add(&a->walk, &p->op.out[1 + i]);
+        l->from[2 + i] = FROM_OUT(1 + i);
+    }
+    plan_walk_end(&a->walk, false);
+    a->walk.piece = plan_piece(p, a->walk.count, LEAST);
+    l->groups = plan_parts(a->walk.count, a->walk.piece);
+    a->solver = (int32_t)p->op.params.update.solver;
+    a->histories = (int32_t)histories;
     return 0;
 }

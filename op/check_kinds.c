@@ -309,8 +309,11 @@ int ferry__check_update(const ferry_op *op)
 {
     uint32_t i;
 
-    if (op->params.update.solver > 5)
+    if (op->params.update.solver > FERRY_UPDATE_ADAM)
         return ferry__bad(op, "update.solver", op->params.update.solver);
+    if (op->n_out != (op->params.update.solver >= FERRY_UPDATE_ADADELTA ? 3u : 2u))
+        return ferry__misfit(op, "the number of its outputs", op->n_out,
+                             op->params.update.solver >= FERRY_UPDATE_ADADELTA ? 3 : 2);
     for (i = 0; i < op->n_out; i++) {
         int err = ferry__check_same(op, &op->out[i], "an output", &op->in[0]);
 

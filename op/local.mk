@@ -25,6 +25,7 @@ noinst_LTLIBRARIES += %D%/libferryopobjs.la
 	%D%/oracle_image.c \
 	%D%/oracle_kinds.c \
 	%D%/oracle_parts.h \
+	%D%/oracle_update.c \
 	%D%/oracle_window.c \
 	%D%/packed.c \
 	%D%/packed.h \

@@ -114,6 +114,8 @@ static oracle_function forward_of(uint32_t kind)
         return oracle_scatter;
     case FERRY_OP_RANDOM:
         return oracle_random;
+    case FERRY_OP_UPDATE:
+        return oracle_update;
     default:
         return NULL;
     }

@@ -90,6 +90,8 @@ void oracle_roi(const struct scene *s);
 void oracle_gather(const struct scene *s);
 void oracle_scatter(const struct scene *s);
 void oracle_random(const struct scene *s);
+/* oracle_update.c */
+void oracle_update(const struct scene *s);
 
 /* What computes a backward pass; NULL for what is none. oracle_backward.c */
 typedef void (*oracle_function)(const struct scene *);

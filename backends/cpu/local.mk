@@ -50,6 +50,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/pool.c \
 	%D%/op/pool_impl.h \
 	%D%/op/random.c \
+	%D%/op/update.c \
 	%D%/op/reduce.c \
 	%D%/op/resize.c \
 	%D%/op/resize_impl.h \

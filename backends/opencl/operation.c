@@ -81,8 +81,10 @@ static int set_args(cl_kernel kernel, const struct kernel_launch *l, const struc
     int error = 0;
 
     memcpy(&args, &l->args, l->size);
-    if (run)
+    if (run) {
         kernel_seed(l, run->seed, run->offset, &args);
+        kernel_scalars(l, run->scalars, &args);
+    }
     for (cl_uint i = 0; i < BUFFERS && !error; i++) {
         const struct place *p = &places[l->from[i]];
 

@@ -149,6 +149,8 @@ static int enqueue(struct sim_device *dev, void *handle, const struct kernel_pla
     if (!r.why.code && args) {
         r.c->run->seed = args->seed;
         r.c->run->offset = args->offset;
+        for (uint32_t i = 0; i < args->n_scalars && i < UPDATE_SCALARS; i++)
+            r.c->run->scalars[i] = args->scalars[i];
         resolve_run(&r, args);
     } else if (!r.why.code) {
         r.c->run->packs = true;

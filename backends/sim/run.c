@@ -16,6 +16,7 @@ static void launch(const struct sim_run *run, const struct kernel_launch *l)
     for (uint32_t i = 0; i < BUFFERS; i++)
         buffers[i] = run->buffer[l->from[i]];
     kernel_seed(l, run->seed, run->offset, &args);
+    kernel_scalars(l, run->scalars, &args);
     kernel_host_run(l, &args, buffers);
 }
 

@@ -157,6 +157,7 @@ struct sim_run {
     unsigned char *buffer[FROM_COUNT];
     uint64_t bytes[FERRY_OP_OUTPUTS]; /* of the outputs; of `packed`: the first */
     uint64_t seed, offset;
+    double scalars[UPDATE_SCALARS];
 };
 
 /* The most blocks that a command uses. */

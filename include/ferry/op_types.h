@@ -183,8 +183,21 @@ typedef struct ferry_operand {
  */
 #define FERRY_OP_RANDOM 49u
 /**
- * A solver's update of parameters. in: grad. in/out: out[0] param, out[1…] histories. The rates are
- * the run's scalars, so that one prepared operation serves a whole training. Parameters: update.
+ * A solver's update of parameters. in: grad. in/out: param w, histories h (and k, of ADADELTA and
+ * ADAM), all of one shape. Parameters: update. What changes from run to run is in the run's scalars, of
+ * which there are FERRY_UPDATE_SCALARS, so that one prepared operation serves a whole training:
+ * scale, l2, l1, rate, momentum, decay, delta. With g = scale·grad + l2·w + l1·sign(w), each run is
+ *
+ *     SGD       h = momentum·h + rate·g                                    w −= h
+ *     NESTEROV  h' = momentum·h + rate·g, then h = h'                      w −= (1 + momentum)·h' − momentum·h
+ *     ADAGRAD   h = h + g²                                                 w −= rate·(g / (√h + delta))
+ *     RMSPROP   h = decay·h + (1 − decay)·g²                               w −= rate·(g / (√h + delta))
+ *     ADADELTA  h = momentum·h + (1 − momentum)·g²,
+ *               u = g·√((k + delta) / (h + delta)), k = momentum·k + (1 − momentum)·u²    w −= rate·u
+ *     ADAM      h = momentum·h + (1 − momentum)·g, k = decay·k + (1 − decay)·g²
+ *                                                                          w −= rate·(h / (√k + delta))
+ *
+ * Adam's correction of its bias is part of the rate that it is given.
  */
 #define FERRY_OP_UPDATE 50u
 /** What `name` says ("acme.roialign/1"), with a parameter block of its own. Parameters: named. */
@@ -276,6 +289,15 @@ typedef struct ferry_op_window {
 #define FERRY_RANDOM_GAUSSIAN  1u /* mean a, standard deviation b */
 #define FERRY_RANDOM_BERNOULLI 2u /* b with probability a, else 0 */
 
+/** Solvers of UPDATE, and how many scalars a run has. */
+#define FERRY_UPDATE_SGD      0u
+#define FERRY_UPDATE_NESTEROV 1u
+#define FERRY_UPDATE_ADAGRAD  2u
+#define FERRY_UPDATE_RMSPROP  3u
+#define FERRY_UPDATE_ADADELTA 4u
+#define FERRY_UPDATE_ADAM     5u
+#define FERRY_UPDATE_SCALARS  7u
+
 /** Parameters by kind; those that a kind does not name are 0. 256 bytes for good. */
 typedef union ferry_op_params {
     ferry_op_window window; /* CONVOLUTION, IM2COL, COL2IM; POOL has one too */
@@ -323,7 +345,7 @@ typedef union ferry_op_params {
         double a, b;
     } random;
     struct {
-        uint32_t solver, reserved; /* SGD 0, Nesterov 1, AdaGrad 2, RMSProp 3, AdaDelta 4, Adam 5 */
+        uint32_t solver, reserved; /* FERRY_UPDATE_… */
     } update;
     struct {
         char name[FERRY_OP_NAME];

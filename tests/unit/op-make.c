@@ -10,7 +10,7 @@ const uint32_t om_kinds[] = {
     FERRY_OP_BATCHED_GEMM, FERRY_OP_POOL,          FERRY_OP_UNARY,    FERRY_OP_BINARY,
     FERRY_OP_REDUCE,       FERRY_OP_MOMENTS,       FERRY_OP_SOFTMAX,  FERRY_OP_LRN,
     FERRY_OP_STRIDED_COPY, FERRY_OP_RESIZE,        FERRY_OP_ROI_POOL, FERRY_OP_GATHER,
-    FERRY_OP_SCATTER_ADD,  FERRY_OP_RANDOM,
+    FERRY_OP_SCATTER_ADD,  FERRY_OP_RANDOM,        FERRY_OP_UPDATE,
 };
 const int om_kind_count = sizeof om_kinds / sizeof *om_kinds;
 
@@ -379,6 +379,20 @@ static void make_random(struct om_numbers *n, ferry_op *op)
     op->params.random.b = 2;
 }
 
+static void make_update(struct om_numbers *n, ferry_op *op)
+{
+    int64_t shape[8];
+    int rank = any_shape(n, 3, shape);
+    uint32_t i;
+
+    op->params.update.solver = (uint32_t)om_pick(n, 6);
+    op->n_in = 1;
+    op->n_out = op->params.update.solver >= FERRY_UPDATE_ADADELTA ? 3 : 2;
+    op->in[0] = operand(n, rank, shape);
+    for (i = 0; i < op->n_out; i++)
+        op->out[i] = operand(n, rank, shape);
+}
+
 static void (*maker_of(uint32_t kind))(struct om_numbers *, ferry_op *)
 {
     switch (kind) {
@@ -412,6 +426,8 @@ static void (*maker_of(uint32_t kind))(struct om_numbers *, ferry_op *)
     case FERRY_OP_GATHER:
     case FERRY_OP_SCATTER_ADD:
         return make_table;
+    case FERRY_OP_UPDATE:
+        return make_update;
     default:
         return make_random;
     }
@@ -449,6 +465,8 @@ void om_make(struct om_numbers *n, uint32_t kind, int epilogue, ferry_op *out)
     if (epilogue && (kind == FERRY_OP_CONVOLUTION || kind == FERRY_OP_INNER_PRODUCT))
         add_epilogue(n, out);
 }
+
+const double om_scalars[FERRY_UPDATE_SCALARS] = { 0.5, 0.01, 0.02, 0.125, 0.9, 0.99, 0.001 };
 
 double om_tolerance(const ferry_op *op)
 {

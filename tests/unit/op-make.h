@@ -29,6 +29,9 @@ void om_make(struct om_numbers *n, uint32_t kind, int epilogue, ferry_op *out);
 /* How far a result may be from the oracle's, relative to the largest one. */
 double om_tolerance(const ferry_op *op);
 
+/* What an UPDATE is run with, FERRY_UPDATE_SCALARS of them. */
+extern const double om_scalars[];
+
 /* The operation in a line, for reports; static storage. */
 const char *om_text(const ferry_op *op);
 

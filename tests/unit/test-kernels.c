@@ -44,6 +44,8 @@ static double value_for(struct om_numbers *n, const struct trial *t, uint32_t i,
         return k % 5 == 0 ? (double)om_pick(n, op->in[0].shape[0]) : (double)om_pick(n, 30);
     if (op->kind == FERRY_OP_BINARY && op->params.binary.function == FERRY_BINARY_QUOTIENT && i)
         return 1.5 + om_value(n);
+    if (op->kind == FERRY_OP_UPDATE && i > 1) /* histories have roots */
+        return 1.25 + om_value(n);
     return operand_at(op, i)->dtype >= FERRY_I8 ? (double)om_pick(n, 100) : om_value(n);
 }
 
@@ -70,9 +72,13 @@ static void ask_the_oracle(struct trial *t)
     ferry_op op = t->op;
     ferry_cref in[FERRY_OP_INPUTS];
     ferry_ref out[FERRY_OP_OUTPUTS];
-    ferry_op_run_args args = {
-        .struct_size = sizeof args, .in = in, .out = out, .seed = 7, .offset = 12
-    };
+    ferry_op_run_args args = { .struct_size = sizeof args,
+                               .in = in,
+                               .out = out,
+                               .seed = 7,
+                               .offset = 12,
+                               .scalars = om_scalars,
+                               .n_scalars = FERRY_UPDATE_SCALARS };
     void *prepared;
 
     for (; op.n_epilogue > t->plan.answer.epilogue; op.n_epilogue--) /* what is not taken */
@@ -92,6 +98,7 @@ static void launch(const struct trial *t, const struct kernel_launch *l)
     union kernel_args args = l->args;
 
     kernel_seed(l, 7, 12, &args);
+    kernel_scalars(l, om_scalars, &args);
     for (int i = 0; i < BUFFERS; i++)
         buffers[i] = t->buffer[l->from[i]];
     kernel_host_run(l, &args, buffers);

@@ -40,6 +40,8 @@ static double value_for(struct om_numbers *n, const ferry_op *op, uint32_t i, in
     if (op->kind == FERRY_OP_BINARY && op->params.binary.function == FERRY_BINARY_QUOTIENT &&
         i == 1)
         return 1.5 + om_value(n);
+    if (op->kind == FERRY_OP_UPDATE && i > 1) /* histories have roots */
+        return 1.25 + om_value(n);
     if (operand_at(op, i)->dtype >= FERRY_I8)
         return (double)om_pick(n, 100);
     return om_value(n);
@@ -92,6 +94,8 @@ static void ask_the_oracle(struct trial *t)
     for (i = 0; i < t->op.n_out; i++)
         out[i] = (ferry_ref){ t->bytes[t->op.n_in + i], MARGIN };
     args.offset = 12;
+    args.scalars = om_scalars;
+    args.n_scalars = FERRY_UPDATE_SCALARS;
     CU_ASSERT_EQUAL_FATAL(ferry__oracle.create(NULL, &t->op, &prepared), 0);
     CU_ASSERT_EQUAL(ferry__oracle.run(NULL, NULL, prepared, &args), 0);
     ferry__oracle.destroy(NULL, prepared);
@@ -107,6 +111,8 @@ static int run(ferry_device *dev, struct trial *t, uint64_t *own)
     if (err)
         return err;
     args.out = t->place + t->op.n_in;
+    args.scalars = om_scalars;
+    args.n_scalars = FERRY_UPDATE_SCALARS;
     CU_ASSERT_EQUAL(ferry_op_plan_of(operation, &plan), 0);
     *own += plan.tier == FERRY_TIER_OWN;
     err = ferry_op_run(operation, NULL, &args);

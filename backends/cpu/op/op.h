@@ -25,6 +25,7 @@ struct cpu_op_args {
     void *out[FERRY_OP_OUTPUTS];
     void *packed, *workspace;
     uint64_t seed, offset;
+    const double *scalars;
 };
 
 struct cpu_op_kind {
@@ -131,7 +132,7 @@ extern const struct cpu_op_kind cpu_op_strided_copy;                       /* co
 extern const struct cpu_op_kind cpu_op_pool, cpu_op_im2col, cpu_op_col2im; /* pool.c, columns.c */
 extern const struct cpu_op_kind cpu_op_resize, cpu_op_roi_pool;            /* resize.c, roi.c */
 extern const struct cpu_op_kind cpu_op_gather, cpu_op_scatter_add;         /* gather.c */
-extern const struct cpu_op_kind cpu_op_random;                             /* random.c */
+extern const struct cpu_op_kind cpu_op_random, cpu_op_update;              /* random.c, update.c */
 extern const struct cpu_op_kind cpu_op_inner_product, cpu_op_batched_gemm; /* matrix.c */
 extern const struct cpu_op_kind cpu_op_convolution;                        /* convolution.c */
 

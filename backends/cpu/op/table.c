@@ -14,7 +14,7 @@ static const struct cpu_op_kind *const kinds[] = {
     &cpu_op_col2im,       &cpu_op_pool,          &cpu_op_unary,        &cpu_op_binary,
     &cpu_op_reduce,       &cpu_op_moments,       &cpu_op_softmax,      &cpu_op_lrn,
     &cpu_op_strided_copy, &cpu_op_resize,        &cpu_op_roi_pool,     &cpu_op_gather,
-    &cpu_op_scatter_add,  &cpu_op_random,
+    &cpu_op_scatter_add,  &cpu_op_random,        &cpu_op_update,
 };
 
 const struct cpu_op_kind *cpu_op_kind_of(uint32_t kind)
@@ -85,7 +85,7 @@ static int prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
 static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
     const struct cpu_op *p = prepared;
-    struct cpu_op_args a = { .seed = args->seed, .offset = args->offset };
+    struct cpu_op_args a = { .seed = args->seed, .offset = args->offset, .scalars = args->scalars };
 
     (void)queue;
     for (uint32_t i = 0; i < p->op.n_in; i++)
