@@ -126,6 +126,23 @@ uint64_t ferry_layer_random(ferry_layer *layer, uint64_t below)
     return x % below;
 }
 
+/* ---- records ------------------------------------------------------------------------------------ */
+
+int ferry__layer_position(ferry_layer *layer, uint64_t *out)
+{
+    if (!layer->type->position)
+        return ferry_layer_error(layer, FERRY_EINVAL, "it reads no records");
+    *out = layer->type->position(layer);
+    return 0;
+}
+
+int ferry__layer_seek(ferry_layer *layer, uint64_t position)
+{
+    if (!layer->type->seek)
+        return ferry_layer_error(layer, FERRY_EINVAL, "it reads no records");
+    return layer->type->seek(layer, position);
+}
+
 /* ---- blobs of its own -------------------------------------------------------------------------- */
 
 int ferry_layer_n_params(const ferry_layer *layer)

@@ -40,6 +40,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/state.h \
 	%D%/types.c \
 	%D%/types.h \
+	%D%/data/chance.c \
+	%D%/data/chance.h \
 	%D%/data/database.c \
 	%D%/data/database.h \
 	%D%/data/datum.c \
@@ -48,6 +50,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/data/image.h \
 	%D%/data/image_jpeg.c \
 	%D%/data/image_png.c \
+	%D%/data/prefetch.c \
+	%D%/data/prefetch.h \
 	%D%/data/resize.c \
 	%D%/data/resize.h \
 	%D%/data/transform.c \
@@ -114,6 +118,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/psroi_pooling.c \
 	%D%/layers/recurrent.c \
 	%D%/layers/recurrent.h \
+	%D%/layers/reader.c \
+	%D%/layers/reader.h \
 	%D%/layers/reduction.c \
 	%D%/layers/relu.c \
 	%D%/layers/relu6.c \

@@ -136,6 +136,19 @@ struct ferry_net {
 /* The blob that an operand names. NULL: there is none. */
 ferry_blob *ferry__layer_blob(const ferry_layer *layer, const ferry_layer_operand *operand);
 
+/*
+ * Where a layer's data stand: how many records its forwards have used (ferry_layer_type.position). FERRY_EINVAL
+ * for a layer that reads none; *out is then as before.
+ */
+int ferry__layer_position(ferry_layer *layer, uint64_t *out);
+
+/*
+ * Has the layer's next forward read what it would have read behind so many records, for a net that was opened
+ * with the same text and seed. FERRY_EINVAL for a layer that reads none; else as reading fails, and then it has
+ * to succeed before the next forward.
+ */
+int ferry__layer_seek(ferry_layer *layer, uint64_t position);
+
 /* Forgets the operations that reshape emitted; prepared ones stay in the cache. */
 void ferry__layer_forget(ferry_layer *layer);
 

@@ -35,6 +35,7 @@ UNIT_TESTS = \
 	%D%/unit/test-layer-cases \
 	%D%/unit/test-layer-data \
 	%D%/unit/test-layer-forks \
+	%D%/unit/test-layer-prefetch \
 	%D%/unit/test-net-mnist \
 	%D%/unit/test-net-models \
 	%D%/unit/test-record \
@@ -118,6 +119,7 @@ endif
 
 # Those that run threads against each other: what `make check-threads` and ThreadSanitizer run.
 THREAD_TESTS = \
+	%D%/unit/test-layer-prefetch \
 	%D%/unit/test-readers \
 	%D%/unit/test-evict \
 	%D%/unit/test-late \
@@ -227,6 +229,10 @@ NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
 	%D%/unit/test-layer-data.c
 %C%_unit_test_layer_data_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS) $(PNG_CFLAGS) $(LMDB_CFLAGS)
 %C%_unit_test_layer_data_LDADD = $(NET_LIBS) $(PNG_LIBS) $(LMDB_LIBS)
+%C%_unit_test_layer_prefetch_SOURCES = %D%/unit/test-layer-prefetch.c %D%/unit/data-files.c \
+	%D%/unit/data-files.h
+%C%_unit_test_layer_prefetch_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS) $(PNG_CFLAGS) $(LMDB_CFLAGS)
+%C%_unit_test_layer_prefetch_LDADD = $(NET_LIBS) $(PNG_LIBS) $(LMDB_LIBS)
 %C%_unit_test_layer_forks_SOURCES = %D%/unit/test-layer-forks.c $(NET_DATA_TEST)
 %C%_unit_test_layer_forks_LDADD = $(NET_LIBS)
 %C%_unit_test_net_mnist_SOURCES = %D%/unit/test-net-mnist.c $(NET_DATA_TEST)

@@ -91,6 +91,17 @@ typedef struct ferry_layer_type {
     int (*backward)(ferry_layer *layer);
     /** Ends what the state holds. Called also after a failed setup. May be NULL. */
     void (*destroy)(ferry_layer *layer);
+    /**
+     * For layers that read records: how many their forwards have used since setup. What was read ahead
+     * does not count; what is read next, and everything that is left to chance about it, follows from the
+     * position and the net's seed. NULL where there is none.
+     */
+    uint64_t (*position)(ferry_layer *layer);
+    /**
+     * Goes there: the next forward reads what it would have read behind so many records, to the bit. After a
+     * failure it has to succeed before the next forward. NULL as position is.
+     */
+    int (*seek)(ferry_layer *layer, uint64_t position);
 } ferry_layer_type;
 
 /**

@@ -211,18 +211,36 @@ void ferry__database_name(const struct ferry__database *db, char *buf, size_t si
     buf[at] = 0;
 }
 
-int ferry__database_step(struct ferry__database *db)
+static int go(struct ferry__database *db, MDB_cursor_op where)
 {
     MDB_val key, value;
-    int code = mdb_cursor_get(db->cursor, &key, &value, MDB_NEXT);
+    int code = mdb_cursor_get(db->cursor, &key, &value, where);
 
-    if (code == MDB_NOTFOUND)
+    if (code == MDB_NOTFOUND && where == MDB_NEXT)
         code = mdb_cursor_get(db->cursor, &key, &value, MDB_FIRST);
     if (code)
         return failed(db, code);
     db->key = key;
     db->value = value;
     return FERRY_OK;
+}
+
+int ferry__database_step(struct ferry__database *db)
+{
+    return go(db, MDB_NEXT);
+}
+
+int ferry__database_seek(struct ferry__database *db, uint64_t steps)
+{
+    MDB_stat stats;
+    int code = mdb_stat(db->txn, mdb_cursor_dbi(db->cursor), &stats), err;
+
+    if (code)
+        return failed(db, code);
+    err = go(db, MDB_FIRST);
+    for (steps %= stats.ms_entries ? stats.ms_entries : 1; !err && steps; steps--)
+        err = go(db, MDB_NEXT);
+    return err;
 }
 
 #else
@@ -262,6 +280,12 @@ int ferry__database_step(struct ferry__database *db)
 {
     (void)db;
     return ferry_error_set(FERRY_EUNSUPPORTED, "this ferry was built without liblmdb");
+}
+
+int ferry__database_seek(struct ferry__database *db, uint64_t steps)
+{
+    (void)steps;
+    return ferry__database_step(db);
 }
 
 #endif

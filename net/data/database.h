@@ -6,6 +6,7 @@
 #define FERRY_NET_DATA_DATABASE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct ferry__database;
 
@@ -27,5 +28,8 @@ void ferry__database_name(const struct ferry__database *db, char *buf, size_t si
 
 /* Goes on to the next record, behind the last one to the first. */
 int ferry__database_step(struct ferry__database *db);
+
+/* Goes to the record that is reached by so many steps from the first one. */
+int ferry__database_seek(struct ferry__database *db, uint64_t steps);
 
 #endif

@@ -5,7 +5,8 @@
  * or floats, channels × height × width, or a PNG or JPEG (`encoded`), in the channels that it has, three
  * with force_color or force_encoded_color, one with force_gray; and a label for top 1, if there is one.
  * What the source is its content tells, not `backend`: LMDB is read. rand_skip skips fewer records than it
- * says, by the net's seed; `prefetch` is taken and not needed. A batch takes the shape of its first record.
+ * says, by the net's seed. `prefetch` batches are read ahead by a thread, with 0 none, and there is no thread.
+ * A batch takes the shape of its first record.
  * (Caffe: DataLayer, db_lmdb.)
  */
 #include "net/layers/pictures.h"
@@ -20,7 +21,8 @@
 struct data {
     struct ferry__pictures pictures;
     struct ferry__database *database;
-    int channels; /* of encoded ones: 0, as they are */
+    uint64_t skip; /* the record with which it begins */
+    int channels;  /* of encoded ones: 0, as they are */
 };
 
 static const ferry_proto *parameters(const ferry_layer *layer)
@@ -53,6 +55,13 @@ static int step(ferry_layer *layer)
     return ferry__database_step(s->database);
 }
 
+static int seek(ferry_layer *layer, uint64_t record)
+{
+    struct data *s = ferry_layer_state(layer);
+
+    return ferry__database_seek(s->database, s->skip + record);
+}
+
 static int open_source(ferry_layer *layer, struct data *s)
 {
     const ferry_proto *p = parameters(layer);
@@ -83,20 +92,19 @@ static int read_channels(const ferry_layer *layer, struct data *s)
 static int setup(ferry_layer *layer)
 {
     struct data *s = ferry_layer_state(layer);
-    int64_t most = ferry_proto_integer(parameters(layer), "rand_skip", 0), n;
+    int64_t most = ferry_proto_integer(parameters(layer), "rand_skip", 0);
     int err;
 
     s->pictures.load = load;
     s->pictures.step = step;
+    s->pictures.seek = seek;
     err = read_channels(layer, s);
     if (!err)
         err = ferry__pictures_setup(layer, parameters(layer));
     if (!err)
         err = open_source(layer, s);
-    n = !err && most > 0 ? (int64_t)ferry_layer_random(layer, (uint64_t)most) : 0;
-    for (; !err && n > 0; n--)
-        err = step(layer);
-    return err;
+    s->skip = most > 0 ? ferry_layer_random(layer, (uint64_t)most) : 0;
+    return err || !s->skip ? err : seek(layer, 0);
 }
 
 static void destroy(ferry_layer *layer)
@@ -123,4 +131,6 @@ const ferry_layer_type ferry__data_layer = {
     .reshape = ferry__pictures_reshape,
     .forward = ferry__pictures_forward,
     .destroy = destroy,
+    .position = ferry__pictures_position,
+    .seek = ferry__pictures_seek,
 };

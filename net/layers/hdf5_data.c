@@ -4,9 +4,11 @@
  * and file after file of those that the text file `source` lists, a path a line; behind the last one the
  * first begins again. Paths are those of the working folder, else of the folder of the file that names
  * them. Integers are converted. `shuffle` has the files and the rows of each in another order in each round,
- * by the net's seed. (Caffe: HDF5DataLayer, whose shuffled order is another one.)
+ * by the net's seed. data_param.prefetch batches are read ahead; Caffe's layer reads none. (Caffe: HDF5DataLayer, whose shuffled order is another one.)
  */
-#include "net/layers/layers.h"
+#include "net/layers/reader.h"
+
+#include "net/data/chance.h"
 
 #include <ferry/io.h>
 #include <ferry/status.h>
@@ -15,11 +17,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct shape {
+    int naxes;
+    int64_t dims[FERRY_MAX_AXES];
+};
+
 struct hdf5_data {
+    struct ferry__reader reader;
     char **files;
-    int n_files, file; /* which one is open */
-    ferry_blob **sets; /* its datasets, one for each top */
+    int n_files, file;  /* which one is open: its place in this round */
+    int64_t *file_rows; /* of each of them; 0: not opened yet */
+    int64_t *file_order;
+    uint64_t round, next; /* rounds of all files that are over, rows that were read */
+    bool astray;          /* reading failed: it does not stand at `next` */
+    ferry_blob **sets;    /* the datasets of the open file, one for each top */
     int n_sets;
+    struct shape *shapes;     /* of the tops: those of the first file's rows */
     int64_t rows, row, batch; /* the next row */
     int64_t *order;           /* of the rows, where they are shuffled; NULL: their own */
 };
@@ -27,6 +40,17 @@ struct hdf5_data {
 static const ferry_proto *parameters(const ferry_layer *layer)
 {
     return ferry_proto_message(ferry_layer_message(layer), "hdf5_data_param", 0);
+}
+
+static bool shuffles(const ferry_layer *layer)
+{
+    return ferry_proto_boolean(parameters(layer), "shuffle", 0) != 0;
+}
+
+/* The path of the open file. */
+static const char *open_name(const struct hdf5_data *s)
+{
+    return s->files[s->file_order[s->file]];
 }
 
 /* ---- paths -------------------------------------------------------------------------------------- */
@@ -76,11 +100,10 @@ static int read_set(ferry_layer *layer, struct hdf5_data *s, ferry_io *io, int t
 
     if (!err && (!entry || entry->naxes < 1))
         err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%s\" has no dataset \"%s\" with rows",
-                                s->files[s->file], name);
+                                open_name(s), name);
     if (!err && top && entry->dims[0] != s->rows)
         err = ferry_layer_error(layer, FERRY_ESHAPE, "\"%s\": \"%s\" has %lld rows, others %lld",
-                                s->files[s->file], name, (long long)entry->dims[0],
-                                (long long)s->rows);
+                                open_name(s), name, (long long)entry->dims[0], (long long)s->rows);
     if (err)
         return err;
     s->rows = entry->dims[0];
@@ -90,50 +113,49 @@ static int read_set(ferry_layer *layer, struct hdf5_data *s, ferry_io *io, int t
 /* Another order of the open file's rows, if that is wanted. */
 static int shuffle_rows(ferry_layer *layer, struct hdf5_data *s)
 {
-    int64_t *grown, i;
+    uint64_t which = s->round * (uint64_t)s->n_files + (uint64_t)s->file;
+    int64_t *grown;
 
-    if (!ferry_proto_boolean(parameters(layer), "shuffle", 0))
+    if (!shuffles(layer))
         return 0;
     grown = realloc(s->order, (size_t)s->rows * sizeof *grown);
     if (!grown)
         return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for the order of its rows");
     s->order = grown;
-    for (i = 0; i < s->rows; i++) {
-        int64_t k = (int64_t)ferry_layer_random(layer, (uint64_t)i + 1);
-
-        grown[i] = grown[k];
-        grown[k] = i;
-    }
+    ferry__chance_order(ferry__chance(s->reader.key, FERRY__CHANCE_INNER, which), grown, s->rows);
     return 0;
 }
 
-static void shuffle_files(ferry_layer *layer, struct hdf5_data *s)
+static void order_files(ferry_layer *layer, struct hdf5_data *s)
 {
     int i;
 
-    for (i = s->n_files - 1; i > 0 && ferry_proto_boolean(parameters(layer), "shuffle", 0); i--) {
-        int k = (int)ferry_layer_random(layer, (uint64_t)i + 1);
-        char *kept = s->files[i];
-
-        s->files[i] = s->files[k];
-        s->files[k] = kept;
-    }
+    if (shuffles(layer))
+        ferry__chance_order(ferry__chance(s->reader.key, FERRY__CHANCE_ORDER, s->round),
+                            s->file_order, s->n_files);
+    else
+        for (i = 0; i < s->n_files; i++)
+            s->file_order[i] = i;
 }
 
+/* The file in that place of this round, from its first row on. */
 static int open_file(ferry_layer *layer, struct hdf5_data *s, int file)
 {
     ferry_io *io;
-    int i, err = ferry_io_open(s->files[file], &io);
+    int i, err;
 
-    if (err)
-        return err;
     s->file = file;
     s->row = 0;
+    err = ferry_io_open(open_name(s), &io);
+    if (err)
+        return err;
     for (i = 0; !err && i < s->n_sets; i++)
         err = read_set(layer, s, io, i);
     if (!err && s->rows < 1)
-        err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%s\" has no rows", s->files[file]);
+        err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%s\" has no rows", open_name(s));
     ferry_io_close(io);
+    if (!err)
+        s->file_rows[s->file_order[file]] = s->rows;
     return err ? err : shuffle_rows(layer, s);
 }
 
@@ -142,13 +164,164 @@ static int make_sets(ferry_layer *layer, struct hdf5_data *s)
     int i, n = ferry_layer_n_tops(layer), err = 0;
 
     s->sets = calloc((size_t)n, sizeof(ferry_blob *));
-    if (!s->sets)
+    s->shapes = calloc((size_t)n, sizeof *s->shapes);
+    s->file_rows = calloc((size_t)s->n_files, sizeof *s->file_rows);
+    s->file_order = calloc((size_t)s->n_files, sizeof *s->file_order);
+    if (!s->sets || !s->shapes || !s->file_rows || !s->file_order)
         return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its datasets");
     for (i = 0; !err && i < n; i++) {
         err = ferry_blob_create(ferry_layer_device(layer), FERRY_F32, FERRY_UNSHAPED, NULL,
                                 &s->sets[i]);
         s->n_sets += !err;
     }
+    return err;
+}
+
+/* ---- going elsewhere ----------------------------------------------------------------------------- */
+
+/* How many rows a file has that was not opened yet. */
+static int count_rows(ferry_layer *layer, struct hdf5_data *s, int file)
+{
+    const char *name = ferry_blob_name(ferry_layer_top(layer, 0));
+    const ferry_io_entry *entry = NULL;
+    ferry_io *io;
+    int err = ferry_io_open(s->files[file], &io);
+
+    if (err)
+        return err;
+    err = ferry_io_find(io, name, &entry);
+    if (!err && (!entry || entry->naxes < 1 || entry->dims[0] < 1))
+        err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%s\" has no dataset \"%s\" with rows",
+                                s->files[file], name);
+    if (!err)
+        s->file_rows[file] = entry->dims[0];
+    ferry_io_close(io);
+    return err;
+}
+
+/* To the row behind so many. Each row once a round: the files' lengths say in which file that is. */
+static int go_to(ferry_layer *layer, struct hdf5_data *s, uint64_t to)
+{
+    uint64_t all = 0, at;
+    int i, err = 0;
+
+    for (i = 0; !err && i < s->n_files; i++) {
+        if (!s->file_rows[i])
+            err = count_rows(layer, s, i);
+        all += (uint64_t)s->file_rows[i];
+    }
+    if (err)
+        return err;
+    s->next = to;
+    s->round = to / all;
+    order_files(layer, s);
+    for (at = to % all, i = 0; at >= (uint64_t)s->file_rows[s->file_order[i]]; i++)
+        at -= (uint64_t)s->file_rows[s->file_order[i]];
+    s->astray = true;
+    err = open_file(layer, s, i);
+    if (!err && (int64_t)at >= s->rows)
+        err = ferry_layer_error(layer, FERRY_ESHAPE, "\"%s\" has %lld rows, more before",
+                                open_name(s), (long long)s->rows);
+    s->row = (int64_t)at;
+    s->astray = err != 0;
+    return err;
+}
+
+/* ---- batches ------------------------------------------------------------------------------------- */
+
+static void keep_shapes(struct hdf5_data *s)
+{
+    int i;
+
+    for (i = 0; i < s->n_sets; i++) {
+        s->shapes[i].naxes = ferry_blob_naxes(s->sets[i]);
+        memcpy(s->shapes[i].dims, ferry_blob_dims(s->sets[i]),
+               (size_t)s->shapes[i].naxes * sizeof(int64_t));
+        s->shapes[i].dims[0] = s->batch;
+    }
+}
+
+static int shape(const struct shape *shape, ferry_blob *out)
+{
+    return ferry_blob_reshape(out, shape->naxes, shape->dims, NULL);
+}
+
+/* `n` rows from the next one on to row `at` of each of `tops`. */
+static int copy_rows(ferry_layer *layer, const struct hdf5_data *s, ferry_blob **tops, int64_t at,
+                     int64_t n)
+{
+    int64_t k;
+    int i;
+
+    for (i = 0; i < s->n_sets; i++) {
+        ferry_blob *top = tops[i];
+        int64_t wide = ferry_blob_count_range(top, 1, ferry_blob_naxes(top));
+        const float *from = ferry_blob_host_data(s->sets[i]);
+        float *to = ferry_blob_mutable_host_data(top);
+
+        if (!from || !to)
+            return ferry_last_error_code();
+        if (ferry_blob_count(s->sets[i]) != s->rows * wide)
+            return ferry_layer_error(
+                layer, FERRY_ESHAPE, "\"%s\": rows of \"%s\" have %lld elements, %lld before",
+                open_name(s), ferry_blob_name(ferry_layer_top(layer, i)),
+                (long long)(ferry_blob_count(s->sets[i]) / s->rows), (long long)wide);
+        for (k = 0; s->order && k < n; k++)
+            memcpy(&to[(at + k) * wide], &from[s->order[s->row + k] * wide],
+                   (size_t)wide * sizeof *to);
+        if (!s->order)
+            memcpy(&to[at * wide], &from[s->row * wide], (size_t)(n * wide) * sizeof *to);
+    }
+    return 0;
+}
+
+/* Behind the last row: the next file, or another round of the only one. */
+static int go_on(ferry_layer *layer, struct hdf5_data *s)
+{
+    int next = (s->file + 1) % s->n_files;
+
+    s->round += next == 0;
+    order_files(layer, s);
+    if (s->n_files > 1)
+        return open_file(layer, s, next);
+    s->row = 0;
+    return shuffle_rows(layer, s);
+}
+
+static int read_rows(ferry_layer *layer, struct hdf5_data *s, ferry_blob **tops, int64_t at)
+{
+    int64_t n;
+    int err = s->row == s->rows ? go_on(layer, s) : 0;
+
+    if (err)
+        return err;
+    n = s->rows - s->row < s->batch - at ? s->rows - s->row : s->batch - at;
+    err = copy_rows(layer, s, tops, at, n);
+    if (!err) {
+        s->row += n;
+        s->next += (uint64_t)n;
+    }
+    return err;
+}
+
+static int read_batch(void *arg, struct ferry__batch *batch)
+{
+    ferry_layer *layer = arg;
+    struct hdf5_data *s = ferry_layer_state(layer);
+    uint64_t first = s->next;
+    int i, err = 0;
+
+    if (s->astray)
+        err = go_to(layer, s, first);
+    for (i = 0; !err && i < s->n_sets; i++)
+        err = shape(&s->shapes[i], batch->blobs[i]);
+    while (!err && s->next - first < (uint64_t)s->batch &&
+           !ferry__prefetch_ends(s->reader.prefetch))
+        err = read_rows(layer, s, batch->blobs, (int64_t)(s->next - first));
+    batch->position = s->next;
+    s->astray = err != 0;
+    if (err)
+        s->next = first;
     return err;
 }
 
@@ -166,6 +339,9 @@ static int setup(ferry_layer *layer)
         return ferry_proto_error(p, "batch_size", 0, FERRY_EFORMAT,
                                  "layer \"%s\": a batch_size of %lld", ferry_layer_name(layer),
                                  (long long)s->batch);
+    err = ferry__reader_setup(layer, &s->reader, read_batch);
+    if (err)
+        return err;
     list =
         ferry__beside(ferry_proto_string(p, "source", 0, NULL), ferry_proto_where(p, NULL, 0).file);
     if (!list)
@@ -176,8 +352,11 @@ static int setup(ferry_layer *layer)
         err = make_sets(layer, s);
     if (err)
         return err;
-    shuffle_files(layer, s);
-    return open_file(layer, s, 0);
+    order_files(layer, s);
+    err = open_file(layer, s, 0);
+    if (!err)
+        keep_shapes(s);
+    return err;
 }
 
 static void destroy(ferry_layer *layer)
@@ -185,12 +364,16 @@ static void destroy(ferry_layer *layer)
     struct hdf5_data *s = ferry_layer_state(layer);
     int i;
 
+    ferry__reader_end(&s->reader);
     for (i = 0; i < s->n_sets; i++)
         ferry_blob_destroy(s->sets[i]);
     for (i = 0; i < s->n_files; i++)
         free(s->files[i]);
     free(s->sets);
     free(s->files);
+    free(s->shapes);
+    free(s->file_rows);
+    free(s->file_order);
     free(s->order);
 }
 
@@ -199,79 +382,40 @@ static int reshape(ferry_layer *layer)
     const struct hdf5_data *s = ferry_layer_state(layer);
     int i, err = 0;
 
-    for (i = 0; !err && i < s->n_sets; i++) {
-        int64_t dims[FERRY_MAX_AXES];
-        int naxes = ferry_blob_naxes(s->sets[i]);
-
-        memcpy(dims, ferry_blob_dims(s->sets[i]), (size_t)naxes * sizeof *dims);
-        dims[0] = s->batch;
-        err = ferry_blob_reshape(ferry_layer_top(layer, i), naxes, dims, NULL);
-    }
+    for (i = 0; !err && i < s->n_sets; i++)
+        err = shape(&s->shapes[i], ferry_layer_top(layer, i));
     return err;
-}
-
-/* `n` rows from the next one on to row `at` of each top. */
-static int copy_rows(ferry_layer *layer, const struct hdf5_data *s, int64_t at, int64_t n)
-{
-    int64_t k;
-    int i;
-
-    for (i = 0; i < s->n_sets; i++) {
-        ferry_blob *top = ferry_layer_top(layer, i);
-        int64_t wide = ferry_blob_count_range(top, 1, ferry_blob_naxes(top));
-        const float *from = ferry_blob_host_data(s->sets[i]);
-        float *to = ferry_blob_mutable_host_data(top);
-
-        if (!from || !to)
-            return ferry_last_error_code();
-        if (ferry_blob_count(s->sets[i]) != s->rows * wide)
-            return ferry_layer_error(
-                layer, FERRY_ESHAPE, "\"%s\": rows of \"%s\" have %lld elements, %lld before",
-                s->files[s->file], ferry_blob_name(top),
-                (long long)(ferry_blob_count(s->sets[i]) / s->rows), (long long)wide);
-        for (k = 0; s->order && k < n; k++)
-            memcpy(&to[(at + k) * wide], &from[s->order[s->row + k] * wide],
-                   (size_t)wide * sizeof *to);
-        if (!s->order)
-            memcpy(&to[at * wide], &from[s->row * wide], (size_t)(n * wide) * sizeof *to);
-    }
-    return 0;
-}
-
-/* Behind the last row: the next file, or another round of the only one. */
-static int go_on(ferry_layer *layer, struct hdf5_data *s)
-{
-    int next = (s->file + 1) % s->n_files;
-
-    if (next == 0)
-        shuffle_files(layer, s);
-    if (s->n_files > 1)
-        return open_file(layer, s, next);
-    s->row = 0;
-    return shuffle_rows(layer, s);
 }
 
 static int forward(ferry_layer *layer)
 {
     struct hdf5_data *s = ferry_layer_state(layer);
-    int64_t at = 0;
-    int err = 0;
 
-    while (!err && at < s->batch) {
-        int64_t n = s->rows - s->row < s->batch - at ? s->rows - s->row : s->batch - at;
+    return ferry__reader_forward(layer, &s->reader);
+}
 
-        err = copy_rows(layer, s, at, n);
-        if (err)
-            break;
-        at += n;
-        s->row += n;
-        if (s->row == s->rows)
-            err = go_on(layer, s);
-    }
+/* ---- position ------------------------------------------------------------------------------------ */
+
+static uint64_t position(ferry_layer *layer)
+{
+    const struct hdf5_data *s = ferry_layer_state(layer);
+
+    return s->reader.position;
+}
+
+static int seek(ferry_layer *layer, uint64_t to)
+{
+    struct hdf5_data *s = ferry_layer_state(layer);
+    int err = ferry__reader_stop(layer, &s->reader);
+
+    if (!err)
+        err = go_to(layer, s, to);
+    if (!err)
+        s->reader.position = to;
     return err;
 }
 
-static const char *const messages[] = { "hdf5_data_param", NULL };
+static const char *const messages[] = { "hdf5_data_param", "data_param", NULL };
 
 const ferry_layer_type ferry__hdf5_data_layer = {
     .struct_size = sizeof ferry__hdf5_data_layer,
@@ -286,4 +430,6 @@ const ferry_layer_type ferry__hdf5_data_layer = {
     .reshape = reshape,
     .forward = forward,
     .destroy = destroy,
+    .position = position,
+    .seek = seek,
 };

@@ -6,10 +6,13 @@
  * new_height and new_width resize, is_color chooses three channels or one. rand_skip skips fewer lines than
  * it says, shuffle has them in another order in each round; both by the net's seed. Without a size of
  * their own pictures of a batch must be of one size, and the next batch may be of another. Empty lines are
- * passed over. (Caffe: ImageDataLayer, whose shuffled order is another one.)
+ * passed over. data_param.prefetch batches are read ahead, as in Caffe. (Caffe: ImageDataLayer, whose
+ * shuffled order is another one.)
  */
 #define _POSIX_C_SOURCE 200809L
 #include "net/layers/pictures.h"
+
+#include "net/data/chance.h"
 
 #include <ferry/status.h>
 
@@ -27,7 +30,9 @@ struct image_data {
     struct ferry__pictures pictures;
     char *source, *text; /* the list's path, and all of it, cut into lines */
     struct line *lines;
-    int64_t n_lines, line; /* the next one */
+    int64_t n_lines, skip; /* the line with which it begins */
+    int64_t line, *order;  /* the next one's place, and which those of this round are */
+    uint64_t round;
 };
 
 static const ferry_proto *parameters(const ferry_layer *layer)
@@ -96,7 +101,8 @@ static int read_lines(const ferry_layer *layer, struct image_data *s)
     for (line = s->text; *line; line++)
         n += *line == '\n';
     s->lines = calloc(n, sizeof *s->lines);
-    if (!s->lines)
+    s->order = calloc(n, sizeof *s->order);
+    if (!s->lines || !s->order)
         return no_memory(layer);
     for (line = s->text; !err && line; line = next) {
         next = strchr(line, '\n');
@@ -128,17 +134,17 @@ static int read_list(const ferry_layer *layer, struct image_data *s)
     return err ? err : read_lines(layer, s);
 }
 
-static void shuffle(ferry_layer *layer, struct image_data *s)
+/* The order of a round: that of the list, or another one. */
+static void order_lines(ferry_layer *layer, struct image_data *s)
 {
     int64_t i;
 
-    for (i = s->n_lines - 1; i > 0; i--) {
-        int64_t k = (int64_t)ferry_layer_random(layer, (uint64_t)i + 1);
-        struct line kept = s->lines[i];
-
-        s->lines[i] = s->lines[k];
-        s->lines[k] = kept;
-    }
+    if (ferry_proto_boolean(parameters(layer), "shuffle", 0))
+        ferry__chance_order(ferry__chance(s->pictures.reader.key, FERRY__CHANCE_ORDER, s->round),
+                            s->order, s->n_lines);
+    else
+        for (i = 0; i < s->n_lines; i++)
+            s->order[i] = i;
 }
 
 /* ---- records -------------------------------------------------------------------------------------- */
@@ -146,7 +152,7 @@ static void shuffle(ferry_layer *layer, struct image_data *s)
 static int load(ferry_layer *layer, ferry_blob **out_picture, int32_t *out_label)
 {
     struct image_data *s = ferry_layer_state(layer);
-    const struct line *line = &s->lines[s->line];
+    const struct line *line = &s->lines[s->order[s->line]];
     const char *root = ferry_proto_string(parameters(layer), "root_folder", 0, NULL);
     size_t size = strlen(root) + strlen(line->path) + 1;
     char *joined = malloc(size), *path;
@@ -175,8 +181,19 @@ static int step(ferry_layer *layer)
     if (++s->line < s->n_lines)
         return 0;
     s->line = 0;
-    if (ferry_proto_boolean(parameters(layer), "shuffle", 0))
-        shuffle(layer, s);
+    s->round++;
+    order_lines(layer, s);
+    return 0;
+}
+
+static int seek(ferry_layer *layer, uint64_t record)
+{
+    struct image_data *s = ferry_layer_state(layer);
+    uint64_t at = (uint64_t)s->skip + record;
+
+    s->line = (int64_t)(at % (uint64_t)s->n_lines);
+    s->round = at / (uint64_t)s->n_lines;
+    order_lines(layer, s);
     return 0;
 }
 
@@ -188,11 +205,11 @@ static int skip(ferry_layer *layer, struct image_data *s)
 
     if (most < 1)
         return 0;
-    s->line = (int64_t)ferry_layer_random(layer, (uint64_t)most);
-    if (s->line >= s->n_lines)
+    s->skip = (int64_t)ferry_layer_random(layer, (uint64_t)most);
+    if (s->skip >= s->n_lines)
         return ferry_proto_error(parameters(layer), "rand_skip", 0, FERRY_EFORMAT,
                                  "layer \"%s\": to skip %lld of the %lld pictures of \"%.400s\"",
-                                 ferry_layer_name(layer), (long long)s->line, (long long)s->n_lines,
+                                 ferry_layer_name(layer), (long long)s->skip, (long long)s->n_lines,
                                  s->source);
     return 0;
 }
@@ -205,6 +222,7 @@ static int setup(ferry_layer *layer)
 
     s->pictures.load = load;
     s->pictures.step = step;
+    s->pictures.seek = seek;
     s->pictures.how.height = ferry_proto_integer(p, "new_height", 0);
     s->pictures.how.width = ferry_proto_integer(p, "new_width", 0);
     if (!s->pictures.how.height != !s->pictures.how.width)
@@ -214,9 +232,9 @@ static int setup(ferry_layer *layer)
     err = ferry__pictures_setup(layer, p);
     if (!err)
         err = read_list(layer, s);
-    if (!err && ferry_proto_boolean(p, "shuffle", 0))
-        shuffle(layer, s);
-    return err ? err : skip(layer, s);
+    if (!err)
+        err = skip(layer, s);
+    return err ? err : seek(layer, 0);
 }
 
 static void destroy(ferry_layer *layer)
@@ -227,9 +245,10 @@ static void destroy(ferry_layer *layer)
     free(s->source);
     free(s->text);
     free(s->lines);
+    free(s->order);
 }
 
-static const char *const messages[] = { "image_data_param", "transform_param", NULL };
+static const char *const messages[] = { "image_data_param", "transform_param", "data_param", NULL };
 
 const ferry_layer_type ferry__image_data_layer = {
     .struct_size = sizeof ferry__image_data_layer,
@@ -245,4 +264,6 @@ const ferry_layer_type ferry__image_data_layer = {
     .reshape = ferry__pictures_reshape,
     .forward = ferry__pictures_forward,
     .destroy = destroy,
+    .position = ferry__pictures_position,
+    .seek = ferry__pictures_seek,
 };

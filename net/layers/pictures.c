@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "net/layers/pictures.h"
 
+#include "net/data/chance.h"
+
 #include <ferry/io.h>
 #include <ferry/status.h>
 
@@ -71,6 +73,115 @@ static int read_any_mean(ferry_layer *layer, struct ferry__pictures *s, const fe
     return err;
 }
 
+/* ---- batches -------------------------------------------------------------------------------------- */
+
+/* Adds the record to the message of what did not fit. */
+static int record_failed(ferry_layer *layer, int err)
+{
+    const struct ferry__pictures *s = ferry_layer_state(layer);
+    char why[512];
+
+    if (!err)
+        return 0;
+    strncpy(why, ferry_last_error(), sizeof why - 1);
+    why[sizeof why - 1] = 0;
+    return ferry_layer_error(layer, err, "%.500s: %s", s->record, why);
+}
+
+/* Rows, or columns, of a picture once it is resized. */
+static int64_t resized(int64_t asked, const ferry_blob *picture, int axis)
+{
+    return asked ? asked : ferry_blob_dim(picture, axis);
+}
+
+/* The shape of a batch of which this is a picture. `labels` may be NULL. */
+static int shape(ferry_layer *layer, const ferry_blob *picture, ferry_blob *data,
+                 ferry_blob *labels)
+{
+    const struct ferry__pictures *s = ferry_layer_state(layer);
+    int64_t crop = s->how.crop_height;
+    int64_t h = resized(s->how.height, picture, 1), w = resized(s->how.width, picture, 2);
+    int err;
+
+    if (crop > h || crop > w)
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "%.500s: a crop_size of %lld from %lld x %lld", s->record,
+                                 (long long)crop, (long long)h, (long long)w);
+    err = ferry_blob_reshape4(data, s->batch, ferry_blob_dim(picture, 0), crop ? crop : h,
+                              crop ? crop : w);
+    return err || !labels ? err : ferry_blob_reshape(labels, 1, &s->batch, NULL);
+}
+
+static int put(ferry_layer *layer, const ferry_blob *picture, ferry_blob *data, int64_t item)
+{
+    const struct ferry__pictures *s = ferry_layer_state(layer);
+    struct ferry__chance chance = ferry__chance(s->reader.key, FERRY__CHANCE_PICTURE, s->next);
+    ferry_transform_options how = s->how;
+    int64_t crop = how.crop_height, at[2];
+    int64_t h = resized(how.height, picture, 1), w = resized(how.width, picture, 2);
+
+    if (crop && crop <= h && crop <= w && ferry_layer_phase(layer) == FERRY_PHASE_TRAIN) {
+        at[0] = (int64_t)ferry__chance_next(&chance, (uint64_t)(h - crop + 1));
+        at[1] = (int64_t)ferry__chance_next(&chance, (uint64_t)(w - crop + 1));
+        how.crop_at = at;
+    }
+    how.mirror = s->mirror && ferry__chance_next(&chance, 2);
+    return record_failed(layer, ferry_transform(picture, &how, data, item));
+}
+
+static int put_label(ferry_blob *blob, int64_t item, int32_t label)
+{
+    float *labels = blob ? ferry_blob_mutable_host_data(blob) : NULL;
+
+    if (labels)
+        labels[item] = (float)label;
+    return labels || !blob ? 0 : ferry_last_error_code();
+}
+
+static int read_items(ferry_layer *layer, struct ferry__batch *batch)
+{
+    struct ferry__pictures *s = ferry_layer_state(layer);
+    ferry_blob *data = batch->blobs[0];
+    ferry_blob *labels = ferry_layer_n_tops(layer) > 1 ? batch->blobs[1] : NULL;
+    int64_t item;
+    int err = 0;
+
+    for (item = 0; !err && item < s->batch && !ferry__prefetch_ends(s->reader.prefetch); item++) {
+        ferry_blob *picture;
+        int32_t label;
+
+        err = s->load(layer, &picture, &label);
+        if (!err && item == 0)
+            err = shape(layer, picture, data, labels);
+        if (!err)
+            err = put(layer, picture, data, item);
+        if (!err)
+            err = put_label(labels, item, label);
+        if (!err)
+            err = s->step(layer);
+        s->next += !err;
+    }
+    return err;
+}
+
+static int read_batch(void *arg, struct ferry__batch *batch)
+{
+    ferry_layer *layer = arg;
+    struct ferry__pictures *s = ferry_layer_state(layer);
+    uint64_t first = s->next;
+    int err = s->astray ? s->seek(layer, first) : 0;
+
+    if (!err)
+        err = read_items(layer, batch);
+    batch->position = s->next;
+    s->astray = err != 0;
+    if (err)
+        s->next = first;
+    return err;
+}
+
+/* ---- setup ---------------------------------------------------------------------------------------- */
+
 int ferry__pictures_setup(ferry_layer *layer, const ferry_proto *p)
 {
     struct ferry__pictures *s = ferry_layer_state(layer);
@@ -93,6 +204,8 @@ int ferry__pictures_setup(ferry_layer *layer, const ferry_proto *p)
     s->mirror = ferry_proto_boolean(t, "mirror", 0) != 0;
     err = read_any_mean(layer, s, t);
     if (!err)
+        err = ferry__reader_setup(layer, &s->reader, read_batch);
+    if (!err)
         err = ferry_blob_create(dev, FERRY_U8, FERRY_UNSHAPED, NULL, &s->bytes);
     return err ? err : ferry_blob_create(dev, FERRY_F32, FERRY_UNSHAPED, NULL, &s->floats);
 }
@@ -101,108 +214,52 @@ void ferry__pictures_end(ferry_layer *layer)
 {
     struct ferry__pictures *s = ferry_layer_state(layer);
 
+    ferry__reader_end(&s->reader);
     ferry_blob_destroy(s->mean);
     ferry_blob_destroy(s->bytes);
     ferry_blob_destroy(s->floats);
 }
 
-/* ---- batches -------------------------------------------------------------------------------------- */
-
-/* Adds the record to the message of what did not fit. */
-static int record_failed(ferry_layer *layer, int err)
-{
-    const struct ferry__pictures *s = ferry_layer_state(layer);
-    char why[512];
-
-    if (!err)
-        return 0;
-    strncpy(why, ferry_last_error(), sizeof why - 1);
-    why[sizeof why - 1] = 0;
-    return ferry_layer_error(layer, err, "%.500s: %s", s->record, why);
-}
-
-/* Rows, or columns, of a picture once it is resized. */
-static int64_t resized(int64_t asked, const ferry_blob *picture, int axis)
-{
-    return asked ? asked : ferry_blob_dim(picture, axis);
-}
-
-static int shape_tops(ferry_layer *layer, const ferry_blob *picture)
-{
-    const struct ferry__pictures *s = ferry_layer_state(layer);
-    int64_t crop = s->how.crop_height;
-    int64_t h = resized(s->how.height, picture, 1), w = resized(s->how.width, picture, 2);
-    int err;
-
-    if (crop > h || crop > w)
-        return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "%.500s: a crop_size of %lld from %lld x %lld", s->record,
-                                 (long long)crop, (long long)h, (long long)w);
-    err = ferry_blob_reshape4(ferry_layer_top(layer, 0), s->batch, ferry_blob_dim(picture, 0),
-                              crop ? crop : h, crop ? crop : w);
-    if (!err && ferry_layer_n_tops(layer) > 1)
-        err = ferry_blob_reshape(ferry_layer_top(layer, 1), 1, &s->batch, NULL);
-    return err;
-}
-
-static int put(ferry_layer *layer, const ferry_blob *picture, int64_t item)
-{
-    const struct ferry__pictures *s = ferry_layer_state(layer);
-    ferry_transform_options how = s->how;
-    int64_t crop = how.crop_height, at[2];
-    int64_t h = resized(how.height, picture, 1), w = resized(how.width, picture, 2);
-
-    if (crop && crop <= h && crop <= w && ferry_layer_phase(layer) == FERRY_PHASE_TRAIN) {
-        at[0] = (int64_t)ferry_layer_random(layer, (uint64_t)(h - crop + 1));
-        at[1] = (int64_t)ferry_layer_random(layer, (uint64_t)(w - crop + 1));
-        how.crop_at = at;
-    }
-    how.mirror = s->mirror && ferry_layer_random(layer, 2);
-    return record_failed(layer, ferry_transform(picture, &how, ferry_layer_top(layer, 0), item));
-}
-
-static int put_label(ferry_layer *layer, int64_t item, int32_t label)
-{
-    float *labels;
-
-    if (ferry_layer_n_tops(layer) < 2)
-        return 0;
-    labels = ferry_blob_mutable_host_data(ferry_layer_top(layer, 1));
-    if (!labels)
-        return ferry_last_error_code();
-    labels[item] = (float)label;
-    return 0;
-}
+/* ---- passes --------------------------------------------------------------------------------------- */
 
 int ferry__pictures_reshape(ferry_layer *layer)
 {
     const struct ferry__pictures *s = ferry_layer_state(layer);
     ferry_blob *picture;
     int32_t label;
-    int err = s->load(layer, &picture, &label);
+    int err;
 
-    return err ? err : shape_tops(layer, picture);
+    if (ferry__prefetch_reads(s->reader.prefetch))
+        return 0;
+    err = s->load(layer, &picture, &label);
+    return err ? err : shape(layer, picture, ferry_layer_top(layer, 0), ferry_layer_top(layer, 1));
 }
 
 int ferry__pictures_forward(ferry_layer *layer)
 {
+    struct ferry__pictures *s = ferry_layer_state(layer);
+
+    return ferry__reader_forward(layer, &s->reader);
+}
+
+uint64_t ferry__pictures_position(ferry_layer *layer)
+{
     const struct ferry__pictures *s = ferry_layer_state(layer);
-    int64_t item;
-    int err = 0;
 
-    for (item = 0; !err && item < s->batch; item++) {
-        ferry_blob *picture;
-        int32_t label;
+    return s->reader.position;
+}
 
-        err = s->load(layer, &picture, &label);
-        if (!err && item == 0)
-            err = shape_tops(layer, picture);
-        if (!err)
-            err = put(layer, picture, item);
-        if (!err)
-            err = put_label(layer, item, label);
-        if (!err)
-            err = s->step(layer);
-    }
+int ferry__pictures_seek(ferry_layer *layer, uint64_t position)
+{
+    struct ferry__pictures *s = ferry_layer_state(layer);
+    int err = ferry__reader_stop(layer, &s->reader);
+
+    if (err)
+        return err;
+    err = s->seek(layer, position);
+    s->astray = err != 0;
+    s->next = position;
+    if (!err)
+        s->reader.position = position;
     return err;
 }

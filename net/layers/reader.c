@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/layers/reader.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+/* More batches than anybody has memory for are a slip. */
+#define MOST 1024
+
+int ferry__reader_setup(ferry_layer *layer, struct ferry__reader *r, ferry__prefetch_fn *read)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "data_param", 0);
+    int64_t depth = ferry_proto_integer(p, "prefetch", 0);
+
+    if (depth > MOST)
+        return ferry_proto_error(p, "prefetch", 0, FERRY_EFORMAT,
+                                 "layer \"%s\": a prefetch of %lld batches, %d at most",
+                                 ferry_layer_name(layer), (long long)depth, MOST);
+    r->key = ferry_layer_random(layer, UINT64_MAX);
+    return ferry__prefetch_open(ferry_layer_device(layer), depth, ferry_layer_n_tops(layer), read,
+                                layer, &r->prefetch);
+}
+
+static int hand_over(ferry_layer *layer, int top, const ferry_blob *from)
+{
+    ferry_blob *to = ferry_layer_top(layer, top);
+    int err = ferry_blob_reshape_like(to, from);
+    size_t size = (size_t)ferry_blob_count(from) * sizeof(float);
+    const float *values = err ? NULL : ferry_blob_host_data(from);
+    float *room = values ? ferry_blob_overwrite_host_data(to) : NULL;
+
+    if (err)
+        return err;
+    if (!room && size)
+        return ferry_last_error_code();
+    if (size)
+        memcpy(room, values, size);
+    return 0;
+}
+
+int ferry__reader_forward(ferry_layer *layer, struct ferry__reader *r)
+{
+    const struct ferry__batch *batch;
+    int i, err = ferry__prefetch_next(r->prefetch, &batch);
+
+    if (!err)
+        r->position = batch->position;
+    for (i = 0; !err && i < ferry_layer_n_tops(layer); i++)
+        err = hand_over(layer, i, batch->blobs[i]);
+    return err;
+}
+
+int ferry__reader_stop(ferry_layer *layer, struct ferry__reader *r)
+{
+    ferry__prefetch_stop(r->prefetch);
+    return ferry__prefetch_reads(r->prefetch)
+               ? ferry_layer_error(layer, FERRY_EFORKED, "what reads ahead is the parent's")
+               : 0;
+}
+
+void ferry__reader_end(struct ferry__reader *r)
+{
+    ferry__prefetch_close(r->prefetch);
+    r->prefetch = NULL;
+}

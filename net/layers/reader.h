@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What layers that read records share: batches are read ahead by a thread (data_param.prefetch of them, also
+ * of layers that are not Data, as in Caffe), and a forward copies the next one into the tops, which get its
+ * shapes. (Caffe: BasePrefetchingDataLayer.)
+ */
+#ifndef FERRY_NET_LAYERS_READER_H
+#define FERRY_NET_LAYERS_READER_H
+
+#include "net/data/prefetch.h"
+#include "net/layers/layers.h"
+
+/* Zero before setup. */
+struct ferry__reader {
+    struct ferry__prefetch *prefetch;
+    uint64_t position; /* records that forwards have used */
+    uint64_t key;      /* of what is left to chance */
+};
+
+/* In a layer's setup: `read` will fill a blob for each top. Reading begins with the first forward. */
+int ferry__reader_setup(ferry_layer *layer, struct ferry__reader *r, ferry__prefetch_fn *read);
+
+/* Fills the tops. After a failure the batch that failed stands next. */
+int ferry__reader_forward(ferry_layer *layer, struct ferry__reader *r);
+
+/* Stops reading ahead, so that the layer may go elsewhere. FERRY_EFORKED where that is the parent's to do. */
+int ferry__reader_stop(ferry_layer *layer, struct ferry__reader *r);
+
+/* The first thing in a layer's destroy. */
+void ferry__reader_end(struct ferry__reader *r);
+
+#endif

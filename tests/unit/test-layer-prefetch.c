@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "data-files.h"
+#include "fixture.h"
+
+#include <ferry/io.h>
+#include <ferry/net.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "net/state.h"
+
+/*
+ * Layers that read ahead on a thread: what a net sees is what it would see without one, in order, failures
+ * among it, and can be had again from any position.
+ */
+#if defined(FERRY_NET_HAVE_PNG) && defined(FERRY_NET_HAVE_LMDB)
+
+/* ---- nets ------------------------------------------------------------------------------------------ */
+
+/* A layer's text, with %d for the depth, and a path in it. */
+struct source {
+    const char *what, *text, *file;
+};
+
+#define CHANCE "transform_param { crop_size: 2 mirror: true }"
+
+static const struct source sources[] = {
+    { "Data",
+      "layer { name: 'd' type: 'Data' top: 'data' top: 'label' data_param { prefetch: %d source: "
+      "'%s' batch_size: 2 rand_skip: 9 } " CHANCE " }",
+      "bytes" },
+    { "encoded Data",
+      "layer { name: 'd' type: 'Data' top: 'data' data_param { prefetch: %d source: '%s' "
+      "batch_size: 1 } " CHANCE " }",
+      "sizes" },
+    { "ImageData",
+      "layer { name: 'd' type: 'ImageData' top: 'data' top: 'label' data_param { prefetch: %d } "
+      "image_data_param { source: '%s' batch_size: 2 shuffle: true rand_skip: 3 } " CHANCE " }",
+      "list" },
+    { "HDF5Data",
+      "layer { name: 'd' type: 'HDF5Data' top: 'data' data_param { prefetch: %d } hdf5_data_param "
+      "{ source: '%s' batch_size: 4 shuffle: true } }",
+      "h5list" },
+};
+
+static int write_rows(const char *name, int first, int n)
+{
+    ferry_blob *rows = FX_BLOB(FERRY_F32, n, 2);
+    ferry_io_writer *w = NULL;
+    int err = ferry_io_create(df_in(name), FERRY_IO_HDF5, &w);
+
+    for (int i = 0; i < 2 * n; i++)
+        ((float *)ferry_blob_mutable_host_data(rows))[i] = (float)(first + i / 2);
+    if (!err) {
+        FX_OK(ferry_io_write(w, "data", rows, false));
+        FX_OK(ferry_io_commit(w));
+    }
+    ferry_blob_destroy(rows);
+    return err;
+}
+
+static ferry_device *device;
+
+/* The first thing in a case. */
+static void begin(void)
+{
+    device = fx_device();
+    if (access(df_in("written"), F_OK) == 0)
+        return;
+    df_write_files();
+    (void)write_rows("a.h5", 0, 3);
+    (void)write_rows("b.h5", 3, 5);
+    (void)write_rows("c.h5", 8, 1);
+    df_write_text("h5list", "a.h5\nb.h5\nc.h5\n");
+    df_write_text("ends", "0 1\n1 2\nnowhere 3\n2 4\n");
+}
+
+/* NULL where this build cannot read it; says why. */
+__attribute__((format(printf, 1, 2))) static ferry_net *open_net(const char *fmt, ...)
+{
+    ferry_net_options o = { .struct_size = sizeof o, .phase = FERRY_PHASE_TRAIN, .seed = 7 };
+    ferry_net *net = NULL;
+    char text[1024];
+    va_list args;
+    int err;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    o.text = text;
+    o.text_size = strlen(text);
+    err = ferry_net_open(device, "prefetch.prototxt", &o, &net);
+    if (err && strstr(ferry_last_error(), ".h5"))
+        return NULL;
+    if (err)
+        printf("     %s\n", ferry_last_error());
+    CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+    return net;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+static ferry_net *open_source(const struct source *s, int depth)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text, s->text, depth, df_in(s->file));
+    return open_net("%s", text);
+}
+#pragma GCC diagnostic pop
+
+static ferry_layer *layer_of(ferry_net *net)
+{
+    return &net->layers[0];
+}
+
+static uint64_t position(ferry_net *net)
+{
+    uint64_t at = 12345;
+
+    FX_OK(ferry__layer_position(layer_of(net), &at));
+    return at;
+}
+
+static bool same_blob(ferry_net *a, ferry_net *b, int index)
+{
+    const ferry_blob *x = ferry_net_blob_at(a, index), *y = ferry_net_blob_at(b, index);
+    const void *px = ferry_blob_host_data(x), *py = ferry_blob_host_data(y);
+
+    return px && py && ferry_blob_count(x) == ferry_blob_count(y) &&
+           ferry_blob_naxes(x) == ferry_blob_naxes(y) &&
+           !memcmp(ferry_blob_dims(x), ferry_blob_dims(y),
+                   (size_t)ferry_blob_naxes(x) * sizeof(int64_t)) &&
+           !memcmp(px, py, (size_t)ferry_blob_count(x) * sizeof(float));
+}
+
+/* Runs both; their blobs are of one shape and have the same bits. */
+static bool run_alike(ferry_net *a, ferry_net *b)
+{
+    bool same = true;
+
+    FX_OK(ferry_net_forward(a, NULL));
+    FX_OK(ferry_net_forward(b, NULL));
+    for (int i = 0; i < ferry_net_n_blobs(a); i++)
+        same = same && same_blob(a, b, i);
+    return same && position(a) == position(b);
+}
+
+/* ---- what is read ---------------------------------------------------------------------------------- */
+
+static void reading_ahead_has_the_same_bits_in_the_same_order(void)
+{
+    begin();
+    for (size_t k = 0; k < FERRY_TEST_COUNT(sources); k++)
+        for (int depth = 1; depth < 6; depth += 3) {
+            ferry_net *plain = open_source(&sources[k], 0);
+            ferry_net *ahead = plain ? open_source(&sources[k], depth) : NULL;
+            int differ = 0;
+
+            for (int i = 0; plain && i < 15; i++)
+                differ += !run_alike(plain, ahead);
+            if (differ)
+                printf("     %s, %d ahead: %d of 15 batches differ\n", sources[k].what, depth,
+                       differ);
+            CU_ASSERT_EQUAL(differ, 0);
+            ferry_net_close(plain);
+            ferry_net_close(ahead);
+        }
+    fx_end();
+}
+
+/* The position is that of what was used, however much was read; from there all goes on alike. */
+static void a_position_is_gone_to_from_anywhere(void)
+{
+    begin();
+    for (size_t k = 0; k < FERRY_TEST_COUNT(sources); k++)
+        for (int from = 0; from < 4; from += 3) {
+            ferry_net *first = open_source(&sources[k], 3);
+            ferry_net *second = first ? open_source(&sources[k], 3) : NULL;
+            int64_t batch = first ? ferry_blob_dim(ferry_net_blob_at(first, 0), 0) : 0;
+            int differ = 0;
+
+            if (!first)
+                continue;
+            for (int i = 0; i < 11; i++)
+                FX_OK(ferry_net_forward(first, NULL));
+            for (int i = 0; i < from; i++)
+                FX_OK(ferry_net_forward(second, NULL));
+            CU_ASSERT_EQUAL(position(first), 11 * (uint64_t)batch);
+            FX_OK(ferry__layer_seek(layer_of(second), position(first)));
+            CU_ASSERT_EQUAL(position(second), position(first));
+            for (int i = 0; i < 10; i++)
+                differ += !run_alike(first, second);
+            FX_OK(ferry__layer_seek(layer_of(first), 0));
+            FX_OK(ferry__layer_seek(layer_of(second), 0));
+            differ += !run_alike(first, second);
+            if (differ)
+                printf("     %s from %d: %d batches differ\n", sources[k].what, from, differ);
+            CU_ASSERT_EQUAL(differ, 0);
+            ferry_net_close(first);
+            ferry_net_close(second);
+        }
+    fx_end();
+}
+
+static void a_layer_without_records_has_no_position(void)
+{
+    ferry_net *net;
+    uint64_t at = 5;
+
+    begin();
+    net = open_net("layer { name: 'x' type: 'DummyData' top: 'x' dummy_data_param { "
+                   "shape { dim: 1 } } }");
+
+    FX_FAILS(FERRY_EINVAL, ferry__layer_position(layer_of(net), &at));
+    FX_FAILS(FERRY_EINVAL, ferry__layer_seek(layer_of(net), 1));
+    CU_ASSERT_EQUAL(at, 5);
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* ---- what fails ------------------------------------------------------------------------------------ */
+
+static void fails_with(ferry_net *net, int code, const char *word)
+{
+    FX_FAILS(code, ferry_net_forward(net, NULL));
+    if (!strstr(ferry_last_error(), word)) {
+        printf("     %s\n", ferry_last_error());
+        CU_FAIL("the message does not name it");
+    }
+}
+
+/* The third picture is missing; it is there in time for another try. */
+static void a_failure_is_told_when_its_batch_is_wanted(void)
+{
+    ferry_net *net;
+    char from[160], to[160];
+
+    begin();
+    net = open_net("layer { name: 'd' type: 'ImageData' top: 'data' top: 'label' data_param { "
+                   "prefetch: 4 } image_data_param { source: '%s' batch_size: 1 } }",
+                   df_in("ends"));
+    for (int i = 0; i < 2; i++)
+        FX_OK(ferry_net_forward(net, NULL));
+    fails_with(net, FERRY_EIO, "nowhere");
+    CU_ASSERT_EQUAL(position(net), 2);
+    fails_with(net, FERRY_EIO, "nowhere");
+    snprintf(from, sizeof from, "%s", df_in("1"));
+    snprintf(to, sizeof to, "%s", df_in("nowhere"));
+    CU_ASSERT_EQUAL(symlink(from, to), 0);
+    for (int i = 0, err = -1; err && i < 2; i++) /* it may have been tried before */
+        err = ferry_net_forward(net, NULL);
+    CU_ASSERT_EQUAL(*(const float *)ferry_blob_host_data(ferry_net_blob(net, "label")), 3);
+    CU_ASSERT_EQUAL(position(net), 3);
+    FX_OK(ferry_net_forward(net, NULL));
+    CU_ASSERT_EQUAL(*(const float *)ferry_blob_host_data(ferry_net_blob(net, "label")), 4);
+    unlink(to);
+    ferry_net_close(net);
+    fx_end();
+}
+
+static void a_record_of_another_shape_is_named_by_its_key(void)
+{
+    ferry_net *net;
+
+    begin();
+    net = open_net("layer { name: 'd' type: 'Data' top: 'data' data_param { source: '%s' "
+                   "batch_size: 2 } }",
+                   df_in("sizes"));
+    fails_with(net, FERRY_ESHAPE, "record 00000001");
+    fails_with(net, FERRY_ESHAPE, "record 00000001");
+    ferry_net_close(net);
+    fx_end();
+}
+
+static void a_slip_of_a_prefetch_is_refused(void)
+{
+    ferry_net_options o = { .struct_size = sizeof o };
+    ferry_net *net = NULL;
+    char text[256];
+
+    begin();
+    snprintf(text, sizeof text,
+             "layer { name: 'd' type: 'Data' top: 'data' data_param { source: '%s' batch_size: 1 "
+             "prefetch: 4000000000 } }",
+             df_in("bytes"));
+    o.text = text;
+    o.text_size = strlen(text);
+    FX_FAILS(FERRY_EFORMAT, ferry_net_open(device, "slip.prototxt", &o, &net));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "1024 at most"));
+    fx_end();
+}
+
+/* ---- the end --------------------------------------------------------------------------------------- */
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A batch takes long, here for four of them; what ends the thread is the end of a record. */
+static void closing_waits_for_a_record_at_most(void)
+{
+    struct timespec tick = { 0, 20000000 };
+    char list[4096] = "0 1\n";
+    ferry_net *net;
+    double start;
+
+    begin();
+    for (int i = 0; i < 300; i++)
+        strcat(list, "odd 2\n");
+    df_write_text("many", list);
+    net =
+        open_net("layer { name: 'd' type: 'ImageData' top: 'data' top: 'label' image_data_param { "
+                 "source: '%s' batch_size: 20 new_height: 400 new_width: 400 } }",
+                 df_in("many"));
+    FX_OK(ferry_net_forward(net, NULL));
+    nanosleep(&tick, NULL);
+    start = now();
+    ferry_net_close(net);
+    CU_ASSERT(now() - start < 0.05);
+    fx_end();
+}
+
+static void fork_and_close(ferry_net *net)
+{
+    int status = 0;
+    pid_t child;
+
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        alarm(10);
+        if (ferry_net_forward(net, NULL) != FERRY_EFORKED ||
+            ferry__layer_seek(layer_of(net), 0) != FERRY_EFORKED)
+            _exit(1);
+        ferry_net_close(net);
+        _exit(0);
+    }
+    CU_ASSERT_FATAL(child > 0);
+    CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
+    CU_ASSERT_EQUAL(status, 0);
+}
+
+static void a_child_of_fork_can_close_and_the_parent_goes_on(void)
+{
+    ferry_net *net, *other;
+
+    begin();
+    net = open_source(&sources[0], 4);
+    other = open_source(&sources[0], 0);
+    CU_ASSERT(run_alike(net, other));
+    for (int i = 0; i < 4; i++) {
+        fork_and_close(net);
+        CU_ASSERT(run_alike(net, other));
+    }
+    ferry_net_close(net);
+    ferry_net_close(other);
+    fx_end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(reading_ahead_has_the_same_bits_in_the_same_order),
+    FERRY_TEST(a_position_is_gone_to_from_anywhere),
+    FERRY_TEST(a_layer_without_records_has_no_position),
+    FERRY_TEST(a_failure_is_told_when_its_batch_is_wanted),
+    FERRY_TEST(a_record_of_another_shape_is_named_by_its_key),
+    FERRY_TEST(a_slip_of_a_prefetch_is_refused),
+    FERRY_TEST(closing_waits_for_a_record_at_most),
+    FERRY_TEST(a_child_of_fork_can_close_and_the_parent_goes_on),
+};
+
+static void remove_folder(void)
+{
+    char command[96];
+
+    snprintf(command, sizeof command, "rm -r %s", df_folder);
+    if (system(command) != 0)
+        printf("     %s stays\n", df_folder);
+}
+
+int main(int argc, char **argv)
+{
+    int status;
+
+    strcpy(df_folder, "/tmp/ferry-data-XXXXXX");
+    if (!mkdtemp(df_folder))
+        return 1;
+    status = ferry_test_main_backends(argc, argv, "layer-prefetch", cases, FERRY_TEST_COUNT(cases));
+    remove_folder();
+    return status;
+}
+
+#else
+
+int main(void)
+{
+    puts("skipped: without libpng and liblmdb there is nothing to write");
+    return 77;
+}
+
+#endif
