@@ -241,70 +241,7 @@ static int add_layer(struct building *b, const struct ferry__node *node)
     return err;
 }
 
-/* ---- what is wanted of backward ------------------------------------------------------------------ */
-
-static bool wants_backward(const ferry_layer *layer)
-{
-    int i;
-
-    for (i = 0; i < layer->n_params; i++)
-        if (layer->params[i].lr_mult != 0)
-            return true;
-    for (i = 0; i < layer->n_bottoms; i++)
-        if (layer->propagate[i])
-            return true;
-    return false;
-}
-
-/* propagate_down as the prototxt has it, else where the bottom's diff is wanted by its maker. */
-static int mark_forward(ferry_net *net, ferry_layer *layer)
-{
-    bool force = ferry_proto_boolean(net->proto, "force_backward", 0);
-    int n = (int)ferry_proto_count(layer->message, "propagate_down"), i;
-
-    if (n && n != layer->n_bottoms)
-        return ferry_layer_error(layer, FERRY_EFORMAT, "it has %d bottoms and %d propagate_down",
-                                 layer->n_bottoms, n);
-    for (i = 0; i < layer->n_bottoms; i++) {
-        bool can = !(layer->type->flags & FERRY_LAYER_FORWARD_ONLY) &&
-                   !(i && layer->type->flags & FERRY_LAYER_LABELS);
-        bool wanted = net->blobs[layer->bottoms[i]].backward || force;
-
-        if (n && wanted)
-            wanted = ferry_proto_boolean(layer->message, "propagate_down", i);
-        layer->propagate[i] = can && wanted;
-    }
-    layer->needs_backward =
-        wants_backward(layer) && !(layer->type->flags & FERRY_LAYER_FORWARD_ONLY);
-    for (i = 0; i < layer->n_tops; i++)
-        net->blobs[layer->tops[i]].backward = layer->needs_backward;
-    return 0;
-}
-
-/* From the losses up: who does not contribute to one needs no backward. Caffe's lines. */
-static void mark_backward(ferry_net *net, bool *under_loss)
-{
-    int i, k;
-
-    for (i = net->n_layers; i-- > 0;) {
-        ferry_layer *layer = &net->layers[i];
-        bool contributes = false;
-
-        for (k = 0; k < layer->n_tops; k++)
-            contributes = contributes || layer->loss_weights[k] != 0 || under_loss[layer->tops[k]];
-        if (!contributes) {
-            layer->needs_backward = false;
-            memset(layer->propagate, 0, (size_t)layer->n_bottoms);
-        }
-        ferry_log_write(FERRY_LOG_INFO,
-                        layer->needs_backward ? "%s needs backward computation."
-                                              : "%s does not need backward computation.",
-                        layer->name);
-        for (k = 0; contributes && k < layer->n_bottoms; k++)
-            if (layer->needs_backward && layer->propagate[k])
-                under_loss[layer->bottoms[k]] = true;
-    }
-}
+/* ---- inputs and outputs ---------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b, const ferry_net *net)
 {
@@ -362,18 +299,17 @@ int ferry__net_build(ferry_net *net, const struct ferry__graph *graph)
         tops += graph->nodes[i].n_tops + 8; /* and those that a type makes up */
     net->blobs = ferry__proto_alloc(&net->arena, (size_t)tops * sizeof *net->blobs);
     net->layers = ferry__proto_alloc(&net->arena, (size_t)(graph->count + 1) * sizeof *net->layers);
-    b.consumed = ferry__proto_alloc(&net->arena, (size_t)(2 * tops));
+    b.consumed = ferry__proto_alloc(&net->arena, (size_t)tops);
     if (!net->blobs || !net->layers || !b.consumed)
         return no_memory(net);
     for (i = 0; !err && i < graph->count; i++)
         err = add_layer(&b, &graph->nodes[i]);
-    for (i = 0; !err && i < net->n_layers; i++)
-        err = mark_forward(net, &net->layers[i]);
     if (err)
         return err;
     watch(net);
-    mark_backward(net, b.consumed + tops);
-    err = find_outputs(&b);
+    err = ferry__net_needs(net);
+    if (!err)
+        err = find_outputs(&b);
     if (!err)
         ferry_log_write(FERRY_LOG_INFO, "Network initialization done.");
     return err;

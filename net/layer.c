@@ -83,9 +83,21 @@ double ferry_layer_loss_weight(const ferry_layer *layer, int index)
     return layer && index >= 0 && index < layer->n_tops ? layer->loss_weights[index] : 0;
 }
 
+int ferry_layer_needs_backward(const ferry_layer *layer)
+{
+    return layer && layer->net->backward && layer->needs_backward;
+}
+
 int ferry_layer_propagates(const ferry_layer *layer, int index)
 {
-    return layer && index >= 0 && index < layer->n_bottoms && layer->propagate[index];
+    return ferry_layer_needs_backward(layer) && index >= 0 && index < layer->n_bottoms &&
+           layer->propagate[index];
+}
+
+int ferry_layer_param_propagates(const ferry_layer *layer, int index)
+{
+    return ferry_layer_needs_backward(layer) && index >= 0 && index < layer->n_params &&
+           (layer->forced || layer->params[index].lr_mult != 0);
 }
 
 int ferry_layer_error(const ferry_layer *layer, int code, const char *fmt, ...)
@@ -282,6 +294,20 @@ static struct ferry__net_op *append(struct ferry__net_ops *ops)
     return &ops->at[ops->count++];
 }
 
+/* What works on diffs belongs to the backward pass. */
+static bool is_backward(const ferry_op *op, const ferry_layer_operand *in,
+                        const ferry_layer_operand *out)
+{
+    bool diff = op->pass != FERRY_PASS_FORWARD;
+    uint32_t i;
+
+    for (i = 0; i < op->n_in; i++)
+        diff = diff || in[i].diff;
+    for (i = 0; i < op->n_out; i++)
+        diff = diff || out[i].diff;
+    return diff;
+}
+
 int ferry_layer_emit(ferry_layer *layer, const ferry_op *op, const ferry_layer_operand *in,
                      const ferry_layer_operand *out)
 {
@@ -303,7 +329,7 @@ int ferry_layer_emit(ferry_layer *layer, const ferry_op *op, const ferry_layer_o
         err = operand_check(layer, &op->out[i], &out[i]);
     if (err)
         return err;
-    new = append(op->pass == FERRY_PASS_FORWARD ? &layer->forward : &layer->backward);
+    new = append(is_backward(op, in, out) ? &layer->backward : &layer->forward);
     if (!new)
         return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its operations");
     new->op = *op;

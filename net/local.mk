@@ -12,6 +12,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 # The objects on their own, so that a unit test can link them and reach what is hidden.
 %C%_libferrynetobjs_la_SOURCES = \
 	%D%/arena.c \
+	%D%/backward.c \
 	%D%/build.c \
 	%D%/collect.c \
 	%D%/fill.c \
@@ -34,6 +35,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/rules.c \
 	%D%/measure.c \
 	%D%/measure.h \
+	%D%/needs.c \
 	%D%/run.c \
 	%D%/save.c \
 	%D%/slice.c \
@@ -59,6 +61,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/accuracy.c \
 	%D%/layers/arg_max.c \
 	%D%/layers/axpy.c \
+	%D%/layers/backward.c \
 	%D%/layers/batch_norm.c \
 	%D%/layers/batch_reindex.c \
 	%D%/layers/bias.c \

@@ -7,6 +7,7 @@
 
 #include <ferry/status.h>
 
+#include <string.h>
 #include <time.h>
 
 static double now_ms(void)
@@ -24,11 +25,9 @@ int ferry_net_measure(ferry_net *net, int on)
     if (!net)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_measure: NULL net");
     net->measured = on != 0;
-    net->passes = 0;
-    for (i = 0; i < net->n_layers; i++) {
-        net->layers[i].ms = net->layers[i].flops = 0;
-        net->layers[i].moved = 0;
-    }
+    memset(net->passes, 0, sizeof net->passes);
+    for (i = 0; i < net->n_layers; i++)
+        memset(net->layers[i].spent, 0, sizeof net->layers[i].spent);
     return 0;
 }
 
@@ -86,30 +85,36 @@ static double flops_of(const struct ferry__item *item)
 }
 
 int ferry__measure_item(struct ferry__segment *s, const struct ferry__program *p,
-                        const struct ferry__item *item, ferry__run_item_fn run)
+                        const struct ferry__item *item)
 {
     ferry_layer *layer = item->layer;
+    struct ferry__net_spent *spent = &layer->spent[item->back];
     int err = wait(p->net, s, layer);
     uint64_t before = moved(p->net, layer);
     double begin = now_ms();
 
     if (!err)
-        err = run(s, p, item);
+        err = ferry__item_run(s, p, item);
     if (!err)
         err = wait(p->net, s, layer);
     if (err)
         return err;
-    layer->ms += now_ms() - begin;
-    layer->moved += moved(p->net, layer) - before;
-    layer->flops += flops_of(item);
+    spent->ms += now_ms() - begin;
+    spent->moved += moved(p->net, layer) - before;
+    spent->flops += flops_of(item);
     return 0;
 }
 
 void ferry__measure_tell(const ferry_layer *layer, ferry_net_layer_info *out)
 {
-    double passes = layer->net->passes ? (double)layer->net->passes : 1;
+    const struct ferry__net_spent *forward = &layer->spent[0], *backward = &layer->spent[1];
+    double passes = layer->net->passes[0] ? (double)layer->net->passes[0] : 1;
 
-    out->ms = layer->ms / passes;
-    out->flops = layer->flops / passes;
-    out->bytes_moved = (uint64_t)((double)layer->moved / passes);
+    out->ms = forward->ms / passes;
+    out->flops = forward->flops / passes;
+    out->bytes_moved = (uint64_t)((double)forward->moved / passes);
+    passes = layer->net->passes[1] ? (double)layer->net->passes[1] : 1;
+    out->backward_ms = backward->ms / passes;
+    out->backward_flops = backward->flops / passes;
+    out->backward_bytes_moved = (uint64_t)((double)backward->moved / passes);
 }

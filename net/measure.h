@@ -7,14 +7,9 @@
 
 #include "net/program.h"
 
-#include "op/segment.h"
-
-typedef int (*ferry__run_item_fn)(struct ferry__segment *s, const struct ferry__program *p,
-                                  const struct ferry__item *item);
-
 /* Runs an item by itself, and adds what it took to its layer's sums. */
 int ferry__measure_item(struct ferry__segment *s, const struct ferry__program *p,
-                        const struct ferry__item *item, ferry__run_item_fn run);
+                        const struct ferry__item *item);
 
 /* The sums, a pass. */
 void ferry__measure_tell(const ferry_layer *layer, ferry_net_layer_info *out);

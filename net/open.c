@@ -68,9 +68,10 @@ static int apply(ferry_net *net, const ferry_net_options *o)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_open: %d is no phase", (int)o->phase);
     net->phase = phase_of(net, o);
     net->seed = o->seed ? o->seed : 1;
-    net->keep_all = net->phase == FERRY_PHASE_TRAIN || is_kept(o, "*");
+    net->backward = net->phase == FERRY_PHASE_TRAIN || o->backward;
+    net->keep_all = net->backward || is_kept(o, "*");
     net->plan = !net->keep_all && o->plan >= 0;
-    net->only = o->only != 0;
+    net->only = o->only && !net->backward;
     net->fuse = !net->keep_all && o->fuse >= 0;
     return o->place ? ferry__place_open(o->place, &net->place) : 0;
 }
@@ -180,6 +181,8 @@ static int open_net(ferry_net *net, const char *path, const ferry_net_options *o
         err = mark_kept(net, o);
     if (!err)
         err = ferry__stages_make(net);
+    if (!err && net->backward)
+        err = ferry__net_reshape(net, 0, net->n_layers - 1);
     for (i = 0; !err && i < net->n_stages; i++)
         err = ferry__stage_choose(net, &net->stages[i]);
     if (!err)
@@ -360,11 +363,26 @@ ferry_device *ferry_net_device(const ferry_net *net)
     return net ? net->device : NULL;
 }
 
+/* How many operations of a layer are among the items; *tier becomes the worst one of theirs. */
+static int tell_tier(const ferry_layer *layer, const struct ferry__item *items, int n_items,
+                     ferry_op_tier *tier)
+{
+    int i, operations = 0;
+
+    for (i = 0; i < n_items; i++) {
+        if (items[i].layer != layer || items[i].call || items[i].dropped)
+            continue;
+        operations++;
+        if (items[i].tier > *tier)
+            *tier = items[i].tier;
+    }
+    return operations;
+}
+
 int ferry_net_layer(const ferry_net *net, int index, ferry_net_layer_info *out)
 {
     const struct ferry__program *p;
     const ferry_layer *layer;
-    int i;
 
     if (!net || !out || out->struct_size < sizeof *out || index < 0 || index >= net->n_layers)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_layer: layer %d", index);
@@ -374,16 +392,12 @@ int ferry_net_layer(const ferry_net *net, int index, ferry_net_layer_info *out)
     out->type = layer->type->name;
     out->device = ferry_device_name(layer->device);
     ferry__measure_tell(layer, out);
-    out->operations = 0;
+    out->needs_backward = ferry_layer_needs_backward(layer);
     out->tier = layer->type->forward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
-    for (i = 0; p && i < p->n_items; i++) {
-        const struct ferry__item *item = &p->items[i];
-
-        if (item->layer != layer || item->call || item->dropped)
-            continue;
-        out->operations++;
-        if (item->tier > out->tier)
-            out->tier = item->tier;
-    }
+    out->operations = tell_tier(layer, p ? p->items : NULL, p ? p->n_items : 0, &out->tier);
+    out->backward_tier =
+        out->needs_backward && layer->type->backward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
+    out->backward_operations =
+        tell_tier(layer, p ? p->back : NULL, p ? p->n_back : 0, &out->backward_tier);
     return 0;
 }

@@ -52,7 +52,10 @@ static void end(struct ferry__program *p)
         return;
     for (i = 0; i < p->n_items; i++)
         ferry_op_destroy(p->items[i].prepared);
+    for (i = 0; i < p->n_back; i++)
+        ferry_op_destroy(p->back[i].prepared);
     free(p->items);
+    free(p->back);
     free(p->values);
     free(p->shapes);
     free(p);
@@ -184,6 +187,8 @@ static int make(ferry_net *net, const struct ferry__stage *stage, struct ferry__
         err = ferry__program_plan(p);
     if (!err)
         err = prepare(p);
+    if (!err)
+        err = ferry__program_differentiate(p);
     if (err)
         end(p);
     else

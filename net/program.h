@@ -8,6 +8,8 @@
 
 #include "net/state.h"
 
+#include "op/segment.h"
+
 /* Contents that items hand on: a blob with its aliases, a layer's scratch, or what is put in between. */
 struct ferry__value {
     ferry_blob *blob; /* NULL: the program's own */
@@ -42,7 +44,8 @@ struct ferry__fold;
 /* One thing to do. */
 struct ferry__item {
     ferry_layer *layer;
-    bool call;    /* the layer's forward; else an operation */
+    bool call;    /* the layer's forward or backward; else an operation */
+    bool back;    /* of the backward pass */
     bool dropped; /* another one does it */
     bool border;  /* a copy from one order of axes to another */
     int number;   /* of the layer's operations */
@@ -62,6 +65,8 @@ struct ferry__program {
     int n_shapes;
     struct ferry__item *items;
     int n_items, room_items;
+    struct ferry__item *back; /* of the backward pass, in the order in which they run */
+    int n_back;
     struct ferry__value *values;
     int n_values, room_values;
     uint64_t used; /* the net's clock when it was chosen last */
@@ -108,10 +113,23 @@ bool ferry__item_writes(const struct ferry__program *p, const struct ferry__item
 bool ferry__is_whole(const struct ferry__program *p, const ferry_operand *o,
                      const struct ferry__use *use);
 
+/* ---- run.c ---- */
+
+/* Takes an operation into a segment, or calls its layer. */
+int ferry__item_run(struct ferry__segment *s, const struct ferry__program *p,
+                    const struct ferry__item *item);
+
+/* ---- backward.c ---- */
+
+/* The items of the backward pass; none where the net is not run backward. */
+int ferry__program_differentiate(struct ferry__program *p);
+
 /* ---- fuse.c ---- */
 
 /* Joins operations where that costs nothing, and says how each will be run. */
 int ferry__program_fuse(struct ferry__program *p);
+/* Asks how an item will be run. */
+int ferry__item_settle(struct ferry__item *item);
 /* How an item's operation would be run. */
 int ferry__item_query(struct ferry__item *item, const ferry_op *op, ferry_op_plan *out);
 

@@ -29,6 +29,17 @@ static int has_changed(struct ferry__net_blob *b, bool *out)
     return 0;
 }
 
+/* Whether no other top shares the bottom that top `top` shares. */
+static bool shares_alone(const ferry_layer *layer, int top)
+{
+    int i;
+
+    for (i = 0; i < layer->n_tops; i++)
+        if (i != top && layer->alias[i] == layer->alias[top])
+            return false;
+    return true;
+}
+
 static int share_aliases(ferry_layer *layer)
 {
     int i, err = 0;
@@ -37,8 +48,11 @@ static int share_aliases(ferry_layer *layer)
         struct ferry__net_blob *top = &layer->net->blobs[layer->tops[i]];
 
         top->alias = layer->alias[i] < 0 ? -1 : layer->bottoms[layer->alias[i]];
-        if (top->alias >= 0 && layer->tops[i] != top->alias)
-            err = ferry_blob_share_data(top->blob, layer->net->blobs[top->alias].blob);
+        if (top->alias < 0 || layer->tops[i] == top->alias)
+            continue;
+        err = ferry_blob_share_data(top->blob, layer->net->blobs[top->alias].blob);
+        if (!err && layer->net->backward && shares_alone(layer, i))
+            err = ferry_blob_share_diff(top->blob, layer->net->blobs[top->alias].blob);
     }
     return err;
 }

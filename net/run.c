@@ -3,8 +3,6 @@
 #include "net/measure.h"
 #include "net/program.h"
 
-#include "op/segment.h"
-
 #include <ferry/status.h>
 
 #include <stdlib.h>
@@ -101,15 +99,18 @@ static int prepare(ferry_net *net, const struct ferry__program *p, int first, in
     return err;
 }
 
-static int run_item(struct ferry__segment *s, const struct ferry__program *p,
+int ferry__item_run(struct ferry__segment *s, const struct ferry__program *p,
                     const struct ferry__item *item)
 {
+    const ferry_layer_type *type = item->layer->type;
     int err;
 
     if (!item->call)
         return run_operation(s, p, item);
     err = ferry__segment_end(s, 0);
-    return err ? err : item->layer->type->forward(item->layer);
+    if (err)
+        return err;
+    return item->back ? type->backward(item->layer) : type->forward(item->layer);
 }
 
 /* The sum of loss weight times top, over the tops that have a weight. */
@@ -153,9 +154,8 @@ static int run_stage(ferry_net *net, struct ferry__stage *stage, struct ferry__s
         const struct ferry__item *item = &p->items[i];
 
         if (!item->dropped && item->layer->index >= first && item->layer->index <= last)
-            err = ferry__layer_failed(item->layer, net->measured
-                                                       ? ferry__measure_item(s, p, item, run_item)
-                                                       : run_item(s, p, item));
+            err = ferry__layer_failed(item->layer, net->measured ? ferry__measure_item(s, p, item)
+                                                                 : ferry__item_run(s, p, item));
     }
     return err;
 }
@@ -180,7 +180,7 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
             err = ferry__segment_end(&s, 0);
     }
     err = ferry__segment_end(&s, err);
-    net->passes += net->measured && !err;
+    net->passes[0] += net->measured && !err;
     for (i = first; !err && out_loss && i <= last; i++)
         err = ferry__layer_failed(&net->layers[i], add_loss(&net->layers[i], &loss));
     if (!err && out_loss)

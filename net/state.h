@@ -59,6 +59,12 @@ struct ferry__net_ops {
     int count, room;
 };
 
+/* What measured passes took, and what was copied. */
+struct ferry__net_spent {
+    double ms, flops;
+    uint64_t moved;
+};
+
 struct ferry_layer {
     ferry_net *net;
     int index;
@@ -78,11 +84,12 @@ struct ferry_layer {
     int n_scratch;
     struct ferry__net_ops forward, backward;
     bool needs_backward;
+    bool forced;         /* all of its parameters' diffs are wanted: force_backward */
+    const char *refused; /* why a diff that is wanted cannot be had; NULL: it can, or none is */
     uint64_t prepared; /* the sum of its parameters' versions when it prepared; 0: it has to */
     bool fresh;        /* reshape has to be called whatever the bottoms' shapes */
     ferry_device *device;
-    double ms, flops; /* of the measured passes, and what was copied */
-    uint64_t moved;
+    struct ferry__net_spent spent[2]; /* of the measured passes forward, backward */
 };
 
 struct ferry__stage;
@@ -108,7 +115,7 @@ struct ferry_net {
     char *name;
     ferry_phase phase;
     bool measured; /* each layer is waited for, and counted */
-    uint64_t passes;
+    uint64_t passes[2];              /* forward, backward */
     bool backward;                   /* its layers will be run backward */
     bool keep_all, plan, fuse, only; /* as the options and the phase have it */
     struct ferry__place *place;      /* NULL: everything on the device */
@@ -171,6 +178,11 @@ struct ferry__graph;
 
 /* Layers, blobs, setup, the first reshape, and Caffe's lines about them. */
 int ferry__net_build(ferry_net *net, const struct ferry__graph *graph);
+
+/* ---- needs.c ---- */
+
+/* Who needs backward, in Caffe's words; FERRY_EFORMAT for a propagate_down that does not fit. */
+int ferry__net_needs(ferry_net *net);
 
 /*
  * Goes on with a number that is another whenever the contents of one of the blobs may be: by which

@@ -85,7 +85,8 @@ typedef struct ferry_layer_type {
     int (*forward)(ferry_layer *layer);
     /**
      * Fills the diffs of those bottoms for which ferry_layer_propagates says so, from those of the
-     * tops, and adds to the diffs of the parameters. May be NULL: the operations of the backward pass
+     * tops, and adds to the diffs of those parameters for which ferry_layer_param_propagates does. It
+     * runs before the layer's operations of the backward pass, if it emitted any. May be NULL: those
      * do, or the layer has none.
      */
     int (*backward)(ferry_layer *layer);
@@ -102,6 +103,11 @@ typedef struct ferry_layer_type {
      * failure it has to succeed before the next forward. NULL as position is.
      */
     int (*seek)(ferry_layer *layer, uint64_t position);
+    /**
+     * Why bottom `index` cannot be differentiated, in words that follow the type's name; static. NULL
+     * where it can. May be NULL itself: FERRY_LAYER_LABELS and FERRY_LAYER_FORWARD_ONLY say it.
+     */
+    const char *(*refuses)(const ferry_layer *layer, int index);
 } ferry_layer_type;
 
 /**
@@ -165,8 +171,16 @@ FERRY_API ferry_blob *ferry_layer_top(const ferry_layer *layer, int index);
 FERRY_API int ferry_layer_in_place(const ferry_layer *layer, int index);
 /** The weight of top `index` in the loss, 0 where it has none. */
 FERRY_API double ferry_layer_loss_weight(const ferry_layer *layer, int index);
-/** In backward: 1 if the diff of bottom `index` is wanted. */
+/**
+ * 1 if the net is run backward and this layer with it, so that reshape emits the operations of the
+ * backward pass, and forward keeps what they want. 0 in setup, and in the first reshape of a net: who
+ * needs backward is known when all layers are there, and reshape is called again.
+ */
+FERRY_API int ferry_layer_needs_backward(const ferry_layer *layer);
+/** 1 if ferry_layer_needs_backward says so and the diff of bottom `index` is wanted. */
 FERRY_API int ferry_layer_propagates(const ferry_layer *layer, int index);
+/** The same of the diff of parameter `index`: not where its lr_mult is 0, but for force_backward. */
+FERRY_API int ferry_layer_param_propagates(const ferry_layer *layer, int index);
 
 /**
  * Records "LAYER (TYPE): message" as this thread's latest failure, with the place of the layer in its
@@ -220,7 +234,8 @@ FERRY_API ferry_blob *ferry_layer_scratch_at(const ferry_layer *layer, int index
 
 /**
  * Makes top `top` another name for the contents of bottom `bottom`, whose count it has: nothing is
- * copied. (Caffe: ShareData, as Reshape, Flatten and Split do.)
+ * copied. Where no other top does so, their diffs are one as well, so that there is nothing to do in
+ * backward. (Caffe: ShareData and ShareDiff, as Reshape, Flatten and Split do.)
  */
 FERRY_API int ferry_layer_alias(ferry_layer *layer, int top, int bottom);
 
@@ -241,9 +256,9 @@ typedef struct ferry_layer_operand {
 } ferry_layer_operand;
 
 /**
- * Describes the next operation of this layer's forward pass (or, with op->pass another than
- * FERRY_PASS_FORWARD, of its backward pass). `in` and `out` have n_in and n_out of them; everything is
- * copied. Operands that are whole blobs are plain; the net may lay them otherwise, with the same
+ * Describes the next operation of this layer's forward pass or, where op->pass is another than
+ * FERRY_PASS_FORWARD or one of the operands is a diff, of its backward pass. `in` and `out` have n_in
+ * and n_out of them; everything is copied. Operands that are whole blobs are plain; the net may lay them otherwise, with the same
  * contents in the same logical places. What ferry_op_check refuses is refused here, with the layer's
  * name.
  */

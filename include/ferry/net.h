@@ -32,7 +32,7 @@ typedef struct ferry_net ferry_net;
  * Bias go into the weights of the convolution or inner product before them (copies, made anew when the
  * sources are written), activations and sums into its epilogue. What has no contents of its own then
  * cannot be had from ferry_net_blob. Inputs, outputs, and what `keep` names always can. The answer is
- * the same within rounding. In TRAIN nothing is planned or fused.
+ * the same within rounding. In TRAIN, and with `backward`, nothing is planned or fused.
  */
 typedef struct ferry_net_options {
     size_t struct_size; /* sizeof(ferry_net_options) of the caller */
@@ -47,9 +47,10 @@ typedef struct ferry_net_options {
     const char *const
         *keep; /* n_keep names of blobs that stay readable; "*": all, nothing is fused */
     size_t n_keep;
-    int plan; /* blobs of a TEST net share memory: 0 and 1 yes, −1 no */
-    int fuse; /* layers of a TEST net join: 0 and 1 yes, −1 no */
-    int only; /* 1: what nothing in `keep` needs is not computed, be it an output */
+    int plan;     /* blobs of a TEST net share memory: 0 and 1 yes, −1 no */
+    int fuse;     /* layers of a TEST net join: 0 and 1 yes, −1 no */
+    int only;     /* 1: what nothing in `keep` needs is not computed, be it an output */
+    int backward; /* 1: ferry_net_backward will be called; in TRAIN it may be without */
 } ferry_net_options;
 
 /**
@@ -158,9 +159,15 @@ typedef struct ferry_net_layer_info {
     const char *device; /* where it is placed */
     ferry_op_tier tier; /* the worst one of its operations; HOST where it computes by itself */
     int operations;     /* that its forward runs */
-    double ms;            /* of a pass, since ferry_net_measure; 0 before, and where others do its work */
-    double flops;         /* of a pass: multiplications and additions of convolutions and inner products */
+    double ms;    /* of a pass, since ferry_net_measure; 0 before, and where others do its work */
+    double flops; /* of a pass: multiplications and additions of convolutions and inner products */
     uint64_t bytes_moved; /* of a pass: copied to, from and on the devices */
+    int needs_backward;   /* 1: ferry_net_backward runs it */
+    /* The same of backward: 0 and OWN where it does not. */
+    ferry_op_tier backward_tier;
+    int backward_operations;
+    double backward_ms, backward_flops;
+    uint64_t backward_bytes_moved;
 } ferry_net_layer_info;
 
 /** How many layers there are, splits among them. 0 for NULL. */
@@ -201,6 +208,26 @@ FERRY_API int ferry_net_forward(ferry_net *net, double *out_loss);
  */
 FERRY_API int ferry_net_forward_range(ferry_net *net, const char *from, const char *to,
                                       double *out_loss);
+
+/**
+ * Computes diffs, from the last layer to the first, as those layers need it that Caffe would run: from
+ * the diff of each top that nobody differentiates, the diffs of blobs, which are overwritten, and of
+ * parameters, which are added to (ferry_net_clear_param_diffs). For the shapes and contents of the
+ * forward pass before it. The diff of a top with a loss weight is that weight, until something else is
+ * written to it; any other that was never written is zeros. An in-place blob's diff is that of its first
+ * contents afterwards. Returns when the work is enqueued.
+ *
+ * FERRY_EINVAL for a net in TEST that was opened without `backward`, or whose shapes have changed since
+ * forward; FERRY_EUNSUPPORTED, with the layer, where a loss reaches through a bottom that its layer
+ * cannot differentiate (labels, ArgMax). A failure costs the diffs that were being written. (Caffe:
+ * Net::Backward.)
+ */
+FERRY_API int ferry_net_backward(ferry_net *net);
+
+/**
+ * Sets the diffs of all parameters to zeros, where they are. (Caffe: Net::ClearParamDiffs.)
+ */
+FERRY_API int ferry_net_clear_param_diffs(ferry_net *net);
 
 /**
  * Moves the net: parameters now, other blobs at their next use. What `place` holds elsewhere stays.

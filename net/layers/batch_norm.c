@@ -19,7 +19,7 @@ struct batch_norm {
 };
 
 /* Of the layer's own blobs. */
-enum { MEAN, SPREAD, VARIANCE };
+enum { MEAN, SPREAD, VARIANCE, RESULT };
 
 static int setup(ferry_layer *layer)
 {
@@ -155,6 +155,33 @@ static int emit_batch(ferry_layer *layer, const struct batch_norm *s)
     return err;
 }
 
+/*
+ * With the statistics given, dx is dy times the spread; else it goes through them too, for which the
+ * result is kept: who works in place behind this layer changes the top.
+ */
+static int emit_backward(ferry_layer *layer, const struct batch_norm *s, ferry_operand x)
+{
+    struct ferry__term dy = { x, ferry__diff(ferry__of_top(0)) };
+    struct ferry__term dx = { x, ferry__diff(ferry__of_bottom(0)) };
+    struct ferry__term result = { x, ferry__of_scratch(RESULT) };
+    struct ferry__term spread = { per_channel(s), ferry__of_scratch(SPREAD) };
+    const ferry_blob *top = ferry_layer_top(layer, 0);
+    ferry_op op;
+    int err;
+
+    if (s->global)
+        return ferry__emit_product(layer, dy, spread, dx);
+    if (!ferry_layer_scratch(layer, RESULT, 1, ferry_blob_naxes(top), ferry_blob_dims(top)))
+        return ferry_last_error_code();
+    err = ferry__emit_copy(layer, x, ferry__of_top(0), x, result.at);
+    if (err)
+        return err;
+    ferry_op_init(&op, FERRY_OP_MOMENTS);
+    op.params.reduce.axes = 1u << 0 | 1u << 2;
+    return ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, 3,
+                            (struct ferry__term[]){ dy, result, spread }, dx);
+}
+
 static int reshape(ferry_layer *layer)
 {
     const struct batch_norm *s = ferry_layer_state(layer);
@@ -184,7 +211,8 @@ static int reshape(ferry_layer *layer)
     ferry__op_in(&op, in, o, ferry__of_scratch(MEAN));
     ferry__op_in(&op, in, o, ferry__of_scratch(SPREAD));
     ferry__op_out(&op, out, x, ferry__of_top(0));
-    return ferry_layer_emit(layer, &op, in, out);
+    err = ferry_layer_emit(layer, &op, in, out);
+    return err || !ferry_layer_propagates(layer, 0) ? err : emit_backward(layer, s, x);
 }
 
 static const char *const messages[] = { "batch_norm_param", NULL };

@@ -6,6 +6,26 @@
 
 #include <ferry/status.h>
 
+static const char *refuses(const ferry_layer *layer, int index)
+{
+    (void)layer;
+    return index ? "Layer: Cannot backprop to index." : NULL;
+}
+
+/* Each row of dy is added to the one that it was taken from. */
+static int emit_backward(ferry_layer *layer, const ferry_op *gather)
+{
+    struct ferry__term in[2] = { { gather->out[0], ferry__diff(ferry__of_top(0)) },
+                                 { gather->in[1], ferry__of_bottom(1) } };
+    struct ferry__term dx = { gather->in[0], ferry__diff(ferry__of_bottom(0)) };
+    ferry_op op;
+    int err;
+
+    ferry_op_init(&op, FERRY_OP_SCATTER_ADD);
+    err = ferry__emit_zeros(layer, dx.at, 0);
+    return err ? err : ferry__emit_pass(layer, &op, FERRY_PASS_FORWARD, 2, in, dx);
+}
+
 static int reshape(ferry_layer *layer)
 {
     const ferry_blob *x = ferry_layer_bottom(layer, 0), *index = ferry_layer_bottom(layer, 1);
@@ -29,7 +49,8 @@ static int reshape(ferry_layer *layer)
     ferry__op_in(&op, in, ferry_operand_of(FERRY_F32, 2, table, NULL), ferry__of_bottom(0));
     ferry__op_in(&op, in, ferry_operand_of(FERRY_F32, 1, rows, NULL), ferry__of_bottom(1));
     ferry__op_out(&op, out, ferry_operand_of(FERRY_F32, 2, rows, NULL), ferry__of_top(0));
-    return ferry_layer_emit(layer, &op, in, out);
+    err = ferry_layer_emit(layer, &op, in, out);
+    return err || !ferry_layer_propagates(layer, 0) ? err : emit_backward(layer, &op);
 }
 
 const ferry_layer_type ferry__batch_reindex_layer = {
@@ -39,6 +60,6 @@ const ferry_layer_type ferry__batch_reindex_layer = {
     .max_bottoms = 2,
     .min_tops = 1,
     .max_tops = 1,
-    .flags = FERRY_LAYER_LABELS,
     .reshape = reshape,
+    .refuses = refuses,
 };

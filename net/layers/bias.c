@@ -20,11 +20,33 @@ static int setup(ferry_layer *layer)
     return err;
 }
 
+/* The term's gradient is the sum of dy: added to a parameter's, written to bottom 1's. */
+static int emit_backward(ferry_layer *layer, ferry_operand x, struct ferry__term u)
+{
+    struct ferry__term dy = { x, ferry__diff(ferry__of_top(0)) };
+    struct ferry__term du = { u.o, ferry__diff(u.at) };
+    ferry_op op;
+    int err = 0;
+
+    ferry_op_init(&op, FERRY_OP_BINARY);
+    op.params.binary.function = FERRY_BINARY_SUM;
+    op.params.binary.a = op.params.binary.b = 1;
+    if (u.at.from == FERRY_FROM_BOTTOM && ferry_layer_propagates(layer, 1))
+        err = ferry__emit_sum(layer, 1, dy, du);
+    else if (u.at.from == FERRY_FROM_PARAM && ferry_layer_param_propagates(layer, 0))
+        err = ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_WEIGHTS, 1, &dy, du);
+    if (!err && ferry_layer_propagates(layer, 0) && !ferry_layer_in_place(layer, 0))
+        err = ferry__emit_scaled(layer, 1, dy,
+                                 (struct ferry__term){ x, ferry__diff(ferry__of_bottom(0)) });
+    return err;
+}
+
 static int reshape(ferry_layer *layer)
 {
     struct ferry__span *span = ferry_layer_state(layer);
     const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
     bool two = ferry_layer_n_bottoms(layer) > 1;
+    ferry_layer_operand at;
     ferry_operand x, u;
     int err = ferry__span_fit(layer, span);
 
@@ -38,8 +60,10 @@ static int reshape(ferry_layer *layer)
         return ferry_layer_error(layer, FERRY_ESHAPE, "%lld terms for %lld",
                                  (long long)ferry_blob_count(ferry_layer_param_at(layer, 0)),
                                  (long long)u.shape[1]);
-    return ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, 1, x, ferry__of_bottom(0), u,
-                              two ? ferry__of_bottom(1) : ferry__of_param(0), x, ferry__of_top(0));
+    at = two ? ferry__of_bottom(1) : ferry__of_param(0);
+    err = ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, 1, x, ferry__of_bottom(0), u, at, x,
+                             ferry__of_top(0));
+    return err ? err : emit_backward(layer, x, (struct ferry__term){ u, at });
 }
 
 static const char *const messages[] = { "bias_param", NULL };

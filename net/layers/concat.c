@@ -66,8 +66,12 @@ static int reshape(ferry_layer *layer)
         part.shape[1] = x.shape[1];
         to.offset = from * whole.stride[1];
         from += x.shape[1];
-        if (x.shape[0] && x.shape[1] && x.shape[2])
-            err = ferry__emit_copy(layer, x, ferry__of_bottom(k), part, to);
+        if (!x.shape[0] || !x.shape[1] || !x.shape[2])
+            continue;
+        err = ferry__emit_copy(layer, x, ferry__of_bottom(k), part, to);
+        if (!err && ferry_layer_propagates(layer, k))
+            err =
+                ferry__emit_copy(layer, part, ferry__diff(to), x, ferry__diff(ferry__of_bottom(k)));
     }
     return err;
 }

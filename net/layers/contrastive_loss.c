@@ -62,6 +62,59 @@ static int forward(ferry_layer *layer)
     return ferry__loss_store(layer, pairs ? loss / (2 * (double)pairs) : 0);
 }
 
+/* By what a pair's difference is multiplied in its diff. */
+static double pair_slope(double squared, bool similar, double margin, bool legacy)
+{
+    double short_of = margin - (legacy ? squared : sqrt(squared));
+
+    if (similar)
+        return 1;
+    if (!(short_of > 0))
+        return 0;
+    return legacy ? -1 : -short_of / (sqrt(squared) + 1e-4);
+}
+
+/* The difference of each pair times its slope times `factor`, for bottom `index`. */
+static int fill_diff(ferry_layer *layer, int index, double factor)
+{
+    const ferry_proto *p =
+        ferry_proto_message(ferry_layer_message(layer), "contrastive_loss_param", 0);
+    ferry_blob *bottom = ferry_layer_bottom(layer, index);
+    int64_t pairs = ferry_blob_naxes(bottom) ? ferry_blob_dim(bottom, 0) : 1, i, k;
+    int64_t wide = pairs ? ferry_blob_count(bottom) / pairs : 0;
+    bool legacy = ferry_proto_boolean(p, "legacy_version", 0);
+    double margin = ferry_proto_real(p, "margin", 0);
+    const float *a = ferry_blob_host_data(ferry_layer_bottom(layer, 0));
+    const float *b = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *similar = ferry_blob_host_data(ferry_layer_bottom(layer, 2));
+    float *diff = ferry_blob_overwrite_host_diff(bottom);
+
+    if (!a || !b || !similar || !diff)
+        return ferry_last_error_code();
+    for (i = 0; i < pairs; i++) {
+        double squared = 0, slope;
+
+        for (k = i * wide; k < (i + 1) * wide; k++)
+            squared += ((double)a[k] - (double)b[k]) * ((double)a[k] - (double)b[k]);
+        slope =
+            factor / (double)pairs * pair_slope(squared, fabsf(similar[i]) >= 1, margin, legacy);
+        for (k = i * wide; k < (i + 1) * wide; k++)
+            diff[k] = (float)(slope * ((double)a[k] - (double)b[k]));
+    }
+    return 0;
+}
+
+static int backward(ferry_layer *layer)
+{
+    double factor;
+    int i, err = ferry__loss_diff(layer, &factor);
+
+    for (i = 0; !err && i < 2; i++)
+        if (ferry_layer_propagates(layer, i))
+            err = fill_diff(layer, i, i ? -factor : factor);
+    return err;
+}
+
 static const char *const messages[] = { "contrastive_loss_param", NULL };
 
 const ferry_layer_type ferry__contrastive_loss_layer = {
@@ -75,4 +128,5 @@ const ferry_layer_type ferry__contrastive_loss_layer = {
     .messages = messages,
     .reshape = reshape,
     .forward = forward,
+    .backward = backward,
 };

@@ -129,6 +129,27 @@ static int shape_top(ferry_layer *layer, const struct convolution *c, int k)
     return ferry_blob_reshape(ferry_layer_top(layer, k), naxes, dims, NULL);
 }
 
+/* The gradients of bottom k, and what it adds to those of the weights and the bias. */
+static int emit_backward(ferry_layer *layer, const struct convolution *c, const ferry_op *op, int k)
+{
+    struct ferry__term dy = { op->out[0], ferry__diff(ferry__of_top(k)) };
+    struct ferry__term x = { op->in[0], ferry__of_bottom(k) }, dx = x;
+    struct ferry__term w = ferry__term(layer, ferry__of_param(0)), dw = w;
+    int err = 0;
+
+    dx.at.diff = dw.at.diff = 1;
+    if (c->bias && ferry_layer_param_propagates(layer, 1))
+        err = ferry__emit_pass(layer, op, FERRY_PASS_BACKWARD_BIAS, 1, &dy,
+                               ferry__term(layer, ferry__diff(ferry__of_param(1))));
+    if (!err && ferry_layer_param_propagates(layer, 0))
+        err = ferry__emit_pass(layer, op, FERRY_PASS_BACKWARD_WEIGHTS, 2,
+                               (struct ferry__term[]){ dy, x }, dw);
+    if (!err && ferry_layer_propagates(layer, k))
+        err = ferry__emit_pass(layer, op, FERRY_PASS_BACKWARD_DATA, 2,
+                               (struct ferry__term[]){ dy, w }, dx);
+    return err;
+}
+
 int ferry__convolution_reshape(ferry_layer *layer)
 {
     const struct convolution *c = ferry_layer_state(layer);
@@ -149,6 +170,8 @@ int ferry__convolution_reshape(ferry_layer *layer)
             ferry__op_in(&op, in, ferry__whole(layer, ferry__of_param(1)), ferry__of_param(1));
         ferry__op_out(&op, out, images(ferry_layer_top(layer, k), c), ferry__of_top(k));
         err = ferry_layer_emit(layer, &op, in, out);
+        if (!err)
+            err = emit_backward(layer, c, &op, k);
     }
     return err;
 }

@@ -45,14 +45,19 @@ static int reshape(ferry_layer *layer)
 {
     ferry_layer_operand from = ferry__of_bottom(0);
     ferry_operand part;
+    struct ferry__term y;
     int err = cut(layer, &part, &from.offset);
 
     if (!err)
         err = ferry_blob_reshape(ferry_layer_top(layer, 0), (int)part.rank, part.shape, NULL);
     if (err || !ferry_blob_count(ferry_layer_top(layer, 0)))
         return err;
-    return ferry__emit_copy(layer, part, from, ferry__whole(layer, ferry__of_top(0)),
-                            ferry__of_top(0));
+    y = ferry__term(layer, ferry__of_top(0));
+    err = ferry__emit_copy(layer, part, from, y.o, y.at);
+    if (err || !ferry_layer_propagates(layer, 0))
+        return err;
+    err = ferry__emit_zeros(layer, ferry__diff(ferry__of_bottom(0)), 0);
+    return err ? err : ferry__emit_copy(layer, y.o, ferry__diff(y.at), part, ferry__diff(from));
 }
 
 static const char *const messages[] = { "crop_param", NULL };

@@ -40,17 +40,22 @@ static int emit_mask(ferry_layer *layer)
 static int reshape(ferry_layer *layer)
 {
     int err = ferry__top_like(layer, 0, ferry_layer_bottom(layer, 0));
+    struct ferry__term mask;
 
     if (err)
         return err;
     if (ferry_layer_phase(layer) == FERRY_PHASE_TEST)
         return ferry_layer_in_place(layer, 0) ? 0 : ferry_layer_alias(layer, 0, 0);
     err = emit_mask(layer);
-    return err ? err
-               : ferry__emit_binary(layer, FERRY_BINARY_PRODUCT, 1, 1,
-                                    ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0),
-                                    ferry__whole(layer, ferry__of_scratch(0)), ferry__of_scratch(0),
-                                    ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
+    if (err)
+        return err;
+    mask = ferry__term(layer, ferry__of_scratch(0));
+    err = ferry__emit_product(layer, ferry__term(layer, ferry__of_bottom(0)), mask,
+                              ferry__term(layer, ferry__of_top(0)));
+    if (!err && ferry_layer_propagates(layer, 0))
+        err = ferry__emit_product(layer, ferry__term(layer, ferry__diff(ferry__of_top(0))), mask,
+                                  ferry__term(layer, ferry__diff(ferry__of_bottom(0))));
+    return err;
 }
 
 static const char *const messages[] = { "dropout_param", NULL };

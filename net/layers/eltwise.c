@@ -52,12 +52,143 @@ static int join(ferry_layer *layer, uint32_t function, int k)
                               ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
 }
 
+/* ---- backward ---------------------------------------------------------------------------------- */
+
+/* Bottom k as it was before forward; `first` is where bottom 0 is kept. */
+static struct ferry__term given(const ferry_layer *layer, int k, ferry_layer_operand first)
+{
+    return ferry__term(layer, k ? ferry__of_bottom(k) : first);
+}
+
+static int emit_sum(ferry_layer *layer)
+{
+    const struct ferry__term dy = ferry__term(layer, ferry__diff(ferry__of_top(0)));
+    int k, err = 0;
+
+    for (k = ferry_layer_n_bottoms(layer); !err && k-- > 0;) /* the first one may be dy's place */
+        if (ferry_layer_propagates(layer, k) &&
+            (!ferry_layer_in_place(layer, 0) || k || coefficient(layer, 0) != 1))
+            err = ferry__emit_scaled(layer, coefficient(layer, k), dy,
+                                     ferry__term(layer, ferry__diff(ferry__of_bottom(k))));
+    return err;
+}
+
+/* dy times the other bottoms, one after the other; or, unstable, times the top over this one. */
+static int emit_factor(ferry_layer *layer, int k, bool stable, ferry_layer_operand first)
+{
+    const struct ferry__term dx = ferry__term(layer, ferry__diff(ferry__of_bottom(k)));
+    struct ferry__term so_far = ferry__term(layer, ferry__diff(ferry__of_top(0)));
+    int i, err;
+
+    if (!stable) {
+        struct ferry__term x = given(layer, k, first), ratio = ferry__term(layer, ferry__of_top(0));
+        struct ferry__term q = { x.o, ferry__diff(ferry__of_scratch(1)) };
+
+        err = ferry__emit_binary(layer, FERRY_BINARY_QUOTIENT, 1, 1, ratio.o, ratio.at, x.o, x.at,
+                                 q.o, q.at);
+        return err ? err : ferry__emit_product(layer, so_far, q, dx);
+    }
+    for (i = err = 0; !err && i < ferry_layer_n_bottoms(layer); i++) {
+        if (i == k)
+            continue;
+        err = ferry__emit_product(layer, so_far, given(layer, i, first), dx);
+        so_far = dx;
+    }
+    return err;
+}
+
+static int emit_product(ferry_layer *layer, ferry_layer_operand first)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "eltwise_param", 0);
+    bool stable = ferry_proto_boolean(p, "stable_prod_grad", 0);
+    const ferry_blob *like = ferry_layer_bottom(layer, 0);
+    int k, err = 0;
+
+    if (!stable && !ferry_layer_scratch(layer, 1, 0, ferry_blob_naxes(like), ferry_blob_dims(like)))
+        return ferry_last_error_code();
+    for (k = ferry_layer_n_bottoms(layer); !err && k-- > 0;)
+        if (ferry_layer_propagates(layer, k))
+            err = emit_factor(layer, k, stable, first);
+    return err;
+}
+
+/*
+ * Of the largest: bottom k takes what is left of dy where it is larger than all before it, whose maximum
+ * is scratch k, and leaves the rest; the first one gets what the second leaves. What is left is in the
+ * diff of scratch 1.
+ */
+static int emit_largest(ferry_layer *layer, int k, ferry_layer_operand first, bool last)
+{
+    const struct ferry__term taken = ferry__term(layer, ferry__diff(ferry__of_scratch(2)));
+    const struct ferry__term left = ferry__term(layer, ferry__diff(ferry__of_scratch(1)));
+    const struct ferry__term from = last ? ferry__term(layer, ferry__diff(ferry__of_top(0))) : left;
+    struct ferry__term in[3] = { from, given(layer, k ? k : 0, first) };
+    ferry_op op;
+    int err;
+
+    in[2] = k > 1 ? ferry__term(layer, ferry__of_scratch(k + 1)) : given(layer, 1, first);
+    ferry_op_init(&op, FERRY_OP_BINARY);
+    op.params.binary.function = FERRY_BINARY_MAX;
+    err = ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, 3, in, taken);
+    if (!err)
+        err = ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, -1, from.o, from.at, taken.o, taken.at,
+                                 left.o, left.at);
+    if (!err && ferry_layer_propagates(layer, k))
+        err = ferry__emit_scaled(layer, 1, taken,
+                                 ferry__term(layer, ferry__diff(ferry__of_bottom(k))));
+    return err;
+}
+
+/* Scratch k + 1 holds, while forward runs, the maximum of the k bottoms before bottom k. */
+static int keep_maximum(ferry_layer *layer, int k)
+{
+    struct ferry__term y = ferry__term(layer, ferry__of_top(0));
+
+    if (!ferry_layer_scratch(layer, k + 1, 1, (int)y.o.rank, y.o.shape))
+        return ferry_last_error_code();
+    return ferry__emit_scaled(layer, 1, y, ferry__term(layer, ferry__of_scratch(k + 1)));
+}
+
+static int emit_maximum(ferry_layer *layer, ferry_layer_operand first)
+{
+    const ferry_blob *like = ferry_layer_bottom(layer, 0);
+    int n = ferry_layer_n_bottoms(layer), i, k, err = 0;
+
+    for (i = 1; i <= 2; i++)
+        if (!ferry_layer_scratch(layer, i, 0, ferry_blob_naxes(like), ferry_blob_dims(like)))
+            return ferry_last_error_code();
+    for (k = n; !err && --k > 1;)
+        err = emit_largest(layer, k, first, k == n - 1);
+    if (!err)
+        err = emit_largest(layer, 0, first, n == 2);
+    if (!err && ferry_layer_propagates(layer, 1))
+        err = ferry__emit_scaled(layer, 1, ferry__term(layer, ferry__diff(ferry__of_scratch(1))),
+                                 ferry__term(layer, ferry__diff(ferry__of_bottom(1))));
+    return err;
+}
+
+static int emit_backward(ferry_layer *layer, ferry_layer_operand first)
+{
+    const struct eltwise *s = ferry_layer_state(layer);
+
+    if (!ferry_layer_needs_backward(layer))
+        return 0;
+    return s->function == FERRY_BINARY_PRODUCT ? emit_product(layer, first)
+           : s->function == FERRY_BINARY_MAX   ? emit_maximum(layer, first)
+                                               : emit_sum(layer);
+}
+
+/* ------------------------------------------------------------------------------------------------ */
+
 static int reshape(ferry_layer *layer)
 {
     const struct eltwise *s = ferry_layer_state(layer);
     const ferry_blob *first = ferry_layer_bottom(layer, 0);
+    ferry_layer_operand kept;
     int k, err = ferry__top_like(layer, 0, first);
 
+    if (!err)
+        err = ferry__input_kept(layer, 0, &kept);
     for (k = 1; !err && k < ferry_layer_n_bottoms(layer); k++) {
         char a[128], b[128];
 
@@ -67,9 +198,12 @@ static int reshape(ferry_layer *layer)
             return ferry_layer_error(layer, FERRY_ESHAPE, "bottom %d is %s, bottom 0 is %s", k, a,
                                      b);
         }
-        err = join(layer, s->function, k);
+        if (k > 1 && s->function == FERRY_BINARY_MAX && ferry_layer_needs_backward(layer))
+            err = keep_maximum(layer, k);
+        if (!err)
+            err = join(layer, s->function, k);
     }
-    return err;
+    return err ? err : emit_backward(layer, kept);
 }
 
 static const char *const messages[] = { "eltwise_param", NULL };

@@ -29,6 +29,34 @@ static int setup(ferry_layer *layer)
     return ferry_layer_declare(layer, &param);
 }
 
+static const char *refuses(const ferry_layer *layer, int index)
+{
+    (void)layer;
+    (void)index;
+    return "Layer: Can't backpropagate to EmbedLayer input.";
+}
+
+/* Rows of dy are added to those rows of the table that gave them. */
+static int emit_backward(ferry_layer *layer, ferry_operand y)
+{
+    struct ferry__term dy = { y, ferry__diff(ferry__of_top(0)) };
+    struct ferry__term index = { ferry_operand_of(FERRY_F32, 1, y.shape, NULL),
+                                 ferry__of_bottom(0) };
+    ferry_op op;
+    int err = 0;
+
+    if (ferry_layer_n_params(layer) > 1 && ferry_layer_param_propagates(layer, 1)) {
+        ferry_op_init(&op, FERRY_OP_INNER_PRODUCT);
+        err = ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_BIAS, 1, &dy,
+                               ferry__term(layer, ferry__diff(ferry__of_param(1))));
+    }
+    if (err || !ferry_layer_param_propagates(layer, 0))
+        return err;
+    ferry_op_init(&op, FERRY_OP_SCATTER_ADD);
+    return ferry__emit_pass(layer, &op, FERRY_PASS_FORWARD, 2, (struct ferry__term[]){ dy, index },
+                            ferry__term(layer, ferry__diff(ferry__of_param(0))));
+}
+
 static int reshape(ferry_layer *layer)
 {
     const ferry_blob *bottom = ferry_layer_bottom(layer, 0),
@@ -52,11 +80,11 @@ static int reshape(ferry_layer *layer)
     ferry__op_in(&op, in, ferry_operand_of(FERRY_F32, 1, shape, NULL), ferry__of_bottom(0));
     ferry__op_out(&op, out, y, ferry__of_top(0));
     err = ferry_layer_emit(layer, &op, in, out);
-    if (err || ferry_layer_n_params(layer) < 2)
-        return err;
-    return ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, 1, y, ferry__of_top(0),
-                              ferry_operand_of(FERRY_F32, 2, (int64_t[]){ 1, shape[1] }, NULL),
-                              ferry__of_param(1), y, ferry__of_top(0));
+    if (!err && ferry_layer_n_params(layer) > 1)
+        err = ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, 1, y, ferry__of_top(0),
+                                 ferry_operand_of(FERRY_F32, 2, (int64_t[]){ 1, shape[1] }, NULL),
+                                 ferry__of_param(1), y, ferry__of_top(0));
+    return err ? err : emit_backward(layer, y);
 }
 
 static const char *const messages[] = { "embed_param", NULL };
@@ -71,4 +99,5 @@ const ferry_layer_type ferry__embed_layer = {
     .messages = messages,
     .setup = setup,
     .reshape = reshape,
+    .refuses = refuses,
 };

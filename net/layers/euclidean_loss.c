@@ -32,6 +32,30 @@ static int forward(ferry_layer *layer)
     return ferry__loss_store(layer, n ? sum / (2 * (double)ferry_blob_dim(bottom, 0)) : 0);
 }
 
+static int backward(ferry_layer *layer)
+{
+    const float *a = ferry_blob_host_data(ferry_layer_bottom(layer, 0));
+    const float *b = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    double factor;
+    int64_t k;
+    int i, err = a && b ? ferry__loss_diff(layer, &factor) : ferry_last_error_code();
+
+    for (i = 0; !err && i < 2; i++) {
+        ferry_blob *bottom = ferry_layer_bottom(layer, i);
+        float *diff;
+
+        if (!ferry_layer_propagates(layer, i) || !ferry_blob_count(bottom))
+            continue;
+        diff = ferry_blob_overwrite_host_diff(bottom);
+        if (!diff)
+            return ferry_last_error_code();
+        for (k = 0; k < ferry_blob_count(bottom); k++)
+            diff[k] = (float)((i ? -factor : factor) * ((double)a[k] - (double)b[k]) /
+                              (double)ferry_blob_dim(bottom, 0));
+    }
+    return err;
+}
+
 const ferry_layer_type ferry__euclidean_loss_layer = {
     .struct_size = sizeof ferry__euclidean_loss_layer,
     .name = "EuclideanLoss",
@@ -42,4 +66,5 @@ const ferry_layer_type ferry__euclidean_loss_layer = {
     .flags = FERRY_LAYER_LOSS | FERRY_LAYER_AUTO_TOPS,
     .reshape = reshape,
     .forward = forward,
+    .backward = backward,
 };

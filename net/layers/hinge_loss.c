@@ -61,6 +61,41 @@ static int forward(ferry_layer *layer)
     return ferry__loss_store(layer, s->entries ? sum / (double)s->entries : 0);
 }
 
+/* How one value of a row that belongs to `class` changes the loss, before it is divided. */
+static double slope(const struct hinge *s, double value, bool own)
+{
+    double sign = own ? -1 : 1, over = 1 + sign * value;
+
+    if (over <= 0)
+        return 0;
+    return s->squares ? 2 * sign * over : sign;
+}
+
+static int backward(ferry_layer *layer)
+{
+    const struct hinge *s = ferry_layer_state(layer);
+    const float *x = ferry_blob_host_data(ferry_layer_bottom(layer, 0));
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    int64_t i, k, class;
+    double factor;
+    float *diff;
+    int err;
+
+    if (!ferry_layer_propagates(layer, 0))
+        return 0;
+    diff = ferry_blob_overwrite_host_diff(ferry_layer_bottom(layer, 0));
+    if (!x || !labels || !diff)
+        return ferry_last_error_code();
+    err = ferry__loss_diff(layer, &factor);
+    for (i = 0; !err && i < s->entries; i++) {
+        err = ferry__loss_class(layer, labels[i], s->classes, &class);
+        for (k = i * s->classes; !err && k < (i + 1) * s->classes; k++)
+            diff[k] =
+                (float)(factor * slope(s, x[k], k == i * s->classes + class) / (double)s->entries);
+    }
+    return err;
+}
+
 static const char *const messages[] = { "hinge_loss_param", NULL };
 
 const ferry_layer_type ferry__hinge_loss_layer = {
@@ -76,4 +111,5 @@ const ferry_layer_type ferry__hinge_loss_layer = {
     .setup = setup,
     .reshape = reshape,
     .forward = forward,
+    .backward = backward,
 };

@@ -29,6 +29,7 @@ static int reshape(ferry_layer *layer)
     const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
     ferry_layer_operand in[1], out[1];
     int64_t dims[2 + FERRY_OP_SPATIAL];
+    struct ferry__term dy;
     ferry_op op;
     uint32_t i;
     int err;
@@ -53,7 +54,13 @@ static int reshape(ferry_layer *layer)
     op.params.window = *w;
     ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));
     ferry__op_out(&op, out, ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
-    return ferry_layer_emit(layer, &op, in, out);
+    err = ferry_layer_emit(layer, &op, in, out);
+    if (err || !ferry_layer_propagates(layer, 0))
+        return err;
+    dy = ferry__term(layer, ferry__diff(ferry__of_top(0)));
+    op.kind = FERRY_OP_COL2IM;
+    return ferry__emit_pass(layer, &op, FERRY_PASS_FORWARD, 1, &dy,
+                            ferry__term(layer, ferry__diff(ferry__of_bottom(0))));
 }
 
 static const char *const messages[] = { "convolution_param", NULL };

@@ -127,6 +127,75 @@ static int forward(ferry_layer *layer)
     return ferry__loss_store(layer, loss / ferry__loss_divisor(l, valid));
 }
 
+/* p times the row's sum, less the row, `step` apart. */
+static void fill_diff(const float *row, const float *p, int64_t classes, int64_t step, float *diff)
+{
+    double sum = 0;
+    int64_t k;
+
+    for (k = 0; k < classes; k++)
+        sum += row[k];
+    for (k = 0; k < classes; k++)
+        diff[k * step] = (float)(p[k * step] * sum - row[k]);
+}
+
+static int fill_diffs(const ferry_layer *layer, const struct ferry__loss *l, const float *labels,
+                      const float *matrix, const float *p, float *diff, int64_t *out_valid)
+{
+    int64_t i, k, c, class;
+
+    for (i = 0; i < l->outer; i++)
+        for (k = 0; k < l->inner; k++) {
+            int64_t at = i * l->classes * l->inner + k;
+            float label = labels[i * l->inner + k];
+
+            if (!ferry__loss_counts(l, label)) {
+                for (c = 0; c < l->classes; c++)
+                    diff[at + c * l->inner] = 0;
+                continue;
+            }
+            if (ferry__loss_class(layer, label, l->classes, &class))
+                return FERRY_EINVAL;
+            fill_diff(&matrix[class * l->classes], &p[at], l->classes, l->inner, &diff[at]);
+            ++*out_valid;
+        }
+    return 0;
+}
+
+static int backward(ferry_layer *layer)
+{
+    const struct infogain *s = ferry_layer_state(layer);
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *matrix = ferry_blob_host_data(matrix_of(layer, s));
+    const float *p = ferry__loss_probabilities(layer);
+    int64_t i, valid = 0;
+    double factor;
+    float *diff;
+    int err;
+
+    if (!ferry_layer_propagates(layer, 0))
+        return 0;
+    diff = ferry_blob_overwrite_host_diff(ferry_layer_bottom(layer, 0));
+    if (!labels || !matrix || !p || !diff)
+        return ferry_last_error_code();
+    err = ferry__loss_diff(layer, &factor);
+    if (!err)
+        err = fill_diffs(layer, &s->loss, labels, matrix, p, diff, &valid);
+    factor /= ferry__loss_divisor(&s->loss, valid);
+    for (i = 0; !err && i < s->loss.outer * s->loss.classes * s->loss.inner; i++)
+        diff[i] = (float)(diff[i] * factor);
+    return err;
+}
+
+static const char *refuses(const ferry_layer *layer, int index)
+{
+    static const char *const why[] = { NULL, "Layer cannot backpropagate to label inputs.",
+                                       "Layer cannot backpropagate to infogain inputs." };
+
+    (void)layer;
+    return why[index < 3 ? index : 2];
+}
+
 static const char *const messages[] = { "infogain_loss_param", "loss_param", NULL };
 
 const ferry_layer_type ferry__infogain_loss_layer = {
@@ -137,10 +206,12 @@ const ferry_layer_type ferry__infogain_loss_layer = {
     .max_bottoms = 3,
     .min_tops = 1,
     .max_tops = 2,
-    .flags = FERRY_LAYER_LOSS | FERRY_LAYER_AUTO_TOPS | FERRY_LAYER_LABELS,
+    .flags = FERRY_LAYER_LOSS | FERRY_LAYER_AUTO_TOPS,
     .messages = messages,
     .setup = setup,
     .reshape = reshape,
     .forward = forward,
+    .backward = backward,
     .destroy = destroy,
+    .refuses = refuses,
 };

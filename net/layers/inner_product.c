@@ -64,6 +64,26 @@ static ferry_operand rows(const ferry_blob *b, const struct inner_product *s)
     return ferry_operand_of(FERRY_F32, naxes - s->axis + 1, shape, NULL);
 }
 
+static int emit_backward(ferry_layer *layer, const struct inner_product *s, const ferry_op *op)
+{
+    struct ferry__term dy = { op->out[0], ferry__diff(ferry__of_top(0)) };
+    struct ferry__term x = { op->in[0], ferry__of_bottom(0) }, dx = x;
+    struct ferry__term w = { op->in[1], ferry__of_param(0) }, dw = w;
+    int err = 0;
+
+    dx.at.diff = dw.at.diff = 1;
+    if (s->bias && ferry_layer_param_propagates(layer, 1))
+        err = ferry__emit_pass(layer, op, FERRY_PASS_BACKWARD_BIAS, 1, &dy,
+                               ferry__term(layer, ferry__diff(ferry__of_param(1))));
+    if (!err && ferry_layer_param_propagates(layer, 0))
+        err = ferry__emit_pass(layer, op, FERRY_PASS_BACKWARD_WEIGHTS, 2,
+                               (struct ferry__term[]){ dy, x }, dw);
+    if (!err && ferry_layer_propagates(layer, 0))
+        err = ferry__emit_pass(layer, op, FERRY_PASS_BACKWARD_DATA, 2,
+                               (struct ferry__term[]){ dy, w }, dx);
+    return err;
+}
+
 static int emit(ferry_layer *layer, const struct inner_product *s)
 {
     const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
@@ -71,6 +91,7 @@ static int emit(ferry_layer *layer, const struct inner_product *s)
     int64_t shape[2] = { ferry_blob_count_range(bottom, 0, s->axis), s->outputs };
     ferry_layer_operand in[3], out[1];
     ferry_op op;
+    int err;
 
     if (s->transpose) {
         w.shape[0] = weights.shape[1];
@@ -84,7 +105,8 @@ static int emit(ferry_layer *layer, const struct inner_product *s)
     if (s->bias)
         ferry__op_in(&op, in, ferry__whole(layer, ferry__of_param(1)), ferry__of_param(1));
     ferry__op_out(&op, out, ferry_operand_of(FERRY_F32, 2, shape, NULL), ferry__of_top(0));
-    return ferry_layer_emit(layer, &op, in, out);
+    err = ferry_layer_emit(layer, &op, in, out);
+    return err ? err : emit_backward(layer, s, &op);
 }
 
 static int reshape(ferry_layer *layer)

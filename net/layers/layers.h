@@ -47,6 +47,13 @@ static inline ferry_layer_operand ferry__of_scratch(int index)
     return (ferry_layer_operand){ .from = FERRY_FROM_SCRATCH, .index = index };
 }
 
+/* The diff of the same blob. */
+static inline ferry_layer_operand ferry__diff(ferry_layer_operand at)
+{
+    at.diff = 1;
+    return at;
+}
+
 /* The operand of a blob of the layer, plain, as inputs and outputs of an operation. */
 ferry_operand ferry__whole(const ferry_layer *layer, ferry_layer_operand at);
 
@@ -62,9 +69,6 @@ void ferry__op_out(ferry_op *op, ferry_layer_operand *list, ferry_operand o,
 int ferry__emit_unary(ferry_layer *layer, uint32_t function, double a, double b, double c,
                       ferry_layer_operand from, ferry_layer_operand to);
 
-/* Emits bottom 0 → top 0 by a unary function. */
-int ferry__unary_layer(ferry_layer *layer, uint32_t function, double a, double b, double c);
-
 /* Emits a binary function of whole operands that are given as such. */
 int ferry__emit_binary(ferry_layer *layer, uint32_t function, double a, double b, ferry_operand x,
                        ferry_layer_operand x_at, ferry_operand u, ferry_layer_operand u_at,
@@ -73,6 +77,46 @@ int ferry__emit_binary(ferry_layer *layer, uint32_t function, double a, double b
 /* Emits y = x, of one shape. */
 int ferry__emit_copy(ferry_layer *layer, ferry_operand x, ferry_layer_operand x_at, ferry_operand y,
                      ferry_layer_operand y_at);
+
+/* ---- backward (backward.c) ---- */
+
+/* An operand and where it is. */
+struct ferry__term {
+    ferry_operand o;
+    ferry_layer_operand at;
+};
+
+static inline struct ferry__term ferry__term(const ferry_layer *layer, ferry_layer_operand at)
+{
+    return (struct ferry__term){ ferry__whole(layer, at), at };
+}
+
+/* Emits an operation of `like`'s kind and parameters, in another pass and with these operands. */
+int ferry__emit_pass(ferry_layer *layer, const ferry_op *like, uint32_t pass, int n_in,
+                     const struct ferry__term *in, struct ferry__term out);
+
+/* Emits y = x · u, with what is shorter repeated. */
+int ferry__emit_product(ferry_layer *layer, struct ferry__term x, struct ferry__term u,
+                        struct ferry__term y);
+
+/* Emits y = scale · the sums of x over the axes that y has not. */
+int ferry__emit_sum(ferry_layer *layer, double scale, struct ferry__term x, struct ferry__term y);
+
+/* Emits y = factor · x, of one shape. */
+int ferry__emit_scaled(ferry_layer *layer, double factor, struct ferry__term x,
+                       struct ferry__term y);
+
+/* Emits zeros; scratch blob `scratch` is theirs. */
+int ferry__emit_zeros(ferry_layer *layer, ferry_layer_operand to, int scratch);
+
+/*
+ * Where backward finds what bottom 0 held before forward: there, or in scratch blob `scratch` where top
+ * 0 takes its place; the copy is emitted here, and is to be emitted first.
+ */
+int ferry__input_kept(ferry_layer *layer, int scratch, ferry_layer_operand *out);
+
+/* Emits bottom 0 → top 0 by a unary function, and its way back. */
+int ferry__unary_layer(ferry_layer *layer, uint32_t function, double a, double b, double c);
 
 /*
  * Shapes top 0 as regions × outputs × h × w and emits the pooling of the regions in bottom 1; `group`

@@ -83,6 +83,16 @@ int ferry__loss_store(ferry_layer *layer, double loss)
     return 0;
 }
 
+int ferry__loss_diff(const ferry_layer *layer, double *out)
+{
+    const float *diff = ferry_blob_host_diff(ferry_layer_top(layer, 0));
+
+    if (!diff)
+        return ferry_last_error_code();
+    *out = *diff;
+    return 0;
+}
+
 int ferry__loss_softmax(ferry_layer *layer, int axis)
 {
     const ferry_blob *bottom = ferry_layer_bottom(layer, 0);

@@ -42,6 +42,9 @@ int ferry__loss_class(const ferry_layer *layer, float label, int64_t classes, in
 int ferry__loss_scalar(ferry_layer *layer);
 int ferry__loss_store(ferry_layer *layer, double loss);
 
+/* What backward begins with: the diff of top 0. */
+int ferry__loss_diff(const ferry_layer *layer, double *out);
+
 /*
  * Emits the softmax of bottom 0 along `axis`, into top 1 where there is one, else into scratch blob 0;
  * where it is afterwards.

@@ -9,11 +9,23 @@
 
 #include <string.h>
 
+/* The scale of each element is kept for backward. */
+static int emit_backward(ferry_layer *layer, const ferry_op *op)
+{
+    struct ferry__term in[4] = { ferry__term(layer, ferry__diff(ferry__of_top(0))),
+                                 ferry__term(layer, ferry__of_bottom(0)),
+                                 ferry__term(layer, ferry__of_top(0)),
+                                 ferry__term(layer, ferry__of_scratch(0)) };
+
+    return ferry__emit_pass(layer, op, FERRY_PASS_BACKWARD_DATA, 4, in,
+                            ferry__term(layer, ferry__diff(ferry__of_bottom(0))));
+}
+
 static int reshape(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "lrn_param", 0);
     const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    ferry_layer_operand in[1], out[1];
+    ferry_layer_operand in[1], out[2];
     int err = ferry__top_like(layer, 0, bottom);
     ferry_op op;
 
@@ -32,7 +44,13 @@ static int reshape(ferry_layer *layer)
     op.params.lrn.k = ferry_proto_real(p, "k", 0);
     ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));
     ferry__op_out(&op, out, ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
-    return ferry_layer_emit(layer, &op, in, out);
+    if (!ferry_layer_propagates(layer, 0))
+        return ferry_layer_emit(layer, &op, in, out);
+    if (!ferry_layer_scratch(layer, 0, 1, 4, ferry_blob_dims(bottom)))
+        return ferry_last_error_code();
+    ferry__op_out(&op, out, ferry__whole(layer, ferry__of_scratch(0)), ferry__of_scratch(0));
+    err = ferry_layer_emit(layer, &op, in, out);
+    return err ? err : emit_backward(layer, &op);
 }
 
 static const char *const messages[] = { "lrn_param", NULL };

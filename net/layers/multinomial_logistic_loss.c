@@ -8,6 +8,7 @@
 #include <ferry/status.h>
 
 #include <math.h>
+#include <string.h>
 
 #define LEAST 1e-20
 
@@ -42,6 +43,33 @@ static int forward(ferry_layer *layer)
     return ferry__loss_store(layer, entries ? loss / (double)entries : 0);
 }
 
+static int backward(ferry_layer *layer)
+{
+    ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    int64_t entries = ferry_blob_naxes(bottom) ? ferry_blob_dim(bottom, 0) : 1, i, class;
+    int64_t classes = entries ? ferry_blob_count(bottom) / entries : 0;
+    const float *p = ferry_blob_host_data(bottom);
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    double factor;
+    float *diff;
+    int err;
+
+    if (!ferry_layer_propagates(layer, 0))
+        return 0;
+    diff = ferry_blob_overwrite_host_diff(bottom);
+    if (!p || !labels || !diff)
+        return ferry_last_error_code();
+    memset(diff, 0, (size_t)ferry_blob_count(bottom) * sizeof *diff);
+    err = ferry__loss_diff(layer, &factor);
+    for (i = 0; !err && i < entries; i++) {
+        err = ferry__loss_class(layer, labels[i], classes, &class);
+        if (!err)
+            diff[i * classes + class] =
+                (float)(-factor / (double)entries / fmax(p[i * classes + class], LEAST));
+    }
+    return err;
+}
+
 const ferry_layer_type ferry__multinomial_logistic_loss_layer = {
     .struct_size = sizeof ferry__multinomial_logistic_loss_layer,
     .name = "MultinomialLogisticLoss",
@@ -52,4 +80,5 @@ const ferry_layer_type ferry__multinomial_logistic_loss_layer = {
     .flags = FERRY_LAYER_LOSS | FERRY_LAYER_AUTO_TOPS | FERRY_LAYER_LABELS,
     .reshape = reshape,
     .forward = forward,
+    .backward = backward,
 };

@@ -32,6 +32,21 @@ static int emit_spread(ferry_layer *layer, double eps)
     return err ? err : ferry__emit_unary(layer, FERRY_UNARY_POWER, -1, 1, eps, spread, spread);
 }
 
+static int emit_backward(ferry_layer *layer, bool normalize, ferry_operand x, ferry_operand o)
+{
+    struct ferry__term in[3] = { { x, ferry__diff(ferry__of_top(0)) },
+                                 { x, ferry__of_top(0) },
+                                 { o, ferry__of_scratch(SPREAD) } };
+    ferry_op op;
+
+    if (!ferry_layer_propagates(layer, 0))
+        return 0;
+    ferry_op_init(&op, FERRY_OP_MOMENTS);
+    op.params.reduce.axes = 2;
+    return ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, normalize ? 3 : 1, in,
+                            (struct ferry__term){ x, ferry__diff(ferry__of_bottom(0)) });
+}
+
 static int reshape(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "mvn_param", 0);
@@ -59,8 +74,10 @@ static int reshape(ferry_layer *layer)
     o = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ rows, 1 }, NULL);
     err = emit_moments(layer, x, o);
     if (!err && !normalize)
-        return ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, -1, x, ferry__of_bottom(0), o,
-                                  ferry__of_scratch(MEAN), x, ferry__of_top(0));
+        err = ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, -1, x, ferry__of_bottom(0), o,
+                                 ferry__of_scratch(MEAN), x, ferry__of_top(0));
+    if (!err && !normalize)
+        return emit_backward(layer, normalize, x, o);
     if (!err)
         err = emit_spread(layer, ferry_proto_real(p, "eps", 0));
     if (err)
@@ -71,7 +88,8 @@ static int reshape(ferry_layer *layer)
     ferry__op_in(&op, in, o, ferry__of_scratch(MEAN));
     ferry__op_in(&op, in, o, ferry__of_scratch(SPREAD));
     ferry__op_out(&op, out, x, ferry__of_top(0));
-    return ferry_layer_emit(layer, &op, in, out);
+    err = ferry_layer_emit(layer, &op, in, out);
+    return err ? err : emit_backward(layer, normalize, x, o);
 }
 
 static const char *const messages[] = { "mvn_param", NULL };

@@ -25,14 +25,27 @@ static int setup(ferry_layer *layer)
     return ferry_layer_declare(layer, &param);
 }
 
+/* The top's gradient is added to the parameter's. */
+static int emit_backward(ferry_layer *layer)
+{
+    struct ferry__term dy = ferry__term(layer, ferry__diff(ferry__of_top(0)));
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_BINARY);
+    op.params.binary.function = FERRY_BINARY_SUM;
+    op.params.binary.a = op.params.binary.b = 1;
+    return ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_WEIGHTS, 1, &dy,
+                            ferry__term(layer, ferry__diff(ferry__of_param(0))));
+}
+
 static int reshape(ferry_layer *layer)
 {
     int err = ferry__top_like(layer, 0, ferry_layer_param_at(layer, 0));
 
-    return err ? err
-               : ferry__emit_copy(layer, ferry__whole(layer, ferry__of_param(0)),
-                                  ferry__of_param(0), ferry__whole(layer, ferry__of_top(0)),
-                                  ferry__of_top(0));
+    if (!err)
+        err = ferry__emit_copy(layer, ferry__whole(layer, ferry__of_param(0)), ferry__of_param(0),
+                               ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
+    return err || !ferry_layer_param_propagates(layer, 0) ? err : emit_backward(layer);
 }
 
 static const char *const messages[] = { "parameter_param", NULL };

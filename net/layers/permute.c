@@ -39,7 +39,7 @@ static int reshape(ferry_layer *layer)
     const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
     int naxes = ferry_blob_naxes(bottom), order[32], i, err;
     int64_t dims[32];
-    ferry_operand x, turned;
+    ferry_operand x, turned, y;
     bool same = false;
 
     err = read_order(layer, p, order, &same);
@@ -60,8 +60,12 @@ static int reshape(ferry_layer *layer)
         turned.shape[i] = x.shape[order[i]];
         turned.stride[i] = x.stride[order[i]];
     }
-    return ferry__emit_copy(layer, turned, ferry__of_bottom(0),
-                            ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
+    y = ferry__whole(layer, ferry__of_top(0));
+    err = ferry__emit_copy(layer, turned, ferry__of_bottom(0), y, ferry__of_top(0));
+    if (!err && ferry_layer_propagates(layer, 0))
+        err = ferry__emit_copy(layer, y, ferry__diff(ferry__of_top(0)), turned,
+                               ferry__diff(ferry__of_bottom(0)));
+    return err;
 }
 
 static const char *const messages[] = { "permute_param", NULL };

@@ -93,11 +93,30 @@ static int64_t windows(const struct pooling *s, int i, int64_t in)
     return out;
 }
 
+/* Backward of MAX asks the mask who got through: that of the second top, or one of the layer's own. */
+static ferry_layer_operand mask_of(const ferry_layer *layer)
+{
+    return ferry_layer_n_tops(layer) > 1 ? ferry__of_top(1) : ferry__of_scratch(0);
+}
+
+static int emit_backward(ferry_layer *layer, const ferry_op *op)
+{
+    bool masked = op->params.pool.method == FERRY_POOL_MAX;
+    struct ferry__term in[2] = { ferry__term(layer, ferry__diff(ferry__of_top(0))) };
+
+    if (masked)
+        in[1] = ferry__term(layer, mask_of(layer));
+    return ferry__emit_pass(layer, op, FERRY_PASS_BACKWARD_DATA, masked ? 2 : 1, in,
+                            ferry__term(layer, ferry__diff(ferry__of_bottom(0))));
+}
+
 static int emit(ferry_layer *layer, const struct pooling *s)
 {
+    bool propagates = ferry_layer_propagates(layer, 0);
+    const ferry_blob *top = ferry_layer_top(layer, 0);
     ferry_layer_operand in[1], out[2];
     ferry_op op;
-    int i;
+    int i, err;
 
     ferry_op_init(&op, FERRY_OP_POOL);
     op.params.window = s->window;
@@ -106,9 +125,14 @@ static int emit(ferry_layer *layer, const struct pooling *s)
     for (i = 0; i < 2; i++)
         op.params.window.pad_end[i] = s->window.pad[i];
     ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));
-    for (i = 0; i < ferry_layer_n_tops(layer); i++)
-        ferry__op_out(&op, out, ferry__whole(layer, ferry__of_top(i)), ferry__of_top(i));
-    return ferry_layer_emit(layer, &op, in, out);
+    ferry__op_out(&op, out, ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
+    if (propagates && !s->average && ferry_layer_n_tops(layer) == 1 &&
+        !ferry_layer_scratch(layer, 0, 1, 4, ferry_blob_dims(top)))
+        return ferry_last_error_code();
+    if (ferry_layer_n_tops(layer) > 1 || (propagates && !s->average))
+        ferry__op_out(&op, out, ferry__whole(layer, mask_of(layer)), mask_of(layer));
+    err = ferry_layer_emit(layer, &op, in, out);
+    return err || !propagates ? err : emit_backward(layer, &op);
 }
 
 static int reshape(ferry_layer *layer)

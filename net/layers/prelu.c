@@ -27,11 +27,32 @@ static int setup(ferry_layer *layer)
     return ferry_layer_declare(layer, &param);
 }
 
+/* The slopes' gradients first: in place, what is left of dy is dx. */
+static int emit_backward(ferry_layer *layer, struct ferry__term x, struct ferry__term u)
+{
+    struct ferry__term dy = { x.o, ferry__diff(ferry__of_top(0)) };
+    ferry_op op;
+    int err = 0;
+
+    ferry_op_init(&op, FERRY_OP_BINARY);
+    op.params.binary.function = FERRY_BINARY_PRELU;
+    if (ferry_layer_param_propagates(layer, 0))
+        err = ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_WEIGHTS, 2,
+                               (struct ferry__term[]){ dy, x },
+                               (struct ferry__term){ u.o, ferry__diff(u.at) });
+    if (!err && ferry_layer_propagates(layer, 0))
+        err = ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, 3,
+                               (struct ferry__term[]){ dy, x, u },
+                               (struct ferry__term){ x.o, ferry__diff(ferry__of_bottom(0)) });
+    return err;
+}
+
 static int reshape(ferry_layer *layer)
 {
     const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
     int64_t slopes = ferry_blob_count(ferry_layer_param_at(layer, 0));
-    ferry_operand x, u;
+    struct ferry__term kept, slope = { .at = ferry__of_param(0) };
+    ferry_operand x;
     int err = ferry__top_like(layer, 0, bottom);
 
     if (err)
@@ -40,9 +61,13 @@ static int reshape(ferry_layer *layer)
         return ferry_layer_error(layer, FERRY_ESHAPE, "%lld slopes for %lld channels",
                                  (long long)slopes, (long long)ferry_blob_dim(bottom, 1));
     x = ferry__around(layer, ferry__of_bottom(0), 1);
-    u = ferry_operand_of(FERRY_F32, 3, (int64_t[]){ 1, slopes, 1 }, NULL);
-    return ferry__emit_binary(layer, FERRY_BINARY_PRELU, 1, 1, x, ferry__of_bottom(0), u,
-                              ferry__of_param(0), x, ferry__of_top(0));
+    slope.o = ferry_operand_of(FERRY_F32, 3, (int64_t[]){ 1, slopes, 1 }, NULL);
+    kept.o = x;
+    err = ferry__input_kept(layer, 0, &kept.at);
+    if (!err)
+        err = ferry__emit_binary(layer, FERRY_BINARY_PRELU, 1, 1, x, ferry__of_bottom(0), slope.o,
+                                 slope.at, x, ferry__of_top(0));
+    return err ? err : emit_backward(layer, kept, slope);
 }
 
 static const char *const messages[] = { "prelu_param", NULL };

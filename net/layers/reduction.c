@@ -16,6 +16,16 @@ static uint32_t function_of(const char *operation)
                                          : FERRY_REDUCE_SUM;
 }
 
+static int emit_backward(ferry_layer *layer, const ferry_op *op)
+{
+    struct ferry__term x = { op->in[0], ferry__of_bottom(0) };
+    struct ferry__term dy = { op->out[0], ferry__diff(ferry__of_top(0)) };
+
+    return ferry__emit_pass(
+        layer, op, FERRY_PASS_BACKWARD_DATA, op->params.reduce.function == FERRY_REDUCE_SUM ? 1 : 2,
+        (struct ferry__term[]){ dy, x }, (struct ferry__term){ x.o, ferry__diff(x.at) });
+}
+
 static int reshape(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "reduction_param", 0);
@@ -42,7 +52,8 @@ static int reshape(ferry_layer *layer)
     ferry__op_in(&op, in, ferry_operand_of(FERRY_F32, 2, shape, NULL), ferry__of_bottom(0));
     shape[1] = 1;
     ferry__op_out(&op, out, ferry_operand_of(FERRY_F32, 2, shape, NULL), ferry__of_top(0));
-    return ferry_layer_emit(layer, &op, in, out);
+    err = ferry_layer_emit(layer, &op, in, out);
+    return err || !ferry_layer_propagates(layer, 0) ? err : emit_backward(layer, &op);
 }
 
 static const char *const messages[] = { "reduction_param", NULL };

@@ -33,12 +33,58 @@ static int setup(ferry_layer *layer)
     return err;
 }
 
+/*
+ * The factor's gradient is added to a parameter's; but, as in Caffe, takes its place where there is
+ * nothing to sum over before the factor's axes, or none at all. Bottom 1's is written.
+ */
+static int emit_factor(ferry_layer *layer, bool two, struct ferry__term dy, struct ferry__term x,
+                       struct ferry__term du)
+{
+    struct ferry__term product = { x.o, ferry__diff(ferry__of_scratch(1)) };
+    int64_t outer = x.o.shape[0], wide = x.o.shape[1], inner = x.o.shape[2];
+    int64_t count = outer * wide * inner;
+    ferry_op op;
+    int err;
+
+    ferry_op_init(&op, FERRY_OP_BINARY);
+    op.params.binary.function = FERRY_BINARY_PRODUCT;
+    if (outer == 1 && inner == 1)
+        return ferry__emit_product(layer, dy, x, du);
+    if (!two && (outer > 1 || wide == 1))
+        return ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_WEIGHTS, 2,
+                                (struct ferry__term[]){ dy, x }, du);
+    if (!ferry_layer_scratch(layer, 1, 0, 1, &count))
+        return ferry_last_error_code();
+    err = ferry__emit_product(layer, dy, x, product);
+    return err ? err : ferry__emit_sum(layer, 1, product, du);
+}
+
+/* What sums over dy first: in place, dx takes its place. */
+static int emit_backward(ferry_layer *layer, const struct scale *s, const ferry_op *op,
+                         struct ferry__term x, struct ferry__term u)
+{
+    bool two = u.at.from == FERRY_FROM_BOTTOM;
+    struct ferry__term dy = { x.o, ferry__diff(ferry__of_top(0)) };
+    int bias = two ? 0 : 1, err = 0;
+
+    if (s->bias && ferry_layer_param_propagates(layer, bias))
+        err = ferry__emit_pass(layer, op, FERRY_PASS_BACKWARD_BIAS, 1, &dy,
+                               (struct ferry__term){ u.o, ferry__diff(ferry__of_param(bias)) });
+    if (!err && (two ? ferry_layer_propagates(layer, 1) : ferry_layer_param_propagates(layer, 0)))
+        err = emit_factor(layer, two, dy, x, (struct ferry__term){ u.o, ferry__diff(u.at) });
+    if (!err && ferry_layer_propagates(layer, 0))
+        err = ferry__emit_product(layer, dy, u,
+                                  (struct ferry__term){ x.o, ferry__diff(ferry__of_bottom(0)) });
+    return err;
+}
+
 static int reshape(ferry_layer *layer)
 {
     struct scale *s = ferry_layer_state(layer);
     const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
     bool two = ferry_layer_n_bottoms(layer) > 1;
     ferry_layer_operand in[3], out[1], factor = two ? ferry__of_bottom(1) : ferry__of_param(0);
+    struct ferry__term kept;
     ferry_operand x, u;
     ferry_op op;
     int err = ferry__span_fit(layer, &s->span);
@@ -53,6 +99,10 @@ static int reshape(ferry_layer *layer)
         return ferry_layer_error(layer, FERRY_ESHAPE, "%lld factors for %lld",
                                  (long long)ferry_blob_count(ferry_layer_param_at(layer, 0)),
                                  (long long)u.shape[1]);
+    kept.o = x;
+    err = ferry__input_kept(layer, 0, &kept.at);
+    if (err)
+        return err;
     ferry_op_init(&op, FERRY_OP_BINARY);
     op.params.binary.function = FERRY_BINARY_SCALE;
     ferry__op_in(&op, in, x, ferry__of_bottom(0));
@@ -60,7 +110,8 @@ static int reshape(ferry_layer *layer)
     if (s->bias)
         ferry__op_in(&op, in, u, ferry__of_param(two ? 0 : 1));
     ferry__op_out(&op, out, x, ferry__of_top(0));
-    return ferry_layer_emit(layer, &op, in, out);
+    err = ferry_layer_emit(layer, &op, in, out);
+    return err ? err : emit_backward(layer, s, &op, kept, (struct ferry__term){ u, factor });
 }
 
 static const char *const messages[] = { "scale_param", NULL };

@@ -75,7 +75,7 @@ ferry_operand ferry__around(const ferry_layer *layer, ferry_layer_operand at, in
 void ferry__op_in(ferry_op *op, ferry_layer_operand *list, ferry_operand o, ferry_layer_operand at)
 {
     list[op->n_in] = at;
-    if (at.from == FERRY_FROM_PARAM)
+    if (at.from == FERRY_FROM_PARAM && !at.diff)
         op->constants |= 1u << op->n_in;
     op->in[op->n_in++] = o;
 }
@@ -100,14 +100,6 @@ int ferry__emit_unary(ferry_layer *layer, uint32_t function, double a, double b,
     ferry__op_in(&op, in, ferry__whole(layer, from), from);
     ferry__op_out(&op, out, ferry__whole(layer, to), to);
     return ferry_layer_emit(layer, &op, in, out);
-}
-
-int ferry__unary_layer(ferry_layer *layer, uint32_t function, double a, double b, double c)
-{
-    int err = ferry__top_like(layer, 0, ferry_layer_bottom(layer, 0));
-
-    return err ? err
-               : ferry__emit_unary(layer, function, a, b, c, ferry__of_bottom(0), ferry__of_top(0));
 }
 
 int ferry__emit_binary(ferry_layer *layer, uint32_t function, double a, double b, ferry_operand x,

@@ -33,7 +33,11 @@ static int reshape(ferry_layer *layer)
     x = y;
     x.stride[1] = places;
     x.stride[2] = channels / group * places;
-    return ferry__emit_copy(layer, x, ferry__of_bottom(0), y, ferry__of_top(0));
+    err = ferry__emit_copy(layer, x, ferry__of_bottom(0), y, ferry__of_top(0));
+    return err || !ferry_layer_propagates(layer, 0)
+               ? err
+               : ferry__emit_copy(layer, y, ferry__diff(ferry__of_top(0)), x,
+                                  ferry__diff(ferry__of_bottom(0)));
 }
 
 static const char *const messages[] = { "shuffle_channel_param", NULL };

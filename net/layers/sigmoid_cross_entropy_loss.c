@@ -53,6 +53,33 @@ static int forward(ferry_layer *layer)
     return ferry__loss_store(layer, loss / ferry__loss_divisor(s, valid));
 }
 
+/* σ(x) − target where that counts, else 0. */
+static int backward(ferry_layer *layer)
+{
+    const struct ferry__loss *s = ferry_layer_state(layer);
+    const float *x = ferry_blob_host_data(ferry_layer_bottom(layer, 0));
+    const float *targets = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    int64_t i, n = s->outer * s->inner, valid = 0;
+    double factor;
+    float *diff;
+    int err;
+
+    if (!ferry_layer_propagates(layer, 0))
+        return 0;
+    diff = ferry_blob_overwrite_host_diff(ferry_layer_bottom(layer, 0));
+    if (!x || !targets || !diff)
+        return ferry_last_error_code();
+    err = ferry__loss_diff(layer, &factor);
+    for (i = 0; i < n; i++)
+        valid += ferry__loss_counts(s, targets[i]);
+    factor /= ferry__loss_divisor(s, valid);
+    for (i = 0; !err && i < n; i++)
+        diff[i] = ferry__loss_counts(s, targets[i])
+                      ? (float)(factor * (1 / (1 + exp(-(double)x[i])) - (double)targets[i]))
+                      : 0;
+    return err;
+}
+
 static const char *const messages[] = { "loss_param", NULL };
 
 const ferry_layer_type ferry__sigmoid_cross_entropy_loss_layer = {
@@ -68,4 +95,5 @@ const ferry_layer_type ferry__sigmoid_cross_entropy_loss_layer = {
     .setup = setup,
     .reshape = reshape,
     .forward = forward,
+    .backward = backward,
 };

@@ -4,10 +4,15 @@
  */
 #include "net/layers/layers.h"
 
+/* With force_backward their diffs are zeros. */
 static int reshape(ferry_layer *layer)
 {
-    (void)layer;
-    return 0;
+    int i, err = 0;
+
+    for (i = 0; !err && i < ferry_layer_n_bottoms(layer); i++)
+        if (ferry_layer_propagates(layer, i))
+            err = ferry__emit_zeros(layer, ferry__diff(ferry__of_bottom(i)), 0);
+    return err;
 }
 
 const ferry_layer_type ferry__silence_layer = {

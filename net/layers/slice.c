@@ -60,7 +60,7 @@ static int cut(ferry_layer *layer, int axis, int k, int64_t from, int64_t end)
     const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
     ferry_layer_operand at = ferry__of_bottom(0);
     int64_t dims[32];
-    ferry_operand part;
+    ferry_operand part, y;
     int naxes = ferry_blob_naxes(bottom), i, err;
 
     for (i = 0; i < naxes; i++)
@@ -75,8 +75,11 @@ static int cut(ferry_layer *layer, int axis, int k, int64_t from, int64_t end)
     at.offset = from * part.stride[1];
     if (!ferry_blob_count(ferry_layer_top(layer, k)))
         return 0;
-    return ferry__emit_copy(layer, part, at, ferry__around(layer, ferry__of_top(k), axis),
-                            ferry__of_top(k));
+    y = ferry__around(layer, ferry__of_top(k), axis);
+    err = ferry__emit_copy(layer, part, at, y, ferry__of_top(k));
+    if (!err && ferry_layer_propagates(layer, 0))
+        err = ferry__emit_copy(layer, y, ferry__diff(ferry__of_top(k)), part, ferry__diff(at));
+    return err;
 }
 
 static int reshape(ferry_layer *layer)

@@ -9,6 +9,7 @@ static int reshape(ferry_layer *layer)
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "softmax_param", 0);
     const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
     ferry_layer_operand in[1], out[1];
+    struct ferry__term y, dy;
     int axis, err;
     ferry_op op;
 
@@ -22,7 +23,15 @@ static int reshape(ferry_layer *layer)
     op.params.softmax.axis = 1;
     ferry__op_in(&op, in, ferry__around(layer, ferry__of_bottom(0), axis), ferry__of_bottom(0));
     ferry__op_out(&op, out, ferry__around(layer, ferry__of_top(0), axis), ferry__of_top(0));
-    return ferry_layer_emit(layer, &op, in, out);
+    err = ferry_layer_emit(layer, &op, in, out);
+    if (err || !ferry_layer_propagates(layer, 0))
+        return err;
+    y.at = ferry__of_top(0);
+    dy.at = ferry__diff(y.at);
+    y.o = dy.o = op.out[0];
+    return ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, 2,
+                            (struct ferry__term[]){ dy, y },
+                            (struct ferry__term){ y.o, ferry__diff(ferry__of_bottom(0)) });
 }
 
 static const char *const messages[] = { "softmax_param", NULL };

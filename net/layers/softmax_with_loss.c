@@ -58,6 +58,54 @@ static int forward(ferry_layer *layer)
     return ferry__loss_store(layer, loss / ferry__loss_divisor(s, valid));
 }
 
+/* The probabilities less 1 at the label, and zeros where it does not count; how many do. */
+static int fill_diff(const ferry_layer *layer, const float *p, const float *labels, float *diff,
+                     int64_t *out_valid)
+{
+    const struct ferry__loss *s = ferry_layer_state((ferry_layer *)layer);
+    int64_t i, k, c, class;
+
+    for (i = 0; i < s->outer; i++)
+        for (k = 0; k < s->inner; k++) {
+            float label = labels[i * s->inner + k];
+            bool counts = ferry__loss_counts(s, label);
+            int64_t at = i * s->classes * s->inner + k;
+
+            if (counts && ferry__loss_class(layer, label, s->classes, &class))
+                return FERRY_EINVAL;
+            for (c = 0; c < s->classes; c++)
+                diff[at + c * s->inner] = counts ? p[at + c * s->inner] : 0;
+            if (counts)
+                diff[at + class * s->inner] -= 1;
+            *out_valid += counts;
+        }
+    return 0;
+}
+
+static int backward(ferry_layer *layer)
+{
+    const struct ferry__loss *s = ferry_layer_state(layer);
+    const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    const float *probabilities = ferry__loss_probabilities(layer);
+    int64_t i, valid = 0;
+    double factor;
+    float *diff;
+    int err;
+
+    if (!ferry_layer_propagates(layer, 0))
+        return 0;
+    diff = ferry_blob_overwrite_host_diff(ferry_layer_bottom(layer, 0));
+    if (!labels || !probabilities || !diff)
+        return ferry_last_error_code();
+    err = ferry__loss_diff(layer, &factor);
+    if (!err)
+        err = fill_diff(layer, probabilities, labels, diff, &valid);
+    factor /= ferry__loss_divisor(s, valid);
+    for (i = 0; !err && i < s->outer * s->classes * s->inner; i++)
+        diff[i] = (float)(diff[i] * factor);
+    return err;
+}
+
 static const char *const messages[] = { "softmax_param", "loss_param", NULL };
 
 const ferry_layer_type ferry__softmax_with_loss_layer = {
@@ -73,4 +121,5 @@ const ferry_layer_type ferry__softmax_with_loss_layer = {
     .setup = setup,
     .reshape = reshape,
     .forward = forward,
+    .backward = backward,
 };

@@ -5,6 +5,21 @@
  */
 #include "net/layers/layers.h"
 
+/* The bottom's diff is the sum of the tops'; of one top it is the top's. */
+static int emit_sum(ferry_layer *layer)
+{
+    ferry_layer_operand sum = ferry__diff(ferry__of_bottom(0));
+    ferry_operand o = ferry_operand_of(
+        FERRY_F32, 1, (int64_t[]){ ferry_blob_count(ferry_layer_bottom(layer, 0)) }, NULL);
+    int i, err = 0;
+
+    for (i = 1; !err && i < ferry_layer_n_tops(layer); i++)
+        err = ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, 1, o,
+                                 i == 1 ? ferry__diff(ferry__of_top(0)) : sum, o,
+                                 ferry__diff(ferry__of_top(i)), o, sum);
+    return err;
+}
+
 static int reshape(ferry_layer *layer)
 {
     int i, err = 0;
@@ -14,7 +29,7 @@ static int reshape(ferry_layer *layer)
         if (!err)
             err = ferry_layer_alias(layer, i, 0);
     }
-    return err;
+    return err || !ferry_layer_propagates(layer, 0) ? err : emit_sum(layer);
 }
 
 const ferry_layer_type ferry__split_layer = {

@@ -12,6 +12,9 @@
 
 #define LEVELS 16
 
+/* Of the layer's own blobs: a level each, their masks, a level's gradient. */
+enum { MASKS = LEVELS, PART = 2 * LEVELS };
+
 /* The window of a level; *out_bins gets how many there are on each axis, as Caffe's pooling counts. */
 static int window_of(const ferry_layer *layer, int level, ferry_op *op, int64_t bins_of[2])
 {
@@ -41,38 +44,72 @@ static int window_of(const ferry_layer *layer, int level, ferry_op *op, int64_t 
     return 0;
 }
 
+/* The pooling of a level, and the shape of what it makes. */
+static int describe(const ferry_layer *layer, int level, bool average, ferry_op *op,
+                    int64_t dims[4])
+{
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+
+    ferry_op_init(op, FERRY_OP_POOL);
+    op->params.pool.method = average ? FERRY_POOL_AVERAGE : FERRY_POOL_MAX;
+    op->params.window.axes = 2;
+    dims[0] = ferry_blob_dim(bottom, 0);
+    dims[1] = ferry_blob_dim(bottom, 1);
+    return window_of(layer, level, op, &dims[2]);
+}
+
+/* A level's gradient, from that of `y`: the bottom's is the sum of them. */
+static int emit_backward(ferry_layer *layer, int level, bool average, ferry_layer_operand y)
+{
+    struct ferry__term dx = ferry__term(layer, ferry__diff(ferry__of_bottom(0))), part = dx, in[2];
+    int64_t dims[4];
+    ferry_op op;
+    int err = describe(layer, level, average, &op, dims);
+
+    part.at = level ? ferry__diff(ferry__of_scratch(PART)) : dx.at;
+    if (!err && level && !ferry_layer_scratch(layer, PART, 0, 4, dx.o.shape))
+        err = ferry_last_error_code();
+    if (err)
+        return err;
+    in[0] = ferry__term(layer, ferry__diff(y));
+    in[1] = (struct ferry__term){ in[0].o, ferry__of_scratch(MASKS + level) };
+    err = ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, average ? 1 : 2, in, part);
+    return err || !level ? err
+                         : ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, 1, dx.o, dx.at, part.o,
+                                              part.at, dx.o, dx.at);
+}
+
 /* Pools a level into scratch blob `level`, or into the top. */
 static int emit_level(ferry_layer *layer, int level, bool average, bool alone)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    ferry_layer_operand to = alone ? ferry__of_top(0) : ferry__of_scratch(level), in[1], out[1];
+    ferry_layer_operand to = alone ? ferry__of_top(0) : ferry__of_scratch(level), in[1], out[2];
+    bool masked = !average && ferry_layer_propagates(layer, 0);
     int64_t dims[4];
     ferry_op op;
-    int err;
+    int err = describe(layer, level, average, &op, dims);
 
-    ferry_op_init(&op, FERRY_OP_POOL);
-    op.params.pool.method = average ? FERRY_POOL_AVERAGE : FERRY_POOL_MAX;
-    op.params.window.axes = 2;
-    err = window_of(layer, level, &op, &dims[2]);
     if (err)
         return err;
-    dims[0] = ferry_blob_dim(bottom, 0);
-    dims[1] = ferry_blob_dim(bottom, 1);
     if (alone)
         err = ferry_blob_reshape(ferry_layer_top(layer, 0), 4, dims, NULL);
     else if (!ferry_layer_scratch(layer, level, 0, 4, dims))
+        err = ferry_last_error_code();
+    if (!err && masked && !ferry_layer_scratch(layer, MASKS + level, 1, 4, dims))
         err = ferry_last_error_code();
     if (err)
         return err;
     ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));
     ferry__op_out(&op, out, ferry__whole(layer, to), to);
+    if (masked)
+        ferry__op_out(&op, out, ferry__whole(layer, to), ferry__of_scratch(MASKS + level));
     return ferry_layer_emit(layer, &op, in, out);
 }
 
-/* Puts the levels behind one another. */
-static int join(ferry_layer *layer, int levels)
+/* Puts the levels behind one another, and takes their gradients out of there. */
+static int join(ferry_layer *layer, int levels, bool average)
 {
     int64_t images = ferry_blob_dim(ferry_layer_bottom(layer, 0), 0), wide = 0, at = 0;
+    bool propagates = ferry_layer_propagates(layer, 0);
     int i, err;
 
     for (i = 0; i < levels; i++)
@@ -81,11 +118,15 @@ static int join(ferry_layer *layer, int levels)
     for (i = 0; !err && i < levels; i++) {
         int64_t own = ferry_blob_count_range(ferry_layer_scratch_at(layer, i), 1, 4);
         ferry_operand x = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ images, own }, NULL), y = x;
-        ferry_layer_operand to = ferry__of_top(0);
+        ferry_layer_operand level = ferry__of_scratch(i), to = ferry__of_top(0);
 
         y.stride[0] = wide;
         to.offset = at;
-        err = ferry__emit_copy(layer, x, ferry__of_scratch(i), y, to);
+        err = ferry__emit_copy(layer, x, level, y, to);
+        if (!err && propagates)
+            err = ferry__emit_copy(layer, y, ferry__diff(to), x, ferry__diff(level));
+        if (!err && propagates)
+            err = emit_backward(layer, i, average, level);
         at += own;
     }
     return err;
@@ -96,6 +137,7 @@ static int reshape(ferry_layer *layer)
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "spp_param", 0);
     int64_t levels = ferry_proto_integer(p, "pyramid_height", 0);
     const char *method = ferry_proto_enum(p, "pool", 0);
+    bool average = !strcmp(method, "AVE");
     int i, err = 0;
 
     if (ferry_blob_naxes(ferry_layer_bottom(layer, 0)) != 4)
@@ -110,8 +152,11 @@ static int reshape(ferry_layer *layer)
                                  "layer \"%s\": %s pooling is random; MAX and AVE are offered",
                                  ferry_layer_name(layer), method);
     for (i = 0; !err && i < levels; i++)
-        err = emit_level(layer, i, !strcmp(method, "AVE"), levels == 1);
-    return err || levels == 1 ? err : join(layer, (int)levels);
+        err = emit_level(layer, i, average, levels == 1);
+    if (err || levels > 1)
+        return err ? err : join(layer, (int)levels, average);
+    return ferry_layer_propagates(layer, 0) ? emit_backward(layer, 0, average, ferry__of_top(0))
+                                            : 0;
 }
 
 static const char *const messages[] = { "spp_param", NULL };

@@ -21,7 +21,7 @@ const ferry_layer_type ferry__threshold_layer = {
     .max_bottoms = 1,
     .min_tops = 1,
     .max_tops = 1,
-    .flags = FERRY_LAYER_IN_PLACE,
+    .flags = FERRY_LAYER_IN_PLACE | FERRY_LAYER_FORWARD_ONLY,
     .messages = messages,
     .reshape = reshape,
 };

@@ -36,7 +36,12 @@ static int reshape(ferry_layer *layer)
     y = x;
     x.stride[1] = tiles > 1 ? 0 : x.stride[1];
     x.stride[0] = x.shape[2];
-    return ferry__emit_copy(layer, x, ferry__of_bottom(0), y, ferry__of_top(0));
+    err = ferry__emit_copy(layer, x, ferry__of_bottom(0), y, ferry__of_top(0));
+    if (err || !ferry_layer_propagates(layer, 0))
+        return err;
+    x = ferry_operand_of(FERRY_F32, 3, (int64_t[]){ x.shape[0], 1, x.shape[2] }, NULL);
+    return ferry__emit_sum(layer, 1, (struct ferry__term){ y, ferry__diff(ferry__of_top(0)) },
+                           (struct ferry__term){ x, ferry__diff(ferry__of_bottom(0)) });
 }
 
 static const char *const messages[] = { "tile_param", NULL };

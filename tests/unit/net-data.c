@@ -57,17 +57,13 @@ static double apart(float a, float b)
     return a == b ? 0 : fabs((double)a - (double)b);
 }
 
-bool nd_same(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b, double tolerance,
-             const char *what)
+static bool same(ferry_io *io, const ferry_io_entry *entry, const float *got, double tolerance,
+                 const char *what)
 {
     double worst = 0, largest = 0;
     int64_t at = 0;
-    const float *got;
     float *expected;
 
-    if (!same_shape(entry, b, what))
-        return false;
-    got = ferry_blob_host_data(b);
     if (!got) {
         printf("     %s: %s: %s\n", what, entry->name, ferry_last_error());
         return false;
@@ -89,6 +85,29 @@ bool nd_same(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b, dou
                largest > 0 ? worst / largest : INFINITY, largest);
     free(expected);
     return worst <= tolerance * largest;
+}
+
+bool nd_same(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b, double tolerance,
+             const char *what)
+{
+    return same_shape(entry, b, what) && same(io, entry, ferry_blob_host_data(b), tolerance, what);
+}
+
+bool nd_same_diff(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b, double tolerance,
+                  const char *what)
+{
+    return same_shape(entry, b, what) && same(io, entry, ferry_blob_host_diff(b), tolerance, what);
+}
+
+void nd_fill_diff(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b)
+{
+    float *values = values_of(io, entry), *to;
+
+    CU_ASSERT_EQUAL_FATAL(ferry_blob_count(b), entry->count);
+    to = ferry_blob_overwrite_host_diff(b);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(to);
+    memcpy(to, values, (size_t)entry->count * sizeof(*values));
+    free(values);
 }
 
 static int64_t largest_of(const float *row, int64_t n)

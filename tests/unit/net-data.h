@@ -24,6 +24,11 @@ void nd_fill(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b);
 bool nd_same(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b, double tolerance,
              const char *what);
 
+/* The same of its diff; and gives it an entry's values, of whose shape it is. */
+bool nd_same_diff(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b, double tolerance,
+                  const char *what);
+void nd_fill_diff(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b);
+
 /* Where the largest value of each row of the last axis is: the same in both. */
 bool nd_same_argmax(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b,
                     const char *what);

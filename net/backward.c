@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The backward pass: the operations that layers emitted for it and the functions of those that compute
+ * by themselves, from the last layer to the first. Nothing is planned or fused: each operand is a blob's
+ * data or diff.
+ */
+#include "net/measure.h"
+#include "net/program.h"
+
+#include <ferry/status.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- items ----------------------------------------------------------------------------------------- */
+
+static void fill_uses(const ferry_layer *layer, const ferry_layer_operand *at, uint32_t n,
+                      struct ferry__use *out)
+{
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        out[i] = (struct ferry__use){ .value = -1, .start = at[i].offset, .diff = at[i].diff != 0 };
+        out[i].blob = ferry__layer_blob(layer, &at[i]);
+    }
+}
+
+static int add_operation(struct ferry__item *item, int number)
+{
+    const struct ferry__net_op *from = &item->layer->backward.at[number];
+
+    item->number = number;
+    item->op = from->op;
+    fill_uses(item->layer, from->in, from->op.n_in, item->in);
+    fill_uses(item->layer, from->out, from->op.n_out, item->out);
+    return ferry__item_settle(item);
+}
+
+static int add_layer(struct ferry__program *p, ferry_layer *layer)
+{
+    int k, err = 0;
+
+    if (layer->type->backward)
+        p->back[p->n_back++] = (struct ferry__item){ .layer = layer, .back = true, .call = true };
+    for (k = 0; !err && k < layer->backward.count; k++) {
+        p->back[p->n_back] = (struct ferry__item){ .layer = layer, .back = true };
+        err = add_operation(&p->back[p->n_back], k);
+        if (!err)
+            err = ferry_op_create(layer->device, &p->back[p->n_back].op,
+                                  &p->back[p->n_back].prepared);
+        p->n_back++;
+    }
+    return ferry__layer_failed(layer, err);
+}
+
+int ferry__program_differentiate(struct ferry__program *p)
+{
+    int i, room = 1, err = 0;
+
+    for (i = p->first_layer; i <= p->last_layer; i++)
+        room += 1 + p->net->layers[i].backward.count;
+    p->back = calloc((size_t)room, sizeof *p->back);
+    if (!p->back)
+        return ferry_error_set(FERRY_ENOMEM, "net: no memory for its backward pass");
+    for (i = p->last_layer; !err && i >= p->first_layer; i--)
+        if (ferry_layer_needs_backward(&p->net->layers[i]))
+            err = add_layer(p, &p->net->layers[i]);
+    return err;
+}
+
+/* ---- running --------------------------------------------------------------------------------------- */
+
+/* The diff of a top with a loss weight is that, until somebody writes another one. */
+static int seed(const ferry_layer *layer)
+{
+    int i, err = 0;
+
+    for (i = 0; !err && i < layer->n_tops; i++) {
+        ferry_blob *top = ferry_layer_top(layer, i);
+
+        if (layer->loss_weights[i] != 0 && ferry_blob_count(top) &&
+            ferry_memory_head(ferry_blob_diff_memory(top)) == FERRY_HEAD_UNINITIALIZED)
+            err = ferry_blob_fill_diff(top, layer->loss_weights[i]);
+    }
+    return err;
+}
+
+/* Whether some operation or function of it makes the diffs that are wanted. */
+static bool has_backward(const ferry_layer *layer)
+{
+    int i;
+
+    if (layer->type->backward || layer->backward.count)
+        return true;
+    for (i = 0; i < layer->n_tops; i++)
+        if (layer->alias[i] >= 0 || !ferry_blob_count(ferry_layer_top(layer, i)))
+            return true;
+    for (i = 0; i < layer->n_bottoms; i++)
+        if (layer->propagate[i])
+            return false;
+    return true;
+}
+
+static int check(const ferry_net *net)
+{
+    int i;
+
+    if (!net->backward)
+        return ferry_error_set(
+            FERRY_EINVAL, "net \"%s\": it is in TEST and was opened without `backward`", net->name);
+    for (i = 0; i < net->n_stages; i++)
+        if (!net->stages[i].now)
+            return ferry_error_set(FERRY_EINVAL,
+                                   "net \"%s\": its shapes have changed since forward", net->name);
+    for (i = 0; i < net->n_layers; i++) {
+        const ferry_layer *layer = &net->layers[i];
+
+        if (layer->refused)
+            return ferry_layer_error(layer, FERRY_EUNSUPPORTED, "%s %s", layer->type->name,
+                                     layer->refused);
+        if (layer->needs_backward && !has_backward(layer))
+            return ferry_layer_error(layer, FERRY_EUNSUPPORTED, "this type has no backward");
+    }
+    return 0;
+}
+
+static int run(ferry_net *net, const struct ferry__program *p, struct ferry__segment *s)
+{
+    int i, err = 0;
+
+    for (i = 0; !err && i < p->n_back; i++) {
+        const struct ferry__item *item = &p->back[i];
+
+        err = ferry__layer_failed(item->layer, net->measured ? ferry__measure_item(s, p, item)
+                                                             : ferry__item_run(s, p, item));
+    }
+    return err;
+}
+
+int ferry_net_backward(ferry_net *net)
+{
+    struct ferry__segment s;
+    int i, err;
+
+    if (!net)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_backward: NULL net");
+    err = check(net);
+    for (i = 0; !err && i < net->n_layers; i++)
+        err = ferry__layer_failed(&net->layers[i], seed(&net->layers[i]));
+    if (err)
+        return err;
+    ferry__segment_init(&s, net->runs, FERRY__NET_RUNS, net->uses, FERRY__NET_USES);
+    for (i = net->n_stages; !err && i-- > 0;)
+        err = run(net, net->stages[i].now, &s);
+    err = ferry__segment_end(&s, err);
+    net->passes[1] += net->measured && !err;
+    return err;
+}
+
+int ferry_net_clear_param_diffs(ferry_net *net)
+{
+    int i, k, err = 0;
+
+    if (!net)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_clear_param_diffs: NULL net");
+    for (i = 0; !err && i < net->n_layers; i++)
+        for (k = 0; !err && k < net->layers[i].n_params; k++)
+            if (net->layers[i].params[k].owner == i)
+                err = ferry_blob_fill_diff(net->layers[i].params[k].blob, 0);
+    return err;
+}
