@@ -56,6 +56,7 @@ UNIT_TESTS = \
 	%D%/unit/test-net-plan \
 	%D%/unit/test-op \
 	%D%/unit/test-op-check \
+	%D%/unit/test-op-backward \
 	%D%/unit/test-op-random \
 	%D%/unit/test-proto-data \
 	%D%/unit/test-proto-oom \
@@ -248,7 +249,11 @@ OP_RIG = %D%/unit/op-rig.c %D%/unit/op-rig.h
 %C%_unit_test_op_check_LDADD = $(NET_LIBS)
 %C%_unit_test_kernels_SOURCES = %D%/unit/test-kernels.c %D%/unit/op-make.c %D%/unit/op-make.h
 %C%_unit_test_kernels_LDADD = kernels/libkernelhost.la $(NET_LIBS)
-%C%_unit_test_op_random_SOURCES = %D%/unit/test-op-random.c %D%/unit/op-make.c %D%/unit/op-make.h
+%C%_unit_test_op_backward_SOURCES = %D%/unit/test-op-backward.c \
+	%D%/unit/op-backward.c %D%/unit/op-backward.h %D%/unit/op-make.c %D%/unit/op-make.h
+%C%_unit_test_op_backward_LDADD = $(NET_LIBS)
+%C%_unit_test_op_random_SOURCES = %D%/unit/test-op-random.c \
+	%D%/unit/op-backward.c %D%/unit/op-backward.h %D%/unit/op-make.c %D%/unit/op-make.h
 %C%_unit_test_op_random_LDADD = $(NET_LIBS)
 %C%_unit_test_proto_data_LDADD = $(NET_LIBS)
 %C%_unit_test_proto_oom_LDADD = $(NET_LIBS)

@@ -37,7 +37,12 @@ tests_coherence_test_walk_SOURCES = tests/coherence/test-walk.c $(RANDOM_STEPS)
 tests_coherence_test_walk_CPPFLAGS = $(%C%_test_random_CPPFLAGS)
 tests_coherence_test_walk_LDADD = $(%C%_test_random_LDADD)
 
-check-random: $(RANDOM_TESTS) $(WALK_TEST) all
+# Operations and their backward passes, many of each.
+RANDOM_OPS = tests/unit/test-op-random tests/unit/test-op-backward
+
+check-random: $(RANDOM_TESTS) $(WALK_TEST) $(RANDOM_OPS) all
 	$(RUN_ENV); $(WALK_TEST) --more && $(RANDOM_TESTS) --seconds 600
+	$(RUN_ENV); FERRY_TEST_OPS=2000; export FERRY_TEST_OPS; \
+	for t in $(RANDOM_OPS); do ./$$t || exit 1; done
 
 .PHONY: check-random

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Random operations on each backend, against the oracle. FERRY_TEST_OPS: how many of a kind (100);
- * FERRY_TEST_SEED: the first seed. A failure prints its seed, and the operation.
+ * Random operations and backward passes on each backend, against the oracle. FERRY_TEST_OPS: how many
+ * of a kind or pass (100); FERRY_TEST_SEED: the first seed. A failure prints its seed, and the operation.
  */
 #include "fixture.h"
-#include "op-make.h"
+#include "op-backward.h"
 
 #include "op/element.h"
 #include "op/oracle.h"
@@ -42,6 +42,8 @@ static double value_for(struct om_numbers *n, const ferry_op *op, uint32_t i, in
         return 1.5 + om_value(n);
     if (op->kind == FERRY_OP_UPDATE && i > 1) /* histories have roots */
         return 1.25 + om_value(n);
+    if (op->kind == FERRY_OP_LRN && i == 3)
+        return 2 + om_value(n); /* the scale of a backward pass */
     if (operand_at(op, i)->dtype >= FERRY_I8)
         return (double)om_pick(n, 100);
     return om_value(n);
@@ -65,6 +67,9 @@ static void make(struct om_numbers *n, struct trial *t)
         memset(t->bytes[i], 0x3f, t->size[i]);
         for (k = 0; k < extent / size; k++)
             ferry__element_set(o->dtype, t->bytes[i] + MARGIN, k, value_for(n, &t->op, i, k));
+        if (t->op.kind == FERRY_OP_POOL && t->op.pass == FERRY_PASS_BACKWARD_DATA && i == 1 &&
+            t->op.n_in > 1)
+            ob_fill_mask(n, &t->op, t->bytes[i] + MARGIN);
         t->memory[i] = fx_memory(t->size[i]);
         memcpy(ferry_memory_overwrite_host_data(t->memory[i]), t->bytes[i], t->size[i]);
         t->place[i] = (ferry_op_place){ t->memory[i], MARGIN };
@@ -146,17 +151,34 @@ static bool agrees(struct trial *t, uint32_t i)
            !memcmp(got + t->size[i] - MARGIN, t->bytes[i] + t->size[i] - MARGIN, MARGIN);
 }
 
-static bool one(ferry_device *dev, uint32_t kind, uint64_t seed, uint64_t *own)
+/* What is tried: a kind forward, or one of its passes. */
+struct trying {
+    uint32_t kind;
+    const struct ob_pass *pass;
+};
+
+static void make_operation(struct om_numbers *n, struct trying what, ferry_op *out)
 {
-    struct om_numbers n = { seed * UINT64_C(0x9E3779B97F4A7C15) + kind };
+    enum ob_role roles[FERRY_OP_INPUTS];
+    ferry_op forward;
+
+    if (what.pass)
+        ob_make(n, what.pass, &forward, out, roles);
+    else
+        om_make(n, what.kind, 1, out);
+}
+
+static bool one(ferry_device *dev, struct trying what, uint64_t seed, uint64_t *own)
+{
+    struct om_numbers n = { seed * UINT64_C(0x9E3779B97F4A7C15) + what.kind };
     struct trial t = { .op = { 0 } };
     bool good = true;
     uint32_t i;
 
-    om_make(&n, kind, 1, &t.op);
+    make_operation(&n, what, &t.op);
     if (ferry_op_check(&t.op)) {
-        printf("kind %u seed %llu: made what is refused: %s: %s\n", kind, (unsigned long long)seed,
-               ferry_last_error(), om_text(&t.op));
+        printf("kind %u pass %u seed %llu: made what is refused: %s: %s\n", what.kind, t.op.pass,
+               (unsigned long long)seed, ferry_last_error(), om_text(&t.op));
         return false;
     }
     make(&n, &t);
@@ -168,7 +190,8 @@ static bool one(ferry_device *dev, uint32_t kind, uint64_t seed, uint64_t *own)
     for (i = t.op.n_in; good && i < t.op.n_in + t.op.n_out; i++)
         good = agrees(&t, i);
     if (!good)
-        printf("kind %u seed %llu: %s\n", kind, (unsigned long long)seed, om_text(&t.op));
+        printf("kind %u pass %u seed %llu: %s\n", what.kind, t.op.pass, (unsigned long long)seed,
+               om_text(&t.op));
     end(&t);
     return good;
 }
@@ -184,39 +207,57 @@ static uint64_t number_of(const char *name, uint64_t usual)
  * How many of n a plugin with operations has to compute itself: a silent fall to the host would pass
  * else. Kernels leave conversions to others.
  */
-static uint64_t least_own(uint32_t kind, uint64_t n)
+static uint64_t least_own(struct trying what, uint64_t n)
 {
-    if (!fx_has_operations())
+    if (!fx_has_operations() || what.pass)
         return 0;
     if (!strcmp(ferry_test_backend(), "cpu"))
         return n;
-    return kind == FERRY_OP_STRIDED_COPY ? n / 2 : n * 19 / 20;
+    return what.kind == FERRY_OP_STRIDED_COPY ? n / 2 : n * 19 / 20;
+}
+
+/* Many of one; how many were bad, up to 10. */
+static int try_many(ferry_device *dev, struct trying what)
+{
+    uint64_t n = number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 10 : 100);
+    uint64_t first = number_of("FERRY_TEST_SEED", 1), own = 0, seed;
+    int bad = 0;
+
+    for (seed = first; seed < first + n && bad < 10; seed++)
+        bad += !one(dev, what, seed, &own);
+    if (!bad && own < least_own(what, n)) {
+        printf("kind %u pass %u: %llu of %llu were the plugin's own\n", what.kind,
+               what.pass ? what.pass->pass : 0, (unsigned long long)own, (unsigned long long)n);
+        bad++;
+    }
+    return bad;
 }
 
 static void random_operations_agree_with_the_oracle(void)
 {
-    uint64_t n = number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 10 : 100);
-    uint64_t first = number_of("FERRY_TEST_SEED", 1), seed;
     ferry_device *dev = fx_device();
     int k, bad = 0;
 
-    for (k = 0; k < om_kind_count; k++) {
-        uint64_t own = 0;
+    for (k = 0; k < om_kind_count && bad < 10; k++)
+        bad += try_many(dev, (struct trying){ om_kinds[k], NULL });
+    CU_ASSERT_EQUAL(bad, 0);
+    fx_end();
+}
 
-        for (seed = first; seed < first + n && bad < 10; seed++)
-            bad += !one(dev, om_kinds[k], seed, &own);
-        if (!bad && own < least_own(om_kinds[k], n)) {
-            printf("kind %u: %llu of %llu were the plugin's own\n", om_kinds[k],
-                   (unsigned long long)own, (unsigned long long)n);
-            bad++;
-        }
-    }
+static void random_backward_passes_agree_with_the_oracle(void)
+{
+    ferry_device *dev = fx_device();
+    int k, bad = 0;
+
+    for (k = 0; k < ob_pass_count && bad < 10; k++)
+        bad += try_many(dev, (struct trying){ ob_passes[k].kind, &ob_passes[k] });
     CU_ASSERT_EQUAL(bad, 0);
     fx_end();
 }
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(random_operations_agree_with_the_oracle),
+    FERRY_TEST(random_backward_passes_agree_with_the_oracle),
 };
 
 int main(int argc, char **argv)
