@@ -120,6 +120,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/proposal.c \
 	%D%/layers/psroi_pooling.c \
 	%D%/layers/recurrent.c \
+	%D%/layers/recurrent_backward.c \
 	%D%/layers/recurrent.h \
 	%D%/layers/reader.c \
 	%D%/layers/reader.h \

@@ -32,6 +32,7 @@ UNIT_TESTS = \
 	%D%/unit/test-io-write \
 	%D%/unit/test-late \
 	%D%/unit/test-kernels \
+	%D%/unit/test-layer-backward \
 	%D%/unit/test-layer-cases \
 	%D%/unit/test-layer-data \
 	%D%/unit/test-layer-forks \
@@ -173,6 +174,7 @@ PACKAGE_TESTS = \
 	%D%/unit/test-io-proto \
 	%D%/unit/test-io-read \
 	%D%/unit/test-io-write \
+	%D%/unit/test-layer-backward \
 	%D%/unit/test-layer-cases \
 	%D%/unit/test-loader \
 	%D%/unit/test-loader-files \
@@ -222,6 +224,8 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_net_plan_LDADD = $(NET_LIBS)
 %C%_unit_test_op_LDADD = $(NET_LIBS)
 NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
+%C%_unit_test_layer_backward_SOURCES = %D%/unit/test-layer-backward.c $(NET_DATA_TEST)
+%C%_unit_test_layer_backward_LDADD = $(NET_LIBS)
 %C%_unit_test_layer_cases_SOURCES = %D%/unit/test-layer-cases.c $(NET_DATA_TEST)
 %C%_unit_test_layer_cases_LDADD = $(NET_LIBS)
 %C%_unit_test_layer_data_SOURCES = \

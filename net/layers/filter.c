@@ -83,6 +83,45 @@ static int forward(ferry_layer *layer)
     return err;
 }
 
+/* Entries that were chosen have the top's gradients, others none. */
+static int spread_chosen(ferry_layer *layer, int i, const float *chosen, int64_t entries)
+{
+    ferry_blob *bottom = ferry_layer_bottom(layer, i);
+    int64_t wide = ferry_blob_count_range(bottom, 1, ferry_blob_naxes(bottom)), k;
+    const float *from = ferry_blob_host_diff(ferry_layer_top(layer, i));
+    float *to = ferry_blob_overwrite_host_diff(bottom);
+
+    if (!from || !to)
+        return ferry_last_error_code();
+    memset(to, 0, (size_t)ferry_blob_count(bottom) * sizeof *to);
+    for (k = 0; k < entries; k++)
+        if (chosen[k] != 0) {
+            memcpy(&to[k * wide], from, (size_t)wide * sizeof *to);
+            from += wide;
+        }
+    return 0;
+}
+
+static int backward(ferry_layer *layer)
+{
+    const float *chosen = ferry_blob_host_data(selector(layer));
+    int i, err = 0;
+
+    if (!chosen)
+        return ferry_last_error_code();
+    for (i = 0; !err && i < ferry_layer_n_tops(layer); i++)
+        if (ferry_layer_propagates(layer, i))
+            err = spread_chosen(layer, i, chosen, ferry_blob_count(selector(layer)));
+    return err;
+}
+
+static const char *refuses(const ferry_layer *layer, int index)
+{
+    return index == ferry_layer_n_bottoms(layer) - 1
+               ? "Layer cannot backpropagate to filter index inputs"
+               : NULL;
+}
+
 const ferry_layer_type ferry__filter_layer = {
     .struct_size = sizeof ferry__filter_layer,
     .name = "Filter",
@@ -93,4 +132,6 @@ const ferry_layer_type ferry__filter_layer = {
     .flags = FERRY_LAYER_RESHAPES,
     .reshape = reshape,
     .forward = forward,
+    .backward = backward,
+    .refuses = refuses,
 };

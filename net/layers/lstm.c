@@ -32,8 +32,38 @@ static int forward(ferry_layer *layer)
             ferry__lstm_step(d, run.cont[t * run.s->streams + n], run.sum, c, c, h);
             for (k = 0; k < d; k++)
                 run.top[(t * run.s->streams + n) * d + k] = h[k];
+            ferry__recurrent_keep(&run, t, n);
         }
     return ferry__recurrent_end(layer, &run);
+}
+
+/* The gates' gradients at step t of stream n; those of h and c before it are carried on. */
+static void step_back(const struct ferry__recurrent_back *back, int64_t t, int64_t n)
+{
+    int64_t d = back->s->outputs, before = (t * back->s->streams + n) * d, k;
+    int64_t behind = before + back->s->streams * d;
+    float *dh = &back->carry[0][n * d], *dc = &back->carry[1][n * d];
+
+    for (k = 0; k < d; k++)
+        dh[k] += back->top[before + k];
+    ferry__lstm_step_back(d, back->cont[t * back->s->streams + n], &back->sums[4 * before],
+                          &back->history[1][before], &back->history[1][behind], dc, dh,
+                          &back->gates[4 * before], dc);
+    ferry__recurrent_back_step(back, t, n);
+}
+
+static int backward(ferry_layer *layer)
+{
+    struct ferry__recurrent_back back;
+    int err = ferry__recurrent_back_begin(layer, &back);
+    int64_t t, n;
+
+    if (err)
+        return err;
+    for (t = back.s->steps; t-- > 0;)
+        for (n = 0; n < back.s->streams; n++)
+            step_back(&back, t, n);
+    return 0;
 }
 
 static const char *const messages[] = { "recurrent_param", NULL };
@@ -50,4 +80,6 @@ const ferry_layer_type ferry__lstm_layer = {
     .setup = setup,
     .reshape = ferry__recurrent_reshape,
     .forward = forward,
+    .backward = backward,
+    .refuses = ferry__recurrent_refuses,
 };

@@ -43,6 +43,34 @@ static int forward(ferry_layer *layer)
     return 0;
 }
 
+/* Both gradients, also of what wants none, whose diff nobody reads then. */
+static int backward(ferry_layer *layer)
+{
+    ferry_blob *bottom = ferry_layer_bottom(layer, 0), *sums = ferry_layer_bottom(layer, 1);
+    int64_t n, streams = ferry_blob_dim(bottom, 1), d = ferry_blob_dim(bottom, 2);
+    const float *before = ferry_blob_host_data(bottom);
+    const float *gates = ferry_blob_host_data(sums);
+    const float *cont = ferry_blob_host_data(ferry_layer_bottom(layer, 2));
+    const float *c = ferry_blob_host_data(ferry_layer_top(layer, 0));
+    const float *dc = ferry_blob_host_diff(ferry_layer_top(layer, 0));
+    const float *dh = ferry_blob_host_diff(ferry_layer_top(layer, 1));
+    float *d_before = ferry_blob_overwrite_host_diff(bottom);
+    float *d_gates = ferry_blob_overwrite_host_diff(sums);
+
+    if (!before || !gates || !cont || !c || !dc || !dh || !d_before || !d_gates)
+        return ferry_last_error_code();
+    for (n = 0; n < streams; n++)
+        ferry__lstm_step_back(d, cont[n], &gates[n * 4 * d], &before[n * d], &c[n * d], &dc[n * d],
+                              &dh[n * d], &d_gates[n * 4 * d], &d_before[n * d]);
+    return 0;
+}
+
+static const char *refuses(const ferry_layer *layer, int index)
+{
+    (void)layer;
+    return index == 2 ? "Layer: Cannot backpropagate to sequence indicators." : NULL;
+}
+
 const ferry_layer_type ferry__lstm_unit_layer = {
     .struct_size = sizeof ferry__lstm_unit_layer,
     .name = "LSTMUnit",
@@ -52,4 +80,6 @@ const ferry_layer_type ferry__lstm_unit_layer = {
     .max_tops = 2,
     .reshape = reshape,
     .forward = forward,
+    .backward = backward,
+    .refuses = refuses,
 };

@@ -11,8 +11,13 @@
 #include <math.h>
 #include <string.h>
 
-/* Of the layer's own blobs: products with x, with x_static, room for sums, the states. */
-enum { PRODUCTS, STATICS, SUM, STATES };
+enum {
+    PRODUCTS = FERRY__RECURRENT_PRODUCTS,
+    STATICS = FERRY__RECURRENT_STATICS,
+    SUM = FERRY__RECURRENT_SUM,
+    STATES = FERRY__RECURRENT_STATE,
+    HISTORY = FERRY__RECURRENT_HISTORY
+};
 
 static const ferry_proto *parameters(const ferry_layer *layer)
 {
@@ -142,15 +147,28 @@ static int shape_tops(ferry_layer *layer, const struct ferry__recurrent *s)
     return err;
 }
 
+/* What backward wants: the states before the first step, and behind each. */
+static int make_history(ferry_layer *layer, const struct ferry__recurrent *s)
+{
+    int i;
+
+    for (i = 0; ferry_layer_needs_backward(layer) && i < s->states; i++)
+        if (!ferry_layer_scratch(layer, HISTORY + i, 1, 2,
+                                 (int64_t[]){ (s->steps + 1) * s->streams, s->outputs }))
+            return ferry_last_error_code();
+    return 0;
+}
+
 /* The layer's own blobs; states of another number of streams are forgotten. */
 static int make_scratch(ferry_layer *layer, struct ferry__recurrent *s)
 {
+    int64_t rows = ferry_layer_needs_backward(layer) ? s->steps * s->streams : 1;
     int64_t wide = s->gates * s->outputs;
     int i;
 
     if (!ferry_layer_scratch(layer, PRODUCTS, 1, 2, (int64_t[]){ s->steps * s->streams, wide }) ||
         !ferry_layer_scratch(layer, STATICS, 1, 2, (int64_t[]){ s->streams, wide }) ||
-        !ferry_layer_scratch(layer, SUM, 0, 1, &wide))
+        !ferry_layer_scratch(layer, SUM, 1, 2, (int64_t[]){ rows, wide }))
         return ferry_last_error_code();
     for (i = 0; i < s->states; i++) {
         ferry_blob *state =
@@ -162,7 +180,7 @@ static int make_scratch(ferry_layer *layer, struct ferry__recurrent *s)
             return ferry_last_error_code();
     }
     s->kept = s->streams;
-    return 0;
+    return make_history(layer, s);
 }
 
 /* rows of `columns` values of a bottom, times the weights; with the bias where there is one */
@@ -202,7 +220,7 @@ int ferry__recurrent_reshape(ferry_layer *layer)
         err = emit_product(layer, 0, s->steps * s->streams, s->inputs, 0, 1, PRODUCTS);
     if (!err && s->has_static)
         err = emit_product(layer, 2, s->streams, s->statics, 2, -1, STATICS);
-    return err;
+    return err ? err : ferry__recurrent_emit_backward(layer);
 }
 
 /* ---- running ----------------------------------------------------------------------------------- */
@@ -223,10 +241,26 @@ static int take_states(ferry_layer *layer, const struct ferry__recurrent_run *ru
     return 0;
 }
 
+/* The states before the first step. */
+static int begin_history(ferry_layer *layer, struct ferry__recurrent_run *run)
+{
+    int i;
+
+    for (i = 0; i < run->s->states; i++) {
+        run->history[i] =
+            ferry_blob_overwrite_host_data(ferry_layer_scratch_at(layer, HISTORY + i));
+        if (!run->history[i])
+            return ferry_last_error_code();
+        memcpy(run->history[i], run->state[i],
+               (size_t)(run->s->streams * run->s->outputs) * sizeof *run->history[i]);
+    }
+    return 0;
+}
+
 int ferry__recurrent_begin(ferry_layer *layer, struct ferry__recurrent_run *out)
 {
     const struct ferry__recurrent *s = ferry_layer_state(layer);
-    int i;
+    int i, err;
 
     out->s = s;
     out->gates = ferry_blob_host_data(ferry_layer_scratch_at(layer, PRODUCTS));
@@ -234,17 +268,19 @@ int ferry__recurrent_begin(ferry_layer *layer, struct ferry__recurrent_run *out)
         s->has_static ? ferry_blob_host_data(ferry_layer_scratch_at(layer, STATICS)) : NULL;
     out->cont = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
     out->recurrent = ferry_blob_host_data(ferry_layer_param_at(layer, s->has_static ? 3 : 2));
-    out->sum = ferry_blob_overwrite_host_data(ferry_layer_scratch_at(layer, SUM));
+    out->sums = ferry_blob_overwrite_host_data(ferry_layer_scratch_at(layer, SUM));
+    out->kept = ferry_layer_needs_backward(layer) != 0;
     out->top = ferry_blob_overwrite_host_data(ferry_layer_top(layer, 0));
     if (!out->gates || (s->has_static && !out->statics) || !out->cont || !out->recurrent ||
-        !out->sum || !out->top)
+        !out->sums || !out->top)
         return ferry_last_error_code();
     for (i = 0; i < s->states; i++) {
         out->state[i] = ferry_blob_mutable_host_data(ferry_layer_scratch_at(layer, STATES + i));
         if (!out->state[i])
             return ferry_last_error_code();
     }
-    return take_states(layer, out);
+    err = take_states(layer, out);
+    return err || !out->kept ? err : begin_history(layer, out);
 }
 
 int ferry__recurrent_end(ferry_layer *layer, const struct ferry__recurrent_run *run)
@@ -262,7 +298,17 @@ int ferry__recurrent_end(ferry_layer *layer, const struct ferry__recurrent_run *
     return 0;
 }
 
-void ferry__recurrent_sum(const struct ferry__recurrent_run *run, int64_t t, int64_t n)
+void ferry__recurrent_keep(const struct ferry__recurrent_run *run, int64_t t, int64_t n)
+{
+    int64_t d = run->s->outputs;
+    int i;
+
+    for (i = 0; run->kept && i < run->s->states; i++)
+        memcpy(&run->history[i][((t + 1) * run->s->streams + n) * d], &run->state[i][n * d],
+               (size_t)d * sizeof *run->history[i]);
+}
+
+void ferry__recurrent_sum(struct ferry__recurrent_run *run, int64_t t, int64_t n)
 {
     const struct ferry__recurrent *s = run->s;
     int64_t wide = s->gates * s->outputs, i, k;
@@ -270,6 +316,7 @@ void ferry__recurrent_sum(const struct ferry__recurrent_run *run, int64_t t, int
     const float *x = &run->gates[(t * s->streams + n) * wide];
     double cont = run->cont[t * s->streams + n];
 
+    run->sum = run->kept ? &run->sums[(t * s->streams + n) * wide] : run->sums;
     for (i = 0; i < wide; i++) {
         const float *weights = &run->recurrent[i * s->outputs];
         double sum = 0;
@@ -297,5 +344,25 @@ void ferry__lstm_step(int64_t d, float cont, const float *gates, const float *c_
 
         c[k] = (float)cell;
         h[k] = (float)(sigmoid(gates[2 * d + k]) * tanh(cell));
+    }
+}
+
+void ferry__lstm_step_back(int64_t d, float cont, const float *gates, const float *c_before,
+                           const float *c, const float *dc, const float *dh, float *d_gates,
+                           float *dc_before)
+{
+    int64_t k;
+
+    for (k = 0; k < d; k++) {
+        double in = sigmoid(gates[k]), out = sigmoid(gates[2 * d + k]),
+               new = tanh(gates[3 * d + k]);
+        double forget = cont == 0 ? 0 : cont * sigmoid(gates[d + k]), squashed = tanh(c[k]);
+        double cell = dc[k] + dh[k] * out * (1 - squashed * squashed);
+
+        d_gates[k] = (float)(cell * new *in *(1 - in));
+        d_gates[d + k] = (float)(cell * c_before[k] * forget * (1 - forget));
+        d_gates[2 * d + k] = (float)(dh[k] * squashed * out * (1 - out));
+        d_gates[3 * d + k] = (float)(cell * in * (1 - new *new));
+        dc_before[k] = (float)(cell * forget);
     }
 }

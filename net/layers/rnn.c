@@ -59,8 +59,78 @@ static int forward(ferry_layer *layer)
             for (k = 0; k < d; k++)
                 h[k] = tanhf(run.sum[k]);
             emerge(d, v, a, h, &run.top[(t * run.s->streams + n) * d]);
+            ferry__recurrent_keep(&run, t, n);
         }
     return ferry__recurrent_end(layer, &run);
+}
+
+/* V and a with their gradients, which are NULL where nobody wants them, and room for D values. */
+struct emergence {
+    const float *v, *a;
+    float *dv, *da, *room;
+};
+
+/* The gradient of V·h + a is room's; what it gives to h is added to dh. */
+static void emerge_back(const struct emergence *e, int64_t d, const float *h, const float *dtop,
+                        float *dh)
+{
+    int64_t i, k;
+
+    emerge(d, e->v, e->a, h, e->room);
+    for (i = 0; i < d; i++) {
+        float dz = (float)(dtop[i] * (1 - (double)e->room[i] * e->room[i]));
+
+        if (e->da)
+            e->da[i] += dz;
+        for (k = 0; k < d; k++) {
+            if (e->dv)
+                e->dv[i * d + k] += dz * h[k];
+            dh[k] += e->v[i * d + k] * dz;
+        }
+    }
+}
+
+static int begin_emergence(ferry_layer *layer, struct emergence *out)
+{
+    int last = ferry_layer_n_params(layer) - 1;
+    ferry_blob *v = ferry_layer_param_at(layer, last - 1), *a = ferry_layer_param_at(layer, last);
+    bool learns_v = ferry_layer_param_propagates(layer, last - 1);
+    bool learns_a = ferry_layer_param_propagates(layer, last);
+
+    out->v = ferry_blob_host_data(v);
+    out->a = ferry_blob_host_data(a);
+    out->dv = learns_v ? ferry_blob_mutable_host_diff(v) : NULL;
+    out->da = learns_a ? ferry_blob_mutable_host_diff(a) : NULL;
+    out->room =
+        ferry_blob_overwrite_host_diff(ferry_layer_scratch_at(layer, FERRY__RECURRENT_HISTORY));
+    return out->v && out->a && out->room && (out->dv || !learns_v) && (out->da || !learns_a)
+               ? 0
+               : ferry_last_error_code();
+}
+
+static int backward(ferry_layer *layer)
+{
+    struct ferry__recurrent_back back;
+    struct emergence emergence;
+    int64_t t, n, k;
+    int err = ferry__recurrent_back_begin(layer, &back);
+
+    if (!err)
+        err = begin_emergence(layer, &emergence);
+    if (err)
+        return err;
+    for (t = back.s->steps; t-- > 0;)
+        for (n = 0; n < back.s->streams; n++) {
+            int64_t d = back.s->outputs, at = (t * back.s->streams + n) * d;
+            const float *h = &back.history[0][at + back.s->streams * d];
+            float *dh = &back.carry[0][n * d];
+
+            emerge_back(&emergence, d, h, &back.top[at], dh);
+            for (k = 0; k < d; k++)
+                back.gates[at + k] = (float)(dh[k] * (1 - (double)h[k] * h[k]));
+            ferry__recurrent_back_step(&back, t, n);
+        }
+    return 0;
 }
 
 static const char *const messages[] = { "recurrent_param", NULL };
@@ -77,4 +147,6 @@ const ferry_layer_type ferry__rnn_layer = {
     .setup = setup,
     .reshape = ferry__recurrent_reshape,
     .forward = forward,
+    .backward = backward,
+    .refuses = ferry__recurrent_refuses,
 };
