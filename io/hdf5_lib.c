@@ -84,28 +84,93 @@ hid_t ferry__hdf5_type(ferry_dtype dtype, int native)
     }
 }
 
-/* The same but for the order of bytes. */
-static bool same_type(hid_t type, hid_t candidate)
+/* As h5py writes Booleans: a byte that is FALSE or TRUE. */
+static hid_t bool_type(void)
 {
-    H5T_order_t order = H5Tget_order(type);
+    hid_t type = H5Tenum_create(H5T_STD_I8LE);
+    signed char no = 0, yes = 1;
+
+    if (type >= 0 &&
+        (H5Tenum_insert(type, "FALSE", &no) < 0 || H5Tenum_insert(type, "TRUE", &yes) < 0)) {
+        H5Tclose(type);
+        return -1;
+    }
+    return type;
+}
+
+hid_t ferry__hdf5_stored_type(enum ferry__storage storage, ferry_dtype dtype)
+{
+    switch (storage) {
+    case FERRY__STORED_AS_DTYPE:
+        return ferry__hdf5_type(dtype, 0);
+    case FERRY__STORED_U16:
+        return H5Tcopy(H5T_STD_U16LE);
+    case FERRY__STORED_U64:
+        return H5Tcopy(H5T_STD_U64LE);
+    case FERRY__STORED_I16:
+        return H5Tcopy(H5T_STD_I16LE);
+    case FERRY__STORED_BOOL:
+        return bool_type();
+    default:
+        return -1;
+    }
+}
+
+/* The same but for the order of bytes. */
+static bool same_type(hid_t type, enum ferry__storage storage, ferry_dtype dtype)
+{
+    hid_t candidate = ferry__hdf5_stored_type(storage, dtype);
     bool same;
 
-    if (H5Tget_size(type) > 1 && order != H5T_ORDER_NONE)
-        H5Tset_order(candidate, order);
+    if (candidate < 0)
+        return false;
+    if (H5Tget_size(type) > 1 && H5Tget_order(type) == H5T_ORDER_BE)
+        H5Tset_order(candidate, H5T_ORDER_BE);
     same = H5Tequal(type, candidate) > 0;
     H5Tclose(candidate);
     return same;
 }
 
-bool ferry__hdf5_dtype(hid_t type, ferry_dtype *out)
+static const char *word_of(hid_t type)
 {
-    for (int i = 0; i < FERRY_DTYPE_COUNT; i++) {
-        hid_t candidate = ferry__hdf5_type((ferry_dtype)i, 0);
-
-        if (candidate >= 0 && same_type(type, candidate)) {
-            *out = (ferry_dtype)i;
-            return true;
-        }
+    switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+        return "integer";
+    case H5T_FLOAT:
+        return "float";
+    case H5T_STRING:
+        return "string";
+    case H5T_BITFIELD:
+        return "bit field";
+    case H5T_OPAQUE:
+        return "opaque";
+    case H5T_COMPOUND:
+        return "compound";
+    case H5T_REFERENCE:
+        return "reference";
+    case H5T_ENUM:
+        return "enumeration";
+    case H5T_VLEN:
+        return "sequence";
+    case H5T_ARRAY:
+        return "array";
+    default:
+        return "unknown";
     }
-    return false;
+}
+
+void ferry__hdf5_element_of(hid_t type, struct ferry__hdf5_element *out)
+{
+    *out = (struct ferry__hdf5_element){ .size = H5Tget_size(type), .word = word_of(type) };
+    out->swap = out->size > 1 && (H5Tget_order(type) == H5T_ORDER_BE) != ferry__big_endian();
+    for (int i = 0; i < FERRY_DTYPE_COUNT; i++)
+        if (same_type(type, FERRY__STORED_AS_DTYPE, (ferry_dtype)i)) {
+            out->dtype = (ferry_dtype)i;
+            return;
+        }
+    out->storage = FERRY__STORED_OTHERWISE;
+    for (int i = FERRY__STORED_U16; i < FERRY__STORED_OTHERWISE; i++)
+        if (same_type(type, (enum ferry__storage)i, FERRY_U8))
+            out->storage = (enum ferry__storage)i;
+    out->dtype = ferry__storage_dtype(out->storage);
 }

@@ -6,7 +6,7 @@
 #ifndef FERRY_IO_HDF5_LIB_H
 #define FERRY_IO_HDF5_LIB_H
 
-#include <ferry/blob.h>
+#include "values.h"
 
 #include <hdf5.h>
 
@@ -20,7 +20,18 @@ const char *ferry__hdf5_reason(char *buf, size_t size);
 /* A type of the library for a dtype, little-endian or native; negative on failure. H5Tclose it. */
 hid_t ferry__hdf5_type(ferry_dtype dtype, int native);
 
-/* The dtype that a type of the library is, in either byte order; false if it is none. */
-bool ferry__hdf5_dtype(hid_t type, ferry_dtype *out);
+/* The library's type for a dtype or a storage, little-endian; negative where it has none. */
+hid_t ferry__hdf5_stored_type(enum ferry__storage storage, ferry_dtype dtype);
+
+/* What one element of a type of the library is to ferry. */
+struct ferry__hdf5_element {
+    ferry_dtype dtype;
+    enum ferry__storage storage; /* FERRY__STORED_OTHERWISE: nothing that it could read */
+    size_t size;                 /* bytes, in any case */
+    bool swap;                   /* not this machine's byte order */
+    const char *word;            /* "string", "compound" …: the kind of type */
+};
+
+void ferry__hdf5_element_of(hid_t type, struct ferry__hdf5_element *out);
 
 #endif

@@ -17,16 +17,16 @@ int ferry__inflate_available(void)
     return 1;
 }
 
-struct ferry__inflate *ferry__inflate_open(const unsigned char *bytes, uint64_t size)
+struct ferry__inflate *ferry__inflate_open(const unsigned char *bytes, uint64_t size, int wrapped)
 {
     struct ferry__inflate *self = calloc(1, sizeof(*self));
-    const int raw_window = -15; /* no header of zlib's around the data */
+    const int window = wrapped ? 15 : -15;
 
     if (!self)
         return NULL;
     self->at = bytes;
     self->left = size;
-    if (inflateInit2(&self->stream, raw_window) == Z_OK)
+    if (inflateInit2(&self->stream, window) == Z_OK)
         return self;
     free(self);
     return NULL;
@@ -81,10 +81,11 @@ int ferry__inflate_available(void)
     return 0;
 }
 
-struct ferry__inflate *ferry__inflate_open(const unsigned char *bytes, uint64_t size)
+struct ferry__inflate *ferry__inflate_open(const unsigned char *bytes, uint64_t size, int wrapped)
 {
     (void)bytes;
     (void)size;
+    (void)wrapped;
     return NULL;
 }
 

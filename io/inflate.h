@@ -13,8 +13,8 @@ struct ferry__inflate;
 /* Whether this library was built with zlib. */
 int ferry__inflate_available(void);
 
-/* NULL without memory, or without zlib. */
-struct ferry__inflate *ferry__inflate_open(const unsigned char *bytes, uint64_t size);
+/* `wrapped`: zlib's header and checksum stand around them. NULL without memory, or without zlib. */
+struct ferry__inflate *ferry__inflate_open(const unsigned char *bytes, uint64_t size, int wrapped);
 
 /* The next `size` bytes: 0; −1 where the stream is damaged or ends before. */
 int ferry__inflate_read(struct ferry__inflate *self, void *out, size_t size);

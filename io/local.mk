@@ -48,6 +48,8 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/safetensors.c \
 	%D%/scratch.c \
 	%D%/scratch.h \
+	%D%/storage.c \
+	%D%/storage.h \
 	%D%/values.c \
 	%D%/values.h \
 	%D%/wire.c \
@@ -65,8 +67,15 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 if HAVE_HDF5
 %C%_libferryioobjs_la_SOURCES += \
 	%D%/hdf5.c \
+	%D%/hdf5_filter.c \
+	%D%/hdf5_filter.h \
 	%D%/hdf5_lib.c \
 	%D%/hdf5_lib.h \
+	%D%/hdf5_read.c \
+	%D%/hdf5_set.c \
+	%D%/hdf5_set.h \
+	%D%/lzf.c \
+	%D%/lzf.h \
 	%D%/write_hdf5.c
 else
 %C%_libferryioobjs_la_SOURCES += %D%/hdf5_none.c

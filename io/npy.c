@@ -12,16 +12,16 @@ static ferry_io_format probe(const struct ferry__io_file *file)
 
 static int check_size(const struct ferry_io *io, const struct ferry__npy *npy)
 {
-    uint64_t values = (uint64_t)npy->count * ferry_dtype_size(npy->dtype);
     uint64_t there = io->file.size - npy->header_size;
 
-    if (values == there)
+    if (ferry__npy_fits(npy, there))
         return FERRY_OK;
     return ferry_error_set(FERRY_EFORMAT,
                            "%s: values at byte %llu: %llu bytes where the shape "
                            "has %llu",
                            io->file.path, (unsigned long long)npy->header_size,
-                           (unsigned long long)there, (unsigned long long)values);
+                           (unsigned long long)there,
+                           (unsigned long long)((uint64_t)npy->count * npy->element));
 }
 
 static int open_file(struct ferry_io *io)
@@ -42,10 +42,13 @@ static int open_file(struct ferry_io *io)
     values.bytes = io->file.bytes + npy.header_size;
     values.size = io->file.size - npy.header_size;
     values.dtype = npy.dtype;
+    values.storage = npy.storage;
     values.swap = npy.swap;
     values.fortran = npy.fortran && npy.naxes > 1;
     ferry__io_set_data(io, array, &values);
-    return FERRY_OK;
+    return npy.storage == FERRY__STORED_OTHERWISE
+               ? ferry__io_mark(io, array, npy.descr, ferry__npy_unreadable)
+               : FERRY_OK;
 }
 
 const struct ferry__io_reader ferry__npy_reader = {

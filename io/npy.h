@@ -18,6 +18,9 @@ struct ferry__npy_source {
 
 struct ferry__npy {
     ferry_dtype dtype;
+    enum ferry__storage storage;
+    char descr[64];   /* as the file has it; of a structured type its beginning */
+    uint64_t element; /* bytes of one; 0: it does not say */
     bool swap, fortran;
     int naxes;
     int64_t dims[FERRY_MAX_AXES];
@@ -35,9 +38,15 @@ bool ferry__npy_magic(const unsigned char *bytes, uint64_t size);
 int ferry__npy_header_size(const struct ferry__npy_source *source, uint64_t *out);
 
 /*
- * Reads a header. FERRY_EFORMAT, FERRY_EOVERFLOW; FERRY_EUNSUPPORTED for element types and numbers
- * of axes that ferry does not have.
+ * Reads a header. An element type that ferry does not have is FERRY__STORED_OTHERWISE, no error.
+ * FERRY_EFORMAT, FERRY_EOVERFLOW; FERRY_EUNSUPPORTED for more axes than ferry has.
  */
 int ferry__npy_parse(const struct ferry__npy_source *source, struct ferry__npy *out);
+
+/* Whether `size` bytes of values are what the header says. */
+bool ferry__npy_fits(const struct ferry__npy *npy, uint64_t size);
+
+/* Why the values of a type that ferry does not have cannot be read. */
+extern const char ferry__npy_unreadable[];
 
 #endif

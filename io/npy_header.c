@@ -117,22 +117,74 @@ static int take_number(struct text *text, int64_t *out)
 
 /* ---- the three entries ---------------------------------------------------------------------- */
 
-static bool element_type(const char *kind, ferry_dtype *out)
+const char ferry__npy_unreadable[] = "ferry has no such dtype";
+
+/* Bytes of an element of a type that is not ours, as "<c16" and "<U3" say; 0 where they do not. */
+static uint64_t size_of(const char *descr)
+{
+    uint64_t size = 0;
+
+    if (descr[1] == 'O' || strspn(descr + 2, "0123456789") > 9)
+        return 0;
+    for (const char *at = descr + 2; *at >= '0' && *at <= '9'; at++)
+        size = size * 10 + (uint64_t)(*at - '0');
+    return descr[1] == 'U' ? size * 4 : size;
+}
+
+static void set_type(const char *descr, struct ferry__npy *out)
 {
     static const struct {
         const char *kind;
         ferry_dtype dtype;
+        enum ferry__storage storage;
     } known[] = {
-        { "f4", FERRY_F32 }, { "f8", FERRY_F64 }, { "f2", FERRY_F16 }, { "i1", FERRY_I8 },
-        { "u1", FERRY_U8 },  { "i4", FERRY_I32 }, { "i8", FERRY_I64 }, { "u4", FERRY_U32 }
+        { "f4", FERRY_F32, FERRY__STORED_AS_DTYPE }, { "f8", FERRY_F64, FERRY__STORED_AS_DTYPE },
+        { "f2", FERRY_F16, FERRY__STORED_AS_DTYPE }, { "i1", FERRY_I8, FERRY__STORED_AS_DTYPE },
+        { "u1", FERRY_U8, FERRY__STORED_AS_DTYPE },  { "i4", FERRY_I32, FERRY__STORED_AS_DTYPE },
+        { "i8", FERRY_I64, FERRY__STORED_AS_DTYPE }, { "u4", FERRY_U32, FERRY__STORED_AS_DTYPE },
+        { "u2", FERRY_U32, FERRY__STORED_U16 },      { "u8", FERRY_I64, FERRY__STORED_U64 },
+        { "i2", FERRY_I32, FERRY__STORED_I16 },      { "b1", FERRY_U8, FERRY__STORED_BOOL },
     };
 
+    out->dtype = FERRY_U8;
+    out->storage = FERRY__STORED_OTHERWISE;
+    out->element = size_of(descr);
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (strcmp(known[i].kind, kind) == 0) {
-            *out = known[i].dtype;
-            return true;
+        if (strcmp(known[i].kind, descr + 1) == 0) {
+            out->dtype = known[i].dtype;
+            out->storage = known[i].storage;
+            out->element = ferry__storage_size(out->storage, out->dtype);
         }
-    return false;
+}
+
+/* A structured type is a list, which is passed over: strings, numbers, brackets. */
+static int skip_list(struct text *text, struct ferry__npy *out)
+{
+    const unsigned char *start = text->at;
+    unsigned char quote = 0;
+    int depth = 0;
+
+    for (; text->at < text->end; text->at++) {
+        unsigned char c = *text->at;
+
+        if (quote && c == '\\' && text->at + 1 < text->end)
+            text->at++;
+        else if (quote)
+            quote = c == quote ? 0 : quote;
+        else if (c == '\'' || c == '"')
+            quote = c;
+        else if (c == '[' || c == '(' || c == '{')
+            depth++;
+        else if ((c == ']' || c == ')' || c == '}') && --depth == 0)
+            break;
+    }
+    if (text->at == text->end)
+        return fail_at(text, "descr", "the list is not closed");
+    text->at++;
+    snprintf(out->descr, sizeof(out->descr), "%.*s", (int)(text->at - start), (const char *)start);
+    out->dtype = FERRY_U8;
+    out->storage = FERRY__STORED_OTHERWISE;
+    return FERRY_OK;
 }
 
 static int take_descr(struct text *text, struct ferry__npy *out)
@@ -142,17 +194,16 @@ static int take_descr(struct text *text, struct ferry__npy *out)
 
     skip_space(text);
     if (text->at < text->end && *text->at == '[')
-        return fail(text->source, "descr", at, FERRY_EUNSUPPORTED,
-                    "structured arrays have no ferry dtype");
+        return skip_list(text, out);
     if (!take_string(text, descr, sizeof(descr)))
         return fail_at(text, "descr", "no string");
-    if (!strchr("<>=|", descr[0]) || !descr[0] || !element_type(descr + 1, &out->dtype))
-        return fail(text->source, "descr", at, FERRY_EUNSUPPORTED, "'%s' has no ferry dtype",
-                    descr);
-    if (descr[0] == '|' && ferry_dtype_size(out->dtype) > 1)
+    if (!descr[0] || !strchr("<>=|", descr[0]) || !descr[1])
+        return fail(text->source, "descr", at, FERRY_EFORMAT, "'%s' is no type of NumPy's", descr);
+    snprintf(out->descr, sizeof(out->descr), "%s", descr);
+    set_type(descr, out);
+    if (descr[0] == '|' && out->element > 1 && out->storage != FERRY__STORED_OTHERWISE)
         return fail(text->source, "descr", at, FERRY_EFORMAT, "'%s' has no byte order", descr);
-    out->swap = ferry_dtype_size(out->dtype) > 1 && descr[0] != '=' &&
-                (descr[0] == '>') != ferry__big_endian();
+    out->swap = out->element > 1 && descr[0] != '=' && (descr[0] == '>') != ferry__big_endian();
     return FERRY_OK;
 }
 
@@ -287,10 +338,17 @@ int ferry__npy_parse(const struct ferry__npy_source *source, struct ferry__npy *
     err = take_dictionary(&text, &npy);
     if (err)
         return err;
-    npy.count = ferry__io_count(npy.naxes, npy.dims, ferry_dtype_size(npy.dtype));
+    npy.count = ferry__io_count(npy.naxes, npy.dims, npy.element ? (size_t)npy.element : 1);
     if (npy.count < 0)
         return fail(source, "shape", 8, FERRY_EOVERFLOW,
                     "the dims multiply to more than 2^63 bytes");
     *out = npy;
     return FERRY_OK;
+}
+
+bool ferry__npy_fits(const struct ferry__npy *npy, uint64_t size)
+{
+    if (npy->storage == FERRY__STORED_OTHERWISE && npy->element == 0)
+        return true; /* pickled objects, say */
+    return size == (uint64_t)npy->count * npy->element;
 }

@@ -72,7 +72,7 @@ static int start(struct ferry_io *io, const struct deflated *d)
                                io->file.path,
                                d->member.name_size < 100 ? (int)d->member.name_size : 100,
                                (const char *)d->member.name);
-    stream->inflate = ferry__inflate_open(d->member.bytes, d->member.stored);
+    stream->inflate = ferry__inflate_open(d->member.bytes, d->member.stored, 0);
     if (!stream->inflate)
         return ferry_error_set(FERRY_ENOMEM, "%s: out of memory to inflate", io->file.path);
     stream->of = d;
@@ -138,7 +138,7 @@ static int scatter(struct ferry_io *io, const struct ferry__io_array *array, int
 {
     const ferry_io_entry *e = &array->entry;
     int64_t index[FERRY_MAX_AXES] = { 0 }, stride[FERRY_MAX_AXES], place = 0, step = 1;
-    int64_t size = (int64_t)ferry_dtype_size(e->dtype), at = 0, filled = 0;
+    int64_t size = (int64_t)ferry__values_element(&array->data), at = 0, filled = 0;
     unsigned char buffer[16384];
 
     for (int axis = e->naxes - 1; axis >= 0; axis--) {
@@ -214,7 +214,7 @@ static int read_deflated(struct ferry_io *io, const struct ferry__io_array *arra
                          int64_t first, int64_t count, void *out)
 {
     const struct deflated *d = array->own;
-    uint64_t size = ferry_dtype_size(array->entry.dtype);
+    uint64_t size = ferry__values_element(&array->data);
     int err;
 
     (void)diff;
@@ -239,16 +239,14 @@ static int read_deflated(struct ferry_io *io, const struct ferry__io_array *arra
 static int check_size(const struct ferry_io *io, const char *name, uint64_t offset,
                       const struct ferry__npy *npy, uint64_t size)
 {
-    uint64_t values = (uint64_t)npy->count * ferry_dtype_size(npy->dtype);
-
-    if (size - npy->header_size == values)
+    if (ferry__npy_fits(npy, size - npy->header_size))
         return FERRY_OK;
     return ferry_error_set(FERRY_EFORMAT,
                            "%s: %.100s: values at byte %llu: %llu bytes where the "
                            "shape has %llu",
                            io->file.path, name, (unsigned long long)offset,
                            (unsigned long long)(size - npy->header_size),
-                           (unsigned long long)values);
+                           (unsigned long long)((uint64_t)npy->count * npy->element));
 }
 
 /* The name without ".npy", as NumPy shows it. */
@@ -272,10 +270,21 @@ static int add_array(struct ferry_io *io, const char *name, const struct ferry__
 static struct ferry__values values_of(const struct ferry__npy *npy)
 {
     struct ferry__values values = { .dtype = npy->dtype,
+                                    .storage = npy->storage,
                                     .swap = npy->swap,
                                     .fortran = npy->fortran && npy->naxes > 1 };
 
     return values;
+}
+
+/* With what is known of its values. */
+static int complete(struct ferry_io *io, struct ferry__io_array *array,
+                    const struct ferry__npy *npy, const struct ferry__values *values)
+{
+    ferry__io_set_data(io, array, values);
+    return npy->storage == FERRY__STORED_OTHERWISE
+               ? ferry__io_mark(io, array, npy->descr, ferry__npy_unreadable)
+               : FERRY_OK;
 }
 
 static int add_stored(struct ferry_io *io, const char *name, const struct ferry__zip_member *m)
@@ -297,8 +306,7 @@ static int add_stored(struct ferry_io *io, const char *name, const struct ferry_
     values.encoding = FERRY__VALUES_PLAIN;
     values.bytes = m->bytes + npy.header_size;
     values.size = m->size - npy.header_size;
-    ferry__io_set_data(io, array, &values);
-    return FERRY_OK;
+    return complete(io, array, &npy, &values);
 }
 
 /* Inflates the header, and no more, to see how the values lie. */
@@ -359,9 +367,8 @@ static int add_deflated(struct ferry_io *io, const char *name, const struct ferr
     values.encoding = FERRY__VALUES_OWN;
     values.bytes = m->bytes;
     values.size = m->stored;
-    ferry__io_set_data(io, array, &values);
     array->own = d;
-    return FERRY_OK;
+    return complete(io, array, &npy, &values);
 }
 
 static int add_member(struct ferry_io *io, const struct ferry__zip_member *m)

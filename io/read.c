@@ -23,6 +23,46 @@ static int array_of(const struct ferry_io *io, const ferry_io_entry *entry,
     return FERRY_OK;
 }
 
+/* As they are stored. */
+static int read_stored(struct ferry_io *io, const struct ferry__io_array *array, bool diff,
+                       int64_t start, int64_t count, void *out)
+{
+    const struct ferry__values *values = diff ? &array->diff : &array->data;
+
+    if (values->encoding == FERRY__VALUES_OWN)
+        return io->reader->read(io, array, diff, start, count, out);
+    return ferry__values_read(&io->file, values, array->entry.naxes, array->entry.dims, start,
+                              count, out);
+}
+
+/* Bytes that are widened at a time. */
+#define NARROW_PIECE 65536
+
+static int read_narrow(struct ferry_io *io, const struct ferry__io_array *array, bool diff,
+                       int64_t start, int64_t count, unsigned char *out)
+{
+    const struct ferry__values *values = diff ? &array->diff : &array->data;
+    uint64_t narrow[NARROW_PIECE / sizeof(uint64_t)];
+    int64_t most = NARROW_PIECE / (int64_t)ferry__values_element(values), n, wrong;
+
+    for (; count > 0; start += n, count -= n) {
+        int err;
+
+        n = count < most ? count : most;
+        err = read_stored(io, array, diff, start, n, narrow);
+        if (err)
+            return err;
+        wrong = ferry__storage_widen(values->storage, narrow, n, out);
+        if (wrong >= 0)
+            return ferry_error_set(FERRY_EOVERFLOW, "%s: %.200s: element %lld of %s is beyond %s",
+                                   io->file.path, array->entry.name, (long long)(start + wrong),
+                                   ferry__storage_name(values->storage),
+                                   ferry_dtype_name(values->dtype));
+        out += (size_t)n * ferry_dtype_size(values->dtype);
+    }
+    return FERRY_OK;
+}
+
 static int read_range(struct ferry_io *io, const struct ferry__io_array *array, bool diff,
                       int64_t start, int64_t count, void *out)
 {
@@ -30,10 +70,14 @@ static int read_range(struct ferry_io *io, const struct ferry__io_array *array, 
 
     if (count == 0)
         return FERRY_OK;
-    if (values->encoding == FERRY__VALUES_OWN)
-        return io->reader->read(io, array, diff, start, count, out);
-    return ferry__values_read(&io->file, values, array->entry.naxes, array->entry.dims, start,
-                              count, out);
+    return values->storage ? read_narrow(io, array, diff, start, count, out)
+                           : read_stored(io, array, diff, start, count, out);
+}
+
+static int unreadable(const struct ferry_io *io, const struct ferry__io_array *array)
+{
+    return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %.200s: %.200s: %s", io->file.path,
+                           array->entry.name, array->entry.storage, array->entry.unreadable);
 }
 
 static int read_checked(struct ferry_io *io, const ferry_io_entry *entry, bool diff, int64_t start,
@@ -49,6 +93,8 @@ static int read_checked(struct ferry_io *io, const ferry_io_entry *entry, bool d
     if (diff && !array->entry.has_diff)
         return ferry_error_set(FERRY_EINVAL, "%s: %.100s has no diff", io->file.path,
                                array->entry.name);
+    if (array->entry.unreadable)
+        return unreadable(io, array);
     if (start < 0 || count < 0 || start > array->entry.count || count > array->entry.count - start)
         return ferry_error_set(FERRY_EINVAL, "%s: %.100s has no elements %lld … %lld + %lld",
                                io->file.path, array->entry.name, (long long)start, (long long)start,
@@ -144,6 +190,8 @@ int ferry_io_read(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b)
 
     if (!err && !b)
         err = ferry_error_set(FERRY_EINVAL, "ferry_io_read: the blob is NULL");
+    if (!err && source.array->entry.unreadable)
+        err = unreadable(io, source.array);
     if (!err)
         err = ferry_blob_reshape(b, entry->naxes, entry->dims, NULL);
     if (!err)

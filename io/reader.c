@@ -77,6 +77,7 @@ int ferry__io_add(struct ferry_io *io, const struct ferry__io_name *name, ferry_
     array->entry.index = io->count++;
     array->entry.dtype = dtype;
     array->entry.diff_dtype = dtype;
+    array->entry.storage = ferry_dtype_name(dtype);
     array->entry.naxes = naxes;
     array->entry.dims = own_dims;
     array->entry.count = ferry__io_count(naxes, dims, 1);
@@ -94,8 +95,18 @@ void ferry__io_set_data(struct ferry_io *io, struct ferry__io_array *array,
 {
     array->data = *data;
     array->entry.stored_bytes = data->size;
+    array->entry.storage =
+        data->storage ? ferry__storage_name(data->storage) : ferry_dtype_name(data->dtype);
     if (data->bytes)
         array->entry.offset = (uint64_t)(data->bytes - io->file.bytes);
+}
+
+int ferry__io_mark(struct ferry_io *io, struct ferry__io_array *array, const char *storage,
+                   const char *why)
+{
+    array->entry.storage = ferry__io_string(io, storage, strlen(storage));
+    array->entry.unreadable = why;
+    return array->entry.storage ? FERRY_OK : ferry_last_error_code();
 }
 
 int ferry__io_add_metadata(struct ferry_io *io, const char *key, const char *value)

@@ -87,8 +87,15 @@ char *ferry__io_string(struct ferry_io *io, const void *bytes, size_t size);
 /* Adds a string about the whole file; key and value are arena memory already. */
 int ferry__io_add_metadata(struct ferry_io *io, const char *key, const char *value);
 
-/* Sets data, and with it offset and stored_bytes. */
+/* Sets data, and with it offset, stored_bytes and storage. */
 void ferry__io_set_data(struct ferry_io *io, struct ferry__io_array *array,
                         const struct ferry__values *data);
+
+/*
+ * The values cannot be read, which is no reason to refuse the others: `storage` is the file's word for
+ * their type and is copied, `why` lives for ever. data.storage is FERRY__STORED_OTHERWISE already.
+ */
+int ferry__io_mark(struct ferry_io *io, struct ferry__io_array *array, const char *storage,
+                   const char *why);
 
 #endif

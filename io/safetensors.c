@@ -18,6 +18,8 @@ struct tensor {
     char *name;
     const unsigned char *place; /* in the header, for messages */
     ferry_dtype dtype;
+    enum ferry__storage storage;
+    const char *word; /* the file's, for the dtype */
     int naxes;
     int64_t *dims;
     uint64_t begin, end;
@@ -67,28 +69,24 @@ static int wanted(const struct header *h, const char *field, const char *what)
     return fail_at(h, h->json.at, field, FERRY_EFORMAT, what);
 }
 
+/* Of whatever name: the format gets new dtypes, and one array of such is no reason to refuse the rest. */
 static int take_dtype(struct header *h, struct tensor *t)
 {
-    static const char *const others[] = { "BOOL", "F8_E5M2", "F8_E4M3", "I16",    "U16",
-                                          "U64",  "C64",     "F4",      "F6_E2M3" };
-    const unsigned char *place = h->json.at;
     char *name;
 
     if (!ferry__json_string(&h->json, &h->io->arena, &name))
         return fail_json(h, t->name);
+    t->word = name;
     for (int i = 0; i < FERRY_DTYPE_COUNT; i++)
         if (strcmp(ferry_dtype_name((ferry_dtype)i), name) == 0) {
             t->dtype = (ferry_dtype)i;
             return FERRY_OK;
         }
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (strcmp(others[i], name) == 0)
-            return ferry_error_set(FERRY_EUNSUPPORTED,
-                                   "%s: %.200s: dtype at byte %llu: ferry has "
-                                   "no %s",
-                                   h->io->file.path, t->name,
-                                   (unsigned long long)(place - h->io->file.bytes), name);
-    return fail_at(h, place, t->name, FERRY_EFORMAT, "an unknown dtype");
+    t->storage = ferry__storage_named(name);
+    if (t->storage == FERRY__STORED_AS_DTYPE)
+        t->storage = FERRY__STORED_OTHERWISE;
+    t->dtype = ferry__storage_dtype(t->storage);
+    return FERRY_OK;
 }
 
 static int take_shape(struct header *h, struct tensor *t)
@@ -261,8 +259,9 @@ static int by_offset(const void *left, const void *right)
 static int check_tensor(const struct header *h, const struct tensor *t, uint64_t begin,
                         uint64_t total)
 {
-    uint64_t size = ferry_dtype_size(t->dtype);
+    uint64_t size = ferry__storage_size(t->storage, t->dtype);
     int64_t count = ferry__io_count(t->naxes, t->dims, (size_t)size);
+    bool known = t->storage != FERRY__STORED_OTHERWISE;
 
     if (count < 0)
         return fail_at(h, t->place, t->name, FERRY_EOVERFLOW,
@@ -277,7 +276,7 @@ static int check_tensor(const struct header *h, const struct tensor *t, uint64_t
     if (t->begin != begin)
         return fail_at(h, t->place, t->name, FERRY_EFORMAT,
                        "data_offsets leave a hole or overlap another array");
-    if (t->end - t->begin != (uint64_t)count * size)
+    if (known && t->end - t->begin != (uint64_t)count * size)
         return fail_at(h, t->place, t->name, FERRY_EFORMAT,
                        "data_offsets are not as far apart as dtype and shape say");
     return FERRY_OK;
@@ -290,13 +289,17 @@ static int add_tensor(const struct header *h, const struct tensor *t)
                                     .bytes = h->json.end + t->begin,
                                     .size = t->end - t->begin,
                                     .dtype = t->dtype,
+                                    .storage = t->storage,
                                     .swap = ferry__big_endian() };
     struct ferry__io_array *array;
     int err = ferry__io_add(h->io, &name, t->dtype, t->naxes, t->dims, &array);
 
-    if (!err)
-        ferry__io_set_data(h->io, array, &values);
-    return err;
+    if (err)
+        return err;
+    ferry__io_set_data(h->io, array, &values);
+    return t->storage == FERRY__STORED_OTHERWISE
+               ? ferry__io_mark(h->io, array, t->word, "ferry has no such dtype")
+               : FERRY_OK;
 }
 
 static int add_tensors(struct header *h)

@@ -26,7 +26,7 @@ int64_t ferry__io_count(int naxes, const int64_t *dims, size_t size)
 
 bool ferry__values_adoptable(const struct ferry__values *v)
 {
-    return v->encoding == FERRY__VALUES_PLAIN && !v->swap && !v->fortran &&
+    return v->encoding == FERRY__VALUES_PLAIN && !v->storage && !v->swap && !v->fortran &&
            (uintptr_t)v->bytes % ferry_dtype_size(v->dtype) == 0;
 }
 
@@ -100,7 +100,7 @@ static void gather(const unsigned char *from, int64_t stride, size_t size, int64
 static void read_fortran(const struct ferry__values *v, int naxes, const int64_t *dims,
                          int64_t start, int64_t count, unsigned char *out)
 {
-    size_t size = ferry_dtype_size(v->dtype);
+    size_t size = ferry__values_element(v);
     struct odometer o;
 
     odometer_set(&o, naxes, dims, start);
@@ -157,7 +157,7 @@ static int read_wire(const struct ferry__io_file *file, const struct ferry__valu
 int ferry__values_read(const struct ferry__io_file *file, const struct ferry__values *v, int naxes,
                        const int64_t *dims, int64_t start, int64_t count, void *out)
 {
-    uint64_t size = ferry_dtype_size(v->dtype);
+    uint64_t size = ferry__values_element(v);
     int err = FERRY_OK;
 
     if (count == 0)

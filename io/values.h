@@ -7,8 +7,7 @@
 #define FERRY_IO_VALUES_H
 
 #include "file_map.h"
-
-#include <ferry/blob.h>
+#include "storage.h"
 
 enum ferry__encoding {
     FERRY__VALUES_NONE = 0,
@@ -20,7 +19,8 @@ enum ferry__encoding {
 struct ferry__values {
     const unsigned char *bytes;
     uint64_t size;
-    ferry_dtype dtype;
+    ferry_dtype dtype;           /* that they are read as */
+    enum ferry__storage storage; /* and how they lie there */
     enum ferry__encoding encoding;
     uint32_t field;
     bool swap;    /* not this machine's byte order */
@@ -34,10 +34,16 @@ struct ferry__values {
  */
 int64_t ferry__io_count(int naxes, const int64_t *dims, size_t size);
 
+/* Bytes of an element in the file. */
+static inline size_t ferry__values_element(const struct ferry__values *v)
+{
+    return ferry__storage_size(v->storage, v->dtype);
+}
+
 /* Whether the bytes can be a blob's as they are. */
 bool ferry__values_adoptable(const struct ferry__values *v);
 
-/* Elements start … start + count − 1 in row-major order, native. The range was checked. */
+/* Elements start … start + count − 1 in row-major order, as stored but native. The range was checked. */
 int ferry__values_read(const struct ferry__io_file *file, const struct ferry__values *v, int naxes,
                        const int64_t *dims, int64_t start, int64_t count, void *out);
 

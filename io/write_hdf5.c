@@ -34,6 +34,11 @@ static const char *can_hold(const ferry_io_writer *w, const ferry_io_entry *entr
     }
 }
 
+static bool can_store(enum ferry__storage storage)
+{
+    return storage <= FERRY__STORED_BOOL; /* it has no floats of eight bits of its own */
+}
+
 static int fail(const ferry_io_writer *w, const char *name, const char *what)
 {
     char reason[200];
@@ -65,7 +70,8 @@ static int make_set(const struct plan *plan, const struct ferry__out_array *arra
                     const char *group, uint64_t *out_place)
 {
     const ferry_io_entry *entry = &array->entry;
-    hid_t type = ferry__hdf5_type(entry->dtype, 0), space = make_space(entry), set = -1;
+    hid_t type = ferry__hdf5_stored_type(array->storage, entry->dtype), space = make_space(entry),
+          set = -1;
     size_t size = strlen(entry->name) + 8;
     char *path = malloc(size);
     haddr_t place = HADDR_UNDEF;
@@ -188,6 +194,7 @@ const struct ferry__io_writer_ops ferry__hdf5_writer = {
     .unique = true,
     .named = true,
     .can_hold = can_hold,
+    .can_store = can_store,
     .begin = begin,
     .array = begin_data,
     .diff = begin_diff,

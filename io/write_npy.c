@@ -29,6 +29,27 @@ static const char *descr_of(ferry_dtype dtype)
     }
 }
 
+static const char *descr_of_storage(enum ferry__storage storage)
+{
+    switch (storage) {
+    case FERRY__STORED_U16:
+        return "<u2";
+    case FERRY__STORED_U64:
+        return "<u8";
+    case FERRY__STORED_I16:
+        return "<i2";
+    case FERRY__STORED_BOOL:
+        return "|b1";
+    default:
+        return NULL;
+    }
+}
+
+bool ferry__npy_can_store(enum ferry__storage storage)
+{
+    return descr_of_storage(storage) != NULL;
+}
+
 const char *ferry__npy_can_hold(const ferry_io_entry *entry)
 {
     if (!descr_of(entry->dtype))
@@ -42,10 +63,11 @@ size_t ferry__npy_make_header(const ferry_io_entry *entry, char out[FERRY__NPY_H
 {
     const size_t fixed = 10, alignment = 64;
     char *text = out + fixed;
+    const char *descr = descr_of_storage(ferry__storage_named(entry->storage));
     size_t room = FERRY__NPY_HEADER_MAX - fixed, size, total;
 
     size = (size_t)snprintf(text, room, "{'descr': '%s', 'fortran_order': False, 'shape': (",
-                            descr_of(entry->dtype));
+                            descr ? descr : descr_of(entry->dtype));
     for (int i = 0; i < entry->naxes; i++)
         size += (size_t)snprintf(text + size, room - size, "%s%lld%s", i ? " " : "",
                                  (long long)entry->dims[i],
@@ -76,5 +98,6 @@ static int begin_array(ferry_io_writer *w, struct ferry__out_array *array)
 const struct ferry__io_writer_ops ferry__npy_writer = {
     .single = true,
     .can_hold = can_hold,
+    .can_store = ferry__npy_can_store,
     .array = begin_array,
 };

@@ -123,7 +123,7 @@ static int put_values(ferry_io_writer *w, struct ferry__out_array *array, const 
                       size_t size)
 {
     array->mark = ferry__crc32((uint32_t)array->mark, values, size);
-    return ferry__io_out_values(&w->out, values, size, array->entry.dtype);
+    return ferry__io_out_values(&w->out, values, size, array->alike);
 }
 
 static int end_array(ferry_io_writer *w, struct ferry__out_array *array)
@@ -218,6 +218,7 @@ static int finish(ferry_io_writer *w)
 const struct ferry__io_writer_ops ferry__npz_writer = {
     .unique = true,
     .can_hold = can_hold,
+    .can_store = ferry__npy_can_store,
     .array = begin_array,
     .values = put_values,
     .end = end_array,

@@ -97,6 +97,12 @@ static const char *can_hold(const ferry_io_writer *w, const ferry_io_entry *entr
     return is_utf8(entry->name) ? NULL : "its name is no UTF-8";
 }
 
+/* It has them all. */
+static bool can_store(enum ferry__storage storage)
+{
+    return storage != FERRY__STORED_OTHERWISE;
+}
+
 static bool takes_metadata(const ferry_io_writer *w, const char *key, const char *value)
 {
     (void)w;
@@ -110,7 +116,7 @@ static void lay_out(ferry_io_writer *w)
 
     for (size_t size = 8; size > 0; size /= 2)
         for (struct ferry__out_array *a = w->first; a; a = a->next)
-            if (ferry_dtype_size(a->entry.dtype) == size) {
+            if (ferry__storage_size(a->storage, a->entry.dtype) == size) {
                 a->place = place;
                 place += a->bytes;
             }
@@ -120,7 +126,7 @@ static void put_array(struct header *h, const struct ferry__out_array *a)
 {
     put_string(h, a->entry.name);
     put_text(h, ":{\"dtype\":\"");
-    put_text(h, ferry_dtype_name(a->entry.dtype));
+    put_text(h, a->storage ? a->entry.storage : ferry_dtype_name(a->entry.dtype));
     put_text(h, "\",\"shape\":[");
     for (int i = 0; i < a->entry.naxes; i++) {
         put_text(h, i ? "," : "");
@@ -154,7 +160,7 @@ static void make_header(struct header *h, const ferry_io_writer *w)
         put_metadata(h, w);
     for (size_t size = 8; size > 0; size /= 2)
         for (const struct ferry__out_array *a = w->first; a; a = a->next)
-            if (ferry_dtype_size(a->entry.dtype) == size) {
+            if (ferry__storage_size(a->storage, a->entry.dtype) == size) {
                 put_text(h, any ? "," : "");
                 put_array(h, a);
                 any = true;
@@ -205,6 +211,7 @@ const struct ferry__io_writer_ops ferry__safetensors_writer = {
     .needs_plan = true,
     .unique = true,
     .can_hold = can_hold,
+    .can_store = can_store,
     .takes_metadata = takes_metadata,
     .begin = begin,
     .array = begin_array,

@@ -114,6 +114,23 @@ static int take_entry(const ferry_io_writer *w, const ferry_io_entry *theirs, fe
     return FERRY_OK;
 }
 
+static void set_storage(const ferry_io_writer *w, struct ferry__out_array *array, const char *name)
+{
+    static const ferry_dtype alike[] = { [1] = FERRY_U8, [2] = FERRY_F16, [8] = FERRY_I64 };
+    enum ferry__storage storage = ferry__storage_named(name);
+    size_t size;
+
+    if (storage && (ferry__storage_dtype(storage) != array->entry.dtype || !w->ops->can_store ||
+                    !w->ops->can_store(storage)))
+        storage = FERRY__STORED_AS_DTYPE;
+    size = ferry__storage_size(storage, array->entry.dtype);
+    array->storage = storage;
+    array->alike = storage ? alike[size] : array->entry.dtype;
+    array->bytes = (uint64_t)array->entry.count * size;
+    array->entry.storage = ferry__storage_name(storage);
+    array->entry.unreadable = NULL;
+}
+
 static int add_array(ferry_io_writer *w, const ferry_io_entry *e)
 {
     struct ferry__out_array *array;
@@ -137,7 +154,8 @@ static int add_array(ferry_io_writer *w, const ferry_io_entry *e)
     array->entry.dims = dims;
     array->entry.count = count;
     array->entry.diff_dtype = e->dtype;
-    array->bytes = (uint64_t)count * ferry_dtype_size(e->dtype);
+    array->given = (uint64_t)count * ferry_dtype_size(e->dtype);
+    set_storage(w, array, e->storage);
     if (!array->entry.name || !array->entry.layer_type ||
         ferry__names_add(&w->names, array->entry.name, array->entry.index) == -2)
         return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", w->out.shown);
@@ -218,13 +236,13 @@ static int advance(ferry_io_writer *w)
 
         if (!w->in_diff && array->entry.has_diff) {
             w->in_diff = true;
-            w->left = array->bytes;
+            w->left = array->given;
             err = w->ops->diff ? w->ops->diff(w, array) : FERRY_OK;
         } else {
             err = w->ops->end ? w->ops->end(w, array) : FERRY_OK;
             w->current = array->next;
             w->in_diff = false;
-            w->left = w->current ? w->current->bytes : 0;
+            w->left = w->current ? w->current->given : 0;
             if (!err && w->current && w->ops->array)
                 err = w->ops->array(w, w->current);
         }
@@ -241,7 +259,7 @@ static int enter(ferry_io_writer *w, struct ferry__out_array *array)
 
     w->current = array;
     w->in_diff = false;
-    w->left = array ? array->bytes : 0;
+    w->left = array ? array->given : 0;
     if (array && w->ops->array)
         err = w->ops->array(w, array);
     if (!err)
@@ -259,14 +277,40 @@ static int begin(ferry_io_writer *w)
     return err ? err : enter(w, w->first);
 }
 
+static int put_stored(ferry_io_writer *w, const void *values, size_t size)
+{
+    if (w->ops->values)
+        return w->ops->values(w, w->current, values, size);
+    return ferry__io_out_values(&w->out, values, size, w->current->alike);
+}
+
+/* Elements that are narrowed at a time. */
+#define NARROW_PIECE 8192
+
+static int put_narrow(ferry_io_writer *w, const unsigned char *values, size_t size)
+{
+    const struct ferry__out_array *array = w->current;
+    size_t wide = ferry_dtype_size(array->entry.dtype);
+    uint64_t narrow[NARROW_PIECE];
+    int err = FERRY_OK;
+
+    for (size_t left = size / wide, n; left > 0 && !err; left -= n, values += n * wide) {
+        int64_t wrong;
+
+        n = left < NARROW_PIECE ? left : NARROW_PIECE;
+        wrong = ferry__storage_narrow(array->storage, values, (int64_t)n, narrow);
+        if (wrong >= 0)
+            return ferry_error_set(FERRY_EOVERFLOW, "%s: array %.200s: a value is beyond %s",
+                                   w->out.shown, array->entry.name, array->entry.storage);
+        err = put_stored(w, narrow, n * ferry__storage_size(array->storage, array->entry.dtype));
+    }
+    return err;
+}
+
 static int put(ferry_io_writer *w, const void *values, size_t size)
 {
-    int err;
+    int err = w->current->storage ? put_narrow(w, values, size) : put_stored(w, values, size);
 
-    if (w->ops->values)
-        err = w->ops->values(w, w->current, values, size);
-    else
-        err = ferry__io_out_values(&w->out, values, size, w->current->entry.dtype);
     if (err)
         return err;
     w->left -= size;
@@ -411,7 +455,7 @@ static int next_array(ferry_io_writer *w, const ferry_io_entry *e)
         err = w->begun ? FERRY_OK : begin(w);
         if (!err && e->count > 0 &&
             (!w->current || !is_like(&w->current->entry, e) || w->in_diff ||
-             w->left != w->current->bytes))
+             w->left != w->current->given))
             err = ferry_error_set(FERRY_ESHAPE, "%s: array %.200s is not what was declared",
                                   w->out.shown, e->name);
         return err;

@@ -9,14 +9,18 @@
 #include "arena.h"
 #include "names.h"
 #include "out.h"
+#include "storage.h"
 
 #include <ferry/io.h>
 
 struct ferry__out_array {
     ferry_io_entry entry; /* its strings and dims are the arena's */
-    uint64_t bytes;       /* of data; a diff is of the same dtype and has as many */
-    uint64_t place;       /* the format's: where in the file */
-    uint64_t mark;        /* the format's */
+    enum ferry__storage storage;
+    ferry_dtype alike; /* of elements as large as those in the file */
+    uint64_t given;    /* bytes of data in the entry's dtype */
+    uint64_t bytes;    /* in the file; a diff is of the same dtype and has as many */
+    uint64_t place;    /* the format's: where in the file */
+    uint64_t mark;     /* the format's */
     struct ferry__out_array *next;
 };
 
@@ -31,6 +35,8 @@ struct ferry__io_writer_ops {
     bool single;     /* exactly one array */
     bool unique;     /* no two arrays of one name */
     bool named;      /* the temporary file needs a name */
+    /* Whether it can store elements so, where that is not their dtype. NULL: it cannot. */
+    bool (*can_store)(enum ferry__storage storage);
     /* NULL, or why the array cannot be in such a file. */
     const char *(*can_hold)(const ferry_io_writer *w, const ferry_io_entry *entry);
     /* Whether the file has a place for such a string about itself. NULL: it has none. */
@@ -71,7 +77,7 @@ struct ferry_io_writer {
     struct {
         const unsigned char *bytes; /* the arena's; NULL: none was given */
         size_t size;
-        const unsigned char *at; /* how far it has been written */
+        const unsigned char *at;      /* how far it has been written */
     } definition;                     /* of a net */
     bool declared;                    /* the caller says what will come */
     bool begun;                       /* so do not change the plan */

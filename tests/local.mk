@@ -29,6 +29,7 @@ UNIT_TESTS = \
 	%D%/unit/test-io-malformed \
 	%D%/unit/test-io-proto \
 	%D%/unit/test-io-read \
+	%D%/unit/test-io-types \
 	%D%/unit/test-io-write \
 	%D%/unit/test-late \
 	%D%/unit/test-kernels \
@@ -105,6 +106,10 @@ SIM_TESTS = \
 	%D%/unit/test-sim-math \
 	%D%/unit/test-sim-operations \
 	%D%/unit/test-sim-unified
+
+if HAVE_HDF5
+UNIT_TESTS += %D%/unit/test-io-hdf5
+endif
 
 # The OpenCL plugin on its own, likewise.
 if BUILD_OPENCL
@@ -210,6 +215,9 @@ AM_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit $(CU
 AM_LDFLAGS = -no-install
 LDADD = $(UNIT_LIBS)
 UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $(CUNIT_LIBS) -lm
+
+%C%_unit_test_io_hdf5_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS)
+%C%_unit_test_io_hdf5_LDADD = $(UNIT_LIBS) $(HDF5_LIBS)
 
 # What is above libferryio: libferrynet's objects first, then those it stands on.
 NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)

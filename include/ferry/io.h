@@ -47,6 +47,11 @@ typedef enum ferry_io_format {
  * All strings and dims belong to the ferry_io (to the caller where the caller made the entry, for
  * ferry_io_declare) and live until it is closed. Members may be added at the end: zero the structure
  * before filling it in, and set struct_size; a copy of an entry that ferry gave wants its own too.
+ *
+ * Files know element types that ferry has not. Their values are read as a dtype that holds them
+ * exactly: U16 as U32, U64 as I64 (from 2^63 on FERRY_EOVERFLOW), I16 as I32, BOOL as U8, F8_E4M3
+ * and F8_E5M2 as F16. An array of any other type is listed like the rest, and reading it is
+ * FERRY_EUNSUPPORTED.
  */
 typedef struct ferry_io_entry {
     size_t struct_size; /* sizeof(ferry_io_entry) of whoever made it; 0 in ferry's own */
@@ -62,6 +67,8 @@ typedef struct ferry_io_entry {
     ferry_dtype diff_dtype; /* of the diff, if there is one; NVCaffe's may differ from the data's */
     uint64_t offset;        /* where in the file the values begin, or their message; bytes */
     uint64_t stored_bytes;  /* what the values take in the file */
+    const char *storage;    /* their type there: "F32", "U16"; where unreadable, in the file's words */
+    const char *unreadable; /* why the values cannot be read (dtype is then U8); NULL: they can */
 } ferry_io_entry;
 
 /** A format's short name: "caffemodel", "npy" …; "?" for a value that is no format. */
@@ -137,7 +144,8 @@ FERRY_API int ferry_io_metadata(const ferry_io *io, int64_t index, const char **
  * converted as ferry_blob_copy_from converts. Where they agree and the bytes of a .npy, .npz or
  * safetensors file can serve as they are, large arrays are adopted: the blob's memory becomes a private mapping of the file,
  * whose pages the kernel reads when they are touched and copies when they are written. Errors:
- * FERRY_EIO, FERRY_ENOMEM, FERRY_EINVAL, those of ferry_blob_reshape; the blob is then as before,
+ * FERRY_EIO, FERRY_ENOMEM, FERRY_EINVAL, FERRY_EUNSUPPORTED for an entry that is unreadable, those of
+ * ferry_blob_reshape; the blob is then as before,
  * except that after FERRY_EIO its values are unspecified.
  */
 FERRY_API int ferry_io_read(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b);
@@ -145,7 +153,7 @@ FERRY_API int ferry_io_read(ferry_io *io, const ferry_io_entry *entry, ferry_blo
 /**
  * Copies elements start … start + count − 1 of an entry's data, in row-major order, to `out`: in
  * the entry's dtype and this machine's byte order. For whoever works in tiles. FERRY_EINVAL for a
- * range outside the array, FERRY_EIO, FERRY_ENOMEM.
+ * range outside the array, FERRY_EUNSUPPORTED for an entry that is unreadable, FERRY_EIO, FERRY_ENOMEM.
  */
 FERRY_API int ferry_io_read_values(ferry_io *io, const ferry_io_entry *entry, int64_t start,
                                    int64_t count, void *out);
@@ -161,8 +169,10 @@ FERRY_API int ferry_io_read_diff_values(ferry_io *io, const ferry_io_entry *entr
 FERRY_API int ferry_io_create(const char *path, ferry_io_format format, ferry_io_writer **out);
 
 /**
- * Announces an array: name, dtype, naxes, dims, layer_type and has_diff of `entry` count, as far as
- * its struct_size reaches; a diff has the array's dtype. FERRY_EINVAL if struct_size is not set. What the format cannot hold is FERRY_EUNSUPPORTED, which names the array and
+ * Announces an array: name, dtype, naxes, dims, layer_type, has_diff and storage of `entry` count, as
+ * far as its struct_size reaches; a diff has the array's dtype. Where `storage` names a type that is
+ * read as `dtype` ("U16" beside U32) and the format has it, the values are stored so, F8 rounded to
+ * nearest; FERRY_EOVERFLOW from a write of one that does not fit. FERRY_EINVAL if struct_size is not set. What the format cannot hold is FERRY_EUNSUPPORTED, which names the array and
  * says why; nothing is lost silently. All arrays are declared before the first is written, and
  * written in that order.
  */

@@ -441,7 +441,47 @@ static void an_interrupt_leaves_no_half_file(void)
     fx_end();
 }
 
+/* ---- types that ferry has not --------------------------------------------------------------- */
+
+static void put_file(const char *name, const char *header, const char *values, size_t size)
+{
+    FILE *file = fopen(in_folder(name), "wb");
+    uint64_t length = strlen(header);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fwrite(&length, 8, 1, file);
+    fwrite(header, 1, length, file);
+    fwrite(values, 1, size, file);
+    CU_ASSERT_EQUAL(fclose(file), 0);
+}
+
+static void what_cannot_be_read_is_marked(void)
+{
+    fx_device();
+    put_file("odd.safetensors",
+             "{\"f4\":{\"dtype\":\"F4\",\"shape\":[4],\"data_offsets\":[0,2]},"
+             "\"u16\":{\"dtype\":\"U16\",\"shape\":[2],\"data_offsets\":[2,6]}}",
+             "\0\0\3\0\4\0", 6);
+    CU_ASSERT_EQUAL(ferry("inspect odd.safetensors"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "2 arrays"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "ferry has no such dtype"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "u16   U16"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, " 25\n")); /* of 3 and 4 */
+    CU_ASSERT_EQUAL(ferry("inspect odd.safetensors --json"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "\"unreadable\": \"ferry has no such dtype\""));
+    CU_ASSERT_EQUAL(ferry("convert odd.safetensors x.npz"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "f4: F4: ferry has no such dtype"));
+    CU_ASSERT(!is_there("x.npz"));
+    CU_ASSERT_EQUAL(ferry("diff odd.safetensors odd.safetensors"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "ferry has no such dtype"));
+    CU_ASSERT_EQUAL(ferry("merge -o x.npz odd.safetensors odd.safetensors"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "f4"));
+    clean();
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(what_cannot_be_read_is_marked),
     FERRY_TEST(arrays_go_from_format_to_format),
     FERRY_TEST(what_cannot_be_expressed_is_an_error_and_nothing_is_written),
     FERRY_TEST(what_a_net_is_besides_its_blobs_is_noted),

@@ -39,6 +39,8 @@ static int declare_all(struct conversion *c, uint64_t *out_total)
         uint64_t bytes = (uint64_t)entry.count * ferry_dtype_size(entry.dtype);
         int err;
 
+        if (entry.unreadable) /* said as reading it would say it, before anything is written */
+            return ferry_io_read_values(c->in, c->order[i], 0, 0, NULL);
         if (keeps_diff(c, &entry) && entry.diff_dtype != out_dtype(c, &entry) && c->any_dtype)
             return ferry_error_set(FERRY_EUNSUPPORTED,
                                    "%s: its diff is %s and its data are %s; "
@@ -48,6 +50,8 @@ static int declare_all(struct conversion *c, uint64_t *out_total)
         entry.struct_size = sizeof(entry);
         entry.has_diff = keeps_diff(c, &entry);
         entry.dtype = out_dtype(c, &entry);
+        if (entry.dtype != c->order[i]->dtype)
+            entry.storage = NULL;
         err = ferry_io_declare(c->out, &entry);
         if (err)
             return err;

@@ -174,6 +174,8 @@ static int compare_entry(struct comparison *c, const ferry_io_entry *a)
     why = first != a             ? "its name comes twice"
           : !b                   ? "only in the first"
           : !same_dims(a, b)     ? "another shape"
+          : a->unreadable        ? a->unreadable
+          : b->unreadable        ? b->unreadable
           : a->dtype != b->dtype ? "another dtype"
                                  : NULL;
     status = compare_half(c, a, b, false, why);

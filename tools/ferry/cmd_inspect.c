@@ -57,11 +57,17 @@ static json_t *json_shape(const ferry_io_entry *entry)
 
 static bool add_json(json_t *blobs, const ferry_io_entry *entry, double l1, double sumsq)
 {
-    json_t *blob = json_pack("{s:o, s:s, s:o, s:I, s:o, s:o}", "name",
-                             tool_json_string(entry->name), "dtype", ferry_dtype_name(entry->dtype),
-                             "shape", json_shape(entry), "count", (json_int_t)entry->count, "l1",
-                             tool_json_real(l1), "sumsq", tool_json_real(sumsq));
+    const char *why = entry->unreadable;
+    json_t *blob =
+        json_pack("{s:o, s:o, s:o, s:I, s:o, s:o}", "name", tool_json_string(entry->name), "dtype",
+                  tool_json_string(entry->storage), "shape", json_shape(entry), "count",
+                  (json_int_t)entry->count, "l1", why ? json_null() : tool_json_real(l1), "sumsq",
+                  why ? json_null() : tool_json_real(sumsq));
 
+    if (blob && why && json_object_set_new(blob, "unreadable", tool_json_string(why)) != 0) {
+        json_decref(blob);
+        return false;
+    }
     return blob && json_array_append_new(blobs, blob) == 0;
 }
 
@@ -79,8 +85,9 @@ static void shape_text(const ferry_io_entry *entry, char *buf, size_t size)
 static bool add_row(struct tool_table *table, const ferry_io_entry *entry, double l1, double sumsq)
 {
     char shape[FERRY_MAX_AXES * 21 + 1], count[24], l1_text[32], sumsq_text[32];
-    const char *cells[] = { entry->name, ferry_dtype_name(entry->dtype), shape, count, l1_text,
-                            sumsq_text };
+    const char *why = entry->unreadable;
+    const char *cells[] = { entry->name,         entry->storage,         shape,         count,
+                            why ? "-" : l1_text, why ? "-" : sumsq_text, why ? why : "" };
 
     shape_text(entry, shape, sizeof(shape));
     snprintf(count, sizeof(count), "%" PRId64, entry->count);
@@ -97,7 +104,8 @@ static int inspect_entries(struct inspection *in, ferry_io *io)
         double l1 = 0, sumsq = 0;
         bool added;
 
-        if (ferry_io_entry_at(io, i, &entry) || measure(in->device, io, entry, &l1, &sumsq))
+        if (ferry_io_entry_at(io, i, &entry) ||
+            (!entry->unreadable && measure(in->device, io, entry, &l1, &sumsq)))
             return tool_ferry_error();
         added = in->blobs ? add_json(in->blobs, entry, l1, sumsq)
                           : add_row(in->table, entry, l1, sumsq);
@@ -128,7 +136,9 @@ static int print_table(const struct inspection *in, const ferry_io *io, const ch
 
 static int inspect(ferry_runtime *rt, const char *path, bool json)
 {
-    static const char *const headings[] = { "NAME", "DTYPE", "SHAPE", ">COUNT", ">L1", ">SUMSQ" };
+    static const char *const headings[] = {
+        "NAME", "DTYPE", "SHAPE", ">COUNT", ">L1", ">SUMSQ", ""
+    };
     struct inspection in = { NULL, NULL, NULL };
     ferry_io *io = NULL;
     int status;
@@ -143,7 +153,7 @@ static int inspect(ferry_runtime *rt, const char *path, bool json)
     if (json)
         in.blobs = json_array();
     else
-        in.table = tool_table_create(headings, 6);
+        in.table = tool_table_create(headings, 7);
     if (!in.blobs && !in.table) {
         status = tool_error(TOOL_FAILURE, "out of memory");
         goto err_close_file;

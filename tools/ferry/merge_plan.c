@@ -66,6 +66,11 @@ static int check_array(const struct merge *m, struct merge_array *array)
                          array->entry->name, m->inputs[array->from].path);
         wrong++;
     }
+    if (array->entry->unreadable) {
+        (void)tool_error(0, "merge: %s: %s in %s: %s", array->entry->name, array->entry->storage,
+                         m->inputs[array->from].path, array->entry->unreadable);
+        return wrong + 1;
+    }
     for (int i = 0; i < m->count; i++)
         wrong += check_input(m, array, i);
     return wrong;

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Values of a dataset. Chunks come as they are stored and are decoded here, one at a time, into the
+ * stretch of elements that is wanted; a band of them, all chunks that begin at one index of the first
+ * axis, is kept, since whoever reads in tiles comes back for the rest. What is too large for memory
+ * goes through a file without a name.
+ */
+#define _GNU_SOURCE
+#include "hdf5_set.h"
+
+#include "inflate.h"
+#include "scratch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Bytes of a decoded chunk, and of a band, that are held in memory. */
+#define MEMORY (12u * 1024 * 1024)
+
+/* Bytes of a chunk that are taken from a file at a time. */
+#define PIECE 65536
+
+static int fail(const struct ferry_io *io, const struct ferry__hdf5_set *set, const char *what)
+{
+    if (!*what)
+        return ferry_error_set(FERRY_ENOMEM, "%s: %.200s: out of memory", io->file.path, set->path);
+    return ferry_error_set(FERRY_EFORMAT, "%s: %.200s: a chunk: %s", io->file.path, set->path,
+                           what);
+}
+
+static uint64_t memory_for(const struct ferry_io *io)
+{
+    return MEMORY + io->file.size / 8;
+}
+
+/* ---- windows -------------------------------------------------------------------------------- */
+
+void ferry__hdf5_window_clear(struct ferry__hdf5_window *window)
+{
+    free(window->bytes);
+    if (window->fd >= 0)
+        close(window->fd);
+    *window = (struct ferry__hdf5_window){ .fd = -1 };
+}
+
+static int fail_scratch(const struct ferry_io *io)
+{
+    return ferry_error_set(FERRY_EIO, "%s: a scratch file in TMPDIR: %s", io->file.path,
+                           strerror(errno));
+}
+
+static int write_at(const struct ferry_io *io, int fd, uint64_t at, const unsigned char *bytes,
+                    size_t size)
+{
+    while (size > 0) {
+        ssize_t got = pwrite(fd, bytes, size, (off_t)at);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail_scratch(io);
+        bytes += got;
+        at += (uint64_t)got;
+        size -= (size_t)got;
+    }
+    return FERRY_OK;
+}
+
+/* What was never written there reads as zeros. */
+static int read_at(const struct ferry_io *io, int fd, uint64_t at, unsigned char *bytes,
+                   size_t size)
+{
+    while (size > 0) {
+        ssize_t got = pread(fd, bytes, size, (off_t)at);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail_scratch(io);
+        if (got == 0) {
+            memset(bytes, 0, size);
+            return FERRY_OK;
+        }
+        bytes += got;
+        at += (uint64_t)got;
+        size -= (size_t)got;
+    }
+    return FERRY_OK;
+}
+
+/* Elements from row-major index `index` on, as far as they are wanted. */
+static int put(const struct ferry_io *io, const struct ferry__hdf5_window *w, int64_t index,
+               const unsigned char *bytes, int64_t n)
+{
+    int64_t size = (int64_t)w->of->element.size;
+
+    if (index < w->start) {
+        bytes += (w->start - index) * size;
+        n -= w->start - index;
+        index = w->start;
+    }
+    if (n > w->start + w->count - index)
+        n = w->start + w->count - index;
+    if (n <= 0)
+        return FERRY_OK;
+    if (w->fd >= 0)
+        return write_at(io, w->fd, (uint64_t)((index - w->start) * size), bytes,
+                        (size_t)(n * size));
+    memcpy(w->bytes + (index - w->start) * size, bytes, (size_t)(n * size));
+    return FERRY_OK;
+}
+
+/* ---- one chunk ------------------------------------------------------------------------------ */
+
+struct chunk {
+    struct ferry_io *io;
+    const struct ferry__hdf5_set *set;
+    const struct ferry__hdf5_window *to;
+    hid_t id;
+    hsize_t origin[FERRY_MAX_AXES];
+    int64_t elements; /* of a whole one; those beyond the edge are not used */
+};
+
+/* Row by row: elements first … first + n − 1 of the chunk to where they belong. */
+static int scatter(const struct chunk *c, const unsigned char *bytes, int64_t first, int64_t n)
+{
+    const struct ferry__hdf5_set *set = c->set;
+    int last = set->naxes - 1;
+    int err = FERRY_OK;
+
+    while (n > 0 && !err) {
+        int64_t row = set->chunk[last] - first % set->chunk[last], rest = first, index = 0,
+                step = 1;
+        int64_t length;
+        bool inside = true;
+
+        if (row > n)
+            row = n;
+        length = row;
+        for (int i = last; i >= 0; i--) {
+            int64_t at = (int64_t)c->origin[i] + rest % set->chunk[i];
+
+            rest /= set->chunk[i];
+            inside = inside && at < set->dims[i];
+            if (i == last && length > set->dims[i] - at)
+                length = set->dims[i] - at;
+            index += at * step;
+            step *= set->dims[i];
+        }
+        if (inside)
+            err = put(c->io, c->to, index, bytes, length);
+        bytes += row * (int64_t)set->element.size;
+        first += row;
+        n -= row;
+    }
+    return err;
+}
+
+static int scatter_swapped(const struct chunk *c, unsigned char *bytes, int64_t first, int64_t n)
+{
+    if (c->set->element.swap)
+        ferry__swap_bytes(bytes, n, c->set->element.size);
+    return scatter(c, bytes, first, n);
+}
+
+/* One that was never written. */
+static int scatter_fill(const struct chunk *c)
+{
+    size_t size = c->set->element.size;
+    unsigned char bytes[PIECE];
+    int64_t most = PIECE / (int64_t)size;
+    int err = FERRY_OK;
+
+    for (int64_t i = 0; i < most; i++)
+        memcpy(bytes + i * (int64_t)size, c->set->fill, size);
+    for (int64_t at = 0; at < c->elements && !err; at += most)
+        err = scatter(c, bytes, at, c->elements - at < most ? c->elements - at : most);
+    return err;
+}
+
+/* ---- chunks beyond memory ------------------------------------------------------------------- */
+
+/* Deflated, shuffled before or not; the checksum behind it, if there is one, is zlib's and its own. */
+static bool can_stream(const struct ferry__hdf5_filters *f, uint32_t mask, bool *out_shuffled)
+{
+    bool deflated = false;
+
+    *out_shuffled = false;
+    for (unsigned i = 0; i < f->count; i++) {
+        if (mask >> i & 1)
+            continue;
+        if (f->id[i] == H5Z_FILTER_SHUFFLE && !deflated && !*out_shuffled)
+            *out_shuffled = true;
+        else if (f->id[i] == H5Z_FILTER_DEFLATE && !deflated)
+            deflated = true;
+        else
+            return false;
+    }
+    return deflated;
+}
+
+static int inflate_to(const struct chunk *c, const unsigned char *raw, uint64_t raw_size, int fd)
+{
+    uint64_t size = (uint64_t)c->elements * c->set->element.size;
+    struct ferry__inflate *inflate = ferry__inflate_open(raw, raw_size, 1);
+    unsigned char bytes[PIECE];
+    int err = inflate ? FERRY_OK : fail(c->io, c->set, "");
+
+    for (uint64_t at = 0; at < size && !err;) {
+        size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
+
+        if (ferry__inflate_read(inflate, bytes, n) != 0)
+            err = fail(c->io, c->set, "its deflated bytes are damaged, or end early");
+        else
+            err = write_at(c->io, fd, at, bytes, n);
+        at += n;
+    }
+    ferry__inflate_close(inflate);
+    return err;
+}
+
+/* Elements of a chunk that lies in a file, with the bytes of each together again. */
+static int gather(const struct chunk *c, int fd, bool shuffled, int64_t first, int64_t n,
+                  unsigned char *out)
+{
+    size_t size = c->set->element.size;
+    unsigned char plane[PIECE];
+    int err = FERRY_OK;
+
+    if (!shuffled)
+        return read_at(c->io, fd, (uint64_t)first * size, out, (size_t)n * size);
+    for (size_t k = 0; k < size && !err; k++) {
+        err = read_at(c->io, fd, (uint64_t)((int64_t)k * c->elements + first), plane, (size_t)n);
+        for (int64_t i = 0; i < n; i++)
+            out[i * (int64_t)size + (int64_t)k] = plane[i];
+    }
+    return err;
+}
+
+static int stream_chunk(const struct chunk *c, uint32_t mask, const unsigned char *raw,
+                        uint64_t raw_size)
+{
+    struct ferry__scratch scratch = { .fd = -1 };
+    unsigned char bytes[PIECE];
+    int64_t most = PIECE / (int64_t)c->set->element.size;
+    bool shuffled;
+    int err;
+
+    if (!can_stream(&c->set->filters, mask, &shuffled))
+        return ferry_error_set(
+            FERRY_EUNSUPPORTED,
+            "%s: %.200s: chunks of %llu bytes, through filters for which that is "
+            "too much memory",
+            c->io->file.path, c->set->path, (unsigned long long)c->elements * c->set->element.size);
+    err = ferry__scratch_begin(&scratch, c->io->file.path);
+    if (!err)
+        err = inflate_to(c, raw, raw_size, scratch.fd);
+    for (int64_t at = 0; at < c->elements && !err; at += most) {
+        int64_t n = c->elements - at < most ? c->elements - at : most;
+
+        err = gather(c, scratch.fd, shuffled, at, n, bytes);
+        if (!err)
+            err = scatter_swapped(c, bytes, at, n);
+    }
+    ferry__scratch_end(&scratch);
+    return err;
+}
+
+/* ---- from the file -------------------------------------------------------------------------- */
+
+static bool sticks_out(const struct chunk *c)
+{
+    for (int i = 0; i < c->set->naxes; i++)
+        if ((int64_t)c->origin[i] > c->set->dims[i] - c->set->chunk[i])
+            return true;
+    return false;
+}
+
+static int decode(const struct chunk *c, uint32_t mask, unsigned char *raw, uint64_t raw_size)
+{
+    uint64_t size = (uint64_t)c->elements * c->set->element.size;
+    const char *wrong;
+    unsigned char *bytes;
+    int err;
+
+    if (c->set->plain_edges && sticks_out(c))
+        mask = UINT32_MAX;
+    if (mask == UINT32_MAX || c->set->filters.count == 0) /* as it is */
+        return raw_size == size ? scatter_swapped(c, raw, 0, c->elements)
+                                : fail(c->io, c->set, "it is not as long as the dataset says");
+    if (size > memory_for(c->io))
+        return stream_chunk(c, mask, raw, raw_size);
+    bytes = malloc((size_t)size);
+    wrong = bytes ? ferry__hdf5_unfilter(&c->set->filters, mask, raw, raw_size, bytes, size) : "";
+    err = wrong ? fail(c->io, c->set, wrong) : scatter_swapped(c, bytes, 0, c->elements);
+    free(bytes);
+    return err;
+}
+
+/* By libhdf5, whose filters it went through. */
+static int read_by_library(const struct chunk *c)
+{
+    uint64_t size = (uint64_t)c->elements * c->set->element.size;
+    hsize_t extent[FERRY_MAX_AXES], shape[FERRY_MAX_AXES], zero[FERRY_MAX_AXES] = { 0 };
+    hid_t type = H5Dget_type(c->id), space = H5Dget_space(c->id), memory = -1;
+    unsigned char *bytes = size <= memory_for(c->io) ? malloc((size_t)size) : NULL;
+    int result = -1, err;
+
+    for (int i = 0; i < c->set->naxes; i++) {
+        int64_t left = c->set->dims[i] - (int64_t)c->origin[i];
+
+        shape[i] = (hsize_t)c->set->chunk[i];
+        extent[i] = (hsize_t)(left < c->set->chunk[i] ? left : c->set->chunk[i]);
+    }
+    if (bytes)
+        memory = H5Screate_simple(c->set->naxes, shape, NULL);
+    if (memory >= 0 && type >= 0 && space >= 0 &&
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, c->origin, NULL, extent, NULL) >= 0 &&
+        H5Sselect_hyperslab(memory, H5S_SELECT_SET, zero, NULL, extent, NULL) >= 0)
+        result = H5Dread(c->id, type, memory, space, H5P_DEFAULT, bytes);
+    if (!bytes)
+        err = fail(c->io, c->set, "");
+    else if (result < 0)
+        err = ferry__hdf5_fail(c->io, FERRY_EFORMAT, c->set->path, "its values cannot be read");
+    else
+        err = scatter_swapped(c, bytes, 0, c->elements);
+    if (memory >= 0)
+        H5Sclose(memory);
+    H5Sclose(space);
+    H5Tclose(type);
+    free(bytes);
+    return err;
+}
+
+static int read_chunk(const struct chunk *c)
+{
+    hsize_t raw_size = 0;
+    unsigned char *raw;
+    uint32_t mask = 0;
+    int err;
+
+    if (H5Dget_chunk_storage_size(c->id, c->origin, &raw_size) < 0 || raw_size == 0)
+        return scatter_fill(c); /* there is none */
+    if (raw_size > c->io->file.size)
+        return fail(c->io, c->set, "it claims to be longer than the file");
+    if (c->set->place == FERRY__HDF5_LIBRARY)
+        return read_by_library(c);
+    raw = malloc((size_t)raw_size);
+    if (!raw)
+        return fail(c->io, c->set, "");
+    if (H5Dread_chunk(c->id, H5P_DEFAULT, c->origin, &mask, raw) < 0)
+        err = ferry__hdf5_fail(c->io, FERRY_EFORMAT, c->set->path, "a chunk cannot be read");
+    else
+        err = decode(c, mask, raw, raw_size);
+    free(raw);
+    return err;
+}
+
+/* ---- the chunks of a stretch ---------------------------------------------------------------- */
+
+/* Row-major index of the chunk's first element, and of its last one inside the dataset. */
+static void ends_of(const struct chunk *c, int64_t *out_first, int64_t *out_last)
+{
+    int64_t step = 1;
+
+    *out_first = *out_last = 0;
+    for (int i = c->set->naxes - 1; i >= 0; i--) {
+        int64_t left = c->set->dims[i] - (int64_t)c->origin[i];
+
+        *out_first += (int64_t)c->origin[i] * step;
+        *out_last +=
+            ((int64_t)c->origin[i] + (left < c->set->chunk[i] ? left : c->set->chunk[i]) - 1) *
+            step;
+        step *= c->set->dims[i];
+    }
+}
+
+/* The next origin, in row-major order; false behind the last. */
+static bool next_origin(struct chunk *c)
+{
+    for (int i = c->set->naxes - 1; i >= 0; i--) {
+        c->origin[i] += (hsize_t)c->set->chunk[i];
+        if ((int64_t)c->origin[i] < c->set->dims[i])
+            return true;
+        c->origin[i] = 0;
+    }
+    return false;
+}
+
+/* Elements of one step along the first axis. */
+static int64_t inner(const struct ferry__hdf5_set *set)
+{
+    int64_t n = 1;
+
+    for (int i = 1; i < set->naxes; i++)
+        n *= set->dims[i];
+    return n;
+}
+
+static int fill_window(struct ferry_io *io, hid_t id, const struct ferry__hdf5_window *w)
+{
+    const struct ferry__hdf5_set *set = w->of;
+    struct chunk c = { .io = io, .set = set, .to = w, .id = id };
+    int64_t first, last;
+    int err = FERRY_OK;
+
+    c.elements = ferry__io_count(set->naxes, set->chunk, 1);
+    c.origin[0] = (hsize_t)(w->start / inner(set) / set->chunk[0] * set->chunk[0]);
+    do {
+        ends_of(&c, &first, &last);
+        if ((int64_t)c.origin[0] * inner(set) >= w->start + w->count)
+            break;
+        if (last >= w->start && first < w->start + w->count)
+            err = read_chunk(&c);
+    } while (!err && next_origin(&c));
+    return err;
+}
+
+/* The band that has the element becomes the window. */
+static int keep_band(struct ferry_io *io, hid_t id, const struct ferry__hdf5_set *set, int64_t at,
+                     struct ferry__hdf5_window *out)
+{
+    int64_t band = inner(set) * set->chunk[0];
+    struct ferry__hdf5_window w = { .of = set, .start = at / band * band, .fd = -1 };
+    struct ferry__scratch scratch = { .fd = -1 };
+    int err = FERRY_OK;
+
+    ferry__hdf5_window_clear(out);
+    w.count = set->count - w.start < band ? set->count - w.start : band;
+    if ((uint64_t)w.count * set->element.size <= memory_for(io)) {
+        w.bytes = malloc((size_t)w.count * set->element.size);
+        if (!w.bytes)
+            return fail(io, set, "");
+    } else {
+        err = ferry__scratch_begin(&scratch, io->file.path);
+        w.fd = scratch.fd;
+    }
+    if (!err)
+        err = fill_window(io, id, &w);
+    if (err)
+        ferry__hdf5_window_clear(&w);
+    else
+        *out = w;
+    return err;
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static int read_chunks(struct ferry_io *io, hid_t id, struct ferry__hdf5_window *window,
+                       const struct ferry__hdf5_set *set, int64_t start, int64_t count,
+                       unsigned char *out)
+{
+    size_t size = set->element.size;
+    int err = FERRY_OK;
+
+    if (count == set->count) { /* each chunk once, straight to where it belongs */
+        const struct ferry__hdf5_window all = { set, 0, count, out, -1 };
+
+        return fill_window(io, id, &all);
+    }
+    while (count > 0 && !err) {
+        int64_t n;
+
+        if (window->of != set || start < window->start || start >= window->start + window->count)
+            err = keep_band(io, id, set, start, window);
+        if (err)
+            break;
+        n = window->start + window->count - start;
+        n = n < count ? n : count;
+        if (window->fd >= 0)
+            err = read_at(io, window->fd, (uint64_t)(start - window->start) * size, out,
+                          (size_t)n * size);
+        else
+            memcpy(out, window->bytes + (size_t)(start - window->start) * size, (size_t)n * size);
+        start += n;
+        count -= n;
+        out += (size_t)n * size;
+    }
+    return err;
+}
+
+/* In the header: 64 KiB at most. */
+static int read_compact(struct ferry_io *io, hid_t id, const struct ferry__hdf5_set *set,
+                        int64_t start, int64_t count, void *out)
+{
+    size_t size = set->element.size;
+    unsigned char *all = malloc((size_t)set->count * size);
+    hid_t type = H5Dget_type(id);
+    int err = FERRY_OK;
+
+    if (!all)
+        err = fail(io, set, "");
+    else if (H5Dread(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, all) < 0)
+        err = ferry__hdf5_fail(io, FERRY_EFORMAT, set->path, "its values cannot be read");
+    else
+        memcpy(out, all + (size_t)start * size, (size_t)count * size);
+    if (!err && set->element.swap)
+        ferry__swap_bytes(out, count, size);
+    H5Tclose(type);
+    free(all);
+    return err;
+}
+
+int ferry__hdf5_set_read(struct ferry_io *io, hid_t file, struct ferry__hdf5_window *window,
+                         const struct ferry__hdf5_set *set, int64_t start, int64_t count, void *out)
+{
+    size_t size = set->element.size;
+    hid_t id;
+    int err;
+
+    if (set->place == FERRY__HDF5_NOWHERE) {
+        for (int64_t i = 0; i < count; i++)
+            memcpy((unsigned char *)out + (size_t)i * size, set->fill, size);
+        return FERRY_OK;
+    }
+    id = H5Dopen2(file, set->path, H5P_DEFAULT);
+    if (id < 0)
+        return ferry__hdf5_fail(io, FERRY_EFORMAT, set->path, "cannot be opened");
+    err = set->place == FERRY__HDF5_COMPACT ? read_compact(io, id, set, start, count, out)
+                                            : read_chunks(io, id, window, set, start, count, out);
+    H5Dclose(id);
+    return err;
+}

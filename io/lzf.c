@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A byte below 32 begins a run: so many bytes and one more are taken as they are. Any other begins a
+ * copy: its upper three bits are the length less two, or 7 and a byte that is added; its lower five
+ * and the next byte are how far back it lies, less one.
+ */
+#include "lzf.h"
+
+#include <string.h>
+
+struct lzf {
+    const unsigned char *at, *end;
+    unsigned char *out;
+    size_t made, room;
+};
+
+static int take_run(struct lzf *z, size_t n)
+{
+    if (n > (size_t)(z->end - z->at) || n > z->room - z->made)
+        return 0;
+    memcpy(z->out + z->made, z->at, n);
+    z->at += n;
+    z->made += n;
+    return 1;
+}
+
+static int take_copy(struct lzf *z, unsigned control)
+{
+    size_t length = control >> 5, back = (size_t)(control & 31) << 8;
+
+    if (length == 7) {
+        if (z->at == z->end)
+            return 0;
+        length += *z->at++;
+    }
+    if (z->at == z->end)
+        return 0;
+    back += (size_t)*z->at++ + 1;
+    length += 2;
+    if (back > z->made || length > z->room - z->made)
+        return 0;
+    for (; length > 0; length--, z->made++) /* the two may overlap: that is how it repeats */
+        z->out[z->made] = z->out[z->made - back];
+    return 1;
+}
+
+size_t ferry__lzf_decode(const unsigned char *bytes, size_t size, unsigned char *out, size_t room)
+{
+    struct lzf z = { bytes, bytes + size, out, 0, room };
+
+    while (z.at < z.end) {
+        unsigned control = *z.at++;
+
+        if (!(control < 32 ? take_run(&z, control + 1) : take_copy(&z, control)))
+            return 0;
+    }
+    return z.made;
+}
