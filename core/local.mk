@@ -51,6 +51,8 @@ EXTRA_DIST += \
 	%D%/coherence/coherence.h \
 	%D%/coherence/evict.c \
 	%D%/coherence/evict.h \
+	%D%/coherence/first.c \
+	%D%/coherence/first.h \
 	%D%/coherence/idle.c \
 	%D%/coherence/idle.h \
 	%D%/coherence/memory.c \

@@ -201,23 +201,35 @@ void ferry__reshape_abandon(struct ferry__reshape *plan)
 }
 
 /* Whether a half may come to have so many bytes without a look at its copies. */
-static bool fits(const struct ferry__half *h, size_t bytes)
+static inline bool fits(const struct ferry__half *h, size_t bytes)
 {
     return !h->memory ||
            (!h->offset && h->limit == SIZE_MAX && ferry__memory_fits_alone(h->memory, bytes));
 }
 
+/* The product of positive dims, in two halves of which neither waits for the other. */
+static inline bool multiply(int naxes, const int64_t *dims, int64_t *out)
+{
+    int64_t even = 1, odd = 1;
+    int i = 0;
+
+    for (; i + 1 < naxes; i += 2)
+        if (dims[i] <= 0 || dims[i + 1] <= 0 || __builtin_mul_overflow(even, dims[i], &even) ||
+            __builtin_mul_overflow(odd, dims[i + 1], &odd))
+            return false;
+    if (i < naxes && (dims[i] <= 0 || __builtin_mul_overflow(even, dims[i], &even)))
+        return false;
+    return !__builtin_mul_overflow(even, odd, out);
+}
+
 /* As many axes as before, and room in memories that nobody shares: nothing is allocated or locked. */
 static inline bool reshape_alone(ferry_blob *b, int naxes, const int64_t *dims)
 {
-    int64_t count = 1, bytes;
+    int64_t count, bytes;
 
-    if (!b->shape.shaped || naxes != b->shape.naxes || !dims || b->dims)
-        return false;
-    for (int i = 0; i < naxes; i++)
-        if (dims[i] <= 0 || __builtin_mul_overflow(count, dims[i], &count))
-            return false;
-    if (__builtin_mul_overflow(count, (int64_t)ferry__dtype_size(b->dtype), &bytes) ||
+    if (!b->shape.shaped || naxes != b->shape.naxes || !dims || b->dims ||
+        !multiply(naxes, dims, &count) ||
+        __builtin_mul_overflow(count, (int64_t)ferry__dtype_size(b->dtype), &bytes) ||
         !fits(&b->half[FERRY__DATA], (size_t)bytes) || !fits(&b->half[FERRY__DIFF], (size_t)bytes))
         return false;
     ferry__memory_use_alone(b->half[FERRY__DATA].memory, (size_t)bytes);
@@ -230,7 +242,8 @@ static inline bool reshape_alone(ferry_blob *b, int naxes, const int64_t *dims)
 }
 
 /* With room that may have to be made first. */
-static int reshape_planned(ferry_blob *b, int naxes, const int64_t *dims, bool *out_grew)
+static __attribute__((noinline)) int reshape_planned(ferry_blob *b, int naxes, const int64_t *dims,
+                                                     bool *out_grew)
 {
     struct ferry__reshape plan;
     int err = ferry__section_refuse("a reshape");

@@ -5,6 +5,7 @@
 
 #include "core/coherence/coherence.h"
 #include "core/coherence/evict.h"
+#include "core/coherence/first.h"
 #include "core/coherence/idle.h"
 #include "core/base/fresh.h"
 #include "core/base/log.h"
@@ -72,11 +73,13 @@ void ferry_memory_release(ferry_memory *m)
     if (!m || (atomic_load_explicit(&m->refs, memory_order_acquire) != 1 &&
                atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1))
         return;
-    withdraw_for_good(m);
     after.first = NULL;
-    ferry__log_hold();
-    ferry__replica_drop_all(m, &after);
-    ferry__log_release();
+    if (!ferry__first_give_back(m)) {
+        withdraw_for_good(m);
+        ferry__log_hold();
+        ferry__replica_drop_all(m, &after);
+        ferry__log_release();
+    }
     home = m->home;
     pthread_mutex_destroy(&m->lock);
     free(m->sharers);
@@ -105,8 +108,11 @@ static int access_memory(ferry_memory *m, ferry_device *where, unsigned access, 
                          ferry_ref *out)
 {
     struct ferry__request req;
-    int err = check_place(where, q);
+    int err;
 
+    if (!where && !q && !(access & FERRY_NOWAIT) && ferry__first_at_host(m, access, out))
+        return 0;
+    err = check_place(where, q);
     if (!err)
         err = ferry__request_begin(&req, m, where, (access & FERRY_NOWAIT) != 0);
     if (err)

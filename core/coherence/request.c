@@ -11,7 +11,7 @@
  * A thread that was at work on the memory when its process forked is not in the child to unlock it:
  * the child may wait for its own threads alone.
  */
-static int lock(ferry_memory *m, bool nowait)
+int ferry__request_lock(ferry_memory *m, bool nowait)
 {
     unsigned forks = atomic_load_explicit(&ferry__forks, memory_order_relaxed);
     bool forked = ferry__device_forked(m->home);
@@ -49,7 +49,7 @@ int ferry__request_begin(struct ferry__request *req, ferry_memory *m, ferry_devi
     if (err)
         return err;
     ferry__log_hold();
-    err = lock(m, nowait);
+    err = ferry__request_lock(m, nowait);
     if (err) {
         ferry__log_release();
         return err;

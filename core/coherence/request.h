@@ -16,6 +16,12 @@
 int ferry__request_begin(struct ferry__request *req, ferry_memory *m, ferry_device *where,
                          bool nowait);
 
+/*
+ * The lock alone, with the errors of fork and `nowait`, for what neither says anything to the log nor
+ * lets anything go; pthread_mutex_unlock gives it back.
+ */
+int ferry__request_lock(ferry_memory *m, bool nowait);
+
 /* Gives the lock back, and does what had to wait for that. */
 void ferry__request_end(struct ferry__request *req);
 

@@ -413,6 +413,19 @@ int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue
     return err;
 }
 
+void *ferry__pool_take(ferry_device *dev, uint64_t bytes)
+{
+    struct ferry__pool *pool = dev->pool;
+    uint64_t rounded;
+    unsigned class = class_of(bytes, &rounded);
+    void *block = NULL;
+
+    if (bytes < LARGE && !atomic_load_explicit(&pool->budget, memory_order_relaxed) &&
+        !ferry__device_is(dev, FERRY_DEVICE_ORDERED_ALLOC))
+        from_cache(pool, FERRY__POOL_DEVICE, &dev->queue, class, rounded, bytes, false, &block);
+    return block;
+}
+
 /* ---- free ---- */
 
 /* A record for a block that is to be cached; NULL if it should not be. */

@@ -26,6 +26,12 @@ int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue
                       bool *zeroed, void **out);
 
 /*
+ * A cached device block of `bytes` > 0 that is no page of zeros, where there is one and no budget to
+ * keep; NULL, and nothing has happened, else. Says nothing to the log. For host memory alone.
+ */
+void *ferry__pool_take(ferry_device *dev, uint64_t bytes);
+
+/*
  * Gives a block of `bytes` back. Work on it that was submitted to the device's default queue may
  * still run; work on other queues has been waited for, or the default queue ordered after it. Never
  * fails.
