@@ -17,6 +17,7 @@ UNIT_TESTS = \
 	%D%/unit/test-caffe-cases \
 	%D%/unit/test-check \
 	%D%/unit/test-command \
+	%D%/unit/test-command-dataset \
 	%D%/unit/test-command-devices \
 	%D%/unit/test-command-files \
 	%D%/unit/test-command-net \
@@ -284,6 +285,7 @@ check_PROGRAMS += %D%/unit/proto-tool
 %C%_unit_test_command_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
 %C%_unit_test_command_net_LDADD = $(%C%_unit_test_command_LDADD)
 %C%_unit_test_command_run_LDADD = $(%C%_unit_test_command_LDADD)
+%C%_unit_test_command_dataset_LDADD = $(%C%_unit_test_command_LDADD)
 %C%_unit_test_command_devices_LDADD = $(%C%_unit_test_command_LDADD)
 
 if HAVE_CUNIT
@@ -321,6 +323,8 @@ OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
 %C%_unit_test_command_SOURCES = %D%/unit/test-command.c $(COMMAND_TEST)
 %C%_unit_test_command_net_SOURCES = %D%/unit/test-command-net.c $(COMMAND_TEST)
 %C%_unit_test_command_run_SOURCES = %D%/unit/test-command-run.c $(COMMAND_TEST)
+%C%_unit_test_command_dataset_SOURCES = %D%/unit/test-command-dataset.c $(COMMAND_TEST)
+%C%_unit_test_command_dataset_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS)
 %C%_unit_test_command_devices_SOURCES = %D%/unit/test-command-devices.c $(COMMAND_TEST)
 %C%_coherence_test_coherence_SOURCES = \
 	%D%/coherence/model.c \

@@ -16,6 +16,7 @@ bin_PROGRAMS += %D%/ferry
 	%D%/cmd_bench.c \
 	%D%/cmd_check.c \
 	%D%/cmd_convert.c \
+	%D%/cmd_dataset.c \
 	%D%/cmd_devices.c \
 	%D%/cmd_diff.c \
 	%D%/cmd_draw.c \
@@ -26,6 +27,9 @@ bin_PROGRAMS += %D%/ferry
 	%D%/cmd_run.c \
 	%D%/cmd_time.c \
 	%D%/cmd_trace.c \
+	%D%/dataset.h \
+	%D%/dataset_source.c \
+	%D%/dataset_write.c \
 	%D%/files.c \
 	%D%/files.h \
 	%D%/layer_samples.c \
@@ -46,8 +50,8 @@ bin_PROGRAMS += %D%/ferry
 	%D%/tool.c \
 	%D%/tool.h
 %C%_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/conform \
-	-iquote $(top_srcdir)/bench
-%C%_ferry_CFLAGS = $(STD_CFLAGS) $(JANSSON_CFLAGS)
-%C%_ferry_LDADD = tests/conform/libferryconform.la libferrynet.la libferryio.la libferry.la $(JANSSON_LIBS) $(CORE_SYSTEM_LIBS) -lm
+	-iquote $(top_srcdir)/bench $(NET_CPPFLAGS_LIBS)
+%C%_ferry_CFLAGS = $(STD_CFLAGS) $(JANSSON_CFLAGS) $(PNG_CFLAGS) $(LMDB_CFLAGS)
+%C%_ferry_LDADD = tests/conform/libferryconform.la libferrynet.la libferryio.la libferry.la $(JANSSON_LIBS) $(PNG_LIBS) $(LMDB_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_ferry_LDFLAGS =
 endif

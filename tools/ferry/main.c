@@ -115,6 +115,17 @@ static const struct tool_command commands[] = {
       "    --dtype T         rounds every array to F32, F64, F16, BF16, I8, U8, I32, I64 or U32\n"
       "    --no-diff         leaves diffs out\n",
       cmd_convert },
+    { "dataset", "LIST OUT | IMAGES.idx LABELS.idx OUT [--resize HxW] [--encoded] ...",
+      "Pictures with labels into an LMDB database for Data layers",
+      "\nLIST has a path, a space and a number a line; idx files are MNIST's. OUT is a folder that\n"
+      "is not there yet. Records are Caffe's, values in planes, blue first.\n"
+      "    --root DIR       where the paths of LIST begin; else its own folder\n"
+      "    --resize HxW     each picture to this height and width\n"
+      "    --gray           one channel\n"
+      "    --encoded        files as they are, or as PNG what is resized, gray or from idx files\n"
+      "    --shuffle        in another order; --seed N: in another one yet\n"
+      "    --json           {\"database\", \"records\", \"shape\", \"encoded\", \"shuffled\"}\n",
+      cmd_dataset },
     { "diff", "A B [--tolerance T] [--json]", "How far the arrays of two files are apart",
       "\nExit status: 0 where all are equal, 1 where some differ, 2 for trouble.\n"
       "    -t, --tolerance T    what is apart by up to T, or by T of the larger, is equal\n"

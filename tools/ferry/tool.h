@@ -29,6 +29,7 @@ int cmd_devices(const struct tool_command *self, int argc, char **argv);
 int cmd_plugins(const struct tool_command *self, int argc, char **argv);
 int cmd_inspect(const struct tool_command *self, int argc, char **argv);
 int cmd_convert(const struct tool_command *self, int argc, char **argv);
+int cmd_dataset(const struct tool_command *self, int argc, char **argv);
 int cmd_diff(const struct tool_command *self, int argc, char **argv);
 int cmd_trace(const struct tool_command *self, int argc, char **argv);
 int cmd_run(const struct tool_command *self, int argc, char **argv);
