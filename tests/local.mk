@@ -44,6 +44,7 @@ UNIT_TESTS = \
 	%D%/unit/test-record \
 	%D%/unit/test-loader \
 	%D%/unit/test-loader-files \
+	%D%/unit/test-deleters \
 	%D%/unit/test-log \
 	%D%/unit/test-math \
 	%D%/unit/test-memory-adopt \

@@ -4,7 +4,6 @@
 #include "fakes.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -666,55 +665,6 @@ static void a_log_callback_may_ask_for_a_device(void)
     ferry_runtime_close(rt);
 }
 
-/* ---- deleters that do not return ------------------------------------------------------------ */
-
-static jmp_buf away;
-
-static void leave(void *arg)
-{
-    ++*(int *)arg;
-    longjmp(away, 1);
-}
-
-static void count_call(void *arg)
-{
-    ++*(int *)arg;
-}
-
-/* Two adopted copies and one reference: releasing it runs both deleters, or tries to. */
-static ferry_memory *adopted_twice(ferry_device *dev, ferry_device *other, int *first, int *second)
-{
-    static _Alignas(64) char bytes[2][64];
-    ferry_memory *m = NULL;
-
-    CU_ASSERT_EQUAL_FATAL(ferry_memory_create(dev, 64, &m), 0);
-    CU_ASSERT_EQUAL(ferry_memory_adopt(m, dev, (ferry_ref){ bytes[0], 0 }, 64, 0, leave, first), 0);
-    CU_ASSERT_EQUAL(
-        ferry_memory_adopt(m, other, (ferry_ref){ bytes[1], 0 }, 64, 0, count_call, second), 0);
-    return m;
-}
-
-static void what_a_deleter_leaves_by_a_jump_is_whole(void)
-{
-    static int left, called; /* of the function that is jumped out of */
-    static ferry_runtime *rt;
-    ferry_device *dev = NULL, *other = NULL;
-    ferry_memory *m;
-
-    rt = fakes_open(five(), "alpha", NULL);
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, "alpha:0", &dev), 0);
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, "alpha:1", &other), 0);
-    m = adopted_twice(dev, other, &left, &called);
-    if (!setjmp(away))
-        ferry_memory_release(m);
-    CU_ASSERT_EQUAL(left, 1);
-    CU_ASSERT_EQUAL_FATAL(ferry_memory_create(other, 64, &m), 0);
-    CU_ASSERT_PTR_NOT_NULL(ferry_memory_host_data(m)); /* no lock is held; the other one has run */
-    CU_ASSERT_EQUAL(called, 1);
-    ferry_memory_release(m);
-    ferry_runtime_close(rt);
-}
-
 static const ferry_test_case cases[] = {
     FERRY_TEST(one_name_means_that_and_nothing_else_is_opened),
     FERRY_TEST(one_name_that_fails_is_an_error_and_nothing_else_is_opened),
@@ -744,7 +694,6 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(many_threads_that_ask_at_once_get_the_same_device),
     FERRY_TEST(what_a_device_says_stays_while_another_thread_opens_it),
     FERRY_TEST(a_log_callback_may_ask_for_a_device),
-    FERRY_TEST(what_a_deleter_leaves_by_a_jump_is_whole),
 };
 
 int main(int argc, char **argv)

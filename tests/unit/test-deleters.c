@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "fakes.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+
+/* Deleters of adopted memory that do not return: a jump, and a thread that ends there. */
+
+/* A runtime of one plugin with two devices. */
+static ferry_runtime *open_alpha(void)
+{
+    const char *folder = fakes_folder();
+
+    fakes_put(folder, "alpha", NULL);
+    return fakes_open(folder, "alpha", NULL);
+}
+
+static jmp_buf away;
+
+static void leave(void *arg)
+{
+    ++*(int *)arg;
+    longjmp(away, 1);
+}
+
+static void count_call(void *arg)
+{
+    ++*(int *)arg;
+}
+
+/* Two adopted copies and one reference: releasing it runs both deleters, or tries to. */
+static ferry_memory *adopted_twice(ferry_device *dev, ferry_device *other, int *first, int *second)
+{
+    static _Alignas(64) char bytes[2][64];
+    ferry_memory *m = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(ferry_memory_create(dev, 64, &m), 0);
+    CU_ASSERT_EQUAL(ferry_memory_adopt(m, dev, (ferry_ref){ bytes[0], 0 }, 64, 0, leave, first), 0);
+    CU_ASSERT_EQUAL(
+        ferry_memory_adopt(m, other, (ferry_ref){ bytes[1], 0 }, 64, 0, count_call, second), 0);
+    return m;
+}
+
+static void what_a_deleter_leaves_by_a_jump_is_whole(void)
+{
+    static int left, called; /* of the function that is jumped out of */
+    static ferry_runtime *rt;
+    ferry_device *dev = NULL, *other = NULL;
+    ferry_memory *m;
+
+    rt = open_alpha();
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, "alpha:0", &dev), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, "alpha:1", &other), 0);
+    m = adopted_twice(dev, other, &left, &called);
+    if (!setjmp(away))
+        ferry_memory_release(m);
+    CU_ASSERT_EQUAL(left, 1);
+    CU_ASSERT_EQUAL_FATAL(ferry_memory_create(other, 64, &m), 0);
+    CU_ASSERT_PTR_NOT_NULL(ferry_memory_host_data(m)); /* no lock is held; the other one has run */
+    CU_ASSERT_EQUAL(called, 1);
+    ferry_memory_release(m);
+    ferry_runtime_close(rt);
+}
+
+/* ---- a thread that is cancelled ------------------------------------------------------------- */
+
+static void be_cancelled(void *arg)
+{
+    ++*(int *)arg;
+    pthread_cancel(pthread_self());
+    pthread_testcancel();
+}
+
+static void *release(void *memory)
+{
+    ferry_memory_release(memory);
+    return NULL;
+}
+
+static void what_a_thread_leaves_that_is_cancelled_in_a_deleter_is_whole(void)
+{
+    static _Alignas(64) char bytes[64];
+    ferry_runtime *rt = open_alpha();
+    ferry_device *dev = NULL;
+    ferry_memory *m = NULL;
+    pthread_t thread;
+    void *end = NULL;
+    int calls = 0;
+
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, "alpha:0", &dev), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_memory_create(dev, 64, &m), 0);
+    CU_ASSERT_EQUAL(
+        ferry_memory_adopt(m, NULL, (ferry_ref){ bytes, 0 }, 64, 0, be_cancelled, &calls), 0);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, release, m), 0);
+    CU_ASSERT_EQUAL(pthread_join(thread, &end), 0);
+    CU_ASSERT_PTR_EQUAL(end, PTHREAD_CANCELED);
+    CU_ASSERT_EQUAL(calls, 1);
+    CU_ASSERT_EQUAL_FATAL(ferry_memory_create(dev, 64, &m), 0);
+    CU_ASSERT_PTR_NOT_NULL(ferry_memory_host_data(m)); /* no lock was left behind */
+    CU_ASSERT_PTR_NOT_NULL(ferry_memory_mutable_device_data(m).handle);
+    CU_ASSERT_EQUAL(ferry_device_trim(dev), 0);
+    ferry_memory_release(m);
+    CU_ASSERT_EQUAL(calls, 1);
+    ferry_runtime_close(rt);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(what_a_deleter_leaves_by_a_jump_is_whole),
+    FERRY_TEST(what_a_thread_leaves_that_is_cancelled_in_a_deleter_is_whole),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "deleters", cases, FERRY_TEST_COUNT(cases));
+}
