@@ -480,7 +480,44 @@ static void what_cannot_be_read_is_marked(void)
     fx_end();
 }
 
+/* ---- what is in them ------------------------------------------------------------------------ */
+
+static void statistics_sorting_and_digests_are_shown(void)
+{
+    fx_device();
+    MAKE("s.npz", { "small/w", FERRY_F32, 3, -1, false }, { "large/w", FERRY_F32, 16, 0, false },
+         { "large/b", FERRY_F64, 2, 5, false });
+    CU_ASSERT_EQUAL(ferry("inspect s.npz --stats"), 0);
+    /* least, greatest, mean, deviation, zeros, NaN, Inf; a block of the same height for each bin */
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "  0  0.8164966      1    0    0"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "7.5   4.609772      1    0    0"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "\xe2\x96\x88\xe2\x96\x88\xe2\x96\x88\xe2\x96\x88"
+                                       "\xe2\x96\x88\xe2\x96\x88\xe2\x96\x88\xe2\x96\x88"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "total: 21 elements, 92 B in the file"));
+    CU_ASSERT_EQUAL(ferry("inspect s.npz --only 'large/*' --sort name --sha256"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "2 of 3 arrays"));
+    CU_ASSERT_PTR_NULL(strstr(out, "small"));
+    CU_ASSERT_FATAL(strstr(out, "large/b") && strstr(out, "large/w"));
+    CU_ASSERT(strstr(out, "large/b") < strstr(out, "large/w"));
+    /* of 5 and 6 as doubles, little-endian */
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "9bb4833ece80484c0fb4bcbd256d3ad2a68476fdbce3a92298484932837041c7"));
+    CU_ASSERT_EQUAL(ferry("inspect s.npz --sort size"), 0);
+    CU_ASSERT(strstr(out, "large/w") < strstr(out, "large/b"));
+    CU_ASSERT(strstr(out, "large/b") < strstr(out, "small/w") ||
+              strstr(out, "small/w") > strstr(out, "large/w"));
+    CU_ASSERT_EQUAL(ferry("inspect s.npz --only none"), 1);
+    CU_ASSERT_EQUAL(ferry("inspect s.npz --sort colour"), 2);
+    CU_ASSERT_EQUAL(ferry("inspect s.npz --plot s.svg"), 0);
+    slurp("s.svg", out, sizeof(out));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "<svg"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ">large/b</text>"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "</svg>"));
+    clean();
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(statistics_sorting_and_digests_are_shown),
     FERRY_TEST(what_cannot_be_read_is_marked),
     FERRY_TEST(arrays_go_from_format_to_format),
     FERRY_TEST(what_cannot_be_expressed_is_an_error_and_nothing_is_written),

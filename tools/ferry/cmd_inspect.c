@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tool.h"
+#include "inspect.h"
 
-#include <ferry/io.h>
-#include <inttypes.h>
-#include <stdio.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* `ferry inspect`: every array of a file, with norms that the selected device computed. */
+/* `ferry inspect`: the arrays of a file, with norms that the selected device computed. */
 
-struct inspection {
-    ferry_device *device;
-    json_t *blobs;            /* with --json, else NULL */
-    struct tool_table *table; /* without */
-};
+/* In a file of many arrays those of few elements are summed where they are: sending takes longer. */
+#define MANY_ARRAYS  64
+#define FEW_ELEMENTS 4096
+
+/* ---- one array ------------------------------------------------------------------------------ */
 
 /* Integers are storage: their norms are those of the same values as F64, converted on reading. */
 static ferry_dtype working_dtype(ferry_dtype dtype)
@@ -22,8 +20,8 @@ static ferry_dtype working_dtype(ferry_dtype dtype)
 }
 
 /* Sends an array to the device and has its norms computed there. */
-static int measure(ferry_device *device, ferry_io *io, const ferry_io_entry *entry, double *out_l1,
-                   double *out_sumsq)
+static int measure_there(ferry_device *device, ferry_io *io, const ferry_io_entry *entry,
+                         double *out_l1, double *out_sumsq)
 {
     ferry_blob *b = NULL;
     int err = ferry_blob_create(device, working_dtype(entry->dtype), entry->naxes, entry->dims, &b);
@@ -42,148 +40,147 @@ static int measure(ferry_device *device, ferry_io *io, const ferry_io_entry *ent
     return err;
 }
 
-static json_t *json_shape(const ferry_io_entry *entry)
+static int measure(const struct inspection *in, struct inspect_row *row, void *tile)
 {
-    json_t *shape = json_array();
+    const ferry_io_entry *entry = row->entry;
+    bool here = ferry_io_count(in->io) > MANY_ARRAYS && entry->count <= FEW_ELEMENTS;
+    int err;
 
-    for (int i = 0; i < entry->naxes; i++) {
-        if (json_array_append_new(shape, json_integer((json_int_t)entry->dims[i])) != 0) {
-            json_decref(shape);
-            return NULL; /* which json_pack takes for the failure that it is */
-        }
-    }
-    return shape;
+    if (entry->unreadable)
+        return FERRY_OK;
+    err = here ? inspect_norms(in->io, entry, tile, &row->l1, &row->sumsq)
+               : measure_there(in->device, in->io, entry, &row->l1, &row->sumsq);
+    if (!err && (in->stats || in->plot))
+        err = inspect_measure(in->io, entry, tile, &row->stats);
+    if (!err && in->sha256)
+        err = inspect_digest(in->io, entry, tile, row->sha256);
+    return err;
 }
 
-static bool add_json(json_t *blobs, const ferry_io_entry *entry, double l1, double sumsq)
-{
-    const char *why = entry->unreadable;
-    json_t *blob =
-        json_pack("{s:o, s:o, s:o, s:I, s:o, s:o}", "name", tool_json_string(entry->name), "dtype",
-                  tool_json_string(entry->storage), "shape", json_shape(entry), "count",
-                  (json_int_t)entry->count, "l1", why ? json_null() : tool_json_real(l1), "sumsq",
-                  why ? json_null() : tool_json_real(sumsq));
+/* ---- all of them ---------------------------------------------------------------------------- */
 
-    if (blob && why && json_object_set_new(blob, "unreadable", tool_json_string(why)) != 0) {
-        json_decref(blob);
-        return false;
-    }
-    return blob && json_array_append_new(blobs, blob) == 0;
+static int by_size(const void *left, const void *right)
+{
+    const struct inspect_row *a = left, *b = right;
+
+    if (a->entry->stored_bytes != b->entry->stored_bytes)
+        return a->entry->stored_bytes > b->entry->stored_bytes ? -1 : 1;
+    return a->entry->index < b->entry->index ? -1 : 1;
 }
 
-/* "64 3 3 3"; "-" for a scalar. */
-static void shape_text(const ferry_io_entry *entry, char *buf, size_t size)
+static int by_name(const void *left, const void *right)
 {
-    size_t used = 0;
+    const struct inspect_row *a = left, *b = right;
+    int c = strcmp(a->entry->name, b->entry->name);
 
-    snprintf(buf, size, "-");
-    for (int i = 0; i < entry->naxes && used < size; i++)
-        used +=
-            (size_t)snprintf(buf + used, size - used, "%s%" PRId64, i ? " " : "", entry->dims[i]);
+    return c ? c : a->entry->index < b->entry->index ? -1 : 1;
 }
 
-static bool add_row(struct tool_table *table, const ferry_io_entry *entry, double l1, double sumsq)
+/* The largest first; what is no number last. */
+static int by_l1(const void *left, const void *right)
 {
-    char shape[FERRY_MAX_AXES * 21 + 1], count[24], l1_text[32], sumsq_text[32];
-    const char *why = entry->unreadable;
-    const char *cells[] = { entry->name,         entry->storage,         shape,         count,
-                            why ? "-" : l1_text, why ? "-" : sumsq_text, why ? why : "" };
+    const struct inspect_row *a = left, *b = right;
 
-    shape_text(entry, shape, sizeof(shape));
-    snprintf(count, sizeof(count), "%" PRId64, entry->count);
-    snprintf(l1_text, sizeof(l1_text), "%.7g", l1);
-    snprintf(sumsq_text, sizeof(sumsq_text), "%.7g", sumsq);
-    return tool_table_add(table, cells);
+    if (a->l1 > b->l1 || b->l1 > a->l1)
+        return a->l1 > b->l1 ? -1 : 1;
+    if ((a->l1 != a->l1) != (b->l1 != b->l1))
+        return a->l1 != a->l1 ? 1 : -1;
+    return a->entry->index < b->entry->index ? -1 : 1;
 }
 
-static int inspect_entries(struct inspection *in, ferry_io *io)
+typedef int (*order_fn)(const void *, const void *);
+
+static int parse_order(const char *text, order_fn *out)
 {
+    if (!text)
+        *out = NULL;
+    else if (strcmp(text, "size") == 0)
+        *out = by_size;
+    else if (strcmp(text, "name") == 0)
+        *out = by_name;
+    else if (strcmp(text, "l1") == 0)
+        *out = by_l1;
+    else
+        return tool_error(TOOL_USAGE, "inspect: --sort %s: size, name or l1", text);
+    return TOOL_OK;
+}
+
+static int measure_all(struct inspection *in)
+{
+    void *tile = malloc(FILES_PIECE);
     const ferry_io_entry *entry;
+    int err = FERRY_OK;
 
-    for (int64_t i = 0; i < ferry_io_count(io); i++) {
-        double l1 = 0, sumsq = 0;
-        bool added;
-
-        if (ferry_io_entry_at(io, i, &entry) ||
-            (!entry->unreadable && measure(in->device, io, entry, &l1, &sumsq)))
-            return tool_ferry_error();
-        added = in->blobs ? add_json(in->blobs, entry, l1, sumsq)
-                          : add_row(in->table, entry, l1, sumsq);
-        if (!added)
-            return tool_error(TOOL_FAILURE, "out of memory");
+    in->rows = calloc((size_t)ferry_io_count(in->io) + 1, sizeof(*in->rows));
+    if (!tile || !in->rows) {
+        free(tile);
+        return tool_error(TOOL_FAILURE, "out of memory");
     }
-    return TOOL_OK;
+    for (int64_t i = 0; i < ferry_io_count(in->io) && !err; i++) {
+        err = ferry_io_entry_at(in->io, i, &entry);
+        if (err || (in->only && fnmatch(in->only, entry->name, 0) != 0))
+            continue;
+        in->rows[in->count].entry = entry;
+        err = measure(in, &in->rows[in->count], tile);
+        in->count++;
+    }
+    free(tile);
+    return err ? tool_ferry_error() : TOOL_OK;
 }
 
-static int print_json(struct inspection *in, const char *path)
+static int inspect(struct inspection *in, ferry_runtime *rt, order_fn order)
 {
-    json_t *document =
-        json_pack("{s:o, s:o, s:o}", "file", tool_json_string(path), "device",
-                  tool_json_string(ferry_device_name(in->device)), "blobs", in->blobs);
-
-    in->blobs = NULL;
-    return tool_json_print(document);
-}
-
-static int print_table(const struct inspection *in, const ferry_io *io, const char *path)
-{
-    tool_print(path);
-    printf(": %s, %" PRId64 " array%s, on %s\n", ferry_io_format_name(ferry_io_get_format(io)),
-           ferry_io_count(io), ferry_io_count(io) == 1 ? "" : "s", ferry_device_name(in->device));
-    tool_table_print(in->table, 0);
-    return TOOL_OK;
-}
-
-static int inspect(ferry_runtime *rt, const char *path, bool json)
-{
-    static const char *const headings[] = {
-        "NAME", "DTYPE", "SHAPE", ">COUNT", ">L1", ">SUMSQ", ""
-    };
-    struct inspection in = { NULL, NULL, NULL };
-    ferry_io *io = NULL;
     int status;
 
     /* The file first: its errors need no device. */
-    if (ferry_io_open(path, &io))
+    if (ferry_io_open(in->path, &in->io))
         return tool_ferry_error();
-    if (ferry_runtime_device(rt, NULL, &in.device)) {
+    if (ferry_runtime_device(rt, NULL, &in->device))
         status = tool_ferry_error();
-        goto err_close_file;
-    }
-    if (json)
-        in.blobs = json_array();
     else
-        in.table = tool_table_create(headings, 7);
-    if (!in.blobs && !in.table) {
-        status = tool_error(TOOL_FAILURE, "out of memory");
-        goto err_close_file;
-    }
-    status = inspect_entries(&in, io);
+        status = measure_all(in);
+    if (status == TOOL_OK && in->only && in->count == 0)
+        status = tool_error(TOOL_FAILURE, "inspect: --only %s: there is no such array in %s",
+                            in->only, in->path);
+    if (status == TOOL_OK && order)
+        qsort(in->rows, in->count, sizeof(*in->rows), order);
+    if (status == TOOL_OK && in->plot)
+        status = inspect_draw(in, in->plot);
     if (status == TOOL_OK)
-        status = json ? print_json(&in, path) : print_table(&in, io, path);
-    json_decref(in.blobs);
-    tool_table_destroy(in.table);
-err_close_file:
-    ferry_io_close(io);
+        status = inspect_print(in);
+    free(in->rows);
+    ferry_io_close(in->io);
     return status;
 }
 
 int cmd_inspect(const struct tool_command *self, int argc, char **argv)
 {
-    bool json = false;
-    const struct tool_option options[] = { { "--json", NULL, &json, NULL },
+    struct inspection in = { .device = NULL };
+    const char *sort = NULL;
+    const struct tool_option options[] = { { "--json", NULL, &in.json, NULL },
+                                           { "--stats", NULL, &in.stats, NULL },
+                                           { "--sha256", NULL, &in.sha256, NULL },
+                                           { "--only", NULL, NULL, &in.only },
+                                           { "--sort", NULL, NULL, &sort },
+                                           { "--plot", NULL, NULL, &in.plot },
                                            { NULL, NULL, NULL, NULL } };
     int n = tool_parse(self, argc, argv, options, 1);
+    order_fn order = NULL;
     ferry_runtime *rt = NULL;
     int status;
 
     if (n < 0)
         return tool_parse_status(n);
     if (n == 0)
-        return tool_error(TOOL_USAGE, "inspect: which file? usage: ferry inspect FILE [--json]");
+        return tool_error(TOOL_USAGE, "inspect: which file? usage: ferry inspect %s",
+                          self->arguments);
+    status = parse_order(sort, &order);
+    if (status != TOOL_OK)
+        return status;
     if (ferry_runtime_open(NULL, &rt))
         return tool_ferry_error();
-    status = inspect(rt, argv[0], json);
+    in.path = argv[0];
+    status = inspect(&in, rt, order);
     ferry_runtime_close(rt);
     return status;
 }

@@ -32,6 +32,9 @@ bin_PROGRAMS += %D%/ferry
 	%D%/dataset_write.c \
 	%D%/files.c \
 	%D%/files.h \
+	%D%/inspect.h \
+	%D%/inspect_measure.c \
+	%D%/inspect_print.c \
 	%D%/layer_samples.c \
 	%D%/layer_samples.h \
 	%D%/main.c \
@@ -47,6 +50,8 @@ bin_PROGRAMS += %D%/ferry
 	%D%/run_files.c \
 	%D%/run_show.c \
 	%D%/run_write.c \
+	%D%/sha256.c \
+	%D%/sha256.h \
 	%D%/tool.c \
 	%D%/tool.h
 %C%_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/conform \

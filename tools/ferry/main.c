@@ -101,11 +101,17 @@ static const struct tool_command commands[] = {
       "              \"loss\", \"tier\", \"parameters\": [{\"message\", \"name\", \"kind\",\n"
       "              \"repeats\", \"default\", \"fork\"}]}]}\n",
       cmd_layers },
-    { "inspect", "FILE [--json]", "Every array of a file, with norms computed on the device",
+    { "inspect", "FILE [--stats] [--only GLOB] [--sort BY] [--sha256] [--plot OUT.svg] [--json]",
+      "Every array of a file, with norms computed on the device",
       "\nName, dtype, shape, count, sum of absolute values (l1), and sum of squares (sumsq).\n"
-      "    --json    {\"file\", \"device\", \"blobs\": [{\"name\", \"dtype\", \"shape\", "
-      "\"count\",\n"
-      "              \"l1\", \"sumsq\"}]}\n",
+      "    --stats           in their place least, greatest, mean, deviation, how many are 0, NaN,\n"
+      "                      infinite, and how they are spread from the least to the greatest\n"
+      "    --only GLOB       arrays of such names\n"
+      "    --sort BY         size, name or l1\n"
+      "    --sha256          of each array's values, little-endian\n"
+      "    --plot OUT.svg    how they are spread, as a picture\n"
+      "    --json            {\"file\", \"device\", \"count\", \"bytes\", \"metadata\", \"blobs\":\n"
+      "                      [{\"name\", \"dtype\", \"shape\", \"count\", \"l1\", \"sumsq\"}]}\n",
       cmd_inspect },
     { "convert", "IN OUT [--format F] [--dtype T] [--no-diff]",
       "The arrays of one file into another, of any format",

@@ -45,7 +45,7 @@ void tool_print(const char *text)
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-#define MOST_COLUMNS 8
+#define MOST_COLUMNS 16
 
 struct tool_table {
     char **cells; /* row by row, the headings first */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FERRY_TOOL_SHA256_H
+#define FERRY_TOOL_SHA256_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* SHA-256, of FIPS 180-4. */
+struct sha256 {
+    uint32_t state[8];
+    uint64_t size; /* bytes so far */
+    unsigned char block[64];
+};
+
+void sha256_begin(struct sha256 *s);
+void sha256_add(struct sha256 *s, const void *bytes, size_t size);
+
+/* 64 digits and a NUL. */
+void sha256_end(struct sha256 *s, char out[65]);
+
+#endif
