@@ -70,18 +70,29 @@ static double count_of(const ferry_operand *o)
 
 /*
  * Multiplications and additions of a convolution or an inner product: two for each weight of an output
- * (of an input, where it is transposed). Others are not counted.
+ * (of an input, where it is transposed), forward, backward to the data and to the weights. Others are not
+ * counted.
  */
 static double flops_of(const struct ferry__item *item)
 {
     const ferry_op *op = &item->op;
     bool transposed = op->kind == FERRY_OP_CONVOLUTION && op->params.window.transposed;
+    const ferry_operand *x = &op->in[0], *w = &op->in[1], *y = &op->out[0];
 
-    if (item->call || (op->kind != FERRY_OP_CONVOLUTION && op->kind != FERRY_OP_INNER_PRODUCT) ||
-        !op->in[1].rank || !op->in[1].shape[0])
+    if (item->call || op->pass == FERRY_PASS_BACKWARD_BIAS ||
+        (op->kind != FERRY_OP_CONVOLUTION && op->kind != FERRY_OP_INNER_PRODUCT))
         return 0;
-    return 2 * count_of(transposed ? &op->in[0] : &op->out[0]) * count_of(&op->in[1]) /
-           (double)op->in[1].shape[0];
+    if (op->pass == FERRY_PASS_BACKWARD_DATA) {
+        x = &op->out[0];
+        y = &op->in[0];
+    } else if (op->pass == FERRY_PASS_BACKWARD_WEIGHTS) {
+        x = &op->in[1];
+        w = &op->out[0];
+        y = &op->in[0];
+    }
+    if (!w->rank || !w->shape[0])
+        return 0;
+    return 2 * count_of(transposed ? x : y) * count_of(w) / (double)w->shape[0];
 }
 
 int ferry__measure_item(struct ferry__segment *s, const struct ferry__program *p,

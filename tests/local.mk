@@ -18,6 +18,7 @@ UNIT_TESTS = \
 	%D%/unit/test-check \
 	%D%/unit/test-command \
 	%D%/unit/test-command-dataset \
+	%D%/unit/test-command-backward \
 	%D%/unit/test-command-devices \
 	%D%/unit/test-command-files \
 	%D%/unit/test-command-net \
@@ -284,6 +285,7 @@ check_PROGRAMS += %D%/unit/proto-tool
 %C%_unit_test_trace_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
 %C%_unit_test_check_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
 %C%_unit_test_command_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
+%C%_unit_test_command_backward_LDADD = $(%C%_unit_test_command_LDADD)
 %C%_unit_test_command_net_LDADD = $(%C%_unit_test_command_LDADD)
 %C%_unit_test_command_run_LDADD = $(%C%_unit_test_command_LDADD)
 %C%_unit_test_command_dataset_LDADD = $(%C%_unit_test_command_LDADD)
@@ -322,6 +324,7 @@ OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
 	%D%/unit/scenarios.h \
 	$(OOM_TEST)
 %C%_unit_test_command_SOURCES = %D%/unit/test-command.c $(COMMAND_TEST)
+%C%_unit_test_command_backward_SOURCES = %D%/unit/test-command-backward.c $(COMMAND_TEST)
 %C%_unit_test_command_net_SOURCES = %D%/unit/test-command-net.c $(COMMAND_TEST)
 %C%_unit_test_command_run_SOURCES = %D%/unit/test-command-run.c $(COMMAND_TEST)
 %C%_unit_test_command_dataset_SOURCES = %D%/unit/test-command-dataset.c $(COMMAND_TEST)

@@ -19,19 +19,35 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* Forward passes, one after the other; what they make is collected where it is to be written. */
-static int pass(struct run *run, ferry_net *net, double *out_loss)
+/* Forward, and backward where that is wanted, from the given diffs. */
+static int pass(const struct run *run, ferry_net *net, double *out_loss)
 {
-    struct run_series *series = run->output && !run->all ? run_series_create(run, net) : NULL;
+    int status = TOOL_OK;
+
+    if (ferry_net_forward(net, out_loss))
+        return tool_ferry_error();
+    if (run->backward)
+        status = net_feed_diffs(net, &run->diffs);
+    if (status == TOOL_OK && run->backward && ferry_net_backward(net))
+        status = tool_ferry_error();
+    if (status == TOOL_OK && ferry_device_synchronize(ferry_net_device(net)))
+        status = tool_ferry_error();
+    return status;
+}
+
+/* One pass after the other; what they make is collected where it is to be written. */
+static int pass_all(struct run *run, ferry_net *net, double *out_loss)
+{
+    bool once = run->all || run->backward;
+    struct run_series *series = run->output && !once ? run_series_create(run, net) : NULL;
     struct files_progress progress;
     double begin = now_ms();
-    int status = run->output && !run->all && !series ? TOOL_FAILURE : TOOL_OK;
+    int status = run->output && !once && !series ? TOOL_FAILURE : TOOL_OK;
 
     files_progress_begin(&progress, "passes", (uint64_t)run->n);
     for (int64_t i = 0; status == TOOL_OK && i < run->n; i++) {
-        if (ferry_net_forward(net, out_loss) || ferry_device_synchronize(ferry_net_device(net)))
-            status = tool_ferry_error();
-        else if (series)
+        status = pass(run, net, out_loss);
+        if (status == TOOL_OK && series)
             status = run_series_add(series);
         files_progress_step(&progress, 1);
     }
@@ -40,7 +56,7 @@ static int pass(struct run *run, ferry_net *net, double *out_loss)
     if (status == TOOL_OK && series)
         status = run_series_write(series);
     else if (status == TOOL_OK && run->output)
-        status = run_write_all(run, net);
+        status = run_write_once(run, net);
     run_series_destroy(series);
     return status;
 }
@@ -52,10 +68,10 @@ static int compute(struct run *run, ferry_net *net, const struct net_list *input
     int status = pictures_begin(run->self, &run->pictures, ferry_net_device(net));
 
     if (status == TOOL_OK && run_is_of_files(run, inputs, &spec)) {
-        if (inputs->count > 1 || run->output || run->iterations)
+        if (inputs->count > 1 || run->output || run->iterations || run->backward)
             return tool_error(TOOL_USAGE,
                               "%s: %s: files are gone through by themselves, without "
-                              "another input, --output or --iterations",
+                              "another input, --output, --iterations or --backward",
                               run->self->name, spec);
         return run_files(run, net, spec);
     }
@@ -64,7 +80,7 @@ static int compute(struct run *run, ferry_net *net, const struct net_list *input
     if (status == TOOL_OK)
         status = net_is_fed(net);
     if (status == TOOL_OK)
-        status = pass(run, net, &loss);
+        status = pass_all(run, net, &loss);
     return status == TOOL_OK ? run_show(run, net, loss) : status;
 }
 
@@ -114,6 +130,10 @@ static int parse_counts(struct run *run)
         status = parse_count(run, "--iterations", run->iterations, 1000000000, 1, &run->n);
     if (status == TOOL_OK && run->all && run->n > 1)
         status = tool_error(TOOL_USAGE, "%s: --blobs all is of one pass", run->self->name);
+    if (status == TOOL_OK && run->backward && run->n > 1)
+        status = tool_error(TOOL_USAGE, "%s: --backward is of one pass", run->self->name);
+    if (status == TOOL_OK && run->diffs.count && !run->backward)
+        status = tool_error(TOOL_USAGE, "%s: --diff is where --backward begins", run->self->name);
     return status;
 }
 
@@ -129,6 +149,7 @@ static int start(struct run *run, struct net_request *r, const struct net_list *
     r->prototxt = argv[0];
     r->weights = n > 1 ? argv[1] : NULL;
     r->keep = run->blobs;
+    r->backward = run->backward;
     run->all = run->blobs && strcmp(run->blobs, "all") == 0;
     status = parse_counts(run);
     if (status == TOOL_OK && run->labels)
@@ -144,6 +165,7 @@ int cmd_run(const struct tool_command *self, int argc, char **argv)
     const struct tool_option options[] = {
         { "--output", "-o", NULL, &run.output },
         { "--blobs", NULL, NULL, &run.blobs },
+        { "--backward", NULL, &run.backward, NULL },
         { "--no-fuse", NULL, &r.no_fuse, NULL },
         { "--no-plan", NULL, &r.no_plan, NULL },
         { "--phase", NULL, NULL, &r.phase },
@@ -164,6 +186,7 @@ int cmd_run(const struct tool_command *self, int argc, char **argv)
     int status;
 
     if (net_take_all(self, "--input", &argc, argv, &inputs) ||
+        net_take_all(self, "--diff", &argc, argv, &run.diffs) ||
         net_take_all(self, "--stage", &argc, argv, &r.stages))
         status = TOOL_USAGE;
     else
@@ -172,6 +195,7 @@ int cmd_run(const struct tool_command *self, int argc, char **argv)
         free(run.names[i]);
     free(run.names);
     free(inputs.at);
+    free(run.diffs.at);
     free(r.stages.at);
     return status;
 }

@@ -12,7 +12,7 @@
 struct timing {
     const struct tool_command *self;
     const char *iterations;
-    bool json;
+    bool json, backward;
     int64_t n;
     double best, mean; /* ms of a pass, its layers overlapping */
     double sum;        /* of the layers, one at a time */
@@ -46,9 +46,10 @@ static int fill_inputs(ferry_net *net)
     return TOOL_OK;
 }
 
-static int pass(ferry_net *net)
+static int pass(const struct timing *t, ferry_net *net)
 {
-    return ferry_net_forward(net, NULL) || ferry_device_synchronize(ferry_net_device(net))
+    return ferry_net_forward(net, NULL) || (t->backward && ferry_net_backward(net)) ||
+                   ferry_device_synchronize(ferry_net_device(net))
                ? tool_ferry_error()
                : TOOL_OK;
 }
@@ -57,13 +58,13 @@ static int pass(ferry_net *net)
 static int measure(struct timing *t, ferry_net *net)
 {
     struct files_progress progress;
-    int status = pass(net);
+    int status = pass(t, net);
 
     files_progress_begin(&progress, "passes", 2 * (uint64_t)t->n);
     for (int64_t i = 0; status == TOOL_OK && i < t->n; i++) {
         double begin = now_ms(), ms;
 
-        status = pass(net);
+        status = pass(t, net);
         ms = now_ms() - begin;
         t->mean += ms / (double)t->n;
         t->best = i == 0 || ms < t->best ? ms : t->best;
@@ -72,7 +73,7 @@ static int measure(struct timing *t, ferry_net *net)
     if (status == TOOL_OK && ferry_net_measure(net, 1))
         status = tool_ferry_error();
     for (int64_t i = 0; status == TOOL_OK && i < t->n; i++) {
-        status = pass(net);
+        status = pass(t, net);
         files_progress_step(&progress, 1);
     }
     files_progress_end(&progress);
@@ -89,12 +90,29 @@ static const char *tier_of(const ferry_net_layer_info *info)
 
 static double share_of(const struct timing *t, const ferry_net_layer_info *info)
 {
-    return t->sum > 0 ? 100 * info->ms / t->sum : 0;
+    return t->sum > 0 ? 100 * (info->ms + info->backward_ms) / t->sum : 0;
 }
 
-static double gflops_of(const ferry_net_layer_info *info)
+static double gflops_of(double flops, double ms)
 {
-    return info->ms > 0 ? info->flops / info->ms * 1e-6 : 0;
+    return ms > 0 ? flops / ms * 1e-6 : 0;
+}
+
+static json_t *json_layer(const struct timing *t, const ferry_net_layer_info *info)
+{
+    json_t *layer =
+        json_pack("{s:o, s:s, s:s, s:s, s:f, s:f, s:I, s:f}", "name", tool_json_string(info->name),
+                  "type", info->type, "device", info->device, "tier", tier_of(info), "ms", info->ms,
+                  "share", share_of(t, info), "bytes_moved", (json_int_t)info->bytes_moved,
+                  "gflops", gflops_of(info->flops, info->ms));
+
+    if (layer && t->backward && info->needs_backward)
+        json_object_set_new(
+            layer, "backward",
+            json_pack("{s:s, s:f, s:I, s:f}", "tier", ferry_op_tier_name(info->backward_tier), "ms",
+                      info->backward_ms, "bytes_moved", (json_int_t)info->backward_bytes_moved,
+                      "gflops", gflops_of(info->backward_flops, info->backward_ms)));
+    return layer;
 }
 
 static int show_json(const struct timing *t, const ferry_net *net)
@@ -105,12 +123,7 @@ static int show_json(const struct timing *t, const ferry_net *net)
         ferry_net_layer_info info = { .struct_size = sizeof info };
 
         if (!ferry_net_layer(net, i, &info))
-            json_array_append_new(
-                layers,
-                json_pack("{s:o, s:s, s:s, s:s, s:f, s:f, s:I, s:f}", "name",
-                          tool_json_string(info.name), "type", info.type, "device", info.device,
-                          "tier", tier_of(&info), "ms", info.ms, "share", share_of(t, &info),
-                          "bytes_moved", (json_int_t)info.bytes_moved, "gflops", gflops_of(&info)));
+            json_array_append_new(layers, json_layer(t, &info));
     }
     return tool_json_print(json_pack("{s:s, s:I, s:f, s:f, s:f, s:o}", "device",
                                      ferry_device_name(ferry_net_device(net)), "iterations",
@@ -118,27 +131,44 @@ static int show_json(const struct timing *t, const ferry_net *net)
                                      "ms_layers", t->sum, "layers", layers));
 }
 
+/* A row; what is moved and computed is that of both passes. */
+static bool show_layer(const struct timing *t, struct tool_table *table,
+                       const ferry_net_layer_info *info)
+{
+    const char *back = info->backward_operations || info->backward_tier == FERRY_TIER_HOST
+                           ? ferry_op_tier_name(info->backward_tier)
+                           : "-";
+    double flops = info->flops + info->backward_flops;
+    char ms[32], back_ms[32], share[32], moved[32], gflops[32] = "";
+
+    snprintf(ms, sizeof ms, "%.3f", info->ms);
+    snprintf(back_ms, sizeof back_ms, "%.3f", info->backward_ms);
+    snprintf(share, sizeof share, "%.1f %%", share_of(t, info));
+    tool_bytes(info->bytes_moved + info->backward_bytes_moved, moved, sizeof moved);
+    if (flops > 0)
+        snprintf(gflops, sizeof gflops, "%.1f", gflops_of(flops, info->ms + info->backward_ms));
+    if (t->backward)
+        return tool_table_add(table, (const char *const[]){ info->name, info->type, info->device,
+                                                            tier_of(info), ms, back, back_ms, share,
+                                                            moved, gflops });
+    return tool_table_add(table, (const char *const[]){ info->name, info->type, info->device,
+                                                        tier_of(info), ms, share, moved, gflops });
+}
+
 static int show(const struct timing *t, const ferry_net *net)
 {
-    static const char *const headings[] = { "layer", "type",   "device", "tier",
-                                            ">ms",   ">share", ">moved", ">GFLOP/s" };
-    struct tool_table *table = tool_table_create(headings, 8);
+    static const char *const forward[] = { "layer", "type",   "device", "tier",
+                                           ">ms",   ">share", ">moved", ">GFLOP/s" };
+    static const char *const both[] = { "layer",    "type", "device", "tier",   ">ms",
+                                        "backward", ">ms",  ">share", ">moved", ">GFLOP/s" };
+    struct tool_table *table =
+        tool_table_create(t->backward ? both : forward, t->backward ? 10 : 8);
     bool good = table != NULL;
 
     for (int i = 0; good && i < ferry_net_n_layers(net); i++) {
         ferry_net_layer_info info = { .struct_size = sizeof info };
-        char ms[32], share[32], moved[32], gflops[32] = "";
 
-        if (ferry_net_layer(net, i, &info))
-            continue;
-        snprintf(ms, sizeof ms, "%.3f", info.ms);
-        snprintf(share, sizeof share, "%.1f %%", share_of(t, &info));
-        if (info.flops > 0)
-            snprintf(gflops, sizeof gflops, "%.1f", gflops_of(&info));
-        good = tool_table_add(
-            table,
-            (const char *const[]){ info.name, info.type, info.device, tier_of(&info), ms, share,
-                                   tool_bytes(info.bytes_moved, moved, sizeof moved), gflops });
+        good = ferry_net_layer(net, i, &info) || show_layer(t, table, &info);
     }
     if (good)
         tool_table_print(table, tool_width());
@@ -169,7 +199,7 @@ static int run(struct timing *t, const struct net_request *r, const struct net_l
     for (int i = 0; status == TOOL_OK && i < ferry_net_n_layers(net); i++) {
         ferry_net_layer_info info = { .struct_size = sizeof info };
 
-        t->sum += ferry_net_layer(net, i, &info) ? 0 : info.ms;
+        t->sum += ferry_net_layer(net, i, &info) ? 0 : info.ms + info.backward_ms;
     }
     if (status == TOOL_OK)
         status = t->json ? show_json(t, net) : show(t, net);
@@ -207,6 +237,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
         { "--layers", NULL, NULL, &r.layers },
         { "--no-fuse", NULL, &r.no_fuse, NULL },
         { "--no-plan", NULL, &r.no_plan, NULL },
+        { "--backward", NULL, &t.backward, NULL },
         { "--json", NULL, &t.json, NULL },
         { NULL, NULL, NULL, NULL },
     };
@@ -223,6 +254,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
             n < 0 ? tool_parse_status(n) : tool_error(TOOL_USAGE, "%s: it takes a net", self->name);
     } else {
         r.prototxt = argv[0];
+        r.backward = t.backward;
         r.weights = n > 1 ? argv[1] : NULL;
         status = parse_iterations(&t);
         if (status == TOOL_OK)

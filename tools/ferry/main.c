@@ -60,6 +60,11 @@ static const struct tool_command commands[] = {
       "    -o, --output FILE    outputs into a .npz, .h5 or .safetensors\n"
       "    --blobs NAMES|all    these blobs in place of the outputs, and no more is computed;\n"
       "                         all: parameters, too, and nothing is fused\n"
+      "    --backward           then backward, from the losses' weights and the given diffs; the\n"
+      "                         file gets NAME.diff, too; nothing is fused\n"
+      "    --diff NAME=FILE     the array of a file into a blob's diff, before backward\n"
+      "    --diff FILE          each array into the diff of the blob of its name (or of "
+      "diff/NAME)\n"
       "    --no-fuse            layers do not join\n"
       "    --no-plan            blobs do not share memory\n"
       "    --top K              the K largest values of each item of an output\n"
@@ -73,18 +78,20 @@ static const struct tool_command commands[] = {
       "\"shape\",\n"
       "                         \"count\", \"values\", \"top\"}]}\n",
       cmd_run },
-    { "time", "NET [WEIGHTS[,...]] [--iterations N] [--json]",
+    { "time", "NET [WEIGHTS[,...]] [--iterations N] [--backward] [--json]",
       "How long a net takes on the device, and each of its layers",
       "\nA pass to warm up, N as they are, and N with each layer by itself, of which the table "
       "is.\n"
       "Layers that are fused into others have no time of their own. Inputs that are not given get\n"
       "numbers between 0 and 1.\n"
       "    -n, --iterations N    10\n"
+      "    --backward            each pass goes back again, too; parameters' diffs add up\n"
       "    --input, --phase, --stage, --place, --no-fuse, --no-plan    as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"ms\", \"ms_best\", \"ms_layers\", \"layers\":\n"
       "              [{\"name\", \"type\", \"device\", \"tier\", \"ms\", \"share\", "
       "\"bytes_moved\",\n"
-      "              \"gflops\"}]}\n",
+      "              \"gflops\", \"backward\": {\"tier\", \"ms\", \"bytes_moved\", "
+      "\"gflops\"}}]}\n",
       cmd_time },
     { "draw", "NET -o FILE.svg|FILE.dot [--phase P] [--stage NAME] [--place PLACES]",
       "A net's layers and the blobs between them, as a picture",

@@ -100,6 +100,7 @@ static int open_on(const struct net_request *r, ferry_device *dev, ferry_net **o
     o.only = r->keep && !all;
     o.plan = r->no_plan ? -1 : 0;
     o.fuse = r->no_fuse ? -1 : 0;
+    o.backward = r->backward;
     if (status == TOOL_OK && ferry_net_open(dev, r->prototxt, &o, out))
         status = tool_ferry_error();
     free(keep.at);
@@ -135,18 +136,48 @@ int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **ou
 
 /* ---- inputs ------------------------------------------------------------------------------------- */
 
-static int read_into(ferry_net *net, ferry_io *io, const ferry_io_entry *entry, const char *name)
+/* Puts an entry of a file into the blob of that name. An exit status. */
+typedef int (*read_fn)(ferry_net *net, ferry_io *io, const ferry_io_entry *entry, const char *name);
+
+static int read_data(ferry_net *net, ferry_io *io, const ferry_io_entry *entry, const char *name)
 {
     ferry_blob *blob = ferry_net_blob(net, name);
 
     return !blob || ferry_io_read(io, entry, blob) ? tool_ferry_error() : TOOL_OK;
 }
 
+static int read_diff(ferry_net *net, ferry_io *io, const ferry_io_entry *entry, const char *name)
+{
+    ferry_blob *blob = ferry_net_blob(net, name), *read;
+    char shape[160];
+    void *diff;
+    int status = TOOL_OK;
+
+    if (!blob || ferry_blob_create(ferry_net_device(net), FERRY_F32, FERRY_UNSHAPED, NULL, &read))
+        return tool_ferry_error();
+    if (ferry_io_read(io, entry, read)) {
+        status = tool_ferry_error();
+    } else if (ferry_blob_shape_equals(read, blob) != 1) {
+        ferry_blob_shape_string(blob, shape, sizeof shape);
+        status = tool_error(TOOL_FAILURE, "--diff: \"%s\" is %s, the array has %lld elements", name,
+                            shape, (long long)ferry_blob_count(read));
+    } else {
+        diff = ferry_blob_overwrite_host_diff(blob);
+        if (diff && ferry_blob_host_data(read))
+            memcpy(diff, ferry_blob_host_data(read),
+                   (size_t)ferry_blob_count(blob) * sizeof(float));
+        else
+            status = tool_ferry_error();
+    }
+    ferry_blob_destroy(read);
+    return status;
+}
+
 /*
- * The arrays of a file by their names: "input/NAME" is NAME; those with another prefix are somebody
+ * The arrays of a file by their names: `prefix` and NAME is NAME; those with another prefix are somebody
  * else's, unless a blob has just that name.
  */
-static int feed_file(ferry_net *net, const char *path)
+static int feed_file(ferry_net *net, const char *path, const char *prefix, read_fn read_into)
 {
     ferry_io *io;
     int status = TOOL_OK;
@@ -162,8 +193,8 @@ static int feed_file(ferry_net *net, const char *path)
             break;
         }
         name = entry->name;
-        if (strncmp(name, "input/", 6) == 0)
-            name += 6;
+        if (strncmp(name, prefix, strlen(prefix)) == 0)
+            name += strlen(prefix);
         else if (strchr(name, '/') && !ferry_net_blob(net, name))
             continue;
         status = read_into(net, io, entry, name);
@@ -182,7 +213,7 @@ static int feed_picture(ferry_net *net, const char *name, const char *path,
 
 /* "NAME=FILE": a picture, or the one array of the file, or that of the blob's name. */
 static int feed_blob(ferry_net *net, const char *spec, const char *equals,
-                     const struct net_pictures *pictures)
+                     const struct net_pictures *pictures, read_fn read_into)
 {
     const ferry_io_entry *entry = NULL;
     char name[512];
@@ -190,10 +221,10 @@ static int feed_blob(ferry_net *net, const char *spec, const char *equals,
     int status;
 
     if ((size_t)(equals - spec) >= sizeof name)
-        return tool_error(TOOL_USAGE, "--input %s: a name of more than 511 bytes", spec);
+        return tool_error(TOOL_USAGE, "%s: a name of more than 511 bytes", spec);
     memcpy(name, spec, (size_t)(equals - spec));
     name[equals - spec] = 0;
-    if (pictures_is_one(equals + 1))
+    if (pictures && pictures_is_one(equals + 1))
         return feed_picture(net, name, equals + 1, pictures);
     if (ferry_io_open(equals + 1, &io))
         return tool_ferry_error();
@@ -213,7 +244,7 @@ static int feed_blob(ferry_net *net, const char *spec, const char *equals,
 static int feed_unnamed(ferry_net *net, const char *path, const struct net_pictures *pictures)
 {
     if (!pictures_is_one(path))
-        return feed_file(net, path);
+        return feed_file(net, path, "input/", read_data);
     if (ferry_net_n_inputs(net) == 1)
         return feed_picture(net, ferry_blob_name(ferry_net_input(net, 0)), path, pictures);
     return tool_error(TOOL_FAILURE, "--input %s: the net has %d inputs; --input NAME=FILE", path,
@@ -227,8 +258,21 @@ int net_feed(ferry_net *net, const struct net_list *inputs, const struct net_pic
     for (size_t i = 0; status == TOOL_OK && i < inputs->count; i++) {
         const char *spec = inputs->at[i], *equals = strchr(spec, '=');
 
-        status =
-            equals ? feed_blob(net, spec, equals, pictures) : feed_unnamed(net, spec, pictures);
+        status = equals ? feed_blob(net, spec, equals, pictures, read_data)
+                        : feed_unnamed(net, spec, pictures);
+    }
+    return status;
+}
+
+int net_feed_diffs(ferry_net *net, const struct net_list *diffs)
+{
+    int status = TOOL_OK;
+
+    for (size_t i = 0; status == TOOL_OK && i < diffs->count; i++) {
+        const char *spec = diffs->at[i], *equals = strchr(spec, '=');
+
+        status = equals ? feed_blob(net, spec, equals, NULL, read_diff)
+                        : feed_file(net, spec, "diff/", read_diff);
     }
     return status;
 }

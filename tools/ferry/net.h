@@ -33,7 +33,7 @@ struct net_request {
     const char *phase, *place;      /* NULL: not given */
     const char *keep;               /* blobs to be read, with commas between them, or "all" */
     const char *layers;             /* a shared object of layer types, or NULL */
-    bool no_fuse, no_plan;
+    bool no_fuse, no_plan, backward;
     struct net_list stages;
 };
 
@@ -45,6 +45,9 @@ int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **ou
  * blobs.
  */
 int net_feed(ferry_net *net, const struct net_list *inputs, const struct net_pictures *pictures);
+
+/* The same for diffs, of blobs that have their shapes: "NAME=FILE", or a file of arrays. */
+int net_feed_diffs(ferry_net *net, const struct net_list *diffs);
 
 /* Whether every input of the net has been fed; else says which there are. */
 int net_is_fed(ferry_net *net);

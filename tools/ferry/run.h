@@ -14,13 +14,14 @@
 struct run {
     const struct tool_command *self;
     const char *output, *blobs, *top, *labels, *batch, *iterations;
-    bool json, report, all;
+    bool json, report, all, backward;
+    struct net_list diffs;
     int k;          /* of --top; 0: not given */
     int64_t per, n; /* of --batch, and of --iterations */
     char **names;   /* of --labels */
     size_t n_names;
     struct net_pictures pictures;
-    double ms; /* of the forward passes */
+    double ms; /* of a pass */
 };
 
 /* An output, or an item of one, as it is shown. */
@@ -61,8 +62,11 @@ int run_series_add(struct run_series *s);
 int run_series_write(const struct run_series *s);
 void run_series_destroy(struct run_series *s);
 
-/* Everything that there is, once, into the file of --output. */
-int run_write_all(const struct run *run, ferry_net *net);
+/*
+ * What there is after one pass into the file of --output: with --blobs all every blob and parameter, else
+ * the blobs of --blobs or the outputs; after a backward one the diff of each as NAME.diff.
+ */
+int run_write_once(const struct run *run, ferry_net *net);
 
 /* ---- run_files.c ---- */
 

@@ -212,39 +212,54 @@ static void show_output(const struct run *run, const ferry_blob *b, const struct
     }
 }
 
-static json_t *json_layers(const ferry_net *net)
+static json_t *json_layers(const struct run *run, const ferry_net *net)
 {
-    json_t *list = json_array();
+    json_t *list = json_array(), *one;
 
     for (int i = 0; list && i < ferry_net_n_layers(net); i++) {
         ferry_net_layer_info info = { .struct_size = sizeof info };
 
         if (ferry_net_layer(net, i, &info))
             continue;
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:i}", "name", info.name,
-                                              "type", info.type, "device", info.device, "tier",
-                                              ferry_op_tier_name(info.tier), "operations",
-                                              info.operations));
+        one = json_pack("{s:s, s:s, s:s, s:s, s:i}", "name", info.name, "type", info.type, "device",
+                        info.device, "tier", ferry_op_tier_name(info.tier), "operations",
+                        info.operations);
+        if (one && run->backward && info.needs_backward)
+            json_object_set_new(one, "backward",
+                                json_pack("{s:s, s:i}", "tier",
+                                          ferry_op_tier_name(info.backward_tier), "operations",
+                                          info.backward_operations));
+        json_array_append_new(list, one);
     }
     return list;
 }
 
-static int show_report(const ferry_net *net)
+/* Who computes backward; a layer may need it and have nothing to compute. */
+static const char *back_tier(const ferry_net_layer_info *info)
 {
-    static const char *const headings[] = { "layer", "type", "device", "tier", ">operations" };
-    struct tool_table *table = tool_table_create(headings, 5);
+    return info->backward_operations || info->backward_tier == FERRY_TIER_HOST
+               ? ferry_op_tier_name(info->backward_tier)
+               : "-";
+}
+
+static int show_report(const struct run *run, const ferry_net *net)
+{
+    static const char *const headings[] = { "layer",       "type",     "device",     "tier",
+                                            ">operations", "backward", ">operations" };
+    struct tool_table *table = tool_table_create(headings, run->backward ? 7 : 5);
     bool good = table != NULL;
 
     for (int i = 0; good && i < ferry_net_n_layers(net); i++) {
         ferry_net_layer_info info = { .struct_size = sizeof info };
-        char operations[16];
+        char operations[16], back[16];
 
         if (ferry_net_layer(net, i, &info))
             continue;
         snprintf(operations, sizeof operations, "%d", info.operations);
-        good = tool_table_add(table,
-                              (const char *const[]){ info.name, info.type, info.device,
-                                                     ferry_op_tier_name(info.tier), operations });
+        snprintf(back, sizeof back, "%d", info.backward_operations);
+        good = tool_table_add(table, (const char *const[]){ info.name, info.type, info.device,
+                                                            ferry_op_tier_name(info.tier),
+                                                            operations, back_tier(&info), back });
     }
     if (good)
         tool_table_print(table, tool_width());
@@ -258,7 +273,7 @@ int run_show(const struct run *run, ferry_net *net, double loss)
     int status = TOOL_OK;
 
     if (run->report && !run->json)
-        status = show_report(net);
+        status = show_report(run, net);
     for (int i = 0; status == TOOL_OK && i < ferry_net_n_outputs(net); i++) {
         const ferry_blob *b = ferry_net_output(net, i);
         struct run_view view;
@@ -278,6 +293,6 @@ int run_show(const struct run *run, ferry_net *net, double loss)
     document = json_pack("{s:s, s:f, s:f, s:o}", "device", ferry_device_name(ferry_net_device(net)),
                          "ms", run->ms, "loss", loss, "outputs", outputs);
     if (document && run->report)
-        json_object_set_new(document, "layers", json_layers(net));
+        json_object_set_new(document, "layers", json_layers(run, net));
     return tool_json_print(document);
 }

@@ -182,35 +182,145 @@ int run_series_write(const struct run_series *s)
     return close_file(w, err);
 }
 
-/* ---- everything ---------------------------------------------------------------------------------- */
+/* ---- one pass ------------------------------------------------------------------------------------ */
 
-/* Everything: blobs, and parameters as LAYER/i. */
-static int write_all(ferry_io_writer *w, ferry_net *net)
+/* What is written under a name: a blob's data or its diff. */
+struct thing {
+    char name[600];
+    const ferry_blob *blob;
+    bool diff;
+};
+
+struct things {
+    struct thing *at;
+    size_t count, room;
+};
+
+static int add_thing(struct things *things, const ferry_blob *b, bool diff, const char *name)
 {
-    int err = 0;
+    struct thing *new;
 
-    for (int i = 0; !err && i < ferry_net_n_blobs(net); i++) {
-        const ferry_blob *b = ferry_net_blob_at(net, i);
+    if (things->count == things->room) {
+        size_t room = things->room ? 2 * things->room : 64;
+        struct thing *grown = realloc(things->at, room * sizeof(*grown));
 
-        err = ferry_io_write(w, ferry_blob_name(b), b, false);
+        if (!grown)
+            return tool_error(TOOL_FAILURE, "out of memory");
+        things->at = grown;
+        things->room = room;
     }
-    for (int i = 0; !err && i < ferry_net_n_layers(net); i++) {
-        ferry_net_layer_info info = { .struct_size = sizeof info };
-        char name[600];
-
-        err = ferry_net_layer(net, i, &info);
-        for (int k = 0; !err && k < ferry_net_n_params(net, i); k++) {
-            snprintf(name, sizeof name, "%s/%d", info.name, k);
-            err = ferry_io_write(w, name, ferry_net_param(net, i, k), false);
-        }
-    }
-    return err;
+    new = &things->at[things->count++];
+    snprintf(new->name, sizeof(new->name), "%s%s", name, diff ? ".diff" : "");
+    new->blob = b;
+    new->diff = diff;
+    return TOOL_OK;
 }
 
-int run_write_all(const struct run *run, ferry_net *net)
+static int add_blob(const struct run *run, struct things *things, const ferry_blob *b,
+                    const char *name)
 {
-    ferry_io_writer *w;
-    int status = create_file(run, &w);
+    int status = add_thing(things, b, false, name);
 
-    return status == TOOL_OK ? close_file(w, write_all(w, net)) : status;
+    return status == TOOL_OK && run->backward ? add_thing(things, b, true, name) : status;
+}
+
+/* Every blob that the net has, and parameters as LAYER/i. */
+static int add_all(const struct run *run, ferry_net *net, struct things *things)
+{
+    int status = TOOL_OK;
+
+    for (int i = 0; status == TOOL_OK && i < ferry_net_n_blobs(net); i++) {
+        const ferry_blob *b = ferry_net_blob_at(net, i);
+
+        status = add_blob(run, things, b, ferry_blob_name(b));
+    }
+    for (int i = 0; status == TOOL_OK && i < ferry_net_n_layers(net); i++) {
+        const char *layer = ferry_layer_name(ferry_net_layer_at(net, i));
+
+        for (int k = 0; status == TOOL_OK && k < ferry_net_n_params(net, i); k++) {
+            const ferry_blob *b = ferry_net_param(net, i, k);
+            char name[560];
+
+            snprintf(name, sizeof name, "%.500s/%d", layer, k);
+            status = b ? add_blob(run, things, b, name) : tool_ferry_error();
+        }
+    }
+    return status;
+}
+
+/* The blobs of --blobs, or the outputs. */
+static int add_chosen(const struct run *run, ferry_net *net, struct things *things)
+{
+    struct run_series *s = run_series_create(run, net);
+    int status = s ? TOOL_OK : TOOL_FAILURE;
+
+    for (size_t i = 0; status == TOOL_OK && i < s->n; i++)
+        status = add_blob(run, things, s->parts[i].blob, s->parts[i].name);
+    run_series_destroy(s);
+    return status;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct thing *)a)->name, ((const struct thing *)b)->name);
+}
+
+/* A blob may be called "conv1/0" or "y.diff". */
+static int check_names(struct things *things)
+{
+    struct thing *sorted = malloc((things->count + 1) * sizeof(*sorted));
+    int status = sorted ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
+
+    if (sorted && things->count) {
+        memcpy(sorted, things->at, things->count * sizeof(*sorted));
+        qsort(sorted, things->count, sizeof(*sorted), compare_names);
+    }
+    for (size_t i = 1; status == TOOL_OK && i < things->count; i++)
+        if (strcmp(sorted[i - 1].name, sorted[i].name) == 0)
+            status = tool_error(TOOL_FAILURE, "two things would be written as \"%s\"",
+                                tool_printable(sorted[i].name));
+    free(sorted);
+    return status;
+}
+
+static int declare_thing(ferry_io_writer *w, const struct thing *thing)
+{
+    ferry_io_entry entry = { .struct_size = sizeof entry, .name = thing->name };
+
+    entry.dtype = FERRY_F32;
+    entry.naxes = ferry_blob_naxes(thing->blob);
+    entry.dims = ferry_blob_dims(thing->blob);
+    return ferry_io_declare(w, &entry);
+}
+
+static int write_thing(ferry_io_writer *w, const struct thing *thing)
+{
+    size_t bytes = (size_t)ferry_blob_count(thing->blob) * sizeof(float);
+    const void *values =
+        thing->diff ? ferry_blob_host_diff(thing->blob) : ferry_blob_host_data(thing->blob);
+
+    if (!values && bytes)
+        return ferry_last_error_code();
+    return bytes ? ferry_io_write_values(w, values, bytes) : FERRY_OK;
+}
+
+int run_write_once(const struct run *run, ferry_net *net)
+{
+    struct things things = { 0 };
+    ferry_io_writer *w;
+    int status = run->all ? add_all(run, net, &things) : add_chosen(run, net, &things), err = 0;
+
+    if (status == TOOL_OK)
+        status = check_names(&things);
+    if (status == TOOL_OK)
+        status = create_file(run, &w);
+    if (status == TOOL_OK) {
+        for (size_t i = 0; !err && i < things.count; i++)
+            err = declare_thing(w, &things.at[i]);
+        for (size_t i = 0; !err && i < things.count; i++)
+            err = write_thing(w, &things.at[i]);
+        status = close_file(w, err);
+    }
+    free(things.at);
+    return status;
 }

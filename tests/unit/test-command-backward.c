@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* `ferry run --backward` and `ferry time --backward`. */
+
+/* y = max(2 · Σ x + 1, 0) of each row of x. */
+static const char net[] =
+    "force_backward: true\n"
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 3 } } }\n"
+    "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'y' inner_product_param {\n"
+    "  num_output: 1 weight_filler { value: 2 } bias_filler { value: 1 } } }\n"
+    "layer { name: 'relu' type: 'ReLU' bottom: 'y' top: 'y' }\n";
+
+static void write_file(const char *name, const char *text)
+{
+    FILE *file = fopen(in_folder(name), "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* NumPy's format, version 1: a header of 118 bytes behind 10. */
+static void write_array(const char *name, const char *shape, size_t n, const float *values)
+{
+    FILE *file = fopen(in_folder(name), "wb");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fwrite("\x93NUMPY\x01\x00\x76\x00", 1, 10, file);
+    fprintf(file, "{'descr': '<f4', 'fortran_order': False, 'shape': %-63s}   \n", shape);
+    fwrite(values, sizeof(*values), n, file);
+    fclose(file);
+}
+
+/* Runs the net on its input, with these arguments. */
+static int run(const char *arguments)
+{
+    char command[2048];
+
+    write_file("net.prototxt", net);
+    write_array("x.npy", "(2, 3)", 6, (const float[]){ 1, 2, 3, 4, 5, 6 });
+    write_array("y.npy", "(2, 1)", 2, (const float[]){ 1, -3 });
+    snprintf(command, sizeof(command), "run %s --input x=%s %s", in_folder("net.prototxt"),
+             in_folder("x.npy"), arguments);
+    return ferry(command);
+}
+
+/* Whether the array of that name in o.npz has those values. */
+static bool has(const char *name, size_t n, const double *values)
+{
+    char text[512], command[1024];
+    json_t *document, *got;
+    bool same;
+
+    snprintf(text, sizeof(text), "layer { name: 'in' type: 'Input' top: '%s' }\n", name);
+    write_file("show.prototxt", text);
+    snprintf(command, sizeof(command), "run %s --input %s=%s --json", in_folder("show.prototxt"),
+             name, in_folder("o.npz"));
+    if (ferry(command)) {
+        printf("     %s: %s", name, err);
+        return false;
+    }
+    document = parse_output();
+    got = json_object_get(json_array_get(json_object_get(document, "outputs"), 0), "values");
+    same = json_array_size(got) == n;
+    for (size_t i = 0; same && i < n; i++)
+        same = json_number_value(json_array_get(got, i)) == values[i];
+    json_decref(document);
+    return same;
+}
+
+static bool is_there(const char *name)
+{
+    char command[1024];
+
+    snprintf(command, sizeof(command), "inspect %s --json", in_folder("o.npz"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    snprintf(command, sizeof(command), "\"%s\"", name);
+    return strstr(out, command) != NULL;
+}
+
+static void run_writes_the_diffs_of_what_it_writes(void)
+{
+    char arguments[1024];
+
+    snprintf(arguments, sizeof(arguments), "--backward --diff y=%s -o %s", in_folder("y.npy"),
+             in_folder("o.npz"));
+    CU_ASSERT_EQUAL(run(arguments), 0);
+    CU_ASSERT(has("y", 2, (const double[]){ 13, 31 }));
+    CU_ASSERT(has("y.diff", 2, (const double[]){ 1, -3 }));
+    CU_ASSERT_FALSE(is_there("x.diff"));
+    snprintf(arguments, sizeof(arguments), "--backward --diff y=%s -o %s --blobs x",
+             in_folder("y.npy"), in_folder("o.npz"));
+    CU_ASSERT_EQUAL(run(arguments), 0);
+    CU_ASSERT(has("x.diff", 6, (const double[]){ 2, 2, 2, -6, -6, -6 }));
+    CU_ASSERT_FALSE(is_there("y"));
+}
+
+static void with_all_blobs_parameters_have_theirs(void)
+{
+    char arguments[1024];
+
+    snprintf(arguments, sizeof(arguments), "--backward --diff y=%s -o %s --blobs all --report",
+             in_folder("y.npy"), in_folder("o.npz"));
+    CU_ASSERT_EQUAL(run(arguments), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "backward"));
+    CU_ASSERT(has("x.diff", 6, (const double[]){ 2, 2, 2, -6, -6, -6 }));
+    CU_ASSERT(has("ip/0", 3, (const double[]){ 2, 2, 2 }));
+    CU_ASSERT(has("ip/0.diff", 3, (const double[]){ -11, -13, -15 }));
+    CU_ASSERT(has("ip/1.diff", 1, (const double[]){ -2 }));
+}
+
+static void a_file_of_diffs_is_taken_by_names(void)
+{
+    char arguments[1024];
+
+    /* y itself, 13 and 31, is the diff of y */
+    snprintf(arguments, sizeof(arguments), "-o %s", in_folder("d.npz"));
+    CU_ASSERT_EQUAL(run(arguments), 0);
+    snprintf(arguments, sizeof(arguments), "--backward --diff %s -o %s --blobs x",
+             in_folder("d.npz"), in_folder("o.npz"));
+    CU_ASSERT_EQUAL(run(arguments), 0);
+    CU_ASSERT(has("x.diff", 6, (const double[]){ 26, 26, 26, 62, 62, 62 }));
+}
+
+static void what_cannot_be_differentiated_is_one_line(void)
+{
+    char arguments[1024];
+
+    CU_ASSERT_EQUAL(run("--diff y=y.npy"), 2);
+    CU_ASSERT(one_line_of_error("--diff"));
+    CU_ASSERT_EQUAL(run("--backward --iterations 2"), 2);
+    CU_ASSERT(one_line_of_error("of one pass"));
+    snprintf(arguments, sizeof(arguments), "--backward --diff y=%s", in_folder("x.npy"));
+    CU_ASSERT_EQUAL(run(arguments), 1);
+    CU_ASSERT(one_line_of_error("\"y\" is 2 1 (2), the array has 6 elements"));
+    snprintf(arguments, sizeof(arguments), "--backward --diff nope=%s", in_folder("y.npy"));
+    CU_ASSERT_EQUAL(run(arguments), 1);
+    CU_ASSERT(one_line_of_error("no blob \"nope\""));
+}
+
+static void two_things_of_one_name_are_an_error(void)
+{
+    char command[1024];
+
+    write_file("two.prototxt",
+               "layer { name: 'in' type: 'Input' top: 'x' top: 'x.diff' input_param {\n"
+               "  shape { dim: 1 } } }\n");
+    write_array("x.npy", "(1,)", 1, (const float[]){ 1 });
+    snprintf(command, sizeof(command),
+             "run %s --input x=%s --input x.diff=%s --blobs all --backward -o %s",
+             in_folder("two.prototxt"), in_folder("x.npy"), in_folder("x.npy"),
+             in_folder("o2.npz"));
+    CU_ASSERT_EQUAL(ferry(command), 1);
+    CU_ASSERT(one_line_of_error("written as \"x.diff\""));
+}
+
+static void time_tells_backward_by_itself(void)
+{
+    char command[1024];
+    json_t *document, *layer, *back = NULL;
+    size_t i;
+
+    write_file("net.prototxt", net);
+    snprintf(command, sizeof(command), "time %s --iterations 2 --backward --json",
+             in_folder("net.prototxt"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    document = parse_output();
+    json_array_foreach(json_object_get(document, "layers"), i,
+                       layer) if (strcmp(text_of(layer, "name"), "ip") == 0) back =
+        json_object_get(layer, "backward");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(back);
+    CU_ASSERT(json_number_value(json_object_get(back, "ms")) > 0);
+    CU_ASSERT(json_number_value(json_object_get(back, "gflops")) > 0);
+    CU_ASSERT(strlen(text_of(back, "tier")) > 0);
+    json_decref(document);
+    snprintf(command, sizeof(command), "time %s --iterations 2 --backward",
+             in_folder("net.prototxt"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "backward"));
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(run_writes_the_diffs_of_what_it_writes),
+    FERRY_TEST(with_all_blobs_parameters_have_theirs),
+    FERRY_TEST(a_file_of_diffs_is_taken_by_names),
+    FERRY_TEST(what_cannot_be_differentiated_is_one_line),
+    FERRY_TEST(two_things_of_one_name_are_an_error),
+    FERRY_TEST(time_tells_backward_by_itself),
+};
+
+int main(int argc, char **argv)
+{
+    return command_main(argc, argv, "command backward", cases, FERRY_TEST_COUNT(cases));
+}
