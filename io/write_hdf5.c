@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * HDF5 as Caffe lays weights out: /data/<name>, /diff/<name>. libhdf5 makes the groups and the
- * datasets and sets space aside; the values are then written there like those of any other format.
+ * HDF5 as Caffe lays weights out: /data/<name>, /diff/<name>; and, where "iter" is said about the file, a
+ * solver's state: /iter, /current_step, /learned_net, and arrays under their own names. libhdf5 makes
+ * the groups and the datasets and sets space aside; the values are then written there like those of any
+ * other format.
  */
 #define _GNU_SOURCE
 #include "hdf5_lib.h"
@@ -94,12 +96,74 @@ static int make_set(const struct plan *plan, const struct ferry__out_array *arra
     return err;
 }
 
-static int make_sets(const struct plan *plan)
+/* What is said about a file that is a solver's state, and whether it is a number. */
+static const struct {
+    const char *key;
+    bool number;
+} state_fields[] = { { "iter", true }, { "current_step", true }, { "learned_net", false } };
+
+static const struct ferry__out_metadata *find_metadata(const ferry_io_writer *w, const char *key)
+{
+    for (const struct ferry__out_metadata *m = w->metadata; m; m = m->next)
+        if (strcmp(m->key, key) == 0)
+            return m;
+    return NULL;
+}
+
+static bool takes_metadata(const ferry_io_writer *w, const char *key, const char *value)
+{
+    bool number = *value && strspn(value, "0123456789") == strlen(value) && strlen(value) < 10;
+
+    (void)w;
+    for (size_t i = 0; i < sizeof(state_fields) / sizeof(state_fields[0]); i++)
+        if (strcmp(state_fields[i].key, key) == 0)
+            return !state_fields[i].number || number;
+    return false;
+}
+
+/* A number as one element of an axis, and a string as one of its own length: as Caffe writes them. */
+static int make_field(const struct plan *plan, const char *key, const char *value, bool number)
+{
+    hsize_t one = 1;
+    int number_value = number ? atoi(value) : 0;
+    hid_t type = H5Tcopy(number ? H5T_NATIVE_INT : H5T_C_S1), set = -1;
+    hid_t space = number ? H5Screate_simple(1, &one, NULL) : H5Screate(H5S_SCALAR);
+    herr_t result = type < 0 || space < 0 ? -1 : 0;
+
+    if (result >= 0 && !number)
+        result = H5Tset_size(type, strlen(value) + 1);
+    if (result >= 0)
+        set = H5Dcreate2(plan->file, key, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    result = set < 0 ? -1
+                     : H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                                number ? (const void *)&number_value : value);
+    if (set >= 0)
+        H5Dclose(set);
+    H5Sclose(space);
+    H5Tclose(type);
+    return result < 0 ? fail(plan->w, key, "libhdf5 cannot write it") : FERRY_OK;
+}
+
+static int make_fields(const struct plan *plan)
 {
     int err = FERRY_OK;
 
+    for (size_t i = 0; !err && i < sizeof(state_fields) / sizeof(state_fields[0]); i++) {
+        const struct ferry__out_metadata *m = find_metadata(plan->w, state_fields[i].key);
+
+        if (m)
+            err = make_field(plan, m->key, m->value, state_fields[i].number);
+    }
+    return err;
+}
+
+static int make_sets(const struct plan *plan)
+{
+    bool is_state = find_metadata(plan->w, "iter") != NULL;
+    int err = make_fields(plan);
+
     for (struct ferry__out_array *a = plan->w->first; a && !err; a = a->next) {
-        err = make_set(plan, a, "data", &a->place);
+        err = make_set(plan, a, is_state ? "" : "data", &a->place);
         if (!err && a->entry.has_diff)
             err = make_set(plan, a, "diff", &a->mark);
     }
@@ -120,6 +184,8 @@ static int reserve(const ferry_io_writer *w)
 
     for (const struct ferry__out_array *a = w->first; a; a = a->next)
         size += (a->bytes + SET_HEADERS + 2 * strlen(a->entry.name)) * (a->entry.has_diff ? 2 : 1);
+    for (const struct ferry__out_metadata *m = w->metadata; m; m = m->next)
+        size += SET_HEADERS + strlen(m->value);
     while (fallocate(w->out.fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)size) != 0) {
         if (errno == EOPNOTSUPP || errno == ENOSYS)
             return FERRY_OK;
@@ -195,6 +261,7 @@ const struct ferry__io_writer_ops ferry__hdf5_writer = {
     .named = true,
     .can_hold = can_hold,
     .can_store = can_store,
+    .takes_metadata = takes_metadata,
     .begin = begin,
     .array = begin_data,
     .diff = begin_diff,

@@ -8,13 +8,14 @@
 
 #include "net/proto/arena.h"
 
-#include <ferry/layer.h>
+#include <ferry/net.h>
 #include <stdbool.h>
 
 /* What NetStateRules are held against. */
 struct ferry__net_conditions {
     ferry_phase phase; /* TRAIN or TEST */
     int level;
+    bool has_level; /* somebody has given one: for Caffe's lines */
     const char *const *stages;
     size_t n_stages;
 };
@@ -41,6 +42,17 @@ struct ferry__graph {
  */
 int ferry__graph_make(const ferry_proto *net, const struct ferry__net_conditions *conditions,
                       struct ferry__proto_arena *arena, struct ferry__graph *out);
+
+/*
+ * conditions.c: what the phase, the options, the text's own state and `over`, which may be NULL and goes
+ * over it, add up to; the stages are the arena's.
+ */
+int ferry__conditions_make(ferry_net *net, const ferry_net_options *o, const ferry_proto *over,
+                           struct ferry__net_conditions *out);
+
+/* conditions.c: the text that is left in this state, as Caffe says it before it builds a net. */
+void ferry__conditions_tell(const ferry_net *net, const struct ferry__net_conditions *conditions,
+                            const struct ferry__graph *graph);
 
 /* rules.c: whether a layer is in the net in this state. 1, 0, or FERRY_EFORMAT. */
 int ferry__rules_admit(const ferry_proto *layer, const struct ferry__net_conditions *conditions);

@@ -15,6 +15,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/backward.c \
 	%D%/build.c \
 	%D%/collect.c \
+	%D%/conditions.c \
 	%D%/fill.c \
 	%D%/fold.c \
 	%D%/fuse.c \
@@ -192,7 +193,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 %C%_libferrynetobjs_la_LIBADD = $(PNG_LIBS) $(JPEG_LIBS) $(LMDB_LIBS)
 
 # Higher rooms first.
-NET_ROOMS = %D%/libferrynetobjs.la op/libferryopobjs.la
+NET_ROOMS = solver/libferrysolverobjs.la %D%/libferrynetobjs.la op/libferryopobjs.la
 
 libferrynet_la_SOURCES =
 libferrynet_la_LIBADD = $(NET_ROOMS) libferryio.la libferry.la $(CORE_SYSTEM_LIBS) -lm

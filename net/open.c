@@ -100,47 +100,6 @@ static int read_text(ferry_net *net, const char *path, const ferry_net_options *
     return net->name ? 0 : ferry_error_set(FERRY_ENOMEM, "%s: no memory", path);
 }
 
-/* The conditions that the options and the text's own state add up to. */
-static int conditions_of(ferry_net *net, const ferry_net_options *o,
-                         struct ferry__net_conditions *out)
-{
-    const ferry_proto *state = ferry_proto_message(net->proto, "state", 0);
-    int64_t own = ferry_proto_count(state, "stage"), i;
-    const char **stages =
-        ferry__proto_alloc(&net->arena, ((size_t)own + o->n_stages + 1) * sizeof(const char *));
-
-    if (!stages)
-        return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
-    for (i = 0; i < own; i++)
-        stages[i] = ferry_proto_string(state, "stage", i, NULL);
-    for (i = 0; i < (int64_t)o->n_stages; i++)
-        stages[own + i] = o->stages[i];
-    *out = (struct ferry__net_conditions){ .phase = net->phase, .stages = stages };
-    out->n_stages = (size_t)own + o->n_stages;
-    out->level =
-        ferry_proto_count(state, "level") ? (int)ferry_proto_integer(state, "level", 0) : o->level;
-    return 0;
-}
-
-/* Caffe's first line, and the text as it will be built. */
-static void tell_text(const ferry_net *net)
-{
-    size_t size;
-    char *text;
-
-    if (ferry_proto_print(net->proto, NULL, 0, &size))
-        return;
-    text = malloc(size + 1);
-    if (text && !ferry_proto_print(net->proto, text, size + 1, &size)) {
-        char *rest = text, *line;
-
-        ferry_log_write(FERRY_LOG_INFO, "Initializing net from parameters: ");
-        while ((line = strtok_r(rest, "\n", &rest)))
-            ferry_log_write(FERRY_LOG_INFO, "%s", line);
-    }
-    free(text);
-}
-
 /* A caffemodel's own blobs are its net's first parameters, as in Caffe. */
 static int load_own(ferry_net *net, const char *path, const ferry_net_options *o)
 {
@@ -161,7 +120,8 @@ static int load_own(ferry_net *net, const char *path, const ferry_net_options *o
 
 /* ---- opening ----------------------------------------------------------------------------------- */
 
-static int open_net(ferry_net *net, const char *path, const ferry_net_options *o)
+static int open_net(ferry_net *net, const char *path, const ferry_net_options *o,
+                    const ferry_proto *over)
 {
     struct ferry__net_conditions conditions;
     struct ferry__graph graph = { 0 };
@@ -170,13 +130,13 @@ static int open_net(ferry_net *net, const char *path, const ferry_net_options *o
     if (!err)
         err = apply(net, o);
     if (!err)
-        err = conditions_of(net, o, &conditions);
-    if (!err)
-        tell_text(net);
+        err = ferry__conditions_make(net, o, over, &conditions);
     if (!err)
         err = ferry__graph_make(net->proto, &conditions, &net->arena, &graph);
-    if (!err)
+    if (!err) {
+        ferry__conditions_tell(net, &conditions, &graph);
         err = ferry__net_build(net, &graph);
+    }
     if (!err)
         err = mark_kept(net, o);
     if (!err)
@@ -190,8 +150,8 @@ static int open_net(ferry_net *net, const char *path, const ferry_net_options *o
     return err;
 }
 
-int ferry_net_open(ferry_device *dev, const char *prototxt, const ferry_net_options *options,
-                   ferry_net **out)
+int ferry__net_open(ferry_device *dev, const char *prototxt, const ferry_net_options *options,
+                    const ferry_proto *over, ferry_net **out)
 {
     ferry_net_options none = { .struct_size = sizeof none };
     const ferry_net_options *o = options ? options : &none;
@@ -210,13 +170,19 @@ int ferry_net_open(ferry_device *dev, const char *prototxt, const ferry_net_opti
     net->uses = calloc(FERRY__NET_USES, sizeof *net->uses);
     err = net->runs && net->uses ? 0 : ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
     if (!err)
-        err = open_net(net, prototxt ? prototxt : "", o);
+        err = open_net(net, prototxt ? prototxt : "", o, over);
     if (err) {
         ferry_net_close(net);
         return err;
     }
     *out = net;
     return 0;
+}
+
+int ferry_net_open(ferry_device *dev, const char *prototxt, const ferry_net_options *options,
+                   ferry_net **out)
+{
+    return ferry__net_open(dev, prototxt, options, NULL, out);
 }
 
 static void close_layer(ferry_layer *layer)

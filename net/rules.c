@@ -16,28 +16,61 @@ static bool has_stage(const struct ferry__net_conditions *c, const char *stage)
     return false;
 }
 
-/* A rule holds if everything that it says does. */
-static bool holds(const ferry_proto *rule, const struct ferry__net_conditions *c)
+/* Why a rule does not hold, in Caffe's words. */
+static bool tell(const char *what, long long have, const char *how, long long want,
+                 const char *layer)
+{
+    ferry_log_write(FERRY_LOG_INFO,
+                    "The NetState %s (%lld) %s (%lld) specified by a rule in layer %s", what, have,
+                    how, want, layer);
+    return false;
+}
+
+static bool levels_hold(const ferry_proto *rule, const struct ferry__net_conditions *c,
+                        const char *layer)
+{
+    int64_t least = ferry_proto_integer(rule, "min_level", 0);
+    int64_t most = ferry_proto_integer(rule, "max_level", 0);
+
+    if (ferry_proto_count(rule, "min_level") && c->level < least)
+        return tell("level", c->level, "is above the min_level", least, layer);
+    if (ferry_proto_count(rule, "max_level") && c->level > most)
+        return tell("level", c->level, "is above the max_level", most, layer);
+    return true;
+}
+
+static bool stages_hold(const ferry_proto *rule, const struct ferry__net_conditions *c,
+                        const char *layer)
 {
     int64_t i;
 
-    if (ferry_proto_count(rule, "phase") &&
-        strcmp(ferry_proto_enum(rule, "phase", 0),
-               c->phase == FERRY_PHASE_TRAIN ? "TRAIN" : "TEST"))
-        return false;
-    if (ferry_proto_count(rule, "min_level") &&
-        c->level < ferry_proto_integer(rule, "min_level", 0))
-        return false;
-    if (ferry_proto_count(rule, "max_level") &&
-        c->level > ferry_proto_integer(rule, "max_level", 0))
-        return false;
     for (i = 0; i < ferry_proto_count(rule, "stage"); i++)
-        if (!has_stage(c, ferry_proto_string(rule, "stage", i, NULL)))
+        if (!has_stage(c, ferry_proto_string(rule, "stage", i, NULL))) {
+            ferry_log_write(
+                FERRY_LOG_INFO,
+                "The NetState did not contain stage '%s' specified by a rule in layer %s",
+                ferry_proto_string(rule, "stage", i, NULL), layer);
             return false;
+        }
     for (i = 0; i < ferry_proto_count(rule, "not_stage"); i++)
-        if (has_stage(c, ferry_proto_string(rule, "not_stage", i, NULL)))
+        if (has_stage(c, ferry_proto_string(rule, "not_stage", i, NULL))) {
+            ferry_log_write(
+                FERRY_LOG_INFO,
+                "The NetState contained a not_stage '%s' specified by a rule in layer %s",
+                ferry_proto_string(rule, "not_stage", i, NULL), layer);
             return false;
+        }
     return true;
+}
+
+/* A rule holds if everything that it says does. */
+static bool holds(const ferry_proto *rule, const struct ferry__net_conditions *c, const char *layer)
+{
+    bool is_train = !strcmp(ferry_proto_enum(rule, "phase", 0), "TRAIN");
+
+    if (ferry_proto_count(rule, "phase") && is_train != (c->phase == FERRY_PHASE_TRAIN))
+        return tell("phase", is_train, "differed from the phase", !is_train, layer);
+    return levels_hold(rule, c, layer) && stages_hold(rule, c, layer);
 }
 
 static bool any_holds(const ferry_proto *layer, const char *field,
@@ -46,7 +79,8 @@ static bool any_holds(const ferry_proto *layer, const char *field,
     int64_t i;
 
     for (i = 0; i < ferry_proto_count(layer, field); i++)
-        if (holds(ferry_proto_message(layer, field, i), c))
+        if (holds(ferry_proto_message(layer, field, i), c,
+                  ferry_proto_string(layer, "name", 0, NULL)))
             return true;
     return false;
 }

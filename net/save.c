@@ -128,7 +128,7 @@ static char *name_of(const ferry_layer *layer, int index)
 
 /* Says that an array comes, or sends its values. */
 static int declare(ferry_io_writer *w, const ferry_layer *layer, const char *name,
-                   const ferry_blob *b)
+                   const ferry_blob *b, bool diffs)
 {
     ferry_io_entry entry = { .struct_size = sizeof entry, .name = name };
 
@@ -136,20 +136,22 @@ static int declare(ferry_io_writer *w, const ferry_layer *layer, const char *nam
     entry.naxes = ferry_blob_naxes(b);
     entry.dims = ferry_blob_dims(b);
     entry.layer_type = layer->type->name;
+    entry.has_diff = diffs;
     return ferry_io_declare(w, &entry);
 }
 
-static int send(ferry_io_writer *w, const ferry_layer *layer, const char *name, const ferry_blob *b)
+static int send(ferry_io_writer *w, const ferry_layer *layer, const char *name, const ferry_blob *b,
+                bool diffs)
 {
     (void)layer;
-    return ferry_io_write(w, name, b, false);
+    return ferry_io_write(w, name, b, diffs);
 }
 
 typedef int (*each_fn)(ferry_io_writer *w, const ferry_layer *layer, const char *name,
-                       const ferry_blob *b);
+                       const ferry_blob *b, bool diffs);
 
 /* Shared ones stand under each layer that has them, as in Caffe. */
-static int each_param(const ferry_net *net, ferry_io_writer *w, each_fn fn)
+static int each_param(const ferry_net *net, ferry_io_writer *w, each_fn fn, bool diffs)
 {
     int i, k, err = 0;
 
@@ -158,14 +160,14 @@ static int each_param(const ferry_net *net, ferry_io_writer *w, each_fn fn)
             const ferry_layer *layer = &net->layers[i];
             char *name = name_of(layer, k);
 
-            err = name ? fn(w, layer, name, layer->params[k].blob)
+            err = name ? fn(w, layer, name, layer->params[k].blob, diffs)
                        : ferry_error_set(FERRY_ENOMEM, "%s: no memory", layer->name);
             free(name);
         }
     return err;
 }
 
-int ferry_net_save(const ferry_net *net, const char *path, ferry_io_format format)
+int ferry__net_save(const ferry_net *net, const char *path, ferry_io_format format, bool diffs)
 {
     ferry_io_writer *w;
     int err;
@@ -184,11 +186,16 @@ int ferry_net_save(const ferry_net *net, const char *path, ferry_io_format forma
     if (format == FERRY_IO_CAFFEMODEL)
         err = define(net, path, w);
     if (!err)
-        err = each_param(net, w, declare);
+        err = each_param(net, w, declare, diffs);
     if (!err)
-        err = each_param(net, w, send);
+        err = each_param(net, w, send, diffs);
     if (!err)
         return ferry_io_commit(w);
     ferry_io_abort(w);
     return err;
+}
+
+int ferry_net_save(const ferry_net *net, const char *path, ferry_io_format format)
+{
+    return ferry__net_save(net, path, format, false);
 }

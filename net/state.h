@@ -166,11 +166,25 @@ int ferry__net_reshape(ferry_net *net, int first, int last);
 
 /* ---- open.c ---- */
 
+/* As ferry_net_open, in the text's state with the NetState `over` over it; NULL: without one. */
+int ferry__net_open(ferry_device *dev, const char *prototxt, const ferry_net_options *options,
+                    const ferry_proto *over, ferry_net **out);
+
 /* A blob's index by its name; −1: there is none. */
 int ferry__net_find_blob(const ferry_net *net, const char *name);
 
 /* A layer's index by its name; −1: there is none. */
 int ferry__net_find_layer(const ferry_net *net, const char *name);
+
+/* ---- save.c ---- */
+
+/* As ferry_net_save, with the parameters' diffs where `diffs`. */
+int ferry__net_save(const ferry_net *net, const char *path, ferry_io_format format, bool diffs);
+
+/* ---- conditions.c ---- */
+
+/* A message's text to the log, a line each. */
+void ferry__log_text(const ferry_proto *p);
 
 /* ---- build.c ---- */
 

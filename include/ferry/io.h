@@ -180,7 +180,8 @@ FERRY_API int ferry_io_declare(ferry_io_writer *w, const ferry_io_entry *entry);
 
 /**
  * A string that the file is to keep about itself, before the first array is written: any in
- * safetensors; "name" in a caffemodel; "iter", "learned_net", "current_step" in a solverstate.
+ * safetensors; "name" in a caffemodel; "iter", "learned_net", "current_step" in a solverstate, and in
+ * HDF5, where "iter" makes the file Caffe's .solverstate.h5: arrays then have no /data before their names.
  * FERRY_EUNSUPPORTED where the format has no place for it.
  */
 FERRY_API int ferry_io_set_metadata(ferry_io_writer *w, const char *key, const char *value);

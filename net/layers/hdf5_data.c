@@ -346,8 +346,11 @@ static int setup(ferry_layer *layer)
         ferry__beside(ferry_proto_string(p, "source", 0, NULL), ferry_proto_where(p, NULL, 0).file);
     if (!list)
         return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its source");
+    ferry_log_write(FERRY_LOG_INFO, "Loading list of HDF5 filenames from: %s", list);
     err = read_list(layer, s, list);
     free(list);
+    if (!err)
+        ferry_log_write(FERRY_LOG_INFO, "Number of HDF5 files: %d", s->n_files);
     if (!err)
         err = make_sets(layer, s);
     if (err)

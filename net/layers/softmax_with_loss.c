@@ -14,6 +14,8 @@
 
 static int setup(ferry_layer *layer)
 {
+    /* Caffe says so of the softmax inside, by the same name. */
+    ferry_log_write(FERRY_LOG_INFO, "Creating layer %s", ferry_layer_name(layer));
     ferry__loss_read(layer, FERRY__NORMALIZE_VALID, ferry_layer_state(layer));
     return 0;
 }

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+/* The state that a net is opened in, and Caffe's lines about the text that is left in it. */
+#include "net/graph.h"
+#include "net/proto/tree.h"
+#include "net/state.h"
+
+#include <ferry/status.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what holds -------------------------------------------------------------------------------- */
+
+static size_t add_stages(const ferry_proto *state, const char **stages, size_t n)
+{
+    int64_t i;
+
+    for (i = 0; i < ferry_proto_count(state, "stage"); i++)
+        stages[n++] = ferry_proto_string(state, "stage", i, NULL);
+    return n;
+}
+
+int ferry__conditions_make(ferry_net *net, const ferry_net_options *o, const ferry_proto *over,
+                           struct ferry__net_conditions *out)
+{
+    const ferry_proto *own = ferry_proto_message(net->proto, "state", 0);
+    size_t most = (size_t)ferry_proto_count(own, "stage") + o->n_stages + 1, i;
+    const char **stages;
+
+    if (over)
+        most += (size_t)ferry_proto_count(over, "stage");
+    stages = ferry__proto_alloc(&net->arena, most * sizeof(const char *));
+    if (!stages)
+        return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
+    *out = (struct ferry__net_conditions){ .phase = net->phase, .stages = stages };
+    out->has_level = !over || ferry_proto_count(own, "level");
+    out->level =
+        ferry_proto_count(own, "level") ? (int)ferry_proto_integer(own, "level", 0) : o->level;
+    if (over && ferry_proto_count(over, "level")) {
+        out->has_level = true;
+        out->level = (int)ferry_proto_integer(over, "level", 0);
+    }
+    out->n_stages = add_stages(own, stages, 0);
+    for (i = 0; i < o->n_stages; i++)
+        stages[out->n_stages++] = o->stages[i];
+    if (over)
+        out->n_stages = add_stages(over, stages, out->n_stages);
+    return 0;
+}
+
+/* ---- Caffe's first lines ----------------------------------------------------------------------- */
+
+static int put_state(ferry_proto *text, const struct ferry__net_conditions *c)
+{
+    ferry_proto *state;
+    size_t i;
+    int err;
+
+    ferry__proto_clear(text, "state");
+    err = ferry__proto_put_message(text, "state", &state);
+    if (!err)
+        err = ferry__proto_put_integer(state, "phase", c->phase == FERRY_PHASE_TRAIN ? 0 : 1);
+    if (!err && c->has_level)
+        err = ferry__proto_put_integer(state, "level", c->level);
+    for (i = 0; !err && i < c->n_stages; i++)
+        err = ferry__proto_put_string(state, "stage", c->stages[i]);
+    return err;
+}
+
+static bool is_in(const struct ferry__graph *graph, const ferry_proto *layer)
+{
+    int i;
+
+    for (i = 0; i < graph->count; i++)
+        if (graph->nodes[i].message == layer)
+            return true;
+    return false;
+}
+
+void ferry__log_text(const ferry_proto *p)
+{
+    size_t size;
+    char *text;
+
+    if (ferry_proto_print(p, NULL, 0, &size))
+        return;
+    text = malloc(size + 1);
+    if (text && !ferry_proto_print(p, text, size + 1, &size)) {
+        char *rest = text, *line;
+
+        while ((line = strtok_r(rest, "\n", &rest)))
+            ferry_log_write(FERRY_LOG_INFO, "%s", line);
+    }
+    free(text);
+}
+
+void ferry__conditions_tell(const ferry_net *net, const struct ferry__net_conditions *c,
+                            const struct ferry__graph *graph)
+{
+    ferry_proto *text;
+    int64_t i;
+
+    if (ferry__proto_create(&ferry__proto_NetParameter, net->proto->document->file, &text))
+        return;
+    if (!ferry__proto_put_copy(text, net->proto) && !put_state(text, c)) {
+        for (i = ferry_proto_count(net->proto, "layer"); i-- > 0;)
+            if (!is_in(graph, ferry_proto_message(net->proto, "layer", i)))
+                ferry__proto_remove(text, "layer", i);
+        ferry_log_write(FERRY_LOG_INFO, "Initializing net from parameters: ");
+        ferry__log_text(text);
+    }
+    ferry_proto_close(text);
+}
