@@ -47,6 +47,9 @@ EXTRA_DIST += \
 	%D%/decisions/0060-a-saved-net-keeps-its-text.md \
 	%D%/decisions/0061-pictures-are-opencvs.md \
 	%D%/decisions/0062-layers-from-shared-objects.md \
+	%D%/decisions/0076-an-update-is-one-operation.md \
+	%D%/decisions/0077-what-an-exact-resume-keeps.md \
+	%D%/decisions/0078-caffes-lines-and-ours.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-small-things.md \
 	%D%/measurements/2026-11-22-kernels.md \

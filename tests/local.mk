@@ -71,6 +71,8 @@ UNIT_TESTS = \
 	%D%/unit/test-proto-wire \
 	%D%/unit/test-runtime \
 	%D%/unit/test-runtime-oom \
+	%D%/unit/test-solver \
+	%D%/unit/test-solver-runs \
 	%D%/unit/test-status \
 	%D%/unit/test-threads \
 	%D%/unit/test-threads-devices \
@@ -227,6 +229,9 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_image_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS)
 %C%_unit_test_image_LDADD = $(NET_LIBS)
 %C%_unit_test_net_LDADD = $(NET_LIBS)
+%C%_unit_test_solver_LDADD = $(NET_LIBS)
+%C%_unit_test_solver_runs_SOURCES = %D%/unit/test-solver-runs.c $(NET_DATA_TEST)
+%C%_unit_test_solver_runs_LDADD = $(NET_LIBS)
 %C%_unit_test_net_save_LDADD = $(NET_LIBS)
 %C%_unit_test_net_fuse_LDADD = $(NET_LIBS)
 %C%_unit_test_net_faults_LDADD = $(NET_LIBS)

@@ -21,6 +21,7 @@ ferryinclude_HEADERS = \
 	%D%/proto.h \
 	%D%/queue.h \
 	%D%/runtime.h \
+	%D%/solver.h \
 	%D%/status.h \
 	%D%/types.h \
 	%D%/version.h

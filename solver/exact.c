@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The .ferrystate: what Caffe's files do not keep, so that training goes on to the bit. A safetensors
+ * file: strings about each net (how many random numbers were drawn) and each of its layers that reads
+ * records (how many it has used); the latest losses; and what recurrent layers hand on.
+ */
+#include "solver/state.h"
+
+#include "net/state.h"
+
+#include <ferry/status.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_SIZE 512
+
+/* ---- what is kept -------------------------------------------------------------------------------- */
+
+/* Net `index`: −1, the training net; else a test net. */
+static ferry_net *net_at(const ferry_solver *s, int index)
+{
+    return index < 0 ? s->net : s->tests[index].net;
+}
+
+static void key_of_net(char *key, int index, const char *what)
+{
+    if (index < 0)
+        snprintf(key, KEY_SIZE, "train/%s", what);
+    else
+        snprintf(key, KEY_SIZE, "test%d/%s", index, what);
+}
+
+static void key_of_layer(char *key, int index, const ferry_layer *layer, const char *what)
+{
+    char rest[KEY_SIZE - 16];
+
+    snprintf(rest, sizeof rest, "%d:%.400s/%s", layer->index, layer->name, what);
+    key_of_net(key, index, rest);
+}
+
+/* Whether a layer's scratch blobs go on from one forward pass to the next. */
+static bool hands_on(const ferry_layer *layer)
+{
+    return !strcmp(layer->type->name, "LSTM") || !strcmp(layer->type->name, "RNN");
+}
+
+/* Whether a layer makes tops out of what the net does not know. */
+static bool is_closed(const ferry_layer *layer)
+{
+    return !layer->n_bottoms && layer->type->forward && !layer->type->position &&
+           !(layer->type->flags & FERRY_LAYER_INPUT);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------- */
+
+static int put(ferry_io_writer *w, const char *key, uint64_t value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    return ferry_io_set_metadata(w, key, text);
+}
+
+static int put_net(const ferry_solver *s, ferry_io_writer *w, int index)
+{
+    ferry_net *net = net_at(s, index);
+    char key[KEY_SIZE];
+    int i, err;
+
+    key_of_net(key, index, "seed");
+    err = put(w, key, net->seed);
+    key_of_net(key, index, "drawn");
+    if (!err)
+        err = put(w, key, net->drawn);
+    for (i = 0; !err && i < net->n_layers; i++) {
+        ferry_layer *layer = &net->layers[i];
+
+        if (!layer->type->position)
+            continue;
+        key_of_layer(key, index, layer, "position");
+        err = put(w, key, layer->type->position(layer));
+    }
+    return err;
+}
+
+static int declare(ferry_io_writer *w, const char *name, ferry_dtype dtype, int naxes,
+                   const int64_t *dims)
+{
+    ferry_io_entry entry = { .struct_size = sizeof entry, .name = name };
+
+    entry.dtype = dtype;
+    entry.naxes = naxes;
+    entry.dims = dims;
+    return ferry_io_declare(w, &entry);
+}
+
+/* Declares what recurrent layers hand on, or writes it. */
+static int put_states(const ferry_solver *s, ferry_io_writer *w, bool writes)
+{
+    int index, i, k, err = 0;
+
+    for (index = -1; !err && index < s->n_tests; index++) {
+        const ferry_net *net = net_at(s, index);
+
+        for (i = 0; i < net->n_layers; i++)
+            for (k = 0; !err && hands_on(&net->layers[i]) && k < net->layers[i].n_scratch; k++) {
+                const ferry_blob *b = net->layers[i].scratch[k].blob;
+                char key[KEY_SIZE], what[32];
+
+                if (!b || !net->layers[i].scratch[k].keep)
+                    continue;
+                snprintf(what, sizeof what, "scratch/%d", k);
+                key_of_layer(key, index, &net->layers[i], what);
+                err = writes ? ferry_io_write(w, key, b, false)
+                             : declare(w, key, FERRY_F32, ferry_blob_naxes(b), ferry_blob_dims(b));
+            }
+    }
+    return err;
+}
+
+static int put_all(const ferry_solver *s, ferry_io_writer *w)
+{
+    int64_t n = s->n_losses;
+    int index, err = put(w, "iter", (uint64_t)s->iter);
+
+    if (!err)
+        err = put(w, "first", (uint64_t)s->first);
+    for (index = -1; !err && index < s->n_tests; index++)
+        err = put_net(s, w, index);
+    if (!err)
+        err = declare(w, "losses", FERRY_F64, 1, &n);
+    if (!err)
+        err = declare(w, "smoothed", FERRY_F64, 0, NULL);
+    if (!err)
+        err = put_states(s, w, false);
+    if (!err && n)
+        err = ferry_io_write_values(w, s->losses, (size_t)n * sizeof *s->losses);
+    if (!err)
+        err = ferry_io_write_values(w, &s->smoothed, sizeof s->smoothed);
+    return err ? err : put_states(s, w, true);
+}
+
+int ferry__exact_write(const ferry_solver *s, const char *path)
+{
+    ferry_io_writer *w;
+    int err = ferry_io_create(path, FERRY_IO_SAFETENSORS, &w);
+
+    if (err)
+        return err;
+    err = put_all(s, w);
+    if (!err)
+        return ferry_io_commit(w);
+    ferry_io_abort(w);
+    return err;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------- */
+
+static int other_nets(const char *path, const char *key)
+{
+    return ferry_error_set(FERRY_ESHAPE, "%s: it has no \"%.200s\": it was written for other nets",
+                           path, key);
+}
+
+static int get(const ferry_io *io, const char *path, const char *key, uint64_t *out)
+{
+    const char *found, *value;
+    char *end;
+    int64_t i;
+
+    for (i = 0; i < ferry_io_metadata_count(io); i++) {
+        if (ferry_io_metadata_at(io, i, &found, &value) || strcmp(found, key))
+            continue;
+        errno = 0;
+        *out = strtoull(value, &end, 10);
+        if (errno || *end || end == value)
+            return ferry_error_set(FERRY_EFORMAT, "%s: \"%.200s\" is no number", path, key);
+        return 0;
+    }
+    return other_nets(path, key);
+}
+
+/* One net's numbers; with `commits` they are taken, else only looked at. */
+static int get_net(const ferry_solver *s, const ferry_io *io, const char *path, int index,
+                   bool commits)
+{
+    ferry_net *net = net_at(s, index);
+    uint64_t seed = 0, drawn = 0, position;
+    char key[KEY_SIZE];
+    int i, err;
+
+    key_of_net(key, index, "drawn");
+    err = get(io, path, key, &drawn);
+    key_of_net(key, index, "seed");
+    if (!err)
+        err = get(io, path, key, &seed);
+    if (!err && seed != net->seed)
+        err = ferry_error_set(FERRY_ESHAPE, "%s: it was written with another random_seed", path);
+    for (i = 0; !err && i < net->n_layers; i++) {
+        ferry_layer *layer = &net->layers[i];
+
+        if (is_closed(layer))
+            err = ferry_layer_error(layer, FERRY_EUNSUPPORTED,
+                                    "it cannot say which record comes next, so that an exact "
+                                    "resume is not possible");
+        if (err || !layer->type->position)
+            continue;
+        key_of_layer(key, index, layer, "position");
+        err = get(io, path, key, &position);
+        if (!err && commits)
+            err = layer->type->seek(layer, position);
+    }
+    if (!err && commits)
+        net->drawn = drawn;
+    return err;
+}
+
+static int get_states(const ferry_solver *s, ferry_io *io, int index)
+{
+    const ferry_net *net = net_at(s, index);
+    int i, k, err = 0;
+
+    for (i = 0; i < net->n_layers; i++)
+        for (k = 0; !err && hands_on(&net->layers[i]) && k < net->layers[i].n_scratch; k++) {
+            ferry_blob *b = net->layers[i].scratch[k].blob;
+            const ferry_io_entry *entry = NULL;
+            char key[KEY_SIZE], what[32];
+
+            if (!b || !net->layers[i].scratch[k].keep)
+                continue;
+            snprintf(what, sizeof what, "scratch/%d", k);
+            key_of_layer(key, index, &net->layers[i], what);
+            err = ferry_io_find(io, key, &entry);
+            if (!err && entry && entry->count == ferry_blob_count(b))
+                err = ferry_io_read(io, entry, b);
+        }
+    return err;
+}
+
+static int get_losses(ferry_solver *s, ferry_io *io, const char *path)
+{
+    const ferry_io_entry *losses = NULL, *smoothed = NULL;
+    uint64_t first = 0;
+    int err = get(io, path, "first", &first);
+
+    if (!err)
+        err = ferry_io_find(io, "losses", &losses);
+    if (!err)
+        err = ferry_io_find(io, "smoothed", &smoothed);
+    if (err || !losses || !smoothed || losses->dtype != FERRY_F64 || smoothed->dtype != FERRY_F64 ||
+        losses->count > s->settings.average_loss)
+        return err; /* only what is said depends on them */
+    err = ferry_io_read_values(io, smoothed, 0, 1, &s->smoothed);
+    if (!err && losses->count)
+        err = ferry_io_read_values(io, losses, 0, losses->count, s->losses);
+    if (err)
+        return err;
+    s->n_losses = (int)losses->count;
+    s->first = (int)first;
+    s->goes_on = true;
+    return 0;
+}
+
+/* All nets, without a change or with them. */
+static int get_all(ferry_solver *s, ferry_io *io, const char *path, bool commits)
+{
+    int index, err = 0;
+
+    for (index = -1; !err && index < s->n_tests; index++) {
+        err = get_net(s, io, path, index, commits);
+        if (!err && commits)
+            err = get_states(s, io, index);
+    }
+    return err || !commits ? err : get_losses(s, io, path);
+}
+
+/* PREFIX_iter_N.ferrystate beside a .solverstate or .solverstate.h5. NULL: no memory. */
+static char *sidecar_of(const char *path)
+{
+    const char *at = strstr(path, ".solverstate"), *next;
+    size_t stem;
+    char *out;
+
+    while (at && (next = strstr(at + 1, ".solverstate")))
+        at = next;
+    stem = at ? (size_t)(at - path) : strlen(path);
+    out = malloc(stem + sizeof ".ferrystate");
+    if (out) {
+        memcpy(out, path, stem);
+        strcpy(out + stem, ".ferrystate");
+    }
+    return out;
+}
+
+/* Opens the sidecar, and holds it against the solver and the iteration that `path` will restore. */
+static int open_sidecar(ferry_solver *s, const char *path, ferry_io **out)
+{
+    int err = ferry_io_open(path, out);
+
+    if (err)
+        return err;
+    if (ferry_io_get_format(*out) != FERRY_IO_SAFETENSORS)
+        err = ferry_error_set(FERRY_EFORMAT, "%s: it is a %s, and no .ferrystate", path,
+                              ferry_io_format_name(ferry_io_get_format(*out)));
+    if (!err)
+        err = get_all(s, *out, path, false);
+    return err;
+}
+
+static int restore(ferry_solver *s, const char *path, const char *sidecar)
+{
+    ferry_io *io = NULL;
+    uint64_t iter = 0;
+    int err = open_sidecar(s, sidecar, &io);
+
+    if (!err)
+        err = get(io, sidecar, "iter", &iter);
+    if (!err)
+        err = ferry_solver_restore(s, path);
+    if (!err && iter != (uint64_t)s->iter)
+        err = ferry_error_set(FERRY_EFORMAT, "%s: it is of iteration %" PRIu64 ", %s of %d",
+                              sidecar, iter, path, s->iter);
+    if (!err)
+        err = get_all(s, io, sidecar, true);
+    ferry_io_close(io);
+    return err;
+}
+
+int ferry_solver_restore_exact(ferry_solver *s, const char *path)
+{
+    char *sidecar;
+    int err;
+
+    if (!s || !path)
+        return ferry_error_set(FERRY_EINVAL, "ferry_solver_restore_exact: NULL argument");
+    sidecar = sidecar_of(path);
+    if (!sidecar)
+        return ferry_error_set(FERRY_ENOMEM, "%s: no memory", path);
+    err = restore(s, path, sidecar);
+    free(sidecar);
+    return err;
+}

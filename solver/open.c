@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+/* Opening and closing a solver, and what can be asked of it. */
+#include "solver/state.h"
+
+#include "net/proto/tree.h"
+#include "net/state.h"
+
+#include <ferry/status.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static int no_memory(void)
+{
+    return ferry_error_set(FERRY_ENOMEM, "ferry_solver_open: no memory");
+}
+
+/* ---- the text ------------------------------------------------------------------------------------ */
+
+/* What the options add to the text. */
+static int add_options(ferry_proto *p, const ferry_solver_options *o)
+{
+    ferry_proto *state = NULL;
+    size_t i;
+    int err = 0;
+
+    for (i = 0; !err && i < o->n_weights; i++)
+        err = ferry__proto_put_string(p, "weights", o->weights[i]);
+    if (err || !o->n_stages)
+        return err;
+    if (ferry_proto_count(p, "train_state"))
+        state = ferry__proto_mutable(p, "train_state", 0);
+    else
+        err = ferry__proto_put_message(p, "train_state", &state);
+    if (!err)
+        err = ferry__proto_put_integer(state, "level", o->level);
+    for (i = 0; !err && i < o->n_stages; i++)
+        err = ferry__proto_put_string(state, "stage", o->stages[i]);
+    return err;
+}
+
+static int read_text(ferry_solver *s, const ferry_solver_options *o)
+{
+    ferry_proto_options options = { .struct_size = sizeof options };
+    const char *line;
+    int level, i, err;
+
+    options.text = o->text;
+    options.text_size = o->text_size;
+    err = ferry_proto_open(s->path, "SolverParameter", &options, &s->proto);
+    if (!err)
+        err = ferry_proto_upgrade(s->proto);
+    for (i = 0; !err && i < ferry_proto_note_count(s->proto); i++)
+        if (!ferry_proto_note_at(s->proto, i, &level, &line))
+            ferry_log_write(level, "%s", line);
+    if (!err)
+        err = add_options(s->proto, o);
+    if (!err)
+        err = ferry__settings_read(s->proto, &s->settings);
+    if (!err)
+        err = ferry__prefix_make(s->proto, s->path, &s->prefix);
+    return err;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------- */
+
+static int open_solver(ferry_solver *s, const ferry_solver_options *o)
+{
+    int err = read_text(s, o);
+
+    if (!err && (s->settings.snapshot || s->settings.snapshot_after_train))
+        err = ferry__prefix_check(s->prefix);
+    if (err)
+        return err;
+    s->losses = calloc((size_t)s->settings.average_loss, sizeof *s->losses);
+    if (!s->losses)
+        return no_memory();
+    ferry_log_write(FERRY_LOG_INFO, "Initializing solver from parameters: ");
+    ferry__log_text(s->proto);
+    err = ferry__solver_open_nets(s, o);
+    if (!err)
+        err = ferry__update_begin(s);
+    if (!err)
+        ferry_log_write(FERRY_LOG_INFO, "Solver scaffolding done.");
+    return err;
+}
+
+int ferry_solver_open(ferry_device *dev, const char *path, const ferry_solver_options *options,
+                      ferry_solver **out)
+{
+    ferry_solver_options none = { .struct_size = sizeof none };
+    const ferry_solver_options *o = options ? options : &none;
+    ferry_solver *s;
+    int err;
+
+    if (!dev || !out || o->struct_size < sizeof *o || (!path && !o->text) ||
+        (o->n_stages && !o->stages) || (o->n_weights && !o->weights))
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_solver_open: NULL, or options without their size");
+    s = calloc(1, sizeof *s);
+    if (!s)
+        return no_memory();
+    s->device = dev;
+    s->saved = -1;
+    s->path = strdup(path ? path : "");
+    err = s->path ? open_solver(s, o) : no_memory();
+    if (err) {
+        ferry_solver_close(s);
+        return err;
+    }
+    *out = s;
+    return 0;
+}
+
+void ferry_solver_close(ferry_solver *s)
+{
+    if (!s)
+        return;
+    ferry__update_end(s);
+    ferry__solver_close_nets(s);
+    ferry_proto_close(s->proto);
+    free(s->path);
+    free(s->prefix);
+    free(s->latest);
+    free(s->losses);
+    free(s->scores);
+    free(s);
+}
+
+/* ---- asking -------------------------------------------------------------------------------------- */
+
+ferry_net *ferry_solver_net(const ferry_solver *s)
+{
+    return s ? s->net : NULL;
+}
+
+int ferry_solver_n_test_nets(const ferry_solver *s)
+{
+    return s ? s->n_tests : 0;
+}
+
+ferry_net *ferry_solver_test_net(const ferry_solver *s, int index)
+{
+    return s && index >= 0 && index < s->n_tests ? s->tests[index].net : NULL;
+}
+
+int ferry_solver_iter(const ferry_solver *s)
+{
+    return s ? s->iter : 0;
+}
+
+int ferry_solver_max_iter(const ferry_solver *s)
+{
+    return s ? s->settings.max_iter : 0;
+}
+
+int ferry_solver_iter_size(const ferry_solver *s)
+{
+    return s ? s->settings.iter_size : 0;
+}
+
+const char *ferry_solver_latest_snapshot(const ferry_solver *s)
+{
+    return s && s->latest ? s->latest : "";
+}
+
+double ferry_solver_loss(const ferry_solver *s)
+{
+    return s ? s->loss : 0;
+}
+
+int ferry_solver_n_histories(const ferry_solver *s)
+{
+    return !s ? 0 : s->settings.type >= FERRY_UPDATE_ADADELTA ? 2 * s->n_learned : s->n_learned;
+}
+
+ferry_blob *ferry_solver_history(const ferry_solver *s, int index)
+{
+    if (!s || index < 0 || index >= ferry_solver_n_histories(s))
+        return NULL;
+    return s->learned[index % s->n_learned].history[index / s->n_learned];
+}

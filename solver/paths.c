@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+/* Where a solver's files are. */
+#include "solver/state.h"
+
+#include <ferry/status.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* How much of a path is its folder, the slash behind it among them. */
+static size_t folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? (size_t)(slash + 1 - path) : 0;
+}
+
+/* `folder` bytes of one path, and another one behind them. */
+static char *join(const char *path, size_t folder, const char *rest)
+{
+    char *out = malloc(folder + strlen(rest) + 1);
+
+    if (out) {
+        memcpy(out, path, folder);
+        strcpy(out + folder, rest);
+    }
+    return out;
+}
+
+char *ferry__solver_path(const char *path, const char *namer)
+{
+    const char *const names[] = { path, path + folder_of(path) };
+    size_t folder = folder_of(namer);
+    int i;
+
+    for (i = 0; path[0] && access(path, F_OK) && i < 2; i++) {
+        char *beside = names[i][0] == '/' ? NULL : join(namer, folder, names[i]);
+
+        if (beside && !access(beside, F_OK)) {
+            ferry_log_write(FERRY_LOG_INFO, "ferry: %s: \"%s\" is taken from %s", namer, path,
+                            beside);
+            return beside;
+        }
+        free(beside);
+    }
+    return join(path, 0, path);
+}
+
+/* ---- snapshots ----------------------------------------------------------------------------------- */
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+
+    return !stat(path, &info) && S_ISDIR(info.st_mode);
+}
+
+/* The text's path without its suffix. */
+static char *stem_of(const char *text, size_t from)
+{
+    const char *dot = strrchr(text + from, '.');
+    char *out = join(text, 0, text + from);
+
+    if (out && dot)
+        out[dot - text - (ptrdiff_t)from] = '\0';
+    return out;
+}
+
+/* A prefix whose folder is there beside the text and not here. */
+static char *beside(const char *prefix, const char *text)
+{
+    size_t own = folder_of(prefix), folder = folder_of(text);
+    char *here = join(prefix, own, ""), *there = join(text, folder, prefix);
+    bool moves = false;
+
+    if (here && there && own && prefix[0] != '/' && !is_folder(here)) {
+        char kept = there[folder + own];
+
+        there[folder + own] = '\0';
+        moves = is_folder(there);
+        there[folder + own] = kept;
+    }
+    free(here);
+    if (moves) {
+        ferry_log_write(FERRY_LOG_INFO, "ferry: %s: snapshots go to %s", text, there);
+        return there;
+    }
+    free(there);
+    return join(prefix, 0, prefix);
+}
+
+/* In a folder, the text's name is the prefix. */
+static char *within(const char *folder, const char *text)
+{
+    char *stem = stem_of(text, folder_of(text));
+    size_t size = strlen(folder) + (stem ? strlen(stem) : 0) + 2;
+    char *out = stem ? malloc(size) : NULL;
+
+    if (out) {
+        snprintf(out, size, "%s/%s", folder, stem);
+        ferry_log_write(FERRY_LOG_INFO, "snapshot_prefix was a directory and is replaced to %s",
+                        out);
+    }
+    free(stem);
+    return out;
+}
+
+int ferry__prefix_make(const ferry_proto *p, const char *text, char **out)
+{
+    const char *given = ferry_proto_string(p, "snapshot_prefix", 0, NULL);
+
+    if (!given[0]) {
+        *out = stem_of(text, 0);
+        if (*out)
+            ferry_log_write(FERRY_LOG_INFO, "snapshot_prefix was not specified and is set to %s",
+                            *out);
+    } else {
+        *out = is_folder(given) ? within(given, text) : beside(given, text);
+    }
+    return *out ? 0 : ferry_error_set(FERRY_ENOMEM, "%s: no memory for its snapshot_prefix", text);
+}
+
+int ferry__prefix_check(const char *prefix)
+{
+    char *probe = malloc(strlen(prefix) + sizeof ".probe.XXXXXX");
+    int fd;
+
+    if (!probe)
+        return ferry_error_set(FERRY_ENOMEM, "%s: no memory", prefix);
+    strcpy(probe, prefix);
+    strcat(probe, ".probe.XXXXXX");
+    fd = mkstemp(probe);
+    if (fd < 0) {
+        free(probe);
+        return ferry_error_set(FERRY_EIO,
+                               "Cannot write to snapshot prefix '%s': %s.  Make sure that the "
+                               "directory exists and is writable.",
+                               prefix, strerror(errno));
+    }
+    close(fd);
+    unlink(probe);
+    free(probe);
+    return 0;
+}
+
+char *ferry__snapshot_path(const ferry_solver *s, const char *suffix)
+{
+    size_t size = strlen(s->prefix) + strlen(suffix) + 32;
+    char *path = malloc(size);
+
+    if (path)
+        snprintf(path, size, "%s_iter_%d%s", s->prefix, s->iter, suffix);
+    return path;
+}

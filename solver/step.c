@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+/* An iteration, in Caffe's order. */
+#include "solver/state.h"
+
+#include "net/state.h"
+
+#include <ferry/status.h>
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- losses -------------------------------------------------------------------------------------- */
+
+static void begin_losses(ferry_solver *s)
+{
+    if (!s->goes_on) {
+        s->first = s->iter;
+        s->n_losses = 0;
+        s->smoothed = 0;
+    }
+    s->goes_on = false;
+}
+
+/* The mean of the latest average_loss losses. */
+static void smooth(ferry_solver *s, double loss)
+{
+    int most = s->settings.average_loss, at;
+
+    if (s->n_losses < most) {
+        s->losses[s->n_losses++] = loss;
+        s->smoothed = (s->smoothed * (s->n_losses - 1) + loss) / s->n_losses;
+        return;
+    }
+    at = (s->iter - s->first) % most;
+    s->smoothed += (loss - s->losses[at]) / most;
+    s->losses[at] = loss;
+}
+
+/* ---- an iteration -------------------------------------------------------------------------------- */
+
+static bool displays(const ferry_solver *s)
+{
+    return s->settings.display && s->iter % s->settings.display == 0;
+}
+
+static int forward_backward(ferry_solver *s)
+{
+    double sum = 0, one;
+    int i, err = ferry_net_clear_param_diffs(s->net);
+
+    for (i = 0; !err && i < s->settings.iter_size; i++) {
+        err = ferry_net_forward(s->net, &one);
+        if (!err)
+            err = ferry_net_backward(s->net);
+        sum += err ? 0 : one;
+    }
+    if (!err)
+        s->loss = sum / s->settings.iter_size;
+    return err;
+}
+
+static int tell(ferry_solver *s)
+{
+    double seconds = now() - s->began;
+
+    ferry_log_write(FERRY_LOG_INFO, "Iteration %d (%g iter/s, %gs/%d iters), loss = %g", s->iter,
+                    (s->iter - s->told) / (seconds > 0 ? seconds : 1), seconds, s->settings.display,
+                    s->smoothed);
+    s->began = now();
+    s->told = s->iter;
+    return ferry__tell_outputs(s->net);
+}
+
+static void watch(ferry_solver *s)
+{
+    if (s->not_a_number || isfinite(s->loss))
+        return;
+    s->not_a_number = true;
+    ferry_log_write(FERRY_LOG_WARN,
+                    "ferry: iteration %d: the loss is %g; training goes on, and this is said once",
+                    s->iter, s->loss);
+}
+
+/* Tells the program; `last`: behind the last iteration. */
+static int call(ferry_solver *s, bool last)
+{
+    ferry_solver_event e = { .struct_size = sizeof e, .iter = s->iter - !last, .is_last = last };
+
+    if (!s->fn)
+        return 0;
+    if (!last) {
+        e.lr = s->rate;
+        e.loss = s->loss;
+        e.smoothed_loss = s->smoothed;
+    }
+    e.n_scores = (size_t)s->n_scores;
+    e.scores = s->scores;
+    return s->fn(s->arg, s, &e);
+}
+
+static bool tests_now(const ferry_solver *s)
+{
+    return s->settings.test_interval && s->iter % s->settings.test_interval == 0;
+}
+
+static int iterate(ferry_solver *s)
+{
+    int err = 0;
+
+    s->n_scores = 0;
+    if (tests_now(s) && (s->iter > 0 || s->settings.test_initialization))
+        err = ferry__test_all(s);
+    if (err || s->stopped)
+        return err;
+    err = forward_backward(s);
+    if (err)
+        return err;
+    smooth(s, s->loss);
+    watch(s);
+    if (displays(s))
+        err = tell(s);
+    if (!err)
+        err = ferry__update(s);
+    if (err)
+        return err;
+    s->iter++;
+    return call(s, false);
+}
+
+static int snapshot_if_due(ferry_solver *s)
+{
+    bool stop;
+
+    if (s->settings.snapshot && s->iter % s->settings.snapshot == 0) {
+        s->wants_snapshot = 0;
+        return ferry_solver_snapshot(s);
+    }
+    return s->wants_snapshot ? ferry__requests(s, &stop) : 0;
+}
+
+static int step(ferry_solver *s, int n)
+{
+    int end = s->iter + n, err = 0;
+
+    begin_losses(s);
+    s->began = now();
+    while (!err && !s->stopped && s->iter < end) {
+        err = iterate(s);
+        if (!err && !s->stopped)
+            err = snapshot_if_due(s);
+        if (s->wants_stop) {
+            s->wants_stop = 0;
+            s->stopped = true;
+        }
+    }
+    return err;
+}
+
+int ferry_solver_step(ferry_solver *s, int n)
+{
+    if (!s || n < 0)
+        return ferry_error_set(FERRY_EINVAL, "ferry_solver_step: %s",
+                               s ? "a negative number" : "NULL solver");
+    s->stopped = false;
+    return step(s, n);
+}
+
+/* ---- all of them --------------------------------------------------------------------------------- */
+
+/* One more pass and one more test, where lines are due. */
+static int finish(ferry_solver *s)
+{
+    double loss;
+    int err = 0;
+
+    s->n_scores = 0;
+    if (displays(s)) {
+        err = ferry_net_forward(s->net, &loss);
+        if (err)
+            return err;
+        smooth(s, loss);
+        ferry_log_write(FERRY_LOG_INFO, "Iteration %d, loss = %g", s->iter, s->smoothed);
+    }
+    if (tests_now(s))
+        err = ferry__test_all(s);
+    if (!err && s->n_scores)
+        err = call(s, true);
+    if (!err)
+        ferry_log_write(FERRY_LOG_INFO, "Optimization Done.");
+    return err;
+}
+
+int ferry_solver_solve(ferry_solver *s)
+{
+    static const char *const policies[] = { "fixed",     "step", "exp",    "inv",
+                                            "multistep", "poly", "sigmoid" };
+    int err;
+
+    if (!s)
+        return ferry_error_set(FERRY_EINVAL, "ferry_solver_solve: NULL solver");
+    ferry_log_write(FERRY_LOG_INFO, "Solving %s", s->net->name);
+    ferry_log_write(FERRY_LOG_INFO, "Learning Rate Policy: %s", policies[s->settings.policy]);
+    s->stopped = false;
+    err = step(s, s->settings.max_iter > s->iter ? s->settings.max_iter - s->iter : 0);
+    if (!err && s->settings.snapshot_after_train && s->saved != s->iter &&
+        (!s->settings.snapshot || s->iter % s->settings.snapshot != 0))
+        err = ferry_solver_snapshot(s);
+    if (err)
+        return err;
+    if (!s->stopped)
+        return finish(s);
+    ferry_log_write(FERRY_LOG_INFO, "Optimization stopped early.");
+    return 0;
+}
+
+/* ---- asking -------------------------------------------------------------------------------------- */
+
+void ferry_solver_request(ferry_solver *s, unsigned what)
+{
+    if (!s)
+        return;
+    if (what & FERRY_SOLVER_SNAPSHOT)
+        s->wants_snapshot = 1;
+    if (what & FERRY_SOLVER_STOP)
+        s->wants_stop = 1;
+}
+
+int ferry_solver_stopped(const ferry_solver *s)
+{
+    return s && s->stopped;
+}
+
+int ferry_solver_on_iteration(ferry_solver *s,
+                              int (*fn)(void *arg, ferry_solver *s,
+                                        const ferry_solver_event *event),
+                              void *arg)
+{
+    if (!s)
+        return ferry_error_set(FERRY_EINVAL, "ferry_solver_on_iteration: NULL solver");
+    s->fn = fn;
+    s->arg = arg;
+    return 0;
+}
