@@ -23,10 +23,13 @@ bin_PROGRAMS += %D%/ferry
 	%D%/cmd_inspect.c \
 	%D%/cmd_layers.c \
 	%D%/cmd_merge.c \
+	%D%/cmd_plot.c \
 	%D%/cmd_plugins.c \
 	%D%/cmd_run.c \
+	%D%/cmd_test.c \
 	%D%/cmd_time.c \
 	%D%/cmd_trace.c \
+	%D%/cmd_train.c \
 	%D%/dataset.h \
 	%D%/dataset_source.c \
 	%D%/dataset_write.c \
@@ -46,6 +49,8 @@ bin_PROGRAMS += %D%/ferry
 	%D%/output.c \
 	%D%/pictures.c \
 	%D%/pictures.h \
+	%D%/plot.h \
+	%D%/plot_svg.c \
 	%D%/run.h \
 	%D%/run_files.c \
 	%D%/run_show.c \
@@ -53,7 +58,10 @@ bin_PROGRAMS += %D%/ferry
 	%D%/sha256.c \
 	%D%/sha256.h \
 	%D%/tool.c \
-	%D%/tool.h
+	%D%/tool.h \
+	%D%/train.h \
+	%D%/train_lines.c \
+	%D%/train_log.c
 %C%_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/conform \
 	-iquote $(top_srcdir)/bench $(NET_CPPFLAGS_LIBS)
 %C%_ferry_CFLAGS = $(STD_CFLAGS) $(JANSSON_CFLAGS) $(PNG_CFLAGS) $(LMDB_CFLAGS)

@@ -93,6 +93,32 @@ static const struct tool_command commands[] = {
       "              \"gflops\", \"backward\": {\"tier\", \"ms\", \"bytes_moved\", "
       "\"gflops\"}}]}\n",
       cmd_time },
+    { "train", "SOLVER [--weights F,...|--snapshot F] [--log FILE]",
+      "Trains a net as a solver's prototxt says, on the device",
+      "\nCaffe's lines go to standard error, in the form that scripts for its logs read. SIGINT "
+      "and\n"
+      "SIGTERM end it with a snapshot, a second one at once; SIGHUP makes a snapshot.\n"
+      "    --weights F,...      begins with these weights, in place of what fillers make\n"
+      "    --snapshot F         goes on from a .solverstate or .solverstate.h5\n"
+      "    --resume exact       with --snapshot: data and random numbers go on, too, by the\n"
+      "                         .ferrystate beside it; caffe: they begin anew, as without it\n"
+      "    --log FILE           a line of JSON an iteration: {\"iter\", \"lr\", \"loss\",\n"
+      "                         \"smoothed_loss\", \"test\": [{\"iter\", OUTPUT: mean}]};\n"
+      "                         with --snapshot behind what is there\n"
+      "    --stage NAME         added to train_state, may be given more than once; --level N\n"
+      "    --place, --layers    as of ferry run\n",
+      cmd_train },
+    { "test", "NET WEIGHTS[,...] [--iterations N] [--json]",
+      "The mean of a net's outputs over some passes, in TEST",
+      "\nFor nets that read their data themselves. Each batch is a line on standard error.\n"
+      "    -n, --iterations N    50\n"
+      "    --stage, --place, --layers    as of ferry run\n"
+      "    --json    {\"device\", \"iterations\", \"loss\", \"outputs\": {NAME: mean}}\n",
+      cmd_test },
+    { "plot", "LOG -o FILE.svg", "The losses of a log of ferry train, as a picture",
+      "\nThe loss, the smoothed loss, and dots for scores of tests that are called a loss.\n"
+      "    -o, --output FILE    where it goes\n",
+      cmd_plot },
     { "draw", "NET -o FILE.svg|FILE.dot [--phase P] [--stage NAME] [--place PLACES]",
       "A net's layers and the blobs between them, as a picture",
       "\nA .dot is for Graphviz; a .svg is made of it by Graphviz's dot, which has to be there.\n"

@@ -36,6 +36,9 @@ int cmd_run(const struct tool_command *self, int argc, char **argv);
 int cmd_draw(const struct tool_command *self, int argc, char **argv);
 int cmd_layers(const struct tool_command *self, int argc, char **argv);
 int cmd_time(const struct tool_command *self, int argc, char **argv);
+int cmd_train(const struct tool_command *self, int argc, char **argv);
+int cmd_test(const struct tool_command *self, int argc, char **argv);
+int cmd_plot(const struct tool_command *self, int argc, char **argv);
 int cmd_merge(const struct tool_command *self, int argc, char **argv);
 
 /* "ferry: " and the message on standard error, one line; returns `status`. */

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "net.h"
+#include "train.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* `ferry test`: the mean of what a net's outputs hold over some passes. */
+
+struct testing {
+    const struct tool_command *self;
+    const char *iterations;
+    bool json;
+    int n;
+    double loss, *sums;
+    int n_sums;
+};
+
+/* ---- values ------------------------------------------------------------------------------------------ */
+
+/* What is done with value `index` of all outputs, `value` being the one that is there now. */
+typedef int (*each_fn)(struct testing *t, const ferry_net *net, int output, int index, double value,
+                       void *arg);
+
+static int each_value(struct testing *t, const ferry_net *net, each_fn fn, void *arg)
+{
+    int index = 0, status = TOOL_OK;
+
+    for (int i = 0; i < ferry_net_n_outputs(net); i++) {
+        const ferry_blob *b = ferry_net_output(net, i);
+        const float *values = ferry_blob_host_data(b);
+
+        if (!values && ferry_blob_count(b) > 0)
+            return tool_ferry_error();
+        for (int64_t k = 0; status == TOOL_OK && k < ferry_blob_count(b); k++)
+            status = fn(t, net, i, index++, (double)values[k], arg);
+    }
+    return status;
+}
+
+/* The weight in the loss of the top that made the output last. */
+static double weight_of(const ferry_net *net, int output)
+{
+    const ferry_blob *b = ferry_net_output(net, output);
+
+    for (int i = ferry_net_n_layers(net); i-- > 0;) {
+        const ferry_layer *layer = ferry_net_layer_at(net, i);
+
+        for (int k = 0; k < ferry_layer_n_tops(layer); k++)
+            if (ferry_layer_top(layer, k) == b)
+                return ferry_layer_loss_weight(layer, k);
+    }
+    return 0;
+}
+
+static int add(struct testing *t, const ferry_net *net, int output, int index, double value,
+               void *arg)
+{
+    if (index >= t->n_sums) {
+        double *grown = realloc(t->sums, (size_t)(index + 1) * sizeof *grown);
+
+        if (!grown)
+            return tool_error(TOOL_FAILURE, "out of memory");
+        t->sums = grown;
+        t->n_sums = index + 1;
+        t->sums[index] = 0;
+    }
+    t->sums[index] += value;
+    ferry_log_write(FERRY_LOG_INFO, "Batch %d, %s = %g", *(const int *)arg,
+                    ferry_blob_name(ferry_net_output(net, output)), value);
+    return TOOL_OK;
+}
+
+/* ---- passes ------------------------------------------------------------------------------------------ */
+
+static int measure(struct testing *t, ferry_net *net)
+{
+    int status = TOOL_OK;
+
+    ferry_log_write(FERRY_LOG_INFO, "Running for %d iterations.", t->n);
+    for (int i = 0; status == TOOL_OK && i < t->n; i++) {
+        double loss;
+
+        if (ferry_net_forward(net, &loss))
+            return tool_ferry_error();
+        t->loss += loss / t->n;
+        status = each_value(t, net, add, &i);
+    }
+    return status;
+}
+
+static int show_one(struct testing *t, const ferry_net *net, int output, int index, double value,
+                    void *arg)
+{
+    const char *name = ferry_blob_name(ferry_net_output(net, output));
+    double mean = t->sums[index] / t->n, weight = weight_of(net, output);
+    json_t *old = arg ? json_object_get(arg, name) : NULL;
+
+    (void)value;
+    if (!arg) {
+        tool_print(name);
+        printf(" = %g", mean);
+        if (weight != 0)
+            printf(" (* %g = %g loss)", weight, weight * mean);
+        putchar('\n');
+    } else if (!old) {
+        json_object_set_new(arg, name, tool_json_real(mean));
+    } else if (json_is_array(old)) {
+        json_array_append_new(old, tool_json_real(mean));
+    } else {
+        json_object_set_new(arg, name, json_pack("[O, o]", old, tool_json_real(mean)));
+    }
+    return TOOL_OK;
+}
+
+static int show(struct testing *t, const ferry_net *net)
+{
+    json_t *outputs = t->json ? json_object() : NULL;
+    int status;
+
+    if (!t->json)
+        printf("Loss: %g\n", t->loss);
+    status = each_value(t, net, show_one, outputs);
+    if (!t->json)
+        return status;
+    return tool_json_print(json_pack("{s:s, s:i, s:o, s:o}", "device",
+                                     ferry_device_name(ferry_net_device(net)), "iterations", t->n,
+                                     "loss", tool_json_real(t->loss), "outputs", outputs));
+}
+
+static int run(struct testing *t, const struct net_request *r)
+{
+    ferry_runtime *rt = NULL;
+    ferry_net *net = NULL;
+    int status;
+
+    train_lines_prepare();
+    train_lines_begin();
+    status = net_open(r, &rt, &net);
+    if (status == TOOL_OK)
+        status = measure(t, net);
+    if (status == TOOL_OK)
+        status = show(t, net);
+    free(t->sums);
+    ferry_net_close(net);
+    train_lines_end();
+    ferry_runtime_close(rt);
+    return status;
+}
+
+int cmd_test(const struct tool_command *self, int argc, char **argv)
+{
+    struct testing t = { .self = self, .n = 50 };
+    struct net_request r = { .phase = "TEST" };
+    const struct tool_option options[] = {
+        { "--iterations", "-n", NULL, &t.iterations },
+        { "--place", NULL, NULL, &r.place },
+        { "--layers", NULL, NULL, &r.layers },
+        { "--json", NULL, &t.json, NULL },
+        { NULL, NULL, NULL, NULL },
+    };
+    char *end = NULL;
+    int n, status;
+
+    if (net_take_all(self, "--stage", &argc, argv, &r.stages))
+        return TOOL_USAGE;
+    n = tool_parse(self, argc, argv, options, 2);
+    if (n == 2) {
+        r.prototxt = argv[0];
+        r.weights = argv[1];
+    }
+    if (t.iterations)
+        t.n = (int)strtol(t.iterations, &end, 10);
+    if (n < 2)
+        status = n < 0 ? tool_parse_status(n)
+                       : tool_error(TOOL_USAGE, "%s: it takes a net and its weights", self->name);
+    else if (t.iterations && (*end || end == t.iterations || t.n < 1 || t.n > 1000000000))
+        status = tool_error(TOOL_USAGE, "%s: --iterations %s: a number from 1 on", self->name,
+                            t.iterations);
+    else
+        status = run(&t, &r);
+    free(r.stages.at);
+    return status;
+}

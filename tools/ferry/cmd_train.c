@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "net.h"
+#include "train.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* `ferry train`: a solver's text, to its end. */
+
+struct training {
+    const struct tool_command *self;
+    const char *solver, *weights, *snapshot, *resume, *log_path, *place, *layers, *level;
+    struct net_list stages;
+    struct train_log log;
+    int status;     /* of the log: what ended training */
+    int64_t images; /* of an iteration; 0: not known */
+};
+
+/* ---- signals ----------------------------------------------------------------------------------------- */
+
+static ferry_solver *at_work;
+
+static void on_signal(int number)
+{
+    ferry_solver_request(at_work, number == SIGHUP ? FERRY_SOLVER_SNAPSHOT
+                                                   : FERRY_SOLVER_SNAPSHOT | FERRY_SOLVER_STOP);
+}
+
+/* SIGINT and SIGTERM end it with a snapshot, a second one at once; SIGHUP is a snapshot. */
+static void catch_signals(ferry_solver *s)
+{
+    struct sigaction stop = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+    struct sigaction snapshot = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+    struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+    at_work = s;
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+    sigaction(SIGHUP, &snapshot, NULL);
+    sigaction(SIGXFSZ, &ignore, NULL); /* the write then fails, and says so */
+}
+
+static void leave_signals(void)
+{
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
+    at_work = NULL;
+}
+
+/* ---- an iteration ------------------------------------------------------------------------------------ */
+
+/* Images of an iteration: rows of what the first layer without bottoms reads. */
+static int64_t images_of(const ferry_solver *s)
+{
+    const ferry_net *net = ferry_solver_net(s);
+
+    for (int i = 0; i < ferry_net_n_layers(net); i++) {
+        const ferry_layer *layer = ferry_net_layer_at(net, i);
+        const ferry_blob *top = ferry_layer_top(layer, 0);
+
+        if (!ferry_layer_n_bottoms(layer) && top && ferry_blob_naxes(top) > 0)
+            return ferry_blob_dim(top, 0) * ferry_solver_iter_size(s);
+    }
+    return 0;
+}
+
+static int after_iteration(void *arg, ferry_solver *s, const ferry_solver_event *event)
+{
+    struct training *t = arg;
+
+    if (!t->images)
+        t->images = images_of(s);
+    train_progress(s, event, t->images);
+    t->status = train_log_write(&t->log, s, event);
+    return t->status == TOOL_OK ? 0 : FERRY_EIO;
+}
+
+/* ---- training ---------------------------------------------------------------------------------------- */
+
+static int fail(const struct training *t, const ferry_solver *s)
+{
+    const char *last = ferry_solver_latest_snapshot(s);
+
+    train_progress_end();
+    if (t->status == TOOL_OK)
+        tool_ferry_error();
+    if (last[0])
+        fprintf(stderr, "the latest snapshot is %s\n", last);
+    return TOOL_FAILURE;
+}
+
+static int restore(const struct training *t, ferry_solver *s)
+{
+    bool exact = t->resume && strcmp(t->resume, "exact") == 0;
+
+    if (!t->snapshot)
+        return TOOL_OK;
+    ferry_log_write(FERRY_LOG_INFO, "Resuming from %s", t->snapshot);
+    return (exact ? ferry_solver_restore_exact(s, t->snapshot)
+                  : ferry_solver_restore(s, t->snapshot))
+               ? tool_ferry_error()
+               : TOOL_OK;
+}
+
+static int train(struct training *t, ferry_solver *s)
+{
+    int status = restore(t, s);
+
+    if (status == TOOL_OK && t->log_path)
+        status = train_log_open(&t->log, t->log_path, t->snapshot != NULL);
+    if (status != TOOL_OK)
+        return status;
+    ferry_solver_on_iteration(s, after_iteration, t);
+    catch_signals(s);
+    ferry_log_write(FERRY_LOG_INFO, "Starting Optimization");
+    if (ferry_solver_solve(s))
+        status = fail(t, s);
+    else
+        ferry_log_write(FERRY_LOG_INFO, "Optimization Done.");
+    leave_signals();
+    return status;
+}
+
+static int open_solver(const struct training *t, ferry_device *dev, ferry_solver **out)
+{
+    static const char *const none[] = { "" };
+    ferry_solver_options o = { .struct_size = sizeof o, .place = t->place };
+    char *end = NULL;
+
+    o.weights = &t->weights;
+    o.n_weights = t->weights != NULL;
+    o.stages = t->stages.count ? t->stages.at : none; /* as Caffe's command does */
+    o.n_stages = t->stages.count ? t->stages.count : 1;
+    o.level = t->level ? (int)strtol(t->level, &end, 10) : 0;
+    if (t->level && (end == t->level || *end))
+        return tool_error(TOOL_USAGE, "%s: --level %s: a number", t->self->name, t->level);
+    return ferry_solver_open(dev, t->solver, &o, out) ? tool_ferry_error() : TOOL_OK;
+}
+
+static int run(struct training *t)
+{
+    ferry_runtime *rt = NULL;
+    ferry_solver *s = NULL;
+    ferry_device *dev;
+    int status, closed;
+
+    train_lines_prepare();
+    if (ferry_runtime_open(NULL, &rt) || ferry_layers_load(rt, NULL) ||
+        (t->layers && ferry_layers_load(rt, t->layers)) || ferry_runtime_device(rt, NULL, &dev)) {
+        status = tool_ferry_error();
+    } else {
+        train_lines_begin();
+        ferry_log_write(FERRY_LOG_INFO, "ferry: it is trained on %s", ferry_device_name(dev));
+        status = open_solver(t, dev, &s);
+    }
+    if (status == TOOL_OK)
+        status = train(t, s);
+    closed = train_log_close(&t->log);
+    ferry_solver_close(s);
+    train_lines_end();
+    ferry_runtime_close(rt);
+    return status == TOOL_OK ? closed : status;
+}
+
+int cmd_train(const struct tool_command *self, int argc, char **argv)
+{
+    struct training t = { .self = self };
+    const struct tool_option options[] = {
+        { "--weights", NULL, NULL, &t.weights }, { "--snapshot", NULL, NULL, &t.snapshot },
+        { "--resume", NULL, NULL, &t.resume },   { "--log", NULL, NULL, &t.log_path },
+        { "--place", NULL, NULL, &t.place },     { "--layers", NULL, NULL, &t.layers },
+        { "--level", NULL, NULL, &t.level },     { NULL, NULL, NULL, NULL },
+    };
+    int n, status;
+
+    if (net_take_all(self, "--stage", &argc, argv, &t.stages))
+        return TOOL_USAGE;
+    n = tool_parse(self, argc, argv, options, 1);
+    t.solver = n > 0 ? argv[0] : NULL;
+    if (n < 1)
+        status = n < 0 ? tool_parse_status(n)
+                       : tool_error(TOOL_USAGE, "%s: it takes a solver", self->name);
+    else if (t.resume && (!t.snapshot || (strcmp(t.resume, "exact") && strcmp(t.resume, "caffe"))))
+        status = tool_error(TOOL_USAGE, "%s: --resume is exact or caffe, and goes with --snapshot",
+                            self->name);
+    else if (t.snapshot && t.weights)
+        status = tool_error(TOOL_USAGE,
+                            "%s: a snapshot to resume from or weights to begin with, not both",
+                            self->name);
+    else
+        status = run(&t);
+    free(t.stages.at);
+    return status;
+}
