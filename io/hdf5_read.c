@@ -523,3 +523,37 @@ int ferry__hdf5_set_read(struct ferry_io *io, hid_t file, struct ferry__hdf5_win
     H5Dclose(id);
     return err;
 }
+
+static void try_values(struct ferry_io *io, hid_t id, const struct ferry__hdf5_set *set)
+{
+    struct ferry__hdf5_window window = { .fd = -1 };
+    int64_t most = PIECE / (int64_t)set->element.size;
+    unsigned char bytes[PIECE];
+    int err = FERRY_OK;
+
+    for (int64_t at = 0; at < set->count && !err; at += most)
+        err = read_chunks(io, id, &window, set, at, set->count - at < most ? set->count - at : most,
+                          bytes);
+    ferry__hdf5_window_clear(&window);
+}
+
+int ferry__hdf5_set_try(struct ferry_io *io, hid_t file, const struct ferry__hdf5_set *set)
+{
+    bool chunks = set->place == FERRY__HDF5_CHUNKS || set->place == FERRY__HDF5_LIBRARY;
+    hsize_t n = 0;
+    hid_t id, space;
+
+    if (set->unreadable || !chunks)
+        return FERRY_OK;
+    id = H5Dopen2(file, set->path, H5P_DEFAULT);
+    space = id >= 0 ? H5Dget_space(id) : -1;
+    if (space >= 0) {
+        (void)H5Dget_num_chunks(id, space, &n);
+        H5Sclose(space);
+    }
+    if (id >= 0 && set->place == FERRY__HDF5_LIBRARY)
+        try_values(io, id, set);
+    if (id >= 0)
+        H5Dclose(id);
+    return FERRY_OK;
+}

@@ -54,6 +54,12 @@ int ferry__hdf5_set_read(struct ferry_io *io, hid_t file, struct ferry__hdf5_win
                          const struct ferry__hdf5_set *set, int64_t start, int64_t count,
                          void *out);
 
+/*
+ * Has libhdf5 find every chunk, and read those that only it can undo; what of it is an error will be one
+ * again where values are read, so only crashes count. Inside enter and leave.
+ */
+int ferry__hdf5_set_try(struct ferry_io *io, hid_t file, const struct ferry__hdf5_set *set);
+
 /* Lets go of what the window holds. */
 void ferry__hdf5_window_clear(struct ferry__hdf5_window *window);
 

@@ -71,6 +71,8 @@ if HAVE_HDF5
 	%D%/hdf5_filter.h \
 	%D%/hdf5_lib.c \
 	%D%/hdf5_lib.h \
+	%D%/hdf5_proof.c \
+	%D%/hdf5_proof.h \
 	%D%/hdf5_read.c \
 	%D%/hdf5_set.c \
 	%D%/hdf5_set.h \

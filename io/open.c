@@ -96,7 +96,7 @@ static int find_reader(struct ferry_io *io)
 }
 
 /* Takes over the file, whatever the result. */
-static int open_file(struct ferry__io_file *file, ferry_io **out)
+static int open_file(struct ferry__io_file *file, unsigned flags, ferry_io **out)
 {
     struct ferry_io *io = calloc(1, sizeof(*io));
     int err;
@@ -107,6 +107,7 @@ static int open_file(struct ferry__io_file *file, ferry_io **out)
         return err;
     }
     io->file = *file;
+    io->trusted = flags & FERRY_IO_TRUST;
     io->arena.limit = 2 * file->size + ARENA_SLACK;
     err = find_reader(io);
     if (!err)
@@ -123,15 +124,22 @@ static int open_file(struct ferry__io_file *file, ferry_io **out)
     return FERRY_OK;
 }
 
-int ferry_io_open(const char *path, ferry_io **out)
+int ferry_io_open_with(const char *path, unsigned flags, ferry_io **out)
 {
     struct ferry__io_file file;
     int err;
 
     if (!path || !out)
         return ferry_error_set(FERRY_EINVAL, "ferry_io_open: %s is NULL", path ? "out" : "path");
+    if (flags & ~FERRY_IO_TRUST)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_open_with: unknown flags 0x%x", flags);
     err = ferry__io_file_open(path, &file);
-    return err ? err : open_file(&file, out);
+    return err ? err : open_file(&file, flags, out);
+}
+
+int ferry_io_open(const char *path, ferry_io **out)
+{
+    return ferry_io_open_with(path, 0, out);
 }
 
 int ferry_io_open_bytes(const void *bytes, size_t size, const char *name, ferry_io **out)
@@ -144,7 +152,7 @@ int ferry_io_open_bytes(const void *bytes, size_t size, const char *name, ferry_
     if (size == 0)
         return ferry_error_set(FERRY_EFORMAT, "%.400s: is empty: 0 bytes at byte 0", name);
     err = ferry__io_file_borrow(bytes, size, name, &file);
-    return err ? err : open_file(&file, out);
+    return err ? err : open_file(&file, 0, out);
 }
 
 void ferry_io_close(ferry_io *io)

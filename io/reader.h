@@ -55,6 +55,7 @@ struct ferry__io_metadata {
 struct ferry_io {
     struct ferry__io_file file;
     ferry_io_format format;
+    bool trusted; /* by the caller: FERRY_IO_TRUST */
     const struct ferry__io_reader *reader;
     void *state;
     struct ferry__io_arena arena;

@@ -11,7 +11,7 @@ struct conversion {
     ferry_io *in;
     ferry_io_writer *out;
     const ferry_io_entry **order;
-    bool without_diff;
+    bool without_diff, trust;
     bool any_dtype; /* as each is; otherwise: */
     ferry_dtype dtype;
     ferry_device *device; /* that changes dtypes; NULL where none has to be */
@@ -184,6 +184,7 @@ int cmd_convert(const struct tool_command *self, int argc, char **argv)
     const struct tool_option options[] = { { "--format", "-f", NULL, &format_name },
                                            { "--dtype", NULL, NULL, &dtype_name },
                                            { "--no-diff", NULL, &c.without_diff, NULL },
+                                           { "--trust", NULL, &c.trust, NULL },
                                            { NULL, NULL, NULL, NULL } };
     int n = tool_parse(self, argc, argv, options, 2);
     ferry_runtime *rt = NULL;
@@ -200,7 +201,7 @@ int cmd_convert(const struct tool_command *self, int argc, char **argv)
         status = parse_dtype(self, dtype_name, &c);
     if (status != TOOL_OK)
         return status;
-    if (ferry_io_open(argv[0], &c.in))
+    if (files_open(argv[0], c.trust, &c.in))
         return tool_ferry_error();
     if (!c.any_dtype &&
         (ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, NULL, &c.device)))

@@ -18,6 +18,7 @@ struct comparison {
     ferry_io *a, *b;
     const char *a_path, *b_path;
     double tolerance;
+    bool trust;
     json_t *arrays;           /* with --json, else NULL */
     struct tool_table *table; /* without */
     unsigned char *a_tile, *b_tile;
@@ -232,7 +233,7 @@ static int diff(struct comparison *c, bool json)
         c->table = tool_table_create(headings, 4);
     if (!c->a_tile || !c->b_tile || (!c->arrays && !c->table))
         (void)tool_error(DIFF_TROUBLE, "out of memory");
-    else if (ferry_io_open(c->a_path, &c->a) || ferry_io_open(c->b_path, &c->b))
+    else if (files_open(c->a_path, c->trust, &c->a) || files_open(c->b_path, c->trust, &c->b))
         (void)tool_ferry_error();
     else
         status = compare_files(c);
@@ -254,6 +255,7 @@ int cmd_diff(const struct tool_command *self, int argc, char **argv)
     bool json = false;
     const struct tool_option options[] = { { "--json", NULL, &json, NULL },
                                            { "--tolerance", "-t", NULL, &tolerance },
+                                           { "--trust", NULL, &c.trust, NULL },
                                            { NULL, NULL, NULL, NULL } };
     int n = tool_parse(self, argc, argv, options, 2);
     char *end = NULL;

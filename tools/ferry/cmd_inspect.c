@@ -133,7 +133,7 @@ static int inspect(struct inspection *in, ferry_runtime *rt, order_fn order)
     int status;
 
     /* The file first: its errors need no device. */
-    if (ferry_io_open(in->path, &in->io))
+    if (files_open(in->path, in->trust, &in->io))
         return tool_ferry_error();
     if (ferry_runtime_device(rt, NULL, &in->device))
         status = tool_ferry_error();
@@ -160,6 +160,7 @@ int cmd_inspect(const struct tool_command *self, int argc, char **argv)
     const struct tool_option options[] = { { "--json", NULL, &in.json, NULL },
                                            { "--stats", NULL, &in.stats, NULL },
                                            { "--sha256", NULL, &in.sha256, NULL },
+                                           { "--trust", NULL, &in.trust, NULL },
                                            { "--only", NULL, NULL, &in.only },
                                            { "--sort", NULL, NULL, &sort },
                                            { "--plot", NULL, NULL, &in.plot },

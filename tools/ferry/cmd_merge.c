@@ -69,9 +69,9 @@ static int open_input(struct merge *m, struct merge_input *input)
     struct stat before, after;
     int opened = stat(input->path, &before) == 0 ? 1 : 0;
 
-    if (ferry_io_open(input->path, &input->io[0]))
+    if (files_open(input->path, m->trust, &input->io[0]))
         return tool_ferry_error();
-    while (opened > 0 && opened < m->workers && ferry_io_open(input->path, &input->io[opened]) == 0)
+    while (opened > 0 && opened < m->workers && files_open(input->path, m->trust, &input->io[opened]) == 0)
         opened++;
     if (stat(input->path, &after) != 0 || opened == 0 || !same_file(&before, &after))
         opened = 1;
@@ -189,6 +189,7 @@ int cmd_merge(const struct tool_command *self, int argc, char **argv)
                                            { "--format", "-f", NULL, &format },
                                            { "--allow-missing", NULL, &m.allow_missing, NULL },
                                            { "--no-diff", NULL, &m.without_diff, NULL },
+                                           { "--trust", NULL, &m.trust, NULL },
                                            { NULL, NULL, NULL, NULL } };
     int n = tool_parse(self, argc, argv, options, 10000);
     int status;

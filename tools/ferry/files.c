@@ -26,6 +26,11 @@ int files_format(const struct tool_command *self, const char *path, const char *
     return TOOL_OK;
 }
 
+int files_open(const char *path, bool trust, ferry_io **out)
+{
+    return ferry_io_open_with(path, trust ? FERRY_IO_TRUST : 0, out);
+}
+
 /* ---- pairs ---------------------------------------------------------------------------------- */
 
 static bool is_unnamed(ferry_io *io)

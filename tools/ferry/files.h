@@ -19,6 +19,9 @@
 int files_format(const struct tool_command *self, const char *path, const char *name,
                  ferry_io_format otherwise, ferry_io_format *out);
 
+/* Opens a file; `trust`: --trust was given. A ferry error. */
+int files_open(const char *path, bool trust, ferry_io **out);
+
 /*
  * The array of `io` that `name`, an array of `named_in`, is compared or merged with: that of the same
  * name; and where both files hold one array and no name (.npy, .binaryproto), that one, for what they

@@ -26,7 +26,7 @@ struct inspection {
     ferry_device *device;
     ferry_io *io;
     const char *path, *only, *plot;
-    bool json, stats, sha256;
+    bool json, stats, sha256, trust;
     struct inspect_row *rows;
     size_t count;
 };

@@ -143,16 +143,18 @@ static const struct tool_command commands[] = {
       "    --sort BY         size, name or l1\n"
       "    --sha256          of each array's values, little-endian\n"
       "    --plot OUT.svg    how they are spread, as a picture\n"
+      "    --trust           HDF5 is not first read by a process of its own, which may crash\n"
       "    --json            {\"file\", \"device\", \"count\", \"bytes\", \"metadata\", \"blobs\":\n"
       "                      [{\"name\", \"dtype\", \"shape\", \"count\", \"l1\", \"sumsq\"}]}\n",
       cmd_inspect },
     { "convert", "IN OUT [--format F] [--dtype T] [--no-diff]",
       "The arrays of one file into another, of any format",
       "\nOUT's suffix names its format: .caffemodel .binaryproto .solverstate .npy .npz\n"
-      ".safetensors. What it cannot hold is an error that names the array.\n"
+      ".safetensors .h5. What it cannot hold is an error that names the array.\n"
       "    -f, --format F    the format, where the suffix does not say\n"
       "    --dtype T         rounds every array to F32, F64, F16, BF16, I8, U8, I32, I64 or U32\n"
-      "    --no-diff         leaves diffs out\n",
+      "    --no-diff         leaves diffs out\n"
+      "    --trust           as of ferry inspect\n",
       cmd_convert },
     { "dataset", "LIST OUT | IMAGES.idx LABELS.idx OUT [--resize HxW] [--encoded] ...",
       "Pictures with labels into an LMDB database for Data layers",
@@ -168,6 +170,7 @@ static const struct tool_command commands[] = {
     { "diff", "A B [--tolerance T] [--json]", "How far the arrays of two files are apart",
       "\nExit status: 0 where all are equal, 1 where some differ, 2 for trouble.\n"
       "    -t, --tolerance T    what is apart by up to T, or by T of the larger, is equal\n"
+      "    --trust              as of ferry inspect\n"
       "    --json               {\"a\", \"b\", \"equal\", \"arrays\": [{\"name\", \"equal\",\n"
       "                         \"max_abs\", \"max_rel\", \"reason\"}]}\n",
       cmd_diff },
@@ -180,6 +183,7 @@ static const struct tool_command commands[] = {
       "    --base BASE          sums differences to BASE\n"
       "    --allow-missing      copies what is not in all files instead of stopping\n"
       "    --no-diff            leaves diffs out\n"
+      "    --trust              as of ferry inspect\n"
       "    -f, --format F       the format, where the suffix does not say\n",
       cmd_merge },
     { "trace", "FILE [--json]", "A file of FERRY_TRACE, summed: what was moved, and why",

@@ -29,7 +29,7 @@ struct merge {
     struct merge_input *inputs;
     int count;
     int workers; /* as many as have files of their own */
-    bool allow_missing, without_diff;
+    bool allow_missing, without_diff, trust;
     struct merge_array *arrays;
     int64_t array_count;
     ferry_device *device;

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "hdf5_proof.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Seconds that the child may take. A walk of a million datasets takes some ten. */
+#define PATIENCE 60
+
+/* What the child has found; less than a pipe takes in one piece. */
+struct verdict {
+    int err;
+    char message[1024];
+};
+
+/* ---- the child ------------------------------------------------------------------------------ */
+
+/* Whatever the program does on a crash is not for this one: it dies of it, silently. */
+static void stand_alone(void)
+{
+    static const int deadly[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM };
+    const struct rlimit none = { 0, 0 };
+    int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    sigset_t all;
+
+    for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
+        signal(deadly[i], SIG_DFL);
+    sigfillset(&all);
+    sigprocmask(SIG_UNBLOCK, &all, NULL);
+    setrlimit(RLIMIT_CORE, &none);
+    if (quiet >= 0)
+        dup2(quiet, STDERR_FILENO);
+    alarm(PATIENCE);
+}
+
+static void run_child(struct ferry_io *io, int (*walk)(struct ferry_io *io), int to)
+{
+    struct verdict verdict = { .err = FERRY_OK };
+    ssize_t wrote;
+
+    stand_alone();
+    verdict.err = walk(io);
+    if (verdict.err)
+        snprintf(verdict.message, sizeof(verdict.message), "%s", ferry_last_error());
+    do
+        wrote = write(to, &verdict, sizeof(verdict));
+    while (wrote < 0 && errno == EINTR);
+    _exit(0); /* nothing of the program's own is to run here */
+}
+
+/* ---- this process --------------------------------------------------------------------------- */
+
+static bool read_verdict(int from, struct verdict *out)
+{
+    size_t got = 0;
+
+    while (got < sizeof(*out)) {
+        ssize_t n = read(from, (char *)out + got, sizeof(*out) - got);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        got += (size_t)n;
+    }
+    out->message[sizeof(out->message) - 1] = '\0';
+    return true;
+}
+
+/* A program that waits for any child may have waited for this one: then there is no status. */
+static int wait_for(pid_t child)
+{
+    int status = 0;
+
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return 0;
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static int ended_badly(const struct ferry_io *io, int deadly)
+{
+    if (deadly == SIGALRM)
+        return ferry_error_set(FERRY_EFORMAT,
+                               "%s: libhdf5 does not come to an end with its headers in %d seconds",
+                               io->file.path, PATIENCE);
+    return ferry_error_set(FERRY_EFORMAT, "%s: is damaged: libhdf5 crashes on its headers (%s)",
+                           io->file.path, deadly ? strsignal(deadly) : "signal unknown");
+}
+
+int ferry__hdf5_prove(struct ferry_io *io, int (*walk)(struct ferry_io *io))
+{
+    struct verdict verdict;
+    bool complete;
+    int ends[2], deadly;
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return ferry_error_set(FERRY_EIO, "%s: a pipe: %s", io->file.path, strerror(errno));
+    child = fork();
+    if (child == 0)
+        run_child(io, walk, ends[1]);
+    close(ends[1]);
+    if (child < 0) {
+        close(ends[0]);
+        return ferry_error_set(FERRY_EIO, "%s: a process to read its headers in: %s", io->file.path,
+                               strerror(errno));
+    }
+    complete = read_verdict(ends[0], &verdict);
+    close(ends[0]);
+    deadly = wait_for(child);
+    if (!complete)
+        return ended_badly(io, deadly);
+    return verdict.err ? ferry_error_set(verdict.err, "%s", verdict.message) : FERRY_OK;
+}
