@@ -36,6 +36,10 @@ EXTRA_DIST += \
 	%D%/base/log.h \
 	%D%/base/os_posix.c \
 	%D%/base/os_posix.h \
+	%D%/base/permit.c \
+	%D%/base/permit.h \
+	%D%/base/refusal.c \
+	%D%/base/refusal.h \
 	%D%/base/status.c \
 	%D%/base/status.h \
 	%D%/base/text.c \
@@ -106,6 +110,12 @@ EXTRA_DIST += \
 	%D%/load/elf_check.h \
 	%D%/load/elf_file.c \
 	%D%/load/elf_file.h \
+	%D%/load/elf_paths.c \
+	%D%/load/elf_paths.h \
+	%D%/load/elf_tables.c \
+	%D%/load/elf_tables.h \
+	%D%/load/examine.c \
+	%D%/load/examine.h \
 	%D%/load/isa.c \
 	%D%/load/isa.h \
 	%D%/load/loader.c \
@@ -115,8 +125,6 @@ EXTRA_DIST += \
 	%D%/load/loader_posix.h \
 	%D%/load/note.c \
 	%D%/load/note.h \
-	%D%/load/permit.c \
-	%D%/load/permit.h \
 	%D%/math/half.h \
 	%D%/math/hostblock.c \
 	%D%/math/hostblock.h \
@@ -154,6 +162,7 @@ EXTRA_DIST += \
 
 libferry_la_SOURCES =
 libferry_la_LIBADD = %D%/libferrycore.la
-libferry_la_LDFLAGS = -version-info 1:0:1 -no-undefined $(Z_DEFS) $(VERSION_FLAGS)
+libferry_la_LDFLAGS = -version-info 1:0:1 -no-undefined $(Z_DEFS) $(Z_NODELETE) \
+	$(VERSION_FLAGS)
 EXTRA_libferry_la_DEPENDENCIES = $(VERSION_MAP)
 EXTRA_DIST += %D%/ferry.map

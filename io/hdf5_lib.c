@@ -1,16 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
 #include "hdf5_lib.h"
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static H5E_auto2_t printer; /* the program's own setting, put back when we leave */
 static void *printer_arg;
 
+/*
+ * In a program with more rights than its caller: the library would load what these name, and reads
+ * them when it is first called.
+ */
+static void forget_variables(void)
+{
+    static const char *const names[] = { "HDF5_PLUGIN_PATH", "HDF5_PLUGIN_PRELOAD", "HDF5_DRIVER",
+                                         "HDF5_DRIVER_CONFIG", "HDF5_VOL_CONNECTOR" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (getenv(names[i]) && !secure_getenv(names[i]))
+            unsetenv(names[i]);
+}
+
 void ferry__hdf5_enter(void)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, forget_variables);
     pthread_mutex_lock(&lock);
     H5Eget_auto2(H5E_DEFAULT, &printer, &printer_arg);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);

@@ -168,7 +168,8 @@ CFLAGS=$save_CFLAGS
 ])
 
 # FERRY_COMPILER_FLAGS
-# WARN_CFLAGS for everything that is compiled, and Z_DEFS for what must not leave a symbol open.
+# WARN_CFLAGS for everything that is compiled, Z_DEFS for what must not leave a symbol open, and
+# Z_NODELETE for what plugins keep pointers into.
 # A sanitizer's run-time library belongs to the program, so what is linked against it stays open.
 AC_DEFUN([FERRY_COMPILER_FLAGS],
 [WARN_CFLAGS=
@@ -182,6 +183,9 @@ AS_CASE(["$CC $CFLAGS $LDFLAGS"],
     [*-fsanitize=*], [],
     [FERRY_TRY_FLAG([Z_DEFS], [-Wl,-z,defs])])
 AC_SUBST([Z_DEFS])
+Z_NODELETE=
+FERRY_TRY_FLAG([Z_NODELETE], [-Wl,-z,nodelete])
+AC_SUBST([Z_NODELETE])
 VERSION_SCRIPT=
 FERRY_TRY_FLAG([VERSION_SCRIPT], [-shared -fPIC -Wl,--version-script=$srcdir/core/ferry.map])
 AM_CONDITIONAL([HAVE_VERSION_SCRIPT], [test "x$VERSION_SCRIPT" != x])

@@ -46,11 +46,13 @@ UNIT_TESTS = \
 	%D%/unit/test-loader \
 	%D%/unit/test-loader-files \
 	%D%/unit/test-deleters \
+	%D%/unit/test-loader-trust \
 	%D%/unit/test-log \
 	%D%/unit/test-math \
 	%D%/unit/test-memory-adopt \
 	%D%/unit/test-memory-table \
 	%D%/unit/test-memory \
+	%D%/unit/test-mutants \
 	%D%/unit/test-pool \
 	%D%/unit/test-probe \
 	%D%/unit/test-net \
@@ -188,6 +190,7 @@ PACKAGE_TESTS = \
 	%D%/unit/test-layer-cases \
 	%D%/unit/test-loader \
 	%D%/unit/test-loader-files \
+	%D%/unit/test-loader-trust \
 	%D%/unit/test-net \
 	%D%/unit/test-probe \
 	%D%/unit/test-proto-text \
@@ -202,6 +205,7 @@ PACKAGE_TESTS = \
 # Those that look at the text alone, whatever was built of it.
 TEXT_TESTS = \
 	%D%/model/check-events.sh \
+	%D%/scripts/check-descriptors.sh \
 	%D%/scripts/check-docs.sh \
 	%D%/scripts/check-rooms.sh
 
@@ -214,7 +218,8 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-interop.sh \
 	%D%/scripts/check-opencl-accesses.sh \
 	%D%/scripts/check-opencl-drivers.sh \
-	%D%/scripts/check-proto.sh
+	%D%/scripts/check-proto.sh \
+	%D%/scripts/check-users.sh
 
 AM_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit $(CUNIT_CFLAGS)
 AM_LDFLAGS = -no-install
@@ -433,7 +438,7 @@ AM_TESTS_ENVIRONMENT = $(RUN_ENV); \
 	ASAN_OPTIONS="allocator_may_return_null=1$${ASAN_OPTIONS:+:$$ASAN_OPTIONS}"; export ASAN_OPTIONS; \
 	TSAN_OPTIONS="allocator_may_return_null=1$${TSAN_OPTIONS:+:$$TSAN_OPTIONS}"; export TSAN_OPTIONS; \
 	FERRY_TEST_VERSION_SCRIPT='$(VERSION_SCRIPT)'; export FERRY_TEST_VERSION_SCRIPT; \
-	CC='$(CC)'; export CC; CXX='$(CXX)'; export CXX; NM='$(NM)'; export NM; \
+	CC='$(CC)'; export CC; CFLAGS='$(CFLAGS)'; export CFLAGS; LDFLAGS='$(LDFLAGS)'; export LDFLAGS; CXX='$(CXX)'; export CXX; NM='$(NM)'; export NM; \
 	AWK='$(AWK)'; export AWK;
 
 check-threads: $(check_PROGRAMS)
@@ -504,7 +509,11 @@ EXTRA_DIST += \
 	%D%/data/valgrind.supp \
 	%D%/outside/plugin.c \
 	%D%/outside/program.c \
-	%D%/outside/run.sh
+	%D%/outside/run.sh \
+	%D%/users/evil.c \
+	%D%/users/exchange.c \
+	%D%/users/program.c \
+	%D%/users/vendor.c
 
 # Allocations go through the test first.
 OOM_WRAPS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \

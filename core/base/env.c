@@ -5,8 +5,11 @@
 #include "core/base/os_posix.h"
 #include "core/base/text.h"
 
+#include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PREFIX      "FERRY_"
 #define TEST_PREFIX "FERRY_TEST_" /* the tests' own */
@@ -23,6 +26,40 @@ const char *ferry__env_get(const char *name)
     const char *value = getenv(name);
 
     return value && *value && !ferry__os_is_secure() ? value : NULL;
+}
+
+/* Whether "NAME=value" leads no library to a file. */
+static bool is_harmless(const char *entry)
+{
+    static const char *const names[] = { "LANG=", "LC_", "TERM=", "TZ=", "USER=", "LOGNAME=" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strncmp(entry, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static void clean(void)
+{
+    char home[PATH_MAX];
+    char **to = environ;
+
+    ferry__os_home(home, sizeof(home));
+    for (char **from = environ; from && *from; from++)
+        if (is_harmless(*from))
+            *to++ = *from;
+    if (to)
+        *to = NULL;
+    setenv("PATH", "/usr/bin:/bin", 1);
+    setenv("HOME", home, 1);
+}
+
+void ferry__env_clean(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    if (ferry__os_is_secure())
+        pthread_once(&once, clean);
 }
 
 bool ferry__env_is_unknown(const char *entry)

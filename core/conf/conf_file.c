@@ -3,6 +3,8 @@
 
 #include "core/conf/conf_file.h"
 #include "core/base/env.h"
+#include "core/base/log.h"
+#include "core/base/permit.h"
 #include "core/base/status.h"
 #include "core/base/text.h"
 
@@ -220,6 +222,26 @@ static int read_all(int fd, const char *path, char **bytes, size_t *out_size)
     return file_error(path, "longer than 1 MiB: this is no configuration");
 }
 
+/* What it says is done as if the program had said it: nobody else may have written it. */
+static int check_writers(const char *path, const struct stat *st)
+{
+    struct ferry__permitted last = { 0 };
+    struct ferry__refusal refusal;
+    struct ferry__trust trust;
+    char real[PATH_MAX], loose[PATH_MAX];
+
+    if (!realpath(path, real))
+        return file_error(path, strerror(errno));
+    ferry__trust_of_process(&trust);
+    if (ferry__permit_file(real, st, &trust, &last, loose, &refusal))
+        return ferry__error(refusal.code, "%s: %s%s%s", path, refusal.reason,
+                            refusal.hint[0] ? "; better " : "", refusal.hint);
+    if (loose[0])
+        ferry__log(FERRY_LOG_WARN, "%s: %s can be written by its group; better chmod g-w %s", path,
+                   loose, loose);
+    return 0;
+}
+
 static int check_kind(int fd, const char *path)
 {
     struct stat st;
@@ -230,7 +252,7 @@ static int check_kind(int fd, const char *path)
         return file_error(path, "a folder, not a file");
     if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
         return file_error(path, "not a file");
-    return 0;
+    return S_ISREG(st.st_mode) ? check_writers(path, &st) : 0;
 }
 
 /* Whether errno of an open says that there is no such file, as far as we may know. */

@@ -5,25 +5,13 @@
 
 #include <elf.h>
 
-#define MOST_LOADS   32              /* a linker writes four or five */
 #define MOST_PAGE    UINT64_C(65536) /* some linkers round up to a page */
 #define MOST_ENTRIES 512             /* of the dynamic section, where it writes thirty */
 
-/* Tags are kept in a row: those of the standard from 0 on, and behind them GNU's, which end it. */
-#define STANDARD     38
-#define GNU_FIRST    INT64_C(0x6ffffff0)
-#define GNU(tag)     (STANDARD + (unsigned)((tag)-GNU_FIRST))
-#define TAGS         (STANDARD + 16)
+#define STANDARD     FERRY__STANDARD_TAGS
+#define GNU          FERRY__GNU
 #define SYSTEM_FIRST INT64_C(0x6000000d) /* and up to all positive 32 bits: somebody's own */
 #define SYSTEM_LAST  INT64_C(0x7fffffff)
-
-struct layout {
-    struct ferry__segment loads[MOST_LOADS], dynamic, relro;
-    unsigned count, dynamics;
-    bool wide;
-    bool has[TAGS];
-    uint64_t value[TAGS];
-};
 
 /* Tables: their address, how many bytes they have, the size of an entry, and what that must be. */
 static const struct table {
@@ -60,7 +48,7 @@ static const unsigned pairs[][2] = {
 
 /* ---- segments ------------------------------------------------------------------------------- */
 
-static const char *take_segment(struct layout *l, const struct ferry__segment *s)
+static const char *take_segment(struct ferry__layout *l, const struct ferry__segment *s)
 {
     const struct ferry__segment *before = l->count ? &l->loads[l->count - 1] : NULL;
 
@@ -72,7 +60,7 @@ static const char *take_segment(struct layout *l, const struct ferry__segment *s
         l->relro = *s;
     if (s->type != PT_LOAD)
         return NULL;
-    if (l->count == MOST_LOADS)
+    if (l->count == FERRY__MOST_LOADS)
         return "it has too many segments";
     if (s->memory < s->size || s->address + s->memory < s->address || !(s->flags & PF_R))
         return "a segment is not as large as what is in it, or cannot be read";
@@ -84,9 +72,8 @@ static const char *take_segment(struct layout *l, const struct ferry__segment *s
     return NULL;
 }
 
-/* The segment that has all those bytes in memory, or NULL. */
-static const struct ferry__segment *load_of(const struct layout *l, uint64_t address,
-                                            uint64_t bytes)
+const struct ferry__segment *ferry__layout_segment(const struct ferry__layout *l, uint64_t address,
+                                                   uint64_t bytes)
 {
     for (unsigned i = 0; i < l->count; i++) {
         const struct ferry__segment *s = &l->loads[i];
@@ -99,7 +86,7 @@ static const struct ferry__segment *load_of(const struct layout *l, uint64_t add
 }
 
 static const char *check_segments(const struct ferry__bytes *file,
-                                  const struct ferry__segments *segments, struct layout *l)
+                                  const struct ferry__segments *segments, struct ferry__layout *l)
 {
     const struct ferry__segment *home;
     const char *fault = NULL;
@@ -115,11 +102,11 @@ static const char *check_segments(const struct ferry__bytes *file,
         return fault;
     if (l->dynamics != 1)
         return "it has no dynamic section, or several";
-    home = load_of(l, l->dynamic.address, l->dynamic.size);
+    home = ferry__layout_segment(l, l->dynamic.address, l->dynamic.size);
     if (!home || l->dynamic.address - home->address != l->dynamic.offset - home->offset ||
         l->dynamic.offset + l->dynamic.size > home->offset + home->size)
         return "its dynamic section is in none of its segments";
-    home = load_of(l, l->relro.address, 1);
+    home = ferry__layout_segment(l, l->relro.address, 1);
     if (l->relro.memory > 0 && (!home || l->relro.memory > home->memory + MOST_PAGE))
         return "what is to be write-protected is in none of its segments";
     return NULL;
@@ -127,8 +114,8 @@ static const char *check_segments(const struct ferry__bytes *file,
 
 /* ---- the dynamic section -------------------------------------------------------------------- */
 
-static bool read_entry(const struct ferry__bytes *file, const struct layout *l, uint64_t index,
-                       int64_t *out_tag, uint64_t *out_value)
+bool ferry__layout_entry(const struct ferry__bytes *file, const struct ferry__layout *l,
+                         uint64_t index, int64_t *out_tag, uint64_t *out_value)
 {
     Elf64_Dyn wide;
     Elf32_Dyn narrow;
@@ -156,11 +143,13 @@ static unsigned slot_of(int64_t tag)
 {
     if (tag > 0 && tag < STANDARD)
         return (unsigned)tag;
-    return tag >= GNU_FIRST && tag < GNU_FIRST + 16 ? GNU(tag) : 0;
+    if (tag == DT_GNU_HASH)
+        return FERRY__GNU_HASH;
+    return tag >= FERRY__GNU_FIRST && tag < FERRY__GNU_FIRST + 16 ? GNU(tag) : 0;
 }
 
 /* Reads the section at once, into `held`; what does not fit is read as it comes. */
-static struct ferry__bytes hold(const struct ferry__bytes *file, const struct layout *l,
+static struct ferry__bytes hold(const struct ferry__bytes *file, const struct ferry__layout *l,
                                 unsigned char *held, size_t room)
 {
     size_t size = l->dynamic.size < room ? (size_t)l->dynamic.size : room;
@@ -174,7 +163,7 @@ static struct ferry__bytes hold(const struct ferry__bytes *file, const struct la
     return near;
 }
 
-static const char *read_entries(const struct ferry__bytes *file, struct layout *l)
+static const char *read_entries(const struct ferry__bytes *file, struct ferry__layout *l)
 {
     unsigned char held[1024];
     const struct ferry__bytes near = hold(file, l, held, sizeof(held));
@@ -183,11 +172,11 @@ static const char *read_entries(const struct ferry__bytes *file, struct layout *
         uint64_t value;
         int64_t tag;
 
-        if (!read_entry(&near, l, i, &tag, &value))
+        if (!ferry__layout_entry(&near, l, i, &tag, &value))
             return "its dynamic section has no end";
         if (tag == DT_NULL)
             return NULL;
-        if (tag == DT_GNU_HASH && !load_of(l, value, 1))
+        if (tag == DT_GNU_HASH && !ferry__layout_segment(l, value, 1))
             return "a table of symbols is in none of its segments";
         if (tag < 0 || tag > SYSTEM_LAST || (tag >= STANDARD && tag < SYSTEM_FIRST))
             return "its dynamic section has an entry of no known kind";
@@ -198,7 +187,7 @@ static const char *read_entries(const struct ferry__bytes *file, struct layout *
     }
 }
 
-static const char *check_table(const struct layout *l, const struct table *t)
+static const char *check_table(const struct ferry__layout *l, const struct table *t)
 {
     unsigned entry = l->wide ? t->wide : t->narrow;
     uint64_t bytes = t->bytes ? l->value[t->bytes] : 1;
@@ -213,12 +202,12 @@ static const char *check_table(const struct layout *l, const struct table *t)
         return "a table is not aligned";
     if (t->address == DT_RELA && l->value[GNU(DT_RELACOUNT)] > bytes / entry)
         return "a table has fewer entries than are counted";
-    if (bytes > 0 && !load_of(l, l->value[t->address], bytes))
+    if (bytes > 0 && !ferry__layout_segment(l, l->value[t->address], bytes))
         return "a table is in none of its segments";
     return NULL;
 }
 
-static const char *check_pairs(const struct layout *l)
+static const char *check_pairs(const struct ferry__layout *l)
 {
     bool versions = l->has[GNU(DT_VERDEF)] || l->has[GNU(DT_VERNEED)];
 
@@ -231,7 +220,7 @@ static const char *check_pairs(const struct layout *l)
 }
 
 /* Offsets into the table of strings. */
-static const char *check_strings(const struct layout *l)
+static const char *check_strings(const struct ferry__layout *l)
 {
     static const unsigned tags[] = { DT_NEEDED, DT_SONAME, DT_RPATH, DT_RUNPATH };
 
@@ -242,7 +231,7 @@ static const char *check_strings(const struct layout *l)
 }
 
 /* What is run first and last: code, and lists of pointers, which are written when it is loaded. */
-static const char *check_code(const struct layout *l)
+static const char *check_code(const struct ferry__layout *l)
 {
     static const unsigned tags[] = { DT_INIT, DT_FINI, DT_INIT_ARRAY, DT_FINI_ARRAY };
     static const unsigned sizes[] = { DT_NULL, DT_NULL, DT_INIT_ARRAYSZ, DT_FINI_ARRAYSZ };
@@ -250,7 +239,8 @@ static const char *check_code(const struct layout *l)
 
     for (unsigned i = 0; i < 4; i++) {
         uint64_t address = l->value[tags[i]];
-        const struct ferry__segment *s = l->has[tags[i]] ? load_of(l, address, 1) : NULL;
+        const struct ferry__segment *s =
+            l->has[tags[i]] ? ferry__layout_segment(l, address, 1) : NULL;
 
         if (s && !(s->flags & (i < 2 ? PF_X : PF_W)))
             return "what it runs first or last is no code";
@@ -263,18 +253,19 @@ static const char *check_code(const struct layout *l)
 }
 
 const char *ferry__layout_fault(const struct ferry__bytes *file,
-                                const struct ferry__segments *segments)
+                                const struct ferry__segments *segments, struct ferry__layout *out)
 {
-    struct layout l = { .wide = segments->wide };
-    const char *fault = check_segments(file, segments, &l);
+    const char *fault;
 
+    *out = (struct ferry__layout){ .wide = segments->wide };
+    fault = check_segments(file, segments, out);
     if (!fault)
-        fault = read_entries(file, &l);
+        fault = read_entries(file, out);
     if (!fault)
-        fault = check_pairs(&l);
+        fault = check_pairs(out);
     if (!fault)
-        fault = check_strings(&l);
+        fault = check_strings(out);
     for (unsigned i = 0; !fault && i < sizeof(tables) / sizeof(tables[0]); i++)
-        fault = check_table(&l, &tables[i]);
-    return fault ? fault : check_code(&l);
+        fault = check_table(out, &tables[i]);
+    return fault ? fault : check_code(out);
 }

@@ -2,34 +2,115 @@
 #include "config.h"
 
 #include "core/load/loader.h"
+#include "core/base/env.h"
+#include "core/load/elf_tables.h"
 #include "core/load/loader_posix.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Loading what a search has examined. */
+
+static int refuse_replaced(struct ferry__refusal *refusal)
+{
+    return ferry__refuse(refusal, FERRY_EPLUGIN, "start the program again",
+                         "its file was replaced while it was being loaded");
+}
+
+/* What the dynamic linker is about to believe. */
+static int check_tables(int fd, const struct stat *st, const struct ferry__layout *layout,
+                        struct ferry__refusal *refusal)
+{
+    const struct ferry__bytes bytes = { .fd = fd, .size = (uint64_t)st->st_size };
+    const char *fault = ferry__tables_fault(&bytes, layout);
+
+    return fault
+               ? ferry__refuse(refusal, FERRY_EPLUGIN, "copy the file again", "damaged: %s", fault)
+               : 0;
+}
+
+/*
+ * Opens the file again and looks at it again: between the search and here anything may have become
+ * of its path. A descriptor of what is to be loaded, or a negative code.
+ */
+static int open_again(const struct ferry__candidate *candidate, struct ferry__examined *out,
+                      struct ferry__refusal *refusal)
+{
+    struct ferry__permitted last = { 0 };
+    struct ferry__trust trust;
+    struct ferry__self self;
+    struct stat st;
+    int fd = ferry__examine_open(candidate->real, &st, refusal);
+    int err;
+
+    if (fd < 0)
+        return fd;
+    ferry__trust_of_process(&trust);
+    ferry__os_self(&self);
+    if (st.st_dev != candidate->dev || st.st_ino != candidate->ino)
+        err = refuse_replaced(refusal);
+    else
+        err = ferry__examine(fd, &st, candidate->real, &self, &trust, &last, out, refusal);
+    if (!err && memcmp(&out->note, &candidate->note, sizeof(out->note)) != 0)
+        err = refuse_replaced(refusal);
+    if (!err)
+        err = check_tables(fd, &st, &out->layout, refusal);
+    if (!err)
+        return fd;
+    close(fd);
+    return err;
+}
+
+/*
+ * dlopen of a descriptor's file. One that looks for libraries beside itself has to be loaded by its
+ * path, which leads to that file only as long as none but the trusted can change it.
+ */
+static void *load_open(const struct ferry__candidate *candidate, int fd,
+                       const struct ferry__examined *found, struct ferry__refusal *refusal)
+{
+    bool by_path = found->origin || !ferry__os_can_dlopen(fd);
+    char why[sizeof(refusal->reason)];
+    char hint[sizeof(refusal->hint)];
+    void *library;
+
+    if (by_path && found->loose[0]) {
+        snprintf(hint, sizeof(hint), "chmod g-w %.1000s", found->loose);
+        ferry__refuse(refusal, FERRY_EPERM, hint,
+                      "%.500s can be written by its group, and it is to be loaded by its path: %s",
+                      found->loose, found->origin ? "it uses $ORIGIN" : "there is no /proc");
+        return NULL;
+    }
+    ferry__env_clean();
+    library = ferry__os_dlopen(by_path ? -1 : fd, candidate->real, why, sizeof(why));
+    if (!library) {
+        snprintf(hint, sizeof(hint), "ldd %s shows what is missing", candidate->real);
+        ferry__refuse(refusal, FERRY_EPLUGIN, hint, "%s", why);
+    }
+    return library;
+}
 
 /* dlopen, and whether what it brought is what was examined. NULL, with the refusal filled in. */
 static void *load_examined(const struct ferry__candidate *candidate, struct ferry__refusal *refusal)
 {
     const ferry_plugin_descriptor *loaded;
-    char why[sizeof(refusal->reason)];
-    char hint[sizeof(refusal->hint)];
-    void *library = ferry__os_dlopen(candidate->real, why, sizeof(why));
+    struct ferry__examined found;
+    int fd = open_again(candidate, &found, refusal);
+    void *library;
 
-    if (!library) {
-        snprintf(hint, sizeof(hint), "ldd %s shows what is missing", candidate->real);
-        ferry__refuse(refusal, FERRY_EPLUGIN, hint, "%s", why);
+    if (fd < 0)
         return NULL;
-    }
-    if (!ferry__os_symbol(library, "ferry_plugin", &loaded)) {
+    library = load_open(candidate, fd, &found, refusal);
+    close(fd);
+    if (!library)
+        return NULL;
+    if (!ferry__os_symbol(library, "ferry_plugin", sizeof(*loaded), &loaded)) {
         ferry__refuse(refusal, FERRY_EPLUGIN, "export what FERRY_PLUGIN defines",
                       "it does not export ferry_plugin");
         return NULL;
     }
     if (memcmp(&loaded->magic, &candidate->note.magic, FERRY_PLUGIN_DESCRIPTOR_SIZE) != 0) {
-        ferry__refuse(refusal, FERRY_EPLUGIN, "start the program again",
-                      "its file was replaced while it was being loaded");
+        refuse_replaced(refusal);
         return NULL;
     }
     return library;
@@ -42,7 +123,7 @@ int ferry__loader_load(const struct ferry__candidate *candidate, ferry__open_fn 
 
     if (!library)
         return refusal->code;
-    if (!ferry__os_symbol(library, "ferry_plugin_open", out))
+    if (!ferry__os_symbol(library, "ferry_plugin_open", 0, out))
         return ferry__refuse(refusal, FERRY_EPLUGIN, "export ferry_plugin and ferry_plugin_open",
                              "it does not export ferry_plugin_open");
     return 0;
@@ -55,7 +136,7 @@ int ferry__loader_symbol(const struct ferry__candidate *candidate, const char *n
 
     if (!library)
         return refusal->code;
-    if (!ferry__os_symbol(library, name, out))
+    if (!ferry__os_symbol(library, name, 1, out))
         return ferry__refuse(refusal, FERRY_EPLUGIN, "", "it does not export %s", name);
     return 0;
 }

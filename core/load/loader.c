@@ -4,14 +4,12 @@
 #include "core/load/loader.h"
 #include "core/base/env.h"
 #include "core/base/os_posix.h"
-#include "core/load/isa.h"
 #include "core/load/loader_posix.h"
 #include "core/base/log.h"
 #include "core/base/status.h"
 #include "core/base/text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define SYSTEM_CONF FERRY_SYSCONFDIR "/ferry/plugins.conf"
 #define ORIGIN_PATH "FERRY_PLUGIN_PATH"
 #define ORIGIN_DIR  "plugindir"
 #define FILE_PREFIX "ferry_"
@@ -31,18 +30,26 @@ struct ferry__kept {
 
 /* ---- the report ----------------------------------------------------------------------------- */
 
-/* Without memory the report loses a word, not the run. */
+/* A copy; NULL without memory. */
 static const char *keep(struct ferry__search *search, const char *text)
 {
     size_t size = strlen(text) + 1;
     struct ferry__kept *kept = size > 1 ? malloc(sizeof(*kept) + size) : NULL;
 
     if (!kept)
-        return size > 1 ? "out of memory" : "";
+        return size > 1 ? NULL : "";
     memcpy(kept->text, text, size);
     kept->next = search->kept;
     search->kept = kept;
     return kept->text;
+}
+
+/* Of what is only to be read: without memory the report loses a word, not the run. */
+static const char *keep_words(struct ferry__search *search, const char *text)
+{
+    const char *kept = keep(search, text);
+
+    return kept ? kept : "out of memory";
 }
 
 void ferry__loader_report(struct ferry__search *search, struct ferry__candidate *candidate,
@@ -52,9 +59,9 @@ void ferry__loader_report(struct ferry__search *search, struct ferry__candidate 
 
     line->stage = stage;
     if (strcmp(line->reason, reason) != 0)
-        line->reason = keep(search, reason);
+        line->reason = keep_words(search, reason);
     if (strcmp(line->hint, hint) != 0)
-        line->hint = keep(search, hint);
+        line->hint = keep_words(search, hint);
     line->ok = code == 0;
     candidate->code = code;
     if (code)
@@ -89,12 +96,7 @@ static struct ferry__candidate *add_line(struct ferry__search *search, const cha
                                          const char *path, const char *origin)
 {
     struct ferry__candidate *candidate = calloc(1, sizeof(*candidate));
-
-    if (!candidate) {
-        ferry__error(FERRY_ENOMEM, "%s: no memory for the load report", path);
-        return NULL;
-    }
-    candidate->line = (ferry_candidate){
+    ferry_candidate line = {
         .name = name ? keep(search, name) : name_of_file(search, path),
         .path = keep(search, path),
         .origin = keep(search, origin),
@@ -103,6 +105,13 @@ static struct ferry__candidate *add_line(struct ferry__search *search, const cha
         .hint = "",
         .ok = 1,
     };
+
+    if (!candidate || !line.name || !line.path || !line.origin) {
+        free(candidate);
+        ferry__error(FERRY_ENOMEM, "%s: no memory for the load report", path);
+        return NULL;
+    }
+    candidate->line = line;
     *search->end = candidate;
     search->end = &candidate->next;
     return candidate;
@@ -148,15 +157,9 @@ static int open_file(struct ferry__search *search, struct ferry__candidate *cand
 
     if (!real)
         return ferry__refuse(refusal, FERRY_EPLUGIN, "", "%s", strerror(errno));
-    fd = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    if (fd < 0 || fstat(fd, out) != 0) {
-        ferry__refuse(refusal, FERRY_EPLUGIN, "", "%s", strerror(errno));
-        goto err_close;
-    }
-    if (!S_ISREG(out->st_mode)) {
-        ferry__refuse(refusal, FERRY_EPLUGIN, "", "not a file");
-        goto err_close;
-    }
+    fd = ferry__examine_open(real, out, refusal);
+    if (fd < 0)
+        goto err_free;
     candidate->dev = out->st_dev;
     candidate->ino = out->st_ino;
     same = same_file(search, candidate);
@@ -164,14 +167,13 @@ static int open_file(struct ferry__search *search, struct ferry__candidate *cand
         if (same->note.name[0])
             candidate->line.name = same->line.name;
         ferry__refuse(refusal, FERRY_EPLUGIN, "", "the same file as %s", same->line.path);
-        goto err_close;
+        close(fd);
+        goto err_free;
     }
     candidate->real = real;
     return fd;
 
-err_close:
-    if (fd >= 0)
-        close(fd);
+err_free:
     free(real);
     return refusal->code;
 }
@@ -182,7 +184,7 @@ static void warn_loose(struct ferry__search *search, struct ferry__candidate *ca
     char hint[PATH_MAX + 16];
 
     snprintf(hint, sizeof(hint), "chmod g-w %s", loose);
-    candidate->line.hint = keep(search, hint);
+    candidate->line.hint = keep_words(search, hint);
     ferry__log(FERRY_LOG_WARN, "%s: %s: %s can be written by its group; better %s",
                candidate->line.name, candidate->line.path, loose, hint);
 }
@@ -191,36 +193,30 @@ static void warn_loose(struct ferry__search *search, struct ferry__candidate *ca
 static int examine(struct ferry__search *search, struct ferry__candidate *candidate, int fd,
                    const struct stat *st)
 {
-    struct ferry__bytes bytes = { .fd = fd, .size = (uint64_t)st->st_size };
-    const char *stage = FERRY__STAGE_PERMISSIONS;
+    struct ferry__examined found;
     struct ferry__refusal refusal;
-    char loose[PATH_MAX];
-    int err;
+    int err = ferry__examine(fd, st, candidate->real, &search->self, &search->trust,
+                             &search->permitted, &found, &refusal);
+    size_t length = strnlen(found.note.name, sizeof(found.note.name));
 
-    err = ferry__permit_file(candidate->real, st, &search->trust, &search->permitted, loose,
-                             &refusal);
-    if (!err && loose[0])
-        warn_loose(search, candidate, loose);
-    if (!err) {
-        stage = FERRY__STAGE_ELF;
-        err = ferry__note_read(&bytes, &search->self, &candidate->note, &refusal);
-    }
-    if (!err) {
-        size_t length = strnlen(candidate->note.name, sizeof(candidate->note.name));
-
-        if (ferry__text_is_name(candidate->note.name, length) &&
-            strcmp(candidate->note.name, candidate->line.name) != 0)
-            candidate->line.name = keep(search, candidate->note.name);
-        stage = FERRY__STAGE_ABI;
-        if (candidate->note.cpu_features && !search->self.cpu_features)
-            search->self.cpu_features = ferry__isa_features();
-        err = ferry__note_check(&candidate->note, &search->self, &refusal);
+    candidate->note = found.note;
+    if (!err && found.loose[0])
+        warn_loose(search, candidate, found.loose);
+    if (ferry__text_is_name(found.note.name, length)) {
+        candidate->misnamed = strcmp(found.note.name, candidate->line.name) != 0;
+        candidate->line.name = candidate->note.name;
     }
     if (err)
-        report_refusal(search, candidate, stage, &refusal);
+        report_refusal(search, candidate, found.stage, &refusal);
     else
         candidate->line.stage = FERRY__STAGE_ABI;
     return err;
+}
+
+/* Whether a file of the configuration has that section: what the program sets by the API names none. */
+static bool is_named(const struct ferry__section *section)
+{
+    return section && strcmp(section->origin, "API") != 0;
 }
 
 /* Whether its name is free, and whether it is wanted. */
@@ -240,6 +236,15 @@ static void settle(struct ferry__search *search, struct ferry__candidate *candid
     if (candidate->code == 0 && !ferry__conf_enabled(section)) {
         ferry__refuse(&refusal, FERRY_ENODEV, "set enabled = yes there", "disabled by %s",
                       section->enabled.origin);
+        report_refusal(search, candidate, candidate->line.stage, &refusal);
+    }
+    if (candidate->code == 0 && search->secure && !is_named(section)) {
+        char hint[64];
+
+        snprintf(hint, sizeof(hint), "[plugin %s] there names it", candidate->line.name);
+        ferry__refuse(&refusal, FERRY_EPERM, hint,
+                      "this program has more rights than its caller, and no section of " SYSTEM_CONF
+                      " names the plugin");
         report_refusal(search, candidate, candidate->line.stage, &refusal);
     }
 }
@@ -277,9 +282,21 @@ static int add_file(struct ferry__search *search, const struct ferry__conf *conf
     }
     if (section && strcmp(section->name, candidate->line.name) != 0)
         return wrong_name(section, candidate);
-    if (!err || (section && section->library.text))
+    if (section && section->library.text)
+        candidate->misnamed = false; /* whoever named it wants it */
+    if ((!err && !candidate->misnamed) || (section && section->library.text))
         settle(search, candidate, ferry__conf_section(conf, candidate->line.name));
     return 0;
+}
+
+/* Files whose names promise another plugin, once those that keep their promise have been served. */
+static void settle_misnamed(struct ferry__search *search, const struct ferry__conf *conf)
+{
+    struct ferry__candidate *candidate = search->first;
+
+    for (; candidate; candidate = candidate->next)
+        if (candidate->misnamed && candidate->code == 0)
+            settle(search, candidate, ferry__conf_section(conf, candidate->line.name));
 }
 
 struct ferry__search *ferry__loader_start(void)
@@ -291,9 +308,8 @@ struct ferry__search *ferry__loader_start(void)
         return NULL;
     }
     search->end = &search->first;
-    search->trust.user = geteuid();
-    search->trust.owner = ferry__os_library_owner();
-    search->trust.strict = ferry__os_is_secure();
+    ferry__trust_of_process(&search->trust);
+    search->secure = ferry__os_is_secure();
     ferry__os_self(&search->self);
     return search;
 }
@@ -520,8 +536,10 @@ int ferry__loader_search(const struct ferry__conf *conf, struct ferry__search **
         err = add_configured(search, conf);
     if (!err)
         err = each_folder(search, conf, scan_folder, NULL);
-    if (!err)
+    if (!err) {
+        settle_misnamed(search, conf);
         err = add_absent(search, conf);
+    }
     if (err) {
         ferry__loader_destroy(search);
         return err;

@@ -7,21 +7,16 @@
 #define FERRY_CORE_LOADER_H
 
 #include "core/conf/conf.h"
-#include "core/load/note.h"
-#include "core/load/permit.h"
+#include "core/load/examine.h"
 
 #include <ferry/plugin.h>
 #include <ferry/runtime.h>
 #include <sys/types.h>
 
-/* The stages, as the report names them. */
-#define FERRY__STAGE_FOUND       "found"
-#define FERRY__STAGE_PERMISSIONS "permissions"
-#define FERRY__STAGE_ELF         "ELF"
-#define FERRY__STAGE_ABI         "ABI"
-#define FERRY__STAGE_DLOPEN      "dlopen"
-#define FERRY__STAGE_OPEN        "open"
-#define FERRY__STAGE_DEVICES     "devices"
+/* The stages after those of examine.h, as the report names them. */
+#define FERRY__STAGE_DLOPEN  "dlopen"
+#define FERRY__STAGE_OPEN    "open"
+#define FERRY__STAGE_DEVICES "devices"
 
 struct ferry__candidate {
     ferry_candidate line; /* of the report; first, what the program sees */
@@ -32,8 +27,9 @@ struct ferry__candidate {
     ferry_plugin_descriptor note;
     /* It is what its name stands for, whether it can be used or not. */
     bool claims;
-    int code;   /* why not, FERRY_E…; 0 while nothing stands against it */
-    bool retry; /* it failed when it was opened, and might not with other options */
+    bool misnamed; /* a folder's file of another name than what is in it: it waits for its turn */
+    int code;      /* why not, FERRY_E…; 0 while nothing stands against it */
+    bool retry;    /* it failed when it was opened, and might not with other options */
     const struct ferry__plugin *plugin; /* once it is open */
 };
 
@@ -47,6 +43,7 @@ struct ferry__search {
     struct ferry__self self;
     struct ferry__trust trust;
     struct ferry__permitted permitted;
+    bool secure; /* only what the configuration names is opened */
 };
 
 /*

@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,21 +75,6 @@ void ferry__os_self(struct ferry__self *out)
     }
 }
 
-uid_t ferry__os_library_owner(void)
-{
-    struct stat st;
-    Dl_info info;
-
-    if (own_header(&info) && info.dli_fname && info.dli_fname[0] == '/' &&
-        stat(info.dli_fname, &st) == 0)
-        return st.st_uid;
-#ifdef __linux__
-    if (stat("/proc/self/exe", &st) == 0) /* linked into a program, which goes by a relative name */
-        return st.st_uid;
-#endif
-    return geteuid();
-}
-
 /* ---- folders -------------------------------------------------------------------------------- */
 
 static int is_plugin_name(const struct dirent *entry)
@@ -138,23 +124,120 @@ int ferry__os_list(const char *folder, char ***out_names, size_t *out_count)
 
 /* ---- shared objects ------------------------------------------------------------------------- */
 
-void *ferry__os_dlopen(const char *path, char *why, size_t size)
-{
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+#define DESCRIPTORS "/proc/self/fd"
 
+bool ferry__os_can_dlopen(int fd)
+{
+    char name[sizeof(DESCRIPTORS) + 16];
+
+    snprintf(name, sizeof(name), DESCRIPTORS "/%d", fd);
+    return access(name, R_OK) == 0;
+}
+
+/*
+ * A name of that descriptor that none before it had: the dynamic linker takes an equal one for the
+ * same file, and numbers of descriptors come again. "//" and "/./" lead nowhere else.
+ */
+static void name_descriptor(int fd, char *out, size_t size)
+{
+    static atomic_uint turns;
+    unsigned turn = atomic_fetch_add(&turns, 1);
+    size_t used = (size_t)snprintf(out, size, "%s", DESCRIPTORS);
+
+    for (; turn; turn >>= 1)
+        used += (size_t)snprintf(out + used, size - used, "%s", turn & 1 ? "/." : "/");
+    snprintf(out + used, size - used, "/%d", fd);
+}
+
+/* A name that the linker gave; nobody here knows who else reads it. */
+struct old_name {
+    struct old_name *next;
+    char *name;
+};
+
+/*
+ * What the linker noted as the library's name is a descriptor's, which means nothing once that is
+ * closed.
+ */
+static void rename_library(void *library, const char *path)
+{
+    static _Atomic(struct old_name *) olds;
+    struct old_name *old;
+    struct link_map *map = NULL;
+    char *name;
+
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || !map->l_name ||
+        strncmp(map->l_name, DESCRIPTORS, strlen(DESCRIPTORS)) != 0)
+        return;
+    old = malloc(sizeof(*old));
+    name = strdup(path);
+    if (!old || !name) {
+        free(old);
+        free(name);
+        return;
+    }
+    old->name = map->l_name;
+    old->next = atomic_load(&olds);
+    while (!atomic_compare_exchange_weak(&olds, &old->next, old))
+        ;
+    map->l_name = name;
+}
+
+void *ferry__os_dlopen(int fd, const char *path, char *why, size_t size)
+{
+    char name[sizeof(DESCRIPTORS) + 80];
+    void *library;
+
+    if (fd >= 0)
+        name_descriptor(fd, name, sizeof(name));
+    library = dlopen(fd >= 0 ? name : path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library) {
         const char *text = dlerror();
 
         snprintf(why, size, "%s", text ? text : "dlopen failed");
+    } else if (fd >= 0) {
+        rename_library(library, path);
     }
     return library;
 }
 
-bool ferry__os_symbol(void *library, const char *name, void *out)
+/* An address, and in which segment of which library it ought to be. */
+struct spot {
+    const struct link_map *map;
+    uintptr_t address;
+    size_t size;
+    unsigned flags; /* PF_… that the segment has */
+    bool found;
+};
+
+static int look_in(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct spot *spot = arg;
+
+    (void)size;
+    if (info->dlpi_addr != spot->map->l_addr)
+        return 0;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t at = spot->address - info->dlpi_addr - p->p_vaddr;
+
+        if (p->p_type == PT_LOAD && (p->p_flags & spot->flags) == spot->flags && at < p->p_memsz &&
+            spot->size <= p->p_memsz - at)
+            spot->found = true;
+    }
+    return spot->found;
+}
+
+bool ferry__os_symbol(void *library, const char *name, size_t size, void *out)
 {
     void *address = dlsym(library, name);
+    struct spot spot = { .size = size ? size : 1, .flags = size ? PF_R : PF_X };
 
-    if (address)
+    if (!address || dlinfo(library, RTLD_DI_LINKMAP, &spot.map) != 0)
+        return false;
+    spot.address = (uintptr_t)address;
+    dl_iterate_phdr(look_in, &spot);
+    if (spot.found)
         memcpy(out, &address, sizeof(address));
-    return address != NULL;
+    return spot.found;
 }

@@ -15,19 +15,25 @@
 /* What this process is, but for cpu_features, which takes long to find out: 0. */
 void ferry__os_self(struct ferry__self *out);
 
-/* Who owns the file of the library, or program, that this function is in. */
-uid_t ferry__os_library_owner(void);
-
 /*
  * The names in a folder that look like ferry_….so, bytewise sorted; to be freed, each and the
  * array. 0, or an errno.
  */
 int ferry__os_list(const char *folder, char ***out_names, size_t *out_count);
 
-/* Opens a shared object for good; NULL, with the reason in `why`. */
-void *ferry__os_dlopen(const char *path, char *why, size_t size);
+/* Whether a descriptor can be given to the dynamic linker by a name of its own. */
+bool ferry__os_can_dlopen(int fd);
 
-/* Stores the address of a symbol in the pointer at `out`, of whatever type; false if there is none. */
-bool ferry__os_symbol(void *library, const char *name, void *out);
+/*
+ * Opens a shared object for good: the file that `fd` is, or, where that is negative, what the path
+ * leads to. It goes by `path` afterwards, for debuggers and dladdr. NULL, with the reason in `why`.
+ */
+void *ferry__os_dlopen(int fd, const char *path, char *why, size_t size);
+
+/*
+ * Stores the address of a symbol in the pointer at `out`, of whatever type: data of `size` bytes, or
+ * code where size is 0. False if there is none, or where it points is not in the library.
+ */
+bool ferry__os_symbol(void *library, const char *name, size_t size, void *out);
 
 #endif

@@ -3,14 +3,12 @@
 
 #include "core/load/note.h"
 #include "core/load/isa.h"
-#include "core/load/elf_check.h"
 #include "core/base/text.h"
 
 #include <ferry/status.h>
 
 #include <elf.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,19 +20,6 @@
 #define HEAD         2048 /* bytes in which headers and notes usually are */
 
 #define HINT_BUILD "rebuild the plugin for this machine"
-
-int ferry__refuse(struct ferry__refusal *refusal, int code, const char *hint, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    if (vsnprintf(refusal->reason, sizeof(refusal->reason), fmt, args) < 0)
-        refusal->reason[0] = '\0';
-    va_end(args);
-    snprintf(refusal->hint, sizeof(refusal->hint), "%s", hint);
-    refusal->code = code;
-    return code;
-}
 
 /* ---- the header ----------------------------------------------------------------------------- */
 
@@ -150,7 +135,8 @@ static bool find_note(const struct ferry__bytes *file, const struct ferry__segme
 }
 
 static int read_note(const struct ferry__bytes *file, const struct ferry__self *self,
-                     ferry_plugin_descriptor *out, struct ferry__refusal *refusal)
+                     ferry_plugin_descriptor *out, struct ferry__layout *out_layout,
+                     struct ferry__refusal *refusal)
 {
     ferry_plugin_descriptor note = { 0 };
     struct ferry__segments segments = { 0 };
@@ -169,7 +155,7 @@ static int read_note(const struct ferry__bytes *file, const struct ferry__self *
     if (!found)
         return ferry__refuse(refusal, FERRY_EPLUGIN, "its source needs FERRY_PLUGIN(.name = …)",
                              "not a plugin of ferry: it has no descriptor");
-    fault = ferry__layout_fault(file, &segments);
+    fault = ferry__layout_fault(file, &segments, out_layout);
     if (fault)
         return ferry__refuse(refusal, FERRY_EPLUGIN, "copy the file again", "damaged: %s", fault);
     note.note_descsz = size;
@@ -184,18 +170,22 @@ static int read_note(const struct ferry__bytes *file, const struct ferry__self *
 }
 
 int ferry__note_read(const struct ferry__bytes *file, const struct ferry__self *self,
-                     ferry_plugin_descriptor *out, struct ferry__refusal *refusal)
+                     ferry_plugin_descriptor *out, struct ferry__layout *out_layout,
+                     struct ferry__refusal *refusal)
 {
+    struct ferry__layout own;
     unsigned char head[HEAD];
     struct ferry__bytes begun = *file;
     ssize_t n;
 
+    if (!out_layout)
+        out_layout = &own;
     if (file->fd < 0)
-        return read_note(file, self, out, refusal);
+        return read_note(file, self, out, out_layout, refusal);
     n = pread(file->fd, head, file->size < HEAD ? (size_t)file->size : HEAD, 0);
     begun.memory = head;
     begun.known = n > 0 ? (uint64_t)n : 0; /* if it failed, whoever needs the bytes finds out */
-    return read_note(&begun, self, out, refusal);
+    return read_note(&begun, self, out, out_layout, refusal);
 }
 
 /* ---- what it says --------------------------------------------------------------------------- */

@@ -6,6 +6,8 @@
 #ifndef FERRY_CORE_NOTE_H
 #define FERRY_CORE_NOTE_H
 
+#include "core/base/refusal.h"
+#include "core/load/elf_check.h"
 #include "core/load/elf_file.h"
 
 #include <ferry/descriptor.h>
@@ -22,19 +24,14 @@ struct ferry__self {
     uint32_t abi_major, abi_minor;
 };
 
-/* Why a file is refused. Both strings may be cut off at their ends. */
-struct ferry__refusal {
-    int code; /* FERRY_E… */
-    char reason[1024];
-    char hint[1024];
-};
-
 /*
  * Checks that the file is a shared object for this machine and reads its note; *out is zeroed where
- * the note is shorter than the structure. 0 or refusal->code.
+ * the note is shorter than the structure. What its tables are goes to *out_layout, unless that is
+ * NULL. 0 or refusal->code.
  */
 int ferry__note_read(const struct ferry__bytes *file, const struct ferry__self *self,
-                     ferry_plugin_descriptor *out, struct ferry__refusal *refusal);
+                     ferry_plugin_descriptor *out, struct ferry__layout *out_layout,
+                     struct ferry__refusal *refusal);
 
 /*
  * Whether this process can use a plugin with that note: ABI, CPU features, sanitizer, and a name
@@ -42,9 +39,5 @@ int ferry__note_read(const struct ferry__bytes *file, const struct ferry__self *
  */
 int ferry__note_check(const ferry_plugin_descriptor *note, const struct ferry__self *self,
                       struct ferry__refusal *refusal);
-
-/* Fills in a refusal and returns its code; the hint may be "". */
-int ferry__refuse(struct ferry__refusal *refusal, int code, const char *hint, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
 
 #endif

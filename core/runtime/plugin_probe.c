@@ -6,6 +6,7 @@
 #include "core/plugin/registry.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -133,7 +134,7 @@ int ferry__plugin_probe(const struct ferry__candidate *candidate, struct ferry__
     size_t got;
     pid_t child;
 
-    if (pipe(ends) != 0) {
+    if (pipe2(ends, O_CLOEXEC) != 0) {
         ferry__settings_destroy(settings);
         return ferry__error(FERRY_EIO, "%s: probe: pipe: %s", candidate->line.name,
                             strerror(errno));

@@ -39,7 +39,7 @@ static int check_magic(const char *path)
 {
     static const uint32_t magic = 0xBEEFC0DEu;
     unsigned char head[20];
-    FILE *f = fopen(path, "rb");
+    FILE *f = fopen(path, "re");
     size_t got;
 
     if (!f)

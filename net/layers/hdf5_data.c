@@ -72,7 +72,7 @@ static int add_file(const ferry_layer *layer, struct hdf5_data *s, const char *l
 
 static int read_list(const ferry_layer *layer, struct hdf5_data *s, const char *list)
 {
-    FILE *f = fopen(list, "r");
+    FILE *f = fopen(list, "re");
     char line[4096];
     int err = 0;
 

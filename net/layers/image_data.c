@@ -124,7 +124,7 @@ static int read_list(const ferry_layer *layer, struct image_data *s)
                               ferry_proto_where(parameters(layer), NULL, 0).file);
     if (!s->source)
         return no_memory(layer);
-    f = fopen(s->source, "r");
+    f = fopen(s->source, "re");
     if (!f)
         return ferry_proto_error(parameters(layer), "source", 0, FERRY_EIO,
                                  "layer \"%s\": \"%.500s\": %s", ferry_layer_name(layer), s->source,

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         struct ferry__refusal refusal = { 0 };
         ferry_plugin_descriptor note;
 
-        if (ferry__note_read(&file, &self, &note, &refusal) == 0)
+        if (ferry__note_read(&file, &self, &note, NULL, &refusal) == 0)
             fuzz_use(ferry__note_check(&note, &self, &refusal) == 0);
     }
     return 0;

@@ -51,5 +51,9 @@ fake unified_refuses unified_refuses UNIFIED=2
 fake unified_deaf unified_deaf UNIFIED=3
 fake unified_lost unified_lost UNIFIED=4
 
+# What needs a library, which has to be beside it; the tests write over its RUNPATH and its needs.
+build "$sources/beside.c" -Wl,-soname,libbeside.so -o "$folder/libbeside.so"
+build -DFAKE_NAME='"needy"' "$sources/fake.c" -o "$folder/ferry_needy.so" \
+    -L"$folder" -Wl,--no-as-needed -lbeside -Wl,-rpath,/ferry/tests/write/over/this/runpath/before/it/is/ever/searched
 build "$sources/secure.c" -o "$folder/secure.so"
 build "$sources/short.c" -o "$folder/short.so"

@@ -2,7 +2,7 @@
 # Plugins with one thing wrong with each of them: for the loader's tests, and for `ferry check`.
 
 FAKES = %D%/fakes.stamp
-FAKES_FROM = %D%/fake.c %D%/secure.c %D%/short.c %D%/build.sh
+FAKES_FROM = %D%/beside.c %D%/fake.c %D%/secure.c %D%/short.c %D%/build.sh
 
 check_DATA = $(FAKES)
 $(FAKES): $(FAKES_FROM)

@@ -56,6 +56,17 @@ check_nodes() {
     fi
 }
 
+# Plugins keep pointers into it: dlclose of it must not unmap them.
+check_stays() {
+    if ! command -v readelf >/dev/null; then
+        skip libferry_stays_where_it_is 'no readelf'
+    elif readelf -d "$1" | grep -q NODELETE; then
+        pass libferry_stays_where_it_is
+    else
+        fail libferry_stays_where_it_is "$1 is not linked with -z nodelete"
+    fi
+}
+
 check_plugin() {
     name=$(basename "$1" .so)
     found=$(exports "$1" | tr '\n' ' ')
@@ -76,6 +87,7 @@ for library in libferry libferryio libferrynet; do
     check_library "$FERRY_TEST_BUILDDIR/.libs/$library.so" "$library"
     check_nodes "$FERRY_TEST_BUILDDIR/.libs/$library.so" "$library"
 done
+check_stays "$FERRY_TEST_BUILDDIR/.libs/libferry.so"
 for backend in ${FERRY_TEST_PLUGINS:-}; do
     check_plugin "$FERRY_TEST_BUILDDIR/backends/.libs/ferry_$backend.so"
 done

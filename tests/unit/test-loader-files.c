@@ -256,8 +256,8 @@ static void every_prefix_of_a_plugin_is_refused_or_read_without_harm(void)
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
         memcpy(copy, bytes, n);
-        CU_ASSERT_FALSE(was_whole && ferry__note_read(&file_of, &self, &note, &refusal) != 0);
-        was_whole = ferry__note_read(&file_of, &self, &note, &refusal) == 0;
+        CU_ASSERT_FALSE(was_whole && ferry__note_read(&file_of, &self, &note, NULL, &refusal) != 0);
+        was_whole = ferry__note_read(&file_of, &self, &note, NULL, &refusal) == 0;
         free(copy);
     }
     CU_ASSERT(was_whole);

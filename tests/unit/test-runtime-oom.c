@@ -20,6 +20,13 @@ static bool use_runtime(unsigned n)
     oom_arm(n);
     err = ferry_runtime_open(NULL, &rt);
     CU_ASSERT(err == 0 || (err == FERRY_ENOMEM && !rt));
+    for (int i = 0; !err && i < ferry_runtime_candidate_count(rt); i++) {
+        const ferry_candidate *line;
+
+        CU_ASSERT_EQUAL_FATAL(ferry_runtime_candidate_at(rt, i, &line), 0);
+        CU_ASSERT_PTR_NULL(strstr(line->path, "memory"));
+        CU_ASSERT_PTR_NULL(strstr(line->name, "memory"));
+    }
     if (!err) {
         err = ferry_runtime_set_option(rt, "beta", "devices", "3");
         CU_ASSERT(err == 0 || err == FERRY_ENOMEM || err == FERRY_EBUSY);

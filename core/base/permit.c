@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "config.h"
 
-#include "core/load/permit.h"
+#include "core/base/permit.h"
+#include "core/base/os_posix.h"
 
 #include <ferry/status.h>
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* In a folder with the sticky bit nobody replaces what belongs to another. */
 static bool is_shared_safely(const struct stat *what)
@@ -50,28 +53,51 @@ static int check_one(const char *path, const struct stat *what, const struct fer
     return 0;
 }
 
-/* The folder and all above it; passed, it is the last one that did. */
+/* Looks at one name of a real path, which no link is part of. */
+static int look(const char *path, struct stat *out, struct ferry__refusal *refusal)
+{
+    if (lstat(path, out) != 0)
+        return ferry__refuse(refusal, FERRY_EPERM, "", "%s: %s", path, strerror(errno));
+    if (S_ISLNK(out->st_mode))
+        return ferry__refuse(refusal, FERRY_EPERM, "start the program again",
+                             "%s became a link while it was looked at", path);
+    return 0;
+}
+
+/* The folder and all above it, from the root down; passed, it is the last one that did. */
 static int check_folders(const char *folder, const struct ferry__trust *trust,
                          struct ferry__permitted *last, struct ferry__refusal *refusal)
 {
+    size_t length = strlen(folder);
     char above[PATH_MAX];
     int err = 0;
 
     last->folder[0] = last->loose[0] = '\0';
-    memcpy(above, folder, strlen(folder) + 1);
-    while (!err) {
-        char *slash = strrchr(above, '/');
+    for (size_t end = 1; !err && end <= length; end++) {
         struct stat st;
 
-        if (stat(above, &st) != 0)
-            return ferry__refuse(refusal, FERRY_EPERM, "", "%s: %s", above, strerror(errno));
-        err = check_one(above, &st, trust, last->loose, sizeof(last->loose), refusal);
-        if (strcmp(above, "/") == 0)
-            break;
-        slash[slash == above] = '\0'; /* of the first slash the slash stays */
+        if (end > 1 && end < length && folder[end] != '/')
+            continue;
+        memcpy(above, folder, end);
+        above[end] = '\0';
+        err = look(above, &st, refusal);
+        if (!err)
+            err = check_one(above, &st, trust, last->loose, sizeof(last->loose), refusal);
     }
     if (!err)
-        memcpy(last->folder, folder, strlen(folder) + 1);
+        memcpy(last->folder, folder, length + 1);
+    return err;
+}
+
+/* Whether the path leads to that file now that nobody else can change where it leads. */
+static int check_same(const char *path, const struct stat *file, struct ferry__refusal *refusal)
+{
+    struct stat st;
+    int err = look(path, &st, refusal);
+
+    if (!err && (st.st_dev != file->st_dev || st.st_ino != file->st_ino))
+        err = ferry__refuse(refusal, FERRY_EPERM, "start the program again",
+                            "%s was replaced while it was looked at", path);
     return err;
 }
 
@@ -97,5 +123,52 @@ int ferry__permit_file(const char *path, const struct stat *file, const struct f
         err = check_folders(folder, trust, last, refusal);
     if (!err && !out_loose[0])
         memcpy(out_loose, last->loose, strlen(last->loose) + 1);
+    return err ? err : check_same(path, file, refusal);
+}
+
+/* The real path of a folder, or of the nearest above it that is there; NULL with an errno. */
+static char *nearest(const char *path)
+{
+    char above[PATH_MAX];
+    char *real = NULL;
+
+    if (path[0] != '/' || strlen(path) >= sizeof(above)) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    memcpy(above, path, strlen(path) + 1);
+    while (!(real = realpath(above, NULL)) && errno == ENOENT && above[1]) {
+        char *slash = strrchr(above, '/');
+
+        slash[slash == above] = '\0';
+    }
+    return real;
+}
+
+int ferry__permit_folder(const char *path, const struct ferry__trust *trust,
+                         char out_loose[PATH_MAX], struct ferry__refusal *refusal)
+{
+    struct ferry__permitted last = { 0 };
+    char *real = nearest(path);
+    struct stat st;
+    int err;
+
+    out_loose[0] = '\0';
+    if (!real)
+        return ferry__refuse(refusal, FERRY_EPERM, "", "%s: %s", path, strerror(errno));
+    err = check_folders(real, trust, &last, refusal);
+    if (!err)
+        err = look(real, &st, refusal);
+    if (!err && (st.st_mode & S_IWOTH))
+        err = ferry__refuse(refusal, FERRY_EPERM, "", "everybody can put a file into %s", real);
+    memcpy(out_loose, last.loose, strlen(last.loose) + 1);
+    free(real);
     return err;
+}
+
+void ferry__trust_of_process(struct ferry__trust *out)
+{
+    out->user = geteuid();
+    out->owner = ferry__os_library_owner();
+    out->strict = out->user == 0 || ferry__os_is_secure();
 }

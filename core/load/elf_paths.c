@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "core/load/elf_paths.h"
+
+#include <ferry/status.h>
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef DT_AUXILIARY
+#define DT_AUXILIARY 0x7ffffffd
+#define DT_FILTER    0x7fffffff
+#endif
+
+#define HINT_LINK "link it with absolute paths, or with $ORIGIN"
+
+struct walk {
+    const struct ferry__bytes *file;
+    const struct ferry__layout *layout;
+    const char *real;
+    const struct ferry__trust *trust;
+    struct ferry__refusal *refusal;
+    char *loose; /* PATH_MAX bytes */
+    bool origin;
+};
+
+/* A string of the file's table of them; false where it has no end, or is longer than `size`. */
+static bool read_string(const struct walk *w, uint64_t offset, char *out, size_t size)
+{
+    uint64_t address = w->layout->value[DT_STRTAB] + offset;
+    uint64_t left = w->layout->value[DT_STRSZ] - offset;
+    const struct ferry__segment *home = ferry__layout_segment(w->layout, address, left);
+    size_t n = left < size ? (size_t)left : size;
+
+    return home && ferry__elf_read(w->file, home->offset + (address - home->address), out, n) &&
+           memchr(out, '\0', n);
+}
+
+static int refuse(const struct walk *w, const char *what, const char *text)
+{
+    return ferry__refuse(w->refusal, FERRY_EPERM, HINT_LINK, "its %s", text[0] ? text : what);
+}
+
+/* `text` with $ORIGIN, where it begins with it, as the file's own folder; false: too long. */
+static bool expand(struct walk *w, const char *text, char out[PATH_MAX])
+{
+    size_t skip = strncmp(text, "$ORIGIN", 7) == 0 ? 7 : strncmp(text, "${ORIGIN}", 9) == 0 ? 9 : 0;
+    int folder = skip ? (int)(strrchr(w->real, '/') - w->real) : 0;
+
+    if (skip && text[skip] && text[skip] != '/')
+        skip = 0;
+    w->origin |= skip > 0;
+    return snprintf(out, PATH_MAX, "%.*s%s", skip ? folder : 0, w->real, text + skip) < PATH_MAX;
+}
+
+static void keep_loose(const struct walk *w, const char *loose)
+{
+    if (loose[0] && !w->loose[0])
+        memcpy(w->loose, loose, strlen(loose) + 1);
+}
+
+/* One folder of a RUNPATH, a string of its own. */
+static int check_folder(struct walk *w, const char *entry)
+{
+    char path[PATH_MAX], loose[PATH_MAX], why[sizeof(w->refusal->reason)];
+    int err;
+
+    if (!entry[0])
+        return refuse(w, "RUNPATH has an empty entry, which is the working folder", "");
+    if (!expand(w, entry, path) || path[0] != '/') {
+        snprintf(why, sizeof(why), "RUNPATH has the relative entry \"%.200s\"", entry);
+        return refuse(w, "", why);
+    }
+    path[strcspn(path, "$")] = '\0'; /* $LIB, $PLATFORM: whatever they are, it is below this */
+    err = ferry__permit_folder(path, w->trust, loose, w->refusal);
+    if (!err) {
+        keep_loose(w, loose);
+        return 0;
+    }
+    snprintf(why, sizeof(why), "its RUNPATH has %.300s, and %.600s", entry, w->refusal->reason);
+    memcpy(w->refusal->reason, why, sizeof(why));
+    return err;
+}
+
+static int check_runpath(struct walk *w, uint64_t offset)
+{
+    char text[PATH_MAX], *entry = text, *colon;
+    int err;
+
+    if (!read_string(w, offset, text, sizeof(text)))
+        return refuse(w, "RUNPATH cannot be read, or is too long", "");
+    do {
+        colon = strchr(entry, ':');
+        if (colon)
+            *colon = '\0';
+        err = check_folder(w, entry);
+        entry = colon ? colon + 1 : entry;
+    } while (!err && colon);
+    return err;
+}
+
+/* A needed library that is there by its path; one that is not, dlopen will name. */
+static int check_library(const struct walk *w, const char *path)
+{
+    struct ferry__permitted last = { 0 };
+    char *real = realpath(path, NULL);
+    char loose[PATH_MAX];
+    struct stat st;
+    int err = 0;
+
+    if (real && lstat(real, &st) == 0)
+        err = ferry__permit_file(real, &st, w->trust, &last, loose, w->refusal);
+    if (real && !err)
+        keep_loose(w, loose);
+    free(real);
+    return err;
+}
+
+static int check_needed(struct walk *w, uint64_t offset)
+{
+    char text[PATH_MAX], path[PATH_MAX], why[320];
+
+    if (!read_string(w, offset, text, sizeof(text)) || !text[0])
+        return refuse(w, "needed library has no name", "");
+    if (!strchr(text, '/') && text[0] != '$')
+        return 0;
+    if (expand(w, text, path) && path[0] == '/')
+        return check_library(w, path);
+    snprintf(why, sizeof(why), "needed library \"%.200s\" is a relative path", text);
+    return refuse(w, "", why);
+}
+
+int ferry__paths_check(const struct ferry__bytes *file, const struct ferry__layout *layout,
+                       const char *real, const struct ferry__trust *trust, bool *out_origin,
+                       char out_loose[PATH_MAX], struct ferry__refusal *refusal)
+{
+    struct walk w = { .file = file, .layout = layout, .real = real, .trust = trust };
+    uint64_t value;
+    int64_t tag;
+    int err = 0;
+
+    w.refusal = refusal;
+    w.loose = out_loose;
+    out_loose[0] = '\0';
+    for (uint64_t i = 0; !err && ferry__layout_entry(file, layout, i, &tag, &value); i++) {
+        if (tag == DT_NULL)
+            break;
+        if (tag == DT_RUNPATH || tag == DT_RPATH)
+            err = check_runpath(&w, value);
+        else if (tag == DT_NEEDED || tag == DT_AUXILIARY || tag == DT_FILTER)
+            err = value < layout->value[DT_STRSZ] ? check_needed(&w, value)
+                                                  : refuse(&w, "needed library has no name", "");
+    }
+    *out_origin = w.origin;
+    return err;
+}

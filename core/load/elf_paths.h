@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where the dynamic linker will look for what a file needs, and who may put a library there.
+ */
+#ifndef FERRY_CORE_ELF_PATHS_H
+#define FERRY_CORE_ELF_PATHS_H
+
+#include "core/base/permit.h"
+#include "core/load/elf_check.h"
+
+/*
+ * Refuses a RUNPATH (or RPATH) with an entry that is empty, relative, or a folder that others may
+ * write to, and a needed library whose path is relative or which others may write. `real` is the
+ * real path of the file, for $ORIGIN; *out_origin says whether the file has any. 0, with what a
+ * group may write in out_loose as in permit.h; or refusal->code.
+ */
+int ferry__paths_check(const struct ferry__bytes *file, const struct ferry__layout *layout,
+                       const char *real, const struct ferry__trust *trust, bool *out_origin,
+                       char out_loose[PATH_MAX], struct ferry__refusal *refusal);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Opens the first device that it may, as a program with more rights than its caller would, and says
+ * what it found: "PLUGIN works", or for each candidate how far it came.
+ */
+#include <ferry/ferry.h>
+
+#include <stdio.h>
+#include <string.h>
+
+int main(void)
+{
+    const ferry_candidate *line;
+    ferry_runtime *rt = NULL;
+    ferry_device *dev = NULL;
+
+    if (ferry_runtime_open(NULL, &rt) != 0) {
+        printf("no runtime: %s\n", ferry_last_error());
+        return 1;
+    }
+    if (ferry_runtime_device(rt, NULL, &dev) == 0 && ferry_device_synchronize(dev) == 0)
+        printf("%s works\n", ferry_device_get_properties(dev)->plugin);
+    for (int i = 0; !dev && ferry_runtime_candidate(rt, i, &line) == 0; i++)
+        printf("%s: %s: %s\n", line->name, line->stage, line->reason);
+    ferry_runtime_close(rt);
+    return dev ? 0 : 1;
+}
