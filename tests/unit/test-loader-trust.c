@@ -43,9 +43,10 @@ static pid_t exchange(const char *one, const char *other)
 {
     pid_t child = fork();
 
-    for (; child == 0;)
+    if (child != 0)
+        return child;
+    for (;;)
         renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
-    return child;
 }
 
 static void a_file_exchanged_between_the_look_and_dlopen_never_runs(void)
