@@ -20,6 +20,8 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/columns.c \
 	%D%/op/columns_impl.h \
 	%D%/op/convolution.c \
+	%D%/op/convolution_weights.c \
+	%D%/op/convolution_weights_impl.h \
 	%D%/op/copy.c \
 	%D%/op/depthwise.c \
 	%D%/op/depthwise.h \
@@ -41,6 +43,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/lrn.c \
 	%D%/op/lrn_impl.h \
 	%D%/op/matrix.c \
+	%D%/op/matrix_backward.c \
 	%D%/op/matrix_impl.h \
 	%D%/op/micro_impl.h \
 	%D%/op/op.h \
@@ -60,6 +63,8 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/softmax.c \
 	%D%/op/softmax_impl.h \
 	%D%/op/step_impl.h \
+	%D%/op/sums.c \
+	%D%/op/sums_impl.h \
 	%D%/op/table.c \
 	%D%/op/tile.h \
 	%D%/op/vector.h \

@@ -70,23 +70,56 @@ static void plan_product(struct cpu_op *p)
     cpu_op_pack_or_not(p, 1, packed, cpu_gemm_workspace(g));
 }
 
-static int convolution_plan(struct cpu_op *p)
+/* How the weights lie: as each output of a group wants them. */
+static void find_weights(struct cpu_op *p)
 {
     const ferry_op_window *window = &p->op.params.window;
     const ferry_operand *w = &p->op.in[1];
     int64_t *wide = p->plan.convolution.w;
     uint32_t lacking = FERRY_OP_SPATIAL - window->axes;
 
-    if (!cpu_op_is_real(p))
-        return FERRY_EUNSUPPORTED;
-    cpu_window_make(window, &p->op.in[0], &p->op.out[0], &p->plan.convolution.window);
     wide[0] = w->stride[window->transposed ? 1 : 0];
     wide[1] = w->stride[window->transposed ? 0 : 1];
     for (uint32_t i = 0; i < FERRY_OP_SPATIAL; i++)
         wide[2 + i] = i < lacking ? 0 : w->stride[2 + i - lacking];
+    p->plan.convolution.w_group = w->shape[0] / window->group * w->stride[0];
+    p->plan.convolution.is_transposed = window->transposed != 0;
+}
+
+/*
+ * A transposed convolution with strides of 1 is another one, with its kernels backwards and as much
+ * padding as they reach beyond.
+ */
+static void turn(struct cpu_op *p)
+{
+    struct cpu_window *w = &p->plan.convolution.window;
+    int64_t *tap = &p->plan.convolution.w[2];
+
+    for (int i = 0; i < 3; i++)
+        if (w->stride[i] != 1 || w->dilation[i] * (w->kernel[i] - 1) < w->pad[i])
+            return;
+    p->plan.convolution.is_transposed = false;
+    for (int i = 0; i < 3; i++) {
+        int64_t reach = w->dilation[i] * (w->kernel[i] - 1);
+
+        w->pad[i] = reach - w->pad[i];
+        w->pad_end[i] = w->out[i] - w->in[i] + reach - w->pad[i];
+        p->plan.convolution.w_first += (w->kernel[i] - 1) * tap[i];
+        tap[i] = -tap[i];
+    }
+}
+
+static int convolution_plan(struct cpu_op *p)
+{
+    if (!cpu_op_is_real(p))
+        return FERRY_EUNSUPPORTED;
+    cpu_window_make(&p->op.params.window, &p->op.in[0], &p->op.out[0], &p->plan.convolution.window);
+    find_weights(p);
     cpu_op_prefer_channels_last(p);
     if (!cpu_op_is_all(p, FERRY_F32, FERRY_OP_INPUTS, 1))
         return 0;
+    if (p->plan.convolution.is_transposed)
+        turn(p);
     p->plan.convolution.is_depthwise = cpu_depthwise_can(p);
     p->plan.convolution.is_product = !p->plan.convolution.is_depthwise;
     if (p->plan.convolution.is_product)
@@ -105,13 +138,13 @@ static void pack_weights(const struct cpu_op *p, const float *w, float *packed)
     const struct cpu_gemm *g = &p->plan.convolution.gemm;
     const int64_t *wide = p->plan.convolution.w;
     int64_t channels = v->channels / g->batches;
-    int64_t group = p->op.params.window.transposed ? channels * wide[1] : g->n * wide[0];
 
+    w += p->plan.convolution.w_first;
     for (int64_t b = 0; b < g->batches; b++)
         for (int64_t tap = 0; tap < v->taps; tap++) {
             int64_t i = tap / v->kernel[2] / v->kernel[1], j = tap / v->kernel[2] % v->kernel[1];
-            const float *from =
-                w + b * group + i * wide[2] + j * wide[3] + tap % v->kernel[2] * wide[4];
+            const float *from = w + b * p->plan.convolution.w_group + i * wide[2] + j * wide[3] +
+                                tap % v->kernel[2] * wide[4];
 
             cpu_gemm_pack(g, tap * channels, channels, from, wide[1], wide[0],
                           packed + b * cpu_gemm_packed(g));
@@ -215,7 +248,7 @@ static void find_places(const struct cpu_op *p, const struct cpu_op_args *args, 
 {
     const struct cpu_window *w = &p->plan.convolution.window;
     int64_t channels = w->channels / p->plan.convolution.gemm.batches;
-    bool is_transposed = p->op.params.window.transposed != 0;
+    bool is_transposed = p->plan.convolution.is_transposed;
     bool is_close = (w->x[1] == 1 || channels == 1) && !is_transposed;
 
     *s = (struct places){
@@ -296,9 +329,24 @@ static void convolution_run(struct cpu_device *d, const struct cpu_op *p,
         cpu_direct_run(d, p, args);
 }
 
+/* The gradient of x is what dy spreads by the kernels: a convolution transposed once more. */
+static int data_plan(struct cpu_op *p)
+{
+    p->op.params.window.transposed = !p->op.params.window.transposed;
+    return convolution_plan(p);
+}
+
 const struct cpu_op_kind cpu_op_convolution = {
     .kind = FERRY_OP_CONVOLUTION,
     .plan = convolution_plan,
+    .prepare = convolution_prepare,
+    .run = convolution_run,
+};
+
+const struct cpu_op_kind cpu_op_convolution_data = {
+    .kind = FERRY_OP_CONVOLUTION,
+    .pass = FERRY_PASS_BACKWARD_DATA,
+    .plan = data_plan,
     .prepare = convolution_prepare,
     .run = convolution_run,
 };

@@ -13,7 +13,7 @@ bool cpu_depthwise_can(const struct cpu_op *p)
     const struct cpu_window *w = &p->plan.convolution.window;
 
     return window->group > 1 && window->group == w->channels && w->outputs == w->channels &&
-           !window->transposed;
+           !p->plan.convolution.is_transposed;
 }
 
 /* Steps after a bias that the store does not do are taken by ferry. */
@@ -41,10 +41,11 @@ void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed)
 
     for (int64_t tap = 0; tap < v->taps; tap++) {
         int64_t i = tap / v->kernel[2] / v->kernel[1], j = tap / v->kernel[2] % v->kernel[1];
-        const float *from = w + i * wide[2] + j * wide[3] + tap % v->kernel[2] * wide[4];
+        const float *from = w + p->plan.convolution.w_first + i * wide[2] + j * wide[3] +
+                            tap % v->kernel[2] * wide[4];
 
         for (int64_t c = 0; c < v->channels; c++)
-            *packed++ = from[c * wide[0]];
+            *packed++ = from[c * p->plan.convolution.w_group];
     }
 }
 

@@ -29,6 +29,9 @@ struct cpu_loops {
                   float *y);
     /* One of BINARY. */
     void (*binary)(const struct cpu_binary_row *r, int64_t n);
+    /* The sum of a row, and of the products of two: a block at a time, and those in doubles. */
+    double (*sum)(const float *x, int64_t n);
+    double (*dot)(const float *x, const float *y, int64_t n);
     /* POOL, without a mask. */
     void (*pool)(const struct cpu_pool_window *w);
     /* LRN across channels. */

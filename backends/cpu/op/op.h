@@ -29,7 +29,7 @@ struct cpu_op_args {
 };
 
 struct cpu_op_kind {
-    uint32_t kind;
+    uint32_t kind, pass;
     /* 0 and p->answer and p->plan, or FERRY_EUNSUPPORTED. p is otherwise filled in. */
     int (*plan)(struct cpu_op *p);
     /* Packs the constants. NULL where no plan has packed_bytes. */
@@ -74,10 +74,12 @@ struct cpu_op {
         } reduce;
         struct {
             struct cpu_window window;
-            int64_t w[5];      /* strides of the weights: O, C, kernel */
-            bool is_product;   /* made of products, not element by element */
-            bool is_depthwise; /* each channel by itself */
-            bool is_in_place;  /* the rows of the product's a are x's pixels as they lie */
+            int64_t w[5]; /* strides of the weights: O, C, kernel; backwards where turned */
+            int64_t w_first, w_group; /* the first tap; from a group to the next */
+            bool is_transposed;       /* and not turned into one that is not */
+            bool is_product;          /* made of products, not element by element */
+            bool is_depthwise;        /* each channel by itself */
+            bool is_in_place;         /* the rows of the product's a are x's pixels as they lie */
             struct cpu_gemm gemm;
         } convolution;
         struct {
@@ -85,13 +87,21 @@ struct cpu_op {
             struct cpu_turn turn;
             bool is_product, is_in_place;
             struct cpu_gemm gemm;
+            int64_t repeats, x_far, w_far; /* INNER_PRODUCT backward: so many products */
         } matrix;
+        struct {
+            struct cpu_window window; /* x is the wide image, y the narrow one */
+            int64_t w[5];             /* strides of the gradient */
+            bool is_product;
+            int64_t block, chunks; /* lines of a block, and how many parts they are cut into */
+            struct cpu_gemm gemm;
+        } weights;
         struct cpu_window window;
     } plan;
 };
 
-/* table.c: NULL for a kind that the plugin does not know. */
-const struct cpu_op_kind *cpu_op_kind_of(uint32_t kind);
+/* table.c: NULL for a kind or a pass that the plugin does not know. */
+const struct cpu_op_kind *cpu_op_kind_of(uint32_t kind, uint32_t pass);
 
 /* operand.c: whether the operands from in[0] and out[0] on, `n_in` and `n_out` of them, are of one dtype. */
 bool cpu_op_is_all(const struct cpu_op *p, uint32_t dtype, uint32_t n_in, uint32_t n_out);
@@ -135,6 +145,14 @@ extern const struct cpu_op_kind cpu_op_gather, cpu_op_scatter_add;         /* ga
 extern const struct cpu_op_kind cpu_op_random, cpu_op_update;              /* random.c, update.c */
 extern const struct cpu_op_kind cpu_op_inner_product, cpu_op_batched_gemm; /* matrix.c */
 extern const struct cpu_op_kind cpu_op_convolution;                        /* convolution.c */
+
+/* Backward passes. */
+extern const struct cpu_op_kind cpu_op_convolution_data;    /* convolution.c */
+extern const struct cpu_op_kind cpu_op_convolution_weights; /* convolution_weights.c */
+extern const struct cpu_op_kind cpu_op_inner_product_data, cpu_op_inner_product_weights;
+/* sums.c */
+extern const struct cpu_op_kind cpu_op_convolution_bias, cpu_op_inner_product_bias;
+extern const struct cpu_op_kind cpu_op_binary_weights, cpu_op_binary_bias;
 
 /* depthwise.c: a convolution of each channel by itself. F32, and a bias whose elements lie close. */
 bool cpu_depthwise_can(const struct cpu_op *p);

@@ -46,14 +46,15 @@ static uint64_t packed_key(const struct cpu_op *p, uint32_t input)
     const ferry_operand *o = &p->op.in[input];
     const ferry_op_window *w = &p->op.params.window;
     const struct cpu_turn *turn = &p->plan.matrix.turn;
-    uint64_t word[3 * FERRY_OP_AXES + 5] = { p->op.kind, o->dtype, o->rank,
+    uint64_t word[4 * FERRY_OP_AXES + 5] = { p->op.kind, o->dtype, o->rank,
                                              (uint64_t)p->loops->lanes };
     uint64_t key = UINT64_C(14695981039346656037);
 
     if (p->op.kind == FERRY_OP_CONVOLUTION)
-        word[4] = (uint64_t)w->group << 1 | w->transposed;
+        word[4] = (uint64_t)w->group << 2 | w->transposed << 1 | p->plan.convolution.is_transposed;
     for (uint32_t i = 0; i < o->rank; i++)
-        word[5 + i] = (uint64_t)o->shape[i];
+        word[5 + i] = (uint64_t)o->shape[i],
+                 word[5 + 3 * FERRY_OP_AXES + i] = (uint64_t)o->stride[i];
     for (uint32_t i = 0; p->op.kind == FERRY_OP_INNER_PRODUCT && i < turn->rank; i++) {
         word[5 + FERRY_OP_AXES + i] = (uint64_t)turn->shape[i];
         word[5 + 2 * FERRY_OP_AXES + i] = (uint64_t)turn->step[i];

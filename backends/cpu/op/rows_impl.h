@@ -147,6 +147,55 @@ TARGET static void NAME(binary)(const struct cpu_binary_row *r, int64_t n)
 #undef EACH
 #undef AT
 
+/* ---- sums ----------------------------------------------------------------------------------- */
+
+INLINE double NAME(lanes)(vec a)
+{
+    double sum = 0;
+
+    for (int i = 0; i < LANES; i++)
+        sum += (double)a[i];
+    return sum;
+}
+
+/* `term` is a vector of element i and those behind it, `one` a single one. */
+#define BLOCKS(term, one)                                       \
+    do {                                                        \
+        double sum = 0;                                         \
+        int64_t i = 0;                                          \
+                                                                \
+        while (n - i >= LANES) {                                \
+            int64_t end = i + 32 * LANES;                       \
+            vec a = { 0 }, b = { 0 };                           \
+                                                                \
+            for (; i + 2 * LANES <= n && i < end; i += LANES) { \
+                a += term;                                      \
+                i += LANES;                                     \
+                b += term;                                      \
+            }                                                   \
+            if (n - i < 2 * LANES && n - i >= LANES) {          \
+                a += term;                                      \
+                i += LANES;                                     \
+            }                                                   \
+            sum += NAME(lanes)(a + b);                          \
+        }                                                       \
+        for (; i < n; i++)                                      \
+            sum += (double)(one);                               \
+        return sum;                                             \
+    } while (0)
+
+TARGET static double NAME(sum)(const float *x, int64_t n)
+{
+    BLOCKS(LOAD(x + i), x[i]);
+}
+
+TARGET static double NAME(dot)(const float *x, const float *y, int64_t n)
+{
+    BLOCKS(LOAD(x + i) * LOAD(y + i), x[i] * y[i]);
+}
+
+#undef BLOCKS
+
 /* ---- windows -------------------------------------------------------------------------------- */
 
 /* Channels by vectors, or one by one where there are fewer than a vector has. */

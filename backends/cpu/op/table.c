@@ -10,17 +10,40 @@
 /* The entries of the table: each finds the kind and lets it do its part. */
 
 static const struct cpu_op_kind *const kinds[] = {
-    &cpu_op_convolution,  &cpu_op_inner_product, &cpu_op_batched_gemm, &cpu_op_im2col,
-    &cpu_op_col2im,       &cpu_op_pool,          &cpu_op_unary,        &cpu_op_binary,
-    &cpu_op_reduce,       &cpu_op_moments,       &cpu_op_softmax,      &cpu_op_lrn,
-    &cpu_op_strided_copy, &cpu_op_resize,        &cpu_op_roi_pool,     &cpu_op_gather,
-    &cpu_op_scatter_add,  &cpu_op_random,        &cpu_op_update,
+    &cpu_op_convolution,
+    &cpu_op_inner_product,
+    &cpu_op_batched_gemm,
+    &cpu_op_im2col,
+    &cpu_op_col2im,
+    &cpu_op_pool,
+    &cpu_op_unary,
+    &cpu_op_binary,
+    &cpu_op_reduce,
+    &cpu_op_moments,
+    &cpu_op_softmax,
+    &cpu_op_lrn,
+    &cpu_op_strided_copy,
+    &cpu_op_resize,
+    &cpu_op_roi_pool,
+    &cpu_op_gather,
+    &cpu_op_scatter_add,
+    &cpu_op_random,
+    &cpu_op_update,
+
+    &cpu_op_convolution_data,
+    &cpu_op_convolution_weights,
+    &cpu_op_convolution_bias,
+    &cpu_op_inner_product_data,
+    &cpu_op_inner_product_weights,
+    &cpu_op_inner_product_bias,
+    &cpu_op_binary_weights,
+    &cpu_op_binary_bias,
 };
 
-const struct cpu_op_kind *cpu_op_kind_of(uint32_t kind)
+const struct cpu_op_kind *cpu_op_kind_of(uint32_t kind, uint32_t pass)
 {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (kinds[i]->kind == kind)
+        if (kinds[i]->kind == kind && kinds[i]->pass == pass)
             return kinds[i];
     return NULL;
 }
@@ -31,8 +54,8 @@ static int make_plan(const struct cpu_device *d, const ferry_op *op, struct cpu_
 {
     memset(p, 0, sizeof(*p));
     p->own_in = descriptor_take(op, &p->op);
-    p->kind = cpu_op_kind_of(p->op.kind);
-    if (!p->kind || p->op.pass != FERRY_PASS_FORWARD)
+    p->kind = cpu_op_kind_of(p->op.kind, p->op.pass);
+    if (!p->kind)
         return FERRY_EUNSUPPORTED;
     p->loops = cpu_loops_of(d->isa);
     p->threads = workers_threads(d->workers);

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op.h"
+
+#include <string.h>
+
+/*
+ * CONVOLUTION, the gradient of its weights. Two images are joined: a wide one that the window slides
+ * on (x, or dy of a transposed one), and a narrow one with an element for each place of the window.
+ *
+ * F32: products, whose rows are what a tap sees of a channel of the wide image, whose columns are the
+ * channels of the narrow one, and whose depth are the places, a block of lines at a time. Lines are cut
+ * into chunks, each with sums of its own, which are added up in their order.
+ */
+
+/* Places of a block, about: their packed columns are to stay near. */
+#define BLOCK_PLACES 512
+/* Floats of sums beyond which there are not several of them. */
+#define MOST_SUMS (1024 * 1024)
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- planning ------------------------------------------------------------------------------- */
+
+static int64_t sums_of(const struct cpu_op *p)
+{
+    const struct cpu_gemm *g = &p->plan.weights.gemm;
+
+    return p->op.params.window.group * g->m * g->n;
+}
+
+/* In floats, each at a multiple of a cache line. */
+static int64_t rounded(int64_t floats)
+{
+    return (floats + 15) / 16 * 16;
+}
+
+static int64_t room_of_chunk(const struct cpu_op *p)
+{
+    const struct cpu_gemm *g = &p->plan.weights.gemm;
+
+    return rounded(sums_of(p)) + rounded(cpu_gemm_packed(g)) +
+           (int64_t)(cpu_gemm_workspace(g) / sizeof(float));
+}
+
+static void plan_product(struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.weights.window;
+    struct cpu_gemm *g = &p->plan.weights.gemm;
+    int64_t group = p->op.params.window.group, lines = w->images * w->out[0] * w->out[1];
+    int64_t chunks = least((int64_t)p->threads, lines);
+
+    g->batches = 1;
+    g->m = w->channels / group * w->taps;
+    g->n = w->outputs / group;
+    p->plan.weights.block = w->out[2] < BLOCK_PLACES ? BLOCK_PLACES / w->out[2] : 1;
+    if (group * g->m * g->n * chunks > MOST_SUMS || chunks < 1)
+        chunks = 1;
+    p->plan.weights.chunks = chunks;
+    p->plan.weights.block = least(p->plan.weights.block, (lines + chunks - 1) / chunks);
+    g->k = p->plan.weights.block * w->out[2];
+    cpu_gemm_plan(g, p->loops, chunks > 1 ? 1 : p->threads);
+    p->answer.workspace_bytes = (uint64_t)(chunks * room_of_chunk(p)) * sizeof(float);
+}
+
+static int weights_plan(struct cpu_op *p)
+{
+    bool is_transposed = p->op.params.window.transposed != 0;
+    const ferry_operand *wide = &p->op.in[is_transposed ? 0 : 1];
+    const ferry_operand *narrow = &p->op.in[is_transposed ? 1 : 0];
+    const ferry_operand *w = &p->op.out[0];
+    uint32_t lacking = FERRY_OP_SPATIAL - p->op.params.window.axes;
+
+    if (!cpu_op_is_real(p))
+        return FERRY_EUNSUPPORTED;
+    cpu_window_make(&p->op.params.window, wide, narrow, &p->plan.weights.window);
+    for (uint32_t i = 0; i < 2; i++)
+        p->plan.weights.w[i] = w->stride[i];
+    for (uint32_t i = 0; i < FERRY_OP_SPATIAL; i++)
+        p->plan.weights.w[2 + i] = i < lacking ? 0 : w->stride[2 + i - lacking];
+    p->plan.weights.is_product = w->dtype == FERRY_F32 && cpu_operand_count(narrow) > 0;
+    if (p->plan.weights.is_product)
+        plan_product(p);
+    return 0;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+struct joining {
+    const struct cpu_op *op;
+    const struct cpu_window *window;
+    const float *wide, *narrow; /* of the group at hand */
+    int64_t line, lines;        /* of the block at hand, and those that it has */
+    float *room;
+};
+
+/* n ≥ 0 floats that do not overlap; most are few. */
+static void move(float *to, const float *from, int64_t n)
+{
+    int64_t i = 0;
+
+    for (; i + 4 <= n; i += 4)
+        memcpy(to + i, from + i, 4 * sizeof(*to));
+    for (; i < n; i++)
+        to[i] = from[i];
+}
+
+/* What a tap sees along places first … first + n − 1 of a line: `x` is where index 0 of the axis is. */
+static void see_line(const struct cpu_window *w, const float *x, int64_t tap, int64_t first,
+                     int64_t n, float *to)
+{
+    int64_t stride = w->stride[2], begin = tap * w->dilation[2] - w->pad[2];
+    int64_t from = begin < 0 ? (-begin + stride - 1) / stride : 0;
+    int64_t end = begin < w->in[2] ? (w->in[2] - 1 - begin) / stride + 1 : 0, i = 0;
+    int64_t step = stride * w->x[4];
+
+    from = from > first ? least(from - first, n) : 0;
+    end = end > first ? least(end - first, n) : 0;
+    for (; i < from; i++)
+        to[i] = 0;
+    x += (begin + (first + i) * stride) * w->x[4];
+    if (step == 1 && i < end) {
+        move(to + i, x, end - i);
+        i = end;
+    }
+    for (; i < end; i++, x += step)
+        to[i] = *x;
+    for (; i < n; i++)
+        to[i] = 0;
+}
+
+/* Where row (channel, taps of the two outer axes) of a line is in the wide image; NULL: beside it. */
+static const float *line_at(const struct joining *s, int64_t line, int64_t channel, int64_t u,
+                            int64_t v)
+{
+    const struct cpu_window *w = s->window;
+    int64_t d = line / w->out[1] % w->out[0] * w->stride[0] - w->pad[0] + u * w->dilation[0];
+    int64_t h = line % w->out[1] * w->stride[1] - w->pad[1] + v * w->dilation[1];
+
+    if (d < 0 || d >= w->in[0] || h < 0 || h >= w->in[1])
+        return NULL;
+    return s->wide + line / w->out[1] / w->out[0] * w->x[0] + channel * w->x[1] + d * w->x[2] +
+           h * w->x[3];
+}
+
+/* Rows of one line's places. */
+static void bring_line(const struct joining *s, int64_t line, int64_t first, int64_t n, int64_t row,
+                       int64_t rows, float *to, int64_t to_row)
+{
+    const struct cpu_window *w = s->window;
+    int64_t channel = row / w->taps, tap = row % w->taps;
+
+    for (; rows > 0; rows--, to += to_row) {
+        int64_t plane = tap / w->kernel[2];
+        const float *x = line < s->lines ? line_at(s, s->line + line, channel, plane / w->kernel[1],
+                                                   plane % w->kernel[1])
+                                         : NULL;
+
+        if (x)
+            see_line(w, x, tap % w->kernel[2], first, n, to);
+        else
+            memset(to, 0, (size_t)n * sizeof(*to));
+        if (++tap == w->taps) {
+            tap = 0;
+            channel++;
+        }
+    }
+}
+
+static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
+                  int64_t k, int64_t depth, float *to, int64_t to_row)
+{
+    const struct joining *s = r->arg;
+    int64_t width = s->window->out[2], line = k / width, at = k % width;
+
+    (void)batch;
+    for (; depth > 0; line++, at = 0) {
+        int64_t n = least(width - at, depth);
+
+        bring_line(s, line, at, n, first, rows, to, to_row);
+        to += n;
+        depth -= n;
+    }
+}
+
+/* The block's places of the narrow image as columns; 0 behind the last line. */
+static void pack_block(const struct joining *s, float *packed)
+{
+    const struct cpu_window *w = s->window;
+    const struct cpu_gemm *g = &s->op->plan.weights.gemm;
+    int64_t width = w->out[2];
+
+    if (s->lines < s->op->plan.weights.block)
+        memset(packed, 0, (size_t)cpu_gemm_packed(g) * sizeof(*packed));
+    for (int64_t i = 0; i < s->lines; i++) {
+        int64_t line = s->line + i;
+
+        cpu_gemm_pack(g, i * width, width,
+                      s->narrow + line / w->out[1] / w->out[0] * w->y[0] +
+                          line / w->out[1] % w->out[0] * w->y[2] + line % w->out[1] * w->y[3],
+                      w->y[4], w->y[1], packed);
+    }
+}
+
+/* ---- chunks --------------------------------------------------------------------------------- */
+
+/* One block of one group, onto what is in its sums already. */
+static void join_block(struct workers *workers, const struct joining *s, float *sums, bool is_first)
+{
+    const struct cpu_gemm *g = &s->op->plan.weights.gemm;
+    float *packed = s->room + rounded(sums_of(s->op));
+    struct cpu_gemm_run r = { .plan = g,
+                              .loops = s->op->loops,
+                              .b = packed,
+                              .bring = bring,
+                              .arg = s,
+                              .y = sums,
+                              .y_row = g->n,
+                              .y_column = 1,
+                              .scratch = packed + rounded(cpu_gemm_packed(g)) };
+
+    pack_block(s, packed);
+    if (!is_first) {
+        r.step[r.steps++] = (struct cpu_step){ .step = FERRY_STEP_ADD, .a = 1 };
+        r.add = sums;
+        r.add_row = g->n;
+        r.add_column = 1;
+    }
+    cpu_gemm_do(workers, &r);
+}
+
+static void join_lines(struct workers *workers, const struct joining *all, int64_t first,
+                       int64_t end)
+{
+    const struct cpu_window *w = all->window;
+    const struct cpu_gemm *g = &all->op->plan.weights.gemm;
+    int64_t block = all->op->plan.weights.block, groups = all->op->op.params.window.group;
+
+    for (int64_t line = first; line < end; line += block)
+        for (int64_t i = 0; i < groups; i++) {
+            struct joining s = *all;
+
+            s.line = line;
+            s.lines = least(block, end - line);
+            s.wide += i * (w->channels / groups) * w->x[1];
+            s.narrow += i * g->n * w->y[1];
+            join_block(workers, &s, s.room + i * g->m * g->n, line == first);
+        }
+}
+
+/* From which line on the lines are those of chunk i. */
+static int64_t chunk_begin(const struct cpu_op *p, int64_t i)
+{
+    const struct cpu_window *w = &p->plan.weights.window;
+
+    return w->images * w->out[0] * w->out[1] * i / p->plan.weights.chunks;
+}
+
+static void join_chunk(void *arg, int64_t i, unsigned slot)
+{
+    struct joining s = *(const struct joining *)arg;
+
+    (void)slot;
+    s.room += i * room_of_chunk(s.op);
+    join_lines(NULL, &s, chunk_begin(s.op, i), chunk_begin(s.op, i + 1));
+}
+
+/* ---- the sums, turned ------------------------------------------------------------------------ */
+
+struct adding {
+    const struct cpu_op *op;
+    const float *sums;
+    float *w;
+};
+
+/* Rows of the weights: a channel of the narrow image each. */
+static void add_rows(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct adding *a = arg;
+    const struct cpu_op *p = a->op;
+    const struct cpu_window *v = &p->plan.weights.window;
+    const struct cpu_gemm *g = &p->plan.weights.gemm;
+    const int64_t *stride = p->plan.weights.w, chunk = room_of_chunk(p);
+
+    (void)piece;
+    for (int64_t o = first; o < first + count; o++) {
+        const float *from = a->sums + o / g->n * g->m * g->n + o % g->n;
+
+        for (int64_t row = 0; row < g->m; row++, from += g->n) {
+            int64_t tap = row % v->taps, plane = tap / v->kernel[2];
+            float sum = 0;
+
+            for (int64_t i = 0; i < p->plan.weights.chunks; i++)
+                sum += from[i * chunk];
+            a->w[o * stride[0] + row / v->taps * stride[1] + plane / v->kernel[1] * stride[2] +
+                 plane % v->kernel[1] * stride[3] + tap % v->kernel[2] * stride[4]] += sum;
+        }
+    }
+}
+
+/* ---- element by element ---------------------------------------------------------------------- */
+
+struct direct {
+    const struct cpu_op *op;
+    const void *wide, *narrow;
+    void *w;
+};
+
+#define T          float
+#define NAME(name) name##_f32
+#include "convolution_weights_impl.h"
+#undef T
+#undef NAME
+#define T          double
+#define NAME(name) name##_f64
+#include "convolution_weights_impl.h"
+
+static void weights_run(struct cpu_device *d, const struct cpu_op *p,
+                        const struct cpu_op_args *args)
+{
+    bool is_transposed = p->op.params.window.transposed != 0;
+    const struct cpu_window *w = &p->plan.weights.window;
+    struct direct direct = { p, args->in[is_transposed ? 0 : 1], args->in[is_transposed ? 1 : 0],
+                             args->out[0] };
+    struct joining s = {
+        .op = p, .window = w, .wide = direct.wide, .narrow = direct.narrow, .room = args->workspace
+    };
+    struct adding a = { p, args->workspace, args->out[0] };
+
+    if (!p->plan.weights.is_product) {
+        workers_run(d->workers, w->outputs, 1,
+                    p->op.out[0].dtype == FERRY_F32 ? join_rows_f32 : join_rows_f64, &direct);
+        return;
+    }
+    if (p->plan.weights.chunks > 1)
+        workers_tasks(d->workers, p->plan.weights.chunks, join_chunk, &s);
+    else
+        join_lines(d->workers, &s, 0, chunk_begin(p, 1));
+    workers_run(d->workers, w->outputs, walk_piece_of(w->outputs, 8 * p->plan.weights.gemm.m),
+                add_rows, &a);
+}
+
+const struct cpu_op_kind cpu_op_convolution_weights = {
+    .kind = FERRY_OP_CONVOLUTION,
+    .pass = FERRY_PASS_BACKWARD_WEIGHTS,
+    .plan = weights_plan,
+    .run = weights_run,
+};
