@@ -29,11 +29,15 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/direct.c \
 	%D%/op/direct_impl.h \
 	%D%/op/elementwise.c \
+	%D%/op/elementwise_backward.c \
+	%D%/op/elementwise_backward_impl.h \
 	%D%/op/elementwise_impl.h \
 	%D%/op/epilogue.c \
 	%D%/op/gather.c \
 	%D%/op/gemm.c \
 	%D%/op/gemm.h \
+	%D%/op/image_backward.c \
+	%D%/op/image_backward_impl.h \
 	%D%/op/loops.c \
 	%D%/op/loops.h \
 	%D%/op/loops_avx2.c \
@@ -46,11 +50,15 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/matrix_backward.c \
 	%D%/op/matrix_impl.h \
 	%D%/op/micro_impl.h \
+	%D%/op/normalise_backward.c \
+	%D%/op/normalise_backward_impl.h \
 	%D%/op/op.h \
 	%D%/op/patches.h \
 	%D%/op/patches_impl.h \
 	%D%/op/operand.c \
 	%D%/op/pool.c \
+	%D%/op/pool_backward.c \
+	%D%/op/pool_backward_impl.h \
 	%D%/op/pool_impl.h \
 	%D%/op/random.c \
 	%D%/op/update.c \

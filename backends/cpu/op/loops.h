@@ -27,6 +27,9 @@ struct cpu_loops {
     /* A function of UNARY on n elements side by side; false: nothing was done. x may be y. */
     bool (*unary)(uint32_t function, double a, double b, double c, int64_t n, const float *x,
                   float *y);
+    /* Its data pass; c is not needed. dx may be dy. */
+    bool (*slope)(uint32_t function, double a, double b, int64_t n, const float *dy, const float *r,
+                  float *dx);
     /* One of BINARY. */
     void (*binary)(const struct cpu_binary_row *r, int64_t n);
     /* The sum of a row, and of the products of two: a block at a time, and those in doubles. */

@@ -17,6 +17,7 @@ static const struct cpu_loops NAME(loops) = {
     .depthwise_last = NAME(depthwise_last),
     .depthwise_plane = NAME(depthwise_plane),
     .unary = NAME(unary),
+    .slope = NAME(slope),
     .binary = NAME(binary),
     .sum = NAME(sum),
     .dot = NAME(dot),

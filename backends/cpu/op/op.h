@@ -150,6 +150,11 @@ extern const struct cpu_op_kind cpu_op_convolution;                        /* co
 extern const struct cpu_op_kind cpu_op_convolution_data;    /* convolution.c */
 extern const struct cpu_op_kind cpu_op_convolution_weights; /* convolution_weights.c */
 extern const struct cpu_op_kind cpu_op_inner_product_data, cpu_op_inner_product_weights;
+extern const struct cpu_op_kind cpu_op_pool_data; /* pool_backward.c */
+/* elementwise_backward.c, normalise_backward.c, image_backward.c */
+extern const struct cpu_op_kind cpu_op_unary_data, cpu_op_binary_data, cpu_op_reduce_data;
+extern const struct cpu_op_kind cpu_op_moments_data, cpu_op_softmax_data;
+extern const struct cpu_op_kind cpu_op_lrn_data, cpu_op_resize_data;
 /* sums.c */
 extern const struct cpu_op_kind cpu_op_convolution_bias, cpu_op_inner_product_bias;
 extern const struct cpu_op_kind cpu_op_binary_weights, cpu_op_binary_bias;
@@ -160,6 +165,14 @@ void cpu_depthwise_plan(struct cpu_op *p);
 void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed);
 void cpu_depthwise_run(struct cpu_device *d, const struct cpu_op *p,
                        const struct cpu_op_args *args);
+
+/* resize.c: two neighbours along an axis, and the weight of the second; nearest: the first twice. */
+struct cpu_sample {
+    int64_t at[2];
+    double weight;
+};
+
+struct cpu_sample cpu_sample_of(const ferry_op_params *params, int64_t i, int64_t in, int64_t out);
 
 /* direct.c: a convolution element by element. */
 void cpu_direct_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);

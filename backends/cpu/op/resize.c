@@ -7,15 +7,9 @@
 
 struct resize {
     const struct cpu_window *window;
-    uint32_t method, sampling;
+    const ferry_op_params *params;
     const void *x;
     void *y;
-};
-
-/* Two neighbours along an axis, and the weight of the second; nearest: the first. */
-struct sample {
-    int64_t at[2];
-    double weight;
 };
 
 static int64_t inside(double at, int64_t in)
@@ -23,20 +17,20 @@ static int64_t inside(double at, int64_t in)
     return at < 0 ? 0 : at > (double)(in - 1) ? in - 1 : (int64_t)at;
 }
 
-static struct sample sample(const struct resize *r, int axis, int64_t i)
+struct cpu_sample cpu_sample_of(const ferry_op_params *params, int64_t i, int64_t in, int64_t out)
 {
-    int64_t in = r->window->in[axis], out = r->window->out[axis];
-    struct sample s = { { 0, 0 }, 0 };
+    uint32_t sampling = params->resize.sampling;
+    struct cpu_sample s = { { 0, 0 }, 0 };
     double at;
 
-    if (r->sampling == FERRY_RESIZE_HALF_PIXEL)
+    if (sampling == FERRY_RESIZE_HALF_PIXEL)
         at = ((double)i + 0.5) * (double)in / (double)out - 0.5;
-    else if (r->sampling == FERRY_RESIZE_ASYMMETRIC)
+    else if (sampling == FERRY_RESIZE_ASYMMETRIC)
         at = (double)i * (double)in / (double)out;
     else
         at = out > 1 ? (double)i * (double)(in - 1) / (double)(out - 1) : 0;
-    if (r->method == FERRY_RESIZE_NEAREST) {
-        s.at[0] = inside(floor(r->sampling == FERRY_RESIZE_ASYMMETRIC ? at : at + 0.5), in);
+    if (params->resize.method == FERRY_RESIZE_NEAREST) {
+        s.at[0] = inside(floor(sampling == FERRY_RESIZE_ASYMMETRIC ? at : at + 0.5), in);
         s.at[1] = s.at[0];
         return s;
     }
@@ -45,6 +39,11 @@ static struct sample sample(const struct resize *r, int axis, int64_t i)
     s.at[1] = inside(floor(at) + 1, in);
     s.weight = at - floor(at);
     return s;
+}
+
+static struct cpu_sample sample(const struct resize *r, int axis, int64_t i)
+{
+    return cpu_sample_of(r->params, i, r->window->in[axis], r->window->out[axis]);
 }
 
 #define T          float
@@ -89,11 +88,7 @@ static int resize_plan(struct cpu_op *p)
 static void resize_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
 {
     const struct cpu_window *w = &p->plan.window;
-    struct resize r = { .window = w,
-                        .method = p->op.params.resize.method,
-                        .sampling = p->op.params.resize.sampling,
-                        .x = args->in[0],
-                        .y = args->out[0] };
+    struct resize r = { .window = w, .params = &p->op.params, .x = args->in[0], .y = args->out[0] };
     int64_t rows = w->images * w->channels * w->out[1];
 
     workers_run(d->workers, rows, walk_piece_of(rows, 40 * w->out[2]),

@@ -92,6 +92,64 @@ TARGET static bool NAME(unary)(uint32_t function, double da, double db, double d
 
 #undef EACH
 
+/* dy by the slope at r; the last few as above. */
+#define EACH(expression)                                       \
+    do {                                                       \
+        int64_t i = 0;                                         \
+        vec v, r;                                              \
+                                                               \
+        for (; i + LANES <= n; i += LANES) {                   \
+            v = LOAD(dy + i);                                  \
+            r = LOAD(at + i);                                  \
+            STORE(dx + i, expression);                         \
+        }                                                      \
+        if (i < n) {                                           \
+            v = (vec){ 0 };                                    \
+            r = v;                                             \
+            memcpy(&v, dy + i, (size_t)(n - i) * sizeof(*dy)); \
+            memcpy(&r, at + i, (size_t)(n - i) * sizeof(*at)); \
+            v = expression;                                    \
+            memcpy(dx + i, &v, (size_t)(n - i) * sizeof(*dx)); \
+        }                                                      \
+    } while (0)
+/* Vectors by a mask of lanes. */
+#define EITHER(mask, a, b) ((vec)(((ivec)(a) & (mask)) | ((ivec)(b) & ~(mask))))
+
+TARGET static bool NAME(slope)(uint32_t function, double da, double db, int64_t n, const float *dy,
+                               const float *at, float *dx)
+{
+    const vec a = SPLAT((float)da), b = SPLAT((float)db), one = SPLAT(1.0f), zero = { 0 };
+
+    switch (function) {
+    case FERRY_UNARY_RELU:
+        EACH(EITHER((ivec)(r > zero), v, v * a));
+        return true;
+    case FERRY_UNARY_ELU:
+        EACH(EITHER((ivec)(r > zero), v, v * (r + a)));
+        return true;
+    case FERRY_UNARY_SIGMOID:
+        EACH(v * (r * (one - r)));
+        return true;
+    case FERRY_UNARY_TANH:
+        EACH(v * (one - r * r));
+        return true;
+    case FERRY_UNARY_ABS:
+        EACH(EITHER((ivec)(r > zero), v, EITHER((ivec)(r < zero), zero - v, zero)));
+        return true;
+    case FERRY_UNARY_EXP:
+        EACH(v * (a * r));
+        return true;
+    case FERRY_UNARY_CLIP:
+        EACH(EITHER((ivec)(r >= a) & (ivec)(r <= b), v, zero));
+        return true;
+    default:
+        return false;
+    }
+}
+
+#undef EITHER
+#undef EACH
+
 /* ---- binary --------------------------------------------------------------------------------- */
 
 /* An operand that is the same for the whole row has a step of 0. */

@@ -38,6 +38,14 @@ static const struct cpu_op_kind *const kinds[] = {
     &cpu_op_inner_product_bias,
     &cpu_op_binary_weights,
     &cpu_op_binary_bias,
+    &cpu_op_binary_data,
+    &cpu_op_pool_data,
+    &cpu_op_unary_data,
+    &cpu_op_reduce_data,
+    &cpu_op_moments_data,
+    &cpu_op_softmax_data,
+    &cpu_op_lrn_data,
+    &cpu_op_resize_data,
 };
 
 const struct cpu_op_kind *cpu_op_kind_of(uint32_t kind, uint32_t pass)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op.h"
+
+#include <math.h>
+
+/* The data passes of LRN, pixel by pixel, and of RESIZE, plane by plane. */
+
+struct neighbours {
+    const struct cpu_window *window; /* of dx */
+    bool is_across;
+    int64_t half;
+    double beta, factor; /* 2·alpha·beta/n */
+    const void *in[4];   /* dy, x, y, scale */
+    int64_t stride[4][5];
+    void *dx;
+};
+
+/* scale^−beta; the usual one by roots. */
+static double damping(double scale, double beta)
+{
+    if (beta == 0.75 && scale > 0)
+        return 1 / (sqrt(scale) * sqrt(sqrt(scale)));
+    return pow(scale, -beta);
+}
+
+struct spreading {
+    const struct cpu_window *window; /* x is dx, y is dy */
+    const ferry_op_params *params;
+    const void *dy;
+    void *dx;
+};
+
+#define T          float
+#define NAME(name) name##_f32
+#include "image_backward_impl.h"
+#undef T
+#undef NAME
+#define T          double
+#define NAME(name) name##_f64
+#include "image_backward_impl.h"
+
+/* ---- lrn ------------------------------------------------------------------------------------ */
+
+static int lrn_plan(struct cpu_op *p)
+{
+    const ferry_op_window window = { .axes = p->op.out[0].rank - 2 };
+
+    if (!cpu_op_is_real(p))
+        return FERRY_EUNSUPPORTED;
+    cpu_window_make(&window, &p->op.out[0], &p->op.out[0], &p->plan.window);
+    return 0;
+}
+
+static void lrn_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
+{
+    const ferry_op_window window = { .axes = p->op.out[0].rank - 2 };
+    const struct cpu_window *w = &p->plan.window;
+    const ferry_op_params *params = &p->op.params;
+    double n = (double)params->lrn.size;
+    struct neighbours s = { .window = w,
+                            .is_across = params->lrn.region == FERRY_LRN_ACROSS,
+                            .half = params->lrn.size / 2,
+                            .beta = params->lrn.beta,
+                            .dx = args->out[0] };
+    int64_t rows = w->images * w->in[0] * w->in[1];
+
+    s.factor = 2 * params->lrn.alpha * params->lrn.beta / (s.is_across ? n : n * n);
+    for (int i = 0; i < 4; i++) {
+        struct cpu_window of;
+
+        cpu_window_make(&window, &p->op.in[i], &p->op.in[i], &of);
+        for (int k = 0; k < 5; k++)
+            s.stride[i][k] = of.x[k];
+        s.in[i] = args->in[i];
+    }
+    workers_run(d->workers, rows, walk_piece_of(rows, 64 * w->in[2] * w->channels + 1),
+                p->op.out[0].dtype == FERRY_F32 ? lrn_rows_f32 : lrn_rows_f64, &s);
+}
+
+const struct cpu_op_kind cpu_op_lrn_data = {
+    .kind = FERRY_OP_LRN,
+    .pass = FERRY_PASS_BACKWARD_DATA,
+    .plan = lrn_plan,
+    .run = lrn_run,
+};
+
+/* ---- resize --------------------------------------------------------------------------------- */
+
+static int resize_plan(struct cpu_op *p)
+{
+    const ferry_op_window window = { .axes = 2 };
+
+    if (!cpu_op_is_real(p))
+        return FERRY_EUNSUPPORTED;
+    cpu_window_make(&window, &p->op.out[0], &p->op.in[0], &p->plan.window);
+    return 0;
+}
+
+static void resize_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
+{
+    const struct cpu_window *w = &p->plan.window;
+    struct spreading s = { w, &p->op.params, args->in[0], args->out[0] };
+    int64_t planes = w->images * w->channels;
+
+    workers_run(d->workers, planes,
+                walk_piece_of(planes, 4 * w->in[1] * w->in[2] + 40 * w->out[1] * w->out[2]),
+                p->op.out[0].dtype == FERRY_F32 ? spread_planes_f32 : spread_planes_f64, &s);
+}
+
+const struct cpu_op_kind cpu_op_resize_data = {
+    .kind = FERRY_OP_RESIZE,
+    .pass = FERRY_PASS_BACKWARD_DATA,
+    .plan = resize_plan,
+    .run = resize_run,
+};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op.h"
+
+#include <string.h>
+
+/*
+ * POOL backward: plane by plane. Each window gives to what it holds of a plane that is 0 at first, in
+ * their order, so that no plane's sums depend on threads.
+ */
+
+struct giving {
+    const struct cpu_window *window; /* x is dx, y is dy */
+    bool is_max, is_padded, mask_is_i32;
+    const void *dy, *mask;
+    void *dx;
+    int64_t mask_stride[5];
+};
+
+/* One window: what it holds, clipped, and what its average's divisor counts. */
+struct held {
+    int64_t first[3], end[3], padded, valid;
+};
+
+static void hold(const struct cpu_window *w, int axis, int64_t at, struct held *h)
+{
+    int64_t first = at * w->stride[axis] - w->pad[axis], end = first + w->kernel[axis];
+    int64_t limit = w->in[axis] + w->pad_end[axis];
+
+    h->padded *= (end < limit ? end : limit) - first;
+    h->first[axis] = first > 0 ? first : 0;
+    h->end[axis] = end < w->in[axis] ? end : w->in[axis];
+    h->valid *= h->end[axis] > h->first[axis] ? h->end[axis] - h->first[axis] : 0;
+}
+
+/* The place in its plane that a mask names; −1 for none. */
+static int64_t mask_at(const struct giving *g, int64_t at, int64_t plane)
+{
+    float real;
+
+    if (g->mask_is_i32)
+        return ((const int32_t *)g->mask)[at];
+    real = ((const float *)g->mask)[at];
+    return real >= 0 && real < (float)plane && (float)(int64_t)real == real ? (int64_t)real : -1;
+}
+
+#define T          float
+#define NAME(name) name##_f32
+#include "pool_backward_impl.h"
+#undef T
+#undef NAME
+#define T          double
+#define NAME(name) name##_f64
+#include "pool_backward_impl.h"
+
+static int data_plan(struct cpu_op *p)
+{
+    uint32_t mask = p->op.n_in > 1 ? p->op.in[1].dtype : FERRY_F32, dtype = p->op.out[0].dtype;
+
+    if ((dtype != FERRY_F32 && dtype != FERRY_F64) || !cpu_op_is_all(p, dtype, 1, 1) ||
+        (mask != FERRY_F32 && mask != FERRY_I32))
+        return FERRY_EUNSUPPORTED;
+    cpu_window_make(&p->op.params.window, &p->op.out[0], &p->op.in[0], &p->plan.window);
+    return 0;
+}
+
+static void data_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
+{
+    const struct cpu_window *w = &p->plan.window;
+    struct giving g = { .window = w,
+                        .is_max = p->op.params.pool.method == FERRY_POOL_MAX,
+                        .is_padded = p->op.params.pool.divisor == FERRY_POOL_DIVISOR_PADDED,
+                        .dy = args->in[0],
+                        .dx = args->out[0] };
+    int64_t planes = w->images * w->channels;
+    int64_t cost = 4 * (w->in[0] * w->in[1] * w->in[2] + 4 * w->out[0] * w->out[1] * w->out[2]);
+
+    if (g.is_max) {
+        struct cpu_window of_mask;
+
+        cpu_window_make(&p->op.params.window, &p->op.out[0], &p->op.in[1], &of_mask);
+        memcpy(g.mask_stride, of_mask.y, sizeof(g.mask_stride));
+        g.mask = args->in[1];
+        g.mask_is_i32 = p->op.in[1].dtype == FERRY_I32;
+    }
+    workers_run(d->workers, planes, walk_piece_of(planes, cost),
+                p->op.out[0].dtype == FERRY_F32 ? give_planes_f32 : give_planes_f64, &g);
+}
+
+const struct cpu_op_kind cpu_op_pool_data = {
+    .kind = FERRY_OP_POOL,
+    .pass = FERRY_PASS_BACKWARD_DATA,
+    .plan = data_plan,
+    .run = data_run,
+};

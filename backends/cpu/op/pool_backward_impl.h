@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A plane of POOL backward, of type T: pool_backward.c includes this once for each. No guard. */
+
+/* To the element that the mask names, if the window holds it. */
+static void NAME(give_one)(const struct cpu_window *w, const struct held *h, int64_t named, T dy,
+                           T *dx)
+{
+    for (int64_t i = h->first[0]; i < h->end[0]; i++)
+        for (int64_t j = h->first[1]; j < h->end[1]; j++) {
+            int64_t k = named - (i * w->in[1] + j) * w->in[2];
+
+            if (k >= h->first[2] && k < h->end[2])
+                dx[i * w->x[2] + j * w->x[3] + k * w->x[4]] += dy;
+        }
+}
+
+static void NAME(give_all)(const struct cpu_window *w, const struct held *h, T share, T *dx)
+{
+    for (int64_t i = h->first[0]; i < h->end[0]; i++)
+        for (int64_t j = h->first[1]; j < h->end[1]; j++)
+            for (int64_t k = h->first[2]; k < h->end[2]; k++)
+                dx[i * w->x[2] + j * w->x[3] + k * w->x[4]] += share;
+}
+
+/* The windows of a line, whose two outer axes are held already. */
+static void NAME(give_line)(const struct giving *g, const struct held *line, const T *dy,
+                            int64_t mask, T *dx)
+{
+    const struct cpu_window *w = g->window;
+    int64_t plane = w->in[0] * w->in[1] * w->in[2];
+
+    for (int64_t at = 0; at < w->out[2]; at++) {
+        struct held h = *line;
+        T value = dy[at * w->y[4]];
+
+        hold(w, 2, at, &h);
+        if (g->is_max)
+            NAME(give_one)(w, &h, mask_at(g, mask + at * g->mask_stride[4], plane), value, dx);
+        else
+            NAME(give_all)(w, &h, value / (T)(g->is_padded ? h.padded : h.valid), dx);
+    }
+}
+
+static void NAME(clear_plane)(const struct cpu_window *w, T *dx)
+{
+    for (int64_t i = 0; i < w->in[0]; i++)
+        for (int64_t j = 0; j < w->in[1]; j++)
+            for (int64_t k = 0; k < w->in[2]; k++)
+                dx[i * w->x[2] + j * w->x[3] + k * w->x[4]] = 0;
+}
+
+static void NAME(give_planes)(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct giving *g = arg;
+    const struct cpu_window *w = g->window;
+
+    (void)piece;
+    for (int64_t p = first; p < first + count; p++) {
+        int64_t image = p / w->channels, channel = p % w->channels;
+        T *dx = (T *)g->dx + image * w->x[0] + channel * w->x[1];
+        const T *dy = (const T *)g->dy + image * w->y[0] + channel * w->y[1];
+        int64_t mask = image * g->mask_stride[0] + channel * g->mask_stride[1];
+
+        NAME(clear_plane)(w, dx);
+        for (int64_t i = 0; i < w->out[0]; i++)
+            for (int64_t j = 0; j < w->out[1]; j++) {
+                struct held line = { .padded = 1, .valid = 1 };
+
+                hold(w, 0, i, &line);
+                hold(w, 1, j, &line);
+                NAME(give_line)
+                (g, &line, dy + i * w->y[2] + j * w->y[3],
+                 mask + i * g->mask_stride[2] + j * g->mask_stride[3], dx);
+            }
+    }
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The CPU plugin's backward passes against the oracle, with each instruction set: random ones, in
+ * doubles too, in place where that is allowed, and the shapes without elements.
+ */
+#include "op-backward.h"
+#include "op-rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static double *values(struct om_numbers *n, const ferry_operand *o, double about)
+{
+    double *v = malloc(sizeof(*v) * (size_t)(rig_count(o) + 1));
+
+    for (int64_t i = 0; i < rig_count(o); i++)
+        v[i] = about + om_value(n);
+    return v;
+}
+
+/* A mask's places as the rig's values. */
+static double *mask_values(struct om_numbers *n, const ferry_op *op)
+{
+    ferry_op plain = *op;
+    double *v = malloc(sizeof(*v) * (size_t)(rig_count(&op->in[1]) + 1));
+
+    plain.in[1] = ferry_operand_of(FERRY_F64, (int)op->in[1].rank, op->in[1].shape, NULL);
+    ob_fill_mask(n, &plain, v);
+    return v;
+}
+
+static void make(struct om_numbers *n, const struct ob_pass *pass, bool doubles, struct rig *r)
+{
+    enum ob_role roles[FERRY_OP_INPUTS];
+    ferry_op forward;
+
+    memset(r, 0, sizeof(*r));
+    ob_make(n, pass, &forward, &r->op, roles);
+    for (uint32_t i = 0; i < r->op.n_in; i++)
+        if (doubles && r->op.in[i].dtype == FERRY_F32 && !(pass->kind == FERRY_OP_POOL && i == 1))
+            r->op.in[i].dtype = FERRY_F64;
+    if (doubles)
+        r->op.out[0].dtype = FERRY_F64;
+    for (uint32_t i = 0; i < r->op.n_in; i++)
+        r->in[i] = pass->kind == FERRY_OP_POOL && i == 1
+                       ? mask_values(n, &r->op)
+                       : values(n, &r->op.in[i], pass->kind == FERRY_OP_LRN && i == 3 ? 2 : 0);
+    r->out[0] = values(n, &r->op.out[0], 0);
+}
+
+static void run_many(const struct ob_pass *pass, bool doubles, int count)
+{
+    for (int seed = 1; seed <= count; seed++) {
+        struct om_numbers n = { (uint64_t)seed * UINT64_C(0x9E3779B97F4A7C15) + pass->kind };
+        struct rig r;
+
+        make(&n, pass, doubles, &r);
+        rig_run(&r, NULL);
+    }
+}
+
+static void random_passes_agree_with_the_oracle(void)
+{
+    for (int k = 0; k < ob_pass_count; k++)
+        run_many(&ob_passes[k], false, 40);
+}
+
+static void random_passes_in_doubles_agree_with_the_oracle(void)
+{
+    for (int k = 0; k < ob_pass_count; k++)
+        run_many(&ob_passes[k], true, 15);
+}
+
+/* Those whose dx may be dy: it has to lie likewise. */
+static void gradients_may_take_the_place_of_what_they_are_made_of(void)
+{
+    for (int k = 0; k < ob_pass_count; k++) {
+        uint32_t kind = ob_passes[k].kind;
+
+        if (ob_passes[k].pass != FERRY_PASS_BACKWARD_DATA ||
+            (kind != FERRY_OP_UNARY && kind != FERRY_OP_BINARY && kind != FERRY_OP_MOMENTS &&
+             kind != FERRY_OP_SOFTMAX))
+            continue;
+        for (int seed = 1; seed <= 30; seed++) {
+            struct om_numbers n = { (uint64_t)seed * 7919 + kind };
+            struct rig r;
+
+            make(&n, &ob_passes[k], false, &r);
+            r.op.in[0] = r.op.out[0];
+            r.in_place = 1;
+            rig_run(&r, NULL);
+        }
+    }
+}
+
+/* dy (0, 3) and w (3, 4): nothing is added; dy (2, 0): dx is 0. */
+static void nothing_gives_nothing(void)
+{
+    static const int64_t shapes[][3] = { { 0, 3, 4 }, { 2, 0, 4 }, { 2, 3, 0 } };
+
+    for (int i = 0; i < 3; i++) {
+        int64_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2];
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_INNER_PRODUCT);
+        r.op.pass = FERRY_PASS_BACKWARD_WEIGHTS;
+        rig_in(&r, FERRY_F32, RIG_PLAIN, 2, (int64_t[]){ m, n });
+        rig_in(&r, FERRY_F32, RIG_PLAIN, 2, (int64_t[]){ m, k });
+        rig_out(&r, FERRY_F32, RIG_PLAIN, 2, (int64_t[]){ n, k });
+        rig_run(&r, NULL);
+        rig_begin(&r, FERRY_OP_INNER_PRODUCT);
+        r.op.pass = FERRY_PASS_BACKWARD_DATA;
+        rig_in(&r, FERRY_F32, RIG_PLAIN, 2, (int64_t[]){ m, n });
+        rig_in(&r, FERRY_F32, RIG_PLAIN, 2, (int64_t[]){ n, k });
+        rig_out(&r, FERRY_F32, RIG_PLAIN, 2, (int64_t[]){ m, k });
+        rig_run(&r, NULL);
+        rig_begin(&r, FERRY_OP_CONVOLUTION);
+        r.op.pass = FERRY_PASS_BACKWARD_WEIGHTS;
+        r.op.params.window = (ferry_op_window){ 1, 1, { 1 }, { 1 }, { 1 }, { 0 }, { 0 }, 0, 0 };
+        rig_in(&r, FERRY_F32, RIG_PLAIN, 3, (int64_t[]){ m, n, 5 });
+        rig_in(&r, FERRY_F32, RIG_PLAIN, 3, (int64_t[]){ m, k, 5 });
+        rig_out(&r, FERRY_F32, RIG_PLAIN, 3, (int64_t[]){ n, k, 1 });
+        rig_run(&r, NULL);
+        rig_begin(&r, FERRY_OP_CONVOLUTION);
+        r.op.pass = FERRY_PASS_BACKWARD_BIAS;
+        rig_in(&r, FERRY_F32, RIG_PLAIN, 3, (int64_t[]){ m, n, k });
+        rig_out(&r, FERRY_F32, RIG_PLAIN, 1, (int64_t[]){ n });
+        rig_run(&r, NULL);
+    }
+}
+
+/* Large enough for several threads, chunks and blocks: the same sums on any number of threads. */
+static void convolutions_of_some_size_agree(void)
+{
+    static const int64_t sizes[][6] = { { 3, 4, 33, 40, 17, 5 }, { 2, 20, 24, 24, 50, 3 } };
+
+    for (int i = 0; i < 2; i++)
+        for (int transposed = 0; transposed < 2; transposed++) {
+            const int64_t *s = sizes[i], k = s[5], grown = transposed ? k - 1 : 1 - k;
+            int64_t x[4] = { s[0], s[1], s[2], s[3] };
+            int64_t y[4] = { s[0], s[4], s[2] + grown, s[3] + grown };
+            int64_t w[4] = { transposed ? s[1] : s[4], transposed ? s[4] : s[1], k, k };
+            const ferry_op_window window = { 2,        1,        { k, k }, { 1, 1 },
+                                             { 1, 1 }, { 0, 0 }, { 0, 0 }, (uint32_t)transposed,
+                                             0 };
+
+            for (uint32_t pass = FERRY_PASS_BACKWARD_DATA; pass <= FERRY_PASS_BACKWARD_WEIGHTS;
+                 pass++) {
+                bool data = pass == FERRY_PASS_BACKWARD_DATA;
+                struct rig r;
+
+                rig_begin(&r, FERRY_OP_CONVOLUTION);
+                r.op.pass = pass;
+                r.op.params.window = window;
+                rig_in(&r, FERRY_F32, RIG_PLAIN, 4, y);
+                rig_in(&r, FERRY_F32, RIG_PLAIN, 4, data ? w : x);
+                rig_out(&r, FERRY_F32, RIG_PLAIN, 4, data ? x : w);
+                rig_run(&r, NULL);
+            }
+        }
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(random_passes_agree_with_the_oracle),
+    FERRY_TEST(random_passes_in_doubles_agree_with_the_oracle),
+    FERRY_TEST(gradients_may_take_the_place_of_what_they_are_made_of),
+    FERRY_TEST(nothing_gives_nothing),
+    FERRY_TEST(convolutions_of_some_size_agree),
+};
+
+int main(int argc, char **argv)
+{
+    return rig_main(argc, argv, "cpu backward passes", cases, FERRY_TEST_COUNT(cases));
+}
