@@ -61,15 +61,15 @@ static int create(struct cuda_queue *queue)
     int err;
 
     if (status != CUBLAS_STATUS_SUCCESS)
-        return cuda_fail_blas("cublasCreate", status);
+        return cuda_fail_handle(status, queue->stream);
     status = cuda_blas.set_stream(handle, queue->stream);
     if (status != CUBLAS_STATUS_SUCCESS) {
-        err = cuda_fail_blas("cublasSetStream", status);
+        err = cuda_fail_blas("cublasSetStream", status, queue->stream);
         goto err_destroy;
     }
     status = cuda_blas.set_math_mode(handle, whole_sums);
     if (status != CUBLAS_STATUS_SUCCESS) {
-        err = cuda_fail_blas("cublasSetMathMode", status);
+        err = cuda_fail_blas("cublasSetMathMode", status, queue->stream);
         goto err_destroy;
     }
     queue->blas = handle;
@@ -89,7 +89,7 @@ int cuda_blas_handle(struct cuda_queue *queue, cublasPointerMode_t mode, cublasH
         return err;
     status = cuda_blas.set_pointer_mode(queue->blas, mode);
     if (status != CUBLAS_STATUS_SUCCESS)
-        return cuda_fail_blas("cublasSetPointerMode", status);
+        return cuda_fail_blas("cublasSetPointerMode", status, queue->stream);
     *out = queue->blas;
     return 0;
 }
@@ -97,15 +97,17 @@ int cuda_blas_handle(struct cuda_queue *queue, cublasPointerMode_t mode, cublasH
 int cuda_blas_begin(void *device, void *queue, uint32_t dtype, struct cuda_blas_call *out)
 {
     struct cuda_device *dev = device;
+    struct cuda_queue *on = cuda_queue_of(dev, queue);
     int err;
 
     if (dtype > FERRY_BF16)
         return FERRY_EUNSUPPORTED;
     out->dev = dev;
-    err = cuda_enter(dev, &out->scope);
+    out->stream = on->stream;
+    err = cuda_enter_on(dev, queue, &out->scope);
     if (err)
         return err;
-    err = cuda_blas_handle(cuda_queue_of(dev, queue), CUBLAS_POINTER_MODE_HOST, &out->handle);
+    err = cuda_blas_handle(on, CUBLAS_POINTER_MODE_HOST, &out->handle);
     if (err)
         cuda_leave(&out->scope);
     return err;
@@ -113,7 +115,7 @@ int cuda_blas_begin(void *device, void *queue, uint32_t dtype, struct cuda_blas_
 
 int cuda_blas_end(struct cuda_blas_call *call, const char *name, cublasStatus_t status)
 {
-    int err = status == CUBLAS_STATUS_SUCCESS ? 0 : cuda_fail_blas(name, status);
+    int err = status == CUBLAS_STATUS_SUCCESS ? 0 : cuda_fail_blas(name, status, call->stream);
 
     cuda_leave(&call->scope);
     if (!err)

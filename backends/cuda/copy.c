@@ -28,7 +28,7 @@ int cuda_memcpy(void *device, void *queue, uint32_t kind, ferry_ref dst, ferry_c
         return cuda_host->error(FERRY_EINVAL, "%" PRIu32 " is no kind of copy", kind);
     if (kind == FERRY_MEMCPY_D2D && overlap(cuda_at(dst), cuda_at_const(src), bytes))
         return cuda_host->error(FERRY_EINVAL, "source and destination overlap");
-    err = cuda_enter(dev, &scope);
+    err = cuda_enter_on(dev, queue, &scope);
     if (!err)
         err = cuda_end(&scope, "cudaMemcpyAsync",
                        cudaMemcpyAsync(cuda_at(dst), cuda_at_const(src), (size_t)bytes,
@@ -44,7 +44,7 @@ int cuda_memset(void *device, void *queue, ferry_ref dst, uint32_t byte, uint64_
 {
     struct cuda_device *dev = device;
     struct cuda_scope scope;
-    int err = cuda_enter(dev, &scope);
+    int err = cuda_enter_on(dev, queue, &scope);
 
     if (!err)
         err = cuda_end(&scope, "cudaMemsetAsync",
@@ -60,7 +60,7 @@ int cuda_copy(void *device, void *queue, uint32_t dtype, int64_t n, ferry_cref x
     struct cuda_device *dev = device;
     uint64_t bytes = (uint64_t)n * cuda_element_size(dtype);
     struct cuda_scope scope;
-    int err = cuda_enter(dev, &scope);
+    int err = cuda_enter_on(dev, queue, &scope);
 
     if (!err)
         err =
@@ -143,7 +143,7 @@ int cuda_peer_copy(void *dst_dev, void *queue, ferry_ref dst, void *src_dev, fer
 {
     struct cuda_device *to = dst_dev, *from = src_dev;
     struct cuda_scope scope;
-    int err = cuda_enter(to, &scope);
+    int err = cuda_enter_on(to, queue, &scope);
 
     if (!err)
         err = cuda_end(&scope, "cudaMemcpyPeerAsync",

@@ -134,8 +134,12 @@ extern struct cuda_driver cuda_driver;
 extern struct cuda_blas_table cuda_blas;
 extern const ferry_plugin_option cuda_options[CUDA_OPTIONS];
 
+/* As option.unified has it, in the order of its words. */
+enum cuda_unified { CUDA_UNIFIED_AUTO, CUDA_UNIFIED_OFF, CUDA_UNIFIED_ON };
+
 struct cuda_settings {
-    bool pci_order, ordered_alloc, unified;
+    bool pci_order, ordered_alloc;
+    enum cuda_unified unified;
     uint64_t pool_limit; /* UINT64_MAX: not said */
 };
 int cuda_settings_read(struct cuda_settings *out);
@@ -155,7 +159,13 @@ int cuda_properties_of(int ordinal, const struct cuda_settings *set, ferry_plugi
 
 int cuda_fail(const char *call, cudaError_t error);
 int cuda_fail_driver(const char *call, CUresult error);
-int cuda_fail_blas(const char *call, cublasStatus_t status);
+/*
+ * With the context current. cuBLAS has a runtime of its own, and a status says little: where it may
+ * stand for a device that is lost, the stream is asked.
+ */
+int cuda_fail_blas(const char *call, cublasStatus_t status, cudaStream_t stream);
+/* Of cublasCreate, which says that it is not initialized where memory is short. */
+int cuda_fail_handle(cublasStatus_t status, cudaStream_t stream);
 int cuda_fail_count(cudaError_t error);
 bool cuda_is_lost(cudaError_t error);
 
@@ -166,6 +176,12 @@ struct cuda_scope {
     bool changed;
 };
 int cuda_enter(struct cuda_device *dev, struct cuda_scope *scope);
+/*
+ * The same to submit to a queue: FERRY_EINVAL where the program is capturing its stream, which would
+ * record the work in place of doing it.
+ */
+int cuda_refuse_capture(cudaStream_t stream);
+int cuda_enter_on(struct cuda_device *dev, void *queue, struct cuda_scope *scope);
 void cuda_leave(struct cuda_scope *scope);
 /* Leaves, and says the error of the call in between, if it was one. */
 int cuda_end(struct cuda_scope *scope, const char *call, cudaError_t error);
@@ -180,6 +196,7 @@ static inline struct cuda_queue *cuda_queue_of(struct cuda_device *dev, void *ha
 /* With the context current: what a queue's objects need before its stream goes. */
 void cuda_queue_release(struct cuda_device *dev, struct cuda_queue *queue);
 /* The program's stream as a queue; `dev` has its context. */
+int cuda_stream_refuse(cudaStream_t stream); /* what no queue can be, without a context */
 int cuda_stream_check(struct cuda_device *dev, cudaStream_t stream);
 
 int cuda_blas_load(void);
@@ -193,6 +210,7 @@ struct cuda_blas_call {
     struct cuda_device *dev;
     struct cuda_scope scope;
     cublasHandle_t handle;
+    cudaStream_t stream;
 };
 int cuda_blas_begin(void *device, void *queue, uint32_t dtype, struct cuda_blas_call *out);
 int cuda_blas_end(struct cuda_blas_call *call, const char *name, cublasStatus_t status);

@@ -153,16 +153,19 @@ err_delete:
 /* What the stream's context is, and whether that is the primary one of its device. */
 static int adopt_context(struct cuda_device *dev)
 {
-    CUresult failed = cuda_driver.stream_get_ctx((CUstream)dev->main.stream, &dev->context);
     struct cuda_scope scope;
+    CUresult failed;
     CUcontext primary;
     cudaError_t error;
     unsigned flags = 0;
-    int active = 0, err;
+    int active = 0, err = cuda_stream_refuse(dev->main.stream);
 
+    if (err)
+        return err;
+    failed = cuda_driver.stream_get_ctx((CUstream)dev->main.stream, &dev->context);
     if (failed)
         return cuda_fail_driver("cuStreamGetCtx", failed);
-    err = cuda_enter(dev, &scope);
+    err = cuda_enter_on(dev, NULL, &scope);
     if (err)
         return err;
     error = cudaGetDevice(&dev->ordinal);

@@ -87,6 +87,33 @@ int cuda_enter(struct cuda_device *dev, struct cuda_scope *scope)
     return 0;
 }
 
+int cuda_refuse_capture(cudaStream_t stream)
+{
+    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    cudaError_t error = cudaStreamIsCapturing(stream, &capture);
+
+    if (error != cudaSuccess)
+        return cuda_fail("cudaStreamIsCapturing", error);
+    if (capture != cudaStreamCaptureStatusNone)
+        return cuda_host->error(FERRY_EINVAL,
+                                "the program is capturing this stream (cudaStreamBeginCapture); "
+                                "ferry's work cannot be part of a graph");
+    return 0;
+}
+
+int cuda_enter_on(struct cuda_device *dev, void *handle, struct cuda_scope *scope)
+{
+    const struct cuda_queue *queue = cuda_queue_of(dev, handle);
+    int err = cuda_enter(dev, scope);
+
+    if (err || queue->owned)
+        return err;
+    err = cuda_refuse_capture(queue->stream);
+    if (err)
+        cuda_leave(scope);
+    return err;
+}
+
 void cuda_leave(struct cuda_scope *scope)
 {
     if (scope->changed)

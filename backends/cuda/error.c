@@ -112,9 +112,22 @@ int cuda_fail_driver(const char *call, CUresult error)
     X(NOT_SUPPORTED, FERRY_EUNSUPPORTED) \
     X(LICENSE_ERROR, FERRY_EDEVICE)
 
-int cuda_fail_blas(const char *call, cublasStatus_t status)
+/* What the device has to say of itself, where the status could be its end. */
+static cudaError_t ask(cublasStatus_t status, cudaStream_t stream)
 {
-    cudaError_t behind = cudaGetLastError();
+    cudaError_t error = cudaSuccess;
+
+    if (status == CUBLAS_STATUS_EXECUTION_FAILED || status == CUBLAS_STATUS_INTERNAL_ERROR ||
+        status == CUBLAS_STATUS_MAPPING_ERROR || status == CUBLAS_STATUS_NOT_INITIALIZED)
+        error = cudaStreamQuery(stream);
+    if (error != cudaSuccess)
+        (void)cudaGetLastError();
+    return error == cudaErrorNotReady ? cudaSuccess : error;
+}
+
+int cuda_fail_blas(const char *call, cublasStatus_t status, cudaStream_t stream)
+{
+    cudaError_t behind = ask(status, stream);
     const char *name = "an unknown status";
     int code = FERRY_EDEVICE;
 
@@ -131,6 +144,20 @@ int cuda_fail_blas(const char *call, cublasStatus_t status)
         code = FERRY_ELOST;
     return cuda_host->error(code, "%s: %s, after %s (%s)%s", call, name, cudaGetErrorName(behind),
                             cudaGetErrorString(behind), hint_of(code, behind));
+}
+
+int cuda_fail_handle(cublasStatus_t status, cudaStream_t stream)
+{
+    size_t left = 0, total = 0;
+
+    if (status != CUBLAS_STATUS_NOT_INITIALIZED || ask(status, stream) != cudaSuccess ||
+        cudaMemGetInfo(&left, &total) != cudaSuccess)
+        return cuda_fail_blas("cublasCreate", status, stream);
+    return cuda_host->error(
+        FERRY_ENOMEM,
+        "cublasCreate: CUBLAS_STATUS_NOT_INITIALIZED, which is how it says that "
+        "memory is short: %zu of %zu bytes are free",
+        left, total);
 }
 
 /* Why there is no device: the cases that a user can mend are told apart. */

@@ -138,7 +138,7 @@ int cuda_fill(void *device, void *queue, uint32_t dtype, int64_t n, double value
     uint64_t size = cuda_element_size(dtype), bits = bits_of(dtype, value);
     cudaStream_t stream = cuda_queue_of(dev, queue)->stream;
     struct cuda_scope scope;
-    int err = cuda_enter(dev, &scope);
+    int err = cuda_enter_on(dev, queue, &scope);
 
     if (err)
         return err;

@@ -83,7 +83,7 @@ int cuda_alloc(void *device, void *queue, uint64_t bytes, uint32_t flags, void *
     if (bytes > dev->memory_total)
         return cuda_host->error(FERRY_ENOMEM, "%" PRIu64 " bytes of a device that has %" PRIu64,
                                 bytes, dev->memory_total);
-    err = cuda_enter(dev, &scope);
+    err = cuda_enter_on(dev, queue, &scope);
     if (err)
         return err;
     err = alloc_here(dev, cuda_queue_of(dev, queue), bytes, out_handle);
@@ -282,11 +282,8 @@ int cuda_unimport_host(void *device, void *handle)
     err = cuda_enter(dev, &scope);
     if (err)
         return err;
-    error = cudaDeviceSynchronize(); /* the memory is the host's from here on */
-    if (error != cudaSuccess)
-        err = cuda_fail("cudaDeviceSynchronize", error);
     error = block.registered ? cudaHostUnregister(block.registered) : cudaSuccess;
-    if (error != cudaSuccess && !err)
+    if (error != cudaSuccess)
         err = cuda_fail("cudaHostUnregister", error);
     cuda_leave(&scope);
     return err;

@@ -12,20 +12,31 @@ const ferry_plugin_option cuda_options[CUDA_OPTIONS] = {
     { "ordered_alloc", "on",
       "memory from a cudaMallocAsync pool where the device has one; off: ferry's own pool",
       "on|off", FERRY_OPTION_ENUM, 0 },
-    { "unified", "auto", "whether a device that shares the host's memory is used that way",
-      "auto|off", FERRY_OPTION_ENUM, 0 },
+    { "unified", "auto",
+      "whether a device that shares the host's memory is used that way: an integrated one, if it "
+      "keeps the host's caches; on: also one that sees the host's pages beside memory of its own",
+      "auto|off|on", FERRY_OPTION_ENUM, 0 },
 };
 
-/* Whether the option has its second word; ECONF for any other but the first. */
-static int read_switch(size_t index, bool *out_second)
+/* Which of its words the option has, from 0; ECONF for any other. */
+static int read_choice(size_t index, unsigned *out)
 {
     const ferry_plugin_option *option = &cuda_options[index];
-    const char *text = cuda_host->option(option->name);
-    size_t first = strcspn(option->values, "|");
+    const char *text = cuda_host->option(option->name), *word = option->values;
 
-    *out_second = text && !strcmp(text, option->values + first + 1);
-    if (!text || *out_second || (strlen(text) == first && !strncmp(text, option->values, first)))
+    *out = 0;
+    if (!text)
         return 0;
+    for (;;) {
+        size_t length = strcspn(word, "|");
+
+        if (strlen(text) == length && !strncmp(text, word, length))
+            return 0;
+        if (!word[length])
+            break;
+        word += length + 1;
+        ++*out;
+    }
     return cuda_host->error(FERRY_ECONF, "option.%s = %.64s: expected %s", option->name, text,
                             option->values);
 }
@@ -52,17 +63,18 @@ static uint64_t read_size(const char *text)
 int cuda_settings_read(struct cuda_settings *out)
 {
     struct cuda_settings set = { 0 };
-    bool off = false, never = false;
-    int err = read_switch(0, &set.pci_order);
+    unsigned order, off = 0, unified = 0;
+    int err = read_choice(0, &order);
 
     if (!err)
-        err = read_switch(1, &off);
+        err = read_choice(1, &off);
     if (!err)
-        err = read_switch(2, &never);
+        err = read_choice(2, &unified);
     if (err)
         return err;
+    set.pci_order = order != 0;
     set.ordered_alloc = !off;
-    set.unified = !never;
+    set.unified = (enum cuda_unified)unified;
     set.pool_limit = read_size(cuda_host->option("pool_limit"));
     *out = set;
     return 0;

@@ -31,8 +31,21 @@ int cuda_find_ordinal(uint32_t index, int *out)
 
 /* ---- what it is ---- */
 
-static void describe(const struct cudaDeviceProp *prop, bool host_page_tables,
-                     ferry_plugin_properties *out)
+/*
+ * An integrated device has no memory but the host's. One that merely walks the host's page tables
+ * (Grace and Hopper) has faster memory of its own: its blobs belong there. Before compute capability
+ * 7.2 an integrated device takes what it shares out of the host's caches (CUDA for Tegra, "Memory
+ * Management"), and copies are the lesser evil.
+ */
+static bool is_unified(const struct cudaDeviceProp *prop, bool host_page_tables,
+                       enum cuda_unified wanted)
+{
+    if (wanted == CUDA_UNIFIED_ON)
+        return prop->integrated || host_page_tables;
+    return wanted == CUDA_UNIFIED_AUTO && prop->integrated && prop->major * 10 + prop->minor >= 72;
+}
+
+static void describe(const struct cudaDeviceProp *prop, ferry_plugin_properties *out)
 {
     const unsigned char *id = (const unsigned char *)prop->uuid.bytes;
     int at = snprintf(out->uuid, sizeof(out->uuid), "GPU-");
@@ -45,8 +58,6 @@ static void describe(const struct cudaDeviceProp *prop, bool host_page_tables,
     snprintf(out->pci, sizeof(out->pci), "%04x:%02x:%02x.0", (unsigned)prop->pciDomainID,
              (unsigned)prop->pciBusID, (unsigned)prop->pciDeviceID);
     out->flags = FERRY_DEVICE_POINTERS;
-    if (prop->integrated || host_page_tables)
-        out->flags |= FERRY_DEVICE_UNIFIED;
     out->memory_total = out->max_alloc = prop->totalGlobalMem;
     out->sync_domain = 1;
     out->host_alignment = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -73,9 +84,9 @@ int cuda_properties_of(int ordinal, const struct cuda_settings *set, ferry_plugi
         err = cuda_attribute(cudaDevAttrMemoryPoolsSupported, ordinal, &pools);
     if (err)
         return err;
-    describe(&prop, host_page_tables != 0, out);
-    if (!set->unified)
-        out->flags &= ~FERRY_DEVICE_UNIFIED;
+    describe(&prop, out);
+    if (is_unified(&prop, host_page_tables != 0, set->unified))
+        out->flags |= FERRY_DEVICE_UNIFIED;
     if (pools && set->ordered_alloc)
         out->flags |= FERRY_DEVICE_ORDERED_ALLOC;
     return 0;

@@ -92,11 +92,23 @@ int cuda_queue_destroy(void *device, void *handle)
     return err;
 }
 
+int cuda_stream_refuse(cudaStream_t stream)
+{
+    if (stream == cudaStreamPerThread)
+        return cuda_host->error(
+            FERRY_EINVAL, "cudaStreamPerThread is another stream in each thread; a queue is one "
+                          "that the program has created");
+    return 0;
+}
+
 int cuda_stream_check(struct cuda_device *dev, cudaStream_t stream)
 {
     CUcontext context;
-    CUresult failed = cuda_driver.stream_get_ctx((CUstream)stream, &context);
+    CUresult failed;
 
+    if (cuda_stream_refuse(stream))
+        return FERRY_EINVAL;
+    failed = cuda_driver.stream_get_ctx((CUstream)stream, &context);
     if (failed)
         return cuda_fail_driver("cuStreamGetCtx", failed);
     if (context != dev->context)
@@ -114,6 +126,8 @@ int cuda_queue_wrap(void *device, void *native, void **out_queue)
     if (err)
         return err;
     err = cuda_stream_check(dev, native);
+    if (!err)
+        err = cuda_refuse_capture(native);
     cuda_leave(&scope);
     if (err)
         return err;
@@ -129,7 +143,7 @@ int cuda_queue_synchronize(void *device, void *handle)
 {
     struct cuda_device *dev = device;
     struct cuda_scope scope;
-    int err = cuda_enter(dev, &scope);
+    int err = cuda_enter_on(dev, handle, &scope);
 
     return err ? err
                : cuda_end(&scope, "cudaStreamSynchronize",
@@ -217,7 +231,7 @@ int cuda_event_record(void *device, void *queue, void **out_event)
 {
     struct cuda_device *dev = device;
     struct cuda_scope scope;
-    int err = cuda_enter(dev, &scope);
+    int err = cuda_enter_on(dev, queue, &scope);
 
     if (err)
         return err;
@@ -272,7 +286,7 @@ int cuda_queue_wait(void *device, void *queue, void *event)
 {
     struct cuda_device *dev = device;
     struct cuda_scope scope;
-    int err = cuda_enter(dev, &scope);
+    int err = cuda_enter_on(dev, queue, &scope);
 
     return err ? err
                : cuda_end(&scope, "cudaStreamWaitEvent",

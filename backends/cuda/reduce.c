@@ -82,7 +82,9 @@ static int set_mode(const struct reduction *r, cublasPointerMode_t mode)
 {
     cublasStatus_t status = cuda_blas.set_pointer_mode(r->blas, mode);
 
-    return status == CUBLAS_STATUS_SUCCESS ? 0 : cuda_fail_blas("cublasSetPointerMode", status);
+    return status == CUBLAS_STATUS_SUCCESS
+               ? 0
+               : cuda_fail_blas("cublasSetPointerMode", status, r->queue->stream);
 }
 
 /* ---- one piece, to one float or double of the device ---- */
@@ -102,7 +104,7 @@ static int sum_plain(const struct reduction *r, const void *x, const void *y, in
         status = wide ? cuda_blas.ddot(r->blas, n, x, 1, y, 1, out)
                       : cuda_blas.sdot(r->blas, n, x, 1, y, 1, out);
     if (status != CUBLAS_STATUS_SUCCESS)
-        return cuda_fail_blas(absolute ? "cublasAsum" : "cublasDot", status);
+        return cuda_fail_blas(absolute ? "cublasAsum" : "cublasDot", status, r->queue->stream);
     return 0;
 }
 
@@ -116,7 +118,8 @@ static int add_up(const struct reduction *r, const float *values, const float *o
     if (err)
         return err;
     status = cuda_blas.sdot(r->blas, count, values, 1, ones, 1, out);
-    return status == CUBLAS_STATUS_SUCCESS ? 0 : cuda_fail_blas("cublasSdot", status);
+    return status == CUBLAS_STATUS_SUCCESS ? 0
+                                           : cuda_fail_blas("cublasSdot", status, r->queue->stream);
 }
 
 /* `rows` dot products of `length` halves each, side by side. */
@@ -130,8 +133,9 @@ static int multiply_rows(const struct reduction *r, const char *x, const char *y
                                length, length, y, type, length, length, &zero, out, CUDA_R_32F, 1,
                                1, rows, CUBLAS_COMPUTE_32F_PEDANTIC, CUBLAS_GEMM_DEFAULT);
 
-    return status == CUBLAS_STATUS_SUCCESS ? 0
-                                           : cuda_fail_blas("cublasGemmStridedBatchedEx", status);
+    return status == CUBLAS_STATUS_SUCCESS
+               ? 0
+               : cuda_fail_blas("cublasGemmStridedBatchedEx", status, r->queue->stream);
 }
 
 static int sum_halves(const struct reduction *r, const struct scratch *s, const char *x,
@@ -167,7 +171,7 @@ static int sum_absolute_halves(const struct reduction *r, const struct scratch *
                                s->half_ones + 2 * bf16, type, 1, &zero, floats, CUDA_R_32F, n,
                                CUBLAS_COMPUTE_32F_PEDANTIC, CUBLAS_GEMM_DEFAULT);
     if (status != CUBLAS_STATUS_SUCCESS)
-        return cuda_fail_blas("cublasGemmEx", status);
+        return cuda_fail_blas("cublasGemmEx", status, r->queue->stream);
     return sum_plain(r, floats, NULL, n, out);
 }
 
@@ -216,7 +220,7 @@ static int reduce(void *device, void *queue, uint32_t op, uint32_t dtype, int64_
 
     if (!cuda_supports(dev, op, dtype))
         return FERRY_EUNSUPPORTED;
-    err = cuda_enter(dev, &scope);
+    err = cuda_enter_on(dev, queue, &scope);
     if (err)
         return err;
     err = cuda_blas_handle(r.queue, CUBLAS_POINTER_MODE_HOST, &r.blas);

@@ -319,5 +319,5 @@ int ferry_cuda_double_enter(const char *call, void **context)
         error = misuse("%s: the handle belongs to another context", call);
     if (error == cudaSuccess)
         *context = now;
-    return (int)leave(error);
+    return (int)leave_apart(error);
 }

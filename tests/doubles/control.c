@@ -97,7 +97,8 @@ void settings_read(void)
     settings.memory = strtoull(variable("CUDA_DOUBLE_MEMORY", "1073741824"), NULL, 10);
     snprintf(settings.driver, sizeof(settings.driver), "%s", variable("CUDA_DOUBLE_DRIVER", "ok"));
     settings.pools = *variable("CUDA_DOUBLE_POOLS", "1") != '0';
-    settings.integrated = !strcmp(unified, "integrated");
+    settings.tegra = !strcmp(unified, "tegra");
+    settings.integrated = settings.tegra || !strcmp(unified, "integrated");
     settings.page_tables = !strcmp(unified, "page-tables");
     settings.peers = *variable("CUDA_DOUBLE_PEERS", "1") != '0';
     settings.late = (unsigned)atoi(variable("CUDA_DOUBLE_LATE", "0"));
@@ -159,6 +160,12 @@ cudaError_t leave(cudaError_t error)
     unlock();
     if (error != cudaSuccess)
         last_error = error;
+    return error;
+}
+
+cudaError_t leave_apart(cudaError_t error)
+{
+    unlock();
     return error;
 }
 

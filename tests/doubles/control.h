@@ -5,7 +5,7 @@
  *
  * Environment, read whenever the devices are counted: CUDA_DOUBLE_DEVICES (1), CUDA_DOUBLE_MEMORY
  * (bytes, 1 GiB), CUDA_DOUBLE_DRIVER (ok, none, old, no-device), CUDA_DOUBLE_POOLS (1),
- * CUDA_DOUBLE_UNIFIED (0; integrated, page-tables), CUDA_DOUBLE_PEERS (1), CUDA_DOUBLE_LATE
+ * CUDA_DOUBLE_UNIFIED (0; integrated, page-tables, tegra: an old integrated one), CUDA_DOUBLE_PEERS (1), CUDA_DOUBLE_LATE
  * (microseconds before each command runs), CUDA_DOUBLE_FAIL (CALL:N:CODE).
  */
 #ifndef FERRY_CUDA_DOUBLE_CONTROL_H

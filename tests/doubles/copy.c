@@ -274,7 +274,7 @@ int ferry_cuda_double_submit(const char *call, void *context_handle, cudaStream_
     error = stream_of(call, context, handle, &stream);
     command = error == cudaSuccess ? command_new(call, size) : NULL;
     if (!command)
-        return (int)leave(error == cudaSuccess ? cudaErrorMemoryAllocation : error);
+        return (int)leave_apart(error == cudaSuccess ? cudaErrorMemoryAllocation : error);
     command->run = run;
     memcpy(command->argument, argument, size);
     for (unsigned i = 0; i < count && error == cudaSuccess; i++) {
@@ -290,7 +290,7 @@ int ferry_cuda_double_submit(const char *call, void *context_handle, cudaStream_
         submit(stream, command);
     else
         command_delete(command);
-    return (int)leave(error);
+    return (int)leave_apart(error);
 }
 
 void ferry_cuda_double_wait(cudaStream_t handle, void *context)

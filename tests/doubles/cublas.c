@@ -57,7 +57,8 @@ cublasStatus_t cublasCreate(cublasHandle_t *out)
     status = begin("cublasCreate", handle);
     if (status != CUBLAS_STATUS_SUCCESS) {
         free(handle);
-        return status;
+        /* as the real one, which takes memory before it can say so */
+        return status == CUBLAS_STATUS_ALLOC_FAILED ? CUBLAS_STATUS_NOT_INITIALIZED : status;
     }
     ferry_cuda_double_handle(1);
     *out = handle;

@@ -69,7 +69,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int ordinal)
     for (int i = 0; i < 16; i++)
         out->uuid.bytes[i] = (char)(16 * ordinal + i);
     out->totalGlobalMem = settings.memory;
-    out->major = 9;
+    out->major = settings.tegra ? 5 : 9;
     out->pciBusID = bus_of(ordinal);
     out->integrated = settings.integrated;
     out->unifiedAddressing = 1;

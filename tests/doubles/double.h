@@ -81,7 +81,7 @@ struct stream {
     struct context *context;
     struct command *head, **tail;
     uint64_t submitted, done;
-    bool quit;
+    bool quit, captured;
     pthread_t thread;
 };
 
@@ -96,8 +96,8 @@ struct settings {
     int devices;
     uint64_t memory;
     char driver[16];
-    bool pools, integrated, page_tables, peers;
-    unsigned late; /* microseconds */
+    bool pools, integrated, tegra, page_tables, peers; /* `tegra`: an integrated one of old */
+    unsigned late;                                     /* microseconds */
 };
 extern struct settings settings;
 extern bool held;
@@ -119,6 +119,11 @@ cudaError_t fails_later(const char *call);
 cudaError_t misuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Leaves a runtime call: unlocks, and notes the error for cudaGetLastError. */
 cudaError_t leave(cudaError_t error);
+/*
+ * The same for cuBLAS, whose runtime is linked into it and keeps its errors to itself:
+ * cudaGetLastError of the plugin's runtime knows nothing of them.
+ */
+cudaError_t leave_apart(cudaError_t error);
 
 /* ---- context.c ---- */
 

@@ -3,6 +3,7 @@
 # plugin is the one that is installed: LD_LIBRARY_PATH decides what it finds.
 
 DOUBLES_FROM = \
+	%D%/README.md \
 	%D%/arena.c \
 	%D%/build.sh \
 	%D%/compute.c \

@@ -181,6 +181,8 @@ cudaError_t stream_of(const char *call, struct context *context, cudaStream_t ha
                      stream->context->device->ordinal, context->device->ordinal);
         return cudaErrorInvalidResourceHandle;
     }
+    if (stream->captured)
+        (void)misuse("%s: the program is capturing the stream", call);
     *out = stream;
     return cudaSuccess;
 }
@@ -248,6 +250,55 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle)
     if (stream == context->main)
         return leave(misuse("cudaStreamDestroy: the default stream"));
     stream_delete(stream);
+    return leave(error);
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t handle)
+{
+    struct stream *stream;
+
+    BEGIN(cudaStreamQuery);
+    error = stream_of("cudaStreamQuery", context, handle, &stream);
+    if (error == cudaSuccess)
+        error = context->sticky;
+    if (error == cudaSuccess && stream->done != stream->submitted)
+        error = cudaErrorNotReady;
+    return leave(error);
+}
+
+/* While a stream is captured nothing may be submitted to it that would not be meant for the graph. */
+cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMode mode)
+{
+    struct stream *stream;
+
+    (void)mode;
+    BEGIN(cudaStreamBeginCapture);
+    error = stream_of("cudaStreamBeginCapture", context, handle, &stream);
+    if (error == cudaSuccess)
+        stream->captured = true;
+    return leave(error);
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t handle, enum cudaStreamCaptureStatus *out)
+{
+    struct stream *stream = (struct stream *)(void *)handle;
+
+    BEGIN(cudaStreamIsCapturing);
+    *out = is_stream(handle) && stream->captured ? cudaStreamCaptureStatusActive
+                                                 : cudaStreamCaptureStatusNone;
+    return leave(error);
+}
+
+/* Of an empty graph. */
+cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *out)
+{
+    struct stream *stream = (struct stream *)(void *)handle;
+
+    BEGIN(cudaStreamEndCapture);
+    if (!is_stream(handle) || !stream->captured)
+        return leave(cudaErrorInvalidValue);
+    stream->captured = false;
+    *out = NULL;
     return leave(error);
 }
 

@@ -33,6 +33,8 @@ static void bind_runtime(void)
     *(void **)&rt.stream_create = symbol(library, "cudaStreamCreateWithFlags");
     *(void **)&rt.stream_destroy = symbol(library, "cudaStreamDestroy");
     *(void **)&rt.stream_sync = symbol(library, "cudaStreamSynchronize");
+    *(void **)&rt.begin_capture = symbol(library, "cudaStreamBeginCapture");
+    *(void **)&rt.end_capture = symbol(library, "cudaStreamEndCapture");
     *(void **)&rt.event_create = symbol(library, "cudaEventCreateWithFlags");
     *(void **)&rt.event_destroy = symbol(library, "cudaEventDestroy");
     *(void **)&rt.event_record = symbol(library, "cudaEventRecord");

@@ -15,6 +15,7 @@
 #define CUDA_INVALID_VALUE       1
 #define CUDA_MEMORY_ALLOCATION   2
 #define CUDA_ILLEGAL_ADDRESS     700
+#define CUDA_UNKNOWN             999
 #define CUDA_STREAM_NON_BLOCKING 1u
 #define CUDA_DISABLE_TIMING      2u
 #define CUDA_H2D                 1
@@ -28,6 +29,7 @@ extern const struct cuda_double_control *control;
 struct cuda_runtime {
     int (*set_device)(int), (*get_device)(int *), (*last_error)(void);
     int (*stream_create)(void **, unsigned), (*stream_destroy)(void *), (*stream_sync)(void *);
+    int (*begin_capture)(void *, int), (*end_capture)(void *, void **);
     int (*event_create)(void **, unsigned), (*event_destroy)(void *),
         (*event_record)(void *, void *);
     int (*malloc)(void **, size_t), (*free)(void *), (*free_host)(void *);

@@ -196,6 +196,27 @@ static void a_kernel_that_faults_loses_the_device(void)
     give_back(&s);
 }
 
+static void what_cublas_says_is_looked_into(void)
+{
+    void *dev, *block;
+
+    if (!cuda_load(1, true))
+        return;
+    dev = cuda_open(0);
+    block = cuda_block(dev, 64);
+    control->fail("cublasCreate", 1, CUDA_MEMORY_ALLOCATION);
+    CU_ASSERT(driver_failed(cuda->scal(dev, NULL, FERRY_F32, 8, 2, driver_ref(block, 0)),
+                            FERRY_ENOMEM, "which is how it says that memory is short"));
+    CU_ASSERT_EQUAL(cuda->scal(dev, NULL, FERRY_F32, 8, 2, driver_ref(block, 0)), 0);
+    control->fail("cublasSscal", 1, CUDA_UNKNOWN);
+    CU_ASSERT(driver_failed(cuda->scal(dev, NULL, FERRY_F32, 8, 2, driver_ref(block, 0)),
+                            FERRY_EDEVICE, "CUBLAS_STATUS_EXECUTION_FAILED"));
+    CU_ASSERT_EQUAL(rt.last_error(), 0);
+    CU_ASSERT_EQUAL(cuda->scal(dev, NULL, FERRY_F32, 8, 2, driver_ref(block, 0)), 0);
+    cuda_free_block(dev, block);
+    cuda_close(dev);
+}
+
 static void each_error_has_a_code_of_ferrys(void)
 {
     static const struct {
@@ -299,6 +320,7 @@ static void the_doubles_find_wrong_streams_and_contexts(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(each_call_of_the_vendor_fails_once),
     FERRY_TEST(a_kernel_that_faults_loses_the_device),
+    FERRY_TEST(what_cublas_says_is_looked_into),
     FERRY_TEST(each_error_has_a_code_of_ferrys),
     FERRY_TEST(the_doubles_find_wrong_pointers),
     FERRY_TEST(the_doubles_find_wrong_streams_and_contexts),

@@ -47,6 +47,63 @@ static void a_stream_of_another_device_is_refused(void)
     cuda_close(dev);
 }
 
+/* cudaStreamPerThread is a number: what it means depends on who asks. */
+static void a_stream_that_each_thread_has_is_refused(void)
+{
+    static const char *const names[] = { "cuda_stream" };
+    void *per_thread = (void *)(uintptr_t)2, *dev, *queue = NULL, *adopted = NULL;
+    uint32_t index;
+
+    if (!cuda_load(1, false))
+        return;
+    dev = cuda_open(0);
+    CU_ASSERT(driver_failed(cuda->queue_wrap(dev, per_thread, &queue), FERRY_EINVAL,
+                            "another stream in each thread"));
+    CU_ASSERT(driver_failed(cuda->adopt(NULL, names, &per_thread, 1, &adopted, &index),
+                            FERRY_EINVAL, "another stream in each thread"));
+    CU_ASSERT_PTR_NULL(queue);
+    CU_ASSERT_PTR_NULL(adopted);
+    cuda_close(dev);
+}
+
+/* CAPTURE_MODE_RELAXED is 2: what other streams do meanwhile is allowed. */
+static void a_stream_that_is_captured_takes_no_work(void)
+{
+    static const char *const names[] = { "cuda_stream" };
+    void *dev, *stream, *queue, *block, *event = NULL, *graph, *adopted = NULL, *second = NULL;
+    float host[16] = { 0 };
+    uint32_t index;
+
+    if (!cuda_load(1, false))
+        return;
+    dev = cuda_open(0);
+    block = cuda_block(dev, 64);
+    CU_ASSERT_EQUAL(cuda->synchronize(dev), 0);
+    CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
+    CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
+    CU_ASSERT_EQUAL_FATAL(cuda->queue_wrap(dev, stream, &queue), 0);
+    CU_ASSERT_EQUAL_FATAL(rt.begin_capture(stream, 2), 0);
+#define REFUSED(call) CU_ASSERT(driver_failed(call, FERRY_EINVAL, "is capturing this stream"))
+    REFUSED(cuda->queue_wrap(dev, stream, &second));
+    REFUSED(cuda->adopt(NULL, names, &stream, 1, &adopted, &index));
+    REFUSED(
+        cuda->memcpy(dev, queue, FERRY_MEMCPY_H2D, driver_ref(block, 0), driver_cref(host, 0), 64));
+    REFUSED(cuda->memset(dev, queue, driver_ref(block, 0), 0, 64));
+    REFUSED(cuda->fill(dev, queue, FERRY_F32, 16, 1, driver_ref(block, 0)));
+    REFUSED(cuda->scal(dev, queue, FERRY_F32, 16, 2, driver_ref(block, 0)));
+    REFUSED(cuda->sumsq(dev, queue, FERRY_F32, 8, driver_cref(block, 0), driver_ref(block, 32)));
+    REFUSED(cuda->event_record(dev, queue, &event));
+    REFUSED(cuda->queue_synchronize(dev, queue));
+#undef REFUSED
+    CU_ASSERT_EQUAL(rt.end_capture(stream, &graph), 0);
+    CU_ASSERT_EQUAL(cuda->scal(dev, queue, FERRY_F32, 16, 0, driver_ref(block, 0)), 0);
+    CU_ASSERT_EQUAL(cuda->queue_synchronize(dev, queue), 0);
+    CU_ASSERT_EQUAL(cuda->queue_destroy(dev, queue), 0);
+    CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);
+    cuda_free_block(dev, block);
+    cuda_close(dev);
+}
+
 static void the_programs_stream_can_be_the_default_queue(void)
 {
     static const char *const names[] = { "cuda_stream" }, *const wrong[] = { "cl_context" };
@@ -150,6 +207,8 @@ static void each_queue_has_a_handle_of_its_own_once_it_computes(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_stream_of_the_program_is_wrapped_and_left_alone),
+    FERRY_TEST(a_stream_that_each_thread_has_is_refused),
+    FERRY_TEST(a_stream_that_is_captured_takes_no_work),
     FERRY_TEST(a_stream_of_another_device_is_refused),
     FERRY_TEST(the_programs_stream_can_be_the_default_queue),
     FERRY_TEST(a_queue_waits_for_the_event_of_another),
