@@ -59,6 +59,7 @@ UNIT_TESTS = \
 	%D%/unit/test-net \
 	%D%/unit/test-net-save \
 	%D%/unit/test-net-faults \
+	%D%/unit/test-net-backward \
 	%D%/unit/test-net-fuse \
 	%D%/unit/test-net-oom \
 	%D%/unit/test-net-plan \
@@ -246,6 +247,8 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_net_plan_LDADD = $(NET_LIBS)
 %C%_unit_test_op_LDADD = $(NET_LIBS)
 NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
+%C%_unit_test_net_backward_SOURCES = %D%/unit/test-net-backward.c $(NET_DATA_TEST)
+%C%_unit_test_net_backward_LDADD = $(NET_LIBS)
 %C%_unit_test_layer_backward_SOURCES = %D%/unit/test-layer-backward.c $(NET_DATA_TEST)
 %C%_unit_test_layer_backward_LDADD = $(NET_LIBS)
 %C%_unit_test_layer_cases_SOURCES = %D%/unit/test-layer-cases.c $(NET_DATA_TEST)

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "net-data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Nets backward: who is run, what flows where, and what the first iteration of a training gives. */
+
+#define INPUT(name, dims)                                                                        \
+    "layer { name: '" name "' type: 'Input' top: '" name "' input_param { shape { " dims " } } " \
+    "}\n"
+#define IP(name, bottom, more)                                                                 \
+    "layer { name: '" name "' type: 'InnerProduct' bottom: '" bottom "' top: '" name "' " more \
+    " inner_product_param { num_output: 2 weight_filler { type: 'gaussian' std: 1 } } }\n"
+
+static ferry_net *open_text(const char *text, ferry_phase phase, int backward)
+{
+    ferry_net_options o = { .struct_size = sizeof(o), .text = text, .phase = phase };
+    ferry_net *net = NULL;
+
+    o.text_size = strlen(text);
+    o.backward = backward;
+    if (ferry_net_open(fx_device(), "net", &o, &net))
+        printf("     %s\n", ferry_last_error());
+    CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+    return net;
+}
+
+/* Numbers of either sign and no pattern, by place. */
+static void fill(ferry_blob *b, unsigned seed)
+{
+    float *x = ferry_blob_overwrite_host_data(b);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(x);
+    for (int64_t i = 0; i < ferry_blob_count(b); i++) {
+        seed = seed * 1664525u + 1013904223u;
+        x[i] = (float)(seed >> 8) / (1 << 23) - 1;
+    }
+}
+
+static double diff_at(ferry_net *net, const char *blob, int64_t i)
+{
+    const float *diff = ferry_blob_host_diff(ferry_net_blob(net, blob));
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(diff);
+    return (double)diff[i];
+}
+
+static bool needs(const ferry_net *net, const char *layer)
+{
+    return ferry_layer_needs_backward(ferry_net_layer_at(net, nd_layer(net, layer)));
+}
+
+/* ---- who is run ---------------------------------------------------------------------------------- */
+
+/* As Caffe's Net says of nets like these. */
+static void layers_are_run_from_what_learns_to_a_loss(void)
+{
+    static const char text[] = INPUT("x", "dim: 2 dim: 3") INPUT("t", "dim: 2 dim: 2")
+        IP("a", "x", "param { lr_mult: 0 } param { lr_mult: 0 }") IP("b", "a", "")
+            IP("c", "b",
+               "") "layer { name: 'l' type: 'EuclideanLoss' bottom: 'c' bottom: 't' top: 'l' }\n"
+                   "layer { name: 'most' type: 'ArgMax' bottom: 'b' top: 'm' }\n";
+    ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
+
+    CU_ASSERT_FALSE(needs(net, "x"));
+    CU_ASSERT_FALSE(needs(net, "a"));
+    CU_ASSERT_TRUE(needs(net, "b"));
+    CU_ASSERT_TRUE(needs(net, "b_b_0_split"));
+    CU_ASSERT_TRUE(needs(net, "c"));
+    CU_ASSERT_TRUE(needs(net, "l"));
+    CU_ASSERT_FALSE(needs(net, "most"));
+    CU_ASSERT_FALSE(ferry_layer_propagates(ferry_net_layer_at(net, nd_layer(net, "b")), 0));
+    CU_ASSERT_FALSE(ferry_layer_propagates(ferry_net_layer_at(net, nd_layer(net, "l")), 1));
+    ferry_net_close(net);
+    fx_end();
+}
+
+static void propagate_down_stops_what_is_before_it(void)
+{
+    static const char text[] =
+        INPUT("x", "dim: 2 dim: 3") INPUT("t", "dim: 2 dim: 2") IP("a", "x", "")
+            IP("b", "a", "propagate_down: false") "layer { name: 'l' type: 'EuclideanLoss' bottom: "
+                                                  "'b' bottom: 't' top: 'l' }\n";
+    ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
+
+    CU_ASSERT_FALSE(needs(net, "a"));
+    CU_ASSERT_TRUE(needs(net, "b"));
+    fill(ferry_net_blob(net, "x"), 1);
+    fill(ferry_net_blob(net, "t"), 2);
+    FX_OK(ferry_net_forward(net, NULL));
+    FX_OK(ferry_net_backward(net));
+    CU_ASSERT_EQUAL(ferry_memory_head(ferry_blob_diff_memory(ferry_net_blob(net, "a"))),
+                    FERRY_HEAD_UNINITIALIZED);
+    ferry_net_close(net);
+    fx_end();
+}
+
+static void force_backward_stops_at_labels_and_says_so(void)
+{
+    static const char text[] = "force_backward: true\n" INPUT("x", "dim: 2 dim: 3") INPUT(
+        "t",
+        "dim: 2") "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'x' bottom: 't' top: 'l' }\n";
+    ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
+    const ferry_layer *loss = ferry_net_layer_at(net, nd_layer(net, "l"));
+
+    CU_ASSERT_TRUE(ferry_layer_propagates(loss, 0));
+    CU_ASSERT_FALSE(ferry_layer_propagates(loss, 1));
+    fill(ferry_net_blob(net, "x"), 1);
+    FX_OK(ferry_blob_fill_data(ferry_net_blob(net, "t"), 1));
+    FX_OK(ferry_net_forward(net, NULL));
+    FX_OK(ferry_net_backward(net));
+    ferry_net_close(net);
+    fx_end();
+}
+
+static void a_loss_through_labels_is_an_error_in_caffes_words(void)
+{
+    static const struct {
+        const char *type, *said;
+    } losses[] = {
+        { "SoftmaxWithLoss", "SoftmaxWithLoss Layer cannot backpropagate to label inputs." },
+        { "HingeLoss", "HingeLoss Layer cannot backpropagate to label inputs." },
+    };
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(losses); i++) {
+        char text[2048];
+        ferry_net *net;
+
+        snprintf(text, sizeof(text),
+                 INPUT("x", "dim: 2 dim: 3")
+                     IP("a", "x",
+                        "") "layer { name: 'most' type: 'Reduction' "
+                            "bottom: 'a' top: 'm' reduction_param { axis: 1 operation: SUMSQ } }\n"
+                            "layer { name: 'p' type: 'Power' bottom: 'm' top: 'p' power_param { "
+                            "scale: 0 } }\n"
+                            "layer { name: 'l' type: '%s' bottom: 'x' bottom: 'p' top: 'l' }\n",
+                 losses[i].type);
+        net = open_text(text, FERRY_PHASE_TRAIN, 0);
+        fill(ferry_net_blob(net, "x"), 1);
+        FX_OK(ferry_net_forward(net, NULL));
+        FX_FAILS(FERRY_EUNSUPPORTED, ferry_net_backward(net));
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), losses[i].said));
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "layer \"l\""));
+        ferry_net_close(net);
+        fx_end();
+    }
+}
+
+static void backward_wants_a_forward_of_these_shapes_and_leave(void)
+{
+    static const char text[] = INPUT("x", "dim: 2 dim: 3") INPUT("t", "dim: 2 dim: 2")
+        IP("a", "x",
+           "") "layer { name: 'l' type: 'EuclideanLoss' bottom: 'a' bottom: 't' top: 'l' }\n";
+    ferry_net *net = open_text(text, FERRY_PHASE_TEST, 0);
+
+    FX_FAILS(FERRY_EINVAL, ferry_net_backward(NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_net_clear_param_diffs(NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_net_backward(net));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "`backward`"));
+    ferry_net_close(net);
+    net = open_text(text, FERRY_PHASE_TEST, 1);
+    fill(ferry_net_blob(net, "x"), 1);
+    fill(ferry_net_blob(net, "t"), 2);
+    FX_OK(ferry_net_forward(net, NULL));
+    FX_OK(ferry_net_backward(net));
+    FX_OK(ferry_blob_reshape(ferry_net_blob(net, "x"), 2, (int64_t[]){ 1, 3 }, NULL));
+    FX_OK(ferry_blob_reshape(ferry_net_blob(net, "t"), 2, (int64_t[]){ 1, 2 }, NULL));
+    FX_FAILS(FERRY_EINVAL, ferry_net_backward(net));
+    FX_OK(ferry_net_forward(net, NULL));
+    FX_OK(ferry_net_backward(net));
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* ---- what flows ---------------------------------------------------------------------------------- */
+
+/* Two losses, of 2 and of 0.5, on one blob: its diff is the sum; and a loss's own weight is its diff. */
+static void a_split_sums_the_diffs_of_weighted_losses(void)
+{
+    static const char text[] = "force_backward: true\n" INPUT("x", "dim: 2 dim: 3")
+        INPUT("t", "dim: 2 dim: 3") "layer { name: 'l' type: 'EuclideanLoss' bottom: 'x' bottom: "
+                                    "'t' top: 'l' loss_weight: 2 "
+                                    "}\nlayer { name: 's' type: 'Reduction' bottom: 'x' top: 's' "
+                                    "loss_weight: 0.5 }\n";
+    ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
+    double loss = 0;
+
+    FX_OK(ferry_blob_fill_data(ferry_net_blob(net, "x"), 3));
+    FX_OK(ferry_blob_fill_data(ferry_net_blob(net, "t"), 1));
+    FX_OK(ferry_net_forward(net, &loss));
+    CU_ASSERT_DOUBLE_EQUAL(loss, 2 * (6 * 4 / 4.0) + 0.5 * 18, 1e-5);
+    FX_OK(ferry_net_backward(net));
+    CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "l", 0), 2, 0);
+    CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "x", 5), 2 * (3 - 1) / 2.0 + 0.5, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "t", 5), -2 * (3 - 1) / 2.0, 1e-6);
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* Both layers use one blob of weights: its diff is the sum of both, and it is the owner's. */
+static void shared_parameters_sum_their_diffs(void)
+{
+    static const char text[] = INPUT("x", "dim: 2 dim: 3") INPUT("z", "dim: 2 dim: 3")
+        INPUT("t", "dim: 2 dim: 2") IP("a", "x", "param { name: 'w' }")
+            IP("b", "z", "param { name: 'w' }") "layer { name: 'l' type: 'EuclideanLoss' bottom: "
+                                                "'a' bottom: 't' top: 'l' }\n"
+                                                "layer { name: 'm' type: 'EuclideanLoss' bottom: "
+                                                "'b' bottom: 't' top: 'm' }\n";
+    ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
+    ferry_blob *w = ferry_net_param(net, nd_layer(net, "a"), 0);
+    ferry_blob *same = ferry_net_param(net, nd_layer(net, "b"), 0);
+    double both = 0, once = 0;
+
+    CU_ASSERT_PTR_EQUAL(ferry_blob_diff_memory(w), ferry_blob_diff_memory(same));
+    fill(ferry_net_blob(net, "x"), 1);
+    fill(ferry_net_blob(net, "z"), 1);
+    fill(ferry_net_blob(net, "t"), 2);
+    FX_OK(ferry_net_forward(net, NULL));
+    FX_OK(ferry_net_backward(net));
+    FX_OK(ferry_blob_sumsq_diff(w, &both));
+    FX_OK(ferry_net_clear_param_diffs(net));
+    FX_OK(ferry_blob_sumsq_diff(w, &once));
+    CU_ASSERT_DOUBLE_EQUAL(once, 0, 0);
+    FX_OK(ferry_blob_fill_data(ferry_net_blob(net, "z"), 0));
+    FX_OK(ferry_net_forward(net, NULL));
+    FX_OK(ferry_net_backward(net));
+    FX_OK(ferry_blob_sumsq_diff(w, &once));
+    CU_ASSERT(once > 0);
+    CU_ASSERT_DOUBLE_EQUAL(both, 4 * once, 1e-4 * both);
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* Where Caffe writes before its plane: an input of −FLT_MAX is nobody's maximum, so the mask is −1. */
+static void a_pool_without_a_maximum_gives_its_gradient_to_none(void)
+{
+    static const char text[] = "force_backward: true\n" INPUT(
+        "x", "dim: 1 dim: 2 dim: 2 dim: 2") "layer { name: 'p' type: 'Pooling' bottom: 'x' top: "
+                                            "'p' pooling_param { kernel_size: 2 } "
+                                            "}\n";
+    ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
+    float *x = ferry_blob_overwrite_host_data(ferry_net_blob(net, "x"));
+
+    for (int i = 0; i < 8; i++)
+        x[i] = i < 4 ? NAN : (float)i;
+    FX_OK(ferry_net_forward(net, NULL));
+    FX_OK(ferry_blob_fill_diff(ferry_net_blob(net, "p"), 5));
+    FX_OK(ferry_net_backward(net));
+    for (int i = 0; i < 8; i++)
+        CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "x", i), i == 7 ? 5 : 0, 0);
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* ---- a training's first iteration ---------------------------------------------------------------- */
+
+static void check_gradients(const char *run, const char *prototxt, const char *weights)
+{
+    ferry_net_options o = { .struct_size = sizeof(o), .phase = FERRY_PHASE_TRAIN };
+    ferry_io *io = NULL;
+    ferry_net *net = NULL;
+    double loss = 0;
+    int k = 0;
+
+    CU_ASSERT_EQUAL_FATAL(ferry_io_open(ferry_test_data(run), &io), FERRY_OK);
+    if (ferry_net_open(fx_device(), ferry_test_data(prototxt), &o, &net) ||
+        ferry_net_load(net, ferry_test_data(weights), NULL) || ferry_net_forward(net, &loss) ||
+        ferry_net_backward(net))
+        CU_FAIL_FATAL("a net that trains");
+    for (int layer = 0; layer < ferry_net_n_layers(net); layer++)
+        for (int i = 0; i < ferry_net_n_params(net, layer); i++) {
+            char key[32];
+
+            snprintf(key, sizeof(key), "grad0_%d", k++);
+            CU_ASSERT(
+                nd_same_diff(io, nd_find(io, key), ferry_net_param(net, layer, i), 1e-5, run));
+        }
+    CU_ASSERT_EQUAL(k, 8);
+    CU_ASSERT(loss > 1 && loss < 4);
+    ferry_net_close(net);
+    ferry_io_close(io);
+    fx_end();
+}
+
+static void the_first_gradients_of_a_training_are_caffes(void)
+{
+    if (!ferry_test_data("nets/train/sgd/run.npz") || !ferry_test_data("nets/train/train_a.h5")) {
+        ferry_test_skip("FERRY_TEST_DATA has no nets/train");
+        return;
+    }
+    check_gradients("nets/train/sgd/run.npz", "nets/train/lenet_small.prototxt",
+                    "nets/train/init.caffemodel");
+    if (strcmp(ferry_test_backend(), "cpu") != 0) /* it reads 3,000 images each time */
+        return;
+    check_gradients("nets/train/sgd_smooth/run.npz", "nets/train/lenet_smooth.prototxt",
+                    "nets/train/lenet_smooth.caffemodel");
+}
+
+/* Once the images are there, gradients of a device that has the operations do not leave it. */
+static void the_counts_tell_what_backward_moves(void)
+{
+    static const char text[] = INPUT("x", "dim: 2 dim: 3") INPUT("t", "dim: 2 dim: 2")
+        IP("a", "x", "") "layer { name: 'r' type: 'ReLU' bottom: 'a' top: 'a' }\n" IP(
+            "b", "a",
+            "") "layer { name: 'l' type: 'EuclideanLoss' bottom: 'b' bottom: 't' top: 'l' }\n";
+    ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
+    ferry_net_layer_info info = { .struct_size = sizeof(info) };
+
+    fill(ferry_net_blob(net, "x"), 1);
+    fill(ferry_net_blob(net, "t"), 2);
+    FX_OK(ferry_net_measure(net, 1));
+    FX_OK(ferry_net_forward(net, NULL));
+    FX_OK(ferry_net_backward(net));
+    FX_OK(ferry_net_layer(net, nd_layer(net, "b"), &info));
+    CU_ASSERT_EQUAL(info.needs_backward, 1);
+    CU_ASSERT_EQUAL(info.backward_operations, 3);
+    CU_ASSERT(info.backward_ms > 0);
+    CU_ASSERT_DOUBLE_EQUAL(info.backward_flops, 2 * info.flops, 0);
+    FX_OK(ferry_net_layer(net, nd_layer(net, "l"), &info));
+    CU_ASSERT_EQUAL(info.backward_tier, FERRY_TIER_HOST);
+    FX_OK(ferry_net_layer(net, nd_layer(net, "x"), &info));
+    CU_ASSERT_EQUAL(info.needs_backward, 0);
+    ferry_net_close(net);
+    fx_end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(layers_are_run_from_what_learns_to_a_loss),
+    FERRY_TEST(propagate_down_stops_what_is_before_it),
+    FERRY_TEST(force_backward_stops_at_labels_and_says_so),
+    FERRY_TEST(a_loss_through_labels_is_an_error_in_caffes_words),
+    FERRY_TEST(backward_wants_a_forward_of_these_shapes_and_leave),
+    FERRY_TEST(a_split_sums_the_diffs_of_weighted_losses),
+    FERRY_TEST(shared_parameters_sum_their_diffs),
+    FERRY_TEST(a_pool_without_a_maximum_gives_its_gradient_to_none),
+    FERRY_TEST(the_first_gradients_of_a_training_are_caffes),
+    FERRY_TEST(the_counts_tell_what_backward_moves),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main_backends(argc, argv, "nets backward", cases, FERRY_TEST_COUNT(cases));
+}
