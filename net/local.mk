@@ -126,6 +126,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/reader.c \
 	%D%/layers/reader.h \
 	%D%/layers/reduction.c \
+	%D%/layers/regions_backward.c \
 	%D%/layers/relu.c \
 	%D%/layers/relu6.c \
 	%D%/layers/reshape.c \

@@ -7,6 +7,29 @@
 
 #include <ferry/status.h>
 
+static int emit_backward(ferry_layer *layer, ferry_operand image, ferry_operand factor)
+{
+    struct ferry__term dy = { image, ferry__diff(ferry__of_top(0)) };
+    struct ferry__term a = { factor, ferry__of_bottom(0) }, x = { image, ferry__of_bottom(1) };
+    struct ferry__term product = { image, ferry__diff(ferry__of_scratch(0)) };
+    int err = 0;
+
+    if (ferry_layer_propagates(layer, 0)) {
+        if (!ferry_layer_scratch(layer, 0, 0, 2, image.shape))
+            return ferry_last_error_code();
+        err = ferry__emit_product(layer, dy, x, product);
+        if (!err)
+            err = ferry__emit_sum(layer, 1, product,
+                                  (struct ferry__term){ factor, ferry__diff(a.at) });
+    }
+    if (!err && ferry_layer_propagates(layer, 1))
+        err = ferry__emit_product(layer, dy, a, (struct ferry__term){ image, ferry__diff(x.at) });
+    if (!err && ferry_layer_propagates(layer, 2))
+        err = ferry__emit_scaled(layer, 1, dy,
+                                 (struct ferry__term){ image, ferry__diff(ferry__of_bottom(2)) });
+    return err;
+}
+
 static int reshape(ferry_layer *layer)
 {
     const ferry_blob *a = ferry_layer_bottom(layer, 0), *x = ferry_layer_bottom(layer, 1);
@@ -37,7 +60,8 @@ static int reshape(ferry_layer *layer)
     ferry__op_in(&op, in, factor, ferry__of_bottom(0));
     ferry__op_in(&op, in, image, ferry__of_bottom(2));
     ferry__op_out(&op, out, image, ferry__of_top(0));
-    return ferry_layer_emit(layer, &op, in, out);
+    err = ferry_layer_emit(layer, &op, in, out);
+    return err || !ferry_layer_needs_backward(layer) ? err : emit_backward(layer, image, factor);
 }
 
 const ferry_layer_type ferry__axpy_layer = {

@@ -14,7 +14,7 @@
 #define EPS 1e-9
 
 /* Of the layer's own blobs. */
-enum { MEAN, VARIANCE, SPREAD };
+enum { MEAN, VARIANCE, SPREAD, RESULT };
 
 static int setup(ferry_layer *layer)
 {
@@ -83,12 +83,58 @@ static int emit_normalized(ferry_layer *layer)
                       ferry__of_scratch(SPREAD));
 }
 
+/* What is scaled has to be known backward: x, or in LEARN what it was normalized to. */
+static int keep(ferry_layer *layer, bool learn, ferry_layer_operand *out)
+{
+    const ferry_blob *top = ferry_layer_top(layer, 0);
+    ferry_operand image = ferry__around(layer, ferry__of_bottom(0), 1);
+
+    if (!learn)
+        return ferry__input_kept(layer, RESULT, out);
+    *out = ferry__of_scratch(RESULT);
+    if (!ferry_layer_needs_backward(layer))
+        return 0;
+    if (!ferry_layer_scratch(layer, RESULT, 1, ferry_blob_naxes(top), ferry_blob_dims(top)))
+        return ferry_last_error_code();
+    return ferry__emit_copy(layer, image, ferry__of_top(0), image, *out);
+}
+
+static int emit_backward(ferry_layer *layer, bool learn, ferry_layer_operand kept)
+{
+    ferry_operand image = ferry__around(layer, ferry__of_bottom(0), 1), o = per_channel(layer);
+    struct ferry__term dy = { image, ferry__diff(ferry__of_top(0)) }, x = { image, kept };
+    struct ferry__term dx = { image, ferry__diff(ferry__of_bottom(0)) };
+    struct ferry__term scale = { o, ferry__of_param(0) }, spread = { o, ferry__of_scratch(SPREAD) };
+    ferry_op op;
+    int err = 0;
+
+    ferry_op_init(&op, FERRY_OP_BINARY);
+    op.params.binary.function = FERRY_BINARY_SCALE;
+    if (ferry_layer_param_propagates(layer, 1))
+        err = ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_BIAS, 1, &dy,
+                               (struct ferry__term){ o, ferry__diff(ferry__of_param(1)) });
+    if (!err && ferry_layer_param_propagates(layer, 0))
+        err = ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_WEIGHTS, 2,
+                               (struct ferry__term[]){ dy, x },
+                               (struct ferry__term){ o, ferry__diff(scale.at) });
+    if (err || !ferry_layer_propagates(layer, 0))
+        return err;
+    err = ferry__emit_product(layer, dy, scale, dx);
+    if (err || !learn)
+        return err;
+    ferry_op_init(&op, FERRY_OP_MOMENTS);
+    op.params.reduce.axes = 1u << 0 | 1u << 2;
+    return ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, 3,
+                            (struct ferry__term[]){ dx, x, spread }, dx);
+}
+
 static int reshape(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "bn_param", 0);
     int64_t channels = ferry_blob_count(ferry_layer_param_at(layer, 0));
     const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
     bool learn = strcmp(ferry_proto_enum(p, "bn_mode", 0), "INFERENCE") != 0;
+    ferry_layer_operand kept;
     int err = ferry__top_like(layer, 0, bottom);
 
     if (!err && (ferry_blob_naxes(bottom) < 2 || ferry_blob_dim(bottom, 1) != channels))
@@ -96,9 +142,12 @@ static int reshape(ferry_layer *layer)
                                 (long long)channels);
     if (!err && learn)
         err = emit_normalized(layer);
-    return err ? err
-               : emit(layer, FERRY_BINARY_SCALE, learn ? ferry__of_top(0) : ferry__of_bottom(0),
-                      ferry__of_param(0), ferry__of_param(1));
+    if (!err)
+        err = keep(layer, learn, &kept);
+    if (!err)
+        err = emit(layer, FERRY_BINARY_SCALE, learn ? ferry__of_top(0) : ferry__of_bottom(0),
+                   ferry__of_param(0), ferry__of_param(1));
+    return err ? err : emit_backward(layer, learn, kept);
 }
 
 static const char *const messages[] = { "bn_param", NULL };

@@ -26,7 +26,9 @@ static int emit(ferry_layer *layer, int64_t cut, int64_t h, int64_t w)
 {
     ferry_operand whole = ferry__whole(layer, ferry__of_bottom(0)), x = whole;
     ferry_layer_operand from = ferry__of_bottom(0), in[1], out[1];
+    struct ferry__term dy;
     ferry_op op;
+    int err;
 
     x.shape[2] = h;
     x.shape[3] = w;
@@ -36,7 +38,15 @@ static int emit(ferry_layer *layer, int64_t cut, int64_t h, int64_t w)
     op.params.resize.sampling = FERRY_RESIZE_ALIGN_CORNERS;
     ferry__op_in(&op, in, x, from);
     ferry__op_out(&op, out, ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
-    return ferry_layer_emit(layer, &op, in, out);
+    err = ferry_layer_emit(layer, &op, in, out);
+    if (err || !ferry_layer_propagates(layer, 0))
+        return err;
+    if (h != whole.shape[2] || w != whole.shape[3])
+        err = ferry__emit_zeros(layer, ferry__diff(ferry__of_bottom(0)), 0);
+    dy = ferry__term(layer, ferry__diff(ferry__of_top(0)));
+    return err ? err
+               : ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, 1, &dy,
+                                  (struct ferry__term){ x, ferry__diff(from) });
 }
 
 static int reshape(ferry_layer *layer)

@@ -125,6 +125,10 @@ int ferry__unary_layer(ferry_layer *layer, uint32_t function, double a, double b
 int ferry__regions(ferry_layer *layer, int64_t outputs, int64_t h, int64_t w, uint32_t group,
                    double scale);
 
+/* The gradient of bottom 0, on the host; and why there is none of bottom 1 (regions_backward.c). */
+int ferry__regions_backward(ferry_layer *layer, uint32_t group, double scale);
+const char *ferry__regions_refuse(const ferry_layer *layer, int index);
+
 /* ---- windows (window.c) ---- */
 
 /*

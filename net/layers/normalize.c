@@ -52,6 +52,62 @@ static int emit_norm(ferry_layer *layer, ferry_operand x, ferry_operand norm, ui
                                    ferry__of_scratch(0));
 }
 
+/* The scales' gradient is the sum of dy times x / ‖x‖. */
+static int emit_scales(ferry_layer *layer, struct ferry__term dy, struct ferry__term norm,
+                       struct ferry__term scale)
+{
+    struct ferry__term x = { dy.o, ferry__of_bottom(0) };
+    struct ferry__term room = { dy.o, ferry__diff(ferry__of_scratch(1)) };
+    ferry_op op;
+    int err = ferry__emit_product(layer, x, norm, room);
+
+    ferry_op_init(&op, FERRY_OP_BINARY);
+    op.params.binary.function = FERRY_BINARY_PRODUCT;
+    return err ? err
+               : ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_WEIGHTS, 2,
+                                  (struct ferry__term[]){ dy, room },
+                                  (struct ferry__term){ scale.o, ferry__diff(scale.at) });
+}
+
+/* With t = dy · scale and n = 1 / ‖x‖: dx = t·n − x·n³·Σ t·x. */
+static int emit_data(ferry_layer *layer, struct ferry__term dy, struct ferry__term norm,
+                     struct ferry__term scale)
+{
+    struct ferry__term x = { dy.o, ferry__of_bottom(0) }, dx = { dy.o, ferry__diff(x.at) };
+    struct ferry__term t = { dy.o, ferry__diff(ferry__of_scratch(1)) };
+    struct ferry__term room = { dy.o, ferry__diff(ferry__of_scratch(2)) };
+    struct ferry__term sum = { norm.o, ferry__diff(ferry__of_scratch(0)) };
+    int i, err = ferry__emit_product(layer, dy, scale, t);
+
+    if (!err)
+        err = ferry__emit_product(layer, t, x, room);
+    if (!err)
+        err = ferry__emit_sum(layer, 1, room, sum);
+    for (i = 0; !err && i < 3; i++)
+        err = ferry__emit_product(layer, sum, norm, sum);
+    if (!err)
+        err = ferry__emit_product(layer, x, sum, room);
+    if (!err)
+        err = ferry__emit_product(layer, t, norm, dx);
+    return err ? err
+               : ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, -1, dx.o, dx.at, room.o, room.at,
+                                    dx.o, dx.at);
+}
+
+static int emit_backward(ferry_layer *layer, ferry_operand x, struct ferry__term norm,
+                         struct ferry__term scale)
+{
+    struct ferry__term dy = { x, ferry__diff(ferry__of_top(0)) };
+    int i, err = 0;
+
+    for (i = 1; i <= 2; i++)
+        if (!ferry_layer_scratch(layer, i, 0, 3, x.shape))
+            return ferry_last_error_code();
+    if (ferry_layer_param_propagates(layer, 0))
+        err = emit_scales(layer, dy, norm, scale);
+    return err || !ferry_layer_propagates(layer, 0) ? err : emit_data(layer, dy, norm, scale);
+}
+
 static int reshape(ferry_layer *layer)
 {
     const ferry_proto *p = parameters(layer);
@@ -76,9 +132,13 @@ static int reshape(ferry_layer *layer)
     if (!err)
         err = ferry__emit_binary(layer, FERRY_BINARY_PRODUCT, 1, 1, x, ferry__of_bottom(0), norm,
                                  ferry__of_scratch(0), x, ferry__of_top(0));
-    return err ? err
-               : ferry__emit_binary(layer, FERRY_BINARY_PRODUCT, 1, 1, x, ferry__of_top(0), scale,
-                                    ferry__of_param(0), x, ferry__of_top(0));
+    if (!err)
+        err = ferry__emit_binary(layer, FERRY_BINARY_PRODUCT, 1, 1, x, ferry__of_top(0), scale,
+                                 ferry__of_param(0), x, ferry__of_top(0));
+    if (err || !ferry_layer_needs_backward(layer))
+        return err;
+    return emit_backward(layer, x, (struct ferry__term){ norm, ferry__of_scratch(0) },
+                         (struct ferry__term){ scale, ferry__of_param(0) });
 }
 
 static const char *const messages[] = { "norm_param", NULL };

@@ -23,6 +23,17 @@ static int reshape(ferry_layer *layer)
                           ferry_proto_real(p, "spatial_scale", 0));
 }
 
+static int backward(ferry_layer *layer)
+{
+    const ferry_proto *p =
+        ferry_proto_message(ferry_layer_message(layer), "psroi_pooling_param", 0);
+
+    return ferry_layer_propagates(layer, 0)
+               ? ferry__regions_backward(layer, (uint32_t)ferry_proto_integer(p, "group_size", 0),
+                                         ferry_proto_real(p, "spatial_scale", 0))
+               : 0;
+}
+
 static const char *const messages[] = { "psroi_pooling_param", NULL };
 
 const ferry_layer_type ferry__psroi_pooling_layer = {
@@ -32,7 +43,8 @@ const ferry_layer_type ferry__psroi_pooling_layer = {
     .max_bottoms = 2,
     .min_tops = 1,
     .max_tops = 1,
-    .flags = FERRY_LAYER_LABELS,
     .messages = messages,
     .reshape = reshape,
+    .backward = backward,
+    .refuses = ferry__regions_refuse,
 };

@@ -20,6 +20,15 @@ static int reshape(ferry_layer *layer)
                           ferry_proto_real(p, "spatial_scale", 0));
 }
 
+static int backward(ferry_layer *layer)
+{
+    const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "roi_pooling_param", 0);
+
+    return ferry_layer_propagates(layer, 0)
+               ? ferry__regions_backward(layer, 0, ferry_proto_real(p, "spatial_scale", 0))
+               : 0;
+}
+
 static const char *const messages[] = { "roi_pooling_param", NULL };
 
 const ferry_layer_type ferry__roi_pooling_layer = {
@@ -29,7 +38,8 @@ const ferry_layer_type ferry__roi_pooling_layer = {
     .max_bottoms = 2,
     .min_tops = 1,
     .max_tops = 1,
-    .flags = FERRY_LAYER_LABELS,
     .messages = messages,
     .reshape = reshape,
+    .backward = backward,
+    .refuses = ferry__regions_refuse,
 };

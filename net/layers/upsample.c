@@ -27,14 +27,21 @@ static int64_t side(const ferry_layer *layer, int axis, const char *size, const 
 static int emit_nearest(ferry_layer *layer)
 {
     ferry_layer_operand in[1], out[1];
+    struct ferry__term dy;
     ferry_op op;
+    int err;
 
     ferry_op_init(&op, FERRY_OP_RESIZE);
     op.params.resize.method = FERRY_RESIZE_NEAREST;
     op.params.resize.sampling = FERRY_RESIZE_ASYMMETRIC;
     ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));
     ferry__op_out(&op, out, ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
-    return ferry_layer_emit(layer, &op, in, out);
+    err = ferry_layer_emit(layer, &op, in, out);
+    if (err || !ferry_layer_propagates(layer, 0))
+        return err;
+    dy = ferry__term(layer, ferry__diff(ferry__of_top(0)));
+    return ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, 1, &dy,
+                            ferry__term(layer, ferry__diff(ferry__of_bottom(0))));
 }
 
 static int reshape(ferry_layer *layer)
@@ -100,6 +107,34 @@ static int forward(ferry_layer *layer)
     return err;
 }
 
+/* Where an element went to, its gradient comes from; forward has looked at the mask. */
+static int backward(ferry_layer *layer)
+{
+    ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    const ferry_blob *top = ferry_layer_top(layer, 0);
+    int64_t planes = ferry_blob_count_range(bottom, 0, 2), n = ferry_blob_count_range(bottom, 2, 4);
+    int64_t wide = ferry_blob_count_range(top, 2, 4), i;
+    const float *mask, *dy;
+    float *dx;
+
+    if (ferry_layer_n_bottoms(layer) == 1 || !ferry_layer_propagates(layer, 0))
+        return 0;
+    mask = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
+    dy = ferry_blob_host_diff(top);
+    dx = ferry_blob_overwrite_host_diff(bottom);
+    if (!mask || !dy || !dx)
+        return ferry_last_error_code();
+    for (i = 0; i < planes * n; i++)
+        dx[i] = mask[i] > -1 && mask[i] < (float)wide ? dy[i / n * wide + (int64_t)mask[i]] : 0;
+    return 0;
+}
+
+static const char *refuses(const ferry_layer *layer, int index)
+{
+    (void)layer;
+    return index ? "Layer: a mask cannot be differentiated." : NULL;
+}
+
 static const char *const messages[] = { "upsample_param", NULL };
 
 const ferry_layer_type ferry__upsample_layer = {
@@ -112,4 +147,6 @@ const ferry_layer_type ferry__upsample_layer = {
     .messages = messages,
     .reshape = reshape,
     .forward = forward,
+    .backward = backward,
+    .refuses = refuses,
 };
