@@ -51,6 +51,7 @@ struct pool_args {
     i64 mask[5];
     i64 piece; /* windows to a group */
     i32 is_average, counts_padding, has_mask, mask_is_i32;
+    i32 last, reserved;
 };
 
 /*
@@ -74,6 +75,7 @@ struct pack_args {
     i64 groups, blocks, taps, channels, outputs, lanes;
     i64 size[3];                        /* of the kernel */
     i64 group, output, channel, tap[3]; /* strides of the weights */
+    i64 first;                          /* the first element, where strides are negative */
     f32 scale;
     i32 reserved;
 };
@@ -82,9 +84,15 @@ struct pack_args {
 struct row_args {
     i64 at[BUFFERS];
     struct walk rows, part;
-    i32 function, is_index, logarithm, reserved;
+    i32 function, is_index, logarithm, inputs;
     f32 scale, count;
 };
+
+/* What a place of dy adds to the gradient of an operand that is repeated: `function` of share and share_each. */
+#define SHARE_SCALED  0 /* scale · dy */
+#define SHARE_PRODUCT 1 /* x · dy */
+#define SHARE_MAX     2 /* x > u ? 0 : dy */
+#define SHARE_PRELU   3 /* x > 0 ? 0 : x · dy */
 
 struct lrn_args {
     i64 at[BUFFERS]; /* x, y, scale */
@@ -92,6 +100,29 @@ struct lrn_args {
     i64 scale[5], piece, size;
     i32 is_across, has_scale, last, reserved;
     f32 alpha, beta, k;
+};
+
+/* Its gradient. Strides: dx, dy, x, y, scale. */
+struct lrn_data_args {
+    i64 at[BUFFERS];
+    i64 images, channels, in[3], stride[5][5], piece, size;
+    i32 is_across, last;
+    f32 alpha, beta;
+};
+
+/*
+ * The gradient of weights: x is the wider of the two images, y the narrower one, whose channels are
+ * `outputs`. Rows are elements of the weights for an output: channel, kernel. Pixels of y are in `lines` of
+ * `run`; a segment of them has sums of its own, segment, group, block, row, output, which are added then.
+ */
+struct gradient_args {
+    i64 at[BUFFERS]; /* y, x, sums; sums, weights */
+    struct window window;
+    i64 run, x_run, y_run, pixels, segment, segments; /* elements, strides */
+    i64 groups, blocks, outputs, rows;                /* of a group: outputs, rows */
+    i64 parts, tiles;                                 /* of rows; tiles of a part */
+    i64 x_group, y_group;
+    i64 w_group, w[5], piece; /* strides: output, channel, kernel */
 };
 
 /* Images of two axes. */
@@ -150,6 +181,8 @@ union kernel_args {
     struct pack_args pack;
     struct row_args row;
     struct lrn_args lrn;
+    struct lrn_data_args lrn_data;
+    struct gradient_args gradient;
     struct resize_args resize;
     struct roi_args roi;
     struct columns_args columns;

@@ -8,6 +8,7 @@
 #include "kernels/pack.k"
 #include "kernels/pool.k"
 #include "kernels/random.k"
+#include "kernels/slope.k"
 #include "kernels/table.k"
 #include "kernels/update.k"
 
@@ -37,6 +38,18 @@ static host_kernel *const functions[KERNEL_COUNT] = {
     [KERNEL_SCATTER_ADD] = host_scatter_add,
     [KERNEL_RANDOM] = host_random_numbers,
     [KERNEL_UPDATE] = host_update,
+    [KERNEL_UNARY_DATA] = host_unary_data,
+    [KERNEL_BINARY_DATA] = host_binary_data,
+    [KERNEL_REDUCE_DATA] = host_reduce_data,
+    [KERNEL_SHARE_EACH] = host_share_each,
+    [KERNEL_SHARE] = host_share,
+    [KERNEL_MOMENTS_DATA] = host_moments_data,
+    [KERNEL_SOFTMAX_DATA] = host_softmax_data,
+    [KERNEL_POOL_DATA] = host_pool_data,
+    [KERNEL_LRN_DATA] = host_lrn_data,
+    [KERNEL_RESIZE_DATA] = host_resize_data,
+    [KERNEL_GRADIENT] = host_gradient,
+    [KERNEL_GRADIENT_SUM] = host_gradient_sum,
 };
 
 void kernel_host_run(const struct kernel_launch *launch, const union kernel_args *args,

@@ -19,4 +19,8 @@ extern host_kernel host_1_convolve, host_2_convolve, host_depthwise, host_direct
 extern host_kernel host_reduce, host_moments, host_softmax;
 extern host_kernel host_lrn, host_resize, host_roi_pool, host_im2col, host_col2im;
 
+extern host_kernel host_share, host_moments_data, host_softmax_data;
+extern host_kernel host_pool_data, host_lrn_data, host_resize_data;
+extern host_kernel host_gradient, host_gradient_sum;
+
 #endif

@@ -19,7 +19,11 @@
     X(IMAGE, image, 1)               \
     X(TABLE, table, 1)               \
     X(RANDOM, random, 1)             \
-    X(UPDATE, update, 1)
+    X(UPDATE, update, 1)             \
+    X(SLOPE, slope, 1)               \
+    X(SHARE, share, 1)               \
+    X(SPREAD, spread, 1)             \
+    X(GRADIENT, gradient, 2)
 
 /* X(kernel, function, program, numbers) */
 #define KERNEL_LIST(X)                                  \
@@ -45,7 +49,19 @@
     X(GATHER, gather, TABLE, table)                     \
     X(SCATTER_ADD, scatter_add, TABLE, table)           \
     X(RANDOM, random_numbers, RANDOM, random)           \
-    X(UPDATE, update, UPDATE, update)
+    X(UPDATE, update, UPDATE, update)                   \
+    X(UNARY_DATA, unary_data, SLOPE, element)           \
+    X(BINARY_DATA, binary_data, SLOPE, element)         \
+    X(REDUCE_DATA, reduce_data, SLOPE, element)         \
+    X(SHARE_EACH, share_each, SLOPE, element)           \
+    X(SHARE, share, SHARE, row)                         \
+    X(MOMENTS_DATA, moments_data, SHARE, row)           \
+    X(SOFTMAX_DATA, softmax_data, SHARE, row)           \
+    X(POOL_DATA, pool_data, SPREAD, pool)               \
+    X(LRN_DATA, lrn_data, SPREAD, lrn_data)             \
+    X(RESIZE_DATA, resize_data, SPREAD, resize)         \
+    X(GRADIENT, gradient, GRADIENT, gradient)           \
+    X(GRADIENT_SUM, gradient_sum, GRADIENT, gradient)
 
 enum kernel_program {
 #define PROGRAM(program, text, lanes) PROGRAM_##program,

@@ -2,16 +2,20 @@
 # Kernels: their texts, the plans that launch them, and all of it compiled for the host.
 
 KERNEL_FRONT = %D%/types.h %D%/args.h %D%/dialect.h %D%/step.h %D%/walk.h \
-	%D%/pixel.h
+	%D%/pixel.h %D%/sample.h %D%/sum.h %D%/share.h
 KERNEL_TEXTS = \
 	%D%/convolution.k \
 	%D%/direct.k \
 	%D%/element.k \
+	%D%/gradient.k \
 	%D%/image.k \
 	%D%/pack.k \
 	%D%/pool.k \
 	%D%/random.k \
 	%D%/row.k \
+	%D%/share.k \
+	%D%/slope.k \
+	%D%/spread.k \
 	%D%/table.k \
 	%D%/update.k
 
@@ -27,8 +31,11 @@ noinst_LTLIBRARIES += %D%/libkernelplans.la
 	%D%/plan_convolution.c \
 	%D%/plan_direct.c \
 	%D%/plan_element.c \
+	%D%/plan_gradient.c \
 	%D%/plan_image.c \
 	%D%/plan_row.c \
+	%D%/plan_slope.c \
+	%D%/plan_spread.c \
 	%D%/plan_table.c \
 	%D%/plan_walk.c \
 	%D%/plan_weights.c \
@@ -63,8 +70,11 @@ noinst_LTLIBRARIES += %D%/libkernelhost.la
 	%D%/host_convolution_1.c \
 	%D%/host_convolution_2.c \
 	%D%/host_direct.c \
+	%D%/host_gradient.c \
 	%D%/host_image.c \
 	%D%/host_row.c \
+	%D%/host_share.c \
+	%D%/host_spread.c \
 	%D%/host_text.h
 %C%_libkernelhost_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir)
 %C%_libkernelhost_la_CFLAGS = $(PLUGIN_CFLAGS)

@@ -30,9 +30,25 @@ int plan_gemm(struct kernel_plan *p);
 /* plan_direct.c: convolutions that are no products; dtypes and order are seen to. */
 int plan_direct(struct kernel_plan *p);
 
+int plan_unary_data(struct kernel_plan *p); /* plan_slope.c */
+int plan_binary_data(struct kernel_plan *p);
+int plan_binary_share(struct kernel_plan *p);
+int plan_channel_sums(struct kernel_plan *p);
+int plan_reduce_data(struct kernel_plan *p);
+int plan_moments_data(struct kernel_plan *p);
+int plan_softmax_data(struct kernel_plan *p);
+int plan_pool_data(struct kernel_plan *p); /* plan_spread.c */
+int plan_lrn_data(struct kernel_plan *p);
+int plan_resize_data(struct kernel_plan *p);
+int plan_convolution_data(struct kernel_plan *p); /* plan_gradient.c */
+int plan_convolution_weights(struct kernel_plan *p);
+int plan_inner_product_data(struct kernel_plan *p);
+int plan_inner_product_weights(struct kernel_plan *p);
+
 /* plan_weights.c: weights as they are given. */
 struct plan_weights {
     int64_t group, output, channel, tap[3]; /* strides */
+    int64_t first;                          /* the first element, where strides are negative */
     double scale;
     bool is_shared; /* by all groups */
 };
@@ -55,6 +71,13 @@ void plan_walk_add(struct walk *w, const ferry_operand *o);
 void plan_walk_begin(struct walk *w, const ferry_operand *o);
 /* Axes that follow on each other become one; before that, unless as given, they are put in order. */
 void plan_walk_end(struct walk *w, bool as_given);
+
+/* plan_element.c: adds a launch over out[0] and the first inputs, which may be repeated where they are 1. */
+struct element_args *plan_elements(struct kernel_plan *p, uint32_t kernel, uint32_t inputs);
+/* plan_row.c: the operand with 1 on the axes in `axes`, or on all others. */
+ferry_operand plan_cut(const ferry_operand *o, uint32_t axes, bool others);
+/* plan_image.c: two sizes, and all four strides. */
+void plan_image(const ferry_operand *o, int64_t *along, int64_t *stride);
 
 /* Adds a launch, without buffers and groups, of zeroed numbers. */
 struct kernel_launch *plan_launch(struct kernel_plan *p, uint32_t kernel);

@@ -193,6 +193,28 @@ static const struct {
     { "update", FERRY_OP_UPDATE, plan_update },
 };
 
+static const struct {
+    uint32_t kind, pass;
+    int (*plan)(struct kernel_plan *p);
+} passes[] = {
+    { FERRY_OP_CONVOLUTION, FERRY_PASS_BACKWARD_DATA, plan_convolution_data },
+    { FERRY_OP_CONVOLUTION, FERRY_PASS_BACKWARD_WEIGHTS, plan_convolution_weights },
+    { FERRY_OP_CONVOLUTION, FERRY_PASS_BACKWARD_BIAS, plan_channel_sums },
+    { FERRY_OP_INNER_PRODUCT, FERRY_PASS_BACKWARD_DATA, plan_inner_product_data },
+    { FERRY_OP_INNER_PRODUCT, FERRY_PASS_BACKWARD_WEIGHTS, plan_inner_product_weights },
+    { FERRY_OP_INNER_PRODUCT, FERRY_PASS_BACKWARD_BIAS, plan_channel_sums },
+    { FERRY_OP_POOL, FERRY_PASS_BACKWARD_DATA, plan_pool_data },
+    { FERRY_OP_UNARY, FERRY_PASS_BACKWARD_DATA, plan_unary_data },
+    { FERRY_OP_BINARY, FERRY_PASS_BACKWARD_DATA, plan_binary_data },
+    { FERRY_OP_BINARY, FERRY_PASS_BACKWARD_WEIGHTS, plan_binary_share },
+    { FERRY_OP_BINARY, FERRY_PASS_BACKWARD_BIAS, plan_binary_share },
+    { FERRY_OP_REDUCE, FERRY_PASS_BACKWARD_DATA, plan_reduce_data },
+    { FERRY_OP_MOMENTS, FERRY_PASS_BACKWARD_DATA, plan_moments_data },
+    { FERRY_OP_SOFTMAX, FERRY_PASS_BACKWARD_DATA, plan_softmax_data },
+    { FERRY_OP_LRN, FERRY_PASS_BACKWARD_DATA, plan_lrn_data },
+    { FERRY_OP_RESIZE, FERRY_PASS_BACKWARD_DATA, plan_resize_data },
+};
+
 uint32_t kernel_kind_named(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -222,12 +244,13 @@ int kernel_plan_make(const struct kernel_target *target, const ferry_op *op,
 
     memset(p, 0, sizeof(*p));
     p->own_in = descriptor_take(op, &p->op);
-    if (p->op.pass != FERRY_PASS_FORWARD)
-        return FERRY_EUNSUPPORTED;
     p->target = *target;
     p->answer.struct_size = sizeof(p->answer);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (kinds[i].kind == p->op.kind)
+        if (kinds[i].kind == p->op.kind && p->op.pass == FERRY_PASS_FORWARD)
             return by_kind(p, kinds[i].plan);
+    for (size_t i = 0; i < sizeof(passes) / sizeof(passes[0]); i++)
+        if (passes[i].kind == p->op.kind && passes[i].pass == p->op.pass)
+            return by_kind(p, passes[i].plan);
     return FERRY_EUNSUPPORTED;
 }

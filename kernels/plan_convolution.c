@@ -57,26 +57,54 @@ static struct kernel_launch *divide(struct kernel_plan *p, const struct convolut
     return &p->launch[p->launches++];
 }
 
+/* A transposed convolution without strides is one whose kernel is turned round. */
+static bool is_turned(const ferry_op_window *window, const ferry_operand *w)
+{
+    bool turned = window->transposed && (w->shape[1] > 1 || window->group == 1);
+
+    for (uint32_t i = 0; i < window->axes; i++)
+        turned = turned && window->stride[i] == 1;
+    return turned;
+}
+
+/* What is packed of the weights, turned round or as they are; the window changes its padding with them. */
+static struct plan_weights weights_of(const ferry_operand *w, struct convolution_args *c,
+                                      bool turned)
+{
+    struct plan_weights weights = { .output = w->stride[turned],
+                                    .channel = w->stride[!turned],
+                                    .scale = 1 };
+
+    weights.group = (turned ? c->channels : c->outputs) * w->stride[0];
+    plan_spatial(w, 2, weights.tap);
+    for (int i = 0; turned && i < 3; i++) {
+        c->window.pad[i] = (c->window.size[i] - 1) * c->window.dilation[i] - c->window.pad[i];
+        weights.first += (c->window.size[i] - 1) * weights.tap[i];
+        weights.tap[i] = -weights.tap[i];
+    }
+    return weights;
+}
+
 int plan_convolution(struct kernel_plan *p)
 {
     const ferry_op_window *window = &p->op.params.window;
     const ferry_operand *w = &p->op.in[1];
     struct convolution_args c = { .steps = 0 };
-    struct plan_weights weights = { .output = w->stride[0], .channel = w->stride[1], .scale = 1 };
+    struct plan_weights weights;
     struct kernel_launch *l;
+    bool turned = is_turned(window, w);
 
     if (!plan_is_all(p, FERRY_F32))
         return FERRY_EUNSUPPORTED;
     plan_prefer_channels_last(p);
-    if (window->transposed || (w->shape[1] == 1 && window->group > 1))
+    if ((window->transposed && !turned) || (w->shape[1] == 1 && window->group > 1))
         return plan_direct(p);
     plan_window(window, &p->op.in[0], &p->op.out[0], &c.window);
-    c.channels = w->shape[1];
-    c.outputs = w->shape[0] / window->group;
+    c.channels = turned ? w->shape[0] / window->group : w->shape[1];
+    c.outputs = turned ? w->shape[1] : w->shape[0] / window->group;
     c.x_group = c.channels * c.window.x[1];
     c.y_group = c.outputs * c.window.y[1];
-    weights.group = c.outputs * weights.output;
-    plan_spatial(w, 2, weights.tap);
+    weights = weights_of(w, &c, turned);
     l = divide(p, &c, window->group, &weights);
     plan_bias(p, l);
     plan_steps(p, l);

@@ -4,8 +4,7 @@
 
 #define LEAST 1024 /* elements to a group's item */
 
-/* A launch over y and the first inputs, which may be repeated along axes where they are 1. */
-static struct element_args *launch(struct kernel_plan *p, uint32_t kernel, uint32_t inputs)
+struct element_args *plan_elements(struct kernel_plan *p, uint32_t kernel, uint32_t inputs)
 {
     struct kernel_launch *l = plan_launch(p, kernel);
     struct element_args *a = &l->args.element;
@@ -32,7 +31,7 @@ int plan_copy(struct kernel_plan *p)
 
     if (dtype >= FERRY_DTYPE_COUNT || dtype != p->op.out[0].dtype)
         return FERRY_EUNSUPPORTED;
-    launch(p, KERNEL_COPY, 1)->size = sizes[dtype];
+    plan_elements(p, KERNEL_COPY, 1)->size = sizes[dtype];
     return 0;
 }
 
@@ -42,7 +41,7 @@ int plan_unary(struct kernel_plan *p)
 
     if (!plan_is_all(p, FERRY_F32) || p->op.params.unary.function > FERRY_UNARY_SWISH)
         return FERRY_EUNSUPPORTED;
-    a = launch(p, KERNEL_UNARY, 1);
+    a = plan_elements(p, KERNEL_UNARY, 1);
     a->function = (int32_t)p->op.params.unary.function;
     a->a = (float)p->op.params.unary.a;
     a->b = (float)p->op.params.unary.b;
@@ -58,7 +57,7 @@ int plan_binary(struct kernel_plan *p)
     if (!plan_is_all(p, FERRY_F32) || function > FERRY_BINARY_QUOTIENT ||
         (function == FERRY_BINARY_NORMALISE && inputs < 3))
         return FERRY_EUNSUPPORTED;
-    a = launch(p, KERNEL_BINARY, inputs);
+    a = plan_elements(p, KERNEL_BINARY, inputs);
     a->function = (int32_t)function;
     a->a = (float)p->op.params.binary.a;
     a->b = (float)p->op.params.binary.b;

@@ -2,8 +2,7 @@
 /* RESIZE, ROI_POOL: images of two axes. */
 #include "kernels/parts.h"
 
-/* Sizes and strides; a list of four strides is the operand's. */
-static void image(const ferry_operand *o, int64_t *along, int64_t *stride)
+void plan_image(const ferry_operand *o, int64_t *along, int64_t *stride)
 {
     for (int i = 0; i < 2; i++)
         along[i] = o->shape[2 + i];
@@ -22,8 +21,8 @@ int plan_resize(struct kernel_plan *p)
         return FERRY_EUNSUPPORTED;
     l = plan_launch(p, KERNEL_RESIZE);
     a = &l->args.resize;
-    image(x, a->in, a->x);
-    image(y, a->out, a->y);
+    plan_image(x, a->in, a->x);
+    plan_image(y, a->out, a->y);
     a->images = y->shape[0];
     a->channels = y->shape[1];
     a->is_nearest = p->op.params.resize.method == FERRY_RESIZE_NEAREST;
@@ -46,8 +45,8 @@ int plan_roi_pool(struct kernel_plan *p)
         return FERRY_EUNSUPPORTED;
     l = plan_launch(p, KERNEL_ROI_POOL);
     a = &l->args.roi;
-    image(x, a->in, a->x);
-    image(y, a->out, a->y);
+    plan_image(x, a->in, a->x);
+    plan_image(y, a->out, a->y);
     a->images = x->shape[0];
     a->regions = y->shape[0];
     a->channels = y->shape[1];

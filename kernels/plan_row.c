@@ -2,8 +2,7 @@
 /* REDUCE, MOMENTS, SOFTMAX: rows of what is kept, and in each the part that becomes one. */
 #include "kernels/parts.h"
 
-/* The operand with 1 on the axes in `axes`, or on all others. */
-static ferry_operand cut(const ferry_operand *o, uint32_t axes, bool others)
+ferry_operand plan_cut(const ferry_operand *o, uint32_t axes, bool others)
 {
     ferry_operand c = *o;
 
@@ -20,12 +19,12 @@ static struct row_args *launch(struct kernel_plan *p, uint32_t kernel, uint32_t 
 {
     struct kernel_launch *l = plan_launch(p, kernel);
     struct row_args *a = &l->args.row;
-    ferry_operand kept = cut(&p->op.in[0], axes, false), part = cut(&p->op.in[0], axes, true);
+    ferry_operand kept = plan_cut(&p->op.in[0], axes, false), part = plan_cut(&p->op.in[0], axes, true);
 
     plan_walk_begin(&a->rows, &kept);
     plan_walk_begin(&a->part, &part);
     for (uint32_t i = 0; i < p->op.n_out; i++) {
-        ferry_operand y = cut(&p->op.out[i], axes, false);
+        ferry_operand y = plan_cut(&p->op.out[i], axes, false);
 
         if (i == 1)
             plan_walk_add(&a->rows, &kept);
@@ -71,7 +70,7 @@ int plan_moments(struct kernel_plan *p)
 int plan_softmax(struct kernel_plan *p)
 {
     uint32_t axes = 1u << p->op.params.softmax.axis;
-    ferry_operand y = cut(&p->op.out[0], axes, true);
+    ferry_operand y = plan_cut(&p->op.out[0], axes, true);
     struct row_args *a;
 
     if (!plan_is_all(p, FERRY_F32))

@@ -6,22 +6,14 @@
 
 /* ---- constants ------------------------------------------------------------------------------ */
 
-/* Of what decides how constants lie when they are packed (FNV-1a, by words). */
-static uint64_t packed_key(const struct kernel_plan *p, const struct pack_args *a)
+/* Of all numbers of the packing, which decide how constants lie (FNV-1a, by words). */
+static uint64_t packed_key(const struct pack_args *a)
 {
-    const ferry_operand *o = &p->op.in[1];
-    uint64_t word[FERRY_OP_AXES + 6] = { p->op.kind,          o->rank,
-                                         (uint64_t)a->lanes,  (uint64_t)a->groups,
-                                         (uint64_t)a->blocks, (uint64_t)a->taps };
-    uint64_t key = UINT64_C(14695981039346656037);
-    uint32_t scale;
+    uint64_t word[sizeof(*a) / sizeof(uint64_t)], key = UINT64_C(14695981039346656037);
 
-    memcpy(&scale, &a->scale, sizeof(scale));
-    for (uint32_t i = 0; i < o->rank; i++)
-        word[6 + i] = (uint64_t)o->shape[i] ^ (uint64_t)o->stride[i] << 32;
+    memcpy(word, a, sizeof(word));
     for (size_t i = 0; i < sizeof(word) / sizeof(word[0]); i++)
         key = (key ^ word[i]) * UINT64_C(1099511628211);
-    key = (key ^ scale) * UINT64_C(1099511628211);
     return key ? key : 1;
 }
 
@@ -46,6 +38,7 @@ void plan_pack(struct kernel_plan *p, const struct convolution_args *c, int64_t 
     a->group = w->group;
     a->output = w->output;
     a->channel = w->channel;
+    a->first = w->first;
     a->scale = (float)w->scale;
     l->from[0] = FROM_IN(1);
     l->groups = a->groups * a->blocks * a->taps;
@@ -53,7 +46,7 @@ void plan_pack(struct kernel_plan *p, const struct convolution_args *c, int64_t 
     if (p->op.constants >> 1 & 1u) {
         p->answer.packed_inputs = 2;
         p->answer.packed_bytes = bytes;
-        p->answer.packed_key = packed_key(p, a);
+        p->answer.packed_key = packed_key(a);
         l->from[1] = user->from[1] = FROM_PACKED;
         p->pack = *l;
         p->launches--;

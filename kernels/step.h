@@ -29,6 +29,11 @@
 #define STEP_SHIFT 3
 #define STEP_PRELU 4
 
+INLINE f32 sign_of(f32 x)
+{
+    return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : 0.0f;
+}
+
 INLINE f32 power_of(f32 x, f32 exponent)
 {
     return exponent == 1.0f ? x : exponent == 2.0f ? x * x : pow1(x, exponent);

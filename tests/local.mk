@@ -279,7 +279,8 @@ OP_RIG = %D%/unit/op-rig.c %D%/unit/op-rig.h
 %C%_unit_test_cpu_ops_backward_LDADD = $(NET_LIBS)
 %C%_unit_test_sim_operations_LDADD = $(NET_LIBS)
 %C%_unit_test_op_check_LDADD = $(NET_LIBS)
-%C%_unit_test_kernels_SOURCES = %D%/unit/test-kernels.c %D%/unit/op-make.c %D%/unit/op-make.h
+%C%_unit_test_kernels_SOURCES = %D%/unit/test-kernels.c \
+	%D%/unit/op-backward.c %D%/unit/op-backward.h %D%/unit/op-make.c %D%/unit/op-make.h
 %C%_unit_test_kernels_LDADD = kernels/libkernelhost.la $(NET_LIBS)
 %C%_unit_test_op_backward_SOURCES = %D%/unit/test-op-backward.c \
 	%D%/unit/op-backward.c %D%/unit/op-backward.h %D%/unit/op-make.c %D%/unit/op-make.h

@@ -4,7 +4,7 @@
  * margins around every operand. FERRY_TEST_OPS: how many of a kind (100); FERRY_TEST_SEED.
  */
 #include "ferry-test.h"
-#include "op-make.h"
+#include "op-backward.h"
 
 #include <ferry/blob.h>
 
@@ -46,6 +46,8 @@ static double value_for(struct om_numbers *n, const struct trial *t, uint32_t i,
         return 1.5 + om_value(n);
     if (op->kind == FERRY_OP_UPDATE && i > 1) /* histories have roots */
         return 1.25 + om_value(n);
+    if (op->kind == FERRY_OP_LRN && i == 3)
+        return 2 + om_value(n); /* the scale of a backward pass */
     return operand_at(op, i)->dtype >= FERRY_I8 ? (double)om_pick(n, 100) : om_value(n);
 }
 
@@ -62,6 +64,9 @@ static void make_operands(struct om_numbers *n, struct trial *t)
         memset(t->theirs[i], 0x3f, t->size[i]);
         for (int64_t k = 0; k < extent / size; k++)
             ferry__element_set(o->dtype, t->theirs[i] + MARGIN, k, value_for(n, t, i, k));
+        if (t->op.kind == FERRY_OP_POOL && t->op.pass == FERRY_PASS_BACKWARD_DATA && i == 1 &&
+            t->op.n_in > 1)
+            ob_fill_mask(n, &t->op, t->theirs[i] + MARGIN);
         memcpy(t->ours[i], t->theirs[i], t->size[i]);
         t->buffer[i < t->op.n_in ? FROM_IN(i) : FROM_OUT(i - t->op.n_in)] = t->ours[i] + MARGIN;
     }
@@ -158,15 +163,32 @@ static void end(struct trial *t)
     }
 }
 
-/* 1: agrees, 0: does not, −1: the kernels leave it to others. */
-static int try_one(uint32_t kind, uint64_t seed)
+/* A kind forward, or one of its passes. */
+struct trying {
+    uint32_t kind;
+    const struct ob_pass *pass;
+};
+
+static void make_operation(struct om_numbers *n, struct trying what, ferry_op *out)
 {
-    struct om_numbers n = { seed * UINT64_C(0x9E3779B97F4A7C15) + kind };
+    enum ob_role roles[FERRY_OP_INPUTS];
+    ferry_op forward;
+
+    if (what.pass)
+        ob_make(n, what.pass, &forward, out, roles);
+    else
+        om_make(n, what.kind, 1, out);
+}
+
+/* 1: agrees, 0: does not, −1: the kernels leave it to others. */
+static int try_one(struct trying what, uint64_t seed)
+{
+    struct om_numbers n = { seed * UINT64_C(0x9E3779B97F4A7C15) + what.kind };
     static struct trial t;
     int good = 1;
 
     memset(&t, 0, sizeof t);
-    om_make(&n, kind, 1, &t.op);
+    make_operation(&n, what, &t.op);
     CU_ASSERT_EQUAL_FATAL(ferry_op_check(&t.op), 0);
     if (kernel_plan_make(&kernel_host_target, &t.op, &t.plan))
         return -1;
@@ -177,7 +199,8 @@ static int try_one(uint32_t kind, uint64_t seed)
         if (!(distance(&t, i) <= om_tolerance(&t.op)))
             good = 0;
     if (!good)
-        printf("kind %u seed %llu: %s\n", kind, (unsigned long long)seed, om_text(&t.op));
+        printf("kind %u pass %u seed %llu: %s\n", what.kind, t.op.pass, (unsigned long long)seed,
+               om_text(&t.op));
     end(&t);
     return good;
 }
@@ -195,32 +218,47 @@ static uint64_t most_refused(uint32_t kind, uint64_t n)
     return kind == FERRY_OP_STRIDED_COPY ? n / 2 : n / 20;
 }
 
-static void what_the_host_compiles_agrees_with_the_oracle(void)
+static int try_many(struct trying what)
 {
     uint64_t n = number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 20 : 100);
-    uint64_t first = number_of("FERRY_TEST_SEED", 1);
+    uint64_t first = number_of("FERRY_TEST_SEED", 1), refused = 0;
     int bad = 0;
 
-    for (int k = 0; k < om_kind_count; k++) {
-        uint64_t refused = 0;
+    for (uint64_t seed = first; seed < first + n && bad < 10; seed++) {
+        int answer = try_one(what, seed);
 
-        for (uint64_t seed = first; seed < first + n && bad < 10; seed++) {
-            int answer = try_one(om_kinds[k], seed);
-
-            bad += answer == 0;
-            refused += answer < 0;
-        }
-        if (refused > most_refused(om_kinds[k], n)) {
-            printf("kind %u: %llu of %llu refused\n", om_kinds[k], (unsigned long long)refused,
-                   (unsigned long long)n);
-            CU_FAIL("the kernels refuse what they should do");
-        }
+        bad += answer == 0;
+        refused += answer < 0;
     }
+    if (refused > most_refused(what.kind, n)) {
+        printf("kind %u pass %u: %llu of %llu refused\n", what.kind,
+               what.pass ? what.pass->pass : 0, (unsigned long long)refused, (unsigned long long)n);
+        CU_FAIL("the kernels refuse what they should do");
+    }
+    return bad;
+}
+
+static void what_the_host_compiles_agrees_with_the_oracle(void)
+{
+    int bad = 0;
+
+    for (int k = 0; k < om_kind_count; k++)
+        bad += try_many((struct trying){ om_kinds[k], NULL });
+    CU_ASSERT_EQUAL(bad, 0);
+}
+
+static void so_do_the_backward_passes(void)
+{
+    int bad = 0;
+
+    for (int k = 0; k < ob_pass_count; k++)
+        bad += try_many((struct trying){ ob_passes[k].kind, &ob_passes[k] });
     CU_ASSERT_EQUAL(bad, 0);
 }
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(what_the_host_compiles_agrees_with_the_oracle),
+    FERRY_TEST(so_do_the_backward_passes),
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sums of rows: the items of a group share a row, and add what they found.
+ */
+#ifndef FERRY_KERNELS_SUM_H
+#define FERRY_KERNELS_SUM_H
+
+#include "kernels/walk.h"
+
+/* A sum that keeps what rounding took (Neumaier's). */
+struct exact {
+    f32 sum, rest;
+};
+
+INLINE struct exact exact_add(struct exact e, f32 x)
+{
+    struct exact r;
+
+    r.sum = e.sum + x;
+    r.rest = e.rest + (abs1(e.sum) >= abs1(x) ? e.sum - r.sum + x : x - r.sum + e.sum);
+    return r;
+}
+
+/* Where there is an infinity, the rest is none. */
+INLINE f32 exact_value(struct exact e)
+{
+    return abs1(e.sum) <= 3.402823466e+38f ? e.sum + e.rest : e.sum;
+}
+
+/* The group's sum `e` from what its items found; `left` is what rounding took from each. */
+#define JOINED(e, found, left)            \
+    do {                                  \
+        e.sum = found[0];                 \
+        e.rest = left[0];                 \
+        for (i64 k = 1; k < GROUP; k++) { \
+            e = exact_add(e, found[k]);   \
+            e.rest += left[k];            \
+        }                                 \
+    } while (0)
+
+#define EACH_ROW(r)                                                                               \
+    for (i64 r = group() * a->rows.piece; r < (group() + 1) * a->rows.piece && r < a->rows.count; \
+         r++)
+
+#endif
