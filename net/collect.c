@@ -156,6 +156,8 @@ static int add_operation(struct ferry__program *p, ferry_layer *layer, int numbe
     item->layer = layer;
     item->number = number;
     item->op = from->op;
+    if (p->net->fuse && item->op.kind == FERRY_OP_CONVOLUTION)
+        item->op.math |= FERRY_MATH_WINOGRAD;
     for (i = 0; !err && i < from->op.n_in; i++)
         err = use_of(p, layer, &from->in[i], &item->in[i]);
     for (i = 0; !err && i < from->op.n_out; i++)

@@ -9,6 +9,7 @@ UNIT_TESTS = \
 	%D%/unit/test-cpu-ops \
 	%D%/unit/test-cpu-ops-matrix \
 	%D%/unit/test-cpu-ops-backward \
+	%D%/unit/test-cpu-winograd \
 	%D%/unit/test-hostmath \
 	%D%/unit/test-blob-access \
 	%D%/unit/test-blob-math \
@@ -273,10 +274,12 @@ OP_RIG = %D%/unit/op-rig.c %D%/unit/op-rig.h
 %C%_unit_test_cpu_ops_SOURCES = %D%/unit/test-cpu-ops.c $(OP_RIG)
 %C%_unit_test_cpu_ops_LDADD = $(NET_LIBS)
 %C%_unit_test_cpu_ops_matrix_SOURCES = %D%/unit/test-cpu-ops-matrix.c $(OP_RIG)
+%C%_unit_test_cpu_winograd_SOURCES = %D%/unit/test-cpu-winograd.c $(OP_RIG)
 %C%_unit_test_cpu_ops_matrix_LDADD = $(NET_LIBS)
 %C%_unit_test_cpu_ops_backward_SOURCES = %D%/unit/test-cpu-ops-backward.c $(OP_RIG) \
 	%D%/unit/op-backward.c %D%/unit/op-backward.h %D%/unit/op-make.c %D%/unit/op-make.h
 %C%_unit_test_cpu_ops_backward_LDADD = $(NET_LIBS)
+%C%_unit_test_cpu_winograd_LDADD = $(NET_LIBS)
 %C%_unit_test_sim_operations_LDADD = $(NET_LIBS)
 %C%_unit_test_op_check_LDADD = $(NET_LIBS)
 %C%_unit_test_kernels_SOURCES = %D%/unit/test-kernels.c \

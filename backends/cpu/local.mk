@@ -79,6 +79,9 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/walk.c \
 	%D%/op/walk.h \
 	%D%/op/window.c \
+	%D%/op/winograd.c \
+	%D%/op/winograd.h \
+	%D%/op/winograd_impl.h \
 	%D%/plugin.c \
 	%D%/workers.c \
 	%D%/workers.h

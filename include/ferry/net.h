@@ -30,9 +30,10 @@ typedef struct ferry_net ferry_net;
  *
  * In TEST a net's blobs share memory by a plan of who lives when, and layers join: BatchNorm, Scale and
  * Bias go into the weights of the convolution or inner product before them (copies, made anew when the
- * sources are written), activations and sums into its epilogue. What has no contents of its own then
- * cannot be had from ferry_net_blob. Inputs, outputs, and what `keep` names always can. The answer is
- * the same within rounding. In TRAIN, and with `backward`, nothing is planned or fused.
+ * sources are written), activations and sums into its epilogue; convolutions may be Winograd's
+ * (FERRY_MATH_WINOGRAD). What has no contents of its own then cannot be had from ferry_net_blob. Inputs,
+ * outputs, and what `keep` names always can. The answer is the same within rounding. In TRAIN, and
+ * with `backward`, nothing is planned or fused.
  */
 typedef struct ferry_net_options {
     size_t struct_size; /* sizeof(ferry_net_options) of the caller */
@@ -48,7 +49,7 @@ typedef struct ferry_net_options {
         *keep; /* n_keep names of blobs that stay readable; "*": all, nothing is fused */
     size_t n_keep;
     int plan;     /* blobs of a TEST net share memory: 0 and 1 yes, −1 no */
-    int fuse;     /* layers of a TEST net join: 0 and 1 yes, −1 no */
+    int fuse;     /* layers of a TEST net join, as said above: 0 and 1 yes, −1 no */
     int only;     /* 1: what nothing in `keep` needs is not computed, be it an output */
     int backward; /* 1: ferry_net_backward will be called; in TRAIN it may be without */
 } ferry_net_options;

@@ -211,7 +211,7 @@ typedef struct ferry_operand {
 
 /** Flags of ferry_op.math: what may be traded for speed. 0: nothing. */
 #define FERRY_MATH_TF32     1u
-#define FERRY_MATH_WINOGRAD 2u
+#define FERRY_MATH_WINOGRAD 2u /* convolutions by tiles: fewer multiplications, other rounding */
 
 /** A window over spatial axes: convolution, im2col, col2im, pool. */
 typedef struct ferry_op_window {

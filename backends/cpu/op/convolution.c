@@ -122,10 +122,12 @@ static int convolution_plan(struct cpu_op *p)
         turn(p);
     p->plan.convolution.is_depthwise = cpu_depthwise_can(p);
     p->plan.convolution.is_product = !p->plan.convolution.is_depthwise;
-    if (p->plan.convolution.is_product)
+    if (p->plan.convolution.is_product) {
         plan_product(p);
-    else
+        cpu_winograd_plan(p);
+    } else {
         cpu_depthwise_plan(p);
+    }
     return 0;
 }
 
@@ -151,6 +153,14 @@ static void pack_weights(const struct cpu_op *p, const float *w, float *packed)
         }
 }
 
+static void pack_product(const struct cpu_op *p, const float *w, float *packed)
+{
+    if (p->plan.convolution.winograd.side)
+        cpu_winograd_pack(p, w, packed);
+    else
+        pack_weights(p, w, packed);
+}
+
 static void convolution_prepare(struct cpu_device *d, const struct cpu_op *p, const void *const *in,
                                 void *packed)
 {
@@ -158,7 +168,7 @@ static void convolution_prepare(struct cpu_device *d, const struct cpu_op *p, co
     if (p->plan.convolution.is_depthwise)
         cpu_depthwise_pack(p, in[1], packed);
     else
-        pack_weights(p, in[1], packed);
+        pack_product(p, in[1], packed);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
@@ -273,6 +283,14 @@ static void find_places(const struct cpu_op *p, const struct cpu_op_args *args, 
     }
 }
 
+static int64_t floats_packed(const struct cpu_op *p)
+{
+    int64_t points = p->plan.convolution.winograd.points;
+    const struct cpu_gemm *g = &p->plan.convolution.gemm;
+
+    return (points ? points : g->batches) * cpu_gemm_packed(g);
+}
+
 static void product_run(struct cpu_device *d, const struct cpu_op *p,
                         const struct cpu_op_args *args)
 {
@@ -305,9 +323,9 @@ static void product_run(struct cpu_device *d, const struct cpu_op *p,
         r.a_batch = places.patches.channels * w->x[1];
     }
     if (!r.b) {
-        float *packed = r.scratch + cpu_gemm_workspace(g) / sizeof(float);
+        float *packed = r.scratch + p->answer.workspace_bytes / sizeof(float) - floats_packed(p);
 
-        pack_weights(p, args->in[1], packed);
+        pack_product(p, args->in[1], packed);
         r.b = packed;
     }
     if (p->own_in > 2)
@@ -315,7 +333,10 @@ static void product_run(struct cpu_device *d, const struct cpu_op *p,
                                                .operand = args->in[2],
                                                .stride = p->op.in[2].stride[0] };
     cpu_epilogue_steps(p, args, &r);
-    cpu_gemm_do(d->workers, &r);
+    if (p->plan.convolution.winograd.side)
+        cpu_winograd_run(d, p, args->in[0], &r, places.add);
+    else
+        cpu_gemm_do(d->workers, &r);
 }
 
 static void convolution_run(struct cpu_device *d, const struct cpu_op *p,

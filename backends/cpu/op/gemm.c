@@ -102,6 +102,13 @@ int64_t cpu_gemm_packed(const struct cpu_gemm *g)
     return g->panels * g->panel * g->k;
 }
 
+int64_t cpu_gemm_packed_at(const struct cpu_gemm *g, int64_t k, int64_t column)
+{
+    int64_t panel = column / g->panel;
+
+    return panel * g->panel * g->k + k * width_of(g, panel) + column % g->panel;
+}
+
 void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const float *from,
                    int64_t row, int64_t column, float *packed)
 {
@@ -142,8 +149,7 @@ static bool make_clamp(const struct cpu_step *s, struct cpu_store *out)
     return out->clamp != CPU_CLAMP_NONE;
 }
 
-/* Whether the steps are what the micro-kernel does: a bias, something added, a clamp. */
-static bool make_store(struct cpu_gemm_run *r)
+bool cpu_gemm_make_store(struct cpu_gemm_run *r)
 {
     const struct cpu_step *s = r->step, *end = s + r->steps;
 
@@ -367,7 +373,7 @@ void cpu_gemm_do(struct workers *w, struct cpu_gemm_run *r)
     const struct cpu_gemm *g = r->plan;
     int64_t tasks = g->batches * g->row_blocks * g->panel_blocks;
 
-    r->stores = make_store(r);
+    r->stores = cpu_gemm_make_store(r);
     if (g->slots > 1)
         workers_tasks(w, tasks, do_task, r);
     else

@@ -63,6 +63,15 @@ uint64_t cpu_gemm_workspace(const struct cpu_gemm *g);
 /* Floats of one batch's packed b. */
 int64_t cpu_gemm_packed(const struct cpu_gemm *g);
 
+/* Where element (k, column) of packed b is. */
+int64_t cpu_gemm_packed_at(const struct cpu_gemm *g, int64_t k, int64_t column);
+
+/*
+ * Whether the steps are what the micro-kernel does, a bias, something added, a clamp, and columns of y
+ * lie side by side; fills in the store.
+ */
+bool cpu_gemm_make_store(struct cpu_gemm_run *r);
+
 /* Does it. */
 void cpu_gemm_do(struct workers *w, struct cpu_gemm_run *r);
 

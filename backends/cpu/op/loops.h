@@ -12,6 +12,8 @@ struct cpu_line;
 struct cpu_binary_row;
 struct cpu_pool_window;
 struct cpu_lrn_pixel;
+struct cpu_winograd_patch;
+struct cpu_winograd_sums;
 
 struct cpu_loops {
     int64_t rows;  /* the most of a tile */
@@ -41,6 +43,12 @@ struct cpu_loops {
     void (*lrn)(const struct cpu_lrn_pixel *p);
     /* A step but ADD on `columns` sums of a row; the operand is that of column 0. */
     void (*step)(const struct cpu_step *s, int64_t columns, float *sums);
+    /* A row of sums, read by whole vectors, with what the store does; pointers are those of column 0. */
+    void (*store)(const struct cpu_store *s, int64_t column, int64_t columns, const float *sums,
+                  const float *add, float *y);
+    /* A tile's patch at its points; the products at its points as a tile, by whole vectors. */
+    void (*winograd_in)(const struct cpu_winograd_patch *p);
+    void (*winograd_out)(const struct cpu_winograd_sums *s);
 };
 
 /* Those of a set; they exist where the set can be found. */

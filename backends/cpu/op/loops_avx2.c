@@ -3,6 +3,7 @@
 #include "op.h"
 #include "patches.h"
 #include "rows.h"
+#include "winograd.h"
 
 #if defined(__x86_64__)
 #define NAME(function) function##_avx2

@@ -8,6 +8,7 @@
 #include "patches_impl.h"
 #include "rows_impl.h"
 #include "step_impl.h"
+#include "winograd_impl.h"
 
 static const struct cpu_loops NAME(loops) = {
     .rows = MOST_ROWS,
@@ -24,4 +25,7 @@ static const struct cpu_loops NAME(loops) = {
     .pool = NAME(pool),
     .lrn = NAME(lrn),
     .step = NAME(step),
+    .store = NAME(store),
+    .winograd_in = NAME(winograd_in),
+    .winograd_out = NAME(winograd_out),
 };

@@ -3,6 +3,7 @@
 #include "op.h"
 #include "patches.h"
 #include "rows.h"
+#include "winograd.h"
 
 /* Any CPU of the architecture: vectors of 16 bytes are in all that matter. */
 #define NAME(function) function##_portable

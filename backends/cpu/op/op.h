@@ -57,6 +57,17 @@ struct cpu_turn {
     int64_t shape[FERRY_OP_AXES], step[FERRY_OP_AXES];
 };
 
+/* How a convolution is cut into the tiles of winograd.h. */
+struct cpu_winograd {
+    int64_t side, points; /* side 0: it is done otherwise */
+    int64_t lines, line;  /* lines of tiles of an image, and tiles of a line */
+    int64_t tiles;        /* in all */
+    int64_t block;        /* tiles whose patches are there at a time, in the workspace */
+    int64_t rows;         /* tiles of a task */
+    int64_t panel_block;  /* panels of a task */
+    int64_t v_row;        /* floats from a tile's channels to the next one's */
+};
+
 /* A prepared operation. */
 struct cpu_op {
     const struct cpu_op_kind *kind;
@@ -81,6 +92,7 @@ struct cpu_op {
             bool is_depthwise;        /* each channel by itself */
             bool is_in_place;         /* the rows of the product's a are x's pixels as they lie */
             struct cpu_gemm gemm;
+            struct cpu_winograd winograd;
         } convolution;
         struct {
             struct cpu_walk walk; /* INNER_PRODUCT: over a row of x */
@@ -173,6 +185,15 @@ struct cpu_sample {
 };
 
 struct cpu_sample cpu_sample_of(const ferry_op_params *params, int64_t i, int64_t in, int64_t out);
+
+/*
+ * winograd.c: takes a convolution that is planned as a product, if its points are fewer than its
+ * patches' elements, and it may. A run's steps and y are those of the product.
+ */
+void cpu_winograd_plan(struct cpu_op *p);
+void cpu_winograd_pack(const struct cpu_op *p, const float *w, float *packed);
+void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const float *x,
+                      struct cpu_gemm_run *r, const int64_t *add);
 
 /* direct.c: a convolution element by element. */
 void cpu_direct_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);

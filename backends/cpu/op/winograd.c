@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "winograd.h"
+
+#include "op.h"
+
+#include <string.h>
+
+/*
+ * CONVOLUTION as products at the points of winograd.h, F32. Patches of a block of tiles become
+ * points in the workspace, all threads together; then a task makes some tiles of some panels.
+ */
+
+/* Rows of a product that take as long as it takes to bring a row of weights near. */
+#define ROWS_PER_WEIGHT 20
+/* Multiplications that take as long as one element of a patch, or of a tile, to change its form. */
+#define CHANGE 8
+/* Floats of points that are there at a time, tiles of a task, and multiplications worth a thread. */
+#define MOST_POINTS   (1024 * 1024)
+#define MOST_ROWS     28
+#define SMALL_PRODUCT (512 * 1024)
+
+static int64_t cut(int64_t n, int64_t most)
+{
+    return (n + most - 1) / most;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- planning ------------------------------------------------------------------------------- */
+
+static bool can(const struct cpu_op *p)
+{
+    const ferry_op_window *window = &p->op.params.window;
+    const struct cpu_window *w = &p->plan.convolution.window;
+
+    if (!(p->op.math & FERRY_MATH_WINOGRAD) || window->axes != 2 || window->group != 1 ||
+        p->plan.convolution.is_transposed || w->x[1] != 1 || w->y[1] != 1 ||
+        w->channels < p->loops->lanes)
+        return false;
+    for (int axis = 1; axis < 3; axis++)
+        if (w->kernel[axis] != 3 || w->stride[axis] != 1 || w->dilation[axis] != 1)
+            return false;
+    return true;
+}
+
+static void cut_tiles(const struct cpu_window *w, int64_t side, struct cpu_winograd *out)
+{
+    out->side = side;
+    out->points = (side + 2) * (side + 2);
+    out->lines = cut(w->out[1], side);
+    out->line = cut(w->out[2], side);
+    out->tiles = w->images * out->lines * out->line;
+}
+
+/* In multiplications; side 1 is a product of patches. */
+static double cost_of(const struct cpu_window *w, int64_t side)
+{
+    double both = (double)w->channels * (double)w->outputs;
+    struct cpu_winograd c;
+
+    cut_tiles(w, side, &c);
+    return (double)c.points *
+           ((double)(c.tiles + ROWS_PER_WEIGHT) * both +
+            (side == 1 ? 0 : (double)c.tiles * CHANGE * (double)(w->channels + w->outputs)));
+}
+
+static void cut_tasks(struct cpu_op *p)
+{
+    struct cpu_winograd *c = &p->plan.convolution.winograd;
+    struct cpu_gemm *g = &p->plan.convolution.gemm;
+    int64_t rows = MOST_ROWS / p->loops->rows * p->loops->rows, wanted, blocks;
+
+    c->v_row = (g->k + 15) / 16 * 16;
+    c->v_row += c->v_row % 512 == 0 ? 16 : 0; /* rows would share lines of the first cache */
+    c->block = most(MOST_POINTS / (c->points * c->v_row) / rows, 1) * rows;
+    blocks = cut(c->tiles, c->block);
+    c->block = cut(c->tiles, blocks);
+    c->rows = cut(c->block, cut(c->block, rows));
+    c->panel_block = g->panels;
+    g->slots = c->points * c->block * g->n * g->k < SMALL_PRODUCT ? 1 : p->threads;
+    wanted = g->slots > 1 ? 4 * (int64_t)g->slots : 1;
+    while (cut(c->block, c->rows) * cut(g->panels, c->panel_block) < wanted && c->panel_block > 1)
+        c->panel_block = (c->panel_block + 1) / 2;
+    g->slot_floats = (c->points * c->rows + c->side * c->side) * g->panel;
+}
+
+void cpu_winograd_plan(struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    struct cpu_winograd *c = &p->plan.convolution.winograd;
+    struct cpu_gemm *g = &p->plan.convolution.gemm;
+    int64_t side;
+    uint64_t workspace;
+
+    if (!can(p))
+        return;
+    side = cost_of(w, 4) < cost_of(w, 2) ? 4 : 2;
+    if (cost_of(w, side) > 0.85 * cost_of(w, 1))
+        return;
+    cut_tiles(w, side, c);
+    g->k = w->channels; /* of a point */
+    cut_tasks(p);
+    workspace = (uint64_t)(c->points * c->block * c->v_row + g->slot_floats * g->slots);
+    cpu_op_pack_or_not(p, 1, (uint64_t)(c->points * cpu_gemm_packed(g)) * sizeof(float),
+                       workspace * sizeof(float));
+}
+
+/* ---- weights -------------------------------------------------------------------------------- */
+
+/* Three taps along an axis, `step` apart, at the points. */
+static void change_taps(int64_t side, const double *g, int64_t step, double *to, int64_t to_step)
+{
+    const double a = WINOGRAD_A, b = WINOGRAD_B, a2 = a * a, b2 = b * b;
+    double g0 = g[0], g1 = g[step], g2 = g[2 * step];
+
+    if (side == 2) {
+        to[0] = g0;
+        to[to_step] = (g0 + g1 + g2) / 2;
+        to[2 * to_step] = (g0 - g1 + g2) / 2;
+        to[3 * to_step] = g2;
+        return;
+    }
+    to[0] = g0 / (a2 * b2);
+    to[to_step] = (g0 + a * g1 + a2 * g2) / (2 * a2 * (a2 - b2));
+    to[2 * to_step] = (g0 - a * g1 + a2 * g2) / (2 * a2 * (a2 - b2));
+    to[3 * to_step] = (g0 + b * g1 + b2 * g2) / (2 * b2 * (b2 - a2));
+    to[4 * to_step] = (g0 - b * g1 + b2 * g2) / (2 * b2 * (b2 - a2));
+    to[5 * to_step] = g2;
+}
+
+static void change_kernel(const struct cpu_op *p, const float *w, double *to)
+{
+    const int64_t *wide = p->plan.convolution.w;
+    int64_t side = p->plan.convolution.winograd.side, edge = side + 2;
+    double taps[9], half[18];
+
+    for (int64_t i = 0; i < 9; i++)
+        taps[i] = (double)w[i / 3 * wide[3] + i % 3 * wide[4]];
+    for (int64_t j = 0; j < 3; j++)
+        change_taps(side, taps + j, 3, half + j, 3);
+    for (int64_t i = 0; i < edge; i++)
+        change_taps(side, half + 3 * i, 1, to + edge * i, 1);
+}
+
+void cpu_winograd_pack(const struct cpu_op *p, const float *w, float *packed)
+{
+    const struct cpu_winograd *c = &p->plan.convolution.winograd;
+    const struct cpu_gemm *g = &p->plan.convolution.gemm;
+    const int64_t *wide = p->plan.convolution.w, point = cpu_gemm_packed(g);
+    double at[WINOGRAD_MOST_POINTS];
+
+    w += p->plan.convolution.w_first;
+    memset(packed, 0, (size_t)(c->points * point) * sizeof(*packed));
+    for (int64_t k = 0; k < g->k; k++)
+        for (int64_t o = 0; o < g->n; o++) {
+            float *to = packed + cpu_gemm_packed_at(g, k, o);
+
+            change_kernel(p, w + o * wide[0] + k * wide[1], at);
+            for (int64_t i = 0; i < c->points; i++)
+                to[i * point] = (float)at[i];
+        }
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+struct pass {
+    const struct cpu_op *op;
+    const struct cpu_window *window;
+    const struct cpu_winograd *cut;
+    struct cpu_gemm_run *run;
+    const float *x;
+    const int64_t *add; /* strides of what is added */
+    float *v;           /* points of the block */
+    int64_t first, tiles, v_point;
+};
+
+/* Where a tile is: its image, line and pixel of y. */
+static void find_tile(const struct pass *s, int64_t tile, int64_t at[3])
+{
+    at[0] = tile / s->cut->line / s->cut->lines;
+    at[1] = tile / s->cut->line % s->cut->lines * s->cut->side;
+    at[2] = tile % s->cut->line * s->cut->side;
+}
+
+static void change_patches(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct pass *s = arg;
+    const struct cpu_window *w = s->window;
+
+    (void)piece;
+    for (int64_t i = first; i < first + count; i++) {
+        struct cpu_winograd_patch patch = { .line = w->x[3],
+                                            .pixel = w->x[4],
+                                            .side = s->cut->side,
+                                            .channels = w->channels,
+                                            .v = s->v + i * s->cut->v_row,
+                                            .v_point = s->v_point };
+        int64_t at[3], from[2];
+
+        find_tile(s, s->first + i, at);
+        for (int axis = 0; axis < 2; axis++) {
+            from[axis] = at[1 + axis] - w->pad[1 + axis];
+            patch.first[axis] = most(-from[axis], 0);
+            patch.end[axis] = least(w->in[1 + axis] - from[axis], s->cut->side + 2);
+        }
+        patch.x = s->x + at[0] * w->x[0] + from[0] * w->x[3] + from[1] * w->x[4];
+        s->op->loops->winograd_in(&patch);
+    }
+}
+
+/* Steps that the store of an instruction set does not do. */
+static void store_slowly(const struct pass *s, int64_t column, int64_t columns, float *sums,
+                         int64_t add_at, float *y)
+{
+    const struct cpu_gemm_run *r = s->run;
+
+    for (uint32_t i = 0; i < r->steps; i++) {
+        struct cpu_step step = r->step[i];
+
+        if (step.step == FERRY_STEP_ADD) {
+            for (int64_t j = 0; j < columns; j++)
+                sums[j] += r->add[add_at + (column + j) * r->add_column];
+            continue;
+        }
+        step.operand += column * step.stride;
+        s->op->loops->step(&step, columns, sums);
+    }
+    memcpy(y + column, sums, (size_t)columns * sizeof(*y));
+}
+
+static void store_tile(const struct pass *s, int64_t tile, int64_t column, int64_t columns,
+                       float *sums)
+{
+    const struct cpu_window *w = s->window;
+    const struct cpu_gemm_run *r = s->run;
+    int64_t side = s->cut->side, at[3];
+
+    find_tile(s, s->first + tile, at);
+    for (int64_t i = 0; i < side * side; i++, sums += r->plan->panel) {
+        int64_t line = at[1] + i / side, pixel = at[2] + i % side;
+        int64_t add_at = at[0] * s->add[0] + line * s->add[3] + pixel * s->add[4];
+        float *y = r->y + at[0] * w->y[0] + line * w->y[3] + pixel * w->y[4];
+
+        if (line >= w->out[1] || pixel >= w->out[2])
+            continue;
+        if (r->stores)
+            s->op->loops->store(&r->store, column, columns, sums, r->add ? r->add + add_at : NULL,
+                                y);
+        else
+            store_slowly(s, column, columns, sums, add_at, y);
+    }
+}
+
+/* The products of some tiles and one panel, at all points. */
+static void multiply(const struct pass *s, int64_t first, int64_t tiles, int64_t panel, float *m)
+{
+    const struct cpu_gemm *g = s->run->plan;
+    const struct cpu_loops *loops = s->op->loops;
+    bool is_wide = g->n - panel * g->panel > g->panel / 2;
+    struct cpu_tile tile = {
+        .a_row = s->cut->v_row, .spans = 1, .span = g->k, .first = true, .sums_row = g->panel
+    };
+
+    for (int64_t point = 0; point < s->cut->points; point++) {
+        int64_t left = tiles, pieces = cut(tiles, loops->rows);
+
+        tile.a = s->v + point * s->v_point + first * s->cut->v_row;
+        tile.b = s->run->b + point * s->run->b_batch + panel * g->panel * g->k;
+        tile.sums = m + point * s->cut->rows * g->panel;
+        for (; pieces > 0; pieces--) {
+            int64_t rows = left / pieces;
+
+            loops->micro[is_wide][rows](&tile);
+            tile.a += rows * tile.a_row;
+            tile.sums += rows * tile.sums_row;
+            left -= rows;
+        }
+    }
+}
+
+static void do_task(void *arg, int64_t number, unsigned slot)
+{
+    const struct pass *s = arg;
+    const struct cpu_gemm *g = s->run->plan;
+    int64_t blocks = cut(s->tiles, s->cut->rows), first = number % blocks * s->cut->rows;
+    int64_t tiles = least(s->tiles - first, s->cut->rows);
+    int64_t panel = number / blocks * s->cut->panel_block;
+    int64_t end = least(g->panels, panel + s->cut->panel_block);
+    float *m = s->run->scratch + (int64_t)slot * g->slot_floats;
+    struct cpu_winograd_sums sums = { .m_point = s->cut->rows * g->panel,
+                                      .side = s->cut->side,
+                                      .y = m + s->cut->points * s->cut->rows * g->panel,
+                                      .y_row = g->panel };
+
+    for (; panel < end; panel++) {
+        int64_t column = panel * g->panel;
+
+        sums.columns = least(g->n - column, g->panel);
+        multiply(s, first, tiles, panel, m);
+        for (int64_t i = 0; i < tiles; i++) {
+            sums.m = m + i * g->panel;
+            s->op->loops->winograd_out(&sums);
+            store_tile(s, first + i, column, sums.columns, sums.y);
+        }
+    }
+}
+
+void cpu_winograd_run(struct cpu_device *d, const struct cpu_op *p, const float *x,
+                      struct cpu_gemm_run *r, const int64_t *add)
+{
+    const struct cpu_winograd *c = &p->plan.convolution.winograd;
+    struct pass s = { .op = p,
+                      .window = &p->plan.convolution.window,
+                      .cut = c,
+                      .run = r,
+                      .x = x,
+                      .add = add,
+                      .v = r->scratch,
+                      .v_point = c->block * c->v_row };
+    int64_t panels = cut(r->plan->panels, c->panel_block);
+
+    r->scratch += c->points * s.v_point;
+    r->stores = cpu_gemm_make_store(r);
+    for (; s.first < c->tiles; s.first += s.tiles) {
+        int64_t tasks;
+
+        s.tiles = least(c->tiles - s.first, c->block);
+        tasks = cut(s.tiles, c->rows) * panels;
+        if (r->plan->slots > 1) {
+            workers_run(d->workers, s.tiles, cut(s.tiles, 4 * (int64_t)r->plan->slots),
+                        change_patches, &s);
+            workers_tasks(d->workers, tasks, do_task, &s);
+        } else {
+            change_patches(&s, 0, s.tiles, 0);
+            for (int64_t i = 0; i < tasks; i++)
+                do_task(&s, i, 0);
+        }
+    }
+}

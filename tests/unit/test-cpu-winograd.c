@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op-rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Convolutions that the CPU plugin may do by Winograd's tiles, with each set, beside the oracle. What
+ * it packs tells whether it does: 16 or 36 weights of a kernel in place of 9.
+ */
+
+struct image {
+    int64_t images, channels, outputs, lines, line, pad[2], pad_end[2];
+};
+
+static void convolution(struct rig *r, const struct image *m, int x_layout, int y_layout, int bias)
+{
+    ferry_op_window *w = &r->op.params.window;
+    const int64_t x[4] = { m->images, m->channels, m->lines, m->line };
+    const int64_t k[4] = { m->outputs, m->channels, 3, 3 };
+    int64_t y[4] = { m->images, m->outputs, 0, 0 };
+
+    rig_begin(r, FERRY_OP_CONVOLUTION);
+    r->op.math = FERRY_MATH_WINOGRAD;
+    w->axes = 2;
+    w->group = 1;
+    for (int a = 0; a < 2; a++) {
+        w->kernel[a] = 3;
+        w->stride[a] = w->dilation[a] = 1;
+        w->pad[a] = m->pad[a];
+        w->pad_end[a] = m->pad_end[a];
+        y[2 + a] = x[2 + a] + w->pad[a] + w->pad_end[a] - 2;
+    }
+    rig_in(r, FERRY_F32, x_layout, 4, x);
+    rig_in(r, FERRY_F32, RIG_PLAIN, 4, k);
+    if (bias)
+        rig_in(r, FERRY_F32, RIG_PLAIN, 1, &m->outputs);
+    rig_out(r, FERRY_F32, y_layout, 4, y);
+    r->op.constants = 2u;
+}
+
+/* Weights that are packed for each of a kernel's, and no padding of panels. */
+static int64_t points(const ferry_op_answer *answer, const struct image *m)
+{
+    return (int64_t)(answer->packed_bytes / sizeof(float)) / (m->channels * m->outputs);
+}
+
+static void images_of_any_size_agree_with_the_oracle(void)
+{
+    static const int64_t channels[] = { 16, 17, 24, 32, 48, 65, 130 };
+    static const int64_t outputs[] = { 2, 7, 16, 31, 32, 33, 64, 100 };
+    int tiles = 0, rounds = ferry_test_is_slow() ? 6 : 16;
+
+    for (int i = 0; i < rounds; i++) {
+        struct image m = { 1 + rig_random(3),
+                           channels[rig_random(7)],
+                           outputs[rig_random(8)],
+                           2 + rig_random(16),
+                           2 + rig_random(16),
+                           { 0 },
+                           { 0 } };
+        int last = rig_random(2) ? RIG_LAST : RIG_LAST_SLICE;
+        ferry_op_answer answer;
+        struct rig r;
+
+        for (int a = 0; a < 2; a++) {
+            m.pad[a] = 1 + rig_random(3);
+            m.pad_end[a] = 1 + rig_random(3);
+        }
+        convolution(&r, &m, last, rig_random(2) ? RIG_LAST : RIG_LAST_SLICE, (int)rig_random(2));
+        for (int64_t steps = rig_random(4); steps > 0; steps--) {
+            static const uint32_t functions[] = { FERRY_UNARY_RELU, FERRY_UNARY_CLIP,
+                                                  FERRY_UNARY_SIGMOID };
+
+            rig_step(&r, (uint32_t)rig_random(5), functions[rig_random(3)],
+                     rig_random(2) ? 0 : 0.25, 0.75);
+        }
+        if (rig_random(4) == 0)
+            r.op.constants = 0;
+        else if (m.images * m.lines * m.line > 200 && m.outputs % 32 == 0)
+            tiles++;
+        rig_run(&r, &answer);
+        if (answer.packed_bytes && m.images * m.lines * m.line > 200 && m.outputs % 32 == 0)
+            CU_ASSERT(points(&answer, &m) == 16 || points(&answer, &m) == 36);
+    }
+    CU_ASSERT(tiles > 0);
+}
+
+static void both_sizes_of_tiles_are_chosen_by_the_image(void)
+{
+    static const struct {
+        struct image image;
+        int64_t points;
+    } all[] = {
+        { { 1, 32, 32, 40, 40, { 1, 1 }, { 1, 1 } }, 36 },
+        { { 1, 64, 64, 14, 14, { 1, 1 }, { 1, 1 } }, 16 },
+        { { 10, 64, 64, 14, 14, { 1, 1 }, { 1, 1 } }, 36 },
+        { { 1, 128, 128, 4, 4, { 1, 1 }, { 1, 1 } }, 9 }, /* weights would be the most of it */
+    };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        ferry_op_answer answer;
+        struct rig r;
+
+        convolution(&r, &all[i].image, RIG_LAST, RIG_LAST, 1);
+        rig_run(&r, &answer);
+        CU_ASSERT_EQUAL(points(&answer, &all[i].image), all[i].points);
+    }
+}
+
+/* A key stands for what was packed: never for both. */
+static void nothing_is_changed_that_was_not_asked_for(void)
+{
+    const struct image m = { 1, 64, 64, 28, 28, { 1, 1 }, { 1, 1 } };
+    ferry_op_answer may, may_not, plain;
+    struct rig r;
+
+    convolution(&r, &m, RIG_LAST, RIG_LAST, 1);
+    rig_run(&r, &may);
+    convolution(&r, &m, RIG_LAST, RIG_LAST, 1);
+    r.op.math = 0;
+    rig_run(&r, &may_not);
+    convolution(&r, &m, RIG_PLAIN, RIG_LAST, 1);
+    rig_run(&r, &plain);
+    CU_ASSERT_EQUAL(points(&may, &m), 36);
+    CU_ASSERT_EQUAL(points(&may_not, &m), 9);
+    CU_ASSERT_EQUAL(points(&plain, &m), 9);
+    CU_ASSERT_NOT_EQUAL(may.packed_key, may_not.packed_key);
+    CU_ASSERT_EQUAL(plain.packed_key, may_not.packed_key);
+}
+
+static void no_number_of_threads_changes_a_bit(void)
+{
+    static const char *const threads[] = { "1", "2", "3", "8" };
+    const struct image m = { 2, 48, 100, 37, 30, { 1, 1 }, { 1, 1 } };
+    double *want[1] = { NULL };
+    int64_t count;
+    struct rig r;
+
+    convolution(&r, &m, RIG_LAST, RIG_LAST, 1);
+    count = rig_count(&r.op.out[0]);
+    for (int t = 0; t < 4; t++) {
+        double *got[1] = { NULL };
+
+        rig_reopen(threads[t]);
+        CU_ASSERT_EQUAL_FATAL(rig_run_plugin(&r, t == 0 ? want : got), 0);
+        if (t == 0)
+            continue;
+        CU_ASSERT_EQUAL(memcmp(got[0], want[0], (size_t)count * sizeof(double)), 0);
+        free(got[0]);
+    }
+    free(want[0]);
+    rig_end(&r);
+    rig_reopen("3");
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(images_of_any_size_agree_with_the_oracle),
+    FERRY_TEST(both_sizes_of_tiles_are_chosen_by_the_image),
+    FERRY_TEST(nothing_is_changed_that_was_not_asked_for),
+    FERRY_TEST(no_number_of_threads_changes_a_bit),
+};
+
+int main(int argc, char **argv)
+{
+    return rig_main(argc, argv, "cpu-winograd", cases, FERRY_TEST_COUNT(cases));
+}
