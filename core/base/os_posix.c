@@ -5,13 +5,18 @@
 
 #include <ferry/descriptor.h>
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #endif
 
 bool ferry__os_is_secure(void)
@@ -46,10 +51,47 @@ void ferry__os_home(char *out, size_t size)
     char text[4096];
 
     snprintf(out, size, "/");
-    if (geteuid() != getuid() &&
-        getpwuid_r(geteuid(), &entry, text, sizeof(text), &found) == 0 && found &&
-        entry.pw_dir[0] == '/')
+    if (geteuid() != getuid() && getpwuid_r(geteuid(), &entry, text, sizeof(text), &found) == 0 &&
+        found && entry.pw_dir[0] == '/')
         snprintf(out, size, "%s", entry.pw_dir);
+}
+
+void ferry__os_adopt_orphans(void)
+{
+#ifdef __linux__
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+#endif
+}
+
+/* The parent of a process, by /proc; 0 where it is gone. */
+static long parent_of(const char *pid)
+{
+    char path[64], text[512] = "", *end;
+    long parent = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%.32s/stat", pid);
+    file = fopen(path, "re");
+    if (!file)
+        return 0;
+    end = fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL; /* "12 (name) S 1 …" */
+    if (!end || sscanf(end, ") %*c %ld", &parent) != 1)
+        parent = 0;
+    fclose(file);
+    return parent;
+}
+
+void ferry__os_kill_children(void)
+{
+    DIR *folder = opendir("/proc");
+    struct dirent *entry;
+
+    while (folder && (entry = readdir(folder)))
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+            parent_of(entry->d_name) == (long)getpid())
+            kill((pid_t)strtol(entry->d_name, NULL, 10), SIGKILL);
+    if (folder)
+        closedir(folder);
 }
 
 uint32_t ferry__os_isa_features(void)

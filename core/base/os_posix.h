@@ -22,6 +22,12 @@ uid_t ferry__os_library_owner(void);
  */
 void ferry__os_home(char *out, size_t size);
 
+/* Makes this process the parent of whatever its children leave behind, where the system can. */
+void ferry__os_adopt_orphans(void);
+
+/* SIGKILL to all children of this process, those that it adopted among them. */
+void ferry__os_kill_children(void);
+
 /* FERRY_CPU_… bits that only the OS knows of. */
 uint32_t ferry__os_isa_features(void);
 

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_DEVICES 4096u
+
 /* OPENING: one thread runs the plugin's code, without a lock. ABANDONED: it was the parent's. */
 enum state { CLOSED, OPENING, OPEN, ABANDONED };
 
@@ -181,6 +183,10 @@ static int count_devices(struct opened *opened, const char **out_stage,
         snprintf(general, sizeof(general), "device_count failed: %s", ferry_strerror(err));
         return refuse_as_said(refusal, err, general);
     }
+    if (count > MOST_DEVICES)
+        return ferry__refuse(refusal, FERRY_EPLUGIN, "",
+                             "device_count says %u devices, and more than %u are not believed",
+                             count, MOST_DEVICES);
     opened->count = count;
     if (count == 0)
         return ferry__refuse(refusal, FERRY_ENODEV, "", "it found no device");

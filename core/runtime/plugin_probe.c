@@ -2,15 +2,17 @@
 #include "config.h"
 
 #include "core/runtime/plugin_probe.h"
+#include "core/base/log.h"
+#include "core/base/os_posix.h"
 #include "core/base/status.h"
+#include "core/plugin/host.h"
 #include "core/plugin/registry.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,8 +23,8 @@
 /* The program's handlers are not for its children, and a crash here is no news to keep. */
 static void behave_plainly(void)
 {
-    static const int signals[] = { SIGSEGV, SIGBUS,  SIGILL, SIGFPE,
-                                   SIGABRT, SIGTRAP, SIGSYS, SIGPIPE };
+    static const int signals[] = { SIGSEGV, SIGBUS, SIGILL,  SIGFPE, SIGABRT,
+                                   SIGTRAP, SIGSYS, SIGPIPE, SIGCHLD };
     struct rlimit none = { 0, 0 };
 
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
@@ -30,39 +32,70 @@ static void behave_plainly(void)
     setrlimit(RLIMIT_CORE, &none);
 }
 
-static void write_all(int fd, const void *bytes, size_t size)
+/* What the processes have in common. */
+struct shared {
+    struct ferry__verdict verdict;
+    bool whole;      /* the verdict is */
+    int64_t opening; /* which device is being opened; −1: none yet */
+};
+
+/* Opens each device and closes it again. The plugin is refused only if none of them opens. */
+static void open_devices(const struct ferry__plugin *plugin, struct shared *shared)
 {
-    const char *from = bytes;
+    struct ferry__verdict *verdict = &shared->verdict;
+    uint32_t opened = 0;
 
-    while (size > 0) {
-        ssize_t n = write(fd, from, size);
+    for (uint32_t i = 0; i < verdict->count; i++) {
+        void *dev = NULL;
+        const char *said;
+        int err;
 
-        if (n < 0 && errno != EINTR)
-            return;
-        if (n > 0) {
-            from += n;
-            size -= (size_t)n;
-        }
+        shared->opening = i;
+        ferry__host_take_error();
+        ferry__host_enter(plugin);
+        err = plugin->ops.device_open(plugin->ops.plugin, i, &dev);
+        ferry__host_leave();
+        said = ferry__host_take_error();
+        opened += err == 0;
+        if (!err)
+            plugin->ops.device_close(dev);
+        else if (!verdict->refusal.reason[0])
+            ferry__refuse(&verdict->refusal, err < 0 ? err : FERRY_EPLUGIN, "",
+                          "its device %u does not open: %s", i,
+                          said[0] ? said : ferry_strerror(err));
     }
+    if (verdict->count > 0 && opened == 0)
+        verdict->code = verdict->refusal.code;
 }
 
 /* Never returns; leaves without the program's exit handlers and the plugin's destructors. */
 static void run_child(const struct ferry__candidate *candidate, struct ferry__settings *settings,
-                      int fd)
+                      struct shared *shared)
 {
-    static struct ferry__verdict verdict;
     const struct ferry__plugin *plugin = NULL;
+    struct ferry__verdict *verdict = &shared->verdict;
     const char *stage = FERRY__STAGE_DLOPEN;
 
-    behave_plainly();
-    verdict.code = ferry__registry_open(candidate, settings, &plugin, &stage, &verdict.refusal);
-    verdict.count = plugin ? ferry__registry_count(plugin) : 0;
-    snprintf(verdict.stage, sizeof(verdict.stage), "%s", stage);
-    write_all(fd, &verdict, sizeof(verdict));
+    setpgid(0, 0);
+    verdict->code = ferry__registry_open(candidate, settings, &plugin, &stage, &verdict->refusal);
+    verdict->count = plugin ? ferry__registry_count(plugin) : 0;
+    snprintf(verdict->stage, sizeof(verdict->stage), "%s", stage);
+    if (!verdict->code) {
+        verdict->refusal.reason[0] = verdict->refusal.hint[0] = '\0';
+        open_devices(plugin, shared);
+    }
+    shared->whole = true;
     _exit(0);
 }
 
-/* ---- the parent ----------------------------------------------------------------------------- */
+/* ---- who looks after it --------------------------------------------------------------------- */
+
+static void sleep_ms(long ms)
+{
+    struct timespec pause = { 0, ms * 1000000 };
+
+    nanosleep(&pause, NULL);
+}
 
 static long long now_ms(void)
 {
@@ -72,91 +105,120 @@ static long long now_ms(void)
     return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* How many bytes of the verdict arrived; *out_late: the time was up. */
-static size_t read_verdict(int fd, int timeout_ms, struct ferry__verdict *out, bool *out_late)
+/* Waits for the child, whoever else may hold what it had open; false: the time was up. */
+static bool wait_for(pid_t child, int timeout_ms, int *out_status)
 {
     long long end = now_ms() + timeout_ms;
-    size_t got = 0;
 
-    *out_late = false;
-    while (got < sizeof(*out)) {
-        struct pollfd wait = { .fd = fd, .events = POLLIN };
-        long long left = end - now_ms();
-        int ready = left > 0 ? poll(&wait, 1, (int)left) : 0;
-        ssize_t n;
+    for (long ms = 1; now_ms() < end; ms = ms < 10 ? ms + 1 : ms) {
+        pid_t ended = waitpid(child, out_status, WNOHANG);
 
-        if (ready == 0) {
-            *out_late = true;
-            return got;
-        }
-        n = ready > 0 ? read(fd, (char *)out + got, sizeof(*out) - got) : -1;
-        if (n == 0 || (n < 0 && errno != EINTR))
-            return got;
-        got += n > 0 ? (size_t)n : 0;
+        if (ended == child || (ended < 0 && errno != EINTR))
+            return true;
+        sleep_ms(ms);
     }
-    return got;
+    return false;
 }
 
-/* The child's status; 0 where the program has somebody else collect its children. */
-static int collect(pid_t child)
+/* Whatever the child started is ended with it: by its group, and whoever has left that by its parent. */
+static void end_all(pid_t child)
 {
-    int status = 0;
+    kill(-child, SIGKILL);
+    kill(child, SIGKILL);
+    for (int tries = 0; tries < 1000; tries++) {
+        pid_t ended = waitpid(-1, NULL, WNOHANG);
 
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return 0;
-    return status;
+        if (ended < 0 && errno != EINTR)
+            return;
+        if (ended == 0) {
+            ferry__os_kill_children();
+            sleep_ms(1);
+        }
+    }
 }
 
-static void say_how_it_ended(int status, bool late, int timeout_ms, struct ferry__verdict *out)
+static void say_how_it_ended(int status, bool late, int timeout_ms, struct shared *shared)
 {
+    struct ferry__verdict *out = &shared->verdict;
+    bool device = shared->opening >= 0;
+    char what[64] = "opened";
+
+    if (device)
+        snprintf(what, sizeof(what), "its device %lld was opened", (long long)shared->opening);
     memset(out, 0, sizeof(*out));
-    snprintf(out->stage, sizeof(out->stage), "%s", FERRY__STAGE_OPEN);
+    snprintf(out->stage, sizeof(out->stage), "%s",
+             device ? FERRY__STAGE_DEVICES : FERRY__STAGE_OPEN);
     if (late)
         ferry__refuse(&out->refusal, FERRY_EPLUGIN, "its driver hangs: see to that first",
-                      "no answer within %d ms when opened in a process of its own", timeout_ms);
+                      "no answer within %d ms when %s in a process of its own", timeout_ms, what);
     else if (WIFSIGNALED(status))
         ferry__refuse(&out->refusal, FERRY_EPLUGIN, "its driver crashes: see to that first",
-                      "crashed when opened in a process of its own: signal %d (%s)",
+                      "crashed when %s in a process of its own: signal %d (%s)", what,
                       WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
         ferry__refuse(&out->refusal, FERRY_EPLUGIN, "",
-                      "ended the process of its own that it was opened in, with status %d",
+                      "ended the process of its own, when %s in it, with status %d", what,
                       WEXITSTATUS(status));
     out->code = out->refusal.code;
 }
 
-int ferry__plugin_probe(const struct ferry__candidate *candidate, struct ferry__settings *settings,
-                     int timeout_ms, struct ferry__verdict *out)
+/* Never returns. A process between the program and the child: orphans become its own to end. */
+static void look_after(const struct ferry__candidate *candidate, struct ferry__settings *settings,
+                       int timeout_ms, struct shared *shared)
 {
-    int ends[2], status;
+    int status = 0;
     bool late;
-    size_t got;
     pid_t child;
 
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        ferry__settings_destroy(settings);
-        return ferry__error(FERRY_EIO, "%s: probe: pipe: %s", candidate->line.name,
-                            strerror(errno));
-    }
+    behave_plainly();
+    ferry__os_adopt_orphans();
     child = fork();
-    if (child == 0) {
-        close(ends[0]);
-        run_child(candidate, settings, ends[1]);
+    if (child == 0)
+        run_child(candidate, settings, shared);
+    if (child < 0)
+        _exit(1);
+    late = !wait_for(child, timeout_ms, &status);
+    end_all(child);
+    if (late || !shared->whole)
+        say_how_it_ended(status, late, timeout_ms, shared);
+    shared->whole = true;
+    _exit(0);
+}
+
+/* ---- the program ---------------------------------------------------------------------------- */
+
+/* Two processes; 0 where the verdict came to be, or an errno. */
+static int run_processes(const struct ferry__candidate *candidate, struct ferry__settings *settings,
+                         int timeout_ms, struct shared *shared)
+{
+    pid_t child = fork();
+
+    if (child == 0)
+        look_after(candidate, settings, timeout_ms, shared);
+    if (child < 0)
+        return errno;
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ; /* ECHILD: the program has somebody else collect its children, and this one has ended */
+    return shared->whole ? 0 : EAGAIN;
+}
+
+int ferry__plugin_probe(const struct ferry__candidate *candidate, struct ferry__settings *settings,
+                        int timeout_ms, struct ferry__verdict *out)
+{
+    struct shared *shared =
+        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int code = errno;
+
+    if (shared != MAP_FAILED) {
+        shared->opening = -1;
+        code = run_processes(candidate, settings, timeout_ms, shared);
+        *out = shared->verdict;
+        munmap(shared, sizeof(*shared));
     }
     ferry__settings_destroy(settings);
-    close(ends[1]);
-    if (child < 0) {
-        close(ends[0]);
-        return ferry__error(FERRY_EIO, "%s: probe: fork: %s", candidate->line.name,
-                            strerror(errno));
-    }
-    got = read_verdict(ends[0], timeout_ms, out, &late);
-    close(ends[0]);
-    if (late)
-        kill(child, SIGKILL);
-    status = collect(child);
-    if (got < sizeof(*out))
-        say_how_it_ended(status, late, timeout_ms, out);
-    return 0;
+    if (!code && !out->code && out->refusal.reason[0])
+        ferry__log(FERRY_LOG_WARN, "%s: probe: %s", candidate->line.name, out->refusal.reason);
+    return code ? ferry__error(FERRY_EIO, "%s: probe: no process for it: %s", candidate->line.name,
+                               strerror(code))
+                : 0;
 }

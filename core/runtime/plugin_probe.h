@@ -8,7 +8,7 @@
 #include "core/load/loader.h"
 #include "core/plugin/options.h"
 
-/* How it went; what the child writes is this, as it is. */
+/* How it went. Without a code the refusal may say which device did not open. */
 struct ferry__verdict {
     int code; /* 0, or refusal.code */
     uint32_t count;
@@ -17,8 +17,9 @@ struct ferry__verdict {
 };
 
 /*
- * Opens the candidate's plugin in a child, which is given `timeout_ms`. Takes over `settings`. 0,
- * with how it went in *out, or FERRY_EIO and a message if there was no child.
+ * Opens the candidate's plugin and each of its devices in a child, which is given `timeout_ms`; what
+ * that starts is ended with it. Takes over `settings`. 0, with how it went in *out, or FERRY_EIO and a
+ * message if there was no child.
  */
 int ferry__plugin_probe(const struct ferry__candidate *candidate, struct ferry__settings *settings,
                      int timeout_ms, struct ferry__verdict *out);

@@ -179,9 +179,10 @@ FERRY_API int ferry_runtime_option(ferry_runtime *rt, const char *plugin, int in
                                    ferry_option_info *out, size_t size_of_out);
 
 /**
- * Tries a plugin out in a child process: whether it can be loaded and opened, and how many devices
- * it finds, within `timeout_ms` (0: 10 seconds). A driver that crashes or hangs there does no harm
- * here.
+ * Tries a plugin out in a child process: whether it can be loaded and opened, how many devices it
+ * finds, and whether each of them opens, within `timeout_ms` (0: 10 seconds). A driver that crashes,
+ * hangs or exits there does no harm here, and processes that it starts there are ended. A device that
+ * fails to open is a warning in the log as long as another opens.
  *
  * What is found becomes the plugin's line of the load report; after a failure this runtime refuses
  * to load the plugin, with the same reason. A plugin that is open already is not tried. On success

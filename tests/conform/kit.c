@@ -210,6 +210,24 @@ static const char *missing_entry(const ferry_plugin_ops *o)
                               : NULL;
 }
 
+/* What is set for nobody is a mistake of whoever set it; keys of the core are anybody's. */
+static void check_options_known(void)
+{
+    for (size_t i = 0; i < kit.target->option_count; i++) {
+        const char *key = kit.target->options[i].key;
+        bool known = !key[0] || !strcmp(key, "pool_limit") || !strcmp(key, "budget");
+
+        for (uint32_t k = 0; kit.ops.options && k < kit.ops.option_count && !known; k++) {
+            const ferry_plugin_option *option =
+                (const void *)((const char *)kit.ops.options + k * (size_t)kit.ops.option_size);
+
+            known = option->name && !strcmp(option->name, key);
+        }
+        if (!known)
+            kit_fail("--set %s: its table has no such option", key);
+    }
+}
+
 void kit_open_plugin(void)
 {
     open_fn *entry = load();
@@ -229,6 +247,8 @@ void kit_open_plugin(void)
     missing = missing_entry(&kit.ops);
     if (missing)
         kit_fail("the mandatory entry %s is NULL", missing);
+    kit_case("options");
+    check_options_known();
     kit_case("device_count");
     kit_ok(kit.ops.device_count(kit.ops.plugin, &kit.devices), "it");
     options_allowed = false;

@@ -39,7 +39,12 @@ fake no_entry no_entry NO_ENTRY
 fake open_fails open_fails OPEN_FAILS
 fake count_fails count_fails COUNT_FAILS
 fake device_fails device_fails DEVICE_FAILS
+fake device_hangs device_hangs DEVICE_HANGS
+fake device_exits device_exits DEVICE_EXITS
+fake spawns spawns SPAWNS
+fake chatters chatters CHATTERS
 fake no_devices no_devices NO_DEVICES
+fake many_devices many_devices MANY_DEVICES
 fake bad_name Bad.Name
 fake cpu_features cpu_features CPU
 fake sanitizer sanitizer SANITIZER

@@ -84,6 +84,9 @@ static int count(void *plugin, uint32_t *out)
 #ifdef FAKE_NO_DEVICES
     devices = "0";
 #endif
+#ifdef FAKE_MANY_DEVICES
+    devices = "4097";
+#endif
     *out = devices ? (uint32_t)atoi(devices) : 2;
     return 0;
 }
@@ -93,6 +96,29 @@ static int open_device(void *plugin, uint32_t index, void **out_dev)
     (void)plugin;
 #ifdef FAKE_DEVICE_FAILS
     return host->error(FERRY_EDEVICE, "vendorContext: VENDOR_BUSY on %u", index);
+#endif
+#ifdef FAKE_DEVICE_HANGS
+    while (index == 1)
+        pause();
+#endif
+#ifdef FAKE_DEVICE_EXITS
+    if (index == 1)
+        exit(3);
+#endif
+#ifdef FAKE_SPAWNS
+    if (index == 0 && fork() == 0) {
+        setsid(); /* a daemon of the driver's, which keeps all that is open */
+        for (;;) {
+            track("daemon");
+            usleep(50000);
+        }
+    }
+    if (index == 1)
+        abort();
+#endif
+#ifdef FAKE_CHATTERS
+    printf("driver: welcome to device %u\n", index);
+    (void)!write(STDOUT_FILENO, "driver: 1.0\n", 12);
 #endif
     track(index ? "device 1" : "device 0");
     *out_dev = &opened;

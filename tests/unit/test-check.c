@@ -318,6 +318,13 @@ static void what_the_loader_refuses_is_not_run(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "memset is NULL"));
 }
 
+static void strict_is_no_matter_of_a_check(void)
+{
+    setenv("FERRY_STRICT", "1", 1); /* a plugin may leave out what ferry then does on the host */
+    passes("\"$FERRY_TEST_BUILDDIR\"/tests/plugins/bad/ferry_good_sync.so --only coherence");
+    unsetenv("FERRY_STRICT");
+}
+
 static void a_command_line_that_makes_no_sense_is_status_2(void)
 {
     CU_ASSERT_EQUAL(check(""), 2);
@@ -398,6 +405,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_crash_is_a_failed_group_and_the_rest_goes_on),
     FERRY_TEST(a_hang_is_a_failed_group_and_the_rest_goes_on),
     FERRY_TEST(what_the_loader_refuses_is_not_run),
+    FERRY_TEST(strict_is_no_matter_of_a_check),
     FERRY_TEST(a_command_line_that_makes_no_sense_is_status_2),
     FERRY_TEST(json_has_a_row_for_each_group),
 };

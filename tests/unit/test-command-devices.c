@@ -66,6 +66,47 @@ static void devices_that_are_probed_may_crash_and_hang(void)
     CU_ASSERT(one_line_of_error("--timeout 0"));
 }
 
+/* Fakes whose second device hangs, or ends the process; and one that leaves a daemon behind. */
+static void devices_that_are_probed_are_opened(void)
+{
+    static const char command[] =
+        "FERRY_TEST_TRACK=%s FERRY_PLUGIN_PATH=\"$FERRY_TEST_BUILDDIR\"/tests/plugins/fakes "
+        "FERRY_BACKEND=device_hangs,device_exits,spawns,many_devices,device_fails,alpha "
+        "\"$FERRY_TEST_COMMAND\" devices --probe --timeout 2; cp %s %s.then; sleep 0.3; cmp %s "
+        "%s.then";
+    const char *track = in_folder("track");
+    char text[2048];
+
+    snprintf(text, sizeof(text), command, track, track, track, track, track);
+    CU_ASSERT_EQUAL(shell(text), 0); /* the daemon writes no more */
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "*  alpha:0"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "no device of device_hangs: no answer within 2000 ms when "
+                                       "its device 1 was opened in a process of its own"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out,
+                                  "no device of device_exits: ended the process of its own, when "
+                                  "its device 1 was opened in it, with status 3"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(out, "no device of spawns: crashed when its device 1 was opened"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "no device of many_devices: device_count says 4097 devices, "
+                                       "and more than 4096 are not believed"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "no device of device_fails: its device 0 does not open: "
+                                       "vendorContext: VENDOR_BUSY on 0"));
+}
+
+static void a_driver_that_prints_does_not_spoil_json(void)
+{
+    static const char command[] =
+        "FERRY_PLUGIN_PATH=\"$FERRY_TEST_BUILDDIR\"/tests/plugins/fakes FERRY_BACKEND=chatters "
+        "\"$FERRY_TEST_COMMAND\" devices --json --probe";
+    json_t *document;
+
+    CU_ASSERT_EQUAL(shell(command), 0);
+    CU_ASSERT_PTR_NULL(strstr(out, "driver"));
+    document = parse_output();
+    CU_ASSERT_STRING_EQUAL(text_of(document, "selected"), "chatters:0");
+    json_decref(document);
+}
+
 static void plugins_reports_every_candidate(void)
 {
     static const char *const keys[] = { "name", "path", "origin", "stage", "reason", "hint" };
@@ -196,6 +237,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(devices_names_the_selected_one),
     FERRY_TEST(a_backend_that_is_not_there_is_one_line_and_status_1),
     FERRY_TEST(devices_that_are_probed_may_crash_and_hang),
+    FERRY_TEST(devices_that_are_probed_are_opened),
+    FERRY_TEST(a_driver_that_prints_does_not_spoil_json),
     FERRY_TEST(plugins_reports_every_candidate),
     FERRY_TEST(plugins_documents_every_option),
     FERRY_TEST(choosing_one_backend_opens_no_other),

@@ -11,6 +11,7 @@ static int measure(struct bench *b, ferry_runtime *rt, bool json)
         return tool_ferry_error();
     bench_blob(b);
     bench_of_device(b);
+    tool_output_return();
     bench_print(b, json);
     return TOOL_OK;
 }

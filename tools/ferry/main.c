@@ -9,8 +9,8 @@ static const struct tool_command commands[] = {
     { "devices", "[--probe] [--timeout SECONDS] [--json]",
       "What is there, and which device is selected",
       "\nOpens the plugins that the configuration allows, and the selected device.\n"
-      "    --probe              first opens each in a process of its own: one that crashes or\n"
-      "                         hangs there is a line, and is not opened here\n"
+      "    --probe              first opens each, and all its devices, in a process of its own:\n"
+      "                         one that crashes or hangs there is a line, and is not opened here\n"
       "    --timeout SECONDS    for each of them; 10\n"
       "    --json               {\"selected\", \"devices\": [{\"name\", \"plugin\",\n"
       "                         \"description\", \"memory_total\", \"memory_free\",\n"
@@ -234,6 +234,11 @@ static int run(int argc, char **argv)
         printf("ferry %s\n", ferry_version());
         return TOOL_OK;
     }
+    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0) {
+            tool_output_keep();
+            break;
+        }
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(&commands[i], argc - 2, argv + 2);
@@ -243,9 +248,10 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     int status = run(argc, argv);
+    FILE *to = tool_output();
 
     /* A full disk behind a redirection shows only here. */
-    if ((fflush(stdout) != 0 || ferror(stdout)) && status == TOOL_OK)
+    if ((fflush(to) != 0 || ferror(to)) && status == TOOL_OK)
         return tool_error(TOOL_FAILURE, "standard output: %s", strerror(errno));
     return status;
 }

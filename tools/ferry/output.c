@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tool.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -249,14 +250,43 @@ json_t *tool_json_real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+static FILE *apart; /* standard output, kept from others; NULL: it was not */
+
+void tool_output_keep(void)
+{
+    int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+
+    apart = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (apart)
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+    else if (fd >= 0)
+        close(fd);
+}
+
+void tool_output_return(void)
+{
+    fflush(stdout);
+    if (!apart)
+        return;
+    dup2(fileno(apart), STDOUT_FILENO);
+    fclose(apart);
+    apart = NULL;
+}
+
+FILE *tool_output(void)
+{
+    return apart ? apart : stdout;
+}
+
 int tool_json_print(json_t *document)
 {
+    FILE *to = tool_output();
     int status = TOOL_OK;
 
-    if (!document || json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) != 0)
+    if (!document || json_dumpf(document, to, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) != 0)
         status = tool_error(TOOL_FAILURE, "out of memory");
     else
-        putchar('\n');
+        putc('\n', to);
     json_decref(document);
     return status;
 }

@@ -134,7 +134,7 @@ static int print_line(json_t *line)
     json_decref(line);
     if (!text)
         return tool_error(TOOL_FAILURE, "out of memory");
-    puts(text);
+    fprintf(tool_output(), "%s\n", text);
     free(text);
     return TOOL_OK;
 }

@@ -5,6 +5,7 @@
 #include <ferry/ferry.h>
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 /*
  * What the subcommands of `ferry` share. Each is one function in one file; it gets its arguments
@@ -107,6 +108,14 @@ json_t *tool_json_string(const char *text);
 
 /* A JSON number, or null for what JSON has none for (NaN, infinities). */
 json_t *tool_json_real(double value);
+
+/*
+ * From here on standard output is for JSON alone: what drivers print there goes to standard error.
+ * tool_output is where the tool itself writes. tool_output_return gives it back, to who prints by printf.
+ */
+void tool_output_keep(void);
+void tool_output_return(void);
+FILE *tool_output(void);
 
 /* Prints a document to standard output and lets go of it; NULL is "out of memory". */
 int tool_json_print(json_t *document);
