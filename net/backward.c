@@ -109,7 +109,7 @@ static int check(const ferry_net *net)
         return ferry_error_set(
             FERRY_EINVAL, "net \"%s\": it is in TEST and was opened without `backward`", net->name);
     for (i = 0; i < net->n_stages; i++)
-        if (!ferry__stage_fits(net, &net->stages[i]))
+        if (!net->stages[i].now || !ferry__net_is_shaped(net))
             return ferry_error_set(FERRY_EINVAL,
                                    "net \"%s\": its shapes have changed since forward", net->name);
     for (i = 0; i < net->n_layers; i++) {

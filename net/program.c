@@ -134,11 +134,6 @@ static int walk_shapes(const ferry_net *net, const struct ferry__stage *stage, i
     return n;
 }
 
-bool ferry__stage_fits(const ferry_net *net, const struct ferry__stage *stage)
-{
-    return stage->now && walk_shapes(net, stage, stage->now->shapes, false) >= 0;
-}
-
 static struct ferry__program *find(const ferry_net *net, const struct ferry__stage *stage)
 {
     int i;

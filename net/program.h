@@ -91,8 +91,6 @@ void ferry__stages_end(ferry_net *net);
 struct ferry__stage *ferry__stage_of(const ferry_net *net, int layer);
 /* Has the stage of a layer choose again. */
 void ferry__stage_spoil(ferry_net *net, int layer);
-/* Whether the stage's program is for the shapes of now. */
-bool ferry__stage_fits(const ferry_net *net, const struct ferry__stage *stage);
 /* The stage's program for the shapes of now; made if there is none. */
 int ferry__stage_choose(ferry_net *net, struct ferry__stage *stage);
 

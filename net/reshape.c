@@ -7,14 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a blob has the shape that it had when it was looked at last; notes the shape of now. */
+/* Whether a blob has the shape that it had when it was looked at last. */
+static bool is_as_noted(const struct ferry__net_blob *b)
+{
+    int naxes = ferry_blob_naxes(b->blob);
+
+    return b->naxes == naxes && (!naxes || !memcmp(b->shape, ferry_blob_dims(b->blob),
+                                                   (size_t)naxes * sizeof *b->shape));
+}
+
+bool ferry__net_is_shaped(const ferry_net *net)
+{
+    int i;
+
+    for (i = 0; i < net->n_blobs; i++)
+        if (net->blobs[i].input && !is_as_noted(&net->blobs[i]))
+            return false;
+    return true;
+}
+
+/* Says in *out that a blob has another shape than when it was looked at last; notes that of now. */
 static int has_changed(struct ferry__net_blob *b, bool *out)
 {
     int naxes = ferry_blob_naxes(b->blob);
     const int64_t *dims = ferry_blob_dims(b->blob);
     int64_t *grown;
 
-    if (b->naxes == naxes && (!naxes || !memcmp(b->shape, dims, (size_t)naxes * sizeof *dims)))
+    if (is_as_noted(b))
         return 0;
     *out = true;
     if (naxes > b->naxes || !b->shape) {

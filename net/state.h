@@ -164,6 +164,9 @@ void ferry__layer_forget(ferry_layer *layer);
 /* Reshapes what has to be of layers first … last. */
 int ferry__net_reshape(ferry_net *net, int first, int last);
 
+/* Whether the inputs have the shapes that the latest reshape saw. */
+bool ferry__net_is_shaped(const ferry_net *net);
+
 /* ---- open.c ---- */
 
 /* As ferry_net_open, in the text's state with the NetState `over` over it; NULL: without one. */

@@ -37,6 +37,7 @@ UNIT_TESTS = \
 	%D%/unit/test-io-write \
 	%D%/unit/test-late \
 	%D%/unit/test-kernels \
+	%D%/unit/test-gradients \
 	%D%/unit/test-layer-backward \
 	%D%/unit/test-layer-cases \
 	%D%/unit/test-layer-data \
@@ -250,6 +251,8 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
 %C%_unit_test_net_backward_SOURCES = %D%/unit/test-net-backward.c $(NET_DATA_TEST)
 %C%_unit_test_net_backward_LDADD = $(NET_LIBS)
+%C%_unit_test_gradients_SOURCES = %D%/unit/test-gradients.c $(NET_DATA_TEST)
+%C%_unit_test_gradients_LDADD = $(NET_LIBS)
 %C%_unit_test_layer_backward_SOURCES = %D%/unit/test-layer-backward.c $(NET_DATA_TEST)
 %C%_unit_test_layer_backward_LDADD = $(NET_LIBS)
 %C%_unit_test_layer_cases_SOURCES = %D%/unit/test-layer-cases.c $(NET_DATA_TEST)
