@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,11 +49,11 @@ static bool hands_on(const ferry_layer *layer)
     return !strcmp(layer->type->name, "LSTM") || !strcmp(layer->type->name, "RNN");
 }
 
-/* Whether a layer makes tops out of what the net does not know. */
+/* Whether a layer makes tops out of what the net does not know. DummyData draws from the net's numbers. */
 static bool is_closed(const ferry_layer *layer)
 {
     return !layer->n_bottoms && layer->type->forward && !layer->type->position &&
-           !(layer->type->flags & FERRY_LAYER_INPUT);
+           !(layer->type->flags & FERRY_LAYER_INPUT) && strcmp(layer->type->name, "DummyData") != 0;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------- */
@@ -319,11 +320,10 @@ static int restore(ferry_solver *s, const char *path, const char *sidecar)
 
     if (!err)
         err = get(io, sidecar, "iter", &iter);
+    if (!err && iter > INT_MAX)
+        err = ferry_error_set(FERRY_EFORMAT, "%s: an iteration of %" PRIu64, sidecar, iter);
     if (!err)
-        err = ferry_solver_restore(s, path);
-    if (!err && iter != (uint64_t)s->iter)
-        err = ferry_error_set(FERRY_EFORMAT, "%s: it is of iteration %" PRIu64 ", %s of %d",
-                              sidecar, iter, path, s->iter);
+        err = ferry__restore(s, path, (int)iter);
     if (!err)
         err = get_all(s, io, sidecar, true);
     ferry_io_close(io);

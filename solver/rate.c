@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Learning rates, with floats where Caffe has them. */
+/* Learning rates, with floats where Caffe has them: a power of an integer is a double there. */
 #include "solver/state.h"
 
 #include <math.h>
 
-static float powers(float base, float gamma, double exponent)
+static float powers(float base, float gamma, int exponent)
 {
     return (float)((double)base * pow((double)gamma, exponent));
 }
@@ -12,7 +12,6 @@ static float powers(float base, float gamma, double exponent)
 float ferry__rate_of(const ferry_solver *solver, int iter, int step)
 {
     const struct ferry__solver_settings *s = &solver->settings;
-    float part;
 
     switch (s->policy) {
     case FERRY__POLICY_STEP:
@@ -20,14 +19,13 @@ float ferry__rate_of(const ferry_solver *solver, int iter, int step)
     case FERRY__POLICY_EXP:
         return powers(s->base_lr, s->gamma, iter);
     case FERRY__POLICY_INV:
-        return powers(s->base_lr, 1.0f + s->gamma * (float)iter, -(double)s->power);
+        return s->base_lr * powf(1.0f + s->gamma * (float)iter, -s->power);
     case FERRY__POLICY_MULTISTEP:
         return powers(s->base_lr, s->gamma, step);
     case FERRY__POLICY_POLY:
-        return powers(s->base_lr, 1.0f - (float)iter / (float)s->max_iter, (double)s->power);
+        return s->base_lr * powf(1.0f - (float)iter / (float)s->max_iter, s->power);
     case FERRY__POLICY_SIGMOID:
-        part = -s->gamma * ((float)iter - (float)s->stepsize);
-        return (float)((double)s->base_lr * (1.0 / (1.0 + exp((double)part))));
+        return s->base_lr * (1.0f / (1.0f + expf(-s->gamma * ((float)iter - (float)s->stepsize))));
     default: /* FERRY__POLICY_FIXED */
         return s->base_lr;
     }

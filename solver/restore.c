@@ -187,16 +187,17 @@ static void end(struct state *t)
     ferry_io_close(t->io);
 }
 
-int ferry_solver_restore(ferry_solver *s, const char *path)
+int ferry__restore(ferry_solver *s, const char *path, int want)
 {
     struct state t = { .path = path };
-    char *latest;
-    int err;
+    char *latest = strdup(path);
+    int err = latest ? open_state(&t) : ferry_error_set(FERRY_ENOMEM, "%s: no memory", path);
 
-    if (!s || !path)
-        return ferry_error_set(FERRY_EINVAL, "ferry_solver_restore: NULL argument");
-    latest = strdup(path);
-    err = latest ? open_state(&t) : ferry_error_set(FERRY_ENOMEM, "%s: no memory", path);
+    if (!err && want >= 0 && t.iter != want)
+        err = ferry_error_set(FERRY_EFORMAT,
+                              "%s: it is of iteration %d, and the .ferrystate beside it of "
+                              "iteration %d",
+                              path, t.iter, want);
     if (!err)
         err = read_histories(s, &t);
     if (!err)
@@ -207,4 +208,10 @@ int ferry_solver_restore(ferry_solver *s, const char *path)
         free(latest);
     end(&t);
     return err;
+}
+
+int ferry_solver_restore(ferry_solver *s, const char *path)
+{
+    return s && path ? ferry__restore(s, path, -1)
+                     : ferry_error_set(FERRY_EINVAL, "ferry_solver_restore: NULL argument");
 }

@@ -123,6 +123,11 @@ int ferry__tell_outputs(const ferry_net *net);
 /* Does what was requested: a snapshot; *out_stop is whether to stop. */
 int ferry__requests(ferry_solver *s, bool *out_stop);
 
+/* ---- restore.c ---- */
+
+/* As ferry_solver_restore, but FERRY_EFORMAT for another iteration than `want`; −1: any. */
+int ferry__restore(ferry_solver *s, const char *path, int want);
+
 /* ---- exact.c ---- */
 
 /* Writes the .ferrystate. */

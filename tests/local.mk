@@ -25,6 +25,7 @@ UNIT_TESTS = \
 	%D%/unit/test-command-files \
 	%D%/unit/test-command-net \
 	%D%/unit/test-command-run \
+	%D%/unit/test-command-train \
 	%D%/unit/test-conf \
 	%D%/unit/test-corners \
 	%D%/unit/test-failures \
@@ -79,6 +80,7 @@ UNIT_TESTS = \
 	%D%/unit/test-runtime-oom \
 	%D%/unit/test-solver \
 	%D%/unit/test-solver-runs \
+	%D%/unit/test-solver-snapshot \
 	%D%/unit/test-status \
 	%D%/unit/test-threads \
 	%D%/unit/test-threads-devices \
@@ -239,6 +241,7 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_image_LDADD = $(NET_LIBS)
 %C%_unit_test_net_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_LDADD = $(NET_LIBS)
+%C%_unit_test_solver_snapshot_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_runs_SOURCES = %D%/unit/test-solver-runs.c $(NET_DATA_TEST)
 %C%_unit_test_solver_runs_LDADD = $(NET_LIBS)
 %C%_unit_test_net_save_LDADD = $(NET_LIBS)
@@ -312,6 +315,7 @@ check_PROGRAMS += %D%/unit/proto-tool
 %C%_unit_test_command_backward_LDADD = $(%C%_unit_test_command_LDADD)
 %C%_unit_test_command_net_LDADD = $(%C%_unit_test_command_LDADD)
 %C%_unit_test_command_run_LDADD = $(%C%_unit_test_command_LDADD)
+%C%_unit_test_command_train_LDADD = $(%C%_unit_test_command_LDADD)
 %C%_unit_test_command_dataset_LDADD = $(%C%_unit_test_command_LDADD)
 %C%_unit_test_command_devices_LDADD = $(%C%_unit_test_command_LDADD)
 
@@ -351,6 +355,7 @@ OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
 %C%_unit_test_command_backward_SOURCES = %D%/unit/test-command-backward.c $(COMMAND_TEST)
 %C%_unit_test_command_net_SOURCES = %D%/unit/test-command-net.c $(COMMAND_TEST)
 %C%_unit_test_command_run_SOURCES = %D%/unit/test-command-run.c $(COMMAND_TEST)
+%C%_unit_test_command_train_SOURCES = %D%/unit/test-command-train.c $(COMMAND_TEST)
 %C%_unit_test_command_dataset_SOURCES = %D%/unit/test-command-dataset.c $(COMMAND_TEST)
 %C%_unit_test_command_dataset_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS)
 %C%_unit_test_command_devices_SOURCES = %D%/unit/test-command-devices.c $(COMMAND_TEST)
@@ -458,6 +463,11 @@ AM_TESTS_ENVIRONMENT = $(RUN_ENV); \
 check-threads: $(check_PROGRAMS)
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(THREAD_TESTS)'
 
+# Training beside Caffe's, all of it: wants FERRY_TEST_DATA.
+check-training: $(check_PROGRAMS)
+	FERRY_TEST_LONG=1 FERRY_TEST_TIMEOUT=3600 $(MAKE) $(AM_MAKEFLAGS) check \
+	    TESTS='%D%/unit/test-solver-runs %D%/unit/test-solver-snapshot'
+
 # And MORE_TESTS, where some are given.
 check-package: $(check_PROGRAMS)
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(PACKAGE_TESTS) $(MORE_TESTS)'
@@ -503,7 +513,7 @@ clean-gpu:
 	rm -rf '$(GPU_FOLDER)'
 
 .PHONY: gpu-pack clean-gpu
-.PHONY: check-oclgrind check-package print-package-tests check-threads check-valgrind check-model check-model-full
+.PHONY: check-training check-oclgrind check-package print-package-tests check-threads check-valgrind check-model check-model-full
 
 EXTRA_DIST += \
 	$(SCRIPT_TESTS) \

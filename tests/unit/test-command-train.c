@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "command.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* `ferry train`, `test` and `plot`. */
+
+static const char net[] =
+    "name: 'small'\n"
+    "layer { name: 'data' type: 'DummyData' top: 'x' top: 't' dummy_data_param {\n"
+    "  shape { dim: 4 dim: 5 } shape { dim: 4 dim: 3 } data_filler { type: 'gaussian' }\n"
+    "  data_filler { type: 'gaussian' } } }\n"
+    "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'y' inner_product_param {\n"
+    "  num_output: 3 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'y' bottom: 't' top: 'loss' }\n";
+
+static const char common[] =
+    "net: 'net.prototxt' base_lr: 0.05 lr_policy: 'fixed' momentum: 0.9 display: 2\n"
+    "test_iter: 3 test_interval: 4 snapshot: 5 snapshot_prefix: 'snap' random_seed: 3\n";
+
+static void write_file(const char *name, const char *text, const char *more)
+{
+    FILE *file = fopen(in_folder(name), "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fprintf(file, "%s%s\n", text, more);
+    fclose(file);
+}
+
+/* A shell command in the folder, where "$FERRY" is the command. */
+static int here(const char *command)
+{
+    char line[4096];
+
+    snprintf(line, sizeof(line), "cd %s && FERRY=\"$FERRY_TEST_COMMAND\"; rm -f snap_* *.jsonl; %s",
+             in_folder("."), command);
+    write_file("net.prototxt", net, "");
+    write_file("solver.prototxt", common, "max_iter: 10");
+    write_file("endless.prototxt", common, "max_iter: 1000000");
+    return shell(line);
+}
+
+/* How often a part of what was said on standard error is there. */
+static int said(const char *part)
+{
+    int n = 0;
+
+    for (const char *at = err; (at = strstr(at, part)); at += strlen(part))
+        n++;
+    return n;
+}
+
+/* ---- training ------------------------------------------------------------------------------------------- */
+
+static void caffes_lines_have_glogs_fields(void)
+{
+    char month[8], day[8], file[64], rest[64];
+    const char *at;
+
+    CU_ASSERT_EQUAL(here("$FERRY train solver.prototxt"), 0);
+    CU_ASSERT_EQUAL(said("] Solving small\n"), 1);
+    CU_ASSERT_EQUAL(said("] Learning Rate Policy: fixed\n"), 1);
+    CU_ASSERT_EQUAL(said(", Testing net (#0)\n"), 3);
+    CU_ASSERT_EQUAL(said("    Test net output #0: loss = "), 3);
+    CU_ASSERT_EQUAL(said("    Train net output #0: loss = "), 5);
+    CU_ASSERT_EQUAL(said(", lr = 0.05\n"), 5);
+    CU_ASSERT_EQUAL(said("Snapshotting solver state to binary proto file snap_iter_10.solverstate"),
+                    1);
+    CU_ASSERT_EQUAL(said("Optimization Done.\n"), 2);
+    at = strstr(err, "] Solving small");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    while (at > err && at[-1] != '\n')
+        at--;
+    CU_ASSERT_EQUAL(sscanf(at, "I%2[0-9]%2[0-9] %*d:%*d:%*d.%*6d %*d %63s Solving %63s", month, day,
+                           file, rest),
+                    4);
+    CU_ASSERT_STRING_EQUAL(rest, "small");
+    CU_ASSERT_EQUAL(out[0], '\0');
+}
+
+static json_t *line_of(char **rest)
+{
+    char *line = strtok_r(NULL, "\n", rest);
+    json_error_t error;
+
+    return line ? json_loads(line, 0, &error) : NULL;
+}
+
+static double number(const json_t *object, const char *key)
+{
+    CU_ASSERT(json_is_number(json_object_get(object, key)));
+    return json_number_value(json_object_get(object, key));
+}
+
+static void the_log_has_a_line_for_each_iteration(void)
+{
+    char *rest;
+    json_t *line;
+    int n = 0, tests = 0;
+
+    CU_ASSERT_EQUAL(here("$FERRY train solver.prototxt --log run.jsonl"), 0);
+    slurp(in_folder("run.jsonl"), out, sizeof(out) - 1);
+    rest = out;
+    for (; (line = line_of(&rest)); n++) {
+        const json_t *test = json_object_get(line, "test");
+
+        CU_ASSERT_EQUAL(number(line, "iter"), n);
+        CU_ASSERT(fabs(number(line, "lr") - 0.05) < 1e-8);
+        CU_ASSERT(number(line, "loss") > 0);
+        CU_ASSERT(number(line, "smoothed_loss") > 0);
+        CU_ASSERT((test != NULL) == (n % 4 == 0));
+        if (test) {
+            CU_ASSERT_EQUAL(number(json_array_get(test, 0), "iter"), n);
+            CU_ASSERT(number(json_array_get(test, 0), "loss") > 0);
+            tests++;
+        }
+        json_decref(line);
+    }
+    CU_ASSERT_EQUAL(n, 10);
+    CU_ASSERT_EQUAL(tests, 3);
+}
+
+/* max_iter 8: its test has no iteration of its own. */
+static void the_last_test_is_in_the_last_line(void)
+{
+    char *rest = out;
+    json_t *line, *last = NULL;
+    int n = 0;
+
+    CU_ASSERT_EQUAL(here("sed 's/max_iter: 10/max_iter: 8/' solver.prototxt >eight.prototxt &&"
+                         "$FERRY train eight.prototxt --log run.jsonl"),
+                    0);
+    slurp(in_folder("run.jsonl"), out, sizeof(out) - 1);
+    for (; (line = line_of(&rest)); n++) {
+        json_decref(last);
+        last = line;
+    }
+    CU_ASSERT_EQUAL(n, 8);
+    CU_ASSERT_EQUAL(number(last, "iter"), 7);
+    CU_ASSERT_EQUAL(number(json_array_get(json_object_get(last, "test"), 0), "iter"), 8);
+    json_decref(last);
+}
+
+static void resumed_exactly_it_ends_where_it_would_have(void)
+{
+    CU_ASSERT_EQUAL(
+        here("$FERRY train solver.prototxt --log a.jsonl && mv snap_iter_10.caffemodel a &&"
+             "head -5 a.jsonl >b.jsonl && $FERRY train solver.prototxt --snapshot "
+             "snap_iter_5.solverstate --resume exact --log b.jsonl &&"
+             "cmp a snap_iter_10.caffemodel && cmp a.jsonl b.jsonl"),
+        0);
+    CU_ASSERT_EQUAL(
+        here("$FERRY train solver.prototxt && cp snap_iter_10.caffemodel w.caffemodel && "
+             "$FERRY train solver.prototxt --weights w.caffemodel"),
+        0);
+    CU_ASSERT_EQUAL(said("Finetuning from w.caffemodel"), 2);
+}
+
+static void signals_snapshot_and_stop(void)
+{
+    CU_ASSERT_EQUAL(
+        here("$FERRY train endless.prototxt --log l.jsonl & p=$!;"
+             "while ! test -s l.jsonl; do sleep 0.05; done; sleep 0.1;"
+             "kill -INT $p; wait $p && ls -t snap_iter_*.solverstate | head -1 >newest &&"
+             "n=$(wc -l <l.jsonl) && test \"$(cat newest)\" = snap_iter_$n.solverstate"),
+        0);
+    CU_ASSERT_EQUAL(said("Optimization stopped early.\n"), 1);
+    CU_ASSERT_EQUAL(
+        here("sed 's/snapshot: 5//' endless.prototxt >quiet.prototxt;"
+             "$FERRY train quiet.prototxt --log l.jsonl & p=$!;"
+             "while ! test -s l.jsonl; do sleep 0.05; done; kill -HUP $p;"
+             "while ! ls snap_iter_*.solverstate; do sleep 0.05; done; kill -0 $p && kill -TERM $p;"
+             "wait $p"),
+        0);
+}
+
+static void a_full_disk_names_the_latest_good_snapshot(void)
+{
+    CU_ASSERT_EQUAL(
+        here("(ulimit -f 1; FERRY_LOG=warn $FERRY train endless.prototxt --log l.jsonl)"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "ferry: l.jsonl: File too large"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "the latest snapshot is snap_iter_"));
+}
+
+/* ---- what makes no sense ------------------------------------------------------------------------------- */
+
+static void arguments_that_make_no_sense_are_a_line(void)
+{
+    static const char *const bad[][2] = {
+        { "train", "it takes a solver" },
+        { "train solver.prototxt --resume exact", "--resume" },
+        { "train solver.prototxt --snapshot x --resume exactly", "--resume" },
+        { "train solver.prototxt --snapshot x --weights y", "not both" },
+        { "train solver.prototxt --level high", "--level" },
+        { "test net.prototxt", "weights" },
+        { "test net.prototxt w --iterations 0", "--iterations" },
+        { "plot x", "-o" },
+    };
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(bad); i++) {
+        char command[512];
+
+        snprintf(command, sizeof(command), "FERRY_LOG=warn $FERRY %s", bad[i][0]);
+        CU_ASSERT_EQUAL(here(command), 2);
+        if (!one_line_of_error(bad[i][1]))
+            printf("     %s: %s", bad[i][0], err);
+        CU_ASSERT(one_line_of_error(bad[i][1]));
+    }
+    CU_ASSERT_EQUAL(here("FERRY_LOG=warn $FERRY train nothing.prototxt"), 1);
+    CU_ASSERT(one_line_of_error("nothing.prototxt"));
+    CU_ASSERT_EQUAL(here("FERRY_LOG=warn $FERRY train solver.prototxt --snapshot none.solverstate"),
+                    1);
+    CU_ASSERT(one_line_of_error("none.solverstate"));
+    CU_ASSERT_EQUAL(here("FERRY_LOG=warn $FERRY train solver.prototxt --log no/such/folder"), 1);
+    CU_ASSERT(one_line_of_error("no/such/folder"));
+}
+
+/* ---- test and plot --------------------------------------------------------------------------------------- */
+
+static void test_gives_means_of_outputs(void)
+{
+    json_t *document;
+    double sum = 0;
+
+    CU_ASSERT_EQUAL(here("$FERRY train solver.prototxt && $FERRY test net.prototxt "
+                         "snap_iter_10.caffemodel --iterations 4 --json"),
+                    0);
+    document = parse_output();
+    CU_ASSERT_EQUAL(number(document, "iterations"), 4);
+    for (int i = 0; i < 4; i++) {
+        char batch[32];
+        const char *at;
+
+        snprintf(batch, sizeof(batch), "Batch %d, loss = ", i);
+        at = strstr(err, batch);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+        sum += strtod(at + strlen(batch), NULL);
+    }
+    CU_ASSERT(fabs(number(json_object_get(document, "outputs"), "loss") - sum / 4) < 1e-4);
+    CU_ASSERT(fabs(number(document, "loss") - sum / 4) < 1e-4);
+    json_decref(document);
+}
+
+static void plot_draws_both_losses(void)
+{
+    CU_ASSERT_EQUAL(here("$FERRY train solver.prototxt --log run.jsonl && "
+                         "$FERRY plot run.jsonl -o run.svg && cat run.svg"),
+                    0);
+    CU_ASSERT_EQUAL(strncmp(out, "<svg ", 5), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ">loss</text>"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ">smoothed loss</text>"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ">test loss</text>"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ">iteration</text>"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "</svg>"));
+    CU_ASSERT_PTR_NULL(strstr(out, "nan"));
+    CU_ASSERT_EQUAL(
+        here("echo '{\"iter\": 1, \"loss\": null, \"smoothed_loss\": null}' >n.jsonl && "
+             "$FERRY plot n.jsonl -o n.svg && ! grep -q nan n.svg"),
+        0);
+    CU_ASSERT_EQUAL(here("echo nonsense >x.jsonl; $FERRY plot x.jsonl -o x.svg"), 1);
+    CU_ASSERT(one_line_of_error("x.jsonl:1"));
+    CU_ASSERT_EQUAL(here(": >x.jsonl; $FERRY plot x.jsonl -o x.svg"), 1);
+    CU_ASSERT(one_line_of_error("no losses"));
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(caffes_lines_have_glogs_fields),
+    FERRY_TEST(the_log_has_a_line_for_each_iteration),
+    FERRY_TEST(the_last_test_is_in_the_last_line),
+    FERRY_TEST(resumed_exactly_it_ends_where_it_would_have),
+    FERRY_TEST(signals_snapshot_and_stop),
+    FERRY_TEST(a_full_disk_names_the_latest_good_snapshot),
+    FERRY_TEST(arguments_that_make_no_sense_are_a_line),
+    FERRY_TEST(test_gives_means_of_outputs),
+    FERRY_TEST(plot_draws_both_losses),
+};
+
+int main(int argc, char **argv)
+{
+    return command_main(argc, argv, "command train", cases, FERRY_TEST_COUNT(cases));
+}
