@@ -92,8 +92,6 @@ static int by_archive(const struct ferry__io_file *file)
 
     if (file->size < 4 || memcmp(file->bytes, "PK\3\4", 4) != 0)
         return 0;
-    if (memmem(table, tail, "/data.pkl", 9))
-        return refuse(file, "a PyTorch archive", ": save it as safetensors");
     if (memmem(table, tail, "model.weights.h5", 16))
         return refuse(file, "a Keras archive", ": its model.weights.h5 is HDF5, and can be read");
     return 0;

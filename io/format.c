@@ -17,6 +17,9 @@ static const struct {
     { FERRY_IO_NPY, "npy" },
     { FERRY_IO_NPZ, "npz" },
     { FERRY_IO_SAFETENSORS, "safetensors" },
+    { FERRY_IO_PYTORCH, "pytorch" },
+    { FERRY_IO_PYTORCH, "pt" },
+    { FERRY_IO_PYTORCH, "pth" },
     { FERRY_IO_HDF5, "hdf5" },
     { FERRY_IO_HDF5, "h5" },
 };

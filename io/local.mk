@@ -37,6 +37,8 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/open.c \
 	%D%/out.c \
 	%D%/out.h \
+	%D%/pickle.c \
+	%D%/pickle.h \
 	%D%/proto.c \
 	%D%/proto.h \
 	%D%/proto_write.c \
@@ -50,6 +52,7 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/scratch.h \
 	%D%/storage.c \
 	%D%/storage.h \
+	%D%/torch.c \
 	%D%/values.c \
 	%D%/values.h \
 	%D%/wire.c \

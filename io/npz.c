@@ -383,12 +383,6 @@ static int add_member(struct ferry_io *io, const struct ferry__zip_member *m)
     name = name_of(io, m);
     if (!name)
         return ferry_last_error_code();
-    if (m->name_size >= 8 && memcmp(m->name + m->name_size - 8, "data.pkl", 8) == 0)
-        return ferry_error_set(FERRY_EUNSUPPORTED,
-                               "%s: %.100s at byte %llu: a PyTorch pickle, "
-                               "which is a program; save the weights as safetensors",
-                               io->file.path, name,
-                               (unsigned long long)(m->bytes - io->file.bytes));
     return m->method == FERRY__ZIP_DEFLATED ? add_deflated(io, name, m) : add_stored(io, name, m);
 }
 

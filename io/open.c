@@ -14,7 +14,7 @@
 #define ARENA_SLACK (48u * 1024 * 1024)
 
 static const struct ferry__io_reader *const readers[] = {
-    &ferry__npy_reader,  &ferry__npz_reader,        &ferry__safetensors_reader,
+    &ferry__npy_reader,  &ferry__torch_reader,      &ferry__npz_reader, &ferry__safetensors_reader,
     &ferry__hdf5_reader, &ferry__caffemodel_reader, /* last: its format has no magic number */
 };
 

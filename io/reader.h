@@ -46,6 +46,7 @@ extern const struct ferry__io_reader ferry__hdf5_reader;
 extern const struct ferry__io_reader ferry__npy_reader;
 extern const struct ferry__io_reader ferry__npz_reader;
 extern const struct ferry__io_reader ferry__safetensors_reader;
+extern const struct ferry__io_reader ferry__torch_reader;
 
 struct ferry__io_metadata {
     const char *key, *value;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file io.h
- * Files of blobs (libferryio): Caffe's, NumPy's, safetensors, HDF5; read, and written.
+ * Files of blobs (libferryio): Caffe's, NumPy's, safetensors, HDF5, read and written; PyTorch's, read.
  *
  * A file is opened, its arrays are listed as entries, and each is read into a blob. What a file is
  * gets decided by its content, never by its suffix. Opening reads headers only; values go from the
@@ -38,7 +38,8 @@ typedef enum ferry_io_format {
     FERRY_IO_NPY = 5,         /* NumPy, one array, 1.0 to 3.0 */
     FERRY_IO_NPZ = 6,         /* NumPy, a zip of .npy */
     FERRY_IO_SAFETENSORS = 7, /* safetensors */
-    FERRY_IO_HDF5 = 8         /* Caffe's HDF5 weights; any HDF5 file's arrays */
+    FERRY_IO_HDF5 = 8,        /* Caffe's HDF5 weights; any HDF5 file's arrays */
+    FERRY_IO_PYTORCH = 9      /* PyTorch's archive, of 1.6 and later; only read, and never run */
 } ferry_io_format;
 
 /**

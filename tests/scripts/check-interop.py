@@ -288,6 +288,27 @@ def hdf5_of_h5pys_reads_alike():
         all_same(want, got)
 
 
+def hdf5_filters_and_types_of_h5pys_are_read():
+    h5py = need("h5py")
+    has_hdf5()
+    values = np.arange(60 * 35).reshape(60, 35)
+    want = {code: values.astype(code) for code in (">u2", "<u2", "i2", "u8", "?", ">f8", "f2")}
+    with h5py.File("in.h5", "w") as file:
+        for code, array in list(want.items()):
+            for how in ("lzf", "gzip", None):
+                name = f"{how}{code.replace('<', 'l').replace('>', 'b').replace('?', 'bool')}"
+                file.create_dataset(name, data=array, chunks=(7, 11), compression=how,
+                                    shuffle=how is not None, fletcher32=how != "lzf")
+                want[name] = array
+            del want[code]
+        file["text"] = "a string"
+        file.create_dataset("scaled", data=values, chunks=(60, 35), scaleoffset=0)
+        want["scaled"] = values
+    ferry("convert", "in.h5", "out.npz")
+    with np.load("out.npz") as got:
+        all_same(want, got)
+
+
 def hdf5_that_is_more_than_it_holds_is_refused():
     h5py = need("h5py")
     has_hdf5()
@@ -429,6 +450,48 @@ def torch_shares_both_ways():
 # ---- merge ---------------------------------------------------------------------------------------
 
 
+def flatten(value, path, out):
+    """The names that ferry gives to what torch.save was given."""
+    import torch
+    if isinstance(value, torch.Tensor):
+        out[path] = value.detach().numpy()
+    elif isinstance(value, (dict, list, tuple)):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, member in pairs:
+            flatten(member, f"{path}.{key}" if path else str(key), out)
+    return out
+
+
+def archives_of_torch_read_alike():
+    torch = need("torch")
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4))
+    adam = torch.optim.Adam(net.parameters())
+    net(torch.randn(1, 3, 7, 7)).sum().backward()
+    adam.step()
+    t = torch.arange(24, dtype=torch.float32).reshape(4, 6)
+    types = [torch.float64, torch.float16, torch.int8, torch.uint8, torch.int16, torch.int32,
+             torch.int64, torch.bool]
+    saved = {
+        "state": net.state_dict(),
+        "checkpoint": {"net": net.state_dict(), "adam": adam.state_dict(), "epoch": 3},
+        "views": {"t": t.t(), "s": t[1:3, ::2], "e": t[:1].expand(5, 6), "n": t[:0],
+                  "scalar": torch.tensor(2.5), "same": t, "p": torch.nn.Parameter(t)},
+        "types": {str(i): torch.arange(5).to(dtype) for i, dtype in enumerate(types)},
+    }
+    for name, value in saved.items():
+        torch.save(value, name + ".pt")
+        ferry("convert", name + ".pt", "out.npz")
+        with np.load("out.npz") as got:
+            all_same(flatten(value, "", {}), got)
+    torch.save(net, "module.pt")
+    ferry("convert", "module.pt", "out.npz")
+    with np.load("out.npz") as got:
+        all_same(flatten(dict(net.state_dict()), "", {}), got)
+    torch.save(t, "alone.pt")
+    ferry("convert", "alone.pt", "out.npy")
+    same(t.numpy(), np.load("out.npy"))
+
+
 def merges_are_numpys_to_the_last_bit_of_the_dtype():
     random = np.random.default_rng(2)
     dtypes = ["<f4", "<f8", "<f2", "<i4"]
@@ -492,9 +555,9 @@ TESTS = [
     real_nets_are_protobufs, nets_of_ferrys_are_protobufs,
     real_nets_survive_byte_for_byte_in_their_blobs, safetensors_of_ferrys_are_the_packages,
     safetensors_of_the_packages_read_alike, hdf5_of_ferrys_is_h5pys, hdf5_of_h5pys_reads_alike,
-    hdf5_that_is_more_than_it_holds_is_refused,
+    hdf5_filters_and_types_of_h5pys_are_read, hdf5_that_is_more_than_it_holds_is_refused,
     opencv_imports_what_ferry_wrote, numpy_shares_a_blobs_memory, a_blob_shares_numpys_memory,
-    torch_shares_both_ways, merges_are_numpys_to_the_last_bit_of_the_dtype,
+    torch_shares_both_ways, archives_of_torch_read_alike, merges_are_numpys_to_the_last_bit_of_the_dtype,
     merges_of_bf16_are_numpys_on_every_backend,
 ]
 

@@ -198,7 +198,6 @@ static void what_is_somebody_elses_is_named(void)
         { "a web page", 24, "\n <!DOCTYPE html><html>\n" },
         { "a Python pickle", 5, "\x80\x04}q." },
         { "PyTorch file of before 1.6", 14, "\x80\x02\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19" },
-        { "a PyTorch archive", 32, "PK\3\4 ... archive/data.pkl ......" },
         { "model.weights.h5 is HDF5", 32, "PK\3\4 ... model.weights.h5 ......" },
     };
 

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The machine of Python's pickletools, protocols 2 to 5: a stack of values, marks on it, and a memo.
+ * What an instruction takes from the stack is checked to be there; what it would import or call is not.
+ */
+#include "pickle.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct machine {
+    struct ferry_io *io;
+    const unsigned char *start, *at, *end;
+    const unsigned char *op; /* the one that runs, for messages */
+    struct ferry__pickle **stack, **memo;
+    uint64_t depth, stack_room, memo_room, memo_used;
+    int err;
+};
+
+/* ---- errors --------------------------------------------------------------------------------- */
+
+static struct ferry__pickle *fail(struct machine *m, int code, const char *what)
+{
+    if (!m->err)
+        m->err =
+            ferry_error_set(code, "%s: data.pkl at byte %llu: opcode 0x%02x: %s", m->io->file.path,
+                            (unsigned long long)(m->op - m->io->file.bytes), *m->op, what);
+    return NULL;
+}
+
+static void *arena(struct machine *m, size_t size)
+{
+    void *out = m->err ? NULL : ferry__io_alloc(m->io, size);
+
+    if (!out && !m->err)
+        m->err = ferry_last_error_code();
+    return out;
+}
+
+/* ---- bytes ---------------------------------------------------------------------------------- */
+
+/* The next `size` bytes; NULL where there are fewer. */
+static const unsigned char *take(struct machine *m, uint64_t size)
+{
+    const unsigned char *bytes = m->at;
+
+    if (m->err || size > (uint64_t)(m->end - m->at)) {
+        fail(m, FERRY_EFORMAT, "its argument is cut off");
+        return NULL;
+    }
+    m->at += size;
+    return bytes;
+}
+
+/* A number of `size` bytes, little-endian. */
+static uint64_t take_number(struct machine *m, unsigned size)
+{
+    const unsigned char *bytes = take(m, size);
+    uint64_t value = 0;
+
+    for (unsigned i = size; bytes && i-- > 0;)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+/* Text up to a newline. */
+static const char *take_line(struct machine *m)
+{
+    const unsigned char *end = memchr(m->at, '\n', (size_t)(m->end - m->at));
+    char *text;
+
+    if (!end || memchr(m->at, '\0', (size_t)(end - m->at))) {
+        fail(m, FERRY_EFORMAT, "no line of text");
+        return NULL;
+    }
+    text = ferry__io_string(m->io, m->at, (size_t)(end - m->at));
+    if (!text && !m->err)
+        m->err = ferry_last_error_code();
+    m->at = end + 1;
+    return text;
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static struct ferry__pickle *make(struct machine *m, enum ferry__pickle_kind kind)
+{
+    struct ferry__pickle *p = arena(m, sizeof(*p));
+
+    if (p)
+        p->kind = kind;
+    return p;
+}
+
+static void grow(struct machine *m, struct ferry__pickle ***table, uint64_t *room, uint64_t least)
+{
+    uint64_t wanted = *room ? *room : 64;
+    struct ferry__pickle **larger;
+
+    while (wanted < least)
+        wanted *= 2;
+    larger = arena(m, (size_t)wanted * sizeof(*larger));
+    if (!larger)
+        return;
+    if (*room)
+        memcpy(larger, *table, (size_t)*room * sizeof(*larger));
+    *table = larger;
+    *room = wanted;
+}
+
+static void push(struct machine *m, struct ferry__pickle *p)
+{
+    if (!p || m->err)
+        return;
+    if (m->depth == m->stack_room)
+        grow(m, &m->stack, &m->stack_room, m->depth + 1);
+    if (!m->err)
+        m->stack[m->depth++] = p;
+}
+
+/* The top, which may not be a mark. */
+static struct ferry__pickle *pop(struct machine *m)
+{
+    if (m->err || m->depth == 0 || m->stack[m->depth - 1]->kind == FERRY__PICKLE_MARK)
+        return fail(m, FERRY_EFORMAT, "the stack has nothing for it");
+    return m->stack[--m->depth];
+}
+
+static void add(struct machine *m, struct ferry__pickle *to, struct ferry__pickle *value)
+{
+    struct ferry__pickle_link *link = arena(m, sizeof(*link));
+
+    if (!link || !value)
+        return;
+    link->value = value;
+    if (to->last)
+        to->last->next = link;
+    else
+        to->first = link;
+    to->last = link;
+    to->number++;
+}
+
+/* What stands behind the last mark, which goes too, becomes members of `to`. */
+static void take_marked(struct machine *m, struct ferry__pickle *to)
+{
+    uint64_t mark = m->depth;
+
+    while (mark > 0 && m->stack[mark - 1]->kind != FERRY__PICKLE_MARK)
+        mark--;
+    if (mark == 0)
+        fail(m, FERRY_EFORMAT, "there is no mark");
+    for (uint64_t i = mark; i < m->depth && !m->err && to; i++)
+        add(m, to, m->stack[i]);
+    if (!m->err)
+        m->depth = mark - 1;
+}
+
+static void push_integer(struct machine *m, int64_t value)
+{
+    struct ferry__pickle *p = make(m, FERRY__PICKLE_INT);
+
+    if (p)
+        p->number = value;
+    push(m, p);
+}
+
+/* Up to eight bytes, two's complement; longer ones are Python's own business. */
+static void push_long(struct machine *m, uint64_t size)
+{
+    const unsigned char *bytes = take(m, size);
+    uint64_t value = bytes && size > 0 && bytes[size - 1] & 0x80 ? UINT64_MAX : 0;
+
+    if (size > 8) {
+        push(m, make(m, FERRY__PICKLE_NONE));
+        return;
+    }
+    for (uint64_t i = size; bytes && i-- > 0;)
+        value = value << 8 | bytes[i];
+    push_integer(m, (int64_t)value);
+}
+
+static void push_float(struct machine *m)
+{
+    const unsigned char *bytes = take(m, 8);
+    struct ferry__pickle *p = make(m, FERRY__PICKLE_FLOAT);
+    uint64_t bits = 0;
+
+    for (int i = 0; bytes && i < 8; i++)
+        bits = bits << 8 | bytes[i];
+    if (p)
+        memcpy(&p->real, &bits, sizeof(bits));
+    push(m, p);
+}
+
+/* A NUL ends it for ferry: names with one inside are nobody's. */
+static void push_string(struct machine *m, uint64_t size)
+{
+    const unsigned char *bytes = take(m, size);
+    struct ferry__pickle *p = make(m, FERRY__PICKLE_STRING);
+
+    if (!bytes || !p)
+        return;
+    p->text = ferry__io_string(m->io, bytes, (size_t)size);
+    if (!p->text)
+        m->err = ferry_last_error_code();
+    push(m, p);
+}
+
+static void push_global(struct machine *m, const char *module, const char *name)
+{
+    struct ferry__pickle *p = make(m, FERRY__PICKLE_GLOBAL);
+    size_t size;
+    char *text;
+
+    if (!p || !module || !name)
+        return;
+    size = strlen(module) + strlen(name) + 2;
+    text = arena(m, size);
+    if (!text)
+        return;
+    snprintf(text, size, "%s %s", module, name);
+    p->text = text;
+    push(m, p);
+}
+
+/* ---- instructions --------------------------------------------------------------------------- */
+
+static void put_memo(struct machine *m, uint64_t at)
+{
+    if (m->depth == 0) {
+        fail(m, FERRY_EFORMAT, "the stack has nothing for it");
+        return;
+    }
+    if (at > 2 * m->memo_used + 1024) { /* writers count from 0 */
+        fail(m, FERRY_EFORMAT, "a place in the memo far behind the others");
+        return;
+    }
+    if (at >= m->memo_room)
+        grow(m, &m->memo, &m->memo_room, at + 1);
+    if (m->err)
+        return;
+    m->memo[at] = m->stack[m->depth - 1];
+    m->memo_used++;
+}
+
+static void get_memo(struct machine *m, uint64_t at)
+{
+    if (at >= m->memo_room || !m->memo[at])
+        fail(m, FERRY_EFORMAT, "the memo has nothing there");
+    else
+        push(m, m->memo[at]);
+}
+
+static void push_tuple(struct machine *m, int n)
+{
+    struct ferry__pickle *p = make(m, FERRY__PICKLE_LIST), *members[3] = { NULL };
+
+    for (int i = n; i-- > 0;)
+        members[i] = pop(m);
+    for (int i = 0; i < n && p && !m->err; i++)
+        add(m, p, members[i]);
+    push(m, p);
+}
+
+static void push_marked(struct machine *m, enum ferry__pickle_kind kind)
+{
+    struct ferry__pickle *p = make(m, kind);
+
+    take_marked(m, p);
+    push(m, p);
+}
+
+/* Members of the list or dictionary that then stands on top; of anything else they are dropped. */
+static void extend(struct machine *m, bool marked, int n)
+{
+    struct ferry__pickle *members = make(m, FERRY__PICKLE_LIST), *of, *value[2] = { NULL };
+
+    if (marked)
+        take_marked(m, members);
+    for (int i = n; i-- > 0 && !marked;)
+        value[i] = pop(m);
+    for (int i = 0; i < n && !marked && !m->err; i++)
+        add(m, members, value[i]);
+    of = pop(m);
+    if (m->err)
+        return;
+    if (n == 2 && members->number % 2) {
+        fail(m, FERRY_EFORMAT, "a key without a value");
+        return;
+    }
+    if (of->kind == (n == 2 ? FERRY__PICKLE_DICT : FERRY__PICKLE_LIST))
+        for (const struct ferry__pickle_link *l = members->first; l; l = l->next)
+            add(m, of, l->value);
+    push(m, of);
+}
+
+/* An ordered dictionary is one; all else is noted, not called. */
+static void call(struct machine *m)
+{
+    struct ferry__pickle *arguments = pop(m), *callee = pop(m), *p;
+
+    if (m->err)
+        return;
+    if (callee->kind == FERRY__PICKLE_GLOBAL &&
+        strcmp(callee->text, "collections OrderedDict") == 0) {
+        push(m, make(m, FERRY__PICKLE_DICT));
+        return;
+    }
+    p = make(m, FERRY__PICKLE_CALL);
+    if (p) {
+        p->callee = callee;
+        if (arguments->kind == FERRY__PICKLE_LIST) {
+            p->first = arguments->first;
+            p->last = arguments->last;
+            p->number = arguments->number;
+        }
+    }
+    push(m, p);
+}
+
+static void build(struct machine *m)
+{
+    struct ferry__pickle *state = pop(m), *of = pop(m);
+
+    if (m->err)
+        return;
+    if (of->kind == FERRY__PICKLE_CALL && of != state)
+        of->state = state;
+    push(m, of);
+}
+
+static void persistent(struct machine *m)
+{
+    struct ferry__pickle *id = pop(m), *p = make(m, FERRY__PICKLE_STORAGE);
+
+    if (m->err)
+        return;
+    if (id->kind != FERRY__PICKLE_LIST) {
+        fail(m, FERRY_EUNSUPPORTED, "a persistent id that is no tuple");
+        return;
+    }
+    p->first = id->first;
+    p->last = id->last;
+    p->number = id->number;
+    push(m, p);
+}
+
+static void push_bool(struct machine *m, bool value)
+{
+    struct ferry__pickle *p = make(m, FERRY__PICKLE_BOOL);
+
+    if (p)
+        p->number = value;
+    push(m, p);
+}
+
+static void stack_global(struct machine *m)
+{
+    struct ferry__pickle *name = pop(m), *module = pop(m);
+
+    if (m->err)
+        return;
+    if (name->kind != FERRY__PICKLE_STRING || module->kind != FERRY__PICKLE_STRING)
+        fail(m, FERRY_EFORMAT, "a name that is no string");
+    else
+        push_global(m, module->text, name->text);
+}
+
+/* What takes no value from the stack. False: the instruction is none of these. */
+static bool run_push(struct machine *m, unsigned op)
+{
+    const char *module;
+
+    switch (op) {
+    case 'N':
+        push(m, make(m, FERRY__PICKLE_NONE));
+        break;
+    case 0x88:
+    case 0x89:
+        push_bool(m, op == 0x88);
+        break;
+    case 'K':
+        push_integer(m, (int64_t)take_number(m, 1));
+        break;
+    case 'M':
+        push_integer(m, (int64_t)take_number(m, 2));
+        break;
+    case 'J':
+        push_integer(m, (int32_t)(uint32_t)take_number(m, 4));
+        break;
+    case 0x8a:
+        push_long(m, take_number(m, 1));
+        break;
+    case 0x8b:
+        push_long(m, take_number(m, 4));
+        break;
+    case 'G':
+        push_float(m);
+        break;
+    case 'U':
+    case 'C':
+    case 0x8c:
+        push_string(m, take_number(m, 1));
+        break;
+    case 'T':
+    case 'B':
+    case 'X':
+        push_string(m, take_number(m, 4));
+        break;
+    case 0x8d:
+    case 0x8e:
+        push_string(m, take_number(m, 8));
+        break;
+    case ')':
+    case ']':
+        push(m, make(m, FERRY__PICKLE_LIST));
+        break;
+    case '}':
+        push(m, make(m, FERRY__PICKLE_DICT));
+        break;
+    case '(':
+        push(m, make(m, FERRY__PICKLE_MARK));
+        break;
+    case 'c':
+        module = take_line(m);
+        push_global(m, module, m->err ? NULL : take_line(m));
+        break;
+    case 'h':
+        get_memo(m, take_number(m, 1));
+        break;
+    case 'j':
+        get_memo(m, take_number(m, 4));
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
+static bool run_stack(struct machine *m, unsigned op)
+{
+    switch (op) {
+    case 'q':
+        put_memo(m, take_number(m, 1));
+        break;
+    case 'r':
+        put_memo(m, take_number(m, 4));
+        break;
+    case 0x94:
+        put_memo(m, m->memo_used);
+        break;
+    case 0x85:
+    case 0x86:
+    case 0x87:
+        push_tuple(m, (int)op - 0x84);
+        break;
+    case 't':
+    case 'l':
+        push_marked(m, FERRY__PICKLE_LIST);
+        break;
+    case 'd':
+        push_marked(m, FERRY__PICKLE_DICT);
+        break;
+    case 'a':
+        extend(m, false, 1);
+        break;
+    case 'e':
+        extend(m, true, 1);
+        break;
+    case 's':
+        extend(m, false, 2);
+        break;
+    case 'u':
+        extend(m, true, 2);
+        break;
+    case 'R':
+    case 0x81:
+        call(m);
+        break;
+    case 'b':
+        build(m);
+        break;
+    case 'Q':
+        persistent(m);
+        break;
+    case 0x93:
+        stack_global(m);
+        break;
+    case '0':
+        (void)pop(m);
+        break;
+    case 0x80:
+        (void)take(m, 1); /* the protocol */
+        break;
+    case 0x95:
+        (void)take(m, 8); /* a frame: the bytes follow anyway */
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
+int ferry__pickle_read(struct ferry_io *io, const unsigned char *bytes, uint64_t size,
+                       struct ferry__pickle **out)
+{
+    struct machine m = { .io = io, .start = bytes, .at = bytes, .end = bytes + size };
+
+    while (!m.err) {
+        m.op = m.at;
+        if (m.at == m.end)
+            return ferry_error_set(FERRY_EFORMAT, "%s: data.pkl at byte %llu: ends without an end",
+                                   io->file.path, (unsigned long long)(m.at - io->file.bytes));
+        m.at++;
+        if (*m.op == '.')
+            break;
+        if (!run_push(&m, *m.op) && !run_stack(&m, *m.op))
+            fail(&m, FERRY_EUNSUPPORTED, "is none that weights need");
+    }
+    *out = pop(&m);
+    return m.err;
+}
+
+const struct ferry__pickle *ferry__pickle_member(const struct ferry__pickle *p, int64_t i)
+{
+    const struct ferry__pickle_link *link = p->first;
+
+    while (link && i-- > 0)
+        link = link->next;
+    return link ? link->value : NULL;
+}
