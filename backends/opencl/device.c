@@ -28,7 +28,7 @@ static void learn(struct ocl_device *dev)
     (void)clGetDeviceInfo(dev->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(largest), &largest, NULL);
     (void)clGetDeviceInfo(dev->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(group), &group, NULL);
     (void)clGetDeviceInfo(dev->id, CL_DEVICE_PLATFORM, sizeof(dev->platform), &dev->platform, NULL);
-    cpu = (type & CL_DEVICE_TYPE_CPU) && !(type & CL_DEVICE_TYPE_GPU);
+    cpu = ocl_is_processor(dev->id);
     dev->few = dev->set.items == OCL_FEW || (dev->set.items == OCL_BY_TYPE && cpu);
     dev->fp64 = dev->set.f64 == OCL_AUTO && ocl_has_extension(dev->id, "cl_khr_fp64");
     dev->variant = (dev->few ? OCL_FEW_ITEMS : 0) | (dev->fp64 ? OCL_DOUBLES : 0);

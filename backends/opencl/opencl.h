@@ -246,6 +246,8 @@ static inline struct ocl_queue *ocl_queue_of(struct ocl_device *dev, void *handl
 }
 
 /* Whether memory is shared with the host, as far as the device and the option say. */
+/* Whether it computes on the host's processors. */
+bool ocl_is_processor(cl_device_id id);
 bool ocl_is_unified(cl_device_id id, cl_device_type type, enum ocl_switch zero_copy);
 
 int ocl_device_open(void *plugin, uint32_t index, void **out_dev);

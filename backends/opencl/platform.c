@@ -305,6 +305,14 @@ static void set_pci(cl_device_id id, ferry_plugin_properties *out)
              p.function);
 }
 
+bool ocl_is_processor(cl_device_id id)
+{
+    cl_device_type type = 0;
+
+    (void)clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    return (type & CL_DEVICE_TYPE_CPU) && !(type & CL_DEVICE_TYPE_GPU);
+}
+
 bool ocl_is_unified(cl_device_id id, cl_device_type type, enum ocl_switch zero_copy)
 {
     cl_bool unified = CL_FALSE;
@@ -352,6 +360,8 @@ int ocl_properties(void *plugin, uint32_t index, void *device, ferry_plugin_prop
     unified = dev ? dev->zero_copy : ocl_is_unified(unit->id, unit->type, set.zero_copy);
     p.struct_size = out->struct_size;
     p.flags = unified ? FERRY_DEVICE_UNIFIED : 0;
+    if (ocl_is_processor(dev ? dev->id : unit->id))
+        p.flags |= FERRY_DEVICE_HOST_PROCESSORS;
     p.sync_domain = dev ? (uint64_t)(uintptr_t)dev->context->context : 0;
     memcpy(out, &p, size);
     return 0;

@@ -24,6 +24,7 @@ static void describe_memory(ferry_device_properties *out, uint32_t flags)
     out->host_memory = (flags & FERRY_DEVICE_HOST_MEMORY) != 0;
     out->unified = (flags & FERRY_DEVICE_UNIFIED) != 0;
     out->discrete = !out->host_memory && !out->unified;
+    out->host_processors = (flags & FERRY_DEVICE_HOST_PROCESSORS) != 0;
 }
 
 /* What the plugin says of the device, and the public structure that points into it. */

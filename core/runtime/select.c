@@ -351,18 +351,55 @@ static int fail_none(const ferry_runtime *rt, char *reasons, size_t size)
     return ferry__error(FERRY_ENODEV, "no device works (see `ferry plugins`): %s", reasons);
 }
 
+/*
+ * Whether the plugin's first device computes on the host's processors without working in the host's
+ * memory: nobody who has not named it wants to wait for its kernels to be compiled.
+ */
+static bool is_last_resort(ferry_runtime *rt, const struct ferry__choice_item *item)
+{
+    struct ferry__candidate *candidate = ferry__loader_find(rt->search, item->name);
+    const ferry_device_properties *p;
+    const struct ferry__plugin *plugin;
+    ferry_device *dev;
+
+    if (!rt->choice.all_but || !candidate ||
+        ferry__runtime_open_plugin(rt, candidate, &plugin) != 0 ||
+        get_device(rt, plugin, 0, &dev) != 0)
+        return false;
+    p = ferry_device_get_properties(dev);
+    return p->host_processors && !p->host_memory;
+}
+
+static int try_item(ferry_runtime *rt, const struct ferry__choice_item *item, char *reasons,
+                    size_t size, ferry_device **out)
+{
+    int err = open_item(rt, item, out);
+
+    if (err) {
+        ferry__log(FERRY_LOG_INFO, "not selected: %s", ferry_last_error());
+        append(reasons, size, "; ", ferry_last_error());
+    }
+    return err;
+}
+
 static int try_order(ferry_runtime *rt, const struct order *order, ferry_device **out)
 {
+    struct ferry__choice_item *late = order->items; /* what was passed over, in its order */
     char reasons[1024] = "";
+    size_t passed = 0;
 
     for (size_t i = 0; i < order->count; i++) {
-        int err = open_item(rt, &order->items[i], out);
-
-        if (!err)
+        if (is_last_resort(rt, &order->items[i])) {
+            ferry__log(FERRY_LOG_INFO, "%s:0 computes on the host's processors: others go first",
+                       order->items[i].name);
+            late[passed++] = order->items[i];
+        } else if (!try_item(rt, &order->items[i], reasons, sizeof(reasons), out)) {
             return 0;
-        ferry__log(FERRY_LOG_INFO, "not selected: %s", ferry_last_error());
-        append(reasons, sizeof(reasons), "; ", ferry_last_error());
+        }
     }
+    for (size_t i = 0; i < passed; i++)
+        if (!try_item(rt, &late[i], reasons, sizeof(reasons), out))
+            return 0;
     return fail_none(rt, reasons, sizeof(reasons));
 }
 

@@ -35,6 +35,8 @@ typedef struct ferry_device_properties {
     /** 1: shares physical memory with the host, and the probe at open found it coherent. */
     uint32_t unified;
     uint32_t discrete; /* 1: neither of the two */
+    /** 1: computes on the host's own processors; of host memory too, where the plugin says so. */
+    uint32_t host_processors;
 } ferry_device_properties;
 
 /**

@@ -51,6 +51,11 @@ typedef struct ferry_host {
 #define FERRY_DEVICE_ORDERED_ALLOC 8u
 /** Handles are pointers of the device: handle + offset is meaningful to it. */
 #define FERRY_DEVICE_POINTERS 16u
+/**
+ * Computes on the host's own processors, though behind an interface for accelerators: chosen by name,
+ * or where nothing else is left, since whatever works in the host's memory does that work directly.
+ */
+#define FERRY_DEVICE_HOST_PROCESSORS 32u
 
 /**
  * What a device is; ferry sets struct_size and zeroes the rest before the call. Unknown: 0 or "".

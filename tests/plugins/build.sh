@@ -26,6 +26,7 @@ fake beta beta
 fake gamma gamma
 fake cpu cpu
 fake sim sim
+fake on_the_cpu opencl HOST_PROCESSORS
 fake no_descriptor no_descriptor NO_DESCRIPTOR
 fake wrong_magic wrong_magic WRONG_MAGIC
 fake short_size short_size SHORT_SIZE

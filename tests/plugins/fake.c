@@ -251,6 +251,15 @@ static const ferry_plugin_option options[] = {
       .type = FERRY_OPTION_ENUM },
 };
 
+#ifdef FAKE_HOST_PROCESSORS
+static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)
+{
+    (void)plugin, (void)index, (void)dev;
+    out->flags = FERRY_DEVICE_HOST_PROCESSORS;
+    return 0;
+}
+#endif
+
 #ifdef FAKE_OWNS_TWO
 /* Neither yes nor no. */
 static int owns(void *dev, const void *handle)
@@ -290,6 +299,9 @@ static const struct {
                 .properties = properties,
                 .import_host = import_host,
                 .unimport_host = unimport_host,
+#endif
+#ifdef FAKE_HOST_PROCESSORS
+                .properties = properties,
 #endif
 #ifdef FAKE_OWNS_TWO
                 .owns = owns,

@@ -134,6 +134,29 @@ static void the_default_order_comes_before_others_and_sim_only_by_name(void)
     ferry_runtime_close(rt);
 }
 
+static void what_computes_on_the_host_s_processors_goes_last(void)
+{
+    const char *folder = fakes_folder();
+    ferry_device *dev = NULL;
+    ferry_runtime *rt;
+
+    fakes_put(folder, "on_the_cpu", "ferry_opencl.so");
+    rt = fakes_open(folder, "^cuda", NULL);
+    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "opencl:0"); /* better than nothing */
+    ferry_runtime_close(rt);
+
+    fakes_put(folder, "cpu", NULL);
+    rt = fakes_open(folder, "^cuda", NULL);
+    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "cpu:0");
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, "opencl", &dev), 0);
+    CU_ASSERT_EQUAL(ferry_device_get_properties(dev)->host_processors, 1);
+    ferry_runtime_close(rt);
+
+    rt = fakes_open(folder, "opencl,cpu", NULL); /* who names it gets it */
+    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "opencl:0");
+    ferry_runtime_close(rt);
+}
+
 static void api_goes_before_environment_and_that_before_the_file(void)
 {
     const char *folder = five();
@@ -673,6 +696,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(of_a_list_that_fails_each_reason_is_given),
     FERRY_TEST(an_exclusion_leaves_the_others_in_bytewise_order),
     FERRY_TEST(the_default_order_comes_before_others_and_sim_only_by_name),
+    FERRY_TEST(what_computes_on_the_host_s_processors_goes_last),
     FERRY_TEST(api_goes_before_environment_and_that_before_the_file),
     FERRY_TEST(a_choice_that_cannot_be_read_is_an_error_that_names_its_source),
     FERRY_TEST(strict_is_said_by_the_api_then_the_environment_then_the_file),

@@ -8,7 +8,11 @@
 
 static const char *kind(const ferry_device_properties *p)
 {
-    return p->host_memory ? "host memory" : p->unified ? "unified" : "discrete";
+    if (p->host_memory)
+        return "host memory";
+    if (p->host_processors)
+        return p->unified ? "unified, on the CPU" : "discrete, on the CPU";
+    return p->unified ? "unified" : "discrete";
 }
 
 /* Free memory is asked of the open device alone: asking another would open it. */
@@ -23,13 +27,14 @@ static json_t *json_device(ferry_device *dev, const ferry_device *selected)
     uint64_t bytes = 0;
     bool known = memory_free(dev, selected, &bytes);
 
-    return json_pack(
-        "{s:o, s:o, s:o, s:I, s:o, s:b, s:b, s:b, s:o, s:o}", "name", tool_json_string(p->name),
-        "plugin", tool_json_string(p->plugin), "description", tool_json_string(p->description),
-        "memory_total", (json_int_t)p->memory_total, "memory_free",
-        known ? json_integer((json_int_t)bytes) : json_null(), "unified", p->unified != 0,
-        "host_memory", p->host_memory != 0, "discrete", p->discrete != 0, "uuid",
-        tool_json_string(p->uuid), "pci", tool_json_string(p->pci));
+    return json_pack("{s:o, s:o, s:o, s:I, s:o, s:b, s:b, s:b, s:b, s:o, s:o}", "name",
+                     tool_json_string(p->name), "plugin", tool_json_string(p->plugin),
+                     "description", tool_json_string(p->description), "memory_total",
+                     (json_int_t)p->memory_total, "memory_free",
+                     known ? json_integer((json_int_t)bytes) : json_null(), "unified",
+                     p->unified != 0, "host_memory", p->host_memory != 0, "discrete",
+                     p->discrete != 0, "host_processors", p->host_processors != 0, "uuid",
+                     tool_json_string(p->uuid), "pci", tool_json_string(p->pci));
 }
 
 /* It was wanted, and looked like a plugin: what it says of itself is no reason any more. */
