@@ -94,7 +94,8 @@ typedef struct ferry_plugin_ops {
     int (*memset)(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes);
     /**
      * y += alpha·x, 0 < n ≤ 2³⁰ elements. F32 is mandatory, other dtypes may be FERRY_EUNSUPPORTED.
-     * x may be y, and not otherwise overlap.
+     * x may be y, and not otherwise overlap. With alpha 0, NaN and infinities of x may become NaN in
+     * y, or be left out.
      */
     int (*axpy)(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
                 ferry_ref y);
@@ -189,7 +190,8 @@ typedef struct ferry_plugin_ops {
     int (*queue_native)(void *dev, void *queue, const char *what, void *out, uint64_t size);
     /**
      * A point after the queue's work so far. Must flush: the event completes without a further
-     * call. The five event entries go together.
+     * call; until then work may be kept back and submitted at once. The five event entries go
+     * together.
      */
     int (*event_record)(void *dev, void *queue, void **out_event);
     /**
@@ -199,7 +201,10 @@ typedef struct ferry_plugin_ops {
     int (*event_query)(void *dev, void *event);
     /** Blocks until done; 0 or that code. */
     int (*event_synchronize)(void *dev, void *event);
-    /** Destroys the event, done or not. ferry destroys every event that it was given, once. */
+    /**
+     * Destroys the event, done or not. ferry destroys every event that it was given, once, and
+     * maybe after its queue.
+     */
     int (*event_destroy)(void *dev, void *event);
     /**
      * Later work on `queue` waits for `event`, of this device or of one of the same sync_domain.

@@ -36,6 +36,7 @@ struct conform_report {
     int result;
     char
         detail[1024]; /* one line: the first case that failed, why it is not offered, or what ran */
+    char skipped[1024]; /* a line for each case that could not be tried: which, and why */
     double seconds;
     int devices;  /* how many the plugin counted; −1 if it did not come to that */
     bool refused; /* ferry's loader will not have the file: nothing else of it should be run */

@@ -194,6 +194,7 @@ void group_copy(void)
     overlapping(0, 1, 10000);
     overlapping(4096, 0, 10000);
     overlapping(0, 4096, 10000);
+    kit_far_copies();
     kit_remark("H2D, D2H, D2D; 1 byte to 1 MB at 7 offsets");
 }
 
@@ -229,5 +230,6 @@ void group_memset(void)
     mirror_destroy(&m);
     for (size_t i = 0; i < LENGTH(whole); i++)
         mirror_crowd(whole[i], set_all);
+    kit_far_memset();
     kit_remark("1 byte to 1 MB at 7 offsets");
 }

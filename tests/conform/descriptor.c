@@ -60,6 +60,23 @@ static void symbols(void)
         kit_fail("it exports no ferry_plugin_open; define it with default visibility");
 }
 
+/* A library of ferry's comes with the program, whose other version need not be there. */
+static void look_at_needed(void *arg, const char *name)
+{
+    (void)arg;
+    if (strncmp(name, "libferry.so", 11) == 0 || strncmp(name, "libferryio.so", 13) == 0 ||
+        strncmp(name, "libferrynet.so", 14) == 0)
+        kit_fail("it is linked with %s; every service comes in the ferry_host table, so leave "
+                 "-lferry out",
+                 name);
+}
+
+static void libraries(void)
+{
+    kit_case("the libraries that it needs");
+    elf_needed(kit.target->path, look_at_needed, NULL);
+}
+
 static bool name_is_well_formed(const char *name)
 {
     size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-");
@@ -259,8 +276,13 @@ static void answers_of_the_device(void)
 
 void group_descriptor(void)
 {
+    struct kit_footprint loaded, counted;
+
     loader_takes_it();
     symbols();
+    libraries();
+    kit_load();
+    kit_footprint(&loaded);
     kit_open_plugin();
     note();
     groups_of_entries();
@@ -269,8 +291,10 @@ void group_descriptor(void)
         kit_case("properties of device %u, not open", i);
         one_properties(NULL, i);
     }
+    kit_footprint(&counted);
     if (kit.target->device < kit.devices) {
         kit_open_target();
+        kit_counts_without_context(&loaded, &counted);
         kit_case("properties of device %u, open", kit.target->device);
         one_properties(kit.dev, kit.target->device);
         answers_of_the_device();

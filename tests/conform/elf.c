@@ -82,6 +82,29 @@ static bool read_symbols(const struct file *f, void (*each)(void *, const char *
     return false;
 }
 
+static void read_needed(const struct file *f, void (*each)(void *, const char *), void *arg)
+{
+    Elf64_Shdr dynamic, strings;
+    Elf64_Ehdr header;
+
+    if (!read_header(f, &header))
+        return;
+    for (size_t i = 0; section_at(f, &header, i, &dynamic); i++) {
+        if (dynamic.sh_type != SHT_DYNAMIC || !inside(f, dynamic.sh_offset, dynamic.sh_size) ||
+            !section_at(f, &header, dynamic.sh_link, &strings))
+            continue;
+        for (uint64_t at = 0; at + sizeof(Elf64_Dyn) <= dynamic.sh_size; at += sizeof(Elf64_Dyn)) {
+            const char *name;
+            Elf64_Dyn entry;
+
+            memcpy(&entry, f->bytes + dynamic.sh_offset + at, sizeof(entry));
+            name = entry.d_tag == DT_NEEDED ? string_at(f, &strings, entry.d_un.d_val) : NULL;
+            if (name)
+                each(arg, name);
+        }
+    }
+}
+
 static bool map_file(const char *path, struct file *out)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -111,6 +134,16 @@ bool elf_symbols(const char *path, void (*each)(void *arg, const char *name, boo
     ok = read_symbols(&f, each, arg);
     munmap((void *)(uintptr_t)f.bytes, f.size);
     return ok;
+}
+
+void elf_needed(const char *path, void (*each)(void *arg, const char *name), void *arg)
+{
+    struct file f;
+
+    if (!map_file(path, &f))
+        return;
+    read_needed(&f, each, arg);
+    munmap((void *)(uintptr_t)f.bytes, f.size);
 }
 
 static void read_name(const struct file *f, char *out, size_t size)

@@ -13,6 +13,9 @@
 bool elf_symbols(const char *path, void (*each)(void *arg, const char *name, bool defined),
                  void *arg);
 
+/* Calls `each` with the libraries that it is linked with: those that ld.so has to find. */
+void elf_needed(const char *path, void (*each)(void *arg, const char *name), void *arg);
+
 /*
  * The name that a plugin's note gives it, read without loading the file; "" where there is none that
  * could be one.

@@ -3,11 +3,13 @@
 #include "kit.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct kit kit;
@@ -82,6 +84,20 @@ void kit_remark(const char *fmt, ...)
     vsnprintf(account->detail, sizeof(account->detail), fmt, args);
     va_end(args);
     one_line(account->detail);
+}
+
+void kit_skipped(const char *fmt, ...)
+{
+    size_t n = strlen(account->skipped), room = sizeof(account->skipped) - n;
+    char why[256];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(why, sizeof(why), fmt, args);
+    va_end(args);
+    one_line(why);
+    if (room > sizeof(account->running) + sizeof(why))
+        snprintf(account->skipped + n, room, "%.253s: %s\n", account->running, why);
 }
 
 const char *kit_code_name(int code)
@@ -179,14 +195,20 @@ int kit_refused(int code, const char *entry)
 
 typedef int open_fn(const ferry_host *, const ferry_plugin_ops **);
 
-static open_fn *load(void)
+void kit_load(void)
+{
+    kit_case("dlopen");
+    if (!kit.library)
+        kit.library = dlopen(kit.target->path, RTLD_NOW | RTLD_LOCAL);
+    if (!kit.library)
+        kit_fail("%s", dlerror());
+}
+
+static open_fn *find_symbols(void)
 {
     open_fn *entry = NULL;
 
-    kit_case("dlopen");
-    kit.library = dlopen(kit.target->path, RTLD_NOW | RTLD_LOCAL);
-    if (!kit.library)
-        kit_fail("%s", dlerror());
+    kit_load();
     kit.note = dlsym(kit.library, "ferry_plugin");
     if (!kit.note)
         kit_fail("it exports no ferry_plugin; FERRY_PLUGIN(.name = \"...\") defines it");
@@ -230,7 +252,7 @@ static void check_options_known(void)
 
 void kit_open_plugin(void)
 {
-    open_fn *entry = load();
+    open_fn *entry = find_symbols();
     const char *missing;
     uint32_t size;
 
@@ -347,12 +369,34 @@ void kit_wait(void *queue)
 
 /* ---- the child of run.c --------------------------------------------------------------------- */
 
-void kit_run(const struct conform_target *target, void (*group)(void), struct kit_account *shared)
+int kit_program(void (*body)(void))
+{
+    pid_t child;
+    int status = 0;
+
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        owner = getpid();
+        body();
+        exit(0);
+    }
+    if (child < 0)
+        kit_fail("the check itself cannot fork: %s", strerror(errno));
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (account->result >= 0) /* it has failed the group */
+        _exit(0);
+    return status;
+}
+
+void kit_run(const struct conform_target *target, void (*group)(void), struct kit_account *shared,
+             int errors)
 {
     kit.target = target;
     account = shared;
     owner = getpid();
-    kit_manners_begin();
+    kit_manners_begin(errors);
     group();
     kit_manners_end();
     account->result = CONFORM_PASS;

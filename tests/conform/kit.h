@@ -33,6 +33,8 @@ _Noreturn void kit_fail(const char *fmt, ...) FERRY_PRINTF(1, 2);
 _Noreturn void kit_not_offered(const char *fmt, ...) FERRY_PRINTF(1, 2);
 /* What a group that passes has to say. */
 void kit_remark(const char *fmt, ...) FERRY_PRINTF(1, 2);
+/* The case could not be tried, and why: a line of its own in the report. The group goes on. */
+void kit_skipped(const char *fmt, ...) FERRY_PRINTF(1, 2);
 
 /* The entry should have succeeded. */
 void kit_ok(int code, const char *entry);
@@ -47,6 +49,8 @@ const char *kit_code_name(int code); /* "FERRY_ENOMEM" */
 
 /* ---- the plugin (kit.c) --------------------------------------------------------------------- */
 
+/* dlopen, and no more; kit_open_plugin does it otherwise. */
+void kit_load(void);
 /* Loads the plugin and takes its table. */
 void kit_open_plugin(void);
 /* Opens the device under test. */
@@ -72,12 +76,55 @@ void kit_options_allowed(bool allowed);
 /* Waits, as ferry does, until the queue's work so far is done: by an event. */
 void kit_wait(void *queue);
 
-/* What was printed meanwhile, and what became of the locale (manners.c). */
-void kit_manners_begin(void);
-void kit_manners_end(void);
+/*
+ * A process that ends as a program does, by exit(): its status, as waitpid has it. A failure in it is
+ * one of the group.
+ */
+int kit_program(void (*body)(void));
 
-/* event_query, and queue_wait of another queue, do not wait for a busy one (blocking.c). */
+/* What was printed meanwhile, and what became of what is the program's (manners.c). */
+void kit_manners_begin(int errors);
+void kit_manners_end(void);
+/* What each thread has of its own; those that call entries look at it before they end. */
+void kit_thread_manners(void);
+/* Where the log of libferry goes: what was standard error before it was looked at. */
+void kit_log(void *arg, int level, const char *line);
+
+/* event_query, and queue_wait of another queue, do not wait for a busy one (busy.c). */
 void kit_calls_come_back(void *queue, void *other);
+/* synchronize, and queue_synchronize, wait for a busy queue while the default one is idle. */
+void kit_queue_is_waited_for(void *queue);
+
+/* ---- what it takes (growth.c) --------------------------------------------------------------- */
+
+/* A sanitizer keeps what was freed, and has something to say when a process ends. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define KIT_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define KIT_SANITIZED 1
+#endif
+#endif
+#ifndef KIT_SANITIZED
+#define KIT_SANITIZED 0
+#endif
+
+/* What the process has. */
+struct kit_footprint {
+    uint64_t heap; /* bytes of malloc and the like that are in use, to the byte; 0 if unknown */
+    uint64_t resident;
+    int threads, files;
+};
+
+void kit_footprint(struct kit_footprint *out);
+/*
+ * Does that many times in each of a few rounds, after as many beforehand; the process may not grow in
+ * all of them: by `least` bytes of the heap, or a page each time.
+ */
+void kit_does_not_grow(const char *what, void (*once)(void), int times, uint64_t least);
+/* Counting devices makes no context: not what opening one has to make (early.c). */
+void kit_counts_without_context(const struct kit_footprint *loaded,
+                                const struct kit_footprint *counted);
 
 /* ---- blocks and what should be in them (mirror.c) ------------------------------------------- */
 
@@ -120,6 +167,18 @@ void mirror_check(struct mirror *m);
  * between them in most allocators, stay as they are. The operation updates `want`.
  */
 void mirror_crowd(uint64_t bytes, void (*operation)(struct mirror *m));
+
+/* References far into a block, on either side (far.c); 2^24 elements and more (large.c). */
+void kit_far_copies(void);
+void kit_far_memset(void);
+void kit_far_axpy(void);
+void kit_large_axpy(void);
+void kit_large_scal(void);
+void kit_large_copy(void);
+void kit_large_fill(void);
+
+/* Many short calls from several threads at a time (hammer.c). */
+void kit_hammer(bool own_queues);
 ferry_ref mirror_ref(const struct mirror *m, uint64_t offset);
 ferry_cref mirror_cref(const struct mirror *m, uint64_t offset);
 
@@ -176,6 +235,7 @@ void group_threads(void);
 void group_failure(void);
 void group_leaks(void);
 void group_fork(void);
+void group_exit(void);
 void group_coherence(void);
 
 /* ---- for run.c ------------------------------------------------------------------------------ */
@@ -187,9 +247,11 @@ struct kit_account {
     bool refused;
     char running[256];
     char detail[1024];
+    char skipped[1024];
 };
 
+/* `errors`: a file that takes what is printed on standard error, or −1. */
 _Noreturn void kit_run(const struct conform_target *target, void (*group)(void),
-                       struct kit_account *account);
+                       struct kit_account *account, int errors);
 
 #endif

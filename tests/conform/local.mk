@@ -3,18 +3,24 @@
 
 noinst_LTLIBRARIES += %D%/libferryconform.la
 %C%_libferryconform_la_SOURCES = \
-	%D%/blocking.c \
+	%D%/busy.c \
 	%D%/coherence.c \
 	%D%/conform.h \
 	%D%/convert.c \
 	%D%/copy.c \
 	%D%/descriptor.c \
+	%D%/early.c \
 	%D%/elf.c \
 	%D%/elf.h \
+	%D%/exit.c \
 	%D%/failure.c \
+	%D%/far.c \
 	%D%/forked.c \
+	%D%/growth.c \
+	%D%/hammer.c \
 	%D%/kit.c \
 	%D%/kit.h \
+	%D%/large.c \
 	%D%/leaks.c \
 	%D%/manners.c \
 	%D%/matrix.c \

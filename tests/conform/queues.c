@@ -211,6 +211,8 @@ void group_queues(void)
     for (int round = 0; round < 6 && !kit_synchronous(); round++)
         wait_across(queues[round % 4], queues[(round + 1) % 4], round);
     synchronize_all(queues, 4);
+    if (!kit_synchronous())
+        kit_queue_is_waited_for(queues[1]);
     kit_case("queue_destroy");
     destroy_all(queues, 4);
     kit_case("a queue created after others were destroyed");
@@ -366,6 +368,24 @@ static void many_events(void *queue)
                  before.live_events);
 }
 
+/* As ferry's are: what a memory waits for may be older than the queue's end. */
+static void outlives_its_queue(void)
+{
+    void *queue = queue_create(), *block = kit_alloc(LARGE), *event;
+
+    kit_case("an event whose queue has been destroyed");
+    set(queue, block, 1, LARGE);
+    event = event_record(queue);
+    kit_ok(kit.ops.event_synchronize(kit.dev, event), "event_synchronize");
+    kit_ok(kit.ops.queue_destroy(kit.dev, queue), "queue_destroy");
+    poll_event(event);
+    kit_ok(kit.ops.event_synchronize(kit.dev, event), "event_synchronize");
+    kit_ok(kit.ops.queue_wait(kit.dev, NULL, event), "queue_wait");
+    event_destroy(event);
+    kit_wait(NULL);
+    kit_free(block);
+}
+
 void group_events(void)
 {
     void *queue = NULL;
@@ -386,6 +406,8 @@ void group_events(void)
     completes_without_a_call(NULL);
     completes_without_a_call(queue);
     many_events(queue);
+    if (queue)
+        outlives_its_queue();
     kit_calls_come_back(NULL, queue);
     if (queue)
         kit_ok(kit.ops.queue_destroy(kit.dev, queue), "queue_destroy");

@@ -43,6 +43,7 @@ static const struct {
     { "failure", group_failure, "what cannot be done, and the state after it" },
     { "leaks", group_leaks, "everything is given back" },
     { "fork", group_fork, "a child process does no harm" },
+    { "exit", group_exit, "a program ends in silence, its device closed or not" },
     { "coherence", group_coherence, "every head state and operation, through ferry" },
 };
 
@@ -97,6 +98,7 @@ static void judge(const struct kit_account *account, bool in_time, int status, u
     out->devices = account->devices;
     out->refused = account->refused;
     memcpy(out->detail, account->detail, sizeof(out->detail));
+    memcpy(out->skipped, account->skipped, sizeof(out->skipped));
     if (account->result >= 0)
         return;
     out->result = CONFORM_FAIL;
@@ -110,27 +112,42 @@ static void judge(const struct kit_account *account, bool in_time, int status, u
                  WEXITSTATUS(status));
 }
 
+/* What a group that failed has printed on standard error: its last words, or a sanitizer's. */
+static void pass_on(int errors)
+{
+    char text[4096];
+    off_t at = 0;
+    ssize_t n;
+
+    while ((n = pread(errors, text, sizeof(text), at)) > 0 &&
+           write(STDERR_FILENO, text, (size_t)n) == n)
+        at += n;
+}
+
 int conform_run(const struct conform_target *target, size_t group, struct conform_report *out)
 {
     struct kit_account *account =
         mmap(NULL, sizeof(*account), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status = 0, errors = memfd_create("errors", MFD_CLOEXEC);
     double begin = now();
-    int status = 0;
     bool in_time;
     pid_t child;
 
-    if (account == MAP_FAILED)
+    if (account == MAP_FAILED) {
+        close(errors);
         return -1;
+    }
     account->result = -1;
     account->devices = -1;
     fflush(NULL);
     child = fork();
     if (child == 0)
-        kit_run(target, groups[group].run, account);
+        kit_run(target, groups[group].run, account, errors);
     if (child < 0) {
         int why = errno;
 
         munmap(account, sizeof(*account));
+        close(errors);
         errno = why;
         return -1;
     }
@@ -138,6 +155,9 @@ int conform_run(const struct conform_target *target, size_t group, struct confor
     memset(out, 0, sizeof(*out));
     judge(account, in_time, status, target->timeout, out);
     out->seconds = now() - begin;
+    if (out->result == CONFORM_FAIL)
+        pass_on(errors);
+    close(errors);
     munmap(account, sizeof(*account));
     return 0;
 }

@@ -159,6 +159,8 @@ static void *work(void *arg)
     for (int i = 0; i < LIVE; i++)
         give_up(w, &kept[i]);
     kit_ok(kit.ops.free(kit.dev, w->queue, block), "free");
+    if (several)
+        kit_thread_manners();
     return NULL;
 }
 
@@ -202,6 +204,9 @@ void group_threads(void)
     kit_open();
     queues = kit.ops.queue_create != NULL;
     run_one();
+    kit_hammer(false);
+    if (queues)
+        kit_hammer(true);
     kit_counters(&before);
     run(false, kit_is(FERRY_DEVICE_CONCURRENT) ? "all on the default queue, with no lock"
                                                : "their work on the default queue one at a time");

@@ -28,6 +28,7 @@ ferry_runtime *through_open(void)
     ferry_runtime *rt = NULL;
     int err;
 
+    ferry_log_set(kit_log, NULL); /* standard error is looked at */
     write_conf(path);
     unsetenv("FERRY_PLUGIN_PATH"); /* the file, and no other of its name */
     options.conf = path;

@@ -264,6 +264,8 @@ void group_axpy(void)
         kit_fail("not supported, and it is mandatory");
     for (uint64_t bytes = 4; bytes <= 4096; bytes *= 4)
         mirror_crowd(bytes, axpy_whole);
+    kit_large_axpy();
+    kit_far_axpy();
     kit_remark("%s", kit_dtype_list(done));
 }
 
@@ -332,6 +334,7 @@ void group_scal(void)
     done = for_real_dtypes(FERRY_OP_SCAL, scal_sizes, scal_more);
     if (!done)
         kit_not_offered("scal supports no dtype; ferry computes on the host");
+    kit_large_scal();
     kit_remark("%s", kit_dtype_list(done));
 }
 
@@ -376,6 +379,7 @@ void group_copy_op(void)
     }
     if (!mask)
         kit_not_offered("copy supports no dtype; ferry uses memcpy D2D");
+    kit_large_copy();
     kit_remark("%s", kit_dtype_list(mask));
 }
 
@@ -446,5 +450,6 @@ void group_fill(void)
             mask |= 1u << t;
     if (!mask)
         kit_not_offered("fill supports no dtype; ferry fills on the host");
+    kit_large_fill();
     kit_remark("%s", kit_dtype_list(mask));
 }

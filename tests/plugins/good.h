@@ -20,8 +20,10 @@
 
 FERRY_PLUGIN(.name = GOOD_NAME, .version = "1.0", .vendor = "ferry's tests");
 
+#ifndef GOOD_ARENA
 #define GOOD_ARENA (UINT64_C(64) << 20)
 #define GOOD_GRAIN UINT64_C(64)
+#endif
 #define GOOD_CELLS (GOOD_ARENA / GOOD_GRAIN)
 
 static const ferry_host *good_host;
@@ -100,6 +102,7 @@ static int good_free(void *dev, void *queue, void *handle)
 
 struct good_work {
     struct good_work *next;
+    void *queue;
     void (*run)(const struct good_work *w);
     unsigned char *dst;
     const unsigned char *src;
@@ -133,7 +136,8 @@ static void good_run_axpy(const struct good_work *w)
 
 static pthread_cond_t good_changed = PTHREAD_COND_INITIALIZER;
 static struct good_work *good_first, **good_last = &good_first;
-static bool good_busy, good_started, good_stop;
+static struct good_work *good_current;
+static bool good_started, good_stop;
 static pthread_t good_thread;
 
 static void *good_worker(void *arg)
@@ -154,18 +158,17 @@ static void *good_worker(void *arg)
         good_first = w->next;
         if (!good_first)
             good_last = &good_first;
-        good_busy = true;
+        good_current = w;
         pthread_mutex_unlock(&good_lock);
-        if (w->run) {
-            if (w->bytes > 100000)
-                nanosleep(&pause, NULL);
+        if (w->run && w->bytes > 100000)
+            nanosleep(&pause, NULL);
+        if (w->run)
             w->run(w);
-            free(w);
-            w = NULL;
-        }
         pthread_mutex_lock(&good_lock);
-        good_busy = false;
-        if (w)
+        good_current = NULL;
+        if (w->run)
+            free(w);
+        else
             w->done = true;
         pthread_cond_broadcast(&good_changed);
     }
@@ -202,7 +205,7 @@ static int good_synchronize(void *dev)
 {
     (void)dev;
     pthread_mutex_lock(&good_lock);
-    while (good_first || good_busy)
+    while (good_first || good_current)
         pthread_cond_wait(&good_changed, &good_lock);
     pthread_mutex_unlock(&good_lock);
     return 0;
@@ -210,9 +213,9 @@ static int good_synchronize(void *dev)
 
 static int good_event_record(void *dev, void *queue, void **out_event)
 {
-    const struct good_work mark = { .run = NULL };
+    const struct good_work mark = { .queue = queue };
 
-    (void)dev, (void)queue;
+    (void)dev;
     *out_event = good_enqueue(&mark);
     if (!*out_event)
         return good_host->error(FERRY_ENOMEM, "malloc failed");
@@ -279,13 +282,14 @@ static int good_synchronize(void *dev)
 static int good_memcpy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
                        uint64_t bytes)
 {
-    const struct good_work w = { .run = good_run_copy,
+    const struct good_work w = { .queue = queue,
+                                 .run = good_run_copy,
                                  .dst = good_at(dst.handle, dst.offset),
                                  .src = good_at(src.handle, src.offset),
                                  .bytes = bytes };
     uint64_t *counts = &good_account.copies_h2d, *sums = &good_account.bytes_h2d;
 
-    (void)dev, (void)queue;
+    (void)dev;
     pthread_mutex_lock(&good_lock);
     counts[kind - 1]++;
     sums[kind - 1] += bytes;
@@ -295,26 +299,28 @@ static int good_memcpy(void *dev, void *queue, uint32_t kind, ferry_ref dst, fer
 
 static int good_memset(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
 {
-    const struct good_work w = { .run = good_run_set,
+    const struct good_work w = { .queue = queue,
+                                 .run = good_run_set,
                                  .dst = good_at(dst.handle, dst.offset),
                                  .bytes = bytes,
                                  .byte = (int)(byte & 0xff) };
 
-    (void)dev, (void)queue;
+    (void)dev;
     return good_do(&w);
 }
 
 static int good_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
                      ferry_ref y)
 {
-    const struct good_work w = { .run = good_run_axpy,
+    const struct good_work w = { .queue = queue,
+                                 .run = good_run_axpy,
                                  .dst = good_at(y.handle, y.offset),
                                  .src = good_at(x.handle, x.offset),
                                  .bytes = (uint64_t)n * 4,
                                  .n = n,
                                  .alpha = alpha };
 
-    (void)dev, (void)queue;
+    (void)dev;
     return dtype == FERRY_F32 ? good_do(&w) : FERRY_EUNSUPPORTED;
 }
 

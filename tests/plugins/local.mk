@@ -17,31 +17,52 @@ BAD_FROM = \
 	%D%/good-ops.h \
 	%D%/bad-axpy.c \
 	%D%/bad-bool.c \
+	%D%/bad-chunk.c \
+	%D%/bad-close.c \
 	%D%/bad-copy.c \
+	%D%/bad-counters.c \
 	%D%/bad-crash.c \
+	%D%/bad-crumbs.c \
+	%D%/bad-denormals.c \
+	%D%/bad-early.c \
 	%D%/bad-error.c \
 	%D%/bad-event.c \
 	%D%/bad-events.c \
+	%D%/bad-exit-crash.c \
+	%D%/bad-exit-stderr.c \
+	%D%/bad-exit.c \
+	%D%/bad-flush.c \
+	%D%/bad-habits.c \
 	%D%/bad-hang.c \
 	%D%/bad-kept.c \
 	%D%/bad-leak.c \
 	%D%/bad-manners.c \
 	%D%/bad-map.c \
 	%D%/bad-memset.c \
+	%D%/bad-needed.c \
 	%D%/bad-null.c \
+	%D%/bad-offset24.c \
+	%D%/bad-offset32.c \
 	%D%/bad-op-again.c \
 	%D%/bad-op-copy.c \
 	%D%/bad-op-gap.c \
 	%D%/bad-op-query.c \
 	%D%/bad-options.c \
+	%D%/bad-outlive.c \
 	%D%/bad-outside.c \
 	%D%/bad-owns.c \
 	%D%/bad-query.c \
 	%D%/bad-queues.c \
+	%D%/bad-rounding.c \
+	%D%/bad-signals.c \
+	%D%/bad-stderr.c \
+	%D%/bad-submit.c \
+	%D%/bad-synchronize.c \
 	%D%/bad-threads.c \
 	%D%/bad-wait.c \
 	%D%/bad-zero.c \
 	%D%/good-async.c \
+	%D%/good-fast.c \
 	%D%/good-ops.c \
 	%D%/good-sync.c
 

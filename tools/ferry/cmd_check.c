@@ -21,7 +21,7 @@ struct check {
     char *answers;    /* what the options point into */
     const char *only; /* groups, "memory,copy", or NULL */
     json_t *groups;   /* with --json, else NULL */
-    int failed, passed, not_offered;
+    int failed, passed, not_offered, skipped;
 };
 
 static const char *const results[] = { "pass", "fail", "not offered" };
@@ -150,20 +150,39 @@ static int check_group_names(const char *only)
 
 /* ---- the groups ----------------------------------------------------------------------------- */
 
-static int note_result(struct check *c, const char *group, const struct conform_report *r)
+/* "pass" is not what a case has that could not be tried: each has a line, or an element, of its own. */
+static json_t *note_skipped(struct check *c, const char *group, char *lines)
 {
-    json_t *row;
+    json_t *list = c->groups ? json_array() : NULL;
+
+    for (char *rest = NULL, *one = strtok_r(lines, "\n", &rest); one;
+         one = strtok_r(NULL, "\n", &rest)) {
+        c->skipped++;
+        if (c->groups)
+            json_array_append_new(list, tool_json_string(one));
+        else
+            printf("%-11s  %-10s  %s\n", "skipped", group, one);
+    }
+    return list;
+}
+
+static int note_result(struct check *c, const char *group, struct conform_report *r)
+{
+    json_t *row, *skipped;
 
     c->passed += r->result == CONFORM_PASS;
     c->failed += r->result == CONFORM_FAIL;
     c->not_offered += r->result == CONFORM_NOT_OFFERED;
-    if (!c->groups) {
+    if (!c->groups)
         printf("%-11s  %-10s  %s\n", results[r->result], group, r->detail);
+    skipped = note_skipped(c, group, r->skipped);
+    if (!c->groups) {
         fflush(stdout);
         return TOOL_OK;
     }
-    row = json_pack("{s:s, s:s, s:o, s:f}", "name", group, "result", results[r->result], "detail",
-                    tool_json_string(r->detail), "seconds", r->seconds);
+    row =
+        json_pack("{s:s, s:s, s:o, s:o, s:f}", "name", group, "result", results[r->result],
+                  "detail", tool_json_string(r->detail), "skipped", skipped, "seconds", r->seconds);
     if (!row || json_array_append_new(c->groups, row) != 0)
         return tool_error(TOOL_FAILURE, "out of memory");
     return TOOL_OK;
@@ -205,8 +224,11 @@ static int summary(struct check *c)
         c->groups = NULL;
         return tool_json_print(document);
     }
-    printf("%s (%s): %d passed, %d failed, %d not offered\n", c->name, c->path, c->passed,
-           c->failed, c->not_offered);
+    printf("%s (%s): %d passed, %d failed, %d not offered", c->name, c->path, c->passed, c->failed,
+           c->not_offered);
+    if (c->skipped)
+        printf("; %d case%s skipped", c->skipped, c->skipped == 1 ? "" : "s");
+    putchar('\n');
     return TOOL_OK;
 }
 

@@ -26,15 +26,17 @@ static const struct tool_command commands[] = {
     { "check", "NAME[:INDEX]|FILE.so [--only GROUP,...] [--set K=V,...] [--json]",
       "Whether a plugin's binary keeps to the contract",
       "\nNAME is a plugin that ferry finds; FILE.so is any file. Each group of checks runs in a\n"
-      "process of its own: pass, fail with the first case that failed, or not offered. Exit\n"
-      "status: 0 if none failed, 1 if one did, 2 for trouble. See ferry-plugin(7).\n"
+      "process of its own: pass, fail with the first case that failed, or not offered; a case\n"
+      "that could not be tried has a line that says why. Exit status: 0 if none failed, 1 if one\n"
+      "did, 2 for trouble. See ferry-plugin(7).\n"
       "    --only GROUP,...     descriptor memory copy memset axpy scal copy-op fill convert dot\n"
-      "                         asum sumsq gemv gemm queues events import peer threads failure\n"
-      "                         leaks fork coherence\n"
+      "                         asum sumsq gemv gemm ops queues events import peer threads\n"
+      "                         failure leaks fork exit coherence\n"
       "    --set KEY=VALUE,...  options of the plugin, beside those of plugins.conf\n"
       "    --timeout SECONDS    for each group; 120\n"
       "    --json               {\"plugin\", \"groups\": [{\"name\", \"result\", "
-      "\"detail\"}]}\n",
+      "\"detail\",\n"
+      "                         \"skipped\"}]}\n",
       cmd_check },
     { "bench", "[--json] [--quick]", "How the selected device does, beside plain loops and memcpy",
       "\nEach figure stands beside a reference that was measured in the same seconds, and the "

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "kit.h"
+
+#include <time.h>
+
+/*
+ * Calls while the device is at work: those that have to come back, and those that have to wait. It is
+ * kept busy for a while that is measured. A call has blocked if it took most of that while, however
+ * often it is tried: on a machine with other work to do any call may take long once. Where the device
+ * cannot be kept busy nothing can be seen, and the report says so.
+ */
+
+#define LEAST_BYTES (UINT64_C(4) << 20)
+#define MOST_BYTES  (UINT64_C(256) << 20)
+#define BUSY        0.02 /* seconds */
+#define PATIENCE    0.5  /* seconds in which the work is given to the queue */
+#define MOST_COPIES 512
+#define TRIES       5
+
+struct work {
+    void *queue, *other;
+    void *a, *b;
+    uint64_t bytes;
+    int copies; /* that keep the queue busy long enough */
+};
+
+typedef void (*call_fn)(const struct work *w, void *event);
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Gives the queue its work; an event behind it. */
+static void *begin_work(const struct work *w)
+{
+    void *event = NULL;
+
+    for (int i = 0; i < w->copies; i++)
+        kit_ok(kit.ops.memcpy(kit.dev, w->queue, FERRY_MEMCPY_D2D,
+                              (ferry_ref){ i % 2 ? w->a : w->b, 0 },
+                              (ferry_cref){ i % 2 ? w->b : w->a, 0 }, w->bytes),
+               "memcpy D2D");
+    kit_ok(kit.ops.event_record(kit.dev, w->queue, &event), "event_record");
+    return event;
+}
+
+static void end_work(const struct work *w, void *event)
+{
+    kit_ok(kit.ops.event_synchronize(kit.dev, event), "event_synchronize");
+    kit_ok(kit.ops.event_destroy(kit.dev, event), "event_destroy");
+    kit_wait(w->other);
+}
+
+/* How long the call took, of how long it all took. */
+static double share_of(const struct work *w, call_fn call, double *out_all)
+{
+    void *event = begin_work(w);
+    double begin = now(), called;
+
+    call(w, event);
+    called = now();
+    kit_ok(kit.ops.event_synchronize(kit.dev, event), "event_synchronize");
+    *out_all = now() - begin;
+    end_work(w, event);
+    return (called - begin) / *out_all;
+}
+
+/* ---- enough to do --------------------------------------------------------------------------- */
+
+static void *try_alloc(uint64_t bytes)
+{
+    uint32_t flags = 0;
+    void *handle = NULL;
+
+    if ((kit.properties.max_alloc && bytes > kit.properties.max_alloc) ||
+        kit.ops.alloc(kit.dev, NULL, bytes, 0, &handle, &flags) != 0)
+        return NULL;
+    if (kit_is(FERRY_DEVICE_ORDERED_ALLOC))
+        kit_ok(kit.ops.synchronize(kit.dev), "synchronize");
+    return handle;
+}
+
+static void free_blocks(struct work *w)
+{
+    if (w->a)
+        kit_free(w->a);
+    if (w->b)
+        kit_free(w->b);
+    w->a = w->b = NULL;
+}
+
+static bool alloc_blocks(struct work *w, uint64_t bytes)
+{
+    w->bytes = bytes;
+    w->a = try_alloc(bytes);
+    w->b = w->a ? try_alloc(bytes) : NULL;
+    if (!w->b)
+        free_blocks(w);
+    return w->b != NULL;
+}
+
+/* More copies of a size; true once they take long enough. *out_slow: they take long to be given. */
+static bool find_copies(struct work *w, bool *out_slow)
+{
+    for (w->copies = 4; w->copies <= MOST_COPIES && !*out_slow; w->copies *= 2) {
+        double begin = now(), given;
+        void *event = begin_work(w);
+
+        given = now();
+        kit_ok(kit.ops.event_synchronize(kit.dev, event), "event_synchronize");
+        if (now() - given >= BUSY) {
+            end_work(w, event);
+            return true;
+        }
+        end_work(w, event);
+        *out_slow = given - begin > PATIENCE;
+    }
+    return false;
+}
+
+/* More copies, and larger ones; false where the device is too fast, or copies when it is told to. */
+static bool find_work(struct work *w)
+{
+    bool slow = false;
+
+    kit_case("copies that keep a queue busy");
+    for (uint64_t bytes = LEAST_BYTES; bytes <= MOST_BYTES && !slow; bytes *= 4) {
+        if (!alloc_blocks(w, bytes))
+            return false;
+        if (find_copies(w, &slow))
+            return true;
+        free_blocks(w);
+    }
+    return false;
+}
+
+/* ---- calls that come back ------------------------------------------------------------------- */
+
+static void query(const struct work *w, void *event)
+{
+    int answer = kit.ops.event_query(kit.dev, event);
+
+    (void)w;
+    if (answer < 0)
+        kit_ok(answer, "event_query");
+}
+
+static void wait(const struct work *w, void *event)
+{
+    kit_ok(kit.ops.queue_wait(kit.dev, w->other, event), "queue_wait");
+}
+
+static void comes_back(const struct work *w, const char *name, call_fn call)
+{
+    double all = 0, share;
+    bool seen = false;
+
+    kit_case("%s behind %d copies of %u MiB", name, w->copies, (unsigned)(w->bytes >> 20));
+    for (int i = 0; i < TRIES; i++) {
+        share = share_of(w, call, &all);
+        if (all >= BUSY / 4 && share < 0.5)
+            return;
+        seen |= all >= BUSY / 4;
+    }
+    if (seen)
+        kit_fail("it came back after %.0f ms, when the work before the event was done: it blocks",
+                 all * 1e3);
+    kit_skipped("the copies were done before the call");
+}
+
+void kit_calls_come_back(void *queue, void *other)
+{
+    struct work w = { .queue = queue, .other = other };
+
+    if (!find_work(&w)) {
+        kit_case("event_query and queue_wait behind a busy queue");
+        kit_skipped("the device was never busy for %.0f ms; whether they block cannot be seen",
+                    BUSY * 1e3);
+        return;
+    }
+    comes_back(&w, "event_query", query);
+    comes_back(&w, "queue_wait", wait);
+    free_blocks(&w);
+}
+
+/* ---- calls that wait ------------------------------------------------------------------------ */
+
+static void expect_done(const struct work *w, const char *name, int code, void *event)
+{
+    kit_ok(code, name);
+    code = kit.ops.event_query(kit.dev, event);
+    if (code < 0)
+        kit_ok(code, "event_query");
+    if (code == 0)
+        kit_fail("it came back, and an event of the busy queue is not done: it waits for another "
+                 "queue than that");
+    end_work(w, event);
+}
+
+void kit_queue_is_waited_for(void *queue)
+{
+    struct work w = { .queue = queue };
+    void *event;
+
+    if (!find_work(&w)) {
+        kit_case("synchronize while a queue of queue_create is busy");
+        kit_skipped("the device was never busy for %.0f ms", BUSY * 1e3);
+        return;
+    }
+    kit_case("synchronize behind %d copies of %u MiB on a queue of queue_create, the default queue "
+             "being idle",
+             w.copies, (unsigned)(w.bytes >> 20));
+    event = begin_work(&w);
+    expect_done(&w, "synchronize", kit.ops.synchronize(kit.dev), event);
+    if (kit.ops.queue_synchronize) {
+        kit_case("queue_synchronize behind %d copies of %u MiB", w.copies,
+                 (unsigned)(w.bytes >> 20));
+        event = begin_work(&w);
+        expect_done(&w, "queue_synchronize", kit.ops.queue_synchronize(kit.dev, queue), event);
+    }
+    free_blocks(&w);
+}

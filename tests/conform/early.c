@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kit.h"
+
+#include <inttypes.h>
+
+/*
+ * Listing devices creates no context. What one is nobody can see from outside; but what it takes, in
+ * memory and threads, has to be taken by device_open. A vendor's library may take something of its own
+ * when devices are counted; then opening one takes more.
+ */
+
+#define MUCH (INT64_C(8) << 20) /* bytes */
+
+struct cost {
+    int64_t bytes;
+    int threads, files;
+};
+
+static struct cost cost_of(const struct kit_footprint *before, const struct kit_footprint *after)
+{
+    int64_t heap = (int64_t)after->heap - (int64_t)before->heap;
+    int64_t resident = (int64_t)after->resident - (int64_t)before->resident;
+
+    return (struct cost){ heap > resident ? heap : resident, after->threads - before->threads,
+                          after->files - before->files };
+}
+
+void kit_counts_without_context(const struct kit_footprint *loaded,
+                                const struct kit_footprint *counted)
+{
+    struct kit_footprint opened;
+    struct cost counting, opening;
+
+    kit_footprint(&opened);
+    kit_case("what ferry_plugin_open, device_count and properties take, and what device_open does");
+    counting = cost_of(loaded, counted);
+    opening = cost_of(counted, &opened);
+    if (counting.threads <= 0 && counting.bytes < MUCH)
+        return;
+    if (opening.threads > 0 || opening.files > 0 || opening.bytes > counting.bytes / 16)
+        return;
+    kit_fail("%d threads and %" PRId64 " KiB, and then no thread, no file and %" PRId64
+             " KiB: the context is made before a device is opened",
+             counting.threads, counting.bytes >> 10, opening.bytes >> 10);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "kit.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+/*
+ * Short calls, as many as there is time for, from several threads at once: a list that is changed or
+ * a number that is counted with no lock around it goes wrong where another thread comes in between. So
+ * that one does, also on a machine with one processor, the threads are stopped for a moment again and
+ * again, by a signal, wherever they are. The table says which entries may run at the same time.
+ */
+
+enum { THREADS = 4, BYTES = 64, WRITES = 20, ENOUGH = 500 /* rounds */ };
+
+#define SECONDS      0.15
+#define MOST_SECONDS 0.5
+#define PATIENCE     10 /* seconds for a few copies of 64 bytes */
+#define SIGNAL       (SIGRTMAX - 2)
+
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t together;
+
+struct striker {
+    pthread_t thread;
+    unsigned number;
+    void *queue, *block;
+    bool alone;      /* nobody else uses the queue */
+    uint64_t copies; /* in each direction */
+};
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* With patience that ends: of work that was lost no event is ever done. */
+static void wait_for(struct striker *s)
+{
+    double deadline = now() + PATIENCE;
+    void *event = NULL;
+    int done;
+
+    if (kit_synchronous())
+        return;
+    kit_ok(kit.ops.event_record(kit.dev, s->queue, &event), "event_record");
+    while ((done = kit.ops.event_query(kit.dev, event)) == 0) {
+        if (now() > deadline)
+            kit_fail("thread %u: an event is not done after %d s: work was lost", s->number,
+                     PATIENCE);
+        sched_yield();
+    }
+    if (done < 0)
+        kit_ok(done, "event_query");
+    kit_ok(kit.ops.event_destroy(kit.dev, event), "event_destroy");
+}
+
+static void allocate_and_free(struct striker *s)
+{
+    uint32_t flags = 0;
+    void *handle = NULL;
+
+    kit_ok(kit.ops.alloc(kit.dev, s->queue, BYTES, 0, &handle, &flags), "alloc");
+    kit_ok(kit.ops.free(kit.dev, s->queue, handle), "free");
+}
+
+/* The last of many writes is what is there. */
+static void strike(struct striker *s, unsigned round)
+{
+    unsigned char sent[BYTES], back[BYTES];
+
+    memset(sent, (int)(s->number * 64 + round % 64), sizeof(sent));
+    memset(back, 0xee, sizeof(back));
+    if (!s->alone)
+        pthread_mutex_lock(&one_at_a_time);
+    for (int i = 0; i < WRITES; i++)
+        kit_ok(kit.ops.memset(kit.dev, s->queue, (ferry_ref){ s->block, 0 }, 0xee, BYTES),
+               "memset");
+    kit_ok(kit.ops.memcpy(kit.dev, s->queue, FERRY_MEMCPY_H2D, (ferry_ref){ s->block, 0 },
+                          (ferry_cref){ sent, 0 }, BYTES),
+           "memcpy H2D");
+    kit_ok(kit.ops.memcpy(kit.dev, s->queue, FERRY_MEMCPY_D2H, (ferry_ref){ back, 0 },
+                          (ferry_cref){ s->block, 0 }, BYTES),
+           "memcpy D2H");
+    if (!s->alone)
+        pthread_mutex_unlock(&one_at_a_time);
+    s->copies++;
+    wait_for(s);
+    if (memcmp(sent, back, sizeof(back)) != 0)
+        kit_fail("thread %u: 64 bytes came back as 0x%02x…, were sent as 0x%02x…: work that is put "
+                 "on several queues at the same time disturbs each other",
+                 s->number, back[0], sent[0]);
+}
+
+#define MOMENT 20000 /* nanoseconds */
+
+static void pause_here(int number)
+{
+    const struct timespec moment = { 0, MOMENT };
+    int saved = errno;
+
+    (void)number;
+    nanosleep(&moment, NULL);
+    errno = saved;
+}
+
+/* Has the calling thread interrupted again and again, until the timer is deleted. */
+static bool disturb(timer_t *out)
+{
+    const struct itimerspec often = { { 0, 3 * MOMENT }, { 0, 3 * MOMENT } };
+    struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNAL };
+
+    event.sigev_notify_thread_id = gettid();
+    if (timer_create(CLOCK_MONOTONIC, &event, out) != 0)
+        return false;
+    timer_settime(*out, 0, &often, NULL);
+    return true;
+}
+
+static void *work(void *arg)
+{
+    struct striker *s = arg;
+    double begin;
+    timer_t timer;
+    bool disturbed;
+
+    pthread_barrier_wait(&together);
+    disturbed = disturb(&timer);
+    begin = now();
+    for (unsigned round = 0; now() < begin + (round < ENOUGH ? MOST_SECONDS : SECONDS); round++) {
+        strike(s, round);
+        allocate_and_free(s);
+    }
+    if (disturbed)
+        timer_delete(timer);
+    return NULL;
+}
+
+static void run(struct striker *strikers)
+{
+    struct sigaction action = { .sa_handler = pause_here, .sa_flags = SA_RESTART }, before;
+    int slack = prctl(PR_GET_TIMERSLACK);
+
+    prctl(PR_SET_TIMERSLACK, 1UL); /* a moment is one */
+    sigaction(SIGNAL, &action, &before);
+    pthread_barrier_init(&together, NULL, THREADS);
+    for (unsigned i = 0; i < THREADS; i++)
+        if (pthread_create(&strikers[i].thread, NULL, work, &strikers[i]) != 0)
+            kit_fail("the check itself can make no thread");
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(strikers[i].thread, NULL);
+    pthread_barrier_destroy(&together);
+    sigaction(SIGNAL, &before, NULL);
+    prctl(PR_SET_TIMERSLACK, (unsigned long)slack);
+}
+
+static void expect_counts(const ferry_plugin_counters *before, const struct striker *strikers)
+{
+    ferry_plugin_counters after;
+    uint64_t copies = 0;
+
+    if (!kit_counters(&after))
+        return;
+    for (int i = 0; i < THREADS; i++)
+        copies += strikers[i].copies;
+    kit_case("counters after %" PRIu64 " short copies each way from %d threads", copies, THREADS);
+    if (after.live_blocks != before->live_blocks || after.live_events != before->live_events)
+        kit_fail("%" PRIu64 " blocks and %" PRIu64 " events are live, were %" PRIu64 " and %" PRIu64
+                 ": they are not counted safely",
+                 after.live_blocks, after.live_events, before->live_blocks, before->live_events);
+    if (after.copies_h2d - before->copies_h2d != copies ||
+        after.copies_d2h - before->copies_d2h != copies ||
+        after.bytes_h2d - before->bytes_h2d != copies * BYTES ||
+        after.bytes_d2h - before->bytes_d2h != copies * BYTES)
+        kit_fail("copies rose by H2D %" PRIu64 ", D2H %" PRIu64 ", bytes by %" PRIu64
+                 " and %" PRIu64 ": they are not counted safely",
+                 after.copies_h2d - before->copies_h2d, after.copies_d2h - before->copies_d2h,
+                 after.bytes_h2d - before->bytes_h2d, after.bytes_d2h - before->bytes_d2h);
+}
+
+void kit_hammer(bool own_queues)
+{
+    struct striker strikers[THREADS];
+    ferry_plugin_counters before;
+
+    memset(strikers, 0, sizeof(strikers));
+    for (unsigned i = 0; i < THREADS; i++) {
+        strikers[i].number = i;
+        strikers[i].alone = own_queues || kit_is(FERRY_DEVICE_CONCURRENT);
+        strikers[i].block = kit_alloc(BYTES);
+        if (own_queues)
+            kit_ok(kit.ops.queue_create(kit.dev, 0, &strikers[i].queue), "queue_create");
+    }
+    kit_counters(&before);
+    kit_case("%d threads, many short calls%s", THREADS,
+             own_queues ? " on queues of their own" : " on the default queue");
+    run(strikers);
+    expect_counts(&before, strikers);
+    for (unsigned i = 0; i < THREADS; i++) {
+        if (strikers[i].queue)
+            kit_ok(kit.ops.queue_destroy(kit.dev, strikers[i].queue), "queue_destroy");
+        kit_free(strikers[i].block);
+    }
+}

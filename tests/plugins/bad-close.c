@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define GOOD_NAME "bad_close"
+#include "good.h"
+
+/* What is kept for a device stays when that is closed. */
+static int open_more(void *plugin, uint32_t index, void **out_dev)
+{
+    static struct state {
+        struct state *last;
+        char names[3000];
+    } *first;
+    struct state *state = calloc(1, sizeof(*state));
+
+    if (!state)
+        return good_host->error(FERRY_ENOMEM, "calloc failed");
+    state->last = first;
+    first = state;
+    return good_device_open(plugin, index, out_dev);
+}
+
+static void spoil(ferry_plugin_ops *ops)
+{
+    ops->device_open = open_more;
+}

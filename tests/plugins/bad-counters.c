@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define GOOD_NAME "bad_counters"
+#include "good.h"
+
+static int create(void *dev, uint32_t flags, void **out_queue)
+{
+    (void)dev, (void)flags;
+    *out_queue = malloc(1);
+    return *out_queue ? 0 : good_host->error(FERRY_ENOMEM, "malloc failed");
+}
+
+static int destroy(void *dev, void *queue)
+{
+    (void)dev;
+    free(queue);
+    return 0;
+}
+
+/* Copies and blocks are counted with no lock. */
+static int count(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
+                 uint64_t bytes)
+{
+    const struct good_work w = { .run = good_run_copy,
+                                 .dst = good_at(dst.handle, dst.offset),
+                                 .src = good_at(src.handle, src.offset),
+                                 .bytes = bytes };
+    volatile uint64_t *counts = &good_account.copies_h2d, *sums = &good_account.bytes_h2d;
+
+    (void)dev, (void)queue;
+    counts[kind - 1]++;
+    sums[kind - 1] += bytes;
+    return good_do(&w);
+}
+
+static void spoil(ferry_plugin_ops *ops)
+{
+    ops->queue_create = create;
+    ops->queue_destroy = destroy;
+    ops->memcpy = count;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define GOOD_NAME "bad_submit"
+#define GOOD_ASYNC
+#include "good.h"
+
+static int create(void *dev, uint32_t flags, void **out_queue)
+{
+    (void)dev, (void)flags;
+    *out_queue = malloc(1);
+    return *out_queue ? 0 : good_host->error(FERRY_ENOMEM, "malloc failed");
+}
+
+static int destroy(void *dev, void *queue)
+{
+    (void)dev;
+    free(queue);
+    return 0;
+}
+
+/* Work of all queues goes into one list, with no lock around that. */
+static int append(const struct good_work *what)
+{
+    struct good_work *w = malloc(sizeof(*w));
+    struct good_work **last = good_last;
+
+    if (!w)
+        return good_host->error(FERRY_ENOMEM, "malloc failed");
+    *w = *what;
+    w->next = NULL;
+    *(struct good_work *volatile *)last = w;
+    good_last = &w->next;
+    pthread_cond_broadcast(&good_changed);
+    return 0;
+}
+
+static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t bytes)
+{
+    const struct good_work w = { .queue = queue,
+                                 .run = good_run_set,
+                                 .dst = good_at(dst.handle, dst.offset),
+                                 .bytes = bytes,
+                                 .byte = (int)(byte & 0xff) };
+
+    return good_started ? append(&w) : good_memset(dev, queue, dst, byte, bytes);
+}
+
+static void spoil(ferry_plugin_ops *ops)
+{
+    ops->queue_create = create;
+    ops->queue_destroy = destroy;
+    ops->memset = set;
+}
