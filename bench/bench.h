@@ -55,6 +55,7 @@ void bench_opencl(struct bench *b);
 void bench_pool(struct bench *b);
 void bench_process(struct bench *b);
 void bench_small(struct bench *b);
+void bench_train(struct bench *b);
 void bench_transfers(struct bench *b);
 
 #endif

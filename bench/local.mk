@@ -55,11 +55,14 @@ BENCH_HARNESS = \
 %C%_ferry_bench_net_SOURCES = \
 	$(BENCH_HARNESS) \
 	%D%/bench-net.c \
+	%D%/bench-train.c \
 	%D%/conv-openblas.c \
 	%D%/conv.h \
 	%D%/nets.c \
 	%D%/nets.h \
-	%D%/suites-net.c
+	%D%/suites-net.c \
+	%D%/train-openblas.c \
+	%D%/train.h
 %C%_ferry_bench_net_CPPFLAGS = $(PUBLIC_CPPFLAGS)
 %C%_ferry_bench_net_CFLAGS = $(STD_CFLAGS) $(OPENBLAS_CFLAGS)
 %C%_ferry_bench_net_LDADD = libferrynet.la libferry.la $(OPENBLAS_LIBS) $(CORE_SYSTEM_LIBS)

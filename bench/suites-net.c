@@ -4,5 +4,6 @@
 /* What libferrynet runs. */
 const struct bench_suite bench_suites[] = {
     { .name = "net", .run = bench_net },
+    { .name = "train", .run = bench_train },
     { .name = NULL },
 };

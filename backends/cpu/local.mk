@@ -38,6 +38,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/gemm.h \
 	%D%/op/image_backward.c \
 	%D%/op/image_backward_impl.h \
+	%D%/op/lines.h \
 	%D%/op/loops.c \
 	%D%/op/loops.h \
 	%D%/op/loops_avx2.c \
@@ -56,6 +57,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/patches.h \
 	%D%/op/patches_impl.h \
 	%D%/op/operand.c \
+	%D%/op/planes.c \
 	%D%/op/pool.c \
 	%D%/op/pool_backward.c \
 	%D%/op/pool_backward_impl.h \

@@ -118,16 +118,22 @@ static int convolution_plan(struct cpu_op *p)
     cpu_op_prefer_channels_last(p);
     if (!cpu_op_is_all(p, FERRY_F32, FERRY_OP_INPUTS, 1))
         return 0;
-    if (p->plan.convolution.is_transposed)
+    p->plan.convolution.is_spread = cpu_spread_can(p);
+    if (p->plan.convolution.is_transposed && !p->plan.convolution.is_spread)
         turn(p);
     p->plan.convolution.is_depthwise = cpu_depthwise_can(p);
-    p->plan.convolution.is_product = !p->plan.convolution.is_depthwise;
-    if (p->plan.convolution.is_product) {
+    if (p->plan.convolution.is_spread) {
+        cpu_spread_plan(p);
+    } else if (p->plan.convolution.is_depthwise) {
+        cpu_depthwise_plan(p);
+    } else {
         plan_product(p);
         cpu_winograd_plan(p);
-    } else {
-        cpu_depthwise_plan(p);
+        p->plan.convolution.is_planes = !p->plan.convolution.winograd.points && cpu_planes_can(p);
+        if (p->plan.convolution.is_planes)
+            cpu_planes_plan(p);
     }
+    p->plan.convolution.is_f32 = true;
     return 0;
 }
 
@@ -165,7 +171,11 @@ static void convolution_prepare(struct cpu_device *d, const struct cpu_op *p, co
                                 void *packed)
 {
     (void)d;
-    if (p->plan.convolution.is_depthwise)
+    if (p->plan.convolution.is_spread)
+        cpu_spread_pack(p, in[1], packed);
+    else if (p->plan.convolution.is_planes)
+        cpu_planes_pack(p, in[1], packed);
+    else if (p->plan.convolution.is_depthwise)
         cpu_depthwise_pack(p, in[1], packed);
     else
         pack_product(p, in[1], packed);
@@ -342,12 +352,14 @@ static void product_run(struct cpu_device *d, const struct cpu_op *p,
 static void convolution_run(struct cpu_device *d, const struct cpu_op *p,
                             const struct cpu_op_args *args)
 {
-    if (p->plan.convolution.is_product)
-        product_run(d, p, args);
+    if (!p->plan.convolution.is_f32)
+        cpu_direct_run(d, p, args);
+    else if (p->plan.convolution.is_spread || p->plan.convolution.is_planes)
+        cpu_planes_run(d, p, args);
     else if (p->plan.convolution.is_depthwise)
         cpu_depthwise_run(d, p, args);
     else
-        cpu_direct_run(d, p, args);
+        product_run(d, p, args);
 }
 
 /* The gradient of x is what dy spreads by the kernels: a convolution transposed once more. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "op.h"
-
-#include <string.h>
+#include "lines.h"
 
 /*
  * CONVOLUTION, the gradient of its weights. Two images are joined: a wide one that the window slides
@@ -61,6 +59,7 @@ static void plan_product(struct cpu_op *p)
     p->plan.weights.chunks = chunks;
     p->plan.weights.block = least(p->plan.weights.block, (lines + chunks - 1) / chunks);
     g->k = p->plan.weights.block * w->out[2];
+    g->k_line = w->out[2];
     cpu_gemm_plan(g, p->loops, chunks > 1 ? 1 : p->threads);
     p->answer.workspace_bytes = (uint64_t)(chunks * room_of_chunk(p)) * sizeof(float);
 }
@@ -96,92 +95,20 @@ struct joining {
     float *room;
 };
 
-/* n ≥ 0 floats that do not overlap; most are few. */
-static void move(float *to, const float *from, int64_t n)
-{
-    int64_t i = 0;
-
-    for (; i + 4 <= n; i += 4)
-        memcpy(to + i, from + i, 4 * sizeof(*to));
-    for (; i < n; i++)
-        to[i] = from[i];
-}
-
-/* What a tap sees along places first … first + n − 1 of a line: `x` is where index 0 of the axis is. */
-static void see_line(const struct cpu_window *w, const float *x, int64_t tap, int64_t first,
-                     int64_t n, float *to)
-{
-    int64_t stride = w->stride[2], begin = tap * w->dilation[2] - w->pad[2];
-    int64_t from = begin < 0 ? (-begin + stride - 1) / stride : 0;
-    int64_t end = begin < w->in[2] ? (w->in[2] - 1 - begin) / stride + 1 : 0, i = 0;
-    int64_t step = stride * w->x[4];
-
-    from = from > first ? least(from - first, n) : 0;
-    end = end > first ? least(end - first, n) : 0;
-    for (; i < from; i++)
-        to[i] = 0;
-    x += (begin + (first + i) * stride) * w->x[4];
-    if (step == 1 && i < end) {
-        move(to + i, x, end - i);
-        i = end;
-    }
-    for (; i < end; i++, x += step)
-        to[i] = *x;
-    for (; i < n; i++)
-        to[i] = 0;
-}
-
-/* Where row (channel, taps of the two outer axes) of a line is in the wide image; NULL: beside it. */
-static const float *line_at(const struct joining *s, int64_t line, int64_t channel, int64_t u,
-                            int64_t v)
-{
-    const struct cpu_window *w = s->window;
-    int64_t d = line / w->out[1] % w->out[0] * w->stride[0] - w->pad[0] + u * w->dilation[0];
-    int64_t h = line % w->out[1] * w->stride[1] - w->pad[1] + v * w->dilation[1];
-
-    if (d < 0 || d >= w->in[0] || h < 0 || h >= w->in[1])
-        return NULL;
-    return s->wide + line / w->out[1] / w->out[0] * w->x[0] + channel * w->x[1] + d * w->x[2] +
-           h * w->x[3];
-}
-
-/* Rows of one line's places. */
-static void bring_line(const struct joining *s, int64_t line, int64_t first, int64_t n, int64_t row,
-                       int64_t rows, float *to, int64_t to_row)
-{
-    const struct cpu_window *w = s->window;
-    int64_t channel = row / w->taps, tap = row % w->taps;
-
-    for (; rows > 0; rows--, to += to_row) {
-        int64_t plane = tap / w->kernel[2];
-        const float *x = line < s->lines ? line_at(s, s->line + line, channel, plane / w->kernel[1],
-                                                   plane % w->kernel[1])
-                                         : NULL;
-
-        if (x)
-            see_line(w, x, tap % w->kernel[2], first, n, to);
-        else
-            memset(to, 0, (size_t)n * sizeof(*to));
-        if (++tap == w->taps) {
-            tap = 0;
-            channel++;
-        }
-    }
-}
-
 static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                   int64_t k, int64_t depth, float *to, int64_t to_row)
 {
     const struct joining *s = r->arg;
-    int64_t width = s->window->out[2], line = k / width, at = k % width;
+    const struct cpu_window *w = s->window;
+    int64_t line = k / w->out[2], at = k % w->out[2], width = least(w->out[2] - at, depth);
+    int64_t lines = least(depth / width, s->lines - line); /* whole ones, or a part of one */
+    struct cpu_tap tap = tap_of(w, first);
 
     (void)batch;
-    for (; depth > 0; line++, at = 0) {
-        int64_t n = least(width - at, depth);
-
-        bring_line(s, line, at, n, first, rows, to, to_row);
-        to += n;
-        depth -= n;
+    lines = lines > 0 ? lines : 0;
+    for (int64_t i = 0; i < rows; i++, to += to_row, tap_next(w, &tap)) {
+        lines_see(w, s->wide, places_of(w, s->line + line), lines, &tap, at, width, to);
+        memset(to + lines * width, 0, (size_t)(depth - lines * width) * sizeof(*to));
     }
 }
 

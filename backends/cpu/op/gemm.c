@@ -109,10 +109,63 @@ int64_t cpu_gemm_packed_at(const struct cpu_gemm *g, int64_t k, int64_t column)
     return panel * g->panel * g->k + k * width_of(g, panel) + column % g->panel;
 }
 
+/* Four of the eight lanes of two vectors. */
+#if defined(__clang__)
+#define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define PICK(a, b, ...) \
+    __builtin_shuffle(a, b, (int32_t __attribute__((vector_size(16)))){ __VA_ARGS__ })
+#endif
+
+/* Four floats, anywhere. */
+typedef float __attribute__((vector_size(16), aligned(4), may_alias)) four;
+
+/* Four rows of four columns, whose elements lie side by side along k. */
+static void pack_turned(const float *from, int64_t column, float *to, int64_t width)
+{
+    const four a = *(const four *)from, b = *(const four *)(from + column);
+    const four c = *(const four *)(from + 2 * column), d = *(const four *)(from + 3 * column);
+    const four ab = PICK(a, b, 0, 4, 1, 5), cd = PICK(c, d, 0, 4, 1, 5);
+    const four ba = PICK(a, b, 2, 6, 3, 7), dc = PICK(c, d, 2, 6, 3, 7);
+
+    *(four *)to = PICK(ab, cd, 0, 1, 4, 5);
+    *(four *)(to + width) = PICK(ab, cd, 2, 3, 6, 7);
+    *(four *)(to + 2 * width) = PICK(ba, dc, 0, 1, 4, 5);
+    *(four *)(to + 3 * width) = PICK(ba, dc, 2, 3, 6, 7);
+}
+
+/* Columns of one panel, as they lie along k. */
+static void pack_columns(const float *from, int64_t column, int64_t depth, int64_t columns,
+                         int64_t width, float *to)
+{
+    for (int64_t i = 0; i < depth; i += 4, to += 4 * width, from += 4) {
+        int64_t rows = least(depth - i, 4), j = 0;
+
+        for (; rows == 4 && j + 4 <= columns; j += 4)
+            pack_turned(from + j * column, column, to + j, width);
+        for (int64_t r = 0; r < rows; r++) {
+            for (int64_t c = j; c < columns; c++)
+                to[r * width + c] = from[c * column + r];
+            for (int64_t c = columns; c < width; c++)
+                to[r * width + c] = 0;
+        }
+    }
+}
+
 void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const float *from,
                    int64_t row, int64_t column, float *packed)
 {
-    for (int64_t p = 0; p < g->panels; p++) {
+    for (int64_t i = 0; i < depth && column == 1; i++)
+        cpu_gemm_pack_row(g, k + i, from + i * row, packed);
+    if (column == 1)
+        return;
+    for (int64_t p = 0; p < g->panels && row == 1; p++) {
+        int64_t width = width_of(g, p), columns = least(g->n - p * g->panel, width);
+
+        pack_columns(from + p * g->panel * column, column, depth, columns, width,
+                     packed + p * g->panel * g->k + k * width);
+    }
+    for (int64_t p = 0; p < g->panels && row != 1; p++) {
         int64_t width = width_of(g, p), columns = least(g->n - p * g->panel, width);
         float *to = packed + p * g->panel * g->k + k * width;
 
@@ -124,6 +177,21 @@ void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const flo
             for (int64_t j = columns; j < width; j++)
                 to[j] = 0;
         }
+    }
+}
+
+void cpu_gemm_pack_row(const struct cpu_gemm *g, int64_t k, const float *from, float *packed)
+{
+    for (int64_t p = 0; p < g->panels; p++) {
+        int64_t width = width_of(g, p), columns = least(g->n - p * g->panel, width), j = 0;
+        float *to = packed + p * g->panel * g->k + k * width;
+
+        for (; j + 4 <= columns; j += 4)
+            *(four *)(to + j) = *(const four *)(from + p * g->panel + j);
+        for (; j < columns; j++)
+            to[j] = from[p * g->panel + j];
+        for (; j < width; j++)
+            to[j] = 0;
     }
 }
 

@@ -81,5 +81,7 @@ void cpu_gemm_do(struct workers *w, struct cpu_gemm_run *r);
  */
 void cpu_gemm_pack(const struct cpu_gemm *g, int64_t k, int64_t depth, const float *from,
                    int64_t row, int64_t column, float *packed);
+/* Row k of b, whose columns lie side by side. */
+void cpu_gemm_pack_row(const struct cpu_gemm *g, int64_t k, const float *from, float *packed);
 
 #endif

@@ -86,13 +86,16 @@ struct cpu_op {
         struct {
             struct cpu_window window;
             int64_t w[5]; /* strides of the weights: O, C, kernel; backwards where turned */
-            int64_t w_first, w_group; /* the first tap; from a group to the next */
-            bool is_transposed;       /* and not turned into one that is not */
-            bool is_product;          /* made of products, not element by element */
-            bool is_depthwise;        /* each channel by itself */
-            bool is_in_place;         /* the rows of the product's a are x's pixels as they lie */
+            int64_t w_first, w_group;  /* the first tap; from a group to the next */
+            bool is_transposed;        /* and not turned into one that is not */
+            bool is_f32;               /* else element by element */
+            bool is_depthwise;         /* each channel by itself */
+            bool is_in_place;          /* the rows of the product's a are x's pixels as they lie */
+            bool is_planes, is_spread; /* products of row-major images */
             struct cpu_gemm gemm;
             struct cpu_winograd winograd;
+            struct cpu_gemm blocks[2]; /* of planes: `block` lines or channels, and the last */
+            int64_t block, aside;      /* floats beside the packed columns */
         } convolution;
         struct {
             struct cpu_walk walk; /* INNER_PRODUCT: over a row of x */
@@ -170,6 +173,15 @@ extern const struct cpu_op_kind cpu_op_lrn_data, cpu_op_resize_data;
 /* sums.c */
 extern const struct cpu_op_kind cpu_op_convolution_bias, cpu_op_inner_product_bias;
 extern const struct cpu_op_kind cpu_op_binary_weights, cpu_op_binary_bias;
+
+/* planes.c: a convolution of row-major images; `spread` is a transposed one. F32. */
+bool cpu_planes_can(const struct cpu_op *p);
+bool cpu_spread_can(const struct cpu_op *p);
+void cpu_planes_plan(struct cpu_op *p);
+void cpu_spread_plan(struct cpu_op *p);
+void cpu_planes_pack(const struct cpu_op *p, const float *w, float *packed);
+void cpu_spread_pack(const struct cpu_op *p, const float *w, float *packed);
+void cpu_planes_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args);
 
 /* depthwise.c: a convolution of each channel by itself. F32, and a bias whose elements lie close. */
 bool cpu_depthwise_can(const struct cpu_op *p);

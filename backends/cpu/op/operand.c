@@ -51,11 +51,13 @@ static uint64_t packed_key(const struct cpu_op *p, uint32_t input)
     uint64_t key = UINT64_C(14695981039346656037);
 
     if (p->op.kind == FERRY_OP_CONVOLUTION)
-        word[4] = (uint64_t)p->plan.convolution.winograd.points << 56 | (uint64_t)w->group << 2 |
-                  w->transposed << 1 | p->plan.convolution.is_transposed;
-    for (uint32_t i = 0; i < o->rank; i++)
-        word[5 + i] = (uint64_t)o->shape[i],
-                 word[5 + 3 * FERRY_OP_AXES + i] = (uint64_t)o->stride[i];
+        word[4] = (uint64_t)p->plan.convolution.winograd.points << 56 | (uint64_t)w->group << 4 |
+                  w->transposed << 3 | (uint64_t)p->plan.convolution.is_transposed << 2 |
+                  (uint64_t)p->plan.convolution.is_spread << 1 | p->plan.convolution.is_planes;
+    for (uint32_t i = 0; i < o->rank; i++) {
+        word[5 + i] = (uint64_t)o->shape[i];
+        word[5 + 3 * FERRY_OP_AXES + i] = (uint64_t)o->stride[i];
+    }
     for (uint32_t i = 0; p->op.kind == FERRY_OP_INNER_PRODUCT && i < turn->rank; i++) {
         word[5 + FERRY_OP_AXES + i] = (uint64_t)turn->shape[i];
         word[5 + 2 * FERRY_OP_AXES + i] = (uint64_t)turn->step[i];

@@ -22,14 +22,14 @@ static void NAME(give_all)(const struct cpu_window *w, const struct held *h, T s
                 dx[i * w->x[2] + j * w->x[3] + k * w->x[4]] += share;
 }
 
-/* The windows of a line, whose two outer axes are held already. */
+/* Windows of a line, whose two outer axes are held already. */
 static void NAME(give_line)(const struct giving *g, const struct held *line, const T *dy,
-                            int64_t mask, T *dx)
+                            int64_t mask, int64_t first, int64_t end, T *dx)
 {
     const struct cpu_window *w = g->window;
     int64_t plane = w->in[0] * w->in[1] * w->in[2];
 
-    for (int64_t at = 0; at < w->out[2]; at++) {
+    for (int64_t at = first; at < end; at++) {
         struct held h = *line;
         T value = dy[at * w->y[4]];
 
@@ -41,12 +41,62 @@ static void NAME(give_line)(const struct giving *g, const struct held *line, con
     }
 }
 
+/*
+ * Maxima of a line onto a plane whose rows lie side by side, where nothing is clipped along the line:
+ * what a mask names is where it is added.
+ */
+static void NAME(give_maxima)(const struct giving *g, const struct held *line, const T *dy,
+                              int64_t mask, int64_t first, int64_t end, T *dx)
+{
+    const struct cpu_window *w = g->window;
+    const uint64_t width = (uint64_t)w->kernel[2], row = (uint64_t)w->in[2];
+    const int64_t rows = line->end[1] - line->first[1], plane = w->in[1] * w->in[2];
+
+    for (int64_t at = first; at < end; at++) {
+        int64_t named = mask_at(g, mask + at * g->mask_stride[4], plane);
+        uint64_t within = (uint64_t)(named - line->first[1] * w->in[2] -
+                                     (at * w->stride[2] - w->pad[2]));
+
+        bool holds = false;
+
+        for (int64_t i = 0; i < rows; i++, within -= row)
+            holds |= within < width;
+        if (holds)
+            dx[named] += dy[at * w->y[4]];
+    }
+}
+
+/* The first and the last windows of a line may be clipped; those between are not. */
+static void NAME(give_some)(const struct giving *g, const struct held *line, const T *dy,
+                            int64_t mask, T *dx)
+{
+    const struct cpu_window *w = g->window;
+    int64_t first = (w->pad[2] + w->stride[2] - 1) / w->stride[2];
+    int64_t room = w->in[2] + w->pad[2] - w->kernel[2];
+    int64_t end = room < 0 ? 0 : room / w->stride[2] + 1;
+
+    end = end < w->out[2] ? end : w->out[2];
+    if (!g->is_max || w->in[0] > 1 || w->kernel[0] > 1 || w->out[0] > 1 || w->x[4] != 1 ||
+        w->x[3] != w->in[2] || first >= end)
+        first = end = w->out[2];
+    NAME(give_line)(g, line, dy, mask, 0, first, dx);
+    NAME(give_maxima)(g, line, dy, mask, first, end, dx);
+    NAME(give_line)(g, line, dy, mask, end, w->out[2], dx);
+}
+
 static void NAME(clear_plane)(const struct cpu_window *w, T *dx)
 {
+    bool is_close = w->in[2] == 1 || w->x[4] == 1;
+
     for (int64_t i = 0; i < w->in[0]; i++)
-        for (int64_t j = 0; j < w->in[1]; j++)
-            for (int64_t k = 0; k < w->in[2]; k++)
-                dx[i * w->x[2] + j * w->x[3] + k * w->x[4]] = 0;
+        for (int64_t j = 0; j < w->in[1]; j++) {
+            T *row = dx + i * w->x[2] + j * w->x[3];
+
+            if (is_close)
+                memset(row, 0, (size_t)w->in[2] * sizeof(*row));
+            for (int64_t k = 0; k < w->in[2] && !is_close; k++)
+                row[k * w->x[4]] = 0;
+        }
 }
 
 static void NAME(give_planes)(void *arg, int64_t first, int64_t count, int64_t piece)
@@ -68,7 +118,7 @@ static void NAME(give_planes)(void *arg, int64_t first, int64_t count, int64_t p
 
                 hold(w, 0, i, &line);
                 hold(w, 1, j, &line);
-                NAME(give_line)
+                NAME(give_some)
                 (g, &line, dy + i * w->y[2] + j * w->y[3],
                  mask + i * g->mask_stride[2] + j * g->mask_stride[3], dx);
             }

@@ -20,6 +20,30 @@ static T NAME(most)(const struct pool *p, const struct range *r, const T *x, int
     return most;
 }
 
+/* The same in a plane whose rows lie side by side, without more axes. */
+static T NAME(most_flat)(const struct pool *p, const struct range *r, const T *x,
+                         int64_t *out_where)
+{
+    const int64_t row = p->window->in[2], width = r->end[2] - r->first[2];
+    int64_t at = r->first[1] * row + r->first[2], where = -1;
+    T most = -FLT_MAX;
+
+    for (int64_t j = r->first[1]; j < r->end[1]; j++, at += row - width)
+        for (int64_t k = 0; k < width; k++, at++) {
+            const T value = x[at];
+
+            where = value > most ? at : where; /* a selection, no branch that is guessed wrong */
+            most = value > most ? value : most;
+        }
+    *out_where = where;
+    return most;
+}
+
+static bool NAME(is_flat)(const struct cpu_window *w)
+{
+    return w->in[0] == 1 && w->x[4] == 1 && w->x[3] == w->in[2];
+}
+
 static T NAME(average)(const struct pool *p, const struct range *r, const T *x)
 {
     const struct cpu_window *w = p->window;
@@ -37,6 +61,7 @@ static void NAME(pool_window)(const struct pool *p, const struct range *r, const
                               int64_t y_at)
 {
     const struct cpu_window *w = p->window;
+    bool is_flat = NAME(is_flat)(w) && r->end[0] > r->first[0] && r->end[2] > r->first[2];
     int64_t where;
 
     for (int64_t c = 0; c < w->channels; c++) {
@@ -47,7 +72,7 @@ static void NAME(pool_window)(const struct pool *p, const struct range *r, const
             *y = NAME(average)(p, r, x);
             continue;
         }
-        *y = NAME(most)(p, r, x, &where);
+        *y = is_flat ? NAME(most_flat)(p, r, x, &where) : NAME(most)(p, r, x, &where);
         if (p->mask)
             put_mask(p, r, c, where);
     }

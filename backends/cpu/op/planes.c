@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lines.h"
+#include "rows.h"
+
+/*
+ * CONVOLUTION where the pixels of a plane follow one another: row-major images. The rows of a product
+ * are outputs, its columns places, so that weights and results stay as they lie.
+ *
+ * Planes: y = w · columns, a block of lines at a time, whose columns are packed as they are made.
+ * Spread, which is transposed: columns = wᵀ · x, some channels at a time, each added to its place. A
+ * block is a task, and never shares what it writes with another.
+ */
+
+/* Floats of the columns of a block, about. */
+#define MOST_COLUMNS (96 * 1024)
+/* Multiplications below which other threads are not asked. */
+#define SMALL (512 * 1024)
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t rounded(int64_t floats)
+{
+    return (floats + 15) / 16 * 16;
+}
+
+/* ---- planning ------------------------------------------------------------------------------- */
+
+/* Whether places of a plane follow one another without gaps, along these strides. */
+static bool is_plane(const int64_t *length, const int64_t *stride)
+{
+    return (length[2] == 1 || stride[4] == 1) && (length[1] == 1 || stride[3] == length[2]) &&
+           (length[0] == 1 || stride[2] == length[1] * length[2]);
+}
+
+bool cpu_planes_can(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+
+    for (uint32_t i = 0; i < p->op.n_epilogue; i++)
+        if (p->op.epilogue[i].step != FERRY_STEP_UNARY)
+            return false;
+    return !p->plan.convolution.is_transposed && w->x[4] <= 1 &&
+           (w->channels == 1 || w->x[1] >= w->in[2]) && is_plane(w->out, w->y) && w->images > 0 &&
+           w->channels > 0 && w->outputs / p->op.params.window.group >= 4 &&
+           w->out[1] * w->out[2] >= 8;
+}
+
+/* The weights' rows, each a multiple of a line and no power of two apart. */
+static int64_t weights_row(int64_t k)
+{
+    return rounded(k) + 16;
+}
+
+static uint64_t room(const struct cpu_op *p)
+{
+    const struct cpu_gemm *g = p->plan.convolution.blocks;
+
+    return (uint64_t)(rounded(cpu_gemm_packed(&g[0])) + p->plan.convolution.aside) * sizeof(float) +
+           cpu_gemm_workspace(&g[0]);
+}
+
+static void plan_blocks(struct cpu_op *p, int64_t m, int64_t n, int64_t k, bool cuts_rows,
+                        int64_t last)
+{
+    struct cpu_gemm *g = p->plan.convolution.blocks;
+
+    for (int i = 0; i < 2; i++) {
+        g[i].batches = 1;
+        g[i].m = cuts_rows && i ? last : m;
+        g[i].n = !cuts_rows && i ? last : n;
+        g[i].k = k;
+        cpu_gemm_plan(&g[i], p->loops, 1);
+    }
+}
+
+/* How many of `all` go at a time, evenly, if `most` may. */
+static int64_t evenly(int64_t all, int64_t most)
+{
+    int64_t parts = (all + (most > 1 ? most : 1) - 1) / (most > 1 ? most : 1);
+
+    return (all + parts - 1) / parts;
+}
+
+void cpu_planes_plan(struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    int64_t group = p->op.params.window.group, lines = w->out[0] * w->out[1];
+    int64_t k = w->channels / group * w->taps, m = w->outputs / group;
+    int64_t block = evenly(lines, least(MOST_COLUMNS / k, 1024) / w->out[2]);
+
+    p->plan.convolution.block = block;
+    p->plan.convolution.aside = rounded(block * w->out[2]);
+    plan_blocks(p, m, block * w->out[2], k, false,
+                (lines - (lines - 1) / block * block) * w->out[2]);
+    cpu_op_pack_or_not(p, 1, (uint64_t)(w->outputs * weights_row(k)) * sizeof(float),
+                       p->threads * room(p));
+    p->answer.epilogue = p->op.n_epilogue;
+}
+
+/*
+ * Transposed, where that multiplies less than the same turned: here the window slides on y, and x has
+ * its places.
+ */
+bool cpu_spread_can(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    int64_t places = w->in[0] * w->in[1] * w->in[2], wide = w->out[0] * w->out[1] * w->out[2];
+    bool turns = w->stride[0] == 1 && w->stride[1] == 1 && w->stride[2] == 1;
+
+    return p->plan.convolution.is_transposed && p->own_in == 2 && p->op.n_epilogue == 0 &&
+           is_plane(w->in, w->x) && is_plane(w->out, w->y) && w->images > 0 && w->channels > 0 &&
+           w->outputs / p->op.params.window.group * w->taps >= 8 && places >= 8 &&
+           (!turns || 10 * wide > 13 * places);
+}
+
+static struct cpu_window turned_about(const struct cpu_window *w)
+{
+    struct cpu_window t = *w;
+
+    t.channels = w->outputs;
+    t.outputs = w->channels;
+    memcpy(t.in, w->out, sizeof(t.in));
+    memcpy(t.out, w->in, sizeof(t.out));
+    memcpy(t.x, w->y, sizeof(t.x));
+    memcpy(t.y, w->x, sizeof(t.y));
+    return t;
+}
+
+void cpu_spread_plan(struct cpu_op *p)
+{
+    struct cpu_window *w = &p->plan.convolution.window;
+    int64_t group = p->op.params.window.group, channels, places, k;
+    int64_t block;
+
+    *w = turned_about(w);
+    channels = w->channels / group;
+    places = w->out[0] * w->out[1] * w->out[2];
+    k = w->outputs / group;
+    block = evenly(channels, MOST_COLUMNS / (w->taps * places));
+    p->plan.convolution.block = block;
+    p->plan.convolution.aside = rounded(block * w->taps * places);
+    plan_blocks(p, block * w->taps, places, k, true,
+                (channels - (channels - 1) / block * block) * w->taps);
+    cpu_op_pack_or_not(p, 1, (uint64_t)(w->channels * w->taps * weights_row(k)) * sizeof(float),
+                       p->threads * room(p));
+}
+
+/* ---- weights -------------------------------------------------------------------------------- */
+
+/* A row of a product's a each; `taps` and what they are of along it. */
+void cpu_planes_pack(const struct cpu_op *p, const float *w, float *packed)
+{
+    const struct cpu_window *v = &p->plan.convolution.window;
+    const int64_t *wide = p->plan.convolution.w;
+    int64_t group = p->op.params.window.group, channels = v->channels / group;
+    int64_t outputs = v->outputs / group, row = weights_row(channels * v->taps);
+
+    w += p->plan.convolution.w_first;
+    for (int64_t o = 0; o < v->outputs; o++, packed += row) {
+        const float *from = w + o / outputs * p->plan.convolution.w_group + o % outputs * wide[0];
+        struct cpu_tap t = { 0, { 0 } };
+
+        for (int64_t i = 0; i < channels * v->taps; i++, tap_next(v, &t))
+            packed[i] = from[t.channel * wide[1] + t.at[0] * wide[2] + t.at[1] * wide[3] +
+                             t.at[2] * wide[4]];
+    }
+}
+
+/* A row each channel of y and tap; along it the channels of x. */
+void cpu_spread_pack(const struct cpu_op *p, const float *w, float *packed)
+{
+    const struct cpu_window *v = &p->plan.convolution.window;
+    const int64_t *wide = p->plan.convolution.w;
+    int64_t group = p->op.params.window.group, channels = v->channels / group;
+    int64_t k = v->outputs / group, row = weights_row(k);
+    struct cpu_tap t = { 0, { 0 } };
+
+    for (int64_t i = 0; i < v->channels * v->taps; i++, packed += row, tap_next(v, &t)) {
+        const float *from = w + t.channel / channels * p->plan.convolution.w_group +
+                            t.channel % channels * wide[0] + t.at[0] * wide[2] + t.at[1] * wide[3] +
+                            t.at[2] * wide[4];
+
+        for (int64_t j = 0; j < k; j++)
+            packed[j] = from[j * wide[1]];
+    }
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+struct blocks {
+    const struct cpu_op *op;
+    const float *x, *w, *bias;
+    float *y, *room;
+    int64_t w_row, blocks; /* of a group of an image */
+};
+
+/* A task's image, group and block, and its thread's room. */
+struct block {
+    int64_t image, group, number;
+    bool is_last;
+    float *packed, *aside, *scratch;
+};
+
+static struct block block_of(const struct blocks *s, int64_t task, unsigned slot)
+{
+    const struct cpu_op *p = s->op;
+    int64_t groups = p->op.params.window.group, rest = task / s->blocks;
+    struct block b = { rest / groups, rest % groups, task % s->blocks, false, NULL, NULL, NULL };
+
+    b.is_last = b.number == s->blocks - 1;
+    b.packed = s->room + slot * (room(p) / sizeof(float));
+    b.aside = b.packed + rounded(cpu_gemm_packed(&p->plan.convolution.blocks[0]));
+    b.scratch = b.aside + p->plan.convolution.aside;
+    return b;
+}
+
+static struct cpu_gemm_run product_of(const struct blocks *s, const struct block *b, int64_t row)
+{
+    return (struct cpu_gemm_run){ .plan = &s->op->plan.convolution.blocks[b->is_last],
+                                  .loops = s->op->loops,
+                                  .b = b->packed,
+                                  .a = s->w + row * s->w_row,
+                                  .a_row = s->w_row,
+                                  .y_column = 1,
+                                  .scratch = b->scratch };
+}
+
+/* Bias and functions of one row of results, while it is near. */
+static void finish_row(const struct blocks *s, int64_t output, int64_t n, float *y)
+{
+    const ferry_op *op = &s->op->op;
+
+    if (s->bias) {
+        const struct cpu_binary_row sum = { .function = FERRY_BINARY_SUM,
+                                            .a = 1,
+                                            .b = 1,
+                                            .x = y,
+                                            .u = s->bias + output * op->in[2].stride[0],
+                                            .x_step = 1,
+                                            .y = y };
+
+        s->op->loops->binary(&sum, n);
+    }
+    for (uint32_t i = 0; i < op->n_epilogue; i++) {
+        const ferry_op_step *f = &op->epilogue[i];
+
+        if (!s->op->loops->unary(f->function, f->a, f->b, f->c, n, y, y))
+            cpu_unary_row(f->function, f->a, f->b, f->c, n, y, y);
+    }
+}
+
+static void do_planes(void *arg, int64_t task, unsigned slot)
+{
+    const struct blocks *s = arg;
+    const struct cpu_window *w = &s->op->plan.convolution.window;
+    struct block b = block_of(s, task, slot);
+    const struct cpu_gemm *g = &s->op->plan.convolution.blocks[b.is_last];
+    int64_t first = b.number * s->op->plan.convolution.block, lines = g->n / w->out[2];
+    struct cpu_gemm_run r = product_of(s, &b, b.group * g->m);
+    struct cpu_tap t = { b.group * (g->k / w->taps), { 0 } };
+    const struct cpu_places places = places_of(w, b.image * w->out[0] * w->out[1] + first);
+
+    for (int64_t k = 0; k < g->k; k++, tap_next(w, &t)) {
+        lines_see(w, s->x, places, lines, &t, 0, w->out[2], b.aside);
+        cpu_gemm_pack_row(g, k, b.aside, b.packed);
+    }
+    r.y = s->y + b.image * w->y[0] + b.group * g->m * w->y[1] + first * w->out[2];
+    r.y_row = w->y[1];
+    cpu_gemm_do(NULL, &r);
+    for (int64_t i = 0; i < g->m; i++)
+        finish_row(s, b.group * g->m + i, g->n, r.y + i * r.y_row);
+}
+
+/* Columns of some channels of one image, to where they belong. */
+static void spread(const struct cpu_window *w, const float *columns, struct cpu_tap t, int64_t rows,
+                   int64_t image, float *wide)
+{
+    int64_t lines = w->out[0] * w->out[1];
+
+    for (int64_t i = 0; i < rows; i++, columns += lines * w->out[2], tap_next(w, &t))
+        lines_spread(w, columns, places_of(w, image * lines), lines, &t, wide);
+}
+
+static void do_spread(void *arg, int64_t task, unsigned slot)
+{
+    const struct blocks *s = arg;
+    const struct cpu_window *w = &s->op->plan.convolution.window;
+    struct block b = block_of(s, task, slot);
+    const struct cpu_gemm *g = &s->op->plan.convolution.blocks[b.is_last];
+    int64_t first = b.group * (w->channels / s->op->op.params.window.group) +
+                    b.number * s->op->plan.convolution.block;
+    const float *x = s->x + b.image * w->y[0] + b.group * g->k * w->y[1];
+    struct cpu_gemm_run r = product_of(s, &b, first * w->taps);
+
+    for (int64_t k = 0; k < g->k; k++)
+        cpu_gemm_pack_row(g, k, x + k * w->y[1], b.packed);
+    r.y = b.aside;
+    r.y_row = g->n;
+    cpu_gemm_do(NULL, &r);
+    for (int64_t c = first; c < first + g->m / w->taps; c++)
+        memset(s->y + b.image * w->x[0] + c * w->x[1], 0,
+               (size_t)(w->in[0] * w->in[1] * w->in[2]) * sizeof(*s->y));
+    spread(w, b.aside, (struct cpu_tap){ first, { 0 } }, g->m, b.image, s->y);
+}
+
+void cpu_planes_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
+{
+    bool spreads = p->plan.convolution.is_spread;
+    const struct cpu_window *w = &p->plan.convolution.window;
+    const struct cpu_gemm *g = p->plan.convolution.blocks;
+    int64_t group = p->op.params.window.group, block = p->plan.convolution.block, tasks;
+    int64_t all = spreads ? w->channels / group : w->out[0] * w->out[1];
+    struct blocks s = { .op = p,
+                        .x = args->in[0],
+                        .w = args->packed,
+                        .bias = p->own_in > 2 ? args->in[2] : NULL,
+                        .y = args->out[0],
+                        .room = args->workspace,
+                        .w_row = weights_row(g->k),
+                        .blocks = (all + block - 1) / block };
+
+    if (!s.w) {
+        float *packed = s.room + p->threads * (room(p) / sizeof(float));
+
+        (spreads ? cpu_spread_pack : cpu_planes_pack)(p, args->in[1], packed);
+        s.w = packed;
+    }
+    tasks = w->images * group * s.blocks;
+    if (tasks * g->m * g->n * g->k >= SMALL)
+        workers_tasks(d->workers, tasks, spreads ? do_spread : do_planes, &s);
+    else
+        for (int64_t i = 0; i < tasks; i++)
+            (spreads ? do_spread : do_planes)(&s, i, 0);
+}
