@@ -82,10 +82,9 @@ static int inner_product(struct ferry__plan *plan, const ferry_op *op)
     return ferry__plan_add(plan, &gemm, in, &out);
 }
 
-/* x reduced over `axes` into temporary memory at `offset`. */
-static int reduce_to(struct ferry__plan *plan, const ferry_operand *x, struct ferry__binding from,
-                     uint32_t function, uint32_t axes, double scale, struct ferry__binding to,
-                     ferry_operand *out)
+int ferry__compose_reduce(struct ferry__plan *plan, const ferry_operand *x,
+                          struct ferry__binding from, uint32_t function, uint32_t axes,
+                          double scale, struct ferry__binding to, ferry_operand *out)
 {
     ferry_op op;
     uint32_t i;
@@ -104,9 +103,10 @@ static int reduce_to(struct ferry__plan *plan, const ferry_operand *x, struct fe
     return ferry__plan_add(plan, &op, &from, &to);
 }
 
-static int binary(struct ferry__plan *plan, uint32_t function, double b, const ferry_operand *x,
-                  struct ferry__binding from, const ferry_operand *u, struct ferry__binding with,
-                  const ferry_operand *y, struct ferry__binding to)
+int ferry__compose_binary(struct ferry__plan *plan, uint32_t function, double b,
+                          const ferry_operand *x, struct ferry__binding from,
+                          const ferry_operand *u, struct ferry__binding with,
+                          const ferry_operand *y, struct ferry__binding to)
 {
     struct ferry__binding in[2] = { from, with };
     ferry_op op;
@@ -123,7 +123,7 @@ static int binary(struct ferry__plan *plan, uint32_t function, double b, const f
     return ferry__plan_add(plan, &op, in, &to);
 }
 
-static uint64_t bytes_of(const ferry_operand *o)
+uint64_t ferry__compose_bytes(const ferry_operand *o)
 {
     uint64_t bytes = (uint64_t)ferry__operand_count(o) * ferry_dtype_size((ferry_dtype)o->dtype);
 
@@ -144,9 +144,9 @@ static int softmax(struct ferry__plan *plan, const ferry_op *op)
 
     if (op->params.softmax.logarithm)
         return 0;
-    can = reduce_to(plan, x, from, FERRY_REDUCE_MAX, axes, 1, temp, &reduced);
+    can = ferry__compose_reduce(plan, x, from, FERRY_REDUCE_MAX, axes, 1, temp, &reduced);
     if (can > 0)
-        can = binary(plan, FERRY_BINARY_SUM, -1, x, from, &reduced, temp, y, to);
+        can = ferry__compose_binary(plan, FERRY_BINARY_SUM, -1, x, from, &reduced, temp, y, to);
     ferry_op_init(&exponent, FERRY_OP_UNARY);
     exponent.n_in = exponent.n_out = 1;
     exponent.in[0] = exponent.out[0] = *y;
@@ -155,10 +155,10 @@ static int softmax(struct ferry__plan *plan, const ferry_op *op)
     if (can > 0)
         can = ferry__plan_add(plan, &exponent, &to, &to);
     if (can > 0)
-        can = reduce_to(plan, y, to, FERRY_REDUCE_SUM, axes, 1, temp, &reduced);
+        can = ferry__compose_reduce(plan, y, to, FERRY_REDUCE_SUM, axes, 1, temp, &reduced);
     if (can > 0)
-        can = binary(plan, FERRY_BINARY_QUOTIENT, 1, y, to, &reduced, temp, y, to);
-    plan->temporary_bytes = bytes_of(&reduced);
+        can = ferry__compose_binary(plan, FERRY_BINARY_QUOTIENT, 1, y, to, &reduced, temp, y, to);
+    plan->temporary_bytes = ferry__compose_bytes(&reduced);
     return can;
 }
 
@@ -175,18 +175,18 @@ static int moments(struct ferry__plan *plan, const ferry_op *op)
     ferry_operand reduced;
     int can;
 
-    if (bytes_of(&centred) > FERRY__TEMPORARY_MAX || !ferry_operand_is_plain(&op->out[0]) ||
-        !ferry_operand_is_plain(&op->out[1]))
+    if (ferry__compose_bytes(&centred) > FERRY__TEMPORARY_MAX ||
+        !ferry_operand_is_plain(&op->out[0]) || !ferry_operand_is_plain(&op->out[1]))
         return 0;
-    can = reduce_to(plan, x, from, FERRY_REDUCE_SUM, axes, scale, ferry__bind(FERRY__FROM_OUT, 0),
-                    &reduced);
+    can = ferry__compose_reduce(plan, x, from, FERRY_REDUCE_SUM, axes, scale,
+                                ferry__bind(FERRY__FROM_OUT, 0), &reduced);
     if (can > 0)
-        can = binary(plan, FERRY_BINARY_SUM, -1, x, from, &reduced, ferry__bind(FERRY__FROM_OUT, 0),
-                     &centred, temp);
+        can = ferry__compose_binary(plan, FERRY_BINARY_SUM, -1, x, from, &reduced,
+                                    ferry__bind(FERRY__FROM_OUT, 0), &centred, temp);
     if (can > 0)
-        can = reduce_to(plan, &centred, temp, FERRY_REDUCE_SUMSQ, axes, scale,
-                        ferry__bind(FERRY__FROM_OUT, 1), &reduced);
-    plan->temporary_bytes = bytes_of(&centred);
+        can = ferry__compose_reduce(plan, &centred, temp, FERRY_REDUCE_SUMSQ, axes, scale,
+                                    ferry__bind(FERRY__FROM_OUT, 1), &reduced);
+    plan->temporary_bytes = ferry__compose_bytes(&centred);
     return can;
 }
 
@@ -197,7 +197,7 @@ int ferry__compose(struct ferry__plan *plan, const ferry_op *op)
     plan->temporary_bytes = 0;
     plan->repeat = 1;
     if (op->pass != FERRY_PASS_FORWARD)
-        return 0;
+        return ferry__compose_backward(plan, op);
     switch (op->kind) {
     case FERRY_OP_CONVOLUTION:
         can = ferry__compose_convolution(plan, op);
@@ -220,8 +220,8 @@ int ferry__compose(struct ferry__plan *plan, const ferry_op *op)
         ferry_operand bias = ferry__operand_per_channel(&op->in[2], op->out[0].rank);
         struct ferry__binding y = ferry__bind(FERRY__FROM_OUT, 0);
 
-        can = binary(plan, FERRY_BINARY_SUM, 1, &op->out[0], y, &bias,
-                     ferry__bind(FERRY__FROM_IN, 2), &op->out[0], y);
+        can = ferry__compose_binary(plan, FERRY_BINARY_SUM, 1, &op->out[0], y, &bias,
+                                    ferry__bind(FERRY__FROM_IN, 2), &op->out[0], y);
     }
     if (can <= 0) {
         plan->temporary_bytes = 0;
@@ -250,13 +250,14 @@ static int epilogue_step(struct ferry__plan *plan, const ferry_op *op, const fer
         return ferry__plan_add(plan, &unary, &at, &at);
     }
     if (step->step == FERRY_STEP_ADD)
-        return binary(plan, FERRY_BINARY_SUM, 1, y, at, &op->in[step->operand], with, y, at);
+        return ferry__compose_binary(plan, FERRY_BINARY_SUM, 1, y, at, &op->in[step->operand], with,
+                                     y, at);
     u = ferry__operand_per_channel(&op->in[step->operand], y->rank);
-    return binary(plan,
-                  step->step == FERRY_STEP_SCALE   ? FERRY_BINARY_PRODUCT
-                  : step->step == FERRY_STEP_SHIFT ? FERRY_BINARY_SUM
-                                                   : FERRY_BINARY_PRELU,
-                  1, y, at, &u, with, y, at);
+    return ferry__compose_binary(plan,
+                                 step->step == FERRY_STEP_SCALE   ? FERRY_BINARY_PRODUCT
+                                 : step->step == FERRY_STEP_SHIFT ? FERRY_BINARY_SUM
+                                                                  : FERRY_BINARY_PRELU,
+                                 1, y, at, &u, with, y, at);
 }
 
 int ferry__compose_epilogue(struct ferry__plan *plan, const ferry_op *op, uint32_t first)

@@ -24,7 +24,23 @@ static inline struct ferry__binding ferry__bind(enum ferry__source source, uint3
     return (struct ferry__binding){ .source = source, .index = index };
 }
 
-/* compose_conv.c; as ferry__compose. */
+/* compose_conv.c; as ferry__compose. The second one: the gradient of the weights. */
 int ferry__compose_convolution(struct ferry__plan *plan, const ferry_op *op);
+int ferry__compose_weights(struct ferry__plan *plan, const ferry_op *op);
+
+/* compose_backward.c: the backward passes; likewise. */
+int ferry__compose_backward(struct ferry__plan *plan, const ferry_op *op);
+
+/* x reduced over `axes` into temporary memory, or onto an output; *out is how it then lies. */
+int ferry__compose_reduce(struct ferry__plan *plan, const ferry_operand *x,
+                          struct ferry__binding from, uint32_t function, uint32_t axes,
+                          double scale, struct ferry__binding to, ferry_operand *out);
+/* y = function of x and u. */
+int ferry__compose_binary(struct ferry__plan *plan, uint32_t function, double b,
+                          const ferry_operand *x, struct ferry__binding from,
+                          const ferry_operand *u, struct ferry__binding with,
+                          const ferry_operand *y, struct ferry__binding to);
+/* Bytes of an operand without gaps, at a multiple of a line. */
+uint64_t ferry__compose_bytes(const ferry_operand *o);
 
 #endif

@@ -76,6 +76,7 @@ static int add_columns(const struct parts *p, bool back, int64_t first, int64_t 
     struct ferry__binding temp = ferry__bind(FERRY__FROM_TEMP, 0);
     ferry_op op;
 
+    image.index = !back && p->wide == &p->op->in[1];
     ferry_op_init(&op, back ? FERRY_OP_COL2IM : FERRY_OP_IM2COL);
     op.n_in = op.n_out = 1;
     op.params.window = p->op->params.window;
@@ -214,4 +215,85 @@ int ferry__compose_convolution(struct ferry__plan *plan, const ferry_op *op)
         return 0;
     plan->repeat = op->in[0].shape[0];
     return add_image(&p);
+}
+
+/* ---- the gradient of the weights ----------------------------------------------------------------- */
+
+/* dw (groups, O/G, n·taps) += narrow (groups, O/G, places) · columnsᵀ, from channel `first` on. */
+static int add_gradient(const struct parts *p, int64_t first, int64_t groups, int64_t n)
+{
+    const ferry_operand *w = &p->op->out[0], *narrow = p->narrow;
+    int64_t group = p->op->params.window.group, per_group = w->shape[1];
+    int64_t outputs = narrow->shape[1] / group, g = first / per_group, within = first % per_group;
+    int64_t row = per_group * p->taps;
+    struct ferry__binding in[3], out = ferry__bind(FERRY__FROM_OUT, 0);
+    ferry_operand columns = columns_matrix(p, groups, n);
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_BATCHED_GEMM);
+    op.n_in = 3;
+    op.n_out = 1;
+    op.math = p->op->math;
+    op.params.gemm.beta = 1;
+    op.in[0] =
+        ferry__operand3(narrow->dtype, (int64_t[]){ groups, outputs, p->places },
+                        (int64_t[]){ outputs * narrow->stride[1], narrow->stride[1], p->along });
+    op.in[1] =
+        ferry__operand3(columns.dtype, (int64_t[]){ groups, columns.shape[2], columns.shape[1] },
+                        (int64_t[]){ columns.stride[0], columns.stride[2], columns.stride[1] });
+    op.out[0] = ferry__operand3(w->dtype, (int64_t[]){ groups, outputs, n * p->taps },
+                                (int64_t[]){ outputs * row, row, 1 });
+    op.in[2] = op.out[0];
+    in[0] = channel_binding(p, FERRY__FROM_IN, narrow, g * outputs);
+    in[0].index = p->narrow == &p->op->in[1];
+    in[1] = ferry__bind(FERRY__FROM_TEMP, 0);
+    if (p->direct) {
+        in[1] = channel_binding(p, FERRY__FROM_IN, p->wide, first);
+        in[1].index = p->wide == &p->op->in[1];
+    }
+    out.offset = (g * outputs * per_group + within) * p->taps * p->size;
+    in[2] = out;
+    return ferry__plan_add(p->plan, &op, in, &out);
+}
+
+/* As add_image. */
+static int add_gradients(const struct parts *p)
+{
+    int64_t channels = p->wide->shape[1], per_group = p->op->out[0].shape[1];
+    int64_t most = channels_at_a_time(p, per_group), first, n;
+    int can = most > 0;
+
+    for (first = 0; can > 0 && first < channels; first += n) {
+        int64_t left = per_group - first % per_group;
+
+        n = most >= per_group || most < left ? most : left;
+        n = n < channels - first ? n : channels - first;
+        if (!p->direct)
+            can = add_columns(p, false, first, n);
+        if (can > 0)
+            can = add_gradient(p, first, n >= per_group ? n / per_group : 1,
+                               n >= per_group ? per_group : n);
+    }
+    if (!p->direct)
+        p->plan->temporary_bytes = (uint64_t)(most * p->taps * p->places * p->size);
+    return can;
+}
+
+int ferry__compose_weights(struct ferry__plan *plan, const ferry_op *op)
+{
+    bool back = op->params.window.transposed;
+    struct parts p = { .plan = plan, .op = op };
+
+    p.wide = &op->in[back ? 0 : 1];
+    p.narrow = &op->in[back ? 1 : 0];
+    p.size = (int64_t)ferry_dtype_size((ferry_dtype)op->out[0].dtype);
+    p.taps = ferry__operand_count_range(&op->out[0], 2, op->out[0].rank);
+    p.places = ferry__operand_count_range(p.narrow, 2, p.narrow->rank);
+    p.along = ferry__operand_collapse(p.narrow, 2, p.narrow->rank);
+    p.direct = is_direct(op, p.wide, p.narrow);
+    if (p.along < 0 || !ferry_operand_is_plain(&op->out[0]) || !ferry__operand_count(p.wide) ||
+        !ferry__operand_count(p.narrow))
+        return 0;
+    plan->repeat = op->in[0].shape[0];
+    return add_gradients(&p);
 }

@@ -10,6 +10,7 @@ noinst_LTLIBRARIES += %D%/libferryopobjs.la
 	%D%/check_window.c \
 	%D%/compose.c \
 	%D%/compose.h \
+	%D%/compose_backward.c \
 	%D%/compose_conv.c \
 	%D%/element.c \
 	%D%/element.h \

@@ -8,6 +8,7 @@
 #include "ferry-test.h"
 
 #include "op/oracle.h"
+#include "op/plan.h"
 
 #include <ferry/status.h>
 
@@ -234,6 +235,105 @@ static void gradients_are_what_moving_an_operand_shows(void)
             end(&p);
         }
     CU_ASSERT_EQUAL(bad, 0);
+}
+
+/* ---- made of other operations ------------------------------------------------------------------ */
+
+/* The oracle, as if it had no convolution and no inner product. */
+static int query_parts(void *dev, const ferry_op *op, ferry_op_answer *out)
+{
+    if (op->kind == FERRY_OP_CONVOLUTION || op->kind == FERRY_OP_INNER_PRODUCT)
+        return FERRY_EUNSUPPORTED;
+    return ferry_op_check(op) ? FERRY_EUNSUPPORTED : ferry__oracle.query(dev, op, out);
+}
+
+static void *bound(struct pair *p, void *temporary, const struct ferry__binding *b,
+                   int64_t repetition)
+{
+    char *from = temporary;
+
+    if (b->source == FERRY__FROM_IN)
+        from = (char *)p->of[p->roles[b->index]];
+    else if (b->source == FERRY__FROM_OUT)
+        from = (char *)p->gradient;
+    return from + b->offset + b->stride * repetition;
+}
+
+static void run_steps(struct pair *p, const struct ferry__plan *plan)
+{
+    char *temporary = malloc(plan->temporary_bytes + 1);
+    int64_t n;
+    uint32_t i, k;
+
+    memset(temporary, 0xFF, plan->temporary_bytes);
+    for (n = 0; n < plan->repeat; n++)
+        for (i = 0; i < plan->n_steps; i++) {
+            const struct ferry__step *step = &plan->steps[i];
+            void *in[FERRY_OP_INPUTS], *out;
+
+            for (k = 0; k < step->op.n_in; k++)
+                in[k] = bound(p, temporary, &step->in[k], n);
+            out = bound(p, temporary, &step->out[0], n);
+            ask(&step->op, in, &out);
+        }
+    free(temporary);
+}
+
+/* 1 if it was composed, and came to the same; 0 if it was not; −1 if it did not. */
+static int composes(struct pair *p)
+{
+    static ferry_op_table parts;
+    struct ferry__plan plan = { .repeat = 1 };
+    int64_t count = count_of(&p->backward.out[0]), i;
+    double *whole = malloc(sizeof(double) * (size_t)(count + 1)), far = 0, size = 1e-3;
+    int can;
+
+    parts = ferry__oracle;
+    parts.query = query_parts;
+    plan.target.table = &parts;
+    can = ferry__compose(&plan, &p->backward);
+    if (can > 0) {
+        run_backward(p);
+        memcpy(whole, p->gradient, sizeof(double) * (size_t)count);
+        memcpy(p->gradient, p->before, sizeof(double) * (size_t)count);
+        run_steps(p, &plan);
+        for (i = 0; i < count; i++) {
+            far = fmax(far, fabs(whole[i] - p->gradient[i]));
+            size = fmax(size, fabs(whole[i]));
+        }
+    }
+    free(plan.steps);
+    free(whole);
+    return can > 0 && far > 1e-12 * size ? -1 : can;
+}
+
+/* Three of four at least; some have strides or no elements that forbid it. */
+static void passes_can_be_made_of_products_and_columns(void)
+{
+    int k, seed;
+
+    for (k = 0; k < ob_pass_count; k++) {
+        int composed = 0, wrong = 0;
+
+        if (ob_passes[k].kind != FERRY_OP_CONVOLUTION &&
+            ob_passes[k].kind != FERRY_OP_INNER_PRODUCT)
+            continue;
+        for (seed = 1; seed <= 40; seed++) {
+            struct om_numbers n = { (uint64_t)seed * 7919 + ob_passes[k].kind };
+            struct pair p;
+            int can;
+
+            make(&n, &ob_passes[k], &p);
+            can = composes(&p);
+            composed += can > 0;
+            wrong += can < 0;
+            if (can < 0)
+                printf("    pass %u: %s\n", ob_passes[k].pass, om_text(&p.backward));
+            end(&p);
+        }
+        CU_ASSERT_EQUAL(wrong, 0);
+        CU_ASSERT(composed >= 30);
+    }
 }
 
 /* ---- edges, by hand ---------------------------------------------------------------------------- */
@@ -470,6 +570,7 @@ static void functions_without_the_pass_are_refused(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(gradients_are_what_moving_an_operand_shows),
+    FERRY_TEST(passes_can_be_made_of_products_and_columns),
     FERRY_TEST(slopes_at_the_edges_are_caffes),
     FERRY_TEST(a_mask_outside_its_window_gives_to_none),
     FERRY_TEST(operands_that_do_not_fit_are_named),
