@@ -52,6 +52,7 @@ EXTRA_DIST += \
 	%D%/decisions/0076-an-update-is-one-operation.md \
 	%D%/decisions/0077-what-an-exact-resume-keeps.md \
 	%D%/decisions/0078-caffes-lines-and-ours.md \
+	%D%/decisions/0088-what-the-check-can-see.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-small-things.md \
 	%D%/measurements/2026-11-22-kernels.md \

@@ -534,6 +534,7 @@ EXTRA_DIST += \
 	%D%/data/leaks.supp \
 	%D%/data/valgrind.supp \
 	%D%/outside/plugin.c \
+	%D%/outside/plugin.rs \
 	%D%/outside/program.c \
 	%D%/outside/run.sh \
 	%D%/users/evil.c \

@@ -5,7 +5,8 @@
  * is missing here.
  *
  * Lines that end in a comment beginning with "yours:" are the ones to change. ferry-plugin(7) has
- * the rules, <ferry/plugin.h> has them entry by entry, and `make check` runs `ferry check`.
+ * the rules, <ferry/plugin.h> has them entry by entry, and `make check` runs `ferry check`. The file is
+ * C11 and C++20 alike: hence the casts, and the tables in the order of their declaration.
  */
 #include <ferry/op_plugin.h>
 #include <ferry/plugin.h>
@@ -114,7 +115,7 @@ static int axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha,
     (void)dev, (void)queue;
     if (dtype != FERRY_F32)
         return FERRY_EUNSUPPORTED;
-    return check(acme_saxpy((long)n, (float)alpha, const_at(x), at(y)),
+    return check(acme_saxpy((long)n, (float)alpha, (const float *)const_at(x), (float *)at(y)),
                  "acme_saxpy"); /* yours: axpy */
 }
 
@@ -153,7 +154,7 @@ static int op_query(void *dev, const ferry_op *op, ferry_op_answer *out)
 
 static int op_create(void *dev, const ferry_op *op, void **out_prepared)
 {
-    struct rectifier *r = malloc(sizeof(*r));
+    struct rectifier *r = (struct rectifier *)malloc(sizeof(*r));
 
     (void)dev;
     if (!r)
@@ -176,11 +177,12 @@ static int op_prepare(void *dev, void *queue, void *prepared, const ferry_cref *
 
 static int op_run(void *dev, void *queue, void *prepared, const ferry_op_run_args *args)
 {
-    const struct rectifier *r = prepared;
+    const struct rectifier *r = (const struct rectifier *)prepared;
 
     (void)dev, (void)queue;
-    return check(acme_srelu(r->n, r->slope, const_at(args->in[0]), at(args->out[0])),
-                 "acme_srelu"); /* yours: launch it */
+    return check(
+        acme_srelu(r->n, r->slope, (const float *)const_at(args->in[0]), (float *)at(args->out[0])),
+        "acme_srelu"); /* yours: launch it */
 }
 
 static void op_destroy(void *dev, void *prepared)

@@ -4,6 +4,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /*
  * A pretend vendor's driver, so that the template builds, runs and passes `ferry check` as it is.
  * Yours takes its place: delete acme_driver.[ch], and include and link your vendor's.
@@ -46,5 +50,9 @@ int acme_event_synchronize(acme_event *event);
 int acme_event_destroy(acme_event *event);
 /* What comes on the stream later waits for the event, which may be destroyed meanwhile. */
 int acme_stream_wait(acme_stream *stream, acme_event *event);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -46,7 +46,7 @@ static const void *const_at(ferry_cref ref)
 /* New: a queue is a stream, and NULL is the default one. */
 static acme_stream *stream_of(void *dev, void *queue)
 {
-    return queue ? queue : ((struct device *)dev)->stream;
+    return queue ? (acme_stream *)queue : ((struct device *)dev)->stream;
 }
 
 /* Entries run on any thread, and those of different queues at the same time. */
@@ -77,7 +77,7 @@ static int device_open(void *plugin, uint32_t index, void **out_dev)
         return ferry->error(FERRY_ENODEV, "there is one device, not %u", index + 1);
     if (greet && strcmp(greet, "yes") == 0)
         ferry->log(FERRY_LOG_WARN, "hello from acme");
-    d = calloc(1, sizeof(*d));
+    d = (struct device *)calloc(1, sizeof(*d));
     if (!d)
         return ferry->error(FERRY_ENOMEM, "malloc of the device failed");
     err = check(acme_stream_create(&d->stream), "acme_stream_create"); /* yours: context, stream */
@@ -92,7 +92,7 @@ static int device_open(void *plugin, uint32_t index, void **out_dev)
 
 static void device_close(void *dev)
 {
-    struct device *d = dev;
+    struct device *d = (struct device *)dev;
 
     acme_stream_destroy(d->stream); /* yours */
     pthread_mutex_destroy(&d->lock);
@@ -128,7 +128,7 @@ static int memory_info(void *dev, uint64_t *out_free, uint64_t *out_total)
 /* New: what is alive. struct_size is ferry's: an older ferry has room for less. */
 static int counters(void *dev, ferry_plugin_counters *out)
 {
-    struct device *d = dev;
+    struct device *d = (struct device *)dev;
     uint32_t size = out->struct_size;
 
     pthread_mutex_lock(&d->lock);
@@ -143,7 +143,7 @@ static int counters(void *dev, ferry_plugin_counters *out)
 static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
                  uint32_t *out_flags)
 {
-    struct device *d = dev;
+    struct device *d = (struct device *)dev;
     int err;
 
     (void)queue, (void)flags, (void)out_flags;
@@ -159,7 +159,7 @@ static int alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **
 
 static int release(void *dev, void *queue, void *handle)
 {
-    struct device *d = dev;
+    struct device *d = (struct device *)dev;
 
     (void)queue; /* no work uses the block any more: ferry has seen to it */
     count(d, &d->counts.live_blocks, -1);
@@ -180,7 +180,7 @@ static void count_copy(struct device *d, uint32_t kind, uint64_t bytes)
 static int copy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
                 uint64_t bytes)
 {
-    count_copy(dev, kind, bytes);
+    count_copy((struct device *)dev, kind, bytes);
     return check(acme_memcpy_async(stream_of(dev, queue), at(dst), const_at(src), (size_t)bytes),
                  "acme_memcpy_async"); /* yours: copy */
 }
@@ -199,7 +199,8 @@ static int axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha,
 {
     if (dtype != FERRY_F32)
         return FERRY_EUNSUPPORTED;
-    return check(acme_saxpy_async(stream_of(dev, queue), (long)n, (float)alpha, const_at(x), at(y)),
+    return check(acme_saxpy_async(stream_of(dev, queue), (long)n, (float)alpha,
+                                  (const float *)const_at(x), (float *)at(y)),
                  "acme_saxpy_async"); /* yours: axpy */
 }
 
@@ -214,7 +215,7 @@ static int supports(void *dev, uint32_t op, uint32_t dtype)
 
 static int queue_create(void *dev, uint32_t flags, void **out_queue)
 {
-    struct device *d = dev;
+    struct device *d = (struct device *)dev;
     acme_stream *stream;
     int err = check(acme_stream_create(&stream), "acme_stream_create"); /* yours */
 
@@ -228,10 +229,10 @@ static int queue_create(void *dev, uint32_t flags, void **out_queue)
 
 static int queue_destroy(void *dev, void *queue)
 {
-    struct device *d = dev;
+    struct device *d = (struct device *)dev;
 
     count(d, &d->counts.live_queues, -1);
-    return check(acme_stream_destroy(queue), "acme_stream_destroy"); /* yours */
+    return check(acme_stream_destroy((acme_stream *)queue), "acme_stream_destroy"); /* yours */
 }
 
 static int queue_synchronize(void *dev, void *queue)
@@ -251,7 +252,7 @@ static int synchronize(void *dev)
 
 static int event_record(void *dev, void *queue, void **out_event)
 {
-    struct device *d = dev;
+    struct device *d = (struct device *)dev;
     acme_event *event;
     int err = check(acme_event_record(stream_of(dev, queue), &event), "acme_event_record");
 
@@ -265,27 +266,30 @@ static int event_record(void *dev, void *queue, void **out_event)
 static int event_query(void *dev, void *event)
 {
     (void)dev;
-    return acme_event_is_done(event) ? 1 : 0; /* yours: 1 done, 0 not yet, or why it failed */
+    return acme_event_is_done((acme_event *)event)
+               ? 1
+               : 0; /* yours: 1 done, 0 not yet, or why it failed */
 }
 
 static int event_synchronize(void *dev, void *event)
 {
     (void)dev;
-    return check(acme_event_synchronize(event), "acme_event_synchronize"); /* yours */
+    return check(acme_event_synchronize((acme_event *)event), "acme_event_synchronize"); /* yours */
 }
 
 static int event_destroy(void *dev, void *event)
 {
-    struct device *d = dev;
+    struct device *d = (struct device *)dev;
 
     count(d, &d->counts.live_events, -1);
-    return check(acme_event_destroy(event), "acme_event_destroy"); /* yours */
+    return check(acme_event_destroy((acme_event *)event), "acme_event_destroy"); /* yours */
 }
 
 /* The queue waits, not the caller. */
 static int queue_wait(void *dev, void *queue, void *event)
 {
-    return check(acme_stream_wait(stream_of(dev, queue), event), "acme_stream_wait"); /* yours */
+    return check(acme_stream_wait(stream_of(dev, queue), (acme_event *)event),
+                 "acme_stream_wait"); /* yours */
 }
 
 /* ---- what ferry gets ------------------------------------------------------------------------ */

@@ -57,6 +57,27 @@ build_template() {
     cp .libs/ferry_acme.so .libs/ferry_acme_queues.so "$work"
 }
 
+# The same in C++, and as a tarball: what that installs for a trial stays out of the plugin folder.
+build_template_in_cxx() {
+    found=$(pkg-config --variable=templatedir ferry)
+    [ -d "$found" ] || found=$DESTDIR$found
+    cp -r "$found" "$work/cxx" && chmod -R u+w "$work/cxx" && cd "$work/cxx" || return 1
+    mv acme.c acme.cc && mv acme_queues.c acme_queues.cc &&
+        sed -i 's/ acme\.c/ acme.cc/; s/ acme_queues\.c/ acme_queues.cc/' Makefile.am &&
+        sed -i 's/^dnl AC_PROG_CXX.*/AC_PROG_CXX/; s/acme\.c\]/acme.cc]/' configure.ac &&
+        autoreconf -fi && ./configure CC="$CC" CXX="$CXX" CFLAGS="$CFLAGS" CXXFLAGS="$CFLAGS" \
+        LDFLAGS="$LDFLAGS" FERRY_COMMAND="$DESTDIR$bindir/ferry" || return 1
+    make distcheck >distcheck.log 2>&1 || { tail -n 40 distcheck.log; return 1; }
+    grep 'install .*ferry_acme\.so' distcheck.log | grep -v '/_inst/lib/ferry/ferry_acme\.so$' || return 0
+    return 1
+}
+
+# In a language that has no header of ferry's.
+build_rust() {
+    rustc --crate-type cdylib -C panic=abort -C opt-level=2 -o "$work/ferry_outside_rs.so" "$here/plugin.rs" &&
+        "$DESTDIR$bindir/ferry" check "$work/ferry_outside_rs.so"
+}
+
 # runs_on DEVICE: the program chooses it by environment and says so.
 runs_on() {
     answer=$(FERRY_BACKEND=${1%:*} "$work/program") || return 1
@@ -94,12 +115,21 @@ if [ -x "$DESTDIR$bindir/ferry" ]; then
     for tool in autoreconf libtoolize make; do
         command -v "$tool" >/dev/null 2>&1 || no_tool=$tool
     done
+    case " $CFLAGS " in
+    *" -fsanitize="*) skip a_plugin_in_rust_passes_its_check "the command has a sanitizer, which Rust's has not" ;;
+    *) if rustc --version >/dev/null 2>&1; then
+        check a_plugin_in_rust_passes_its_check build_rust
+    else
+        skip a_plugin_in_rust_passes_its_check "there is no rustc"
+    fi ;;
+    esac
     if [ -n "${no_tool-}" ]; then
         skip the_plugin_template_builds_and_passes_its_check "there is no $no_tool"
     else
         check the_plugin_template_builds_and_passes_its_check build_template
         check the_program_runs_on_the_template runs_on acme:0
         check the_program_runs_on_the_grown_template runs_on acme_queues:0
+        check the_template_is_cxx_and_its_distcheck_keeps_to_its_folder build_template_in_cxx
     fi
 else
     fail the_installed_command_lists_devices "no $DESTDIR$bindir/ferry"
