@@ -135,6 +135,8 @@ EXTRA_DIST += \
 	%D%/math/mathcall.h \
 	%D%/math/matrix.c \
 	%D%/math/reduce.c \
+	%D%/plugin/cache_folder.c \
+	%D%/plugin/cache_folder.h \
 	%D%/plugin/host.c \
 	%D%/plugin/host.h \
 	%D%/plugin/options.c \

@@ -58,6 +58,7 @@ UNIT_TESTS = \
 	%D%/unit/test-memory-table \
 	%D%/unit/test-memory \
 	%D%/unit/test-mutants \
+	%D%/unit/test-plugin-host \
 	%D%/unit/test-pool \
 	%D%/unit/test-probe \
 	%D%/unit/test-net \
@@ -336,6 +337,7 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/ferry-test.h \
 	%D%/unit/fixture.c \
 	%D%/unit/fixture.h \
+	%D%/unit/host-options.h \
 	%D%/unit/io-build.h \
 	%D%/unit/plugin-driver.c \
 	%D%/unit/plugin-driver.h \

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-FERRY_PLUGIN(.name = "cpu", .version = "0.1.0", .vendor = "ferry");
+FERRY_PLUGIN(.name = "cpu", .version = "0.1.0", .vendor = "ferry", .min_host_minor = 1);
 
 /* ---- the machine ---------------------------------------------------------------------------- */
 
@@ -83,34 +83,20 @@ static uint64_t memory_available(void)
 
 static int option_threads(unsigned *out)
 {
-    const char *text = cpu_host->option("threads");
-    char *end;
-    long threads;
+    int64_t threads = 0;
+    int err = cpu_host->option_integer("threads", 0, WORKERS_MOST_THREADS, &threads);
 
-    if (!text || !*text) {
-        *out = workers_allowed();
-        return 0;
-    }
-    errno = 0;
-    threads = strtol(text, &end, 10);
-    if (errno || *end || end == text || threads < 0 || threads > WORKERS_MOST_THREADS)
-        return cpu_host->error(FERRY_ECONF, "option.threads = %s: a number from 0 to %d", text,
-                               WORKERS_MOST_THREADS);
     *out = threads ? (unsigned)threads : workers_allowed();
-    return 0;
+    return err;
 }
 
 static int option_kernels(const struct cpu_kernels **out)
 {
-    const char *text = cpu_host->option("kernels");
+    uint32_t base = 0;
+    int err = cpu_host->option_enum("kernels", "best|base", &base);
 
-    if (!text || !*text || strcmp(text, "best") == 0)
-        *out = cpu_kernels_best();
-    else if (strcmp(text, "base") == 0)
-        *out = cpu_kernels_base();
-    else
-        return cpu_host->error(FERRY_ECONF, "option.kernels = %s: best or base", text);
-    return 0;
+    *out = base ? cpu_kernels_base() : cpu_kernels_best();
+    return err;
 }
 
 static int option_isa(const struct cpu_isa **out)

@@ -130,6 +130,12 @@ int ocl_scal(void *device, void *handle, uint32_t dtype, int64_t n, double alpha
     return ocl_own_vector(queue, OCL_K_SCAL, dtype, n, alpha, vx, vx);
 }
 
+int ocl_supports_convert(void *device, uint32_t x_dtype, uint32_t y_dtype)
+{
+    return ocl_supports(device, FERRY_OP_CONVERT, x_dtype) &&
+           ocl_supports(device, FERRY_OP_CONVERT, y_dtype);
+}
+
 int ocl_convert(void *device, void *handle, int64_t n, uint32_t x_dtype, ferry_cref x,
                 uint32_t y_dtype, ferry_ref y)
 {

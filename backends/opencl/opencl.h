@@ -332,6 +332,7 @@ int ocl_blas_gemv(struct ocl_queue *queue, const struct ocl_product *p);
 int ocl_blas_gemm(struct ocl_queue *queue, const struct ocl_product *p);
 
 int ocl_supports(void *dev, uint32_t op, uint32_t dtype);
+int ocl_supports_convert(void *dev, uint32_t x_dtype, uint32_t y_dtype);
 int ocl_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_cref x,
              ferry_ref y);
 int ocl_scal(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_ref x);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "opencl.h"
 
-#include <string.h>
-
 const ferry_plugin_option ocl_options[OCL_OPTIONS] = {
     { "platform", "", "only platforms whose name has this in it, in any case of letters", NULL,
       FERRY_OPTION_STRING, 0 },
@@ -41,31 +39,20 @@ static const char *text_of(unsigned option)
     return text ? text : ocl_options[option].default_value;
 }
 
-/* Which of the words, which are separated by '|'. */
-static int read_word(unsigned option, unsigned *out)
+/* Which of the words; where nobody said one, the first, which is the default of each. */
+static int read_word(unsigned option, uint32_t *out)
 {
-    const char *words = ocl_options[option].values ? ocl_options[option].values : "no|yes";
-    const char *text = text_of(option), *at = words;
-    size_t length = strlen(text);
+    const ferry_plugin_option *o = &ocl_options[option];
 
-    for (unsigned i = 0; *at; i++) {
-        size_t part = strcspn(at, "|");
-
-        if (part == length && !strncmp(at, text, length)) {
-            *out = i;
-            return 0;
-        }
-        at += part + (at[part] == '|');
-    }
-    return ocl_host->error(FERRY_ECONF, "option.%s = %.64s: expected %s", ocl_options[option].name,
-                           text, words);
+    return o->values ? ocl_host->option_enum(o->name, o->values, out)
+                     : ocl_host->option_boolean(o->name, out);
 }
 
 int ocl_settings_read(struct ocl_settings *out)
 {
     static const cl_device_type types[] = { CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_GPU,
                                             CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_ACCELERATOR };
-    unsigned word[OCL_OPTIONS] = { 0 };
+    uint32_t word[OCL_OPTIONS] = { 0 };
     int err = 0;
 
     for (unsigned i = 1; i < OCL_OPTIONS && !err; i++)

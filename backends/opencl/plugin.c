@@ -4,7 +4,7 @@
  */
 #include "opencl.h"
 
-FERRY_PLUGIN(.name = "opencl", .version = "0.1.0", .vendor = "ferry");
+FERRY_PLUGIN(.name = "opencl", .version = "0.1.0", .vendor = "ferry", .min_host_minor = 1);
 
 static const ferry_plugin_ops ops = {
     .struct_size = sizeof(ferry_plugin_ops),
@@ -22,6 +22,7 @@ static const ferry_plugin_ops ops = {
     .synchronize = ocl_synchronize,
     .properties = ocl_properties,
     .supports = ocl_supports,
+    .supports_convert = ocl_supports_convert,
     .memory_info = ocl_memory_info,
     .counters = ocl_counters,
     .host_alloc = ocl_host_alloc,

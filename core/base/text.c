@@ -42,6 +42,20 @@ bool ferry__text_bool(const char *text, bool *out)
     return false;
 }
 
+int ferry__text_word(const char *text, const char *words)
+{
+    size_t length = strlen(text);
+
+    for (int i = 0; words && *words; i++) {
+        size_t word = strcspn(words, "|");
+
+        if (word == length && strncmp(words, text, word) == 0)
+            return i;
+        words += word + (words[word] == '|');
+    }
+    return -1;
+}
+
 bool ferry__text_number(const char *text, size_t length, uint64_t max, uint64_t *out)
 {
     uint64_t value = 0;

@@ -18,6 +18,9 @@ bool ferry__text_bool(const char *text, bool *out);
 /* "4096", "64KiB", "1.5 GiB"; "KiB", "MiB", "GiB", "TiB", "B". False if it is none, or too large. */
 bool ferry__text_size(const char *text, uint64_t *out);
 
+/* Which of the words in "on|off|auto" that is, from 0; negative if it is none. */
+int ferry__text_word(const char *text, const char *words);
+
 /* Decimal digits and nothing else, at most `max`. */
 bool ferry__text_number(const char *text, size_t length, uint64_t max, uint64_t *out);
 

@@ -348,6 +348,8 @@ int ferry_convert(ferry_queue *q, int64_t n, ferry_dtype x_dtype, ferry_cref x, 
         return err;
     if (x_dtype == y_dtype)
         return ferry_copy(q, x_dtype, n, x, y);
-    err = on_device(&c);
+    err = q->device->ops->supports_convert(q->device->dev, x_dtype, y_dtype) > 0
+              ? on_device(&c)
+              : FERRY_EUNSUPPORTED;
     return err == FERRY_EUNSUPPORTED ? detour(&c) : err;
 }

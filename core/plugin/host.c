@@ -3,9 +3,15 @@
 
 #include "core/plugin/host.h"
 #include "core/base/log.h"
+#include "core/base/text.h"
+#include "core/plugin/cache_folder.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static _Thread_local struct {
@@ -96,6 +102,105 @@ static const char *host_option(const char *key)
     return mine.plugin && key ? ferry__plugin_option(mine.plugin, key) : NULL;
 }
 
+/* ---- options by their types ----------------------------------------------------------------- */
+
+static int refuse(const char *key, const char *text, const char *wanted)
+{
+    return host_error(FERRY_ECONF, "option.%s = %.64s: not %s", key, text, wanted);
+}
+
+static int host_integer(const char *key, int64_t least, int64_t most, int64_t *out)
+{
+    const char *text = host_option(key);
+    char wanted[96], *end;
+    long long value;
+
+    if (!text)
+        return 0;
+    errno = 0;
+    value = strtoll(text, &end, 10);
+    if (errno == 0 && end != text && !*end && value >= least && value <= most) {
+        *out = value;
+        return 0;
+    }
+    snprintf(wanted, sizeof(wanted), "a whole number from %" PRId64 " to %" PRId64, least, most);
+    return refuse(key, text, wanted);
+}
+
+static int host_real(const char *key, double least, double most, double *out)
+{
+    const char *text = host_option(key);
+    char wanted[96], *end;
+    double value;
+
+    if (!text)
+        return 0;
+    value = strtod(text, &end);
+    if (end != text && !*end && value >= least && value <= most && isfinite(value)) {
+        *out = value;
+        return 0;
+    }
+    snprintf(wanted, sizeof(wanted), "a number from %g to %g", least, most);
+    return refuse(key, text, wanted);
+}
+
+static int host_boolean(const char *key, uint32_t *out)
+{
+    const char *text = host_option(key);
+    bool is;
+
+    if (!text)
+        return 0;
+    if (!ferry__text_bool(text, &is))
+        return refuse(key, text, "yes or no");
+    *out = is;
+    return 0;
+}
+
+static int host_size(const char *key, uint64_t least, uint64_t most, uint64_t *out)
+{
+    const char *text = host_option(key);
+    char wanted[128];
+    uint64_t value;
+
+    if (!text)
+        return 0;
+    if (ferry__text_size(text, &value) && value >= least && value <= most) {
+        *out = value;
+        return 0;
+    }
+    snprintf(wanted, sizeof(wanted),
+             "a size (as in 4096, 512MiB, 4GiB) from %" PRIu64 " to %" PRIu64 " bytes", least, most);
+    return refuse(key, text, wanted);
+}
+
+static int host_enum(const char *key, const char *words, uint32_t *out)
+{
+    const char *text = host_option(key);
+    int word = text ? ferry__text_word(text, words) : 0;
+    char wanted[160];
+
+    if (!text)
+        return 0;
+    if (word < 0) {
+        snprintf(wanted, sizeof(wanted), "one of %s", words);
+        return refuse(key, text, wanted);
+    }
+    *out = (uint32_t)word;
+    return 0;
+}
+
+static int host_cache_folder(char *out, uint64_t size)
+{
+    char why[512];
+    int err;
+
+    if (!mine.plugin)
+        return host_error(FERRY_EINVAL, "cache_folder: not here");
+    err = ferry__cache_folder(mine.plugin->name, out, size, why, sizeof(why));
+    return err ? host_error(err, "cache_folder: %s", why) : 0;
+}
+
 const ferry_host ferry__host = {
     .struct_size = sizeof(ferry_host),
     .abi_major = FERRY_ABI_MAJOR,
@@ -103,4 +208,10 @@ const ferry_host ferry__host = {
     .error = host_error,
     .log = host_log,
     .option = host_option,
+    .option_integer = host_integer,
+    .option_real = host_real,
+    .option_boolean = host_boolean,
+    .option_size = host_size,
+    .option_enum = host_enum,
+    .cache_folder = host_cache_folder,
 };

@@ -98,28 +98,13 @@ bool ferry__options_at(const struct ferry__plugin *plugin, uint32_t index, ferry
     return out->name != NULL;
 }
 
-/* "on|off|auto": whether the value is one of the words. */
-static bool is_word_of(const char *value, const char *words)
-{
-    size_t length = strlen(value);
-
-    while (words && *words) {
-        size_t word = strcspn(words, "|");
-
-        if (word == length && strncmp(words, value, word) == 0)
-            return true;
-        words += word + (words[word] == '|');
-    }
-    return false;
-}
-
 static bool is_number(const char *value, bool whole)
 {
     char *end;
 
     errno = 0;
     if (whole)
-        strtoll(value, &end, 0);
+        strtoll(value, &end, 10);
     else
         strtod(value, &end);
     return errno == 0 && end != value && *end == '\0';
@@ -141,7 +126,7 @@ static const char *complaint(const ferry_plugin_option *option, const char *valu
     case FERRY_OPTION_SIZE:
         return ferry__text_size(value, &size) ? NULL : "a size (as in 4096, 512MiB, 4GiB)";
     case FERRY_OPTION_ENUM:
-        return is_word_of(value, option->values) ? NULL : option->values;
+        return ferry__text_word(value, option->values) >= 0 ? NULL : option->values;
     default:
         return NULL;
     }
@@ -165,7 +150,9 @@ static void warn_unknown(const struct ferry__plugin *plugin, const struct ferry_
                    plugin->name, given->key);
 }
 
-static void check_option(const struct ferry__plugin *plugin, const struct ferry__option *given)
+/* 0, or the refusal of a value that is not of the option's type. */
+static int check_option(const struct ferry__plugin *plugin, const struct ferry__option *given,
+                        struct ferry__refusal *refusal)
 {
     ferry_plugin_option option;
 
@@ -175,20 +162,22 @@ static void check_option(const struct ferry__plugin *plugin, const struct ferry_
         if (strcmp(option.name, given->key) != 0)
             continue;
         wanted = complaint(&option, given->value);
-        if (wanted)
-            ferry__log(FERRY_LOG_WARN, "%s: %s: option %s = %s: not %s", given->origin,
-                       plugin->name, given->key, given->value, wanted);
-        return;
+        return wanted ? ferry__refuse(refusal, FERRY_ECONF, "", "%s: option.%s = %.64s: not %s",
+                                      given->origin, given->key, given->value, wanted)
+                      : 0;
     }
     warn_unknown(plugin, given);
+    return 0;
 }
 
-void ferry__options_check(const struct ferry__plugin *plugin)
+int ferry__options_check(const struct ferry__plugin *plugin, struct ferry__refusal *refusal)
 {
     const struct ferry__option *given;
+    int err = 0;
 
-    for (given = plugin->options; given; given = given->next)
-        check_option(plugin, given);
+    for (given = plugin->options; given && !err; given = given->next)
+        err = check_option(plugin, given, refusal);
+    return err;
 }
 
 /* ---- what the program may see --------------------------------------------------------------- */

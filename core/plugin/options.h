@@ -7,6 +7,7 @@
 
 #include "core/conf/conf.h"
 #include "core/plugin/plugin.h"
+#include "core/base/refusal.h"
 
 #include <ferry/runtime.h>
 
@@ -25,10 +26,10 @@ struct ferry__settings *ferry__settings_create(const struct ferry__section *sect
 void ferry__settings_destroy(struct ferry__settings *settings);
 
 /*
- * Logs a warning for each option that the plugin does not have, or whose value is not of its type;
- * the plugin has the last word.
+ * Refuses an option whose value is not of its type, FERRY_ECONF with where it was set, before the
+ * plugin is asked anything; logs a warning for each that the plugin does not have.
  */
-void ferry__options_check(const struct ferry__plugin *plugin);
+int ferry__options_check(const struct ferry__plugin *plugin, struct ferry__refusal *refusal);
 
 /* Option `index` of the plugin's table in `out`, whatever size its entries have; false past it. */
 bool ferry__options_at(const struct ferry__plugin *plugin, uint32_t index,

@@ -27,6 +27,14 @@ static int supports_unknown(void *dev, uint32_t op, uint32_t dtype)
     return 1;
 }
 
+static int supports_convert_unknown(void *dev, uint32_t x_dtype, uint32_t y_dtype)
+{
+    (void)dev;
+    (void)x_dtype;
+    (void)y_dtype;
+    return 1;
+}
+
 static int no_memory_info(void *dev, uint64_t *out_free, uint64_t *out_total)
 {
     (void)dev, (void)out_free, (void)out_total;
@@ -296,6 +304,7 @@ static void fill_features(ferry_plugin_ops *o)
 {
     DEFAULT(o->properties, no_properties);
     DEFAULT(o->supports, supports_unknown);
+    DEFAULT(o->supports_convert, supports_convert_unknown);
     DEFAULT(o->memory_info, no_memory_info);
     DEFAULT(o->counters, no_counters);
     DEFAULT(o->trim, nothing_to_trim);

@@ -162,7 +162,6 @@ static int adopt(struct opened *opened, const struct ferry__candidate *candidate
     if (err)
         return ferry__refuse(refusal, err, "", "%s", ferry_last_error());
     opened->adopted = true;
-    ferry__options_check(&opened->plugin);
     return 0;
 }
 
@@ -236,6 +235,8 @@ int ferry__registry_open(const struct ferry__candidate *candidate, struct ferry_
 
     if (!opened->adopted)
         err = adopt(opened, candidate, out_stage, refusal);
+    if (!err)
+        err = ferry__options_check(&opened->plugin, refusal);
     if (!err)
         err = count_devices(opened, out_stage, refusal);
 

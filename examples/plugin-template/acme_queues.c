@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-FERRY_PLUGIN(.name = "acme_queues", .version = "1.0", .vendor = "Acme"); /* yours: who it is */
+FERRY_PLUGIN(.name = "acme_queues", .version = "1.0", .vendor = "Acme", .min_host_minor = 1); /* yours: who it is */
 
 static const ferry_host *ferry;
 
@@ -68,14 +68,17 @@ static int device_count(void *plugin, uint32_t *out)
 
 static int device_open(void *plugin, uint32_t index, void **out_dev)
 {
-    const char *greet = ferry->option("greet"); /* new: NULL where nobody has set it */
+    uint32_t greet = 0; /* new: it stays so where nobody has set the option */
     struct device *d;
     int err;
 
     (void)plugin;
     if (index != 0) /* yours: the devices that there are */
         return ferry->error(FERRY_ENODEV, "there is one device, not %u", index + 1);
-    if (greet && strcmp(greet, "yes") == 0)
+    err = ferry->option_boolean("greet", &greet); /* ferry says what is wrong, and where it was set */
+    if (err)
+        return err;
+    if (greet)
         ferry->log(FERRY_LOG_WARN, "hello from acme");
     d = (struct device *)calloc(1, sizeof(*d));
     if (!d)

@@ -289,6 +289,11 @@ typedef struct ferry_plugin_ops {
      * Absent: nobody can say.
      */
     int (*owns)(void *dev, const void *handle);
+    /**
+     * 1 if convert can go from `x_dtype` to `y_dtype`, 0 if not; asked only where supports says 1 for
+     * the source. Any thread; does not block. Absent: ferry tries.
+     */
+    int (*supports_convert)(void *dev, uint32_t x_dtype, uint32_t y_dtype);
 } ferry_plugin_ops;
 
 /* ---- The symbols: ferry_plugin, of descriptor.h, and ---- */

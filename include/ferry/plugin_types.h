@@ -36,6 +36,31 @@ typedef struct ferry_host {
      * that ferry called.
      */
     const char *(*option)(const char *key);
+
+    /* -- since 1.1: options by their types, and places; where and on which thread as option -- */
+
+    /**
+     * The value of this plugin's "option.KEY" as a whole number from `least` to `most`. Where none was
+     * set *out stays as it is: it holds the default. FERRY_ECONF for what is no such number; host->error
+     * has been told, with the value and where it was set, and the entry that asked returns the code.
+     */
+    int (*option_integer)(const char *key, int64_t least, int64_t most, int64_t *out);
+    /** The same: a finite number from `least` to `most`. */
+    int (*option_real)(const char *key, double least, double most, double *out);
+    /** The same: 1 for yes, on, true and 1, 0 for no, off, false and 0, in any case of letters. */
+    int (*option_boolean)(const char *key, uint32_t *out);
+    /** The same: bytes, as "4096", "512MiB" or "1.5 GiB", from `least` to `most`. */
+    int (*option_size)(const char *key, uint64_t least, uint64_t most, uint64_t *out);
+    /** The same: one of the words in "on|off|auto", as its number, from 0. */
+    int (*option_enum)(const char *key, const char *words, uint32_t *out);
+    /**
+     * Stores the path of a folder that only the user may write, for files that this plugin keeps from
+     * one run to the next: ferry/NAME in $XDG_CACHE_HOME or ~/.cache, made if it is not there. Files of
+     * another machine, driver or version may be there, and any may be gone. FERRY_EUNSUPPORTED where
+     * there is to be none: no home, a folder that others may write, or a program with more rights than
+     * its caller; FERRY_EINVAL where `size` is too small.
+     */
+    int (*cache_folder)(char *out, uint64_t size);
 } ferry_host;
 
 /* ---- What a plugin says of its devices ---- */

@@ -59,9 +59,13 @@ good=$FERRY_TEST_SRCDIR/tests/plugins/good-sync.c
 for age in first newer; do
     include=$work/newer
     [ "$age" = newer ] || include=$here/1.0
-    # The simpler template shows an operation, which the first header did not have.
-    [ "$age" = first ] || of_age "$age" "$include" acme "$template/acme.c" "$template/acme_driver.c"
-    of_age "$age" "$include" acme_queues "$template/acme_queues.c" "$template/acme_driver.c"
+    # The templates show an operation and a typed option, which the first header did not have.
+    if [ "$age" = newer ]; then
+        of_age "$age" "$include" acme "$template/acme.c" "$template/acme_driver.c"
+        of_age "$age" "$include" acme_queues "$template/acme_queues.c" "$template/acme_driver.c"
+    else
+        of_age "$age" "$include" good_async "$FERRY_TEST_SRCDIR/tests/plugins/good-async.c"
+    fi
     of_age "$age" "$include" good_sync "$good"
 done
 of_age older "$work/older" good_sync "$good"

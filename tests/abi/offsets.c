@@ -47,6 +47,15 @@ AT(ferry_host, reserved, 12);
 AT(ferry_host, error, 16);
 AT(ferry_host, log, 24);
 AT(ferry_host, option, 32);
+#if FERRY_ABI_MINOR >= 1
+AT(ferry_host, option_integer, 40);
+AT(ferry_host, option_real, 48);
+AT(ferry_host, option_boolean, 56);
+AT(ferry_host, option_size, 64);
+AT(ferry_host, option_enum, 72);
+AT(ferry_host, cache_folder, 80);
+AT_LEAST(ferry_host, 88);
+#endif
 
 AT_LEAST(ferry_plugin_properties, 264);
 AT(ferry_plugin_properties, struct_size, 0);
@@ -144,7 +153,8 @@ AT_LEAST(ferry_plugin_ops, 32 + 8 * 43);
 #if FERRY_ABI_MINOR >= 1
 ENTRY(extension, 43);
 ENTRY(owns, 44);
-AT_LEAST(ferry_plugin_ops, 32 + 8 * 45);
+ENTRY(supports_convert, 45);
+AT_LEAST(ferry_plugin_ops, 32 + 8 * 46);
 #endif
 #endif
 

@@ -65,6 +65,13 @@ static void check_element(ferry_dtype from, ferry_dtype to, const struct mirror 
         kit_fail("element %" PRId64 ", %s0, lost its sign", i, signbit(value) ? "-" : "+");
 }
 
+/* Whether the plugin says that it can. */
+static bool is_offered(ferry_dtype from, ferry_dtype to)
+{
+    return kit.ops.supports_convert ? kit.ops.supports_convert(kit.dev, from, to) == 1
+                                    : kit_supports(FERRY_OP_CONVERT, to);
+}
+
 static bool convert_case(ferry_dtype from, ferry_dtype to, int64_t n, bool specials)
 {
     struct mirror x, y;
@@ -81,7 +88,7 @@ static bool convert_case(ferry_dtype from, ferry_dtype to, int64_t n, bool speci
     code = kit.ops.convert(kit.dev, NULL, n, from, mirror_cref(&x, GUARD * arith_size(from)), to,
                            mirror_ref(&y, GUARD * arith_size(to)));
     /* a dtype may be younger than the plugin */
-    done = (code != FERRY_EUNSUPPORTED || kit_supports(FERRY_OP_CONVERT, to)) &&
+    done = (code != FERRY_EUNSUPPORTED || is_offered(from, to)) &&
            kit_done(code, FERRY_OP_CONVERT, from, "convert");
     if (done) {
         kit_wait(NULL);
@@ -119,7 +126,8 @@ void group_convert(void)
         if (!kit_supports(FERRY_OP_CONVERT, from))
             continue;
         for (uint32_t to = 0; to < FERRY_DTYPE_COUNT; to++)
-            if (to != from)
+            if (to != from && (!kit.ops.supports_convert ||
+                               is_offered((ferry_dtype)from, (ferry_dtype)to)))
                 pairs += convert_pair((ferry_dtype)from, (ferry_dtype)to);
     }
     if (!pairs)

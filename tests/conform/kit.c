@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include "kit.h"
+#include "host-options.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -152,6 +153,8 @@ static const char *host_option(const char *key)
     return NULL;
 }
 
+HOST_OPTIONS(host_option, host_error)
+
 static const ferry_host host = {
     .struct_size = sizeof(ferry_host),
     .abi_major = FERRY_ABI_MAJOR,
@@ -159,6 +162,7 @@ static const ferry_host host = {
     .error = host_error,
     .log = host_log,
     .option = host_option,
+    HOST_OPTIONS_ENTRIES,
 };
 
 void kit_options_allowed(bool allowed)

@@ -52,6 +52,8 @@ fake sanitizer sanitizer SANITIZER
 fake crashes crashes CRASHES
 fake hangs hangs HANGS
 fake owns_two owns_two OWNS_TWO
+fake typed typed TYPED
+fake pairs pairs PAIRS
 fake unified unified UNIFIED=1
 fake unified_refuses unified_refuses UNIFIED=2
 fake unified_deaf unified_deaf UNIFIED=3

@@ -71,6 +71,54 @@ __attribute__((constructor)) static void on_load(void)
     track("loaded");
 }
 
+#ifdef FAKE_TYPED
+/* Every kind of option, over a default; what came of them is noted. */
+static int read_options(uint32_t *out_devices)
+{
+    char text[8192], folder[4096] = "none";
+    int64_t devices = 1;
+    double rate = 0.5;
+    uint32_t flag = 0, word = 0;
+    uint64_t bytes = 7;
+    int err = host->option_integer("devices", 1, 8, &devices);
+
+    if (!err)
+        err = host->option_real("rate", 0, 1, &rate);
+    if (!err)
+        err = host->option_boolean("flag", &flag);
+    if (!err)
+        err = host->option_size("bytes", 1, 1 << 20, &bytes);
+    if (!err)
+        err = host->option_enum("word", "off|on|auto", &word);
+    if (err)
+        return err;
+    if (host->cache_folder(folder, sizeof(folder)) != 0)
+        snprintf(folder, sizeof(folder), "none");
+    snprintf(text, sizeof(text), "%d %g %u %d %u %s", (int)devices, rate, flag, (int)bytes, word,
+             folder);
+    track(text);
+    *out_devices = (uint32_t)devices;
+    return 0;
+}
+#endif
+
+#ifdef FAKE_PAIRS
+/* One that can convert to F64, as it says, and that notes when it is asked to. */
+static int supports_convert(void *dev, uint32_t x_dtype, uint32_t y_dtype)
+{
+    (void)dev, (void)x_dtype;
+    return y_dtype == FERRY_F64;
+}
+
+static int convert(void *dev, void *queue, int64_t n, uint32_t x_dtype, ferry_cref x,
+                   uint32_t y_dtype, ferry_ref y)
+{
+    (void)dev, (void)queue, (void)n, (void)x_dtype, (void)x, (void)y;
+    track(y_dtype == FERRY_F64 ? "to F64" : "to another");
+    return FERRY_EUNSUPPORTED;
+}
+#endif
+
 /* ---- the device: the host ------------------------------------------------------------------- */
 
 static int count(void *plugin, uint32_t *out)
@@ -78,6 +126,9 @@ static int count(void *plugin, uint32_t *out)
     const char *devices = host->option("devices");
 
     (void)plugin;
+#ifdef FAKE_TYPED
+    return read_options(out);
+#endif
 #ifdef FAKE_COUNT_FAILS
     return host->error(FERRY_EDEVICE, "vendorInit: VENDOR_NO_DRIVER (%d)", 35);
 #endif
@@ -305,6 +356,10 @@ static const struct {
 #endif
 #ifdef FAKE_OWNS_TWO
                 .owns = owns,
+#endif
+#ifdef FAKE_PAIRS
+                .convert = convert,
+                .supports_convert = supports_convert,
 #endif
             } };
 

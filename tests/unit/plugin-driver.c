@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include "plugin-driver.h"
+#include "host-options.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -53,6 +54,8 @@ static const char *host_option(const char *key)
     return NULL;
 }
 
+HOST_OPTIONS(host_option, host_error)
+
 static const ferry_host host = {
     .struct_size = sizeof(ferry_host),
     .abi_major = FERRY_ABI_MAJOR,
@@ -60,6 +63,7 @@ static const ferry_host host = {
     .error = host_error,
     .log = host_log,
     .option = host_option,
+    HOST_OPTIONS_ENTRIES,
 };
 
 /* ---- the plugin ---- */

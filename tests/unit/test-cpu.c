@@ -4,6 +4,7 @@
 
 #include "arith.h"
 #include "ferry-test.h"
+#include "host-options.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -49,6 +50,8 @@ static const char *host_option(const char *key)
     return strcmp(key, "threads") == 0 ? threads_option : NULL;
 }
 
+HOST_OPTIONS(host_option, host_error)
+
 static const ferry_host host = {
     .struct_size = sizeof(ferry_host),
     .abi_major = FERRY_ABI_MAJOR,
@@ -56,6 +59,7 @@ static const ferry_host host = {
     .error = host_error,
     .log = host_log,
     .option = host_option,
+    HOST_OPTIONS_ENTRIES,
 };
 
 static const ferry_plugin_descriptor *note;

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "fakes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What plugins get from ferry: their options by types, a folder for caches; and what they are asked. */
+
+static int open_typed(const char *options)
+{
+    const char *folder = fakes_folder();
+    const char *conf = fakes_write(folder, "c.conf", options);
+    ferry_runtime *rt;
+    ferry_device *dev;
+    int err;
+
+    fakes_put(folder, "typed", NULL);
+    rt = fakes_open(folder, "typed", conf);
+    err = ferry_runtime_device(rt, NULL, &dev);
+    ferry_runtime_close(rt);
+    return err;
+}
+
+static void options_come_by_their_types_over_a_default(void)
+{
+    const char *cache = fakes_folder();
+    char wanted[4096];
+    struct stat st;
+
+    fakes_track();
+    setenv("XDG_CACHE_HOME", cache, 1);
+    CU_ASSERT_EQUAL(open_typed("[plugin typed]\n"), 0);
+    snprintf(wanted, sizeof(wanted), "typed 1 0.5 0 7 0 %s/ferry/typed\n", cache);
+    CU_ASSERT_PTR_NOT_NULL(strstr(fakes_tracked(), wanted));
+    CU_ASSERT_EQUAL_FATAL(stat(fakes_path(cache, "ferry/typed"), &st), 0);
+    CU_ASSERT_EQUAL(st.st_mode & 07777, 0700);
+    CU_ASSERT_EQUAL_FATAL(chmod(fakes_path(cache, "ferry"), 0777), 0);
+    CU_ASSERT_EQUAL(open_typed("[plugin typed]\noption.devices = 3\noption.rate = 0.25\n"
+                               "option.flag = On\noption.bytes = 1.5KiB\noption.word = auto\n"),
+                    0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(fakes_tracked(), "typed 3 0.25 1 1536 2 none\n"));
+}
+
+static void a_wrong_value_is_an_error_with_its_place(void)
+{
+    static const char *const table[][2] = {
+        { "devices = 9", "c.conf:2: option.devices = 9: not a whole number from 1 to 8" },
+        { "devices = 0", "c.conf:2: option.devices = 0: not a whole number from 1 to 8" },
+        { "rate = nan", "c.conf:2: option.rate = nan: not a number from 0 to 1" },
+        { "rate = 0.5x", "c.conf:2: option.rate = 0.5x: not a number from 0 to 1" },
+        { "flag = maybe", "c.conf:2: option.flag = maybe: not yes or no" },
+        { "bytes = 2MiB", "c.conf:2: option.bytes = 2MiB: not a size (as in 4096, 512MiB, 4GiB) "
+                          "from 1 to 1048576 bytes" },
+        { "word = of", "c.conf:2: option.word = of: not one of off|on|auto" },
+        /* of its table: before it is asked anything */
+        { "devices = two", "c.conf:2: option.devices = two: not a whole number" },
+        { "mode = fats", "c.conf:2: option.mode = fats: not slow|fast" },
+    };
+    char text[256];
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(table); i++) {
+        fakes_track();
+        snprintf(text, sizeof(text), "[plugin typed]\noption.%s\n", table[i][0]);
+        CU_ASSERT_EQUAL(open_typed(text), FERRY_ECONF);
+        if (!strstr(ferry_last_error(), table[i][1])) {
+            printf("%s: %s\n", table[i][0], ferry_last_error());
+            CU_FAIL("another error");
+        }
+        CU_ASSERT_PTR_NULL(strstr(fakes_tracked(), "none"));
+    }
+}
+
+static void a_conversion_that_a_plugin_cannot_do_is_not_asked_of_it(void)
+{
+    const char *folder = fakes_folder();
+    ferry_memory *x = NULL, *y = NULL;
+    ferry_runtime *rt;
+    ferry_device *dev = NULL;
+    const int8_t *got;
+    float *from;
+
+    fakes_put(folder, "pairs", NULL);
+    fakes_track();
+    rt = fakes_open(folder, "pairs", NULL);
+    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, NULL, &dev), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_memory_create(dev, 64, &x), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry_memory_create(dev, 64, &y), 0);
+    from = ferry_memory_overwrite_host_data(x);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(from);
+    for (int i = 0; i < 8; i++)
+        from[i] = (float)i;
+    CU_ASSERT_EQUAL(ferry_convert(ferry_device_queue(dev), 8, FERRY_F32,
+                                  ferry_memory_device_data(x), FERRY_I8,
+                                  ferry_memory_overwrite_device_data(y)),
+                    0);
+    CU_ASSERT_PTR_NULL(strstr(fakes_tracked(), "to another"));
+    got = ferry_memory_host_data(y);
+    CU_ASSERT(got && got[7] == 7);
+    CU_ASSERT_EQUAL(ferry_convert(ferry_device_queue(dev), 8, FERRY_F32,
+                                  ferry_memory_device_data(x), FERRY_F64,
+                                  ferry_memory_overwrite_device_data(y)),
+                    0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(fakes_tracked(), "to F64"));
+    ferry_memory_release(x);
+    ferry_memory_release(y);
+    ferry_runtime_close(rt);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(options_come_by_their_types_over_a_default),
+    FERRY_TEST(a_wrong_value_is_an_error_with_its_place),
+    FERRY_TEST(a_conversion_that_a_plugin_cannot_do_is_not_asked_of_it),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "plugin-host", cases, FERRY_TEST_COUNT(cases));
+}
