@@ -47,6 +47,8 @@ EXTRA_DIST += \
 	%D%/decisions/0060-a-saved-net-keeps-its-text.md \
 	%D%/decisions/0061-pictures-are-opencvs.md \
 	%D%/decisions/0062-layers-from-shared-objects.md \
+	%D%/decisions/0070-backward-passes-are-operations.md \
+	%D%/decisions/0071-planes-and-spreading-on-the-cpu.md \
 	%D%/decisions/0073-backward-is-caffes.md \
 	%D%/decisions/0074-the-backward-pass-of-a-net.md \
 	%D%/decisions/0076-an-update-is-one-operation.md \
