@@ -144,6 +144,26 @@ static const char *name_of_split(struct ferry__proto_arena *arena, const struct 
     return name;
 }
 
+/* Bottom k of node `at`: a layer behind may make it, or the node itself. */
+static int nobody_makes(const struct ferry__graph *g, int at, int k)
+{
+    const struct ferry__node *node = &g->nodes[at];
+    const char *name = node->bottoms[k];
+    int i, t;
+
+    for (i = at; i < g->count; i++)
+        for (t = 0; t < g->nodes[i].n_tops; t++)
+            if (!strcmp(g->nodes[i].tops[t], name))
+                return ferry_proto_error(
+                    node->message, "bottom", k, FERRY_EFORMAT,
+                    "layer \"%s\": its bottom \"%s\" is made by %s \"%s\", %s", node->name, name,
+                    i > at ? "layer" : "itself,", g->nodes[i].name,
+                    i > at ? "behind it: a circle, or another order" : "and by no layer before it");
+    return ferry_proto_error(node->message, "bottom", k, FERRY_EFORMAT,
+                             "layer \"%s\": its bottom \"%s\" is made by no layer before it",
+                             node->name, name);
+}
+
 /* Who uses what: each bottom counts one for the content that its name has at that point. */
 static int count_uses(const struct ferry__graph *g, struct versions *v)
 {
@@ -156,11 +176,7 @@ static int count_uses(const struct ferry__graph *g, struct versions *v)
             struct version *used = latest(v, node->bottoms[k]);
 
             if (!used)
-                return ferry_proto_error(
-                    node->message, "bottom", k, FERRY_EFORMAT,
-                    "layer \"%s\": its bottom \"%s\" is made by no layer before "
-                    "it",
-                    node->name, node->bottoms[k]);
+                return nobody_makes(g, i, k);
             used->uses++;
         }
         for (k = 0; !err && k < node->n_tops; k++)

@@ -177,7 +177,7 @@ static int distance(const char *a, const char *b)
 const char *ferry__types_nearest(const char *name)
 {
     const char *nearest = NULL;
-    int i, n = ferry_layer_type_count(), best = 4;
+    int i, n = ferry_layer_type_count(), best = (int)(strlen(name) / 2 < 4 ? strlen(name) / 2 : 4);
 
     for (i = 0; i < n; i++) {
         const ferry_layer_type *type = ferry_layer_type_at(i);
@@ -207,6 +207,20 @@ static const struct {
     { "YoloDetection", "forks of Caffe with YOLO" },
     { "Correlation", "FlowNet's fork" },
     { "Mish", "forks of Caffe with YOLO" },
+    { "Region", "forks of Caffe with YOLO" },
+    { "Reorg", "forks of Caffe with YOLO" },
+    { "EvalDetection", "forks of Caffe with YOLO, for training" },
+    { "RegionLoss", "forks of Caffe with YOLO, for training" },
+    { "RoIAlign", "forks of Caffe with Mask R-CNN" },
+    { "ROIAlign", "forks of Caffe with Mask R-CNN" },
+    { "BoxAnnotatorOHEM", "Microsoft's R-FCN, for training" },
+    { "FlowWarp", "FlowNet's fork" },
+    { "Resample", "FlowNet's fork" },
+    { "TripletLoss", "forks of Caffe for faces, for training" },
+    { "CenterLoss", "forks of Caffe for faces, for training" },
+    { "Reverse", "forks of Caffe with LSTM for text" },
+    { "Transpose", "forks of Caffe with LSTM for text" },
+    { "Lstm", "junhyukoh's fork; Caffe's own is LSTM" },
 };
 
 const char *ferry__types_fork(const char *name)

@@ -101,6 +101,27 @@ static void what_cannot_be_an_input_is_one_line(void)
     CU_ASSERT(one_line_of_error("without another input"));
 }
 
+/* Blobs that nobody writes into a file are shown, and no others. */
+static void chosen_blobs_are_shown_where_no_file_is_given(void)
+{
+    json_t *document, *outputs;
+
+    CU_ASSERT_EQUAL(run("--input x=%s/rgb.png --blobs x,s"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "x: 1 3 9 13 (351), from "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "s: 1 (1) "));
+    CU_ASSERT_PTR_NULL(strstr(out, "y: "));
+    CU_ASSERT_EQUAL(run("--input x=%s/rgb.png --blobs all"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "x: 1 3 9 13 (351), from "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "y: 1 3 9 13 (351), from "));
+    CU_ASSERT_EQUAL(run("--input x=%s/rgb.png --blobs x --json"), 0);
+    document = parse_output();
+    outputs = json_object_get(document, "outputs");
+    CU_ASSERT_EQUAL_FATAL(json_array_size(outputs), 1);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(json_array_get(outputs, 0), "name")),
+                           "x");
+    json_decref(document);
+}
+
 /* Lines of JSON on standard output; counts those with `key`. */
 static int lines_with(const char *key)
 {
@@ -178,6 +199,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_picture_becomes_an_input),
     FERRY_TEST(a_mean_may_be_a_picture_of_values),
     FERRY_TEST(what_cannot_be_an_input_is_one_line),
+    FERRY_TEST(chosen_blobs_are_shown_where_no_file_is_given),
     FERRY_TEST(a_folder_is_gone_through_and_a_bad_file_has_its_line),
     FERRY_TEST(passes_go_behind_each_other_in_a_file),
 };

@@ -175,6 +175,50 @@ static void every_allocation_of_loading_may_fail(void)
     fx_end();
 }
 
+/* A save that fails leaves the file that was there, and none beside it. */
+static void every_allocation_of_saving_may_fail(void)
+{
+    static const ferry_io_format formats[] = { FERRY_IO_CAFFEMODEL, FERRY_IO_NPZ };
+    ferry_device *dev = fx_device();
+    ferry_net *net = NULL;
+    size_t f;
+
+    FX_OK(open_net(dev, &net));
+    shape(net, 2, 6);
+    FX_OK(run(net));
+    for (f = 0; f < FERRY_TEST_COUNT(formats); f++) {
+        char folder[] = "/tmp/ferry-save-XXXXXX", path[64], kept[4];
+        bool failed = true;
+        unsigned n;
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+        snprintf(path, sizeof path, "%s/model", folder);
+        for (n = 1; failed; n = next(n)) {
+            FILE *file = fopen(path, "w");
+            int err;
+
+            CU_ASSERT_FATAL(file && fputs("old", file) >= 0 && !fclose(file));
+            oom_arm(n);
+            err = ferry_net_save(net, path, formats[f]);
+            failed = oom_disarm();
+            CU_ASSERT(err == 0 || err == FERRY_ENOMEM);
+            if (err && err != FERRY_ENOMEM)
+                printf("     allocation %u: %d: %s\n", n, err, ferry_last_error());
+            file = fopen(path, "r");
+            CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+            CU_ASSERT_EQUAL(fread(kept, 1, 3, file), 3);
+            fclose(file);
+            CU_ASSERT_EQUAL(memcmp(kept, "old", 3) != 0, err == 0);
+        }
+        CU_ASSERT(n > 5);
+        FX_OK(run(net));
+        unlink(path);
+        CU_ASSERT_EQUAL(rmdir(folder), 0); /* nothing lies beside it */
+    }
+    ferry_net_close(net);
+    fx_end();
+}
+
 /* Settled passes, and shapes that come back, make none: the first one would fail. */
 static void what_was_run_before_allocates_nothing(void)
 {
@@ -209,6 +253,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(every_allocation_of_opening_may_fail),
     FERRY_TEST(every_allocation_of_running_may_fail),
     FERRY_TEST(every_allocation_of_loading_may_fail),
+    FERRY_TEST(every_allocation_of_saving_may_fail),
     FERRY_TEST(what_was_run_before_allocates_nothing),
 };
 

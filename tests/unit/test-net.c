@@ -333,6 +333,19 @@ static const struct {
       FERRY_EFORMAT, "net.prototxt:3:" },
     { INPUT("dim: 1") "layer { name: 'a' type: 'Convolutoin' bottom: 'x' top: 'y' }",
       FERRY_EUNSUPPORTED, "Convolution" },
+    { INPUT("dim: 1") "layer { name: 'a' type: 'Eltwise' bottom: 'x' bottom: 'z' top: 'y' }\n"
+                      "layer { name: 'b' type: 'Power' bottom: 'y' top: 'z' }",
+      FERRY_EFORMAT, "\"a\": its bottom \"z\" is made by layer \"b\", behind it: a circle" },
+    { INPUT("dim: 1") "layer { name: 'a' type: 'Power' bottom: 'y' top: 'y' }", FERRY_EFORMAT,
+      "layer \"a\": its bottom \"y\" is made by itself, \"a\", and by no layer before it" },
+    { INPUT("dim: 1") "layer { name: 'a' type: 'Zorp' bottom: 'x' top: 'y' }", FERRY_EUNSUPPORTED,
+      "no type \"Zorp\"; `ferry layers`" },
+    { INPUT("dim: 1") "layer { name: 'a' type: 'Region' bottom: 'x' top: 'y' }", FERRY_EUNSUPPORTED,
+      "forks of Caffe with YOLO" },
+    { INPUT("dim: 2 dim: 3") "layer { name: 'i' type: 'Input' top: 'w' input_param { shape {\n"
+                             " dim: 3 dim: 2 } } }\n"
+                             "layer { name: 'a' type: 'Eltwise' bottom: 'x' bottom: 'w' top: 'y' }",
+      FERRY_ESHAPE, "layer \"a\" (Eltwise): bottom 1 is 3 2 (6), bottom 0 is 2 3 (6)" },
     { INPUT("dim: 1") "layer { name: 'a' type: 'Python' bottom: 'x' top: 'y' }", FERRY_EUNSUPPORTED,
       "pycaffe" },
     { INPUT("dim: 1") "layer { name: 'a' type: 'ReLU' bottom: 'x' bottom: 'x' top: 'y' }",
@@ -372,6 +385,36 @@ static void what_cannot_be_is_one_error_with_its_place(void)
         CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), bad[i].says));
         fx_end();
     }
+}
+
+/* An input's shape that no layer takes is the layer's error; the net goes on with one that fits. */
+static void an_input_of_another_rank_is_refused_and_the_next_one_runs(void)
+{
+    static const char text[] =
+        INPUT("dim: 1 dim: 1 dim: 3 dim: 3") "layer { name: 'c' type: 'Convolution' bottom: 'x' "
+                                             "top: 'c' convolution_param {\n"
+                                             " num_output: 1 kernel_size: 3 weight_filler { type: "
+                                             "'constant' value: 1 } } }";
+    ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = sizeof text - 1 };
+    const int64_t two[2] = { 3, 3 }, wide[4] = { 1, 2, 3, 3 }, good[4] = { 1, 1, 3, 3 };
+    ferry_net *net = NULL;
+    ferry_blob *x;
+
+    FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
+    x = ferry_net_blob(net, "x");
+    FX_OK(ferry_blob_reshape(x, 2, two, NULL));
+    CU_ASSERT_EQUAL(ferry_net_forward(net, NULL), FERRY_ESHAPE);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(ferry_last_error(), "layer \"c\" (Convolution): its bottom 0 has 2 axes, 4 fit"));
+    FX_OK(ferry_blob_reshape(x, 4, wide, NULL));
+    CU_ASSERT_EQUAL(ferry_net_reshape(net), FERRY_ESHAPE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "axis 1 of its weights is 1, 2 fits"));
+    FX_OK(ferry_blob_reshape(x, 4, good, NULL));
+    feed(net, "x", (float[]){ 1, 2, 3, 4, 5, 6, 7, 8, 9 });
+    FX_OK(ferry_net_forward(net, NULL));
+    CU_ASSERT(holds(net, "c", 1, (float[]){ 45 }));
+    ferry_net_close(net);
+    fx_end();
 }
 
 static void a_text_cut_anywhere_is_an_error_or_a_net(void)
@@ -420,6 +463,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_part_of_a_net_runs_by_itself),
     FERRY_TEST(weights_are_loaded_by_layer_and_reported),
     FERRY_TEST(what_cannot_be_is_one_error_with_its_place),
+    FERRY_TEST(an_input_of_another_rank_is_refused_and_the_next_one_runs),
     FERRY_TEST(a_text_cut_anywhere_is_an_error_or_a_net),
     FERRY_TEST(null_and_sizeless_arguments_are_refused),
 };

@@ -267,6 +267,45 @@ static int show_report(const struct run *run, const ferry_net *net)
     return good ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
 }
 
+/* Whether a list of names with commas between them has that one. */
+static bool is_named(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || !at[length]))
+            return true;
+    return false;
+}
+
+/* One blob, as a line or into the list. */
+static int show_one(const struct run *run, const ferry_blob *b, json_t *list)
+{
+    struct run_view view;
+    int status = run_view_all(b, &view);
+
+    if (status == TOOL_OK && run->json)
+        json_array_append_new(list, run_json_output(run, &view));
+    else if (status == TOOL_OK && (!run->output || run->k))
+        show_output(run, b, &view);
+    return status;
+}
+
+/* The outputs; with --blobs and no file for them, those blobs. */
+static int show_all(const struct run *run, ferry_net *net, json_t *list)
+{
+    bool chosen = run->blobs && !run->output;
+    int n = chosen ? ferry_net_n_blobs(net) : ferry_net_n_outputs(net), status = TOOL_OK;
+
+    for (int i = 0; status == TOOL_OK && i < n; i++) {
+        const ferry_blob *b = chosen ? ferry_net_blob_at(net, i) : ferry_net_output(net, i);
+
+        if (b && (!chosen || run->all || is_named(run->blobs, ferry_blob_name(b))))
+            status = show_one(run, b, list); /* --blobs does without some outputs */
+    }
+    return status;
+}
+
 int run_show(const struct run *run, ferry_net *net, double loss)
 {
     json_t *outputs = run->json ? json_array() : NULL, *document;
@@ -274,18 +313,8 @@ int run_show(const struct run *run, ferry_net *net, double loss)
 
     if (run->report && !run->json)
         status = show_report(run, net);
-    for (int i = 0; status == TOOL_OK && i < ferry_net_n_outputs(net); i++) {
-        const ferry_blob *b = ferry_net_output(net, i);
-        struct run_view view;
-
-        if (!b) /* --blobs does without it */
-            continue;
-        status = run_view_all(b, &view);
-        if (status == TOOL_OK && run->json)
-            json_array_append_new(outputs, run_json_output(run, &view));
-        else if (status == TOOL_OK && (!run->output || run->k))
-            show_output(run, b, &view);
-    }
+    if (status == TOOL_OK)
+        status = show_all(run, net, outputs);
     if (!run->json || status != TOOL_OK) {
         json_decref(outputs);
         return status;
