@@ -50,6 +50,7 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/safetensors.c \
 	%D%/scratch.c \
 	%D%/scratch.h \
+	%D%/sharded.c \
 	%D%/storage.c \
 	%D%/storage.h \
 	%D%/torch.c \

@@ -14,8 +14,9 @@
 #define ARENA_SLACK (48u * 1024 * 1024)
 
 static const struct ferry__io_reader *const readers[] = {
-    &ferry__npy_reader,  &ferry__torch_reader,      &ferry__npz_reader, &ferry__safetensors_reader,
-    &ferry__hdf5_reader, &ferry__caffemodel_reader, /* last: its format has no magic number */
+    &ferry__npy_reader,         &ferry__torch_reader,   &ferry__npz_reader,
+    &ferry__safetensors_reader, &ferry__sharded_reader, &ferry__hdf5_reader,
+    &ferry__caffemodel_reader, /* last: its format has no magic number */
 };
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -83,7 +84,7 @@ static int find_reader(struct ferry_io *io)
 
     for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]) && !io->reader; i++) {
         io->format = readers[i]->probe(&io->file);
-        if (io->format != FERRY_IO_UNKNOWN)
+        if (io->format != FERRY_IO_UNKNOWN && !(io->part && readers[i] == &ferry__sharded_reader))
             io->reader = readers[i];
     }
     if (!is_sure(io->reader))
@@ -94,6 +95,9 @@ static int find_reader(struct ferry_io *io)
         err = unknown_format(&io->file);
     return err;
 }
+
+/* With open_file: ferry__io_open_part. */
+#define PART (1u << 31)
 
 /* Takes over the file, whatever the result. */
 static int open_file(struct ferry__io_file *file, unsigned flags, ferry_io **out)
@@ -108,6 +112,7 @@ static int open_file(struct ferry__io_file *file, unsigned flags, ferry_io **out
     }
     io->file = *file;
     io->trusted = flags & FERRY_IO_TRUST;
+    io->part = flags & PART;
     io->arena.limit = 2 * file->size + ARENA_SLACK;
     err = find_reader(io);
     if (!err)
@@ -135,6 +140,14 @@ int ferry_io_open_with(const char *path, unsigned flags, ferry_io **out)
         return ferry_error_set(FERRY_EINVAL, "ferry_io_open_with: unknown flags 0x%x", flags);
     err = ferry__io_file_open(path, &file);
     return err ? err : open_file(&file, flags, out);
+}
+
+int ferry__io_open_part(const char *path, ferry_io **out)
+{
+    struct ferry__io_file file;
+    int err = ferry__io_file_open(path, &file);
+
+    return err ? err : open_file(&file, PART, out);
 }
 
 int ferry_io_open(const char *path, ferry_io **out)

@@ -46,6 +46,7 @@ extern const struct ferry__io_reader ferry__hdf5_reader;
 extern const struct ferry__io_reader ferry__npy_reader;
 extern const struct ferry__io_reader ferry__npz_reader;
 extern const struct ferry__io_reader ferry__safetensors_reader;
+extern const struct ferry__io_reader ferry__sharded_reader;
 extern const struct ferry__io_reader ferry__torch_reader;
 
 struct ferry__io_metadata {
@@ -57,6 +58,7 @@ struct ferry_io {
     struct ferry__io_file file;
     ferry_io_format format;
     bool trusted; /* by the caller: FERRY_IO_TRUST */
+    bool part;    /* of a file in several parts */
     const struct ferry__io_reader *reader;
     void *state;
     struct ferry__io_arena arena;
@@ -66,6 +68,9 @@ struct ferry_io {
     struct ferry__io_metadata *metadata, *last_metadata;
     struct ferry__names names; /* filled by the first find */
 };
+
+/* Opens a file that another one names: it names no further ones. */
+int ferry__io_open_part(const char *path, ferry_io **out);
 
 /* What an array is to be called; all three are copied. */
 struct ferry__io_name {

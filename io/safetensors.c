@@ -61,6 +61,8 @@ static int fail_at(const struct header *h, const unsigned char *place, const cha
 
 static int fail_json(const struct header *h, const char *field)
 {
+    if (h->io->arena.no_memory)
+        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", h->io->file.path);
     return fail_at(h, h->json.at, field, FERRY_EFORMAT, h->json.wrong ? h->json.wrong : "no value");
 }
 
@@ -167,7 +169,7 @@ static int take_tensor(struct header *h, char *name, const unsigned char *place)
     int err = FERRY_OK;
 
     if (!t)
-        return FERRY_EFORMAT;
+        return ferry_last_error_code();
     t->name = name;
     t->place = place;
     if (!ferry__json_char(&h->json, '{'))
@@ -310,7 +312,7 @@ static int add_tensors(struct header *h)
     int err = FERRY_OK;
 
     if (!sorted)
-        return FERRY_EFORMAT;
+        return ferry_last_error_code();
     for (struct tensor *t = h->tensors; t; t = t->next)
         sorted[n++] = t;
     qsort(sorted, n, sizeof(*sorted), by_offset);

@@ -34,6 +34,7 @@ UNIT_TESTS = \
 	%D%/unit/test-io-malformed \
 	%D%/unit/test-io-proto \
 	%D%/unit/test-io-read \
+	%D%/unit/test-io-sharded \
 	%D%/unit/test-io-torch \
 	%D%/unit/test-io-types \
 	%D%/unit/test-io-write \
@@ -347,6 +348,7 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 COMMAND_TEST = %D%/unit/command.c %D%/unit/command.h
 OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
 %C%_unit_test_net_oom_SOURCES = %D%/unit/test-net-oom.c $(OOM_TEST)
+%C%_unit_test_io_sharded_SOURCES = %D%/unit/test-io-sharded.c $(OOM_TEST)
 %C%_unit_test_io_torch_SOURCES = %D%/unit/test-io-torch.c $(OOM_TEST)
 %C%_unit_test_proto_oom_SOURCES = %D%/unit/test-proto-oom.c $(OOM_TEST)
 %C%_unit_test_runtime_oom_SOURCES = %D%/unit/test-runtime-oom.c $(OOM_TEST)
@@ -548,6 +550,7 @@ EXTRA_DIST += \
 OOM_WRAPS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
 	-Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf
 %C%_unit_test_net_oom_LDFLAGS = $(OOM_WRAPS)
+%C%_unit_test_io_sharded_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_io_torch_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_proto_oom_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_runtime_oom_LDFLAGS = $(OOM_WRAPS)

@@ -37,7 +37,7 @@ typedef enum ferry_io_format {
     FERRY_IO_BLOBVECTOR = 4,  /* BlobProtoVector */
     FERRY_IO_NPY = 5,         /* NumPy, one array, 1.0 to 3.0 */
     FERRY_IO_NPZ = 6,         /* NumPy, a zip of .npy */
-    FERRY_IO_SAFETENSORS = 7, /* safetensors */
+    FERRY_IO_SAFETENSORS = 7, /* safetensors; read, also by the index of several files */
     FERRY_IO_HDF5 = 8,        /* Caffe's HDF5 weights; any HDF5 file's arrays */
     FERRY_IO_PYTORCH = 9      /* PyTorch's archive, of 1.6 and later; only read, and never run */
 } ferry_io_format;
