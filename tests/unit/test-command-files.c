@@ -516,7 +516,28 @@ static void statistics_sorting_and_digests_are_shown(void)
     fx_end();
 }
 
+/* ---- words ---------------------------------------------------------------------------------- */
+
+static void help_version_and_weights_are_understood(void)
+{
+    fx_device();
+    MAKE("w.npz", { "a", FERRY_F32, 3, 1, false });
+    CU_ASSERT_EQUAL(ferry("help"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "usage: ferry COMMAND"));
+    CU_ASSERT_EQUAL(ferry("help inspect"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "usage: ferry inspect FILE"));
+    CU_ASSERT_EQUAL(ferry("help nothing"), 2);
+    CU_ASSERT_EQUAL(ferry("version"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, ferry_version()));
+    CU_ASSERT_EQUAL(ferry("merge -o x.npz -w 0.5,nan w.npz w.npz"), 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "\"0.5,nan\": nan is not finite"));
+    CU_ASSERT(!is_there("x.npz"));
+    clean();
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(help_version_and_weights_are_understood),
     FERRY_TEST(statistics_sorting_and_digests_are_shown),
     FERRY_TEST(what_cannot_be_read_is_marked),
     FERRY_TEST(arrays_go_from_format_to_format),

@@ -27,7 +27,10 @@ static int parse_weights(const char *text, struct merge_input *inputs, int n)
         char *end;
 
         inputs[i].weight = strtod(at, &end);
-        if (end == at || !isfinite(inputs[i].weight) || *end != (i + 1 < n ? ',' : '\0'))
+        if (end != at && !isfinite(inputs[i].weight))
+            return tool_error(TOOL_USAGE, "merge: --weights \"%s\": %.*s is not finite", text,
+                              (int)(end - at), at);
+        if (end == at || *end != (i + 1 < n ? ',' : '\0'))
             return bad_weights(text, n);
         at = end + 1;
     }
@@ -71,7 +74,8 @@ static int open_input(struct merge *m, struct merge_input *input)
 
     if (files_open(input->path, m->trust, &input->io[0]))
         return tool_ferry_error();
-    while (opened > 0 && opened < m->workers && files_open(input->path, m->trust, &input->io[opened]) == 0)
+    while (opened > 0 && opened < m->workers &&
+           files_open(input->path, m->trust, &input->io[opened]) == 0)
         opened++;
     if (stat(input->path, &after) != 0 || opened == 0 || !same_file(&before, &after))
         opened = 1;

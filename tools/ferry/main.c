@@ -222,17 +222,25 @@ static int unknown_command(const char *name)
     return tool_error(TOOL_USAGE, "unknown command \"%s\"; see ferry --help", name);
 }
 
+static char help_option[] = "--help";
+
 static int run(int argc, char **argv)
 {
+    if (argc == 3 && strcmp(argv[1], "help") == 0) { /* of a command: what its --help says */
+        argv[1] = argv[2];
+        argv[2] = help_option;
+    }
     if (argc < 2) {
         print_help(stderr);
         return TOOL_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
         print_help(stdout);
         return TOOL_OK;
     }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
+        strcmp(argv[1], "version") == 0) {
         printf("ferry %s\n", ferry_version());
         return TOOL_OK;
     }
