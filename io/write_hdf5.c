@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * HDF5 as Caffe lays weights out: /data/<name>, /diff/<name>; and, where "iter" is said about the file, a
- * solver's state: /iter, /current_step, /learned_net, and arrays under their own names. libhdf5 makes
- * the groups and the datasets and sets space aside; the values are then written there like those of any
- * other format.
+ * HDF5: an array has the path that is its name; blobs of layers lie as Caffe lays weights out,
+ * /data/<name>, /diff/<name>; and where "iter" is said about the file it is a solver's state: /iter,
+ * /current_step, /learned_net, and no /data. libhdf5 makes the groups and the datasets and sets space
+ * aside; the values are then written there like those of any other format.
  */
 #define _GNU_SOURCE
 #include "hdf5_lib.h"
@@ -65,6 +65,17 @@ static hid_t make_space(const ferry_io_entry *entry)
     for (int i = 0; i < entry->naxes; i++)
         dims[i] = (hsize_t)entry->dims[i];
     return entry->naxes ? H5Screate_simple(entry->naxes, dims, NULL) : H5Screate(H5S_SCALAR);
+}
+
+/* "layer/3", what has a diff, and what would be taken for Caffe's where its name says. */
+static bool is_caffes(const ferry_io_entry *entry)
+{
+    const char *name = entry->name, *slash = strrchr(name, '/');
+
+    if (entry->has_diff || strcmp(name, "data") == 0 || strcmp(name, "diff") == 0 ||
+        strncmp(name, "data/", 5) == 0 || strncmp(name, "diff/", 5) == 0)
+        return true;
+    return slash && slash[1] && strspn(slash + 1, "0123456789") == strlen(slash + 1);
 }
 
 /* *out_place: where in the file its values go. */
@@ -163,7 +174,7 @@ static int make_sets(const struct plan *plan)
     int err = make_fields(plan);
 
     for (struct ferry__out_array *a = plan->w->first; a && !err; a = a->next) {
-        err = make_set(plan, a, is_state ? "" : "data", &a->place);
+        err = make_set(plan, a, is_state || !is_caffes(&a->entry) ? "" : "data", &a->place);
         if (!err && a->entry.has_diff)
             err = make_set(plan, a, "diff", &a->mark);
     }

@@ -199,6 +199,51 @@ static void a_diff_without_data_is_an_array(void)
     ferry_io_close(io);
 }
 
+/* What is written has the path that is its name; blobs of layers are where Caffe looks for them. */
+static void arrays_keep_their_paths_when_written(void)
+{
+    static const struct {
+        const char *name, *path;
+    } arrays[] = { { "embed/weight", "embed/weight" },
+                   { "conv/0", "data/conv/0" },
+                   { "data/x", "data/data/x" },
+                   { "diff/x", "data/diff/x" },
+                   { "top", "top" } };
+    int64_t dims[1] = { 1 };
+    ferry_io_entry entry = {
+        .struct_size = sizeof(entry), .dtype = FERRY_F32, .naxes = 1, .dims = dims
+    };
+    ferry_io_writer *w = NULL;
+    ferry_io *io = NULL;
+    float value;
+    hid_t file;
+
+    snprintf(path, sizeof(path), "%s/x.h5", folder);
+    FX_OK_FATAL(ferry_io_create(path, FERRY_IO_HDF5, &w));
+    for (size_t i = 0; i < FERRY_TEST_COUNT(arrays); i++) {
+        entry.name = arrays[i].name;
+        FX_OK(ferry_io_declare(w, &entry));
+    }
+    for (size_t i = 0; i < FERRY_TEST_COUNT(arrays); i++) {
+        value = (float)i;
+        FX_OK(ferry_io_write_values(w, &value, sizeof(value)));
+    }
+    FX_OK_FATAL(ferry_io_commit(w));
+    file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    for (size_t i = 0; i < FERRY_TEST_COUNT(arrays); i++) {
+        hid_t set = H5Dopen2(file, arrays[i].path, H5P_DEFAULT);
+
+        CU_ASSERT(set >= 0);
+        if (set >= 0)
+            H5Dclose(set);
+    }
+    H5Fclose(file);
+    FX_OK_FATAL(ferry_io_open(path, &io));
+    for (size_t i = 0; i < FERRY_TEST_COUNT(arrays); i++)
+        check_ramp(io, arrays[i].name, (double)i, 0);
+    ferry_io_close(io);
+}
+
 /* ---- how values are stored ------------------------------------------------------------------ */
 
 static void types_are_read_in_any_byte_order(void)
@@ -523,6 +568,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_string_is_metadata),
     FERRY_TEST(links_are_followed_or_said),
     FERRY_TEST(a_diff_without_data_is_an_array),
+    FERRY_TEST(arrays_keep_their_paths_when_written),
     FERRY_TEST(types_are_read_in_any_byte_order),
     FERRY_TEST(chunks_are_decoded),
     FERRY_TEST(what_was_never_written_is_the_fill_value),
