@@ -129,6 +129,23 @@ static void nothing_gives_nothing(void)
     }
 }
 
+/* An image without planes, whose padding alone the window saw. */
+static void an_image_of_padding_has_no_gradient(void)
+{
+    const ferry_op_window window = { 3,           1,           { 1, 1, 1 },
+                                     { 1, 1, 1 }, { 1, 1, 1 }, { 0, 0, 0 },
+                                     { 1, 0, 0 }, 0,           0 };
+    struct rig r;
+
+    rig_begin(&r, FERRY_OP_CONVOLUTION);
+    r.op.pass = FERRY_PASS_BACKWARD_DATA;
+    r.op.params.window = window;
+    rig_in(&r, FERRY_F32, RIG_PLAIN, 5, (int64_t[]){ 2, 6, 1, 4, 4 });
+    rig_in(&r, FERRY_F32, RIG_PLAIN, 5, (int64_t[]){ 6, 5, 1, 1, 1 });
+    rig_out(&r, FERRY_F32, RIG_PLAIN, 5, (int64_t[]){ 2, 5, 0, 4, 4 });
+    rig_run(&r, NULL);
+}
+
 /* Large enough for several threads, chunks and blocks: the same sums on any number of threads. */
 static void convolutions_of_some_size_agree(void)
 {
@@ -165,6 +182,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(random_passes_in_doubles_agree_with_the_oracle),
     FERRY_TEST(gradients_may_take_the_place_of_what_they_are_made_of),
     FERRY_TEST(nothing_gives_nothing),
+    FERRY_TEST(an_image_of_padding_has_no_gradient),
     FERRY_TEST(convolutions_of_some_size_agree),
 };
 

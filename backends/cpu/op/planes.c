@@ -42,7 +42,7 @@ bool cpu_planes_can(const struct cpu_op *p)
     for (uint32_t i = 0; i < p->op.n_epilogue; i++)
         if (p->op.epilogue[i].step != FERRY_STEP_UNARY)
             return false;
-    return !p->plan.convolution.is_transposed && w->x[4] <= 1 &&
+    return !p->plan.convolution.is_transposed && !p->is_empty && w->x[4] <= 1 &&
            (w->channels == 1 || w->x[1] >= w->in[2]) && is_plane(w->out, w->y) && w->images > 0 &&
            w->channels > 0 && w->outputs / p->op.params.window.group >= 4 &&
            w->out[1] * w->out[2] >= 8;
@@ -110,8 +110,9 @@ bool cpu_spread_can(const struct cpu_op *p)
     int64_t places = w->in[0] * w->in[1] * w->in[2], wide = w->out[0] * w->out[1] * w->out[2];
     bool turns = w->stride[0] == 1 && w->stride[1] == 1 && w->stride[2] == 1;
 
-    return p->plan.convolution.is_transposed && p->own_in == 2 && p->op.n_epilogue == 0 &&
-           is_plane(w->in, w->x) && is_plane(w->out, w->y) && w->images > 0 && w->channels > 0 &&
+    return p->plan.convolution.is_transposed && !p->is_empty && p->own_in == 2 &&
+           p->op.n_epilogue == 0 && is_plane(w->in, w->x) && is_plane(w->out, w->y) &&
+           w->images > 0 && w->channels > 0 &&
            w->outputs / p->op.params.window.group * w->taps >= 8 && places >= 8 &&
            (!turns || 10 * wide > 13 * places);
 }
