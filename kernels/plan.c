@@ -223,7 +223,10 @@ uint32_t kernel_kind_named(const char *name, size_t length)
     return 0;
 }
 
-/* Sums over nothing are for others; where there is nothing to store, nothing is done. */
+/*
+ * Where there is nothing to store, or to add to what is there, nothing is done; other sums over nothing are
+ * for others.
+ */
 static int by_kind(struct kernel_plan *p, int (*plan)(struct kernel_plan *p))
 {
     for (uint32_t i = 0; i < p->op.n_out; i++)
@@ -233,7 +236,7 @@ static int by_kind(struct kernel_plan *p, int (*plan)(struct kernel_plan *p))
         }
     for (uint32_t i = 0; i < p->op.n_in; i++)
         if (plan_count(&p->op.in[i]) == 0)
-            return FERRY_EUNSUPPORTED;
+            return p->op.pass >= FERRY_PASS_BACKWARD_WEIGHTS ? 0 : FERRY_EUNSUPPORTED;
     return plan(p);
 }
 
