@@ -59,6 +59,8 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-22-small-things.md \
 	%D%/measurements/2026-11-22-kernels.md \
 	%D%/measurements/2026-11-22-nets.md \
+	%D%/measurements/2026-11-22-training-lenet.md \
+	%D%/measurements/2026-11-22-training-lenet.svg \
 	%D%/measurements/2026-11-22-lenet-mnist.md
 
 # Pages from the headers' comments, in doc/api. Needs Doxygen; a warning is an error.

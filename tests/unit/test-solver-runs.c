@@ -386,11 +386,78 @@ static void the_snapshot_of_another_net_or_solver_is_refused(void)
     leave();
 }
 
+/* ---- somebody's real snapshot ----------------------------------------------------------------------- */
+
+/* LeNet as Caffe's example has it, on the digits that are here. */
+static const char lenet[] =
+    "base_lr: 0.01 momentum: 0.9 weight_decay: 0.0005 lr_policy: 'inv' gamma: 0.0001 power: 0.75\n"
+    "max_iter: 10000 snapshot_prefix: 'everpeace' test_iter: 5 test_interval: 5000 net_param {\n"
+    "layer { name: 'mnist' type: 'HDF5Data' top: 'data' top: 'label' include { phase: TRAIN }\n"
+    "  hdf5_data_param { source: 'train.txt' batch_size: 64 } }\n"
+    "layer { name: 'mnist' type: 'HDF5Data' top: 'data' top: 'label' include { phase: TEST }\n"
+    "  hdf5_data_param { source: 'test.txt' batch_size: 100 } }\n"
+    "layer { name: 'conv1' type: 'Convolution' bottom: 'data' top: 'conv1' param { lr_mult: 1 }\n"
+    "  param { lr_mult: 2 } convolution_param { num_output: 20 kernel_size: 5 } }\n"
+    "layer { name: 'pool1' type: 'Pooling' bottom: 'conv1' top: 'pool1' pooling_param { pool: MAX\n"
+    "  kernel_size: 2 stride: 2 } }\n"
+    "layer { name: 'conv2' type: 'Convolution' bottom: 'pool1' top: 'conv2' param { lr_mult: 1 }\n"
+    "  param { lr_mult: 2 } convolution_param { num_output: 50 kernel_size: 5 } }\n"
+    "layer { name: 'pool2' type: 'Pooling' bottom: 'conv2' top: 'pool2' pooling_param { pool: MAX\n"
+    "  kernel_size: 2 stride: 2 } }\n"
+    "layer { name: 'ip1' type: 'InnerProduct' bottom: 'pool2' top: 'ip1' param { lr_mult: 1 }\n"
+    "  param { lr_mult: 2 } inner_product_param { num_output: 500 } }\n"
+    "layer { name: 'relu1' type: 'ReLU' bottom: 'ip1' top: 'ip1' }\n"
+    "layer { name: 'ip2' type: 'InnerProduct' bottom: 'ip1' top: 'ip2' param { lr_mult: 1 }\n"
+    "  param { lr_mult: 2 } inner_product_param { num_output: 10 } }\n"
+    "layer { name: 'accuracy' type: 'Accuracy' bottom: 'ip2' bottom: 'label' top: 'accuracy'\n"
+    "  include { phase: TEST } }\n"
+    "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip2' bottom: 'label' top: 'loss' } }\n";
+
+/* The test at iteration 5000 comes first; then it goes on as one that has learned. */
+static int goes_on(void *arg, ferry_solver *s, const ferry_solver_event *e)
+{
+    (void)s;
+    if (e->iter == 5000) {
+        CU_ASSERT(fabs(e->lr - 0.00737788) < 1e-8);
+        CU_ASSERT_EQUAL_FATAL(e->n_scores, 2);
+        CU_ASSERT_STRING_EQUAL(e->scores[0].name, "accuracy");
+        CU_ASSERT(e->scores[0].value >= 0.97);
+    }
+    CU_ASSERT(e->loss < 0.3);
+    ++*(int *)arg;
+    return 0;
+}
+
+/* Its model is called by a path of the machine where it was written, and lies beside it. */
+static void a_snapshot_from_the_wild_is_continued(void)
+{
+    ferry_solver_options o = { .struct_size = sizeof o, .text = lenet };
+    const char *path;
+    ferry_solver *s = NULL;
+    int iterations = 0;
+
+    if (!enter())
+        return;
+    path = ferry_test_data("nets/lenet_everpeace/lenet_iter_5000.solverstate");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(path);
+    o.text_size = strlen(lenet);
+    FX_OK_FATAL(ferry_solver_open(dev, "lenet_solver.prototxt", &o, &s));
+    if (ferry_solver_restore(s, path))
+        printf("     %s\n", ferry_last_error());
+    CU_ASSERT_EQUAL(ferry_solver_iter(s), 5000);
+    FX_OK(ferry_solver_on_iteration(s, goes_on, &iterations));
+    FX_OK(ferry_solver_step(s, SOME));
+    CU_ASSERT_EQUAL(iterations, SOME);
+    ferry_solver_close(s);
+    leave();
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(losses_rates_and_weights_are_caffes),
     FERRY_TEST(caffes_snapshots_are_continued),
     FERRY_TEST(own_snapshots_are_as_caffes),
     FERRY_TEST(the_snapshot_of_another_net_or_solver_is_refused),
+    FERRY_TEST(a_snapshot_from_the_wild_is_continued),
 };
 
 int main(int argc, char **argv)

@@ -447,6 +447,55 @@ static void one_seed_is_one_training(void)
     fx_end();
 }
 
+/* ---- where it is done ------------------------------------------------------------------------------- */
+
+/* Half a MiB of weights, and less than 64 KiB of everything else. */
+#define WIDE                                                                                 \
+    "net_param { name: 'wide'\n"                                                             \
+    "layer { name: 'data' type: 'DummyData' top: 'x' top: 't' dummy_data_param {\n"          \
+    "  shape { dim: 4 dim: 1024 } shape { dim: 4 dim: 8 } } }\n"                             \
+    "layer { name: 'ip1' type: 'InnerProduct' bottom: 'x' top: 'h' inner_product_param {\n"  \
+    "  num_output: 128 weight_filler { type: 'xavier' } } }\n"                               \
+    "layer { name: 'relu' type: 'ReLU' bottom: 'h' top: 'h' }\n"                             \
+    "layer { name: 'ip2' type: 'InnerProduct' bottom: 'h' top: 'y' inner_product_param {\n"  \
+    "  num_output: 8 weight_filler { type: 'xavier' } } }\n"                                 \
+    "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'y' bottom: 't' top: 'loss' } }\n"   \
+    "snapshot_prefix: 'wide' snapshot_after_train: false base_lr: 0.01 lr_policy: 'fixed'\n" \
+    "max_iter: 10 momentum: 0.9 weight_decay: 0.01 "
+
+static void gradients_and_updates_stay_on_the_device(void)
+{
+    static const char *const texts[] = {
+        WIDE "type: 'SGD' iter_size: 2",
+        WIDE "type: 'Adam' momentum2: 0.99 delta: 1e-6 regularization_type: 'L1'",
+        WIDE "type: 'AdaDelta' delta: 1e-6 clip_gradients: 0.001",
+    };
+
+    dev = fx_device();
+    if (!fx_discrete() || !fx_has_operations()) {
+        ferry_test_skip("its memory is the host's, or it has no operations");
+        return;
+    }
+    for (size_t i = 0; i < FERRY_TEST_COUNT(texts); i++) {
+        ferry_solver *s = open_text(texts[i]);
+
+        FX_OK(ferry_solver_step(s, 2));
+        fx_mark();
+        FX_OK(ferry_solver_step(s, 4));
+        CU_ASSERT(fx_bytes() < 4 * 2 * 64 * 1024);
+        for (int k = 0; k < 2; k++) {
+            const ferry_blob *w = ferry_net_param(ferry_solver_net(s), 1, k);
+
+            CU_ASSERT_EQUAL(ferry_memory_valid_at(ferry_blob_data_memory(w), NULL), 0);
+            CU_ASSERT_EQUAL(ferry_memory_valid_at(ferry_blob_diff_memory(w), NULL), 0);
+            CU_ASSERT_EQUAL(
+                ferry_memory_valid_at(ferry_blob_data_memory(ferry_solver_history(s, k)), NULL), 0);
+        }
+        ferry_solver_close(s);
+    }
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(solvers_do_what_doubles_do),
     FERRY_TEST(policies_give_their_rates),
@@ -456,6 +505,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_loss_that_is_no_number_is_said_once_and_training_goes_on),
     FERRY_TEST(a_request_stops_it_and_so_does_a_callback),
     FERRY_TEST(one_seed_is_one_training),
+    FERRY_TEST(gradients_and_updates_stay_on_the_device),
 };
 
 int main(int argc, char **argv)
