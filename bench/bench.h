@@ -48,6 +48,7 @@ void bench_blob(struct bench *b);
 void bench_coherence(struct bench *b);
 void bench_conv(struct bench *b);
 void bench_cuda(struct bench *b);
+void bench_data(struct bench *b);
 void bench_io(struct bench *b);
 void bench_math(struct bench *b);
 void bench_net(struct bench *b);

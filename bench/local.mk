@@ -54,6 +54,7 @@ BENCH_HARNESS = \
 
 %C%_ferry_bench_net_SOURCES = \
 	$(BENCH_HARNESS) \
+	%D%/bench-data.c \
 	%D%/bench-net.c \
 	%D%/bench-train.c \
 	%D%/conv-openblas.c \

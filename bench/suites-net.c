@@ -5,5 +5,6 @@
 const struct bench_suite bench_suites[] = {
     { .name = "net", .run = bench_net },
     { .name = "train", .run = bench_train },
+    { .name = "data", .run = bench_data },
     { .name = NULL },
 };
