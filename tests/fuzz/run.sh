@@ -23,7 +23,7 @@ net)
     sources="$top/core/*/*.c $top/net/*.c $top/net/proto/*.c $top/net/data/*.c $top/op/*.c"
     for source in "$top"/net/layers/*.c "$top"/io/*.c; do
         case ${source##*/} in
-        hdf5.c | hdf5_lib.c | write_hdf5.c) ;;
+        hdf5*.c | write_hdf5*.c) ;;
         *) sources="$sources $source" ;;
         esac
     done
@@ -44,7 +44,7 @@ if [ "$name" = io ]; then
     # libhdf5 reads files alone, no bytes
     for source in "$top"/io/*.c; do
         case ${source##*/} in
-        hdf5.c | hdf5_lib.c | write_hdf5.c) ;;
+        hdf5*.c | write_hdf5*.c) ;;
         *) sources="$sources $source" ;;
         esac
     done
