@@ -47,6 +47,7 @@ EXTRA_DIST += \
 	%D%/decisions/0060-a-saved-net-keeps-its-text.md \
 	%D%/decisions/0061-pictures-are-opencvs.md \
 	%D%/decisions/0062-layers-from-shared-objects.md \
+	%D%/decisions/0068-layers-that-read-data.md \
 	%D%/decisions/0070-backward-passes-are-operations.md \
 	%D%/decisions/0071-planes-and-spreading-on-the-cpu.md \
 	%D%/decisions/0073-backward-is-caffes.md \
@@ -54,7 +55,16 @@ EXTRA_DIST += \
 	%D%/decisions/0076-an-update-is-one-operation.md \
 	%D%/decisions/0077-what-an-exact-resume-keeps.md \
 	%D%/decisions/0078-caffes-lines-and-ours.md \
+	%D%/decisions/0079-batches-are-read-ahead.md \
+	%D%/decisions/0080-gradients-from-the-same-kernels.md \
+	%D%/decisions/0082-when-a-net-may-use-winograd.md \
+	%D%/decisions/0085-what-is-loaded-is-what-was-looked-at.md \
+	%D%/decisions/0086-options-have-types-before-they-are-seen.md \
+	%D%/decisions/0087-who-looks-after-a-probe.md \
 	%D%/decisions/0088-what-the-check-can-see.md \
+	%D%/decisions/0090-types-that-ferry-has-not.md \
+	%D%/decisions/0091-chunks-are-decoded-here.md \
+	%D%/decisions/0092-pickles-are-read-and-not-run.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-small-things.md \
 	%D%/measurements/2026-11-22-kernels.md \
