@@ -76,7 +76,6 @@ static void read_numbers(const ferry_proto *p, struct ferry__solver_settings *s)
     s->snapshot = integer(p, "snapshot");
     s->snapshot_diff = ferry_proto_boolean(p, "snapshot_diff", 0);
     s->snapshot_after_train = ferry_proto_boolean(p, "snapshot_after_train", 0);
-    s->debug_info = ferry_proto_boolean(p, "debug_info", 0);
     s->test_initialization = ferry_proto_boolean(p, "test_initialization", 0);
     s->test_compute_loss = ferry_proto_boolean(p, "test_compute_loss", 0);
     s->hdf5 = !strcmp(ferry_proto_enum(p, "snapshot_format", 0), "HDF5");
@@ -156,6 +155,9 @@ static void tell_idle(const ferry_proto *p)
             ferry_log_write(FERRY_LOG_INFO,
                             "ferry: %s is ignored: whoever opens the solver chooses the device",
                             idle[i]);
+    if (ferry_proto_boolean(p, "debug_info", 0))
+        ferry_log_write(FERRY_LOG_WARN,
+                        "ferry: debug_info is ignored: ferry says no norms of blobs and layers");
 }
 
 int ferry__settings_read(const ferry_proto *p, struct ferry__solver_settings *out)

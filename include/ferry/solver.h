@@ -11,7 +11,8 @@
  * SGD, Nesterov, AdaGrad, RMSProp, AdaDelta, Adam; learning rates by fixed, step, exp, inv, multistep,
  * poly, sigmoid: as Caffe's, in its order of operations. What is done is logged at FERRY_LOG_INFO in
  * Caffe's words, what Caffe does not say begins with "ferry: ". solver_mode and device_id say nothing
- * here: the device is who opens the solver's. A random_seed that is not given is 1.
+ * here: whoever opens the solver chooses the device. debug_info is ignored, and said to be. A random_seed
+ * that is not given is 1.
  *
  * Paths in the text are those of the working folder, else of the folder of the text.
  *
