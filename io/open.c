@@ -96,8 +96,12 @@ static int find_reader(struct ferry_io *io)
     return err;
 }
 
-/* With open_file: ferry__io_open_part. */
+/* With open_file: a file that another one names. */
 #define PART (1u << 31)
+
+static int open_part(const char *path, ferry_io **out);
+
+static const struct ferry__io_parts parts = { open_part, ferry_io_find, ferry_io_close };
 
 /* Takes over the file, whatever the result. */
 static int open_file(struct ferry__io_file *file, unsigned flags, ferry_io **out)
@@ -113,6 +117,7 @@ static int open_file(struct ferry__io_file *file, unsigned flags, ferry_io **out
     io->file = *file;
     io->trusted = flags & FERRY_IO_TRUST;
     io->part = flags & PART;
+    io->parts = &parts;
     io->arena.limit = 2 * file->size + ARENA_SLACK;
     err = find_reader(io);
     if (!err)
@@ -129,6 +134,14 @@ static int open_file(struct ferry__io_file *file, unsigned flags, ferry_io **out
     return FERRY_OK;
 }
 
+static int open_part(const char *path, ferry_io **out)
+{
+    struct ferry__io_file file;
+    int err = ferry__io_file_open(path, &file);
+
+    return err ? err : open_file(&file, PART, out);
+}
+
 int ferry_io_open_with(const char *path, unsigned flags, ferry_io **out)
 {
     struct ferry__io_file file;
@@ -140,14 +153,6 @@ int ferry_io_open_with(const char *path, unsigned flags, ferry_io **out)
         return ferry_error_set(FERRY_EINVAL, "ferry_io_open_with: unknown flags 0x%x", flags);
     err = ferry__io_file_open(path, &file);
     return err ? err : open_file(&file, flags, out);
-}
-
-int ferry__io_open_part(const char *path, ferry_io **out)
-{
-    struct ferry__io_file file;
-    int err = ferry__io_file_open(path, &file);
-
-    return err ? err : open_file(&file, PART, out);
 }
 
 int ferry_io_open(const char *path, ferry_io **out)

@@ -54,11 +54,19 @@ struct ferry__io_metadata {
     struct ferry__io_metadata *next;
 };
 
+/* How a format that is an index of files gets at them; a file that is named so names no further ones. */
+struct ferry__io_parts {
+    int (*open)(const char *path, ferry_io **out);
+    int (*find)(ferry_io *io, const char *name, const ferry_io_entry **out);
+    void (*close)(ferry_io *io);
+};
+
 struct ferry_io {
     struct ferry__io_file file;
     ferry_io_format format;
     bool trusted; /* by the caller: FERRY_IO_TRUST */
     bool part;    /* of a file in several parts */
+    const struct ferry__io_parts *parts;
     const struct ferry__io_reader *reader;
     void *state;
     struct ferry__io_arena arena;
@@ -68,9 +76,6 @@ struct ferry_io {
     struct ferry__io_metadata *metadata, *last_metadata;
     struct ferry__names names; /* filled by the first find */
 };
-
-/* Opens a file that another one names: it names no further ones. */
-int ferry__io_open_part(const char *path, ferry_io **out);
 
 /* What an array is to be called; all three are copied. */
 struct ferry__io_name {

@@ -79,12 +79,12 @@ static int open_beside(const struct index *x, const char *name, ferry_io **out)
         return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", x->io->file.path);
     memcpy(path, x->io->file.real, folder);
     strcpy(path + folder, name);
-    err = ferry__io_open_part(path, out);
+    err = x->io->parts->open(path, out);
     free(path);
     if (!err && (*out)->format != FERRY_IO_SAFETENSORS) {
-        ferry_io_close(*out);
-        return ferry_error_set(FERRY_EFORMAT, "%s: %.200s is no safetensors file",
-                               x->io->file.path, name);
+        x->io->parts->close(*out);
+        return ferry_error_set(FERRY_EFORMAT, "%s: %.200s is no safetensors file", x->io->file.path,
+                               name);
     }
     return err;
 }
@@ -129,7 +129,7 @@ static int add_array(struct index *x, const char *name, struct shard *shard)
     const struct ferry__io_array *inner;
     struct ferry__io_array *array;
     struct source *source = ferry__io_alloc(x->io, sizeof(*source));
-    int err = source ? ferry_io_find(shard->io, name, &entry) : ferry_last_error_code();
+    int err = source ? x->io->parts->find(shard->io, name, &entry) : ferry_last_error_code();
 
     if (err)
         return err;
@@ -243,7 +243,7 @@ static void close_file(struct ferry_io *io)
     struct state *state = io->state;
 
     for (struct shard *shard = state ? state->shards : NULL; shard; shard = shard->next)
-        ferry_io_close(shard->io);
+        io->parts->close(shard->io);
     free(state);
 }
 
