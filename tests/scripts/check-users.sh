@@ -27,8 +27,8 @@ esac
 work=$(mktemp -d /tmp/ferry-users-XXXXXX) || exit 1
 ended() {
     rm -rf "$work"
-    userdel "$attacker" 2>/dev/null
-    userdel "$victim" 2>/dev/null
+    userdel -f "$attacker" 2>/dev/null
+    userdel -f "$victim" 2>/dev/null
     groupdel "$attacker" 2>/dev/null
 }
 trap ended EXIT
@@ -123,7 +123,9 @@ check_race() {
         chgrp "$attacker" "$work/shared" && chmod 0775 "$work/shared" || return 1
     rm -f "$work/trace"/*
     as "$attacker" cp "$work/attack/alpha.so" "$work/shared/mine" || return 1
-    as "$attacker" "$work/exchange" "$work/shared/mine" "$work/shared/ferry_alpha.so" 2>/dev/null &
+    # not by `as`: what is killed below has to be the program itself
+    setpriv --reuid="$attacker" --regid="$attacker" --clear-groups "$work/exchange" \
+        "$work/shared/mine" "$work/shared/ferry_alpha.so" 2>/dev/null &
     exchanging=$!
     n=0
     while [ $n -lt "$starts" ]; do
