@@ -126,7 +126,7 @@ static int check(const ferry_net *net)
 
 static int run(ferry_net *net, const struct ferry__program *p, struct ferry__segment *s)
 {
-    int i, err = 0;
+    int i, err = ferry__parts_begin(p, p->back, p->n_back, 0, net->n_layers - 1);
 
     for (i = 0; !err && i < p->n_back; i++) {
         const struct ferry__item *item = &p->back[i];

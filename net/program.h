@@ -119,6 +119,13 @@ bool ferry__is_whole(const struct ferry__program *p, const ferry_operand *o,
 int ferry__item_run(struct ferry__segment *s, const struct ferry__program *p,
                     const struct ferry__item *item);
 
+/*
+ * What operations write in parts (Concat's top, the diff of Slice's bottom) they read, too: takes back
+ * what failed there in an earlier pass. Of a net without a plan; of layers first … last.
+ */
+int ferry__parts_begin(const struct ferry__program *p, const struct ferry__item *items, int n_items,
+                       int first, int last);
+
 /* ---- backward.c ---- */
 
 /* The items of the backward pass; none where the net is not run backward. */

@@ -49,10 +49,16 @@ static int run_operation(struct ferry__segment *s, const struct ferry__program *
     const ferry_op *op = &item->op;
     uint32_t i;
 
-    for (i = 0; i < op->n_in; i++)
+    for (i = 0; i < op->n_in; i++) {
         place_of(p, &item->in[i], op->in[i].dtype, &in[i]);
-    for (i = 0; i < op->n_out; i++)
+        if (!in[i].memory) /* a diff's is made when it is asked for */
+            return ferry_last_error_code();
+    }
+    for (i = 0; i < op->n_out; i++) {
         place_of(p, &item->out[i], op->out[i].dtype, &out[i]);
+        if (!out[i].memory)
+            return ferry_last_error_code();
+    }
     args.seed = p->net->seed;
     args.offset = p->net->drawn;
     if (op->kind == FERRY_OP_RANDOM) /* four of a block: the next one, and the next run, go on */
@@ -113,6 +119,53 @@ int ferry__item_run(struct ferry__segment *s, const struct ferry__program *p,
     return item->back ? type->backward(item->layer) : type->forward(item->layer);
 }
 
+/* ---- what is written in parts -------------------------------------------------------------------- */
+
+static bool adds(const ferry_op *op)
+{
+    return op->kind == FERRY_OP_SCATTER_ADD || op->pass == FERRY_PASS_BACKWARD_WEIGHTS ||
+           op->pass == FERRY_PASS_BACKWARD_BIAS;
+}
+
+/* The memory of which an item writes a part, and the rest belongs to others; NULL: there is none. */
+static ferry_memory *part_of(const struct ferry__program *p, const struct ferry__item *item,
+                             uint32_t k)
+{
+    const struct ferry__use *use = &item->out[k];
+    const ferry_blob *blob = use->value < 0 ? use->blob : p->values[use->value].blob;
+
+    if (item->call || item->dropped || adds(&item->op) || !blob ||
+        (ferry_operand_is_plain(&item->op.out[k]) && !use->start &&
+         elements_of(&item->op.out[k]) == ferry_blob_count(blob)))
+        return NULL;
+    return use->diff ? ferry_blob_diff_memory(blob) : ferry_blob_data_memory(blob);
+}
+
+int ferry__parts_begin(const struct ferry__program *p, const struct ferry__item *items, int n_items,
+                       int first, int last)
+{
+    uint32_t k;
+    int i, err = 0;
+
+    for (i = 0; !err && !p->net->plan && i < n_items; i++)
+        for (k = 0; !err && k < items[i].op.n_out; k++) {
+            int layer = items[i].layer->index;
+            ferry_memory *m = layer < first || layer > last ? NULL : part_of(p, &items[i], k);
+            bool host = items[i].tier == FERRY_TIER_HOST;
+            ferry_ref ref;
+
+            if (!m)
+                continue;
+            err = ferry_memory_access(m, host ? NULL : items[i].layer->device, FERRY_WRITE, NULL,
+                                      &ref);
+            if (err == FERRY_ELOST || err == FERRY_EDEVICE)
+                err = ferry_memory_invalidate(m);
+        }
+    return err;
+}
+
+/* ---- passes -------------------------------------------------------------------------------------- */
+
 /* The sum of loss weight times top, over the tops that have a weight. */
 static int add_loss(const ferry_layer *layer, double *loss)
 {
@@ -150,6 +203,8 @@ static int run_stage(ferry_net *net, struct ferry__stage *stage, struct ferry__s
         return err;
     p = stage->now;
     err = prepare(net, p, first, last);
+    if (!err)
+        err = ferry__parts_begin(p, p->items, p->n_items, first, last);
     for (i = 0; !err && i < p->n_items; i++) {
         const struct ferry__item *item = &p->items[i];
 

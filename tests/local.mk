@@ -64,6 +64,7 @@ UNIT_TESTS = \
 	%D%/unit/test-probe \
 	%D%/unit/test-net \
 	%D%/unit/test-net-save \
+	%D%/unit/test-net-backward-faults \
 	%D%/unit/test-net-faults \
 	%D%/unit/test-net-backward \
 	%D%/unit/test-net-fuse \
@@ -249,6 +250,7 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_solver_runs_LDADD = $(NET_LIBS)
 %C%_unit_test_net_save_LDADD = $(NET_LIBS)
 %C%_unit_test_net_fuse_LDADD = $(NET_LIBS)
+%C%_unit_test_net_backward_faults_LDADD = $(NET_LIBS)
 %C%_unit_test_net_faults_LDADD = $(NET_LIBS)
 %C%_unit_test_net_oom_LDADD = $(NET_LIBS)
 %C%_unit_test_net_plan_SOURCES = %D%/unit/test-net-plan.c $(NET_DATA_TEST)
@@ -347,6 +349,7 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/world.h
 COMMAND_TEST = %D%/unit/command.c %D%/unit/command.h
 OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
+%C%_unit_test_net_backward_faults_SOURCES = %D%/unit/test-net-backward-faults.c $(OOM_TEST)
 %C%_unit_test_net_oom_SOURCES = %D%/unit/test-net-oom.c $(OOM_TEST)
 %C%_unit_test_io_sharded_SOURCES = %D%/unit/test-io-sharded.c $(OOM_TEST)
 %C%_unit_test_io_torch_SOURCES = %D%/unit/test-io-torch.c $(OOM_TEST)
@@ -549,6 +552,7 @@ EXTRA_DIST += \
 # Allocations go through the test first.
 OOM_WRAPS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
 	-Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf
+%C%_unit_test_net_backward_faults_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_net_oom_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_io_sharded_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_io_torch_LDFLAGS = $(OOM_WRAPS)

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "fixture.h"
+#include "oom.h"
+#include "backends/sim/control.h"
+
+#include <ferry/net.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Backward where memory ends, or a simulated device fails: the error, and the gradients of the next pass.
+ * A settled iteration allocates nothing.
+ */
+
+static const char text[] =
+    "force_backward: true state { phase: TRAIN }\n"
+    "layer { name: 'in' type: 'Input' top: 'x' top: 't' input_param { shape { dim: 2 dim: 3 dim: 6 "
+    "dim: 6 } shape { dim: 2 } } }\n"
+    "layer { name: 'a' type: 'Convolution' bottom: 'x' top: 'a' convolution_param { num_output: 4 "
+    "kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'th' type: 'TanH' bottom: 'a' top: 'a' }\n"
+    "layer { name: 'sc' type: 'Scale' bottom: 'a' top: 'a' }\n"
+    "layer { name: 'r' type: 'ReLU' bottom: 'a' top: 'a' }\n"
+    "layer { name: 'p' type: 'Pooling' bottom: 'a' top: 'p' pooling_param { kernel_size: 3 pad: 1 "
+    "} }\n"
+    "layer { name: 'c' type: 'Concat' bottom: 'a' bottom: 'p' top: 'c' }\n"
+    "layer { name: 'ip' type: 'InnerProduct' bottom: 'c' top: 'y' inner_product_param { "
+    "num_output: 5 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'y' bottom: 't' top: 'l' }\n";
+
+#define GRADIENTS 8
+
+/* Of some parameters and of x, from a net to which nothing happens. */
+static float wanted[GRADIENTS];
+
+static int open_net(ferry_net **out)
+{
+    ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
+
+    return ferry_net_open(fx_device(), "net.prototxt", &o, out);
+}
+
+static void feed(ferry_net *net)
+{
+    float *x = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
+    float *t = ferry_blob_overwrite_host_data(ferry_net_input(net, 1));
+
+    CU_ASSERT_FATAL(x && t);
+    for (int64_t i = 0; i < ferry_blob_count(ferry_net_input(net, 0)); i++)
+        x[i] = (float)(i % 11) / 5 - 1;
+    t[0] = 1;
+    t[1] = 3;
+}
+
+/* Three elements of each kind of gradient, and x's. */
+static int read_gradients(ferry_net *net, float *out)
+{
+    ferry_blob *const of[4] = { ferry_net_input(net, 0), ferry_net_param(net, 1, 0),
+                                ferry_net_param(net, 3, 0),
+                                ferry_net_param(net, ferry_net_n_layers(net) - 2, 0) };
+
+    for (int i = 0; i < GRADIENTS; i++) {
+        const float *diff = of[i / 2] ? ferry_blob_host_diff(of[i / 2]) : NULL;
+
+        if (!diff)
+            return ferry_last_error_code();
+        out[i] = diff[i % 2];
+    }
+    return 0;
+}
+
+/* An iteration without its update: what failed before is cleared. */
+static int iterate(ferry_net *net, float *out)
+{
+    double loss;
+    int err = ferry_net_clear_param_diffs(net);
+
+    if (!err)
+        err = ferry_net_forward(net, &loss);
+    if (!err)
+        err = ferry_net_backward(net);
+    return err ? err : read_gradients(net, out);
+}
+
+static bool is_right(const float *got)
+{
+    float most = 0;
+
+    for (int i = 0; i < GRADIENTS; i++)
+        most = fmaxf(most, fabsf(wanted[i]));
+    for (int i = 0; i < GRADIENTS; i++)
+        if (!(fabsf(got[i] - wanted[i]) <= 1e-5f * most))
+            return false;
+    return most > 1e-3f;
+}
+
+static void begin(void)
+{
+    ferry_net *net = NULL;
+
+    FX_OK_FATAL(open_net(&net));
+    feed(net);
+    FX_OK(iterate(net, wanted));
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------- */
+
+static void every_allocation_of_opening_may_fail(void)
+{
+    bool failed = true;
+    unsigned n;
+
+    fx_device();
+    for (n = 1; failed; n++) {
+        ferry_net *net = NULL;
+        int err;
+
+        oom_arm(n);
+        err = open_net(&net);
+        failed = oom_disarm();
+        CU_ASSERT(err == 0 || (err == FERRY_ENOMEM && !net));
+        ferry_net_close(net);
+    }
+    CU_ASSERT(n > 100);
+    fx_end();
+}
+
+static void every_allocation_of_an_iteration_may_fail(void)
+{
+    float got[GRADIENTS];
+    bool failed = true;
+    unsigned n;
+
+    begin();
+    for (n = 1; failed; n++) {
+        ferry_net *net = NULL;
+        int err;
+
+        FX_OK_FATAL(open_net(&net));
+        feed(net);
+        oom_arm(n);
+        err = iterate(net, got);
+        failed = oom_disarm();
+        CU_ASSERT(err == FERRY_ENOMEM || (err == 0 && is_right(got)));
+        FX_OK(iterate(net, got));
+        CU_ASSERT(is_right(got));
+        ferry_net_close(net);
+    }
+    CU_ASSERT(n > 20);
+    fx_end();
+}
+
+static void a_settled_iteration_allocates_nothing(void)
+{
+    ferry_net *net = NULL;
+    float got[GRADIENTS];
+
+    FX_OK_FATAL(open_net(&net));
+    for (int i = 0; i < 3; i++) {
+        feed(net);
+        if (i == 2)
+            oom_arm(1);
+        FX_OK(iterate(net, got));
+        CU_ASSERT_FALSE(oom_disarm());
+    }
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* ---- a device that fails --------------------------------------------------------------------------- */
+
+typedef void (*fail)(void *sim, uint32_t call, uint64_t nth, int code);
+
+/* The nth call fails, up from the first, until none is left to; the next iteration is right each time. */
+static void fail_each(const struct sim_control *control, void *sim, fail fails, uint32_t call)
+{
+    ferry_net *net = NULL;
+    float got[GRADIENTS];
+    int failed = 0, err = -1;
+    uint64_t nth;
+
+    FX_OK_FATAL(open_net(&net));
+    for (nth = 1; nth < 300; nth++) {
+        uint64_t before;
+
+        feed(net);
+        before = control->calls(sim, call);
+        fails(sim, call, nth, FERRY_EDEVICE);
+        err = iterate(net, got);
+        fails(sim, call, 0, 0);
+        CU_ASSERT(err == FERRY_EDEVICE || err == FERRY_ELOST || (err == 0 && is_right(got)));
+        failed += err != 0;
+        if (!err && control->calls(sim, call) - before < nth)
+            break;
+        feed(net);
+        FX_OK(iterate(net, got));
+        CU_ASSERT(is_right(got));
+    }
+    CU_ASSERT(failed > 0);
+    CU_ASSERT(nth < 300);
+    ferry_net_close(net);
+    fx_end();
+}
+
+static void what_the_device_fails_at_is_the_error_and_the_next_iteration_is_right(void)
+{
+    const struct sim_control *control;
+    void *sim;
+
+    begin();
+    FX_OK(ferry_device_native(fx_device(), "sim_control", (void *)&control, sizeof control));
+    FX_OK(ferry_device_native(fx_device(), "sim_device", &sim, sizeof sim));
+    fail_each(control, sim, control->fail_next, SIM_CALL_RUN);
+    fail_each(control, sim, control->fail_next, SIM_CALL_MEMCPY);
+}
+
+static const ferry_test_case memory[] = {
+    FERRY_TEST(every_allocation_of_opening_may_fail),
+    FERRY_TEST(every_allocation_of_an_iteration_may_fail),
+    FERRY_TEST(a_settled_iteration_allocates_nothing),
+};
+
+static const ferry_test_case failures[] = {
+    FERRY_TEST(what_the_device_fails_at_is_the_error_and_the_next_iteration_is_right),
+};
+
+int main(int argc, char **argv)
+{
+    int result;
+
+    setenv("FERRY_TEST_BACKENDS", "cpu", 1);
+    result =
+        ferry_test_main_backends(argc, argv, "backward faults", memory, FERRY_TEST_COUNT(memory));
+    setenv("FERRY_TEST_BACKENDS", "sim", 1);
+    return result | ferry_test_main_backends(argc, argv, "backward faults", failures,
+                                             FERRY_TEST_COUNT(failures));
+}
