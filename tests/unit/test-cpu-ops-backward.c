@@ -62,13 +62,13 @@ static void run_many(const struct ob_pass *pass, bool doubles, int count)
 static void random_passes_agree_with_the_oracle(void)
 {
     for (int k = 0; k < ob_pass_count; k++)
-        run_many(&ob_passes[k], false, 40);
+        run_many(&ob_passes[k], false, 20);
 }
 
 static void random_passes_in_doubles_agree_with_the_oracle(void)
 {
     for (int k = 0; k < ob_pass_count; k++)
-        run_many(&ob_passes[k], true, 15);
+        run_many(&ob_passes[k], true, 8);
 }
 
 /* Those whose dx may be dy: it has to lie likewise. */
@@ -81,7 +81,7 @@ static void gradients_may_take_the_place_of_what_they_are_made_of(void)
             (kind != FERRY_OP_UNARY && kind != FERRY_OP_BINARY && kind != FERRY_OP_MOMENTS &&
              kind != FERRY_OP_SOFTMAX))
             continue;
-        for (int seed = 1; seed <= 30; seed++) {
+        for (int seed = 1; seed <= 15; seed++) {
             struct om_numbers n = { (uint64_t)seed * 7919 + kind };
             struct rig r;
 
