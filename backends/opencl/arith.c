@@ -26,14 +26,19 @@ int ocl_supports(void *device, uint32_t op, uint32_t dtype)
 
 /*
  * Whether CLBlast computes. It has no BF16, its F16 accumulates in F16, and its sums lose more than
- * 1e-6 of a long vector; so those are ours unless it is asked for by name.
+ * 1e-6 of a long vector; so those are ours unless it is asked for by name. What it could not do once
+ * it is not asked for again.
  */
-static bool by_clblast(const struct ocl_device *dev, uint32_t op, uint32_t dtype)
+static bool by_clblast(struct ocl_device *dev, uint32_t op, uint32_t dtype)
 {
     bool can = dtype == FERRY_F32 || dtype == FERRY_F64;
     bool sums = op == FERRY_OP_DOT || op == FERRY_OP_ASUM || op == FERRY_OP_SUMSQ;
 
-    return can && dev->set.arithmetic != OCL_OWN && (dev->set.arithmetic == OCL_CLBLAST || !sums);
+    uint32_t routine = op == FERRY_OP_SUMSQ ? FERRY_OP_DOT : op;
+    unsigned bit = 1u << (routine + (dtype == FERRY_F64 ? 16 : 0));
+
+    return can && dev->set.arithmetic != OCL_OWN && (dev->set.arithmetic == OCL_CLBLAST || !sums) &&
+           !(atomic_load_explicit(&dev->without_clblast, memory_order_relaxed) & bit);
 }
 
 /* Whether CLBlast's ints can number these elements. */
@@ -110,7 +115,11 @@ int ocl_axpy(void *device, void *handle, uint32_t dtype, int64_t n, double alpha
         return err;
     if (by_clblast(dev, FERRY_OP_AXPY, dtype) && fits(vx.first, (uint64_t)n) &&
         fits(vy.first, (uint64_t)n))
-        return ocl_blas_axpy(queue, dtype, n, alpha, vx, vy);
+        err = ocl_blas_axpy(queue, dtype, n, alpha, vx, vy);
+    else
+        err = FERRY_EUNSUPPORTED;
+    if (err != FERRY_EUNSUPPORTED)
+        return err;
     return ocl_own_vector(queue, OCL_K_AXPY, dtype, n, alpha, vx, vy);
 }
 
@@ -126,7 +135,11 @@ int ocl_scal(void *device, void *handle, uint32_t dtype, int64_t n, double alpha
     if (err)
         return err;
     if (by_clblast(dev, FERRY_OP_SCAL, dtype) && fits(vx.first, (uint64_t)n))
-        return ocl_blas_scal(queue, dtype, n, alpha, vx);
+        err = ocl_blas_scal(queue, dtype, n, alpha, vx);
+    else
+        err = FERRY_EUNSUPPORTED;
+    if (err != FERRY_EUNSUPPORTED)
+        return err;
     return ocl_own_vector(queue, OCL_K_SCAL, dtype, n, alpha, vx, vx);
 }
 
@@ -173,7 +186,11 @@ static int reduce(struct ocl_device *dev, void *handle, uint32_t op, enum ocl_ke
         return err;
     if (by_clblast(dev, op, dtype) && fits(vx.first, (uint64_t)n) && fits(vy.first, (uint64_t)n) &&
         fits(vr.first, 1))
-        return ocl_blas_reduce(queue, k, dtype, n, vx, vy, vr);
+        err = ocl_blas_reduce(queue, k, dtype, n, vx, vy, vr);
+    else
+        err = FERRY_EUNSUPPORTED;
+    if (err != FERRY_EUNSUPPORTED)
+        return err;
     return ocl_own_reduce(queue, k, dtype, n, vx, vy, vr);
 }
 
@@ -211,7 +228,7 @@ static void turn(struct ocl_vector *v, int64_t n)
 }
 
 /* Whether CLBlast computes this y = … in which alpha is not 0. */
-static bool gemv_fits(const struct ocl_device *dev, const struct ocl_product *p)
+static bool gemv_fits(struct ocl_device *dev, const struct ocl_product *p)
 {
     int64_t nx = p->a.trans ? p->m : p->n, ny = p->a.trans ? p->n : p->m;
 
@@ -244,14 +261,17 @@ int ocl_gemv(void *device, void *handle, uint32_t dtype, uint32_t trans, int64_t
     if (gemv_fits(dev, &p)) {
         if (beta == 0) /* it reads y all the same */
             err = ocl_memset(dev, handle, y, 0, (uint64_t)ny * ocl_element_size(dtype));
-        return err ? err : ocl_blas_gemv(queue, &p);
+        if (!err)
+            err = ocl_blas_gemv(queue, &p);
+        if (err != FERRY_EUNSUPPORTED)
+            return err;
     }
     turn(&p.x, nx);
     turn(&p.y, ny);
     return ocl_own_gemv(queue, &p);
 }
 
-static bool gemm_fits(const struct ocl_device *dev, const struct ocl_product *p)
+static bool gemm_fits(struct ocl_device *dev, const struct ocl_product *p)
 {
     return by_clblast(dev, FERRY_OP_GEMM, p->dtype) && p->k > 0 &&
            fits(p->a.first, extent(&p->a, p->m, p->k)) &&
@@ -279,5 +299,6 @@ int ocl_gemm(void *device, void *handle, uint32_t dtype, uint32_t trans_a, uint3
         err = matrix("B", dtype, b, tb ? n : k, tb ? k : n, ldb, tb, &p.b);
     if (err)
         return err;
-    return gemm_fits(dev, &p) ? ocl_blas_gemm(queue, &p) : ocl_own_gemm(queue, &p);
+    err = gemm_fits(dev, &p) ? ocl_blas_gemm(queue, &p) : FERRY_EUNSUPPORTED;
+    return err == FERRY_EUNSUPPORTED ? ocl_own_gemm(queue, &p) : err;
 }

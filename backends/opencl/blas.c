@@ -6,11 +6,39 @@
 #include "opencl.h"
 
 #include <clblast_c.h>
+#include <inttypes.h>
+
+/*
+ * Whether CLBlast says of itself that it cannot: its kernels do not compile, or want groups, local
+ * memory or a scratch buffer that the device does not give. Ours want less.
+ */
+static bool is_its_own(int status)
+{
+    return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_PROGRAM_EXECUTABLE ||
+           (status <= CL_INVALID_KERNEL_NAME && status >= CL_INVALID_WORK_ITEM_SIZE) ||
+           status == (int)CLBlastNotImplemented ||
+           (status >= (int)CLBlastInvalidLocalMemUsage && status <= (int)CLBlastUnexpectedError);
+}
+
+/* From here on the device does without it, for that operation; said once. */
+static int do_without(struct ocl_queue *queue, uint32_t op, uint32_t dtype, const char *routine,
+                      int status)
+{
+    unsigned bit = 1u << (op + (dtype == FERRY_F64 ? 16 : 0));
+
+    if (!(atomic_fetch_or(&queue->dev->without_clblast, bit) & bit))
+        ocl_host->log(FERRY_LOG_WARN,
+                      "opencl:%" PRIu32 ": %s: %s; ferry's own kernels take its place",
+                      queue->dev->index, routine, ocl_error_name(status));
+    return FERRY_EUNSUPPORTED;
+}
 
 /* The event is a pointer, because a routine sets it while the arguments are being evaluated. */
-static int done(struct ocl_queue *queue, const char *routine, CLBlastStatusCode status,
-                const cl_event *event)
+static int done(struct ocl_queue *queue, uint32_t op, uint32_t dtype, const char *routine,
+                CLBlastStatusCode status, const cl_event *event)
 {
+    if (status && is_its_own((int)status))
+        return do_without(queue, op, dtype, routine, (int)status);
     if (status)
         return ocl_fail(routine, (int)status);
     return *event ? ocl_queue_note(queue, routine, *event) : 0;
@@ -23,11 +51,11 @@ int ocl_blas_axpy(struct ocl_queue *queue, uint32_t dtype, int64_t n, double alp
 
     if (dtype == FERRY_F64)
         return done(
-            queue, "CLBlastDaxpy",
+            queue, FERRY_OP_AXPY, dtype, "CLBlastDaxpy",
             CLBlastDaxpy((size_t)n, alpha, x.mem, x.first, 1, y.mem, y.first, 1, &queue->q, &e),
             &e);
     return done(
-        queue, "CLBlastSaxpy",
+        queue, FERRY_OP_AXPY, dtype, "CLBlastSaxpy",
         CLBlastSaxpy((size_t)n, (float)alpha, x.mem, x.first, 1, y.mem, y.first, 1, &queue->q, &e),
         &e);
 }
@@ -38,9 +66,9 @@ int ocl_blas_scal(struct ocl_queue *queue, uint32_t dtype, int64_t n, double alp
     cl_event e = NULL;
 
     if (dtype == FERRY_F64)
-        return done(queue, "CLBlastDscal",
+        return done(queue, FERRY_OP_SCAL, dtype, "CLBlastDscal",
                     CLBlastDscal((size_t)n, alpha, x.mem, x.first, 1, &queue->q, &e), &e);
-    return done(queue, "CLBlastSscal",
+    return done(queue, FERRY_OP_SCAL, dtype, "CLBlastSscal",
                 CLBlastSscal((size_t)n, (float)alpha, x.mem, x.first, 1, &queue->q, &e), &e);
 }
 
@@ -50,11 +78,11 @@ static int dot(struct ocl_queue *queue, uint32_t dtype, int64_t n, struct ocl_ve
     cl_event e = NULL;
 
     if (dtype == FERRY_F64)
-        return done(queue, "CLBlastDdot",
+        return done(queue, FERRY_OP_DOT, dtype, "CLBlastDdot",
                     CLBlastDdot((size_t)n, result.mem, result.first, x.mem, x.first, 1, y.mem,
                                 y.first, 1, &queue->q, &e),
                     &e);
-    return done(queue, "CLBlastSdot",
+    return done(queue, FERRY_OP_DOT, dtype, "CLBlastSdot",
                 CLBlastSdot((size_t)n, result.mem, result.first, x.mem, x.first, 1, y.mem, y.first,
                             1, &queue->q, &e),
                 &e);
@@ -69,10 +97,10 @@ int ocl_blas_reduce(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, 
         return dot(queue, dtype, n, x, y, result);
     if (dtype == FERRY_F64)
         return done(
-            queue, "CLBlastDasum",
+            queue, FERRY_OP_ASUM, dtype, "CLBlastDasum",
             CLBlastDasum((size_t)n, result.mem, result.first, x.mem, x.first, 1, &queue->q, &e),
             &e);
-    return done(queue, "CLBlastSasum",
+    return done(queue, FERRY_OP_ASUM, dtype, "CLBlastSasum",
                 CLBlastSasum((size_t)n, result.mem, result.first, x.mem, x.first, 1, &queue->q, &e),
                 &e);
 }
@@ -87,13 +115,13 @@ int ocl_blas_gemv(struct ocl_queue *queue, const struct ocl_product *p)
     cl_event e = NULL;
 
     if (p->dtype == FERRY_F64)
-        return done(queue, "CLBlastDgemv",
+        return done(queue, FERRY_OP_GEMV, p->dtype, "CLBlastDgemv",
                     CLBlastDgemv(CLBlastLayoutRowMajor, transpose(&p->a), (size_t)p->m,
                                  (size_t)p->n, p->alpha, p->a.mem, p->a.first, (size_t)p->a.ld,
                                  p->x.mem, p->x.first, (size_t)p->x.inc, p->beta, p->y.mem,
                                  p->y.first, (size_t)p->y.inc, &queue->q, &e),
                     &e);
-    return done(queue, "CLBlastSgemv",
+    return done(queue, FERRY_OP_GEMV, p->dtype, "CLBlastSgemv",
                 CLBlastSgemv(CLBlastLayoutRowMajor, transpose(&p->a), (size_t)p->m, (size_t)p->n,
                              (float)p->alpha, p->a.mem, p->a.first, (size_t)p->a.ld, p->x.mem,
                              p->x.first, (size_t)p->x.inc, (float)p->beta, p->y.mem, p->y.first,
@@ -106,13 +134,13 @@ int ocl_blas_gemm(struct ocl_queue *queue, const struct ocl_product *p)
     cl_event e = NULL;
 
     if (p->dtype == FERRY_F64)
-        return done(queue, "CLBlastDgemm",
+        return done(queue, FERRY_OP_GEMM, p->dtype, "CLBlastDgemm",
                     CLBlastDgemm(CLBlastLayoutRowMajor, transpose(&p->a), transpose(&p->b),
                                  (size_t)p->m, (size_t)p->n, (size_t)p->k, p->alpha, p->a.mem,
                                  p->a.first, (size_t)p->a.ld, p->b.mem, p->b.first, (size_t)p->b.ld,
                                  p->beta, p->c.mem, p->c.first, (size_t)p->c.ld, &queue->q, &e),
                     &e);
-    return done(queue, "CLBlastSgemm",
+    return done(queue, FERRY_OP_GEMM, p->dtype, "CLBlastSgemm",
                 CLBlastSgemm(CLBlastLayoutRowMajor, transpose(&p->a), transpose(&p->b),
                              (size_t)p->m, (size_t)p->n, (size_t)p->k, (float)p->alpha, p->a.mem,
                              p->a.first, (size_t)p->a.ld, p->b.mem, p->b.first, (size_t)p->b.ld,

@@ -20,34 +20,45 @@ struct arg {
         sizeof(x), &(x) \
     }
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /* ---- finding ---- */
 
-static int create(cl_program program, const char *name, cl_kernel *out)
+static int create(const struct ocl_device *dev, cl_program program, const char *name,
+                  struct ocl_runnable *out)
 {
+    size_t most = dev->max_group;
     int error;
     cl_kernel kernel = clCreateKernel(program, name, &error);
 
     if (error)
         return ocl_fail("clCreateKernel", error);
-    *out = kernel;
+    (void)clGetKernelWorkGroupInfo(kernel, dev->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof(most), &most,
+                                   NULL);
+    out->kernel = kernel;
+    out->most = least(most, dev->max_group);
     return 0;
 }
 
-static int find(struct ocl_queue *queue, uint32_t dtype, enum ocl_kernel k, cl_kernel *out)
+static int find(struct ocl_queue *queue, uint32_t dtype, enum ocl_kernel k,
+                const struct ocl_runnable **out)
 {
     static const char *const names[OCL_KERNELS] = { "axpy",          "scal",       "sum_product",
                                                     "sum_magnitude", "sum_square", "finish",
                                                     "gemv",          "gemm" };
-    cl_kernel *slot = &queue->kernels[dtype][k];
+    struct ocl_runnable *slot = &queue->kernels[dtype][k];
     cl_program program;
     int err = 0;
 
-    if (!*slot) {
+    if (!slot->kernel) {
         err = ocl_program_arithmetic(queue->dev->context, queue->dev->variant, dtype, &program);
         if (!err)
-            err = create(program, names[k], slot);
+            err = create(queue->dev, program, names[k], slot);
     }
-    *out = *slot;
+    *out = slot;
     return err;
 }
 
@@ -76,17 +87,12 @@ static int run(struct ocl_queue *queue, cl_kernel kernel, const char *what, cons
     return error ? ocl_fail("clEnqueueNDRangeKernel", error) : ocl_queue_note(queue, what, event);
 }
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* The largest power of 2 that is neither beyond `most` nor beyond the device's. */
-static size_t group_size(const struct ocl_device *dev, size_t most)
+/* The largest power of 2 that is neither beyond `most` nor beyond the kernel's. */
+static size_t group_size(const struct ocl_runnable *r, size_t most)
 {
     size_t size = 1;
 
-    while (2 * size <= most && 2 * size <= dev->max_group)
+    while (2 * size <= most && 2 * size <= r->most)
         size *= 2;
     return size;
 }
@@ -95,7 +101,8 @@ static size_t group_size(const struct ocl_device *dev, size_t most)
  * Items for n elements. A core of a CPU takes a few groups of one item with a long piece each;
  * other devices want so many items that they hide their latency.
  */
-static void shape(const struct ocl_device *dev, int64_t n, size_t *global, size_t *local)
+static void shape(const struct ocl_device *dev, const struct ocl_runnable *r, int64_t n,
+                  size_t *global, size_t *local)
 {
     size_t want, pieces;
 
@@ -105,7 +112,7 @@ static void shape(const struct ocl_device *dev, int64_t n, size_t *global, size_
         *global = least(pieces, least((size_t)dev->cores * 4, PARTIALS));
         return;
     }
-    *local = group_size(dev, 256);
+    *local = group_size(r, 256);
     want = ((size_t)n + *local - 1) / *local;
     *global = *local * least(want, least((size_t)dev->cores * 16, PARTIALS));
 }
@@ -134,13 +141,13 @@ int ocl_own_vector(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, i
     size_t size = set_scalar(&factor, dtype, alpha), global, local;
     const struct arg args[] = { ARG(count),   { size, &factor }, ARG(x.mem),
                                 ARG(x_first), ARG(y.mem),        ARG(y_first) };
-    cl_kernel kernel;
-    int err = find(queue, dtype, k, &kernel);
+    const struct ocl_runnable *r;
+    int err = find(queue, dtype, k, &r);
 
     if (err)
         return err;
-    shape(queue->dev, n, &global, &local);
-    return run(queue, kernel, k == OCL_K_AXPY ? "axpy" : "scal", args, 6, 1, &global, &local);
+    shape(queue->dev, r, n, &global, &local);
+    return run(queue, r->kernel, k == OCL_K_AXPY ? "axpy" : "scal", args, 6, 1, &global, &local);
 }
 
 /* ---- reductions ---- */
@@ -159,16 +166,22 @@ static int finish(struct ocl_queue *queue, uint32_t dtype, size_t parts, struct 
 {
     const struct ocl_device *dev = queue->dev;
     cl_ulong count = parts, first = result.first;
-    size_t local = dev->few ? 1 : group_size(dev, 256);
-    const struct arg args[] = { ARG(count),
-                                ARG(queue->partials),
-                                ARG(result.mem),
-                                ARG(first),
-                                { local * PARTIAL_BYTES, NULL } };
-    cl_kernel kernel;
-    int err = find(queue, dtype, OCL_K_FINISH, &kernel);
+    const struct ocl_runnable *r;
+    size_t local;
+    int err = find(queue, dtype, OCL_K_FINISH, &r);
 
-    return err ? err : run(queue, kernel, "reduction", args, dev->few ? 4 : 5, 1, &local, &local);
+    if (err)
+        return err;
+    local = dev->few ? 1 : group_size(r, 256);
+    {
+        const struct arg args[] = { ARG(count),
+                                    ARG(queue->partials),
+                                    ARG(result.mem),
+                                    ARG(first),
+                                    { local * PARTIAL_BYTES, NULL } };
+
+        return run(queue, r->kernel, "reduction", args, dev->few ? 4 : 5, 1, &local, &local);
+    }
 }
 
 int ocl_own_reduce(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, int64_t n,
@@ -177,14 +190,14 @@ int ocl_own_reduce(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, i
     const struct ocl_device *dev = queue->dev;
     cl_ulong count = (cl_ulong)n, x_first = x.first, y_first = y.first;
     size_t global, local;
-    cl_kernel kernel;
+    const struct ocl_runnable *r;
     int err = provide_partials(queue);
 
     if (!err)
-        err = find(queue, dtype, k, &kernel);
+        err = find(queue, dtype, k, &r);
     if (err)
         return err;
-    shape(dev, n, &global, &local);
+    shape(dev, r, n, &global, &local);
     {
         const struct arg args[] = { ARG(count),
                                     ARG(x.mem),
@@ -194,7 +207,7 @@ int ocl_own_reduce(struct ocl_queue *queue, enum ocl_kernel k, uint32_t dtype, i
                                     ARG(queue->partials),
                                     { local * PARTIAL_BYTES, NULL } };
 
-        err = run(queue, kernel, "reduction", args, dev->few ? 6 : 7, 1, &global, &local);
+        err = run(queue, r->kernel, "reduction", args, dev->few ? 6 : 7, 1, &global, &local);
     }
     return err ? err : finish(queue, dtype, dev->few ? global : global / local, result);
 }
@@ -226,13 +239,17 @@ int ocl_own_gemv(struct ocl_queue *queue, const struct ocl_product *p)
                                 ARG(a_first), ARG(a_row),   ARG(a_column),    ARG(p->x.mem),
                                 ARG(x_first), ARG(x_step),  { size, &beta },  ARG(p->y.mem),
                                 ARG(y_first), ARG(y_step) };
-    size_t local = group_size(queue->dev, 64), global = round_up((size_t)rows, local);
-    cl_kernel kernel;
-    int err = find(queue, p->dtype, OCL_K_GEMV, &kernel);
+    size_t local, global;
+    const struct ocl_runnable *r;
+    int err = find(queue, p->dtype, OCL_K_GEMV, &r);
 
+    if (err)
+        return err;
+    local = group_size(r, 64);
+    global = round_up((size_t)rows, local);
     (void)set_scalar(&beta, p->dtype, p->beta);
     strides(&p->a, &a_row, &a_column);
-    return err ? err : run(queue, kernel, "gemv", args, 14, 1, &global, &local);
+    return run(queue, r->kernel, "gemv", args, 14, 1, &global, &local);
 }
 
 int ocl_own_gemm(struct ocl_queue *queue, const struct ocl_product *p)
@@ -246,15 +263,18 @@ int ocl_own_gemm(struct ocl_queue *queue, const struct ocl_product *p)
                                 ARG(p->a.mem),   ARG(a_first),  ARG(a_row),   ARG(a_column),
                                 ARG(p->b.mem),   ARG(b_first),  ARG(b_row),   ARG(b_column),
                                 { size, &beta }, ARG(p->c.mem), ARG(c_first), ARG(c_row) };
-    size_t local[2] = { group_size(queue->dev, 64), 1 };
-    size_t global[2] = { round_up((size_t)n, local[0]), (size_t)m };
-    cl_kernel kernel;
-    int err = find(queue, p->dtype, OCL_K_GEMM, &kernel);
+    size_t local[2] = { 1, 1 }, global[2] = { 1, (size_t)m };
+    const struct ocl_runnable *r;
+    int err = find(queue, p->dtype, OCL_K_GEMM, &r);
 
+    if (err)
+        return err;
+    local[0] = group_size(r, 64);
+    global[0] = round_up((size_t)n, local[0]);
     (void)set_scalar(&beta, p->dtype, p->beta);
     strides(&p->a, &a_row, &a_column);
     strides(&p->b, &b_row, &b_column);
-    return err ? err : run(queue, kernel, "gemm", args, 16, 2, global, local);
+    return run(queue, r->kernel, "gemm", args, 16, 2, global, local);
 }
 
 /* ---- conversions ---- */
@@ -264,18 +284,18 @@ int ocl_own_convert(struct ocl_queue *queue, uint32_t from, uint32_t to, int64_t
 {
     cl_ulong count = (cl_ulong)n, x_first = x.first, y_first = y.first;
     const struct arg args[] = { ARG(count), ARG(x.mem), ARG(x_first), ARG(y.mem), ARG(y_first) };
-    cl_kernel *slot = &queue->convert[from][to];
+    struct ocl_runnable *slot = &queue->convert[from][to];
     cl_program program;
     size_t global, local;
     int err = 0;
 
-    if (!*slot) {
+    if (!slot->kernel) {
         err = ocl_program_convert(queue->dev->context, queue->dev->variant, from, to, &program);
         if (!err)
-            err = create(program, "convert_all", slot);
+            err = create(queue->dev, program, "convert_all", slot);
     }
     if (err)
         return err;
-    shape(queue->dev, n, &global, &local);
-    return run(queue, *slot, "convert", args, 5, 1, &global, &local);
+    shape(queue->dev, slot, n, &global, &local);
+    return run(queue, slot->kernel, "convert", args, 5, 1, &global, &local);
 }

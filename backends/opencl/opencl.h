@@ -17,6 +17,7 @@
 #include "kernels/plan.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* ---- errors.c ---- */
@@ -159,6 +160,15 @@ struct ocl_event {
     struct ocl_failure failure;
 };
 
+/*
+ * A kernel, and the largest group that the driver runs it in: registers and local memory may make that
+ * less than the device's.
+ */
+struct ocl_runnable {
+    cl_kernel kernel; /* NULL: not made yet */
+    size_t most;
+};
+
 /* An in-order queue, with kernels of its own: clSetKernelArg is not thread-safe. */
 struct ocl_queue {
     struct ocl_queue *next;
@@ -168,8 +178,8 @@ struct ocl_queue {
     struct ocl_event *events;     /* not settled yet */
     struct ocl_failure for_event; /* of a command that is no longer pending */
     struct ocl_failure for_sync;
-    cl_kernel kernels[OCL_FLOATS][OCL_KERNELS];
-    cl_kernel convert[FERRY_DTYPE_COUNT][FERRY_DTYPE_COUNT];
+    struct ocl_runnable kernels[OCL_FLOATS][OCL_KERNELS];
+    struct ocl_runnable convert[FERRY_DTYPE_COUNT][FERRY_DTYPE_COUNT];
     cl_kernel operations[KERNEL_COUNT];
     cl_mem partials; /* of reductions */
 };
@@ -220,6 +230,7 @@ struct ocl_device {
     unsigned variant;
     uint32_t index, cores;
     uint64_t max_alloc, max_group, base_align, host_align;
+    atomic_uint without_clblast; /* bit op, + 16 for F64: it has failed at what ours may do */
     pthread_mutex_t lock;
     struct kernel_target target;  /* of operations */
     struct ocl_queue main, setup; /* the default one, and one for what waits for nobody */

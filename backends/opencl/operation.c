@@ -134,16 +134,42 @@ static int query(void *device, const ferry_op *op, ferry_op_answer *out)
     return err;
 }
 
+/* Whether the driver runs the kernel in groups of the size that it was compiled for. */
+static int check_group(const struct ocl_device *dev, cl_program program, uint32_t kernel)
+{
+    size_t most = dev->target.group;
+    int error;
+    cl_kernel k = clCreateKernel(program, kernel_function(kernel), &error);
+
+    if (error)
+        return ocl_fail("clCreateKernel", error);
+    (void)clGetKernelWorkGroupInfo(k, dev->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof(most), &most,
+                                   NULL);
+    (void)clReleaseKernel(k);
+    if (most >= dev->target.group)
+        return 0;
+    return ocl_host->error(FERRY_EUNSUPPORTED,
+                           "%s runs in groups of %zu here; %" PRIu32 " are wanted",
+                           kernel_function(kernel), most, dev->target.group);
+}
+
+static int compile_kernel(const struct ocl_device *dev, uint32_t kernel)
+{
+    cl_program program;
+    int err = program_of(dev, kernel_program_of(kernel), &program);
+
+    return err ? err : check_group(dev, program, kernel);
+}
+
 /* What a launch needs is compiled now. */
 static int compile(const struct ocl_device *dev, const struct kernel_plan *p)
 {
-    cl_program program;
     int err = 0;
 
     for (uint32_t i = 0; i < p->launches && !err; i++)
-        err = program_of(dev, kernel_program_of(p->launch[i].kernel), &program);
+        err = compile_kernel(dev, p->launch[i].kernel);
     if (!err && p->answer.packed_bytes)
-        err = program_of(dev, kernel_program_of(p->pack.kernel), &program);
+        err = compile_kernel(dev, p->pack.kernel);
     return err;
 }
 

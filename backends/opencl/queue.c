@@ -102,12 +102,12 @@ static void release_kernels(struct ocl_queue *queue)
 {
     for (unsigned t = 0; t < OCL_FLOATS; t++)
         for (unsigned k = 0; k < OCL_KERNELS; k++)
-            if (queue->kernels[t][k])
-                clReleaseKernel(queue->kernels[t][k]);
+            if (queue->kernels[t][k].kernel)
+                clReleaseKernel(queue->kernels[t][k].kernel);
     for (unsigned x = 0; x < FERRY_DTYPE_COUNT; x++)
         for (unsigned y = 0; y < FERRY_DTYPE_COUNT; y++)
-            if (queue->convert[x][y])
-                clReleaseKernel(queue->convert[x][y]);
+            if (queue->convert[x][y].kernel)
+                clReleaseKernel(queue->convert[x][y].kernel);
     for (unsigned k = 0; k < KERNEL_COUNT; k++)
         if (queue->operations[k])
             clReleaseKernel(queue->operations[k]);

@@ -18,6 +18,8 @@ static struct {
     uint64_t size;    /* what every buffer claims to have */
     unsigned clblast; /* calls of its axpy */
     CLBlastStatusCode answer;
+    size_t group;     /* the largest one of every kernel; 0: the truth */
+    size_t largest;   /* of those that were launched */
     unsigned kernels; /* launches, none of which is made */
     cl_ulong args[8]; /* of the last kernel; 0 for those that are no cl_ulong */
 } lie;
@@ -59,6 +61,20 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
     return next(kernel, index, size, value);
 }
 
+cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
+                                cl_kernel_work_group_info what, size_t size, void *value,
+                                size_t *value_size)
+{
+    cl_int (*next)(cl_kernel, cl_device_id, cl_kernel_work_group_info, size_t, void *, size_t *);
+    cl_int error;
+
+    *(void **)&next = dlsym(RTLD_NEXT, "clGetKernelWorkGroupInfo");
+    error = next(kernel, device, what, size, value, value_size);
+    if (lie.group && !error && what == CL_KERNEL_WORK_GROUP_SIZE)
+        *(size_t *)value = lie.group;
+    return error;
+}
+
 cl_int clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel kernel, cl_uint dims,
                               const size_t *offset, const size_t *global, const size_t *local,
                               cl_uint events, const cl_event *wait_list, cl_event *event)
@@ -70,6 +86,10 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel kernel, cl_uint dims
         lie.kernels++;
         return clEnqueueMarkerWithWaitList(q, 0, NULL, event);
     }
+    if (local && local[0] > lie.largest)
+        lie.largest = local[0];
+    if (lie.group && local && local[0] > lie.group)
+        return CL_INVALID_WORK_GROUP_SIZE;
     *(void **)&next = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
     return next(q, kernel, dims, offset, global, local, events, wait_list, event);
 }
@@ -131,6 +151,58 @@ static void an_error_of_clblast_is_named(void)
     ocl_close();
 }
 
+/* CLBlast is one way to compute, and not the only one. */
+static void what_clblast_cannot_run_is_run_without_it(void)
+{
+    const float x[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    float y[8] = { 0 };
+    void *block;
+
+    if (!ocl_open(0, "arithmetic", "clblast", NULL))
+        return;
+    block = ocl_block(64);
+    ocl_put(block, 0, x, sizeof(x));
+    ocl_put(block, 32, y, sizeof(y));
+    lie.answer = CLBlastInvalidLocalNumDimensions;
+    CU_ASSERT_EQUAL(axpy(block, 8, 0, 8), 0);
+    CU_ASSERT_EQUAL(lie.clblast, 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(driver_logged(), "ferry's own kernels take its place"));
+    ocl_get(block, 32, y, sizeof(y));
+    CU_ASSERT_EQUAL(memcmp(x, y, sizeof(x)), 0);
+    CU_ASSERT_EQUAL(axpy(block, 8, 0, 8), 0); /* it is not asked a second time */
+    CU_ASSERT_EQUAL(lie.clblast, 0);
+    lie.answer = 0;
+    ocl_free_block(block);
+    ocl_close();
+}
+
+/* Drivers take registers into account: a kernel may be for smaller groups than its device. */
+static void groups_are_as_small_as_their_kernels_want_them(void)
+{
+    float ones[1000], sum = 0;
+    void *block, *result;
+
+    if (!ocl_open(0, "arithmetic", "own", "items", "many", NULL))
+        return;
+    for (int i = 0; i < 1000; i++)
+        ones[i] = 1;
+    block = ocl_block(sizeof(ones));
+    result = ocl_block(64);
+    ocl_put(block, 0, ones, sizeof(ones));
+    lie.group = 24;
+    lie.largest = 0;
+    CU_ASSERT_EQUAL(ocl->scal(dev, NULL, FERRY_F32, 1000, 2, driver_ref(block, 0)), 0);
+    CU_ASSERT_EQUAL(
+        ocl->asum(dev, NULL, FERRY_F32, 1000, driver_cref(block, 0), driver_ref(result, 0)), 0);
+    ocl_get(result, 0, &sum, sizeof(sum));
+    CU_ASSERT_EQUAL(sum, 2000);
+    CU_ASSERT_EQUAL(lie.largest, 16); /* the power of 2 */
+    lie.group = 0;
+    ocl_free_block(block);
+    ocl_free_block(result);
+    ocl_close();
+}
+
 /* Really, with what is largest in elements where memory is short: bytes. */
 static void elements_from_2_to_the_31_on_are_reached(void)
 {
@@ -173,6 +245,8 @@ static void elements_from_2_to_the_31_on_are_reached(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(elements_that_an_int_can_number_are_clblasts),
     FERRY_TEST(an_error_of_clblast_is_named),
+    FERRY_TEST(what_clblast_cannot_run_is_run_without_it),
+    FERRY_TEST(groups_are_as_small_as_their_kernels_want_them),
     FERRY_TEST(elements_from_2_to_the_31_on_are_reached),
 };
 
