@@ -16,7 +16,7 @@ enum form { COUNT, DEVICES, BYTES, RATE, MICROSECONDS, SWITCH, CLOCK, UNIFIED, A
     X("clock", "real", CLOCK, ENUM, "real|manual|sync", clock,                                   \
       "when work completes: on a thread, when a test steps it, or before the call returns")      \
     X("latency", "0", MICROSECONDS, INT, NULL, latency_ns, "microseconds before a copy starts")  \
-    X("bandwidth", "0", RATE, STRING, NULL, bandwidth, "bytes a second of a copy; 0: no limit")    \
+    X("bandwidth", "0", RATE, STRING, NULL, bandwidth, "bytes a second of a copy; 0: no limit")  \
     X("op_latency", "0", MICROSECONDS, INT, NULL, op_latency_ns,                                 \
       "microseconds that an operation or a memset takes")                                        \
     X("peer", "on", SWITCH, ENUM, "on|off", peer, "whether devices copy to each other directly") \
