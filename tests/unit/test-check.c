@@ -140,11 +140,21 @@ static void the_plugins_that_are_spoiled_pass_before(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "F32: strided copy"));
 }
 
+/* A sanitizer in a hurry looks at one of four: what it is there for, each of them does. */
+static bool is_left_out(void)
+{
+    static unsigned n;
+
+    return ferry_test_is_slow() && getenv("FERRY_TEST_QUICK") && n++ % 4;
+}
+
 /* The group fails, and says something that has these words in it. */
 static void caught(const char *name, const char *group, const char *words)
 {
     char more[128], line[64], *found;
 
+    if (is_left_out())
+        return;
     snprintf(more, sizeof(more), "--timeout 20 --only %s", group);
     snprintf(line, sizeof(line), "fail         %-10s  ", group);
     CU_ASSERT_EQUAL(check_bad(name, more), 1);
