@@ -10,6 +10,7 @@
 
 #include <ferry/status.h>
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,13 +154,16 @@ static int open_net(ferry_net *net, const char *path, const ferry_net_options *o
 int ferry__net_open(ferry_device *dev, const char *prototxt, const ferry_net_options *options,
                     const ferry_proto *over, ferry_net **out)
 {
-    ferry_net_options none = { .struct_size = sizeof none };
-    const ferry_net_options *o = options ? options : &none;
+    ferry_net_options told = { 0 };
+    const ferry_net_options *o = &told;
     ferry_net *net;
     int err;
 
-    if (!dev || !out || o->struct_size < sizeof *o || (!prototxt && !o->text) ||
-        (o->n_stages && !o->stages) || (o->n_keep && !o->keep))
+    if (options) /* of a caller who knew more, or less */
+        memcpy(&told, options,
+               options->struct_size < sizeof told ? options->struct_size : sizeof told);
+    if (!dev || !out || (options && options->struct_size < offsetof(ferry_net_options, level)) ||
+        (!prototxt && !o->text) || (o->n_stages && !o->stages) || (o->n_keep && !o->keep))
         return ferry_error_set(FERRY_EINVAL, "ferry_net_open: NULL, or options without their size");
     net = calloc(1, sizeof *net);
     if (!net)
@@ -347,23 +351,27 @@ static int tell_tier(const ferry_layer *layer, const struct ferry__item *items, 
 
 int ferry_net_layer(const ferry_net *net, int index, ferry_net_layer_info *out)
 {
+    ferry_net_layer_info info = { 0 };
     const struct ferry__program *p;
     const ferry_layer *layer;
 
-    if (!net || !out || out->struct_size < sizeof *out || index < 0 || index >= net->n_layers)
+    if (!net || !out || out->struct_size < offsetof(ferry_net_layer_info, device) || index < 0 ||
+        index >= net->n_layers)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_layer: layer %d", index);
+    info.struct_size = out->struct_size;
     layer = &net->layers[index];
     p = ferry__stage_of(net, index)->now;
-    out->name = layer->name;
-    out->type = layer->type->name;
-    out->device = ferry_device_name(layer->device);
-    ferry__measure_tell(layer, out);
-    out->needs_backward = ferry_layer_needs_backward(layer);
-    out->tier = layer->type->forward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
-    out->operations = tell_tier(layer, p ? p->items : NULL, p ? p->n_items : 0, &out->tier);
-    out->backward_tier =
-        out->needs_backward && layer->type->backward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
-    out->backward_operations =
-        tell_tier(layer, p ? p->back : NULL, p ? p->n_back : 0, &out->backward_tier);
+    info.name = layer->name;
+    info.type = layer->type->name;
+    info.device = ferry_device_name(layer->device);
+    ferry__measure_tell(layer, &info);
+    info.needs_backward = ferry_layer_needs_backward(layer);
+    info.tier = layer->type->forward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
+    info.operations = tell_tier(layer, p ? p->items : NULL, p ? p->n_items : 0, &info.tier);
+    info.backward_tier =
+        info.needs_backward && layer->type->backward ? FERRY_TIER_HOST : FERRY_TIER_OWN;
+    info.backward_operations =
+        tell_tier(layer, p ? p->back : NULL, p ? p->n_back : 0, &info.backward_tier);
+    memcpy(out, &info, info.struct_size < sizeof info ? info.struct_size : sizeof info);
     return 0;
 }

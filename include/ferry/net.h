@@ -179,7 +179,10 @@ FERRY_API int ferry_net_n_layers(const ferry_net *net);
  * With 0 not any longer.
  */
 FERRY_API int ferry_net_measure(ferry_net *net, int on);
-/** What is known of layer `index`. FERRY_EINVAL past the last. */
+/**
+ * What is known of layer `index`: as much of it as fits the struct_size that the caller has set.
+ * FERRY_EINVAL past the last, and without a size.
+ */
 FERRY_API int ferry_net_layer(const ferry_net *net, int index, ferry_net_layer_info *out);
 
 /**

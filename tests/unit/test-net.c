@@ -5,6 +5,7 @@
 #include <ferry/net.h>
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,11 @@ static void a_blob_with_two_consumers_is_split_by_caffes_names(void)
     FX_OK(ferry_net_forward(net, NULL));
     CU_ASSERT(holds(net, "y", 2, (float[]){ 10, 13 }));
     CU_ASSERT_EQUAL(ferry_net_layer(net, 99, &info), FERRY_EINVAL);
+    info = (ferry_net_layer_info){ .struct_size = offsetof(ferry_net_layer_info, needs_backward),
+                                   .needs_backward = 77 };
+    FX_OK(ferry_net_layer(net, 1, &info)); /* a caller who knows less of it */
+    CU_ASSERT_STRING_EQUAL(info.type, "Split");
+    CU_ASSERT_EQUAL(info.needs_backward, 77);
     ferry_net_close(net);
 }
 

@@ -44,25 +44,35 @@ static int failed(const struct dataset_writer *w, int code)
 
 /* ---- opening ------------------------------------------------------------------------------------- */
 
+/* `fresh` is the writer's once it is there, for the end to remove. */
+static int make_fresh(struct dataset_writer *w, char *fresh)
+{
+    if (!w->folder || !fresh)
+        return ferry_error_set(FERRY_ENOMEM, "no memory for the name of a folder");
+    if (access(w->folder, F_OK) == 0)
+        return ferry_error_set(FERRY_EIO, "%.400s: %s", w->folder, strerror(EEXIST));
+    snprintf(fresh, strlen(w->folder) + 8, "%s.XXXXXX", w->folder);
+    if (mkdtemp(fresh)) {
+        w->fresh = fresh;
+        return 0;
+    }
+    return ferry_error_set(FERRY_EIO, "%.400s: %s", fresh, strerror(errno));
+}
+
 static int make_folder(struct dataset_writer *w, const char *folder)
 {
     size_t length = strlen(folder);
+    char *fresh;
     mode_t mask;
+    int err;
 
     while (length > 1 && folder[length - 1] == '/')
         length--;
     w->folder = strndup(folder, length);
-    w->fresh = malloc(length + 8);
-    if (!w->folder || !w->fresh)
-        return ferry_error_set(FERRY_ENOMEM, "%.400s: no memory", folder);
-    if (access(w->folder, F_OK) == 0)
-        return ferry_error_set(FERRY_EIO, "%.400s: %s", folder, strerror(EEXIST));
-    snprintf(w->fresh, length + 8, "%s.XXXXXX", w->folder);
-    if (!mkdtemp(w->fresh)) {
-        int err = ferry_error_set(FERRY_EIO, "%.400s: %s", w->fresh, strerror(errno));
-
-        free(w->fresh);
-        w->fresh = NULL;
+    fresh = malloc(length + 8);
+    err = make_fresh(w, fresh);
+    if (err) {
+        free(fresh);
         return err;
     }
     mask = umask(0);
