@@ -484,6 +484,12 @@ check-package: $(check_PROGRAMS)
 print-package-tests:
 	@echo '$(PACKAGE_TESTS)'
 
+# All that runs what was built.
+print-code-tests:
+	@for test in $(TESTS); do \
+	    case ' $(TEXT_TESTS) %D%/abi/check-abi.sh ' in *" $$test "*) ;; *) echo "$$test" ;; esac; \
+	done
+
 # OpenBLAS picks its kernels by CPU, and valgrind does not know the newest instructions.
 VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
     --suppressions='$(abs_top_srcdir)/%D%/data/valgrind.supp'
@@ -522,7 +528,7 @@ clean-gpu:
 	rm -rf '$(GPU_FOLDER)'
 
 .PHONY: gpu-pack clean-gpu
-.PHONY: check-training check-oclgrind check-package print-package-tests check-threads check-valgrind check-model check-model-full
+.PHONY: check-training check-oclgrind check-package print-package-tests print-code-tests check-threads check-valgrind check-model check-model-full
 
 EXTRA_DIST += \
 	$(SCRIPT_TESTS) \
