@@ -90,7 +90,7 @@ int command_main(int argc, char **argv, const char *name, const ferry_test_case 
     if (!mkdtemp(folder))
         return 1;
     setenv("FERRY_TEST_FOLDER", folder, 1);
-    result = ferry_test_main_backends(argc, argv, name, cases, count);
+    result = ferry_test_main_plain_backends(argc, argv, name, cases, count);
     if (system("rm -rf \"$FERRY_TEST_FOLDER\"") != 0)
         fprintf(stderr, "%s could not be removed\n", folder);
     return result;

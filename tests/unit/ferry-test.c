@@ -286,8 +286,8 @@ static int run_on(const char *given, const char *suite, const char *only,
     return result;
 }
 
-int ferry_test_main_backends(int argc, char **argv, const char *suite, const ferry_test_case *cases,
-                             size_t ncases)
+static int run_on_each(const char *only, const char *suite, const ferry_test_case *cases,
+                       size_t ncases, bool with_options)
 {
     const char *built = getenv("FERRY_TEST_BACKENDS");
     char *list = strdup(built ? built : "cpu sim");
@@ -298,7 +298,20 @@ int ferry_test_main_backends(int argc, char **argv, const char *suite, const fer
         return 1;
     signal(SIGALRM, on_alarm);
     for (char *name = strtok_r(list, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
-        result = worse(result, run_on(name, suite, argc > 1 ? argv[1] : NULL, cases, ncases));
+        if (with_options || !strchr(name, '['))
+            result = worse(result, run_on(name, suite, only, cases, ncases));
     free(list);
     return result;
+}
+
+int ferry_test_main_backends(int argc, char **argv, const char *suite, const ferry_test_case *cases,
+                             size_t ncases)
+{
+    return run_on_each(argc > 1 ? argv[1] : NULL, suite, cases, ncases, true);
+}
+
+int ferry_test_main_plain_backends(int argc, char **argv, const char *suite,
+                                   const ferry_test_case *cases, size_t ncases)
+{
+    return run_on_each(argc > 1 ? argv[1] : NULL, suite, cases, ncases, false);
 }

@@ -40,6 +40,10 @@ int ferry_test_main(int argc, char **argv, const char *suite, const ferry_test_c
 int ferry_test_main_backends(int argc, char **argv, const char *suite,
                              const ferry_test_case *cases, size_t ncases);
 
+/* The same, but for those with options: for what is far from where they matter, as the command is. */
+int ferry_test_main_plain_backends(int argc, char **argv, const char *suite,
+                                   const ferry_test_case *cases, size_t ncases);
+
 /* The backend that ferry_test_main_backends is running on; NULL in ferry_test_main. */
 const char *ferry_test_backend(void);
 

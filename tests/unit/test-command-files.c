@@ -559,7 +559,7 @@ int main(int argc, char **argv)
 
     if (!mkdtemp(folder))
         return 1;
-    status = ferry_test_main_backends(argc, argv, "command-files", cases, FERRY_TEST_COUNT(cases));
+    status = ferry_test_main_plain_backends(argc, argv, "command-files", cases, FERRY_TEST_COUNT(cases));
     rmdir(folder);
     return status;
 }
