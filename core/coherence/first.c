@@ -61,8 +61,10 @@ bool ferry__first_at_host(ferry_memory *m, unsigned access, ferry_ref *out)
 
 bool ferry__first_give_back(ferry_memory *m)
 {
+    if (m->idle) /* an eviction may be at work on it */
+        return false;
     if (m->on_host.storage != FERRY__STORAGE_POOL || m->on_host.owner != m->home ||
-        m->on_host.uses || m->on_devices || m->idle || !home_is_plain(m))
+        m->on_host.uses || m->on_devices || !home_is_plain(m))
         return false;
     ferry__pool_free(m->home, FERRY__POOL_DEVICE, m->on_host.ref.handle, m->on_host.capacity);
     return true;

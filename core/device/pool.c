@@ -34,7 +34,7 @@ struct ferry__pool {
     uint64_t cached_bytes, limit; /* both kinds together */
     uint64_t live;                /* device blocks handed out */
     _Atomic uint64_t budget;      /* for device blocks; 0: none */
-    bool zero_pages;              /* the plugin gives large blocks that are zero already */
+    atomic_bool zero_pages;       /* the plugin gives large blocks that are zero already */
 };
 
 /* Whoever can free memory that is in use; NULL while nobody can. */
@@ -348,7 +348,7 @@ static int from_plugin(struct ferry__pool *pool, enum ferry__pool_kind kind, fer
             pool->dev, kind == FERRY__POOL_DEVICE ? "alloc" : "alloc of host memory", bytes, err);
     pthread_mutex_lock(&pool->lock);
     if (*zeroed && size >= LARGE)
-        pool->zero_pages = true;
+        atomic_store_explicit(&pool->zero_pages, true, memory_order_relaxed);
     count_alloc(pool, kind, bytes, false, reserved);
     pthread_mutex_unlock(&pool->lock);
     return 0;
@@ -397,7 +397,9 @@ int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue
         err = within_budget(pool, kind, bytes, &reserved);
     if (err)
         return err;
-    if (cacheable && !(*zeroed && bytes >= LARGE && pool->zero_pages) &&
+    if (cacheable &&
+        !(*zeroed && bytes >= LARGE &&
+          atomic_load_explicit(&pool->zero_pages, memory_order_relaxed)) &&
         from_cache(pool, kind, q, class, rounded, bytes, reserved, out)) {
         *zeroed = false;
         ferry__trace_event("pool hit", NULL, bytes, dev, start);
