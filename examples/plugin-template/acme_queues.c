@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-FERRY_PLUGIN(.name = "acme_queues", .version = "1.0", .vendor = "Acme", .min_host_minor = 1); /* yours: who it is */
+FERRY_PLUGIN_FOR_HOST(1, .name = "acme_queues", .version = "1.0", .vendor = "Acme"); /* yours: who it is */
 
 static const ferry_host *ferry;
 

@@ -190,7 +190,18 @@ extern FERRY_API const ferry_plugin_descriptor ferry_plugin;
  * scope of one C or C++ file, once. `name` is required; everything else has been filled in from
  * what the compiler knows.
  */
-#define FERRY_PLUGIN(...)                                                                       \
+#define FERRY_PLUGIN(...) FERRY_PLUGIN_OF_(, __VA_ARGS__)
+
+/**
+ * The same for a plugin that needs services of ferry_host that came with a later minor of it than 0:
+ * FERRY_PLUGIN_FOR_HOST(1, .name = "acme", …). An older ferry refuses it.
+ */
+#define FERRY_PLUGIN_FOR_HOST(minor, ...) \
+    FERRY_PLUGIN_OF_(FERRY_PLUGIN_NEEDS_(minor), __VA_ARGS__)
+
+/* `needs`: nothing, or a member at its place in the structure, which C++ insists on. */
+#define FERRY_PLUGIN_NEEDS_(minor) .min_host_minor = (minor),
+#define FERRY_PLUGIN_OF_(needs, ...)                                                            \
     FERRY_PLUGIN_QUIET_                                                                         \
     __extension__ __attribute__((section(".note.ferry"), used, aligned(4)))                     \
     const ferry_plugin_descriptor ferry_plugin = { .note_namesz = 6,                            \
@@ -201,7 +212,7 @@ extern FERRY_API const ferry_plugin_descriptor ferry_plugin;
                                                    .struct_size = FERRY_PLUGIN_DESCRIPTOR_SIZE, \
                                                    .abi_major = FERRY_ABI_MAJOR,                \
                                                    .abi_minor = FERRY_ABI_MINOR,                \
-                                                   .sanitizer = FERRY_HAVE_SANITIZER_,          \
+                                                   needs.sanitizer = FERRY_HAVE_SANITIZER_,     \
                                                    .cpu_features = FERRY_CPU_COMPILED,          \
                                                    __VA_ARGS__ } FERRY_PLUGIN_END_
 
