@@ -34,6 +34,7 @@ static void publish(ferry_memory *m, void *block, unsigned access)
     m->on_host.ref = (ferry_ref){ block, 0 };
     m->on_host.capacity = m->size;
     m->on_host.filled = m->used;
+    m->on_host.failed = 0;
     m->on_host.owner = m->home;
     if (access & FERRY_WRITE)
         ferry__memory_count_write(m);

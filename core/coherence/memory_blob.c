@@ -124,6 +124,12 @@ bool ferry__memory_is_short(ferry_memory *m, const ferry_device *where)
     return is_short;
 }
 
+/* Whether a copy that was valid still is what it was: it was not evicted, nor found to have failed. */
+static bool holds(const struct ferry__replica *r)
+{
+    return r && r->ref.handle && !r->failed;
+}
+
 void ferry__memory_regain(ferry_memory *m, uint64_t mark)
 {
     uint32_t lost, left;
@@ -136,14 +142,14 @@ void ferry__memory_regain(ferry_memory *m, uint64_t mark)
         unsigned slot = (unsigned)__builtin_ctz(left);
         struct ferry__replica *r = ferry__replica_find(m, slot);
 
-        if (r && r->ref.handle && (*ferry__replica_filled(m, slot) || !m->used))
+        if (holds(r))
             req.valid |= UINT32_C(1) << slot;
     }
     ferry__valid_publish(m, ferry__valid_hand_back(&req, req.valid));
     ferry__request_end(&req);
 }
 
-/* Of those copies, the ones that hold anything: what was found to have failed meanwhile does not. */
+/* Of those copies, the ones that still hold what they did; where none does, all of them. */
 static uint32_t holding(ferry_memory *m, uint32_t valid)
 {
     uint32_t left, found = 0;
@@ -151,7 +157,7 @@ static uint32_t holding(ferry_memory *m, uint32_t valid)
     for (left = valid; left; left &= left - 1) {
         unsigned slot = (unsigned)__builtin_ctz(left);
 
-        if (ferry__replica_find(m, slot) && *ferry__replica_filled(m, slot))
+        if (holds(ferry__replica_find(m, slot)))
             found |= UINT32_C(1) << slot;
     }
     return found ? found : valid;

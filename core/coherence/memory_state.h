@@ -70,6 +70,7 @@ struct ferry__replica {
     };
     uint8_t storage;
     uint8_t readonly;
+    uint8_t failed; /* it left V because what wrote it had failed; 0 once it is valid again */
     uint8_t slot;
     uint8_t adopted_at; /* FERRY__STORAGE_ADOPTED: the slot that it was adopted for */
 };

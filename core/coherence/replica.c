@@ -182,6 +182,7 @@ static void set_storage(struct ferry__replica *r, uint8_t kind, void *handle, si
     r->capacity = capacity;
     r->filled = 0;
     r->readonly = 0;
+    r->failed = 0;
     r->owner = owner;
 }
 

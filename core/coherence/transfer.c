@@ -28,8 +28,10 @@ int ferry__transfer_fail(struct ferry__request *req, unsigned slot, int code)
         same = (UINT32_C(1) << m->alias) | 1u;
     if (!(req->valid & same))
         return 0;
-    for (left = req->valid & same; left; left &= left - 1)
+    for (left = req->valid & same; left; left &= left - 1) {
         *ferry__replica_filled(m, (unsigned)__builtin_ctz(left)) = 0;
+        ferry__replica_find(m, (unsigned)__builtin_ctz(left))->failed = 1;
+    }
     req->valid &= ~same;
     if (!req->valid)
         m->lost = (int8_t)code;

@@ -8,12 +8,13 @@
 
 /* ---- publishing ---- */
 
-/* What a replica adds to the word that settled accesses look at. */
-static uint64_t flags_of(ferry_memory *m, const struct ferry__replica *r, unsigned slot,
-                         uint32_t valid)
+/* What a replica adds to the word that settled accesses look at. One that is valid has not failed. */
+static uint64_t flags_of(ferry_memory *m, struct ferry__replica *r, unsigned slot, uint32_t valid)
 {
     uint64_t flags = 0;
 
+    if (valid & ferry__valid_bit(slot))
+        r->failed = 0;
     if (ferry__uses_have(r->uses, true))
         flags |= FERRY__SLOW(slot);
     if (ferry__uses_have(r->uses, false) || (r->readonly && (valid & ferry__valid_bit(slot))))

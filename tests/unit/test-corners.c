@@ -202,6 +202,28 @@ static void a_refused_fill_leaves_a_tail_that_reads_as_zeros(void)
     wx_end();
 }
 
+/* Both copies were made when there was nothing to copy; the one that is to be scaled is filled first. */
+static void a_refused_scale_forgets_no_copy_without_bytes(void)
+{
+    ferry_blob *b;
+    unsigned before;
+
+    wx_begin();
+    b = blob_of(8);
+    reshape(b, 0);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    FX_OK(ferry_memory_prefetch(ferry_blob_data_memory(b), NULL, NULL));
+    reshape(b, 6);
+    before = wx_valid(ferry_blob_data_memory(b));
+    CU_ASSERT_EQUAL(before, WX_HOST | WX_DEV(0));
+    wx_fail_next(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    FX_FAILS(FERRY_EDEVICE, ferry_blob_scale_data(b, 0));
+    wx_fail_next(0, SIM_CALL_OP, 0, 0);
+    CU_ASSERT_EQUAL(wx_valid(ferry_blob_data_memory(b)), before);
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
 /* What the blob lost when it grew back may still be read there by work that was asked for before. */
 static void a_copy_too_short_is_left_to_its_readers(void)
 {
@@ -573,6 +595,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_refused_copy_that_reshapes_lengthens_nothing),
     FERRY_TEST(a_refused_copy_that_evicted_its_target_loses_nothing),
     FERRY_TEST(a_refused_fill_leaves_a_tail_that_reads_as_zeros),
+    FERRY_TEST(a_refused_scale_forgets_no_copy_without_bytes),
     FERRY_TEST(a_copy_too_short_is_left_to_its_readers),
     FERRY_TEST(a_tail_on_the_host_is_left_to_its_readers),
     FERRY_TEST(a_tail_on_shared_bytes_is_left_to_its_readers),
