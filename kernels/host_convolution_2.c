@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "kernels/host_text.h"
 
-#define HOST_PREFIX host_2_
+#define HOST_PREFIX host_
 #define LANES       2
 #include "kernels/convolution.k"

@@ -1,70 +1,80 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every kernel, and the programs that they are compiled in: a text, with numbers that are defined
- * for it.
+ * Every kernel, and the programs that they are compiled in: texts, with numbers that are defined
+ * for them.
  */
 #ifndef FERRY_KERNELS_LIST_H
 #define FERRY_KERNELS_LIST_H
 
-/* X(program, text, LANES) */
-#define KERNEL_PROGRAMS(X)           \
-    X(ELEMENT, element, 1)           \
-    X(POOL, pool, 1)                 \
-    X(PACK, pack, 1)                 \
-    X(CONVOLUTION_1, convolution, 1) \
-    X(CONVOLUTION_2, convolution, 2) \
-    X(CONVOLUTION_4, convolution, 4) \
-    X(DIRECT, direct, 1)             \
-    X(ROW, row, 1)                   \
-    X(IMAGE, image, 1)               \
-    X(TABLE, table, 1)               \
-    X(RANDOM, random, 1)             \
-    X(UPDATE, update, 1)             \
-    X(SLOPE, slope, 1)               \
-    X(SHARE, share, 1)               \
-    X(SPREAD, spread, 1)             \
-    X(GRADIENT, gradient, 2)
+/*
+ * X(program). Each program that is compiled costs its compiler's start, even where a cache has what
+ * comes of it: so what a net's forward pass needs is one, and what training adds is another.
+ */
+#define KERNEL_PROGRAMS(X) \
+    X(FORWARD)             \
+    X(TRAINING)            \
+    X(TABLE)               \
+    X(RANDOM)
+
+/* X(program, text, LANES): the texts that it is made of, in their order. */
+#define KERNEL_TEXTS(X)         \
+    X(FORWARD, element, 1)      \
+    X(FORWARD, pool, 1)         \
+    X(FORWARD, pack, 1)         \
+    X(FORWARD, convolution, 1)  \
+    X(FORWARD, convolution, 2)  \
+    X(FORWARD, convolution, 4)  \
+    X(FORWARD, direct, 1)       \
+    X(FORWARD, row, 1)          \
+    X(FORWARD, image, 1)        \
+    X(TRAINING, slope, 1)       \
+    X(TRAINING, share, 1)       \
+    X(TRAINING, spread, 1)      \
+    X(TRAINING, gradient, 2)    \
+    X(TRAINING, update, 1)      \
+    X(TABLE, table, 1)          \
+    X(RANDOM, random, 1)
 
 /* X(kernel, function, program, numbers) */
 #define KERNEL_LIST(X)                                  \
-    X(COPY, copy, ELEMENT, element)                     \
-    X(UNARY, unary, ELEMENT, element)                   \
-    X(BINARY, binary, ELEMENT, element)                 \
-    X(POOL, pool, POOL, pool)                           \
-    X(POOL_LAST, pool_last, POOL, pool)                 \
-    X(PACK, pack, PACK, pack)                           \
-    X(CONVOLVE_1, convolve, CONVOLUTION_1, convolution) \
-    X(CONVOLVE_2, convolve, CONVOLUTION_2, convolution) \
-    X(CONVOLVE_4, convolve, CONVOLUTION_4, convolution) \
-    X(DEPTHWISE, depthwise, DIRECT, convolution)        \
-    X(DIRECT, direct, DIRECT, convolution)              \
-    X(REDUCE, reduce, ROW, row)                         \
-    X(MOMENTS, moments, ROW, row)                       \
-    X(SOFTMAX, softmax, ROW, row)                       \
-    X(LRN, lrn, IMAGE, lrn)                             \
-    X(RESIZE, resize, IMAGE, resize)                    \
-    X(ROI_POOL, roi_pool, IMAGE, roi)                   \
-    X(IM2COL, im2col, IMAGE, columns)                   \
-    X(COL2IM, col2im, IMAGE, columns)                   \
+    X(COPY, copy, FORWARD, element)                     \
+    X(UNARY, unary, FORWARD, element)                   \
+    X(BINARY, binary, FORWARD, element)                 \
+    X(POOL, pool, FORWARD, pool)                           \
+    X(POOL_LAST, pool_last, FORWARD, pool)                 \
+    X(PACK, pack, FORWARD, pack)                           \
+    X(CONVOLVE_1, convolve_1, FORWARD, convolution) \
+    X(CONVOLVE_2, convolve_2, FORWARD, convolution) \
+    X(CONVOLVE_4, convolve_4, FORWARD, convolution) \
+    X(DEPTHWISE, depthwise, FORWARD, convolution)        \
+    X(DIRECT, direct, FORWARD, convolution)              \
+    X(REDUCE, reduce, FORWARD, row)                         \
+    X(MOMENTS, moments, FORWARD, row)                       \
+    X(SOFTMAX, softmax, FORWARD, row)                       \
+    X(LRN, lrn, FORWARD, lrn)                             \
+    X(RESIZE, resize, FORWARD, resize)                    \
+    X(ROI_POOL, roi_pool, FORWARD, roi)                   \
+    X(IM2COL, im2col, FORWARD, columns)                   \
+    X(COL2IM, col2im, FORWARD, columns)                   \
     X(GATHER, gather, TABLE, table)                     \
     X(SCATTER_ADD, scatter_add, TABLE, table)           \
     X(RANDOM, random_numbers, RANDOM, random)           \
-    X(UPDATE, update, UPDATE, update)                   \
-    X(UNARY_DATA, unary_data, SLOPE, element)           \
-    X(BINARY_DATA, binary_data, SLOPE, element)         \
-    X(REDUCE_DATA, reduce_data, SLOPE, element)         \
-    X(SHARE_EACH, share_each, SLOPE, element)           \
-    X(SHARE, share, SHARE, row)                         \
-    X(MOMENTS_DATA, moments_data, SHARE, row)           \
-    X(SOFTMAX_DATA, softmax_data, SHARE, row)           \
-    X(POOL_DATA, pool_data, SPREAD, pool)               \
-    X(LRN_DATA, lrn_data, SPREAD, lrn_data)             \
-    X(RESIZE_DATA, resize_data, SPREAD, resize)         \
-    X(GRADIENT, gradient, GRADIENT, gradient)           \
-    X(GRADIENT_SUM, gradient_sum, GRADIENT, gradient)
+    X(UPDATE, update, TRAINING, update)                   \
+    X(UNARY_DATA, unary_data, TRAINING, element)           \
+    X(BINARY_DATA, binary_data, TRAINING, element)         \
+    X(REDUCE_DATA, reduce_data, TRAINING, element)         \
+    X(SHARE_EACH, share_each, TRAINING, element)           \
+    X(SHARE, share, TRAINING, row)                         \
+    X(MOMENTS_DATA, moments_data, TRAINING, row)           \
+    X(SOFTMAX_DATA, softmax_data, TRAINING, row)           \
+    X(POOL_DATA, pool_data, TRAINING, pool)               \
+    X(LRN_DATA, lrn_data, TRAINING, lrn_data)             \
+    X(RESIZE_DATA, resize_data, TRAINING, resize)         \
+    X(GRADIENT, gradient, TRAINING, gradient)           \
+    X(GRADIENT_SUM, gradient_sum, TRAINING, gradient)
 
 enum kernel_program {
-#define PROGRAM(program, text, lanes) PROGRAM_##program,
+#define PROGRAM(program) PROGRAM_##program,
     KERNEL_PROGRAMS(PROGRAM)
 #undef PROGRAM
         PROGRAM_COUNT

@@ -46,19 +46,20 @@ nodist_%C%_libkernelplans_la_SOURCES = %D%/texts.h
 %C%_libkernelplans_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) -I$(top_builddir)/%D%
 %C%_libkernelplans_la_CFLAGS = $(PLUGIN_CFLAGS)
 
-# The texts as C strings, a line each; each has the headers in front of it, without their includes.
+# The texts as C strings, a line each, and the headers, which a program has in front once; without their includes.
 BUILT_SOURCES += %D%/texts.h
 CLEANFILES += %D%/texts.h
 %D%/texts.h: $(KERNEL_FRONT) $(KERNEL_TEXTS)
 	@$(MKDIR_P) %D%
-	$(AM_V_GEN)for text in $(KERNEL_TEXTS); do \
-	    echo "static const char *const text_`basename $$text .k`[] = {"; \
-	    for part in $(KERNEL_FRONT) $$text; do \
+	$(AM_V_GEN){ echo 'static const char *const text_front[] = {'; \
+	    for part in $(KERNEL_FRONT) $(KERNEL_TEXTS); do \
+	        case $$part in \
+	        *.k) printf '};\nstatic const char *const text_%s[] = {\n' `basename $$part .k` ;; \
+	        esac; \
 	        $(SED) -e '/^#include "/d' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n",/' \
 	            $(srcdir)/$$part || exit 1; \
 	    done; \
-	    echo '};'; \
-	done >$@.new && mv $@.new $@
+	    echo '};'; } >$@.new && mv $@.new $@
 
 # The texts as the host's compiler takes them.
 noinst_LTLIBRARIES += %D%/libkernelhost.la

@@ -16,14 +16,6 @@ static const struct {
     KERNEL_LIST(KERNEL_LINE)
 };
 
-static const struct {
-    const char *text;
-    unsigned lanes;
-} programs[PROGRAM_COUNT] = {
-#define PROGRAM_LINE(program, text, lanes) { #text, lanes },
-    KERNEL_PROGRAMS(PROGRAM_LINE)
-};
-
 const char *kernel_function(uint32_t kernel)
 {
     return kernels[kernel].function;
@@ -32,16 +24,6 @@ const char *kernel_function(uint32_t kernel)
 enum kernel_program kernel_program_of(uint32_t kernel)
 {
     return kernels[kernel].program;
-}
-
-const char *kernel_program_text(enum kernel_program program)
-{
-    return programs[program].text;
-}
-
-unsigned kernel_program_lanes(enum kernel_program program)
-{
-    return programs[program].lanes;
 }
 
 void kernel_seed(const struct kernel_launch *l, uint64_t seed, uint64_t offset,

@@ -63,12 +63,13 @@ void kernel_seed(const struct kernel_launch *l, uint64_t seed, uint64_t offset,
 /* Gives them its scalars, UPDATE_SCALARS of them, if it has use for them. */
 void kernel_scalars(const struct kernel_launch *l, const double *scalars, union kernel_args *args);
 
-/* How a kernel is called, and which program it is in; how a program is made. */
+/* How a kernel is called, and which program it is in. */
 const char *kernel_function(uint32_t kernel);
 enum kernel_program kernel_program_of(uint32_t kernel);
-const char *kernel_program_text(enum kernel_program program);
-unsigned kernel_program_lanes(enum kernel_program program);
-/* Its text, to be compiled with -DVEC, -DGROUP and -DLANES. */
-const char *const *kernel_program_lines(enum kernel_program program, size_t *out_count);
+/*
+ * A program's text, to be compiled with -DVEC and -DGROUP: lines that belong to the library. Returns how many
+ * there are, and writes them to `out` unless it is NULL.
+ */
+size_t kernel_program_lines(enum kernel_program program, const char **out);
 
 #endif

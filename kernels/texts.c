@@ -1,20 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "kernels/plan.h"
 
-/* Every text, a line a string: what all have in front, and text_NAME. */
+/* Every text, a line a string: what a program has in front, and text_NAME. */
 #include "texts.h"
 
-static const struct {
+#define LINES(text) text, sizeof(text) / sizeof((text)[0])
+
+static const struct part {
+    enum kernel_program program;
+    const char *lanes;
     const char *const *lines;
     size_t count;
-} texts[PROGRAM_COUNT] = {
-#define TEXT_LINE(program, text, lanes) \
-    { text_##text, sizeof(text_##text) / sizeof(text_##text[0]) },
-    KERNEL_PROGRAMS(TEXT_LINE)
+} parts[] = {
+#define PART(program, text, lanes) \
+    { PROGRAM_##program, "#undef LANES\n#define LANES " #lanes "\n", LINES(text_##text) },
+    KERNEL_TEXTS(PART)
 };
 
-const char *const *kernel_program_lines(enum kernel_program program, size_t *out_count)
+/* Behind `n` lines. */
+static size_t add(const char **out, size_t n, const char *const *lines, size_t count)
 {
-    *out_count = texts[program].count;
-    return texts[program].lines;
+    for (size_t i = 0; i < count && out; i++)
+        out[n + i] = lines[i];
+    return n + count;
+}
+
+size_t kernel_program_lines(enum kernel_program program, const char **out)
+{
+    size_t n = add(out, 0, LINES(text_front));
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (parts[i].program == program) {
+            n = add(out, n, &parts[i].lanes, 1);
+            n = add(out, n, parts[i].lines, parts[i].count);
+        }
+    return n;
 }

@@ -31,20 +31,32 @@ void ocl_target_of(const struct ocl_device *dev, struct kernel_target *out)
     out->busy = (uint32_t)dev->cores * (dev->few ? 4 : 32);
 }
 
+static int build(const struct ocl_device *dev, enum kernel_program program, cl_program *out)
+{
+    size_t count = kernel_program_lines(program, NULL);
+    const char **lines = malloc(count * sizeof(*lines));
+    char options[96];
+    int err;
+
+    if (!lines)
+        return ocl_host->error(FERRY_ENOMEM, "no memory for the text of kernels");
+    (void)kernel_program_lines(program, lines);
+    snprintf(options, sizeof(options), " -cl-std=CL1.2 -DVEC=%u -DGROUP=%u",
+             (unsigned)dev->target.vec, (unsigned)dev->target.group);
+    err = ocl_program_build(dev->context, lines, count, options, out);
+    free(lines);
+    return err;
+}
+
 static int program_of(const struct ocl_device *dev, enum kernel_program program, cl_program *out)
 {
     struct ocl_context *c = dev->context;
     cl_program *slot = &c->operations[dev->few][program];
-    char options[96];
-    size_t count;
-    const char *const *lines = kernel_program_lines(program, &count);
     int err = 0;
 
-    snprintf(options, sizeof(options), " -cl-std=CL1.2 -DVEC=%u -DGROUP=%u -DLANES=%u",
-             (unsigned)dev->target.vec, (unsigned)dev->target.group, kernel_program_lanes(program));
     pthread_mutex_lock(&c->build_lock);
     if (!*slot)
-        err = ocl_program_build(c, lines, count, options, slot);
+        err = build(dev, program, slot);
     if (!err)
         *out = *slot;
     pthread_mutex_unlock(&c->build_lock);

@@ -25,15 +25,16 @@ static char root[64], folder[96], file[384];
 #define BUILT 10 /* what its exit says */
 #define TAKEN 11
 
-static int came = 1;
+static int came = 1, builds;
 
 static void listen(void *arg, int level, const char *line)
 {
     (void)arg;
     (void)level;
-    if (strstr(line, "kernels built with"))
+    if (strstr(line, "kernels built with")) {
         came = BUILT;
-    else if (strstr(line, folder) && strstr(line, ": taken"))
+        builds++;
+    } else if (strstr(line, folder) && strstr(line, ": taken"))
         came = TAKEN;
 }
 
@@ -63,15 +64,55 @@ static int compute(ferry_device *dev)
     return good;
 }
 
+static ferry_operand images(int64_t channels)
+{
+    return ferry_operand_of(FERRY_F32, 4, (int64_t[]){ 1, channels, 4, 4 }, NULL);
+}
+
+/* What a net of a convolution, an activation, a pool and a softmax creates. Returns how many could be. */
+static int create_forward(ferry_device *dev)
+{
+    static const uint32_t kinds[] = { FERRY_OP_CONVOLUTION, FERRY_OP_UNARY, FERRY_OP_POOL,
+                                      FERRY_OP_SOFTMAX };
+    int good = 0;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        bool is_window = kinds[i] == FERRY_OP_CONVOLUTION || kinds[i] == FERRY_OP_POOL;
+        ferry_operation *operation = NULL;
+        ferry_op op;
+
+        ferry_op_init(&op, kinds[i]);
+        op.n_in = kinds[i] == FERRY_OP_CONVOLUTION ? 2 : 1;
+        op.n_out = 1;
+        op.in[0] = op.out[0] = images(8);
+        op.in[1] = ferry_operand_of(FERRY_F32, 4, (int64_t[]){ 8, 8, 1, 1 }, NULL);
+        if (is_window)
+            op.params.window = (ferry_op_window){
+                .axes = 2, .group = 1, .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }
+            };
+        else if (kinds[i] == FERRY_OP_SOFTMAX)
+            op.params.softmax.axis = 1;
+        good += ferry_op_create(dev, &op, &operation) == 0;
+        ferry_op_destroy(operation);
+    }
+    return good;
+}
+
+static bool open_device(const char *cache, ferry_runtime **out, ferry_device **out_dev)
+{
+    setenv("FERRY_LOG", "debug", 1);
+    ferry_log_set(listen, NULL);
+    return !ferry_runtime_open(NULL, out) &&
+           !ferry_runtime_set_option(*out, "opencl", "cache", cache) &&
+           !ferry_runtime_device(*out, "opencl", out_dev);
+}
+
 static int whole_process(const char *cache)
 {
     ferry_runtime *rt;
     ferry_device *dev;
 
-    setenv("FERRY_LOG", "debug", 1);
-    ferry_log_set(listen, NULL);
-    if (ferry_runtime_open(NULL, &rt) || ferry_runtime_set_option(rt, "opencl", "cache", cache) ||
-        ferry_runtime_device(rt, "opencl", &dev))
+    if (!open_device(cache, &rt, &dev))
         return 77;
     if (!compute(dev))
         came = 2;
@@ -79,15 +120,34 @@ static int whole_process(const char *cache)
     return came;
 }
 
-static pid_t start(const char *cache)
+/* How many programs a forward pass compiles. */
+static int forward_process(const char *cache)
+{
+    ferry_runtime *rt;
+    ferry_device *dev;
+
+    if (!open_device(cache, &rt, &dev))
+        return 77;
+    if (create_forward(dev) != 4)
+        builds = 78;
+    ferry_runtime_close(rt);
+    return builds;
+}
+
+static pid_t start_as(int (*process)(const char *), const char *cache)
 {
     pid_t child;
 
     fflush(stdout);
     child = fork();
     if (child == 0)
-        _exit(whole_process(cache));
+        _exit(process(cache));
     return child;
+}
+
+static pid_t start(const char *cache)
+{
+    return start_as(whole_process, cache);
 }
 
 static int finish(pid_t child)
@@ -293,6 +353,17 @@ static void two_processes_at_once_leave_one_good_file(void)
     end();
 }
 
+/* Each program costs its compiler's start, in every process. */
+static void a_forward_pass_is_one_program(void)
+{
+    int programs = finish(start_as(forward_process, "off"));
+
+    if (programs == 77)
+        ferry_test_skip("no OpenCL device");
+    else
+        CU_ASSERT_EQUAL(programs, 1);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(what_was_compiled_is_taken_by_the_next_process),
     FERRY_TEST(a_damaged_file_is_built_anew),
@@ -300,6 +371,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_others_can_write_is_not_trusted),
     FERRY_TEST(without_a_folder_kernels_are_compiled_all_the_same),
     FERRY_TEST(two_processes_at_once_leave_one_good_file),
+    FERRY_TEST(a_forward_pass_is_one_program),
 };
 
 int main(int argc, char **argv)
