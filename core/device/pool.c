@@ -202,6 +202,13 @@ int ferry__pool_trim(struct ferry__pool *pool)
     return err ? ferry__device_fail(pool->dev, "trim", UINT64_MAX, err) : 0;
 }
 
+void ferry__pool_relieve(struct ferry__pool *pool, uint64_t bytes)
+{
+    if (bytes)
+        make_room(pool->dev, bytes);
+    (void)ferry__pool_trim(pool);
+}
+
 void ferry__pool_destroy(struct ferry__pool *pool)
 {
     struct block *b;

@@ -47,6 +47,11 @@ typedef uint64_t (*ferry__pool_relief)(ferry_device *dev, uint64_t bytes);
 void ferry__pool_set_relief(ferry__pool_relief fn);
 
 int ferry__pool_trim(struct ferry__pool *pool);
+/*
+ * For work that the device has no memory for: evicts up to `bytes` of what is in use, and gives what
+ * is cached back. With bytes > 0 no section may be held.
+ */
+void ferry__pool_relieve(struct ferry__pool *pool, uint64_t bytes);
 int ferry__pool_set_budget(struct ferry__pool *pool, uint64_t bytes);
 
 #endif

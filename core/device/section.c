@@ -323,6 +323,38 @@ void ferry__section_leave(ferry_queue *q, bool nested)
     ferry__queue_leave(q);
 }
 
+bool ferry__section_pause(ferry_queue *q, struct ferry__section_pause *out)
+{
+    *out = (struct ferry__section_pause){ NULL, 0 };
+    if (kept)
+        return false;
+    if (!q->device->events)
+        return true;
+    ferry__queue_hold(q);
+    out->section = q->section; /* this thread's, or it would not be let in */
+    if (out->section) {
+        (void)ferry__section_wait(q);
+        out->failed = q->section_failed;
+        q->section = NULL;
+        q->stray = false;
+        ferry__queue_leave(q); /* as ferry__section_end does */
+    }
+    ferry__queue_leave(q);
+    return true;
+}
+
+void ferry__section_resume(ferry_queue *q, const struct ferry__section_pause *pause)
+{
+    int err;
+
+    if (!pause->section)
+        return;
+    ferry__queue_hold(q);
+    err = fence_locked(q);
+    q->section = pause->section;
+    q->section_failed = pause->failed ? pause->failed : err;
+}
+
 int ferry_queue_begin(ferry_queue *q)
 {
     int err;

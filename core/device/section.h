@@ -34,6 +34,19 @@ int ferry__section_enter(ferry_queue *q, bool *nested);
 int ferry__section_wait(ferry_queue *q);
 void ferry__section_leave(ferry_queue *q, bool nested);
 
+/*
+ * What no section may do, making room on the device for one, may be done between pause and resume:
+ * what was submitted is waited for, and the queue is others' meanwhile. After it the section's event
+ * covers what comes then, and knows what the wait found. Outside of a section neither does anything.
+ * False, and there is nothing to resume, where the section is the program's.
+ */
+struct ferry__section_pause {
+    ferry_event *section; /* NULL: there was none */
+    int failed;
+};
+bool ferry__section_pause(ferry_queue *q, struct ferry__section_pause *out);
+void ferry__section_resume(ferry_queue *q, const struct ferry__section_pause *pause);
+
 /* FERRY_EINVAL between the program's begin and end in this thread; `what` would wait, or lock. */
 int ferry__section_refuse(const char *what);
 

@@ -23,6 +23,7 @@ struct call {
     int64_t n;
     double alpha;
     bool has_x, reads_y;
+    int answer; /* FERRY_ENOMEM where it was asked once, in one piece; else 0 */
     ferry_cref x;
     ferry_ref y;
     int (*submit)(const struct call *c); /* the plugin's entry */
@@ -82,6 +83,16 @@ static int detour(const struct call *c)
     return err;
 }
 
+static int submit(const struct call *part)
+{
+    int err;
+
+    ferry__queue_enter(part->q);
+    err = part->submit(part);
+    ferry__queue_leave(part->q);
+    return err;
+}
+
 /* On the device, split; FERRY_EUNSUPPORTED if it cannot, and nothing was done. */
 static int on_device(const struct call *c)
 {
@@ -94,9 +105,9 @@ static int on_device(const struct call *c)
         int64_t left = c->n - first;
         struct call part = part_of(c, first, left < FERRY__MATH_SPLIT ? left : FERRY__MATH_SPLIT);
 
-        ferry__queue_enter(c->q);
-        err = part.submit(&part);
-        ferry__queue_leave(c->q);
+        err = c->answer ? c->answer : submit(&part);
+        if (ferry__math_again(c->q, err))
+            err = submit(&part);
     }
     if (err == FERRY_EUNSUPPORTED && c->op != FERRY_OP_CONVERT)
         ferry__math_refuse(c->q->device, c->op, c->dtype);
@@ -129,7 +140,7 @@ static int compute_axpy(const struct call *c, const void *x, void *y)
 
 /* With all checks, in pieces, or on the host. */
 static int axpy_slow(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_cref x,
-                     ferry_ref y)
+                     ferry_ref y, int answer)
 {
     const struct call c = { .name = "axpy",
                             .q = q,
@@ -140,6 +151,7 @@ static int axpy_slow(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
                             .alpha = alpha,
                             .has_x = true,
                             .reads_y = true,
+                            .answer = answer,
                             .x = x,
                             .y = y,
                             .submit = submit_axpy,
@@ -155,6 +167,8 @@ static int axpy_slow(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
 int ferry_axpy(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_cref x,
                ferry_ref y)
 {
+    int answer = 0;
+
     if (q && n > 0 && n <= FERRY__MATH_SPLIT && x.handle && y.handle &&
         ferry__math_ready(q->device, FERRY_OP_AXPY,
                           dtype)) { /* nothing to check, nothing to split */
@@ -163,10 +177,11 @@ int ferry_axpy(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry
         ferry__queue_enter(q);
         err = q->device->ops->axpy(q->device->dev, q->handle, dtype, n, alpha, x, y);
         ferry__queue_leave(q);
-        if (err != FERRY_EUNSUPPORTED) /* it was asked for the first time: the slow way goes on */
+        if (err != FERRY_EUNSUPPORTED && err != FERRY_ENOMEM) /* else the slow way goes on */
             return err ? ferry__math_fail(q->device, "axpy", dtype, n, err) : 0;
+        answer = err == FERRY_ENOMEM ? err : 0;
     }
-    return axpy_slow(q, dtype, n, alpha, x, y);
+    return axpy_slow(q, dtype, n, alpha, x, y, answer);
 }
 
 /* ---- scal ---- */
@@ -182,7 +197,8 @@ static int compute_scal(const struct call *c, const void *x, void *y)
     return ferry__host_scal(c->dtype, c->n, c->alpha, y);
 }
 
-static int scal_slow(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_ref x)
+static int scal_slow(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_ref x,
+                     int answer)
 {
     const struct call c = { .name = "scal",
                             .q = q,
@@ -192,6 +208,7 @@ static int scal_slow(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
                             .n = n,
                             .alpha = alpha,
                             .reads_y = true,
+                            .answer = answer,
                             .y = x,
                             .submit = submit_scal,
                             .compute = compute_scal };
@@ -205,6 +222,8 @@ static int scal_slow(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
 
 int ferry_scal(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_ref x)
 {
+    int answer = 0;
+
     if (q && n > 0 && n <= FERRY__MATH_SPLIT && x.handle &&
         ferry__math_ready(q->device, FERRY_OP_SCAL, dtype)) {
         int err;
@@ -212,10 +231,11 @@ int ferry_scal(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry
         ferry__queue_enter(q);
         err = q->device->ops->scal(q->device->dev, q->handle, dtype, n, alpha, x);
         ferry__queue_leave(q);
-        if (err != FERRY_EUNSUPPORTED) /* it was asked for the first time: the slow way goes on */
+        if (err != FERRY_EUNSUPPORTED && err != FERRY_ENOMEM) /* else the slow way goes on */
             return err ? ferry__math_fail(q->device, "scal", dtype, n, err) : 0;
+        answer = err == FERRY_ENOMEM ? err : 0;
     }
-    return scal_slow(q, dtype, n, alpha, x);
+    return scal_slow(q, dtype, n, alpha, x, answer);
 }
 
 /* ---- copy ---- */

@@ -5,6 +5,7 @@
 
 #include "core/base/log.h"
 #include "core/base/status.h"
+#include "core/device/pool.h"
 #include "core/device/section.h"
 #include "core/device/trace.h"
 
@@ -76,6 +77,24 @@ void ferry__math_refuse(ferry_device *dev, uint32_t op, ferry_dtype dtype)
 {
     atomic_fetch_or_explicit(&dev->refused[op], (UINT32_C(1) << dtype) * 0x10001u,
                              memory_order_relaxed);
+}
+
+/* What a library may want at its first call: handle, workspace and code. */
+#define ROOM (UINT64_C(64) << 20)
+
+bool ferry__math_again(ferry_queue *q, int answer)
+{
+    struct ferry__section_pause pause;
+
+    if (answer != FERRY_ENOMEM)
+        return false;
+    if (ferry__section_pause(q, &pause)) {
+        ferry__pool_relieve(q->device->pool, ROOM);
+        ferry__section_resume(q, &pause);
+    } else {
+        ferry__pool_relieve(q->device->pool, 0);
+    }
+    return true;
 }
 
 int ferry__math_fail(ferry_device *dev, const char *name, ferry_dtype dtype, int64_t n, int code)

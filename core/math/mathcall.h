@@ -50,6 +50,12 @@ static inline bool ferry__math_ready(ferry_device *dev, uint32_t op, ferry_dtype
 /* Notes that it cannot, so that it is not asked again. */
 void ferry__math_refuse(ferry_device *dev, uint32_t op, ferry_dtype dtype);
 
+/*
+ * After an entry's answer: whether to ask it once more, as it had no memory and there is more now. What
+ * is cached goes, and memories under wont_use are evicted, unless the program keeps the queue.
+ */
+bool ferry__math_again(ferry_queue *q, int answer);
+
 /* An entry's answer as this thread's error. */
 int ferry__math_fail(ferry_device *dev, const char *name, ferry_dtype dtype, int64_t n, int code);
 

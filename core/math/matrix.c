@@ -73,8 +73,16 @@ static void set_operand(struct ferry__operand *o, ferry_ref ref, uint64_t bytes,
     o->out = out;
 }
 
-static int finish(const struct product *p, int err)
+/* Tried, and once more where there was no memory. */
+static int on_device(const struct product *p, int (*submit)(const struct product *p))
 {
+    int err;
+
+    if (!ferry__math_offered(p->q->device, p->op, p->dtype))
+        return FERRY_EUNSUPPORTED;
+    err = submit(p);
+    if (ferry__math_again(p->q, err))
+        err = submit(p);
     if (err == FERRY_EUNSUPPORTED)
         ferry__math_refuse(p->q->device, p->op, p->dtype);
     else if (err)
@@ -104,6 +112,18 @@ static int detour_gemv(const struct product *p)
     return ferry__math_detour(p->q, p->name, p->dtype, o, 3, compute_gemv, p);
 }
 
+static int submit_gemv(const struct product *p)
+{
+    const ferry_device *dev = p->q->device;
+    int err;
+
+    ferry__queue_enter(p->q);
+    err = dev->ops->gemv(dev->dev, p->q->handle, p->dtype, (uint32_t)p->trans_a, p->m, p->n,
+                         p->alpha, p->a, p->lda, p->b, p->ldb, p->beta, p->c, p->ldc);
+    ferry__queue_leave(p->q);
+    return err;
+}
+
 int ferry_gemv(ferry_queue *q, ferry_dtype dtype, int trans, int64_t m, int64_t n, double alpha,
                ferry_cref a, int64_t lda, ferry_cref x, int64_t incx, double beta, ferry_ref y,
                int64_t incy)
@@ -120,14 +140,7 @@ int ferry_gemv(ferry_queue *q, ferry_dtype dtype, int trans, int64_t m, int64_t 
         err = ferry__error(FERRY_EINVAL, "gemv: an increment of 0");
     if (err || m == 0 || n == 0)
         return err;
-    err = FERRY_EUNSUPPORTED;
-    if (ferry__math_offered(q->device, FERRY_OP_GEMV, dtype)) {
-        ferry__queue_enter(q);
-        err = q->device->ops->gemv(q->device->dev, q->handle, dtype, (uint32_t)trans, m, n, alpha,
-                                   a, lda, x, incx, beta, y, incy);
-        ferry__queue_leave(q);
-        err = finish(&p, err);
-    }
+    err = on_device(&p, submit_gemv);
     return err == FERRY_EUNSUPPORTED ? detour_gemv(&p) : err;
 }
 
@@ -183,6 +196,19 @@ static int check_gemm(const struct product *p)
     return err;
 }
 
+static int submit_gemm(const struct product *p)
+{
+    const ferry_device *dev = p->q->device;
+    int err;
+
+    ferry__queue_enter(p->q);
+    err = dev->ops->gemm(dev->dev, p->q->handle, p->dtype, (uint32_t)p->trans_a,
+                         (uint32_t)p->trans_b, p->m, p->n, p->k, p->alpha, p->a, p->lda, p->b,
+                         p->ldb, p->beta, p->c, p->ldc);
+    ferry__queue_leave(p->q);
+    return err;
+}
+
 int ferry_gemm(ferry_queue *q, ferry_dtype dtype, int trans_a, int trans_b, int64_t m, int64_t n,
                int64_t k, double alpha, ferry_cref a, int64_t lda, ferry_cref b, int64_t ldb,
                double beta, ferry_ref c, int64_t ldc)
@@ -196,13 +222,6 @@ int ferry_gemm(ferry_queue *q, ferry_dtype dtype, int trans_a, int trans_b, int6
         return err;
     if (k == 0)
         return scale_c(&p);
-    err = FERRY_EUNSUPPORTED;
-    if (ferry__math_offered(q->device, FERRY_OP_GEMM, dtype)) {
-        ferry__queue_enter(q);
-        err = q->device->ops->gemm(q->device->dev, q->handle, dtype, (uint32_t)trans_a,
-                                   (uint32_t)trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-        ferry__queue_leave(q);
-        err = finish(&p, err);
-    }
+    err = on_device(&p, submit_gemm);
     return err == FERRY_EUNSUPPORTED ? detour_gemm(&p) : err;
 }

@@ -160,10 +160,11 @@ static int on_device(const struct reduction *r, uint32_t op, double *out)
     if (err)
         return err;
     for (first = 0; first < r->n && !err; first += FERRY__MATH_SPLIT) {
-        int64_t left = r->n - first;
+        int64_t left = r->n - first, n = left < FERRY__MATH_SPLIT ? left : FERRY__MATH_SPLIT;
 
-        err =
-            piece(r, op, first, left < FERRY__MATH_SPLIT ? left : FERRY__MATH_SPLIT, &c, &partial);
+        err = piece(r, op, first, n, &c, &partial);
+        if (ferry__math_again(r->q, err)) /* its section has ended */
+            err = piece(r, op, first, n, &c, &partial);
         sum += partial;
     }
     if (err)
@@ -279,7 +280,7 @@ int ferry_asum(ferry_queue *q, ferry_dtype dtype, int64_t n, ferry_cref x, doubl
     ferry__queue_enter(q);
     err = q->device->ops->asum(q->device->dev, q->handle, dtype, n, x, result);
     ferry__queue_leave(q);
-    if (err == FERRY_EUNSUPPORTED) /* it was asked for the first time */
+    if (err == FERRY_EUNSUPPORTED || ferry__math_again(q, err)) /* it may do so now */
         return asum_slow(q, dtype, n, x, out);
     if (err)
         return ferry__math_fail(q->device, "asum", dtype, n, err);

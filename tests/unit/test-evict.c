@@ -235,6 +235,158 @@ static void evictions_beside_everything_lose_nothing(void)
     wx_end();
 }
 
+/* ---- arithmetic that finds no memory ------------------------------------------------------------ */
+
+#define COUNT (WX_BYTES / 4)
+
+static ferry_blob *ones_at_device(void)
+{
+    const int64_t dims[] = { COUNT };
+    ferry_blob *b = NULL;
+
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, dims, &b));
+    FX_OK(ferry_fill(wx_queue(0), FERRY_F32, COUNT, 1, ferry_blob_overwrite_device_data(b)));
+    FX_OK(ferry_fill(wx_queue(0), FERRY_F32, COUNT, 1, ferry_blob_overwrite_device_diff(b)));
+    return b;
+}
+
+/* Each is one entry of the plugin; whether it did what it should. */
+static int axpy_once(ferry_blob *b)
+{
+    return ferry_axpy(wx_queue(0), FERRY_F32, COUNT, -1,
+                      ferry_ref_const(ferry_blob_mutable_device_diff(b)),
+                      ferry_blob_mutable_device_data(b));
+}
+
+static int scal_once(ferry_blob *b)
+{
+    return ferry_scal(wx_queue(0), FERRY_F32, COUNT, 0, ferry_blob_mutable_device_data(b));
+}
+
+static int gemm_once(ferry_blob *b)
+{
+    ferry_cref x = ferry_ref_const(ferry_blob_mutable_device_diff(b));
+
+    return ferry_gemm(wx_queue(0), FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 32, 32, 32, 0, x, 32,
+                      x, 32, 0, ferry_blob_overwrite_device_data(b), 32);
+}
+
+static int gemv_once(ferry_blob *b)
+{
+    ferry_cref x = ferry_ref_const(ferry_blob_mutable_device_diff(b));
+
+    return ferry_gemv(wx_queue(0), FERRY_F32, FERRY_NO_TRANS, 32, 32, 0, x, 32, x, 1, 0,
+                      ferry_blob_overwrite_device_data(b), 1);
+}
+
+static int sum_once(ferry_blob *b)
+{
+    double sum = 0;
+    int err = ferry_dot(wx_queue(0), FERRY_F32, COUNT, ferry_blob_device_data(b),
+                        ferry_blob_device_diff(b), &sum);
+
+    CU_ASSERT_EQUAL(sum, err ? 0 : COUNT);
+    return err ? err
+               : ferry_scal(wx_queue(0), FERRY_F32, COUNT, 0, ferry_blob_mutable_device_data(b));
+}
+
+static int blob_asum(ferry_blob *b)
+{
+    double sum = 0;
+    int err = ferry_blob_asum_data(b, &sum);
+
+    CU_ASSERT_EQUAL(sum, err ? 0 : COUNT);
+    return err ? err : ferry_blob_scale_data(b, 0);
+}
+
+static int blob_scale(ferry_blob *b)
+{
+    return ferry_blob_scale_data(b, 0);
+}
+
+static int (*const once[])(ferry_blob *) = {
+    axpy_once, scal_once, gemm_once, gemv_once, sum_once, ferry_blob_update, blob_scale, blob_asum,
+};
+
+/* The answer of the first arithmetic of its kind on a device that has no memory for it. */
+static void without_memory(int (*compute)(ferry_blob *))
+{
+    ferry_memory *idle;
+    ferry_blob *b;
+
+    wx_begin();
+    b = ones_at_device();
+    idle = idle_at_device();
+    FX_OK(ferry_queue_synchronize(wx_queue(0)));
+    wx_mark();
+    wx_fail_next(0, SIM_CALL_OP, 1, FERRY_ENOMEM);
+    FX_OK(compute(b));
+    CU_ASSERT_EQUAL(wx_since(0).evictions, 1);
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[0], 0);
+    CU_ASSERT(wx_host_reads(idle, NEW));
+    ferry_memory_release(idle);
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
+static void arithmetic_without_memory_evicts_and_is_tried_again(void)
+{
+    for (size_t i = 0; i < FERRY_TEST_COUNT(once); i++) {
+        unsigned failures = CU_get_number_of_failures();
+
+        without_memory(once[i]);
+        if (CU_get_number_of_failures() != failures)
+            printf("     in case %zu\n", i);
+    }
+}
+
+/* Where the program keeps the queue no memory may be touched: what is cached goes, and that is all. */
+static void a_section_of_the_program_is_tried_again_without_evictions(void)
+{
+    ferry_event *e = NULL;
+    ferry_memory *idle;
+    ferry_blob *b;
+    ferry_ref data;
+
+    wx_begin();
+    b = ones_at_device();
+    idle = idle_at_device();
+    data = ferry_blob_mutable_device_data(b);
+    wx_mark();
+    FX_OK(ferry_queue_begin(wx_queue(0)));
+    wx_fail_next(0, SIM_CALL_OP, 1, FERRY_ENOMEM);
+    FX_OK(ferry_scal(wx_queue(0), FERRY_F32, COUNT, 0, data));
+    FX_OK(ferry_queue_end(wx_queue(0), &e));
+    ferry_event_destroy(e);
+    CU_ASSERT_EQUAL(wx_since(0).evictions, 0);
+    CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[0], 0);
+    ferry_memory_release(idle);
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
+/* What fails later, after it was tried again, is still the blob's. */
+static void what_is_tried_again_may_fail_later(void)
+{
+    ferry_blob *b;
+
+    wx_begin();
+    b = ones_at_device();
+    FX_OK(ferry_queue_synchronize(wx_queue(0)));
+    wx_fail_next(0, SIM_CALL_OP, 1, FERRY_ENOMEM);
+    wx_fail_later(0, SIM_CALL_OP, 2, FERRY_EDEVICE);
+    FX_OK(ferry_blob_update(b));
+    FX_FAILED(FERRY_ELOST, !ferry_blob_host_data(b));
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
+/* On a device of CUDA's a queue's first arithmetic makes a handle of cuBLAS, with memory of its own. */
+static void a_handle_without_memory_evicts_and_is_tried_again(void)
+{
+    without_memory(ferry_blob_update);
+}
+
 static const ferry_test_case slow_cases[] = {
     FERRY_TEST(nobody_waits_for_an_eviction_of_others),
     FERRY_TEST(a_memory_ends_after_its_eviction),
@@ -248,15 +400,35 @@ static const ferry_test_case many_cases[] = {
     FERRY_TEST(evictions_beside_everything_lose_nothing),
 };
 
+static const ferry_test_case short_cases[] = {
+    FERRY_TEST(arithmetic_without_memory_evicts_and_is_tried_again),
+    FERRY_TEST(a_section_of_the_program_is_tried_again_without_evictions),
+};
+
+static const ferry_test_case sim_cases[] = {
+    FERRY_TEST(arithmetic_without_memory_evicts_and_is_tried_again),
+    FERRY_TEST(a_section_of_the_program_is_tried_again_without_evictions),
+    FERRY_TEST(what_is_tried_again_may_fail_later),
+};
+
+static const ferry_test_case cuda_cases[] = {
+    FERRY_TEST(a_handle_without_memory_evicts_and_is_tried_again),
+};
+
 int main(int argc, char **argv)
 {
     static const char *const slow[] = { "latency", "500000", NULL };
     static const char *const late[] = { "op_latency", "500000", NULL };
+    static const char *const sync[] = { "clock", "sync", NULL };
+    static const char *const cuda[] = { "plugin", "cuda", NULL };
     static const char *const three[] = { "devices", "3", NULL };
     static const char *const shared[] = { "devices", "3", "unified", "on", NULL };
     static const struct wx_world worlds[] = {
         { "slow copies", slow, slow_cases, FERRY_TEST_COUNT(slow_cases) },
         { "slow operations", late, late_cases, FERRY_TEST_COUNT(late_cases) },
+        { "short of memory", NULL, sim_cases, FERRY_TEST_COUNT(sim_cases) },
+        { "short of memory, at once", sync, short_cases, FERRY_TEST_COUNT(short_cases) },
+        { "short of memory, doubles", cuda, cuda_cases, FERRY_TEST_COUNT(cuda_cases) },
         { "three devices", three, many_cases, FERRY_TEST_COUNT(many_cases) },
         { "three that share", shared, many_cases, FERRY_TEST_COUNT(many_cases) },
     };

@@ -217,11 +217,14 @@ ferry_queue *wx_queue_create(int i)
 
 /* ---- sim, or the doubles -------------------------------------------------------------------- */
 
+#define CUDA_ERROR_MEMORY  2
 #define CUDA_ERROR_UNKNOWN 999
 
 void wx_fail_next(int i, uint32_t call, uint64_t nth, int code)
 {
-    if (wx.cuda)
+    if (wx.cuda && call == SIM_CALL_OP && code == FERRY_ENOMEM)
+        wx.cuda->fail("cublasCreate", i ? 0 : (unsigned)nth, CUDA_ERROR_MEMORY);
+    else if (wx.cuda)
         wx.cuda->fail("*", i ? 0 : (unsigned)nth, CUDA_ERROR_UNKNOWN);
     else
         wx.control->fail_next(wx.sim[i], call, nth, code);

@@ -12,7 +12,8 @@
  *
  * Devices of CUDA's doubles make a world too, for what does not need sim's clock: their streams stand
  * still until somebody waits. There wx_fail_next's calls are the vendor's for memory and work, counted
- * for all devices together, as device 0's; nothing fails later, and no device is lost.
+ * for all devices together, as device 0's, and OP without memory is the first use of cuBLAS; nothing
+ * fails later, and no device is lost.
  */
 
 #define WX_DEVICES 2
