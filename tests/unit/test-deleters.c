@@ -65,10 +65,18 @@ static void what_a_deleter_leaves_by_a_jump_is_whole(void)
 
 /* ---- a thread that is cancelled ------------------------------------------------------------- */
 
+#ifdef __SANITIZE_ADDRESS__
+void __asan_handle_no_return(void);
+#else
+#define __asan_handle_no_return() ((void)0)
+#endif
+
+/* AddressSanitizer marks the frames of those who return, and has to be told of all others. */
 static void be_cancelled(void *arg)
 {
     ++*(int *)arg;
     pthread_cancel(pthread_self());
+    __asan_handle_no_return();
     pthread_testcancel();
 }
 
