@@ -26,6 +26,8 @@ noinst_LTLIBRARIES += %D%/libkernelplans.la
 	%D%/descriptor.h \
 	%D%/list.h \
 	%D%/parts.h \
+	%D%/places.c \
+	%D%/places.h \
 	%D%/plan.c \
 	%D%/plan.h \
 	%D%/plan_convolution.c \
@@ -40,6 +42,8 @@ noinst_LTLIBRARIES += %D%/libkernelplans.la
 	%D%/plan_walk.c \
 	%D%/plan_weights.c \
 	%D%/plan_window.c \
+	%D%/store.c \
+	%D%/store.h \
 	%D%/texts.c \
 	%D%/types.h
 nodist_%C%_libkernelplans_la_SOURCES = %D%/texts.h

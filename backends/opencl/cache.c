@@ -7,8 +7,9 @@
 #define _GNU_SOURCE
 #include "cache.h"
 
+#include "kernels/store.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,28 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC     "ferry cl"
-#define VERSION   1u
-#define MOST      (UINT64_C(256) << 20) /* bytes of a file that is looked at */
+#define MOST      (UINT64_C(128) << 20) /* bytes of a binary that is kept */
 #define PATH_ROOM 4096
-
-/* Then the key, then the binary. */
-struct header {
-    char magic[8];
-    uint32_t version, key_bytes;
-    uint64_t binary_bytes, checksum;
-};
-
-static uint64_t hash(uint64_t h, const void *bytes, size_t n)
-{
-    const unsigned char *p = bytes;
-
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ p[i]) * UINT64_C(1099511628211); /* FNV-1a */
-    return h;
-}
-
-#define HASH_BEGIN UINT64_C(14695981039346656037)
 
 /*
  * PoCL keeps what it compiled itself, and in a form that saves all of the work; its binaries save
@@ -65,11 +46,11 @@ static void make_key(cl_device_id id, const char *const *lines, size_t count, co
                                              CL_DRIVER_VERSION };
     char text[4][192], platform[192] = "";
     cl_platform_id its = NULL;
-    uint64_t source = HASH_BEGIN;
+    uint64_t source = STORE_HASH;
     size_t bytes = 0;
 
     for (size_t i = 0; i < count; i++) {
-        source = hash(source, lines[i], strlen(lines[i]));
+        source = store_hash(source, lines[i], strlen(lines[i]));
         bytes += strlen(lines[i]);
     }
     for (int i = 0; i < 4; i++)
@@ -122,65 +103,12 @@ static bool find_file(const char *key, char *path, size_t size)
 
     if (!find_folder(folder, sizeof(folder)))
         return false;
-    n = snprintf(path, size, "%s/opencl-%016" PRIx64, folder, hash(HASH_BEGIN, key, strlen(key)));
+    n = snprintf(path, size, "%s/opencl-%016" PRIx64, folder,
+                 store_hash(STORE_HASH, key, strlen(key)));
     return n > 0 && (size_t)n < size;
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
-
-static bool read_all(int fd, void *out, size_t bytes)
-{
-    char *at = out;
-
-    while (bytes > 0) {
-        ssize_t n = read(fd, at, bytes);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += n;
-        bytes -= (size_t)n;
-    }
-    return true;
-}
-
-/* Why the file is not to be trusted; NULL: it may be. */
-static const char *distrust(int fd, uint64_t *out_bytes)
-{
-    struct stat s;
-
-    if (fstat(fd, &s) || !S_ISREG(s.st_mode))
-        return "it is no file";
-    if (s.st_uid != geteuid() || s.st_mode & (S_IWGRP | S_IWOTH))
-        return "others can write it";
-    if ((uint64_t)s.st_size < sizeof(struct header) || (uint64_t)s.st_size > MOST)
-        return "its size makes no sense";
-    *out_bytes = (uint64_t)s.st_size;
-    return NULL;
-}
-
-/* What is wrong with the file's content; NULL and where the binary is. */
-static const char *parse(const char *key, const unsigned char *file, uint64_t bytes,
-                         const unsigned char **out, size_t *out_bytes)
-{
-    const unsigned char *body = file + sizeof(struct header);
-    uint64_t body_bytes = bytes - sizeof(struct header);
-    struct header h;
-
-    memcpy(&h, file, sizeof(h));
-    if (memcmp(h.magic, MAGIC, sizeof(h.magic)) != 0 || h.version != VERSION)
-        return "it is of something else";
-    if (h.key_bytes > body_bytes || h.binary_bytes != body_bytes - h.key_bytes)
-        return "it is cut off";
-    if (hash(HASH_BEGIN, body, (size_t)body_bytes) != h.checksum)
-        return "it is damaged";
-    if (h.key_bytes != strlen(key) || memcmp(body, key, h.key_bytes) != 0)
-        return "it is of another driver";
-    *out = body + h.key_bytes;
-    *out_bytes = (size_t)h.binary_bytes;
-    return NULL;
-}
 
 static int build(const struct ocl_context *c, const unsigned char *binary, size_t bytes,
                  const char *options, cl_program *out)
@@ -200,66 +128,26 @@ static int build(const struct ocl_context *c, const unsigned char *binary, size_
     return error ? error : status;
 }
 
-/* The file's program; else why not. `file` has room for it. */
-static const char *load(const struct ocl_context *c, int fd, unsigned char *file, uint64_t bytes,
-                        const char *key, const char *options, cl_program *out)
-{
-    const unsigned char *binary = NULL;
-    size_t binary_bytes = 0;
-    const char *why;
-
-    if (!file || !read_all(fd, file, (size_t)bytes))
-        return "it cannot be read";
-    why = parse(key, file, bytes, &binary, &binary_bytes);
-    if (why)
-        return why;
-    return build(c, binary, binary_bytes, options, out) ? "the driver does not take it" : NULL;
-}
-
 bool ocl_cache_load(const struct ocl_context *c, const char *const *lines, size_t count,
                     const char *options, cl_program *out)
 {
     char key[OCL_CACHE_KEY], path[PATH_ROOM];
-    unsigned char *file = NULL;
+    struct stored stored;
     const char *why;
-    uint64_t bytes = 0;
-    int fd;
 
     make_key(c->id, lines, count, options, key, sizeof(key));
     if (!find_file(key, path, sizeof(path)))
         return false;
-    fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    why = distrust(fd, &bytes);
-    if (!why) {
-        file = malloc((size_t)bytes);
-        why = load(c, fd, file, bytes, key, options, out);
-    }
-    free(file);
-    close(fd);
-    ocl_host->log(FERRY_LOG_DEBUG, "%s: %s", path, why ? why : "taken");
+    why = store_read(path, key, &stored);
+    if (!why && build(c, stored.binary, stored.bytes, options, out))
+        why = "the driver does not take it";
+    free(stored.file);
+    if (!why || *why)
+        ocl_host->log(FERRY_LOG_DEBUG, "%s: %s", path, why ? why : "taken");
     return !why;
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
-
-static bool write_all(int fd, const void *from, size_t bytes)
-{
-    const char *at = from;
-
-    while (bytes > 0) {
-        ssize_t n = write(fd, at, bytes);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += n;
-        bytes -= (size_t)n;
-    }
-    return true;
-}
 
 /* Which of the program's devices is ours; −1: none, or they are too many. */
 static int place_of(cl_program program, cl_device_id id, cl_uint *out_count)
@@ -287,7 +175,7 @@ static unsigned char *binary_of(cl_program program, cl_device_id id, size_t *out
     if (place < 0 ||
         clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(bytes[0]) * count, bytes, NULL))
         return NULL;
-    if (!bytes[place] || bytes[place] > MOST / 2)
+    if (!bytes[place] || bytes[place] > MOST)
         return NULL;
     binary[place] = malloc(bytes[place]);
     if (binary[place] &&
@@ -299,30 +187,9 @@ static unsigned char *binary_of(cl_program program, cl_device_id id, size_t *out
     return binary[place];
 }
 
-/* A whole file under a name of its own, which then takes the right one. */
-static bool write_file(const char *path, const struct header *h, const char *key,
-                       const unsigned char *binary)
-{
-    char name[PATH_ROOM + 8];
-    bool written;
-    int fd;
-
-    snprintf(name, sizeof(name), "%s.XXXXXX", path);
-    fd = mkostemp(name, O_CLOEXEC); /* 0600 */
-    if (fd < 0)
-        return false;
-    written = write_all(fd, h, sizeof(*h)) && write_all(fd, key, h->key_bytes) &&
-              write_all(fd, binary, (size_t)h->binary_bytes);
-    written = !close(fd) && written && !rename(name, path);
-    if (!written)
-        unlink(name);
-    return written;
-}
-
 void ocl_cache_store(const struct ocl_context *c, const char *const *lines, size_t count,
                      const char *options, cl_program program)
 {
-    struct header h = { .magic = MAGIC, .version = VERSION };
     char key[OCL_CACHE_KEY], path[PATH_ROOM];
     unsigned char *binary;
     size_t bytes = 0;
@@ -333,10 +200,7 @@ void ocl_cache_store(const struct ocl_context *c, const char *const *lines, size
     binary = binary_of(program, c->id, &bytes);
     if (!binary)
         return;
-    h.key_bytes = (uint32_t)strlen(key);
-    h.binary_bytes = bytes;
-    h.checksum = hash(hash(HASH_BEGIN, key, h.key_bytes), binary, bytes);
-    if (!write_file(path, &h, key, binary))
+    if (!store_write(path, key, binary, bytes))
         ocl_host->log(FERRY_LOG_DEBUG, "%s: cannot be written: %s", path, strerror(errno));
     free(binary);
 }

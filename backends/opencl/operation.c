@@ -6,17 +6,12 @@
 #include "opencl.h"
 
 #include "kernels/descriptor.h"
+#include "kernels/places.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Where a run's buffers are: by FROM_…. */
-struct place {
-    cl_mem mem;
-    uint64_t offset;
-};
 
 /* ---- what kernels are compiled with --------------------------------------------------------- */
 
@@ -86,22 +81,17 @@ static int kernel_of(struct ocl_queue *queue, uint32_t kernel, cl_kernel *out)
 
 /* ---- launching ------------------------------------------------------------------------------ */
 
-static int set_args(cl_kernel kernel, const struct kernel_launch *l, const struct place *places,
-                    const ferry_op_run_args *run)
+static int set_args(cl_kernel kernel, const struct kernel_launch *l,
+                    const struct kernel_place *places, const ferry_op_run_args *run)
 {
     union kernel_args args;
     int error = 0;
 
-    memcpy(&args, &l->args, l->size);
-    if (run) {
-        kernel_seed(l, run->seed, run->offset, &args);
-        kernel_scalars(l, run->scalars, &args);
-    }
+    kernel_numbers(l, places, run, &args);
     for (cl_uint i = 0; i < BUFFERS && !error; i++) {
-        const struct place *p = &places[l->from[i]];
+        cl_mem mem = (cl_mem)(uintptr_t)places[l->from[i]].ref.handle;
 
-        args.at[i] = (int64_t)p->offset;
-        error = clSetKernelArg(kernel, i, sizeof(p->mem), p->mem ? &p->mem : NULL);
+        error = clSetKernelArg(kernel, i, sizeof(mem), mem ? &mem : NULL);
     }
     if (!error)
         error = clSetKernelArg(kernel, BUFFERS, l->size, &args);
@@ -110,7 +100,7 @@ static int set_args(cl_kernel kernel, const struct kernel_launch *l, const struc
 
 /* `run`: of what; NULL for packing. */
 static int launch(struct ocl_queue *queue, const struct kernel_launch *l,
-                  const struct place *places, const ferry_op_run_args *run)
+                  const struct kernel_place *places, const ferry_op_run_args *run)
 {
     size_t local = queue->dev->target.group, global = (size_t)l->groups * local;
     cl_kernel kernel = NULL;
@@ -126,11 +116,15 @@ static int launch(struct ocl_queue *queue, const struct kernel_launch *l,
                  : ocl_queue_note(queue, kernel_function(l->kernel), event);
 }
 
-static int locate(const char *what, ferry_cref ref, uint64_t bytes, struct place *out)
+static int check_places(const struct kernel_place *places)
 {
-    out->mem = (cl_mem)(uintptr_t)ref.handle;
-    out->offset = ref.offset;
-    return ocl_range_check(what, ref.handle, ref.offset, bytes);
+    int err = 0;
+
+    for (uint32_t i = 0; i < FROM_COUNT && !err; i++)
+        if (places[i].what)
+            err = ocl_range_check(places[i].what, places[i].ref.handle, places[i].ref.offset,
+                                  places[i].bytes);
+    return err;
 }
 
 /* ---- the entries ---------------------------------------------------------------------------- */
@@ -209,49 +203,27 @@ static int create(void *device, const ferry_op *op, void **out_prepared)
 static int prepare(void *dev, void *queue, void *prepared, const ferry_cref *in, ferry_ref packed)
 {
     const struct kernel_plan *p = prepared;
-    struct place places[FROM_COUNT] = { { NULL, 0 } };
-    int err = 0;
+    struct kernel_place places[FROM_COUNT];
+    int err;
 
     if (!p->answer.packed_bytes)
         return 0;
-    for (uint32_t i = 0; i < p->op.n_in && !err; i++)
-        if (p->answer.packed_inputs >> i & 1u)
-            err = locate("a constant", in[i], kernel_operand_bytes(&p->op.in[i]),
-                         &places[FROM_IN(i)]);
-    if (!err)
-        err = locate("packed constants", ferry_ref_const(packed), p->answer.packed_bytes,
-                     &places[FROM_PACKED]);
+    kernel_places_of_packing(p, in, packed, places);
+    err = check_places(places);
     return err ? err : launch(ocl_queue_of(dev, queue), &p->pack, places, NULL);
-}
-
-static int locate_all(const struct kernel_plan *p, const ferry_op_run_args *args,
-                      struct place *places)
-{
-    int err = 0;
-
-    for (uint32_t i = 0; i < p->op.n_in && !err; i++)
-        if (!(p->answer.packed_inputs >> i & 1u))
-            err = locate("an input", args->in[i], kernel_operand_bytes(&p->op.in[i]),
-                         &places[FROM_IN(i)]);
-    for (uint32_t i = 0; i < p->op.n_out && !err; i++)
-        err = locate("an output", ferry_ref_const(args->out[i]),
-                     kernel_operand_bytes(&p->op.out[i]), &places[FROM_OUT(i)]);
-    if (!err && p->answer.packed_bytes)
-        err = locate("packed constants", ferry_ref_const(args->packed), p->answer.packed_bytes,
-                     &places[FROM_PACKED]);
-    if (!err && p->answer.workspace_bytes)
-        err = locate("the workspace", ferry_ref_const(args->workspace), p->answer.workspace_bytes,
-                     &places[FROM_WORKSPACE]);
-    return err;
 }
 
 static int run(void *device, void *handle, void *prepared, const ferry_op_run_args *args)
 {
     struct ocl_device *dev = device;
     const struct kernel_plan *p = prepared;
-    struct place places[FROM_COUNT] = { { NULL, 0 } };
-    int err = p->launches ? locate_all(p, args, places) : 0;
+    struct kernel_place places[FROM_COUNT];
+    int err = 0;
 
+    if (p->launches) {
+        kernel_places_of_run(p, args, places);
+        err = check_places(places);
+    }
     for (uint32_t i = 0; i < p->launches && !err; i++)
         err = launch(ocl_queue_of(dev, handle), &p->launch[i], places, args);
     ocl_lock(dev);

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "kernels/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAGIC     "ferry cl"
+#define VERSION   1u
+#define MOST      (UINT64_C(256) << 20) /* bytes of a file that is looked at */
+#define PATH_ROOM 4096
+
+/* Then the key, then the binary. */
+struct header {
+    char magic[8];
+    uint32_t version, key_bytes;
+    uint64_t binary_bytes, checksum;
+};
+
+uint64_t store_hash(uint64_t h, const void *bytes, size_t n)
+{
+    const unsigned char *p = bytes;
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ p[i]) * UINT64_C(1099511628211);
+    return h;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static bool read_all(int fd, void *out, size_t bytes)
+{
+    char *at = out;
+
+    while (bytes > 0) {
+        ssize_t n = read(fd, at, bytes);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+/* Why the file is not to be trusted; NULL: it may be. */
+static const char *distrust(int fd, uint64_t *out_bytes)
+{
+    struct stat s;
+
+    if (fstat(fd, &s) || !S_ISREG(s.st_mode))
+        return "it is no file";
+    if (s.st_uid != geteuid() || s.st_mode & (S_IWGRP | S_IWOTH))
+        return "others can write it";
+    if ((uint64_t)s.st_size < sizeof(struct header) || (uint64_t)s.st_size > MOST)
+        return "its size makes no sense";
+    *out_bytes = (uint64_t)s.st_size;
+    return NULL;
+}
+
+/* What is wrong with the file's content; NULL and where the binary is. */
+static const char *parse(const char *key, uint64_t bytes, struct stored *out)
+{
+    const unsigned char *body = out->file + sizeof(struct header);
+    uint64_t body_bytes = bytes - sizeof(struct header);
+    struct header h;
+
+    memcpy(&h, out->file, sizeof(h));
+    if (memcmp(h.magic, MAGIC, sizeof(h.magic)) != 0 || h.version != VERSION)
+        return "it is of something else";
+    if (h.key_bytes > body_bytes || h.binary_bytes != body_bytes - h.key_bytes)
+        return "it is cut off";
+    if (store_hash(STORE_HASH, body, (size_t)body_bytes) != h.checksum)
+        return "it is damaged";
+    if (h.key_bytes != strlen(key) || memcmp(body, key, h.key_bytes) != 0)
+        return "it is of another driver";
+    out->binary = body + h.key_bytes;
+    out->bytes = (size_t)h.binary_bytes;
+    return NULL;
+}
+
+static const char *read_open(int fd, const char *key, struct stored *out)
+{
+    uint64_t bytes = 0;
+    const char *why = distrust(fd, &bytes);
+
+    if (why)
+        return why;
+    out->file = malloc((size_t)bytes);
+    if (!out->file || !read_all(fd, out->file, (size_t)bytes))
+        return "it cannot be read";
+    return parse(key, bytes, out);
+}
+
+const char *store_read(const char *path, const char *key, struct stored *out)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const char *why;
+
+    *out = (struct stored){ NULL, NULL, 0 };
+    if (fd < 0)
+        return "";
+    why = read_open(fd, key, out);
+    close(fd);
+    return why;
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static bool write_all(int fd, const void *from, size_t bytes)
+{
+    const char *at = from;
+
+    while (bytes > 0) {
+        ssize_t n = write(fd, at, bytes);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+static bool write_file(const char *path, const struct header *h, const char *key,
+                       const void *binary)
+{
+    char name[PATH_ROOM + 8];
+    bool written;
+    int fd;
+
+    snprintf(name, sizeof(name), "%s.XXXXXX", path);
+    fd = mkostemp(name, O_CLOEXEC); /* 0600 */
+    if (fd < 0)
+        return false;
+    written = write_all(fd, h, sizeof(*h)) && write_all(fd, key, h->key_bytes) &&
+              write_all(fd, binary, (size_t)h->binary_bytes);
+    written = !close(fd) && written && !rename(name, path);
+    if (!written)
+        unlink(name);
+    return written;
+}
+
+bool store_write(const char *path, const char *key, const void *binary, size_t bytes)
+{
+    struct header h = { .magic = MAGIC, .version = VERSION };
+
+    h.key_bytes = (uint32_t)strlen(key);
+    h.binary_bytes = bytes;
+    h.checksum = store_hash(store_hash(STORE_HASH, key, h.key_bytes), binary, bytes);
+    return bytes <= MOST / 2 && write_file(path, &h, key, binary);
+}
