@@ -48,6 +48,7 @@ UNIT_TESTS = \
 	%D%/unit/test-layer-prefetch \
 	%D%/unit/test-net-mnist \
 	%D%/unit/test-net-models \
+	%D%/unit/test-net-references \
 	%D%/unit/test-record \
 	%D%/unit/test-loader \
 	%D%/unit/test-loader-files \
@@ -281,6 +282,8 @@ NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
 %C%_unit_test_net_mnist_LDADD = $(NET_LIBS)
 %C%_unit_test_net_models_SOURCES = %D%/unit/test-net-models.c $(NET_DATA_TEST)
 %C%_unit_test_net_models_LDADD = $(NET_LIBS)
+%C%_unit_test_net_references_SOURCES = %D%/unit/test-net-references.c $(NET_DATA_TEST)
+%C%_unit_test_net_references_LDADD = $(NET_LIBS)
 OP_RIG = %D%/unit/op-rig.c %D%/unit/op-rig.h
 %C%_unit_test_cpu_ops_SOURCES = %D%/unit/test-cpu-ops.c $(OP_RIG)
 %C%_unit_test_cpu_ops_LDADD = $(NET_LIBS)

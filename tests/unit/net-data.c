@@ -49,6 +49,16 @@ static bool same_shape(const ferry_io_entry *entry, const ferry_blob *b, const c
     return false;
 }
 
+static double worst_seen;
+
+double nd_worst(void)
+{
+    double worst = worst_seen;
+
+    worst_seen = 0;
+    return worst;
+}
+
 /* How far they are apart; infinite where one alone is NaN. */
 static double apart(float a, float b)
 {
@@ -79,6 +89,8 @@ static bool same(ferry_io *io, const ferry_io_entry *entry, const float *got, do
             at = i;
         }
     }
+    if (worst > 0 && worst / largest > worst_seen)
+        worst_seen = worst / largest;
     if (worst > tolerance * largest)
         printf("     %s: %s[%lld] is %.9g, not %.9g: %.2g of the largest, %.9g\n", what,
                entry->name, (long long)at, (double)got[at], (double)expected[at],

@@ -24,6 +24,9 @@ void nd_fill(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b);
 bool nd_same(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b, double tolerance,
              const char *what);
 
+/* The largest difference that nd_same has seen since the last call, by the largest value of its blob. */
+double nd_worst(void);
+
 /* The same of its diff; and gives it an entry's values, of whose shape it is. */
 bool nd_same_diff(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b, double tolerance,
                   const char *what);

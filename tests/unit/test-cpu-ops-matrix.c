@@ -174,6 +174,17 @@ static void convolutions_at_their_boundaries(void)
         }
 }
 
+/* Three taps at once and six pixels: what two of them share depends on both steps. */
+static void a_group_a_channel_at_every_stride_and_dilation(void)
+{
+    for (int64_t step = 0; step < 16; step++) {
+        struct square q = { 1, 33, 33, 30, 3, 1 + step / 4, 1 + step % 4, 1 + step % 4, 33, 0 };
+
+        run_square(&q, RIG_LAST, RIG_LAST);
+        run_square(&q, RIG_PLAIN, RIG_PLAIN);
+    }
+}
+
 static void inner_products_of_any_shape(void)
 {
     static const int64_t sizes[] = { 1, 2, 3, 8, 15, 16, 17, 33, 64, 100, 257, 800 };
@@ -332,6 +343,7 @@ static void equal_keys_are_equal_packings(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(convolutions_of_any_shape),
     FERRY_TEST(convolutions_at_their_boundaries),
+    FERRY_TEST(a_group_a_channel_at_every_stride_and_dilation),
     FERRY_TEST(inner_products_of_any_shape),
     FERRY_TEST(batched_products_of_any_shape),
     FERRY_TEST(no_number_of_threads_changes_a_bit),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "net-data.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,8 @@ static const struct model models[] = {
     { "squeezenet_dc", "SqueezeNet_deploy.prototxt", "squeezenet_v1.0_decoded.caffemodel",
       "rand_64", true },
     { "squeezenet_dc", "SqueezeNet_deploy.prototxt", "squeezenet_v1.0_decoded.caffemodel", "cat",
+      true },
+    { "squeezenet_dc", "SqueezeNet_deploy.prototxt", "squeezenet_v1.0_decoded.caffemodel", "cv",
       true },
     { "ultraface", "RFB-320.stock.prototxt", "RFB-320.caffemodel", "rand_small", true },
     { "ultraface", "RFB-320.stock.prototxt", "RFB-320.caffemodel", "cv", true },
@@ -138,12 +141,16 @@ static bool check_net(const struct model *m, const char *net_path, const char *w
     if (good && ferry_net_forward(net, NULL))
         good = failed(m);
     good = good && compare(net, io, m, all);
+    printf("     %s/%s: %.1e of the largest\n", m->folder, m->numbers, nd_worst());
     ferry_net_close(net);
     fx_end();
     return good;
 }
 
-static void check_models(bool all)
+typedef bool (*check_fn)(const struct model *m, const char *net_path, const char *weights,
+                         ferry_io *io);
+
+static void check_models(check_fn check)
 {
     size_t good = 0, tried = 0;
 
@@ -159,26 +166,124 @@ static void check_models(bool all)
             return;
         tried++;
         CU_ASSERT_EQUAL_FATAL(ferry_io_open(numbers, &io), FERRY_OK);
-        good += check_net(m, net, weights, io, all);
+        good += check(m, net, weights, io);
         ferry_io_close(io);
     }
     printf("     %zu of %zu models on %s\n", good, tried, ferry_test_backend());
     CU_ASSERT_EQUAL(good, tried);
 }
 
+static bool check_bare(const struct model *m, const char *net, const char *weights, ferry_io *io)
+{
+    return check_net(m, net, weights, io, true);
+}
+
+static bool check_fused(const struct model *m, const char *net, const char *weights, ferry_io *io)
+{
+    return check_net(m, net, weights, io, false);
+}
+
 static void every_blob_of_a_model_is_what_caffe_computes(void)
 {
-    check_models(true);
+    check_models(check_bare);
 }
 
 static void planned_and_fused_it_computes_the_same(void)
 {
-    check_models(false);
+    check_models(check_fused);
+}
+
+/* ---- ten images at once -------------------------------------------------------------------------- */
+
+#define TEN 10
+
+/* The images of an entry, over and over, until there are ten. */
+static void fill_ten(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b)
+{
+    int64_t dims[FERRY_MAX_AXES], items = entry->dims[0], each = entry->count / items;
+    float *to;
+
+    memcpy(dims, entry->dims, (size_t)entry->naxes * sizeof *dims);
+    dims[0] = TEN;
+    FX_OK(ferry_blob_reshape(b, entry->naxes, dims, NULL));
+    to = ferry_blob_overwrite_host_data(b);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(to);
+    for (int64_t i = 0; i < TEN; i++)
+        FX_OK(ferry_io_read_values(io, entry, i % items * each, each, to + i * each));
+}
+
+/* Whether each of ten is what Caffe computed of the one image. */
+static bool same_ten(ferry_io *io, const ferry_io_entry *entry, const ferry_blob *b,
+                     const struct model *m)
+{
+    int64_t items = entry->dims[0], each = entry->count / items;
+    const float *got = ferry_blob_host_data(b);
+    float *expected = malloc((size_t)entry->count * sizeof *expected);
+    double worst = 0, largest = 0;
+
+    CU_ASSERT_FATAL(got && expected && ferry_blob_count(b) == TEN * each);
+    FX_OK(ferry_io_read_values(io, entry, 0, entry->count, expected));
+    for (int64_t i = 0; i < TEN * each; i++) {
+        double e = (double)expected[i % entry->count];
+
+        largest = fmax(largest, fabs(e));
+        worst = fmax(worst, fabs((double)got[i] - e));
+    }
+    free(expected);
+    if (worst > TOLERANCE * largest)
+        printf("     %s/%s: %s of ten: %.2g of the largest\n", m->folder, m->numbers, entry->name,
+               worst / largest);
+    return worst <= TOLERANCE * largest;
+}
+
+static bool feed_or_compare_ten(const struct model *m, ferry_net *net, ferry_io *io, bool comparing)
+{
+    const char *prefix = comparing ? "blob/" : "input/";
+    size_t length = strlen(prefix);
+    const ferry_io_entry *entry;
+    bool good = true;
+
+    ferry_io_rewind(io);
+    while (!ferry_io_next(io, &entry) && entry) {
+        const char *name = entry->name + length;
+
+        if (strncmp(entry->name, prefix, length) != 0)
+            continue;
+        if (!comparing)
+            fill_ten(io, entry, ferry_net_blob(net, name));
+        else if (is_output(net, name))
+            good = same_ten(io, entry, ferry_net_blob(net, name), m) && good;
+    }
+    return good;
+}
+
+/* Those with small images, where ten take no minutes. */
+static bool check_ten(const struct model *m, const char *path, const char *weights, ferry_io *io)
+{
+    ferry_net *net = NULL;
+    bool good;
+
+    if (*m->numbers == 'c' || strstr(m->numbers, "_cv"))
+        return true;
+    if (ferry_net_open(fx_device(), path, NULL, &net))
+        return failed(m);
+    good = !ferry_net_load(net, weights, NULL) && feed_or_compare_ten(m, net, io, false) &&
+           !ferry_net_forward(net, NULL);
+    good = good ? feed_or_compare_ten(m, net, io, true) : failed(m);
+    ferry_net_close(net);
+    fx_end();
+    return good;
+}
+
+static void ten_images_at_once_are_what_each_is_alone(void)
+{
+    check_models(check_ten);
 }
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_blob_of_a_model_is_what_caffe_computes),
     FERRY_TEST(planned_and_fused_it_computes_the_same),
+    FERRY_TEST(ten_images_at_once_are_what_each_is_alone),
 };
 
 int main(int argc, char **argv)

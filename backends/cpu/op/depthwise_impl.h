@@ -181,6 +181,14 @@ INLINE struct NAME(taps) NAME(depthwise_find)(const struct cpu_depthwise *d,
     }                                                             \
     break
 
+/* How many taps it is from a pixel to the next, where that is 1 or 2 and there are three; else 0. */
+INLINE int64_t NAME(depthwise_shared)(const struct NAME(taps) * t)
+{
+    if (t->taps != 3)
+        return 0;
+    return t->next == t->tap ? 1 : t->next == 2 * t->tap ? 2 : 0;
+}
+
 /* All channels of one pixel, or of six that see the same taps. */
 INLINE void NAME(depthwise_pixels)(const struct cpu_depthwise *d, const struct cpu_line *l,
                                    int64_t pixel, bool is_one)
@@ -197,8 +205,8 @@ INLINE void NAME(depthwise_pixels)(const struct cpu_depthwise *d, const struct c
     t = NAME(depthwise_find)(d, l, first, end);
     x += l->first[0] * t.plane + l->first[1] * t.line + first * t.tap;
     w += t.first;
-    switch (is_one ? 0 : t.taps == 3 && t.next <= 2 * t.tap ? t.next / t.tap : 3) {
-    case 0:
+    switch (is_one ? -1 : NAME(depthwise_shared)(&t)) {
+    case -1:
         EACH_CHANNEL(depthwise_1);
     case 1:
         EACH_CHANNEL(depthwise_three_1);
