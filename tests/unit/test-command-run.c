@@ -92,7 +92,9 @@ static void what_cannot_be_an_input_is_one_line(void)
     CU_ASSERT_EQUAL(run("--input x=%s/none.png"), 1);
     CU_ASSERT(one_line_of_error("none.png"));
     CU_ASSERT_EQUAL(run("--input s=%s/rgb.png"), 1);
-    CU_ASSERT(one_line_of_error("it has one or three channels"));
+    CU_ASSERT(one_line_of_error("layer \"s\" computes it"));
+    CU_ASSERT_EQUAL(run("--input s=%s/rgb.png --blobs all"), 1);
+    CU_ASSERT(one_line_of_error("layer \"s\" computes it"));
     CU_ASSERT_EQUAL(run("--input x=%s/rgb.png --scale fast"), 2);
     CU_ASSERT(one_line_of_error("--scale fast"));
     CU_ASSERT_EQUAL(run("--input x=%s/rgb.png --iterations 0"), 2);
@@ -100,6 +102,130 @@ static void what_cannot_be_an_input_is_one_line(void)
     CU_ASSERT_EQUAL(run("--input x=%s --batch 2 -o y.npz"), 2);
     CU_ASSERT(one_line_of_error("without another input"));
 }
+
+/* ---- arrays ----------------------------------------------------------------------------------------- */
+
+/* A .npy of format 1.0: this dtype and shape, and so many bytes of zeros behind it. */
+static void write_npy(const char *name, const char *dtype, const char *shape, size_t bytes)
+{
+    FILE *file = fopen(in_folder(name), "wb");
+    char header[119], text[119];
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    memset(header, ' ', sizeof(header));
+    snprintf(text, sizeof(text), "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", dtype,
+             shape);
+    memcpy(header, text, strlen(text));
+    header[117] = '\n';
+    fwrite("\x93NUMPY\x01\x00\x76\x00", 1, 10, file);
+    fwrite(header, 1, 118, file);
+    while (bytes-- > 0)
+        putc(0, file);
+    fclose(file);
+}
+
+/* Runs a net that convolves three channels with such an array. */
+static int run_array(const char *dtype, const char *shape, size_t bytes)
+{
+    char command[1024];
+
+    write_npy("x.npy", dtype, shape, bytes);
+    write_text("c.prototxt",
+               "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 3 dim: "
+               "5 dim: 5 } } }\n"
+               "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'y' convolution_param { "
+               "num_output: 2 kernel_size: 3 } }\n");
+    snprintf(command, sizeof(command), "run %s --input x=%s", in_folder("c.prototxt"),
+             in_folder("x.npy"));
+    return ferry(command);
+}
+
+/* Numbers are converted, whatever they are stored as; a shape has to fit, and there is something in it. */
+static void an_array_of_another_kind_is_one_line_of_error(void)
+{
+    static const struct {
+        const char *dtype, *shape;
+        size_t bytes;
+        int status;
+        const char *says;
+    } arrays[] = {
+        { "<f4", "2, 3, 4, 6", 576, 0, "y: 2 2 2 4 (32)" },
+        { "<f8", "1, 3, 5, 5", 600, 0, "y: 1 2 3 3 (18)" },
+        { "|u1", "1, 3, 5, 5", 75, 0, "y: 1 2 3 3 (18)" },
+        { "<c8", "1, 3, 5, 5", 600, 1, "ferry has no such dtype" },
+        { "<U1", "1, 3, 5, 5", 300, 1, "ferry has no such dtype" },
+        { "<f4", "", 4, 1, "0 axes, 4 fit" },
+        { "<f4", "5, 5", 100, 1, "2 axes, 4 fit" },
+        { "<f4", "1, 1, 3, 5, 5", 300, 1, "5 axes, 4 fit" },
+        { "<f4", "1, 1, 5, 5", 100, 1, "axis 1 of its weights is 3, 1 fits" },
+        { "<f4", "1, 3, 2, 5", 120, 1, "its kernel of 3 does not fit on 2 elements" },
+        { "<f4", "0, 3, 5, 5", 0, 1, "the array has no elements: 0 3 5 5" },
+        { "<f4", "1, 3, 0, 5", 0, 1, "the array has no elements: 1 3 0 5" },
+        { "<f4", "1, 3, 5, 5", 299, 1, "x.npy" },
+    };
+
+    for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
+        CU_ASSERT_EQUAL(run_array(arrays[i].dtype, arrays[i].shape, arrays[i].bytes),
+                        arrays[i].status);
+        CU_ASSERT(arrays[i].status ? one_line_of_error(arrays[i].says)
+                                   : strstr(out, arrays[i].says) != NULL);
+    }
+}
+
+/* Weights of which no layer gets any are another net's; of which some do, they are not. */
+static void weights_of_another_net_are_one_line_of_error(void)
+{
+    char command[1024];
+
+    write_npy("x.npy", "<f4", "1, 3", 12);
+    write_text(
+        "a.prototxt",
+        "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 3 } } }\n"
+        "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'y' inner_product_param { "
+        "num_output: 2 } }\n");
+    snprintf(command, sizeof(command), "sed \"s/'a'/'b'/\" %s >%s", in_folder("a.prototxt"),
+             in_folder("b.prototxt"));
+    CU_ASSERT_EQUAL_FATAL(shell(command), 0);
+    snprintf(command, sizeof(command), "run %s --input x=%s --blobs all --output %s",
+             in_folder("a.prototxt"), in_folder("x.npy"), in_folder("a.npz"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    snprintf(command, sizeof(command), "run %s %s --input x=%s", in_folder("b.prototxt"),
+             in_folder("a.npz"), in_folder("x.npy"));
+    CU_ASSERT_EQUAL(ferry(command), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "none of \"b\" or any other layer of this one"));
+    snprintf(command, sizeof(command), "run %s %s --input x=%s", in_folder("a.prototxt"),
+             in_folder("a.npz"), in_folder("x.npy"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+}
+
+/* What a layer reads itself can be given in its place, whole; its files need not be there. */
+static void an_input_takes_the_place_of_a_data_layer(void)
+{
+    char command[1024];
+
+    write_text("d.prototxt",
+               "name: 'it\\'s' state { phase: TEST }\n"
+               "layer { name: 'd' type: 'HDF5Data' top: 'x' top: 't' include { phase: TEST } "
+               "hdf5_data_param { source: '/none/list' batch_size: 2 } }\n"
+               "layer { name: 'p' type: 'Power' bottom: 'x' top: 'y' power_param { shift: 7 } }\n"
+               "layer { name: 's' type: 'Silence' bottom: 't' }\n");
+    write_npy("x.npy", "<f4", "4, 3", 48);
+    write_npy("t.npy", "<f4", "4, ", 16);
+    snprintf(command, sizeof(command), "run %s --input x=%s --input t=%s", in_folder("d.prototxt"),
+             in_folder("x.npy"), in_folder("t.npy"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "y: 4 3 (12), from 7 to 7"));
+    snprintf(command, sizeof(command), "run %s --input x=%s", in_folder("d.prototxt"),
+             in_folder("x.npy"));
+    CU_ASSERT_EQUAL(ferry(command), 1);
+    CU_ASSERT(one_line_of_error("makes \"t\", too, which has to be given with it"));
+    snprintf(command, sizeof(command), "run %s --input y=%s", in_folder("d.prototxt"),
+             in_folder("x.npy"));
+    CU_ASSERT_EQUAL(ferry(command), 1);
+    CU_ASSERT(one_line_of_error("/none/list"));
+}
+
+/* ---- what comes out --------------------------------------------------------------------------------- */
 
 /* Blobs that nobody writes into a file are shown, and no others. */
 static void chosen_blobs_are_shown_where_no_file_is_given(void)
@@ -199,6 +325,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_picture_becomes_an_input),
     FERRY_TEST(a_mean_may_be_a_picture_of_values),
     FERRY_TEST(what_cannot_be_an_input_is_one_line),
+    FERRY_TEST(an_array_of_another_kind_is_one_line_of_error),
+    FERRY_TEST(weights_of_another_net_are_one_line_of_error),
+    FERRY_TEST(an_input_takes_the_place_of_a_data_layer),
     FERRY_TEST(chosen_blobs_are_shown_where_no_file_is_given),
     FERRY_TEST(a_folder_is_gone_through_and_a_bad_file_has_its_line),
     FERRY_TEST(passes_go_behind_each_other_in_a_file),

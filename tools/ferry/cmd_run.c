@@ -149,6 +149,7 @@ static int start(struct run *run, struct net_request *r, const struct net_list *
     r->prototxt = argv[0];
     r->weights = n > 1 ? argv[1] : NULL;
     r->keep = run->blobs;
+    r->inputs = inputs;
     r->backward = run->backward;
     run->all = run->blobs && strcmp(run->blobs, "all") == 0;
     status = parse_counts(run);

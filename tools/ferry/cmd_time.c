@@ -255,6 +255,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
     } else {
         r.prototxt = argv[0];
         r.backward = t.backward;
+        r.inputs = &inputs;
         r.weights = n > 1 ? argv[1] : NULL;
         status = parse_iterations(&t);
         if (status == TOOL_OK)

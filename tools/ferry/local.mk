@@ -35,6 +35,8 @@ bin_PROGRAMS += %D%/ferry
 	%D%/dataset_write.c \
 	%D%/files.c \
 	%D%/files.h \
+	%D%/given.c \
+	%D%/given.h \
 	%D%/inspect.h \
 	%D%/inspect_measure.c \
 	%D%/inspect_print.c \

@@ -50,10 +50,11 @@ static const struct tool_command commands[] = {
       "A net's outputs for given inputs, computed on the device",
       "\nNET is a prototxt, or a caffemodel with its definition; WEIGHTS are loaded by layer "
       "name.\n"
-      "    --input NAME=FILE    the array of a file into a blob, which takes its shape\n"
+      "    --input NAME=FILE    the array of a file into an input, which takes its shape; what a\n"
+      "                         layer reads by itself is one if all of its tops are given\n"
       "    --input NAME=FILE    a .png or .jpg, resized to that input: B, G, R, 0 to 255\n"
       "    --input NAME=DIR     its pictures, or those of a list; a line of JSON a file\n"
-      "    --input FILE         each array into the blob of its name (or of input/NAME)\n"
+      "    --input FILE         each array into the input of its name (or of input/NAME)\n"
       "    --mean FILE|B,G,R    subtracted from pictures; a larger one is cropped with them\n"
       "    --scale F            multiplies what is left; --swap-rb: R, G, B\n"
       "    --crop               keeps proportions and crops, where resizing would not\n"
@@ -88,7 +89,7 @@ static const struct tool_command commands[] = {
       "numbers between 0 and 1.\n"
       "    -n, --iterations N    10\n"
       "    --backward            each pass goes back again, too; parameters' diffs add up\n"
-      "    --input, --phase, --stage, --place, --no-fuse, --no-plan    as of ferry run\n"
+      "    --input, --phase, --stage, --place, --layers, --no-fuse, --no-plan    as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"ms\", \"ms_best\", \"ms_layers\", \"layers\":\n"
       "              [{\"name\", \"type\", \"device\", \"tier\", \"ms\", \"share\", "
       "\"bytes_moved\",\n"
@@ -125,7 +126,7 @@ static const struct tool_command commands[] = {
       "A net's layers and the blobs between them, as a picture",
       "\nA .dot is for Graphviz; a .svg is made of it by Graphviz's dot, which has to be there.\n"
       "    -o, --output FILE    where it goes\n"
-      "    --phase, --stage     as of ferry run; --place: devices, by colour\n",
+      "    --phase, --stage, --layers    as of ferry run; --place: devices, by colour\n",
       cmd_draw },
     { "layers", "[TYPE] [--json]", "The layer types, their parameters, and who computes them",
       "\nThe tier is that of an example of the type on the selected device: own, composed or "

@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "net.h"
 
+#include "given.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +71,36 @@ static int cut(const char *text, char **out_copy, struct net_list *out)
     return TOOL_OK;
 }
 
+/* A file of which no layer gets anything, though some want weights, is another net's. */
+static int is_of_this_net(const char *path, const ferry_net_load_report *report)
+{
+    const char *wants = NULL, *has = NULL;
+
+    for (size_t i = 0; i < report->n_lines; i++) {
+        const ferry_net_load_line *line = &report->lines[i];
+
+        if (line->state == FERRY_LOAD_DONE || line->state == FERRY_LOAD_SHARED)
+            return TOOL_OK;
+        if (line->state == FERRY_LOAD_NONE && !wants)
+            wants = line->layer;
+        if (line->state == FERRY_LOAD_UNUSED && !has)
+            has = line->layer;
+    }
+    if (!wants || !has)
+        return TOOL_OK;
+    return tool_error(TOOL_FAILURE,
+                      "%s: weights of another net: it has those of \"%s\" and others, and none of "
+                      "\"%s\" or any other layer of this one",
+                      path, has, wants);
+}
+
+static int load_file(const char *path, ferry_net *net)
+{
+    const ferry_net_load_report *report = NULL;
+
+    return ferry_net_load(net, path, &report) ? tool_ferry_error() : is_of_this_net(path, report);
+}
+
 static int load(const struct net_request *r, ferry_net *net)
 {
     struct net_list files = { 0 };
@@ -76,10 +108,37 @@ static int load(const struct net_request *r, ferry_net *net)
     int status = r->weights ? cut(r->weights, &copy, &files) : TOOL_OK;
 
     for (size_t i = 0; status == TOOL_OK && i < files.count; i++)
-        if (ferry_net_load(net, files.at[i], NULL))
-            status = tool_ferry_error();
+        status = load_file(files.at[i], net);
     free(files.at);
     free(copy);
+    return status;
+}
+
+/* Whether a file is a caffemodel, so that it holds weights beside its definition. */
+static bool has_weights(const char *path)
+{
+    ferry_io *io = NULL;
+    bool has = !ferry_io_open(path, &io) && ferry_io_get_format(io) == FERRY_IO_CAFFEMODEL;
+
+    ferry_io_close(io);
+    return has;
+}
+
+/* Opens the net as it stands, or with inputs in place of layers that read data. */
+static int open_given(const struct net_request *r, ferry_device *dev, ferry_net_options *o,
+                      ferry_net **out)
+{
+    char *text = NULL;
+    int status =
+        r->inputs ? given_text(r->prototxt, r->inputs->at, r->inputs->count, &text) : TOOL_OK;
+
+    o->text = text;
+    o->text_size = text ? strlen(text) : 0;
+    if (status == TOOL_OK && ferry_net_open(dev, r->prototxt, o, out))
+        status = tool_ferry_error();
+    if (status == TOOL_OK && text && has_weights(r->prototxt))
+        status = load_file(r->prototxt, *out);
+    free(text);
     return status;
 }
 
@@ -101,8 +160,8 @@ static int open_on(const struct net_request *r, ferry_device *dev, ferry_net **o
     o.plan = r->no_plan ? -1 : 0;
     o.fuse = r->no_fuse ? -1 : 0;
     o.backward = r->backward;
-    if (status == TOOL_OK && ferry_net_open(dev, r->prototxt, &o, out))
-        status = tool_ferry_error();
+    if (status == TOOL_OK)
+        status = open_given(r, dev, &o, out);
     free(keep.at);
     free(copy);
     return status;
@@ -139,11 +198,49 @@ int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **ou
 /* Puts an entry of a file into the blob of that name. An exit status. */
 typedef int (*read_fn)(ferry_net *net, ferry_io *io, const ferry_io_entry *entry, const char *name);
 
+/* The name of the layer that makes a blob; "" where none does. */
+static const char *maker_of(const ferry_net *net, const char *name)
+{
+    for (int i = 0; i < ferry_net_n_layers(net); i++) {
+        const ferry_layer *layer = ferry_net_layer_at(net, i);
+
+        for (int k = 0; k < ferry_layer_n_tops(layer); k++)
+            if (strcmp(ferry_blob_name(ferry_layer_top(layer, k)), name) == 0)
+                return ferry_layer_name(layer);
+    }
+    return "";
+}
+
+ferry_blob *net_input(ferry_net *net, const char *name)
+{
+    const char *maker = maker_of(net, name);
+
+    for (int i = 0; i < ferry_net_n_inputs(net); i++)
+        if (strcmp(ferry_blob_name(ferry_net_input(net, i)), name) == 0)
+            return ferry_net_input(net, i);
+    if (*maker)
+        tool_error(
+            TOOL_FAILURE,
+            "--input %s: layer \"%s\" computes it; inputs are tops of layers without bottoms", name,
+            maker);
+    else
+        tool_error(TOOL_FAILURE, "--input: the net has no blob \"%s\"", name);
+    return NULL;
+}
+
 static int read_data(ferry_net *net, ferry_io *io, const ferry_io_entry *entry, const char *name)
 {
-    ferry_blob *blob = ferry_net_blob(net, name);
+    ferry_blob *blob = net_input(net, name);
+    char shape[160];
 
-    return !blob || ferry_io_read(io, entry, blob) ? tool_ferry_error() : TOOL_OK;
+    if (!blob)
+        return TOOL_FAILURE;
+    if (ferry_io_read(io, entry, blob))
+        return tool_ferry_error();
+    if (ferry_blob_count(blob) > 0)
+        return TOOL_OK;
+    ferry_blob_shape_string(blob, shape, sizeof shape);
+    return tool_error(TOOL_FAILURE, "--input %s: the array has no elements: %s", name, shape);
 }
 
 static int read_diff(ferry_net *net, ferry_io *io, const ferry_io_entry *entry, const char *name)
@@ -206,9 +303,11 @@ static int feed_file(ferry_net *net, const char *path, const char *prefix, read_
 static int feed_picture(ferry_net *net, const char *name, const char *path,
                         const struct net_pictures *pictures)
 {
-    ferry_blob *blob = ferry_net_blob(net, name);
+    ferry_blob *blob = net_input(net, name);
 
-    return !blob || pictures_read(pictures, path, blob, -1) ? tool_ferry_error() : TOOL_OK;
+    if (!blob)
+        return TOOL_FAILURE;
+    return pictures_read(pictures, path, blob, -1) ? tool_ferry_error() : TOOL_OK;
 }
 
 /* "NAME=FILE": a picture, or the one array of the file, or that of the blob's name. */

@@ -35,14 +35,18 @@ struct net_request {
     const char *layers;             /* a shared object of layer types, or NULL */
     bool no_fuse, no_plan, backward;
     struct net_list stages;
+    const struct net_list *inputs; /* what goes into it, or NULL: data layers may have to give way */
 };
 
 /* Opens the runtime, the selected device, and the net with its weights. An exit status. */
 int net_open(const struct net_request *r, ferry_runtime **out_rt, ferry_net **out);
 
+/* The input of that name, borrowed from the net; NULL, which has been said, where a layer computes it. */
+ferry_blob *net_input(ferry_net *net, const char *name);
+
 /*
- * Puts files into blobs: "NAME=FILE", an array or a picture, or a file whose arrays are named after
- * blobs.
+ * Puts files into inputs: "NAME=FILE", an array or a picture, or a file whose arrays are named after
+ * them.
  */
 int net_feed(ferry_net *net, const struct net_list *inputs, const struct net_pictures *pictures);
 

@@ -252,9 +252,9 @@ int run_files(struct run *run, ferry_net *net, const char *spec)
     int status;
 
     snprintf(name, sizeof(name), "%.*s", (int)(equals - spec), spec);
-    input = ferry_net_blob(net, name);
+    input = net_input(net, name);
     if (!input)
-        return tool_ferry_error();
+        return TOOL_FAILURE;
     status =
         is_folder(equals + 1) ? list_folder(equals + 1, &paths) : list_lines(equals + 1, &paths);
     if (status == TOOL_OK && paths.count == 0)

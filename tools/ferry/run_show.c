@@ -16,6 +16,7 @@ int run_read_labels(struct run *run)
     FILE *file = fopen(run->labels, "r");
     char line[1024];
     size_t room = 0;
+    bool whole;
 
     if (!file)
         return tool_error(TOOL_FAILURE, "%s: %s", run->labels, strerror(errno));
@@ -35,8 +36,10 @@ int run_read_labels(struct run *run)
             break;
         run->n_names++;
     }
+    whole = feof(file) != 0;
     fclose(file);
-    return TOOL_OK;
+    return whole ? TOOL_OK
+                 : tool_error(TOOL_FAILURE, "%s: it cannot be read to its end", run->labels);
 }
 
 /* The indices of the k largest of n values, the first of equals first. */
