@@ -186,8 +186,8 @@ CORE_TESTS = \
 	%D%/unit/test-blob-storage \
 	%D%/unit/test-caffe-cases
 
-# Those that read files or run what was built as its users do: what another set of plugins, an unpacked
-# package or the compiler's own checks of buffers would break. `make check-package`.
+# Those that read files or run what was built as its users do: what an unpacked package would break. For
+# distcheck, where time matters: `make print-package-tests`.
 PACKAGE_TESTS = \
 	%D%/unit/test-command \
 	%D%/unit/test-command-devices \
@@ -472,17 +472,13 @@ AM_TESTS_ENVIRONMENT = $(RUN_ENV); \
 	CC='$(CC)'; export CC; CFLAGS='$(CFLAGS)'; export CFLAGS; LDFLAGS='$(LDFLAGS)'; export LDFLAGS; CXX='$(CXX)'; export CXX; NM='$(NM)'; export NM; \
 	AWK='$(AWK)'; export AWK;
 
-check-threads: $(check_PROGRAMS)
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(THREAD_TESTS)'
+check-threads:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(THREAD_TESTS)' check_PROGRAMS='$(THREAD_TESTS)'
 
 # Training beside Caffe's, all of it: wants FERRY_TEST_DATA.
 check-training: $(check_PROGRAMS)
 	FERRY_TEST_LONG=1 FERRY_TEST_TIMEOUT=3600 $(MAKE) $(AM_MAKEFLAGS) check \
 	    TESTS='%D%/unit/test-solver-runs %D%/unit/test-solver-snapshot'
-
-# And MORE_TESTS, where some are given.
-check-package: $(check_PROGRAMS)
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(PACKAGE_TESTS) $(MORE_TESTS)'
 
 print-package-tests:
 	@echo '$(PACKAGE_TESTS)'
@@ -531,7 +527,7 @@ clean-gpu:
 	rm -rf '$(GPU_FOLDER)'
 
 .PHONY: gpu-pack clean-gpu
-.PHONY: check-training check-oclgrind check-package print-package-tests print-code-tests check-threads check-valgrind check-model check-model-full
+.PHONY: check-training check-oclgrind print-package-tests print-code-tests check-threads check-valgrind check-model check-model-full
 
 EXTRA_DIST += \
 	$(SCRIPT_TESTS) \
