@@ -28,6 +28,7 @@ UNIT_TESTS = \
 	%D%/unit/test-command-train \
 	%D%/unit/test-conf \
 	%D%/unit/test-corners \
+	%D%/unit/test-refused \
 	%D%/unit/test-failures \
 	%D%/unit/test-faults \
 	%D%/unit/test-image \
@@ -96,6 +97,8 @@ UNIT_TESTS = \
 	%D%/unit/test-fork \
 	%D%/unit/test-multi \
 	%D%/unit/test-multi-adopt \
+	%D%/unit/test-corners \
+	%D%/unit/test-refused \
 	%D%/unit/test-homes \
 	%D%/unit/test-lost \
 	%D%/unit/test-owner \

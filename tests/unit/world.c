@@ -411,3 +411,37 @@ bool wx_idle(ferry_queue *q)
     ferry_event_destroy(e);
     return done == 1;
 }
+
+/* ---- blobs ---------------------------------------------------------------------------------- */
+
+ferry_blob *wx_blob(int64_t count)
+{
+    ferry_blob *b = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, &count, &b), FERRY_OK);
+    return b;
+}
+
+void wx_reshape(ferry_blob *b, int64_t count)
+{
+    FX_OK(ferry_blob_reshape(b, 1, &count, NULL));
+}
+
+void wx_put(ferry_blob *b, float first)
+{
+    float *p = ferry_blob_overwrite_host_data(b);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    for (int64_t i = 0; i < ferry_blob_count(b); i++)
+        p[i] = first + (float)i;
+}
+
+bool wx_holds(ferry_blob *b, int64_t from, int64_t to, float first)
+{
+    const float *p = ferry_blob_host_data(b);
+
+    for (int64_t i = from; p && i < to; i++)
+        if (p[i] != first + (float)i)
+            return false;
+    return p != NULL;
+}

@@ -90,6 +90,15 @@ unsigned wx_valid(const ferry_memory *m);
 #define WX_HOST   1u
 #define WX_DEV(i) (2u << (i))
 
+/* ---- blobs of F32 of device 0 ---- */
+
+/* Of one axis, not yet written. */
+ferry_blob *wx_blob(int64_t count);
+void wx_reshape(ferry_blob *b, int64_t count);
+/* Writes first, first + 1, … on the host; whether that is there, from one element up to another. */
+void wx_put(ferry_blob *b, float first);
+bool wx_holds(ferry_blob *b, int64_t from, int64_t to, float first);
+
 /* Runs what that queue can run by itself, and whether nothing is left of it. */
 bool wx_idle(ferry_queue *q);
 
