@@ -13,12 +13,12 @@
 int sim_device_count(void *plugin, uint32_t *out)
 {
     struct sim_settings settings;
-    struct sim_why why = { 0 };
+    int err = sim_settings_read(sim_shared.host, &settings);
 
     (void)plugin;
-    if (!sim_settings_read(sim_shared.host, &settings, &why))
+    if (!err)
         *out = settings.devices;
-    return sim_why_tell(&why);
+    return err;
 }
 
 /* A program that was built against a shorter or a longer struct gets what both know. */
@@ -51,18 +51,20 @@ int sim_properties(void *plugin, uint32_t index, void *dev, ferry_plugin_propert
 {
     struct sim_device *device = dev;
     struct sim_settings settings;
-    struct sim_why why = { 0 };
     ferry_plugin_properties mine = { 0 };
+    int err;
 
     (void)plugin;
     if (device) {
         settings = device->set;
         index = device->index;
-    } else if (sim_settings_read(sim_shared.host, &settings, &why)) {
-        return sim_why_tell(&why);
-    } else if (index >= settings.devices) {
-        sim_why_set(&why, FERRY_ENODEV, "there is no device %u of %u", index, settings.devices);
-        return sim_why_tell(&why);
+    } else {
+        err = sim_settings_read(sim_shared.host, &settings);
+        if (err)
+            return err;
+        if (index >= settings.devices)
+            return sim_shared.host->error(FERRY_ENODEV, "there is no device %u of %u", index,
+                                          settings.devices);
     }
     describe(&settings, index, &mine);
     answer(out, &out->struct_size, &mine, &mine.struct_size, sizeof(mine));
@@ -92,8 +94,11 @@ int sim_device_open(void *plugin, uint32_t index, void **out_dev)
         sim_why_set(&why, FERRY_ENOMEM, "host memory is short");
         return sim_why_tell(&why);
     }
-    if (sim_settings_read(sim_shared.host, &dev->set, &why))
-        goto err_free_dev;
+    why.code = sim_settings_read(sim_shared.host, &dev->set);
+    if (why.code) {
+        free(dev);
+        return why.code;
+    }
     if (index >= dev->set.devices) {
         sim_why_set(&why, FERRY_ENODEV, "there is no device %u of %u", index, dev->set.devices);
         goto err_free_dev;

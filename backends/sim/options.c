@@ -7,24 +7,24 @@
 #include <string.h>
 
 /* How a value is read into sim_settings; the table that users see is made of the same lines. */
-enum form { COUNT, DEVICES, BYTES, RATE, MICROSECONDS, SWITCH, CLOCK, UNIFIED, ARITHMETIC, KINDS };
+enum form { COUNT, DEVICES, BYTES, RATE, MICROSECONDS, SWITCH, WORD, KINDS };
 
 /* name, default, form, type, words, member, description */
 #define OPTIONS(X)                                                                               \
     X("devices", "1", DEVICES, INT, NULL, devices, "how many devices there are, 1 to 16")        \
     X("memory", "1GiB", BYTES, SIZE, NULL, memory, "memory of each device")                      \
-    X("clock", "real", CLOCK, ENUM, "real|manual|sync", clock,                                   \
+    X("clock", "real", WORD, ENUM, "real|manual|sync", clock,                                    \
       "when work completes: on a thread, when a test steps it, or before the call returns")      \
     X("latency", "0", MICROSECONDS, INT, NULL, latency_ns, "microseconds before a copy starts")  \
     X("bandwidth", "0", RATE, STRING, NULL, bandwidth, "bytes a second of a copy; 0: no limit")  \
     X("op_latency", "0", MICROSECONDS, INT, NULL, op_latency_ns,                                 \
       "microseconds that an operation or a memset takes")                                        \
-    X("peer", "on", SWITCH, ENUM, "on|off", peer, "whether devices copy to each other directly") \
-    X("unified", "off", UNIFIED, ENUM, "on|off|odd", unified,                                    \
+    X("peer", "on", SWITCH, BOOL, NULL, peer, "whether devices copy to each other directly")     \
+    X("unified", "off", WORD, ENUM, "on|off|odd", unified,                                       \
       "whether host memory can be imported, its view protected while unmapped; odd: by 1, 3, …") \
-    X("map", "on", SWITCH, ENUM, "on|off", map,                                                  \
+    X("map", "on", SWITCH, BOOL, NULL, map,                                                      \
       "off: imported memory is the host's and the device's at once, without map and unmap")      \
-    X("ops", "all", ARITHMETIC, ENUM, "all|arithmetic|minimal", ops,                             \
+    X("ops", "all", WORD, ENUM, "all|arithmetic|minimal", ops,                                   \
       "all it can; no prepared operations; or axpy of F32 alone: ferry does the rest")           \
     X("without", "none", KINDS, STRING, NULL, without,                                           \
       "kinds of operations that it lacks: \"convolution, inner product\"")                       \
@@ -54,68 +54,71 @@ static const struct {
 #define ONE(name, value, form, type, words, member, text) +1
 _Static_assert(0 OPTIONS(ONE) == SIM_OPTIONS, "SIM_OPTIONS counts the table");
 
-static bool read_count(const char *text, uint64_t most, uint64_t *out, const char **end)
+/* What the table says of those that are not 0 where nothing is set. */
+static const struct sim_settings defaults = {
+    .devices = 1,
+    .unified = SIM_UNIFIED_NONE,
+    .memory = UINT64_C(1) << 30,
+    .peer = true,
+    .map = true,
+};
+
+/* ---- by ferry's types ----------------------------------------------------------------------- */
+
+static int read_number(const ferry_host *host, const char *name, enum form form, void *member)
 {
-    char *stop;
-    unsigned long long value;
+    int64_t value = form == COUNT          ? *(int64_t *)member
+                    : form == MICROSECONDS ? *(int64_t *)member / 1000
+                                           : *(uint32_t *)member;
+    int err = form == COUNT          ? host->option_integer(name, 0, INT64_MAX, &value)
+              : form == MICROSECONDS ? host->option_integer(name, 0, INT64_C(1) << 40, &value)
+                                     : host->option_integer(name, 1, SIM_MAX_DEVICES, &value);
+
+    if (err)
+        return err;
+    if (form == COUNT)
+        *(uint64_t *)member = (uint64_t)value;
+    else if (form == MICROSECONDS)
+        *(int64_t *)member = value * 1000;
+    else
+        *(uint32_t *)member = (uint32_t)value;
+    return 0;
+}
+
+static int read_switch(const ferry_host *host, const char *name, bool *out)
+{
+    uint32_t on = *out;
+    int err = host->option_boolean(name, &on);
+
+    *out = on;
+    return err;
+}
+
+/* ---- by forms of its own -------------------------------------------------------------------- */
+
+/* "512", "64KiB", "8GiB/s": bytes a second. */
+static bool read_rate(const char *text, uint64_t *out)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    const char *unit;
+    uint64_t value;
+    unsigned shift = 0;
 
     if (*text < '0' || *text > '9')
         return false;
     errno = 0;
-    value = strtoull(text, &stop, 10);
-    if (errno || value > most)
-        return false;
-    *out = value;
-    *end = stop;
-    return true;
-}
-
-static unsigned unit_shift(const char **text)
-{
-    static const char units[] = "KMGT";
-    const char *at = **text ? strchr(units, **text) : NULL;
-
-    if (!at)
-        return 0;
-    *text += (*text)[1] == 'i' && (*text)[2] == 'B' ? 3 : 1;
-    return 10u * (unsigned)(at - units + 1);
-}
-
-/* "512", "64KiB", "1G", "8GiB/s" where a rate is meant */
-static bool read_bytes(const char *text, bool rate, uint64_t *out)
-{
-    uint64_t value;
-    const char *end;
-    unsigned shift;
-
-    if (!read_count(text, UINT64_MAX, &value, &end))
-        return false;
-    while (*end == ' ')
-        end++;
-    shift = unit_shift(&end);
-    if (rate && !strcmp(end, "/s"))
-        end += 2;
-    if (*end || value > (UINT64_C(1) << 48) >> shift)
+    value = strtoull(text, &end, 10);
+    end += strspn(end, " ");
+    unit = *end ? strchr(units, *end) : NULL;
+    if (unit) {
+        shift = 10u * (unsigned)(unit - units + 1);
+        end += end[1] == 'i' && end[2] == 'B' ? 3 : 1;
+    }
+    if (errno || (*end && strcmp(end, "/s") != 0) || value > (UINT64_C(1) << 48) >> shift)
         return false;
     *out = value << shift;
     return true;
-}
-
-/* Which of the words, which are separated by '|'. */
-static bool read_word(const char *text, const char *words, unsigned *out)
-{
-    size_t length = strlen(text);
-
-    for (unsigned i = 0; *words; i++) {
-        size_t part = strcspn(words, "|");
-
-        if (part == length && !strncmp(words, text, length)) {
-            *out = i;
-            return true;
-        }
-        words += part + (words[part] == '|');
-    }
-    return false;
 }
 
 /* Names of kinds between commas; or "none". */
@@ -142,65 +145,45 @@ static bool read_kinds(const char *text, uint64_t *out)
     return true;
 }
 
-static bool read_number(const char *text, enum form form, void *member)
+static int read_text(const ferry_host *host, const ferry_plugin_option *option, enum form form,
+                     void *member)
 {
-    const char *end = text;
-    uint64_t value;
+    const char *text = host->option(option->name);
 
-    if (!read_count(text, form == MICROSECONDS ? UINT64_C(1) << 40 : UINT64_MAX, &value, &end) ||
-        *end)
-        return false;
-    if (form == COUNT) {
-        *(uint64_t *)member = value;
-    } else if (form == MICROSECONDS) {
-        *(int64_t *)member = (int64_t)value * 1000;
-    } else {
-        if (value < 1 || value > SIM_MAX_DEVICES)
-            return false;
-        *(uint32_t *)member = (uint32_t)value;
+    if (!text || (form == RATE ? read_rate(text, member) : read_kinds(text, member)))
+        return 0;
+    return host->error(FERRY_ECONF, "option.%s = %.64s: expected %s", option->name, text,
+                       option->description);
+}
+
+static int read_one(const ferry_host *host, const ferry_plugin_option *option, enum form form,
+                    void *member)
+{
+    switch (form) {
+    case BYTES:
+        return host->option_size(option->name, 1, UINT64_C(1) << 48, member);
+    case SWITCH:
+        return read_switch(host, option->name, member);
+    case WORD:
+        return host->option_enum(option->name, option->values, member);
+    case RATE:
+    case KINDS:
+        return read_text(host, option, form, member);
+    default:
+        return read_number(host, option->name, form, member);
     }
-    return true;
 }
 
-static bool read_value(const char *text, enum form form, const char *words, void *member)
+int sim_settings_read(const ferry_host *host, struct sim_settings *out)
 {
-    unsigned word = 0;
-
-    if (form == BYTES)
-        return read_bytes(text, false, member) && *(uint64_t *)member > 0;
-    if (form == RATE)
-        return read_bytes(text, true, member);
-    if (form == KINDS)
-        return read_kinds(text, member);
-    if (!words)
-        return read_number(text, form, member);
-    if (!read_word(text, words, &word))
-        return false;
-    if (form == CLOCK)
-        *(enum sim_clock *)member = (enum sim_clock)word;
-    else if (form == UNIFIED)
-        *(enum sim_unified *)member = (enum sim_unified)word;
-    else if (form == ARITHMETIC)
-        *(enum sim_ops *)member = (enum sim_ops)word;
-    else
-        *(bool *)member = word == 0;
-    return true;
-}
-
-int sim_settings_read(const ferry_host *host, struct sim_settings *out, struct sim_why *why)
-{
-    struct sim_settings settings = { 0 };
+    struct sim_settings settings = defaults;
 
     for (uint32_t i = 0; i < SIM_OPTIONS; i++) {
-        const ferry_plugin_option *option = &sim_options[i];
-        const char *text = host->option(option->name);
         char *member = (char *)&settings + readers[i].offset;
+        int err = read_one(host, &sim_options[i], readers[i].form, member);
 
-        if (!text)
-            text = option->default_value;
-        if (!read_value(text, readers[i].form, option->values, member))
-            return sim_why_set(why, FERRY_ECONF, "option.%s = %.64s: expected %s", option->name,
-                               text, option->values ? option->values : option->description);
+        if (err)
+            return err;
     }
     *out = settings;
     return 0;

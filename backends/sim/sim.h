@@ -42,10 +42,10 @@ enum sim_unified { SIM_UNIFIED_ALL, SIM_UNIFIED_NONE, SIM_UNIFIED_ODD };
 
 struct sim_settings {
     uint32_t devices;
-    enum sim_clock clock;
-    enum sim_unified unified;
+    uint32_t clock;   /* enum sim_clock */
+    uint32_t unified; /* enum sim_unified */
+    uint32_t ops;     /* enum sim_ops */
     bool peer, map;
-    enum sim_ops ops;
     uint64_t without;   /* kinds of operations: bit 0 is number 32 */
     uint64_t memory;    /* bytes */
     uint64_t bandwidth; /* bytes a second; 0: unlimited */
@@ -58,8 +58,8 @@ struct sim_settings {
 
 extern const ferry_plugin_option sim_options[SIM_OPTIONS];
 
-/* Reads them all from the host, which allows it in some entries only. FERRY_ECONF. */
-int sim_settings_read(const ferry_host *host, struct sim_settings *out, struct sim_why *why);
+/* Reads them all from the host, which allows it in some entries only. FERRY_ECONF, and the host knows. */
+int sim_settings_read(const ferry_host *host, struct sim_settings *out);
 
 /* ---- arena.c: a device's address space ---- */
 

@@ -33,7 +33,7 @@ static void an_option_that_makes_no_sense_is_a_configuration_error_that_names_it
     static const char *const wrong[][2] = {
         { "devices", "0" },    { "devices", "17" },         { "devices", "two" },
         { "memory", "0" },     { "memory", "1XB" },         { "memory", "-1" },
-        { "memory", "64PiB" }, { "clock", "later" },        { "peer", "yes" },
+        { "memory", "64PiB" }, { "clock", "later" },        { "peer", "maybe" },
         { "latency", "1s" },   { "bandwidth", "fast" },     { "fail_op", "1.5" },
         { "ops", "most" },     { "without", "pool, relu" },
     };
