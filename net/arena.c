@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values begin at multiples of it, in bytes. */
+/* Values begin at multiples of it, in bytes, or of what their device wants. */
 #define ALIGNMENT 64
 
 /* ---- lifetimes ------------------------------------------------------------------------------------- */
@@ -72,8 +72,10 @@ static void find_lifetimes(struct ferry__program *p)
 static uint64_t bytes_of(const struct ferry__value *v)
 {
     uint64_t bytes = (uint64_t)v->count * ferry_dtype_size((ferry_dtype)v->dtype);
+    uint64_t wanted = v->device ? ferry_device_get_properties(v->device)->offset_alignment : 0;
+    uint64_t unit = wanted > ALIGNMENT ? wanted : ALIGNMENT;
 
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return (bytes + unit - 1) / unit * unit;
 }
 
 static bool is_placed(const struct ferry__value *v)

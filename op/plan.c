@@ -33,11 +33,26 @@ static struct ferry__step *append(struct ferry__plan *plan)
     return grown;
 }
 
+/* Whether entries may begin there, at each repetition. */
+static bool is_aligned(const struct ferry__plan *plan, const struct ferry__binding *b, uint32_t n)
+{
+    int64_t alignment = (int64_t)plan->target.alignment;
+    uint32_t i;
+
+    for (i = 0; i < n && alignment; i++)
+        if (b[i].offset % alignment || b[i].stride % alignment)
+            return false;
+    return true;
+}
+
 int ferry__plan_add(struct ferry__plan *plan, const ferry_op *op, const struct ferry__binding *in,
                     const struct ferry__binding *out)
 {
-    struct ferry__step *step = append(plan);
+    struct ferry__step *step;
 
+    if (!is_aligned(plan, in, op->n_in) || !is_aligned(plan, out, op->n_out))
+        return 0;
+    step = append(plan);
     if (!step)
         return ferry_error_set(FERRY_ENOMEM, "%s: no memory for its steps",
                                ferry_op_kind_name(op->kind));
@@ -59,7 +74,10 @@ int ferry__plan_add(struct ferry__plan *plan, const ferry_op *op, const struct f
 /* What all steps together need; each has its workspace to itself while it runs. */
 static void add_up(struct ferry__plan *plan)
 {
+    uint64_t alignment = plan->target.alignment ? plan->target.alignment : 1;
     uint32_t i;
+
+    plan->temporary_bytes = (plan->temporary_bytes + alignment - 1) / alignment * alignment;
 
     for (i = 0; i < plan->n_steps; i++) {
         const ferry_op_answer *a = &plan->steps[i].answer;

@@ -7,6 +7,7 @@
 #include <ferry/blob.h>
 #include <ferry/status.h>
 
+#include <inttypes.h>
 #include <string.h>
 
 static ferry_ref bound(const struct ferry__run *r, const struct ferry__binding *b,
@@ -127,11 +128,32 @@ static uint32_t packed_inputs(const struct ferry__plan *plan, uint32_t n_in)
     return packed & ~read & ((1u << n_in) - 1);
 }
 
+/* Entries of the device's get places as they are: one that its kernels cannot reach is refused. */
+static int check_offsets(const ferry_operation *o, const ferry_op_args *args)
+{
+    uint64_t alignment = o->plan.target.alignment;
+    uint32_t i;
+
+    for (i = 0; i < o->op.n_in + o->op.n_out && alignment; i++) {
+        const ferry_op_place *place = i < o->op.n_in ? &args->in[i] : &args->out[i - o->op.n_in];
+
+        if (place->offset % alignment)
+            return ferry_error_set(FERRY_EUNSUPPORTED,
+                                   "%s: %s: an operand begins at byte %" PRIu64
+                                   ", which is no multiple of %" PRIu64,
+                                   ferry_device_name(o->plan.target.device),
+                                   ferry_op_kind_name(o->op.kind), place->offset, alignment);
+    }
+    return 0;
+}
+
 int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_op_args *args,
                     struct ferry__run *out)
 {
-    int err;
+    int err = check_offsets(o, args);
 
+    if (err)
+        return err;
     memset(&out->args, 0, sizeof out->args);
     memset(out->constants, 0, sizeof out->constants);
     out->operation = o;

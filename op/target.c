@@ -37,6 +37,7 @@ int ferry__target_own(ferry_device *dev, struct ferry__target *out)
         return ferry_error_set(FERRY_EPLUGIN, "%s: its table \"%s\" lacks an entry",
                                ferry_device_name(dev), FERRY_OP_EXTENSION);
     *out = (struct ferry__target){ .table = table, .ctx = ctx, .device = dev };
+    out->alignment = ferry_device_get_properties(dev)->offset_alignment;
     return 0;
 }
 

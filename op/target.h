@@ -13,6 +13,7 @@ struct ferry__target {
     const ferry_op_table *table;
     void *ctx;            /* what the table's entries take as their device */
     ferry_device *device; /* whose queue the entries run on; NULL: the oracle, which has none */
+    uint64_t alignment;   /* of the offsets that its entries get, in bytes; 0: any */
     bool host;            /* operands are host pointers, accessed as the host's copies */
 };
 

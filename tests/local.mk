@@ -11,6 +11,7 @@ UNIT_TESTS = \
 	%D%/unit/test-cpu-ops-backward \
 	%D%/unit/test-cpu-winograd \
 	%D%/unit/test-hostmath \
+	%D%/unit/test-binding \
 	%D%/unit/test-blob-access \
 	%D%/unit/test-blob-math \
 	%D%/unit/test-blob-shape \

@@ -225,3 +225,19 @@ int sim_arena_resolve(struct sim_device *dev, ferry_cref ref, uint64_t bytes, ui
     *out_real = block->real + ref.offset;
     return 0;
 }
+
+int sim_arena_bind(const struct sim_device *dev, ferry_cref ref, uint64_t bytes,
+                   struct sim_why *why)
+{
+    uint64_t alignment = dev->set.offset_alignment, most = dev->set.max_binding;
+
+    if (alignment && ref.offset % alignment)
+        return sim_why_set(why, FERRY_EINVAL,
+                           "handle %p offset %" PRIu64 ": option.offset_alignment is %" PRIu64,
+                           (void *)(uintptr_t)ref.handle, ref.offset, alignment);
+    if (most && bytes > most)
+        return sim_why_set(why, FERRY_EINVAL,
+                           "handle %p, %" PRIu64 " bytes: option.max_binding is %" PRIu64,
+                           (void *)(uintptr_t)ref.handle, bytes, most);
+    return 0;
+}

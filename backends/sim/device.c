@@ -43,6 +43,8 @@ static void describe(const struct sim_settings *set, uint32_t index, ferry_plugi
     out->memory_total = out->max_alloc = set->memory;
     out->sync_domain = 1;
     out->host_alignment = unified ? 4096 : 0;
+    out->offset_alignment = set->offset_alignment;
+    out->max_binding = set->max_binding;
     snprintf(out->description, sizeof(out->description), "simulated accelerator");
     snprintf(out->uuid, sizeof(out->uuid), "sim-00000000-0000-0000-0000-%012u", index);
 }

@@ -77,7 +77,7 @@ struct resolving {
 static void resolve(struct resolving *r, uint32_t from, ferry_cref ref, uint64_t bytes,
                     uint32_t access)
 {
-    if (bytes && !r->why.code)
+    if (bytes && !r->why.code && !sim_arena_bind(r->dev, ref, bytes, &r->why))
         (void)sim_arena_resolve(r->dev, ref, bytes, access, &r->c->uses[r->uses++],
                                 &r->c->run->buffer[from], &r->why);
 }

@@ -57,6 +57,9 @@ static int resolve(struct sim_device *dev, struct sim_command *c, size_t index,
         return sim_why_set(why, FERRY_EINVAL,
                            "handle %p offset %" PRIu64 ": elements have %" PRIu64 " bytes",
                            (void *)(uintptr_t)operand->ref.handle, operand->ref.offset, size);
+    err = sim_arena_bind(dev, operand->ref, operand->elements * size, why);
+    if (err)
+        return err;
     err = sim_arena_resolve(dev, operand->ref, operand->elements * size, operand->access,
                             &c->uses[index], &real, why);
     if (err)

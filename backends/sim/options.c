@@ -7,12 +7,16 @@
 #include <string.h>
 
 /* How a value is read into sim_settings; the table that users see is made of the same lines. */
-enum form { COUNT, DEVICES, BYTES, RATE, MICROSECONDS, SWITCH, WORD, KINDS };
+enum form { COUNT, DEVICES, BYTES, LIMIT, RATE, MICROSECONDS, SWITCH, WORD, KINDS };
 
 /* name, default, form, type, words, member, description */
 #define OPTIONS(X)                                                                               \
     X("devices", "1", DEVICES, INT, NULL, devices, "how many devices there are, 1 to 16")        \
     X("memory", "1GiB", BYTES, SIZE, NULL, memory, "memory of each device")                      \
+    X("offset_alignment", "0", LIMIT, SIZE, NULL, offset_alignment,                              \
+      "what offsets in arithmetic are multiples of; 0: an element")                              \
+    X("max_binding", "0", LIMIT, SIZE, NULL, max_binding,                                        \
+      "bytes that arithmetic reaches from a reference; 0: a block")                              \
     X("clock", "real", WORD, ENUM, "real|manual|sync", clock,                                    \
       "when work completes: on a thread, when a test steps it, or before the call returns")      \
     X("latency", "0", MICROSECONDS, INT, NULL, latency_ns, "microseconds before a copy starts")  \
@@ -162,6 +166,8 @@ static int read_one(const ferry_host *host, const ferry_plugin_option *option, e
     switch (form) {
     case BYTES:
         return host->option_size(option->name, 1, UINT64_C(1) << 48, member);
+    case LIMIT:
+        return host->option_size(option->name, 0, UINT64_C(1) << 48, member);
     case SWITCH:
         return read_switch(host, option->name, member);
     case WORD:

@@ -48,13 +48,14 @@ struct sim_settings {
     bool peer, map;
     uint64_t without;   /* kinds of operations: bit 0 is number 32 */
     uint64_t memory;    /* bytes */
-    uint64_t bandwidth; /* bytes a second; 0: unlimited */
+    uint64_t offset_alignment, max_binding; /* bytes; 0: none */
+    uint64_t bandwidth;                     /* bytes a second; 0: unlimited */
     int64_t latency_ns, op_latency_ns;
     uint64_t fail_alloc, fail_memcpy, fail_op; /* which call fails; 0: none */
     uint64_t fail_create, fail_prepare, fail_run;
 };
 
-#define SIM_OPTIONS 17u
+#define SIM_OPTIONS 19u
 
 extern const ferry_plugin_option sim_options[SIM_OPTIONS];
 
@@ -106,6 +107,9 @@ const struct sim_block *sim_arena_at(const struct sim_arena *arena, const void *
  */
 int sim_arena_resolve(struct sim_device *dev, ferry_cref ref, uint64_t bytes, uint32_t access,
                       struct sim_block **out_block, unsigned char **out_real, struct sim_why *why);
+/* What kernels want of a reference besides: offset_alignment and max_binding. FERRY_EINVAL. */
+int sim_arena_bind(const struct sim_device *dev, ferry_cref ref, uint64_t bytes,
+                   struct sim_why *why);
 
 /* ---- hostmem.c: host memory of the device's making ---- */
 

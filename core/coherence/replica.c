@@ -402,11 +402,13 @@ void ferry__replica_set_alias(ferry_memory *m, ferry_device *dev)
     let_go(m, before);
 }
 
-static bool is_aligned(const ferry_device *dev, const struct ferry__replica *host)
+/* Whether the device can take the host's block as it lies. */
+static bool is_importable(const ferry_device *dev, const struct ferry__replica *host)
 {
     uint64_t a = dev->host_alignment ? dev->host_alignment : 1;
 
-    return ((uintptr_t)host->ref.handle + host->ref.offset) % a == 0 && host->capacity % a == 0;
+    return ((uintptr_t)host->ref.handle + host->ref.offset) % a == 0 && host->capacity % a == 0 &&
+           host->capacity <= dev->max_block;
 }
 
 int ferry__replica_separate(ferry_memory *m)
@@ -467,7 +469,7 @@ void ferry__replica_try_alias(ferry_memory *m, ferry_device *where,
     if (!m->on_host.ref.handle &&
         ferry__replica_provide(m, &m->on_host, NULL, NULL, &zeroed, &fresh, after))
         return;
-    if (is_aligned(where, &m->on_host))
+    if (is_importable(where, &m->on_host))
         import(m, where, r);
 }
 

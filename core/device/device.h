@@ -94,6 +94,8 @@ struct ferry_device {
     atomic_uint refs;
     pthread_mutex_t open_lock;
     uint64_t sync_domain, host_alignment;
+    uint64_t offset_alignment; /* of what arithmetic gets, in bytes; at least 1 */
+    uint64_t max_block;        /* bytes; UINT64_MAX: nobody knows */
     struct ferry_queue queue; /* the default one */
     struct ferry__pool *pool;
     _Atomic uint32_t

@@ -51,6 +51,8 @@ static int describe(ferry_device *dev, struct ferry__description *out)
         .pci = said->pci,
         .memory_total = said->memory_total,
         .max_alloc = said->max_alloc,
+        .offset_alignment = said->offset_alignment > 1 ? said->offset_alignment : 0,
+        .max_binding = said->max_binding,
     };
     describe_memory(&out->properties, said->flags);
     return 0;
@@ -79,6 +81,13 @@ static int check_unified(ferry_device *dev)
     return 0;
 }
 
+static uint64_t max_block(const ferry_plugin_properties *said)
+{
+    uint64_t alloc = said->max_alloc ? said->max_alloc : UINT64_MAX;
+
+    return said->max_binding && said->max_binding < alloc ? said->max_binding : alloc;
+}
+
 /* With dev->dev in place: everything else that an open device has. Nobody looks at it yet. */
 static int set_up(ferry_device *dev)
 {
@@ -89,6 +98,9 @@ static int set_up(ferry_device *dev)
     dev->flags = dev->opened.said.flags;
     dev->sync_domain = dev->opened.said.sync_domain;
     dev->host_alignment = dev->opened.said.host_alignment;
+    dev->offset_alignment =
+        dev->opened.said.offset_alignment ? dev->opened.said.offset_alignment : 1;
+    dev->max_block = max_block(&dev->opened.said);
     if (ferry__device_is(dev, FERRY_DEVICE_UNIFIED)) {
         err = check_unified(dev);
         if (err)

@@ -388,11 +388,24 @@ static int within_budget(struct ferry__pool *pool, enum ferry__pool_kind kind, u
                         pool->dev->name, bytes, held, budget);
 }
 
+/* What kernels could not reach is no use, even if the plugin would give it. */
+static int within_binding(ferry_device *dev, uint64_t bytes)
+{
+    uint64_t most = dev->opened.said.max_binding;
+
+    if (!most || bytes <= most)
+        return 0;
+    return ferry__error(FERRY_ENOMEM,
+                        "%s: alloc of %" PRIu64 " bytes: its kernels reach %" PRIu64
+                        " of a block (max_binding)",
+                        dev->name, bytes, most);
+}
+
 int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue *q, uint64_t bytes,
                       bool *zeroed, void **out)
 {
     struct ferry__pool *pool = dev->pool;
-    uint64_t rounded, max = dev->opened.properties.max_alloc;
+    uint64_t rounded;
     unsigned class = class_of(bytes, &rounded);
     bool cacheable = class < CLASSES && !(kind == FERRY__POOL_DEVICE &&
                                           ferry__device_is(dev, FERRY_DEVICE_ORDERED_ALLOC));
@@ -400,6 +413,8 @@ int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue
     bool reserved;
     int err = ferry__device_ready(dev) ? 0 : ferry__device_usable(dev);
 
+    if (!err && kind == FERRY__POOL_DEVICE)
+        err = within_binding(dev, bytes);
     if (!err)
         err = within_budget(pool, kind, bytes, &reserved);
     if (err)
@@ -412,7 +427,7 @@ int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue
         ferry__trace_event("pool hit", NULL, bytes, dev, start);
         return 0;
     }
-    if (!cacheable || rounded < bytes || (max && rounded > max))
+    if (!cacheable || rounded < bytes || rounded > dev->max_block)
         rounded = bytes;
     err = from_plugin(pool, kind, q, rounded, bytes, reserved, zeroed, out);
     if (!err)
@@ -453,13 +468,13 @@ static struct block *room_for(struct ferry__pool *pool, unsigned class, uint64_t
 void ferry__pool_free(ferry_device *dev, enum ferry__pool_kind kind, void *block, uint64_t bytes)
 {
     struct ferry__pool *pool = dev->pool;
-    uint64_t rounded, max = dev->opened.properties.max_alloc;
+    uint64_t rounded;
     unsigned class = class_of(bytes, &rounded);
     bool ordered = kind == FERRY__POOL_DEVICE && ferry__device_is(dev, FERRY_DEVICE_ORDERED_ALLOC);
     ferry_event *event = NULL;
     struct block *b = NULL;
 
-    if (ordered || rounded < bytes || (max && rounded > max))
+    if (ordered || rounded < bytes || rounded > dev->max_block)
         class = CLASSES;
     if (kind == FERRY__POOL_DEVICE && !ordered && dev->events &&
         ferry__section_mark(&dev->queue, &event))

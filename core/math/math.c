@@ -99,7 +99,9 @@ static int on_device(const struct call *c)
     int64_t first;
     int err = 0;
 
-    if (!ferry__math_offered(c->q->device, c->op, c->dtype))
+    if (!ferry__math_offered(c->q->device, c->op, c->dtype) ||
+        !ferry__math_reaches(c->q->device, c->x) ||
+        !ferry__math_reaches(c->q->device, ferry_ref_const(c->y)))
         return FERRY_EUNSUPPORTED;
     for (first = 0; first < c->n && !err; first += FERRY__MATH_SPLIT) {
         int64_t left = c->n - first;

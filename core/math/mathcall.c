@@ -69,7 +69,8 @@ bool ferry__math_offered(ferry_device *dev, uint32_t op, ferry_dtype dtype)
         ferry__math_refuse(dev, op, dtype);
         return false;
     }
-    atomic_fetch_or_explicit(&dev->refused[op], asked, memory_order_relaxed);
+    if (dev->offset_alignment == 1)
+        atomic_fetch_or_explicit(&dev->refused[op], asked, memory_order_relaxed);
     return true;
 }
 
@@ -149,8 +150,17 @@ static int send_back(ferry_queue *q, const char *name, const struct ferry__opera
 }
 
 /* Strict refuses. */
-static int may_detour(ferry_device *dev, const char *name, ferry_dtype dtype)
+static int may_detour(ferry_device *dev, const char *name, ferry_dtype dtype,
+                      const struct ferry__operand *operands, unsigned count)
 {
+    for (unsigned i = 0; i < count && dev->strict; i++)
+        if (!ferry__math_reaches(dev, ferry_ref_const(operands[i].ref)))
+            return ferry__error(FERRY_EUNSUPPORTED,
+                                "%s: %s of %s: an operand begins at byte %" PRIu64
+                                ", which is no multiple of %" PRIu64
+                                ", and FERRY_STRICT forbids the fallback on the host",
+                                dev->name, name, ferry_dtype_name(dtype), operands[i].ref.offset,
+                                dev->offset_alignment);
     if (dev->strict)
         return ferry__error(
             FERRY_EUNSUPPORTED,
@@ -193,7 +203,7 @@ int ferry__math_detour(ferry_queue *q, const char *name, ferry_dtype dtype,
     uint64_t bytes = 0;
     bool nested;
     unsigned i;
-    int err = may_detour(q->device, name, dtype);
+    int err = may_detour(q->device, name, dtype, operands, count);
 
     if (!err)
         err = ferry__section_enter(q, &nested);

@@ -47,6 +47,15 @@ static inline bool ferry__math_ready(ferry_device *dev, uint32_t op, ferry_dtype
     return (known & asked) && !(known & asked >> 16);
 }
 
+/*
+ * Whether the device's kernels can begin where a reference does. Where that may not be, nothing is ever
+ * noted as known above: the short ways do not look at offsets.
+ */
+static inline bool ferry__math_reaches(const ferry_device *dev, ferry_cref ref)
+{
+    return ref.offset % dev->offset_alignment == 0;
+}
+
 /* Notes that it cannot, so that it is not asked again. */
 void ferry__math_refuse(ferry_device *dev, uint32_t op, ferry_dtype dtype);
 

@@ -73,12 +73,21 @@ static void set_operand(struct ferry__operand *o, ferry_ref ref, uint64_t bytes,
     o->out = out;
 }
 
+/* Whether the plugin is asked at all. */
+static bool is_offered(const struct product *p)
+{
+    ferry_device *dev = p->q->device;
+
+    return ferry__math_offered(dev, p->op, p->dtype) && ferry__math_reaches(dev, p->a) &&
+           ferry__math_reaches(dev, p->b) && ferry__math_reaches(dev, ferry_ref_const(p->c));
+}
+
 /* Tried, and once more where there was no memory. */
 static int on_device(const struct product *p, int (*submit)(const struct product *p))
 {
     int err;
 
-    if (!ferry__math_offered(p->q->device, p->op, p->dtype))
+    if (!is_offered(p))
         return FERRY_EUNSUPPORTED;
     err = submit(p);
     if (ferry__math_again(p->q, err))

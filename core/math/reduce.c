@@ -152,7 +152,8 @@ static int on_device(const struct reduction *r, uint32_t op, double *out)
     int64_t first;
     int err;
 
-    if (!ferry__math_offered(dev, op, r->dtype))
+    if (!ferry__math_offered(dev, op, r->dtype) || !ferry__math_reaches(dev, r->x) ||
+        !ferry__math_reaches(dev, r->y))
         return FERRY_EUNSUPPORTED;
     err = ferry__section_refuse(WAITS);
     if (!err)

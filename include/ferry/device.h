@@ -37,6 +37,13 @@ typedef struct ferry_device_properties {
     uint32_t discrete; /* 1: neither of the two */
     /** 1: computes on the host's own processors; of host memory too, where the plugin says so. */
     uint32_t host_processors;
+    /**
+     * What offsets are multiples of where the device computes, in bytes; 0: an element's size will do.
+     * Arithmetic on a slice that begins elsewhere is done on the host, as a fallback.
+     */
+    uint64_t offset_alignment;
+    /** Bytes of the largest block that it can compute with, and so of a memory there; 0: max_alloc. */
+    uint64_t max_binding;
 } ferry_device_properties;
 
 /**

@@ -97,6 +97,20 @@ typedef struct ferry_plugin_properties {
     char description[128];
     char uuid[64];
     char pci[32];
+
+    /* -- since 1.1: what kernels can be bound to -- */
+
+    /**
+     * What the offsets of all references are multiples of that arithmetic gets, in bytes: a power of
+     * two; 0 or 1: whatever an element's size allows. ferry computes on the host where it has another,
+     * and counts a fallback. memcpy and memset are asked for any offset.
+     */
+    uint64_t offset_alignment;
+    /**
+     * Bytes that a kernel reaches from one reference at the most, where blocks could be larger; 0: a
+     * whole block. ferry asks for no larger block, and says both numbers. `ferry check` wants 16 MiB.
+     */
+    uint64_t max_binding;
 } ferry_plugin_properties;
 
 /** Flags of alloc and host_alloc, and what they answer in *out_flags. */

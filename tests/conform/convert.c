@@ -35,6 +35,12 @@ static const long double special[] = {
     1.0L / 3,
 };
 
+/* Where operands begin, in elements. */
+static int64_t first(ferry_dtype t)
+{
+    return kit_first(GUARD, arith_size(t));
+}
+
 static bool is_real(ferry_dtype t)
 {
     return arith_is_real(t) != 0;
@@ -54,11 +60,11 @@ static void check_element(ferry_dtype from, ferry_dtype to, const struct mirror 
                           const struct mirror *y, int64_t i)
 {
     char exact[8];
-    long double value = arith_get(from, x->want, GUARD + i), want, got;
+    long double value = arith_get(from, x->want, first(from) + i), want, got;
 
     arith_put(to, exact, 0, value);
     want = arith_get(to, exact, 0);
-    got = arith_get(to, y->got, GUARD + i);
+    got = arith_get(to, y->got, first(to) + i);
     if (!arith_near(got, want, flush_room(from, to, value)))
         kit_fail("element %" PRId64 ", %.9Lg, became %.9Lg, should be %.9Lg", i, value, got, want);
     if (want == 0 && value == 0 && is_real(from) && is_real(to) && !signbit(got) != !signbit(want))
@@ -79,14 +85,15 @@ static bool convert_case(ferry_dtype from, ferry_dtype to, int64_t n, bool speci
     int code;
 
     kit_case("convert %s to %s, n = %" PRId64, kit_dtype_name(from), kit_dtype_name(to), n);
-    mirror_create(&x, (uint64_t)(n + 2 * GUARD) * arith_size(from), 1);
-    mirror_create(&y, (uint64_t)(n + 2 * GUARD) * arith_size(to), 2);
-    arith_random(from, x.want, n + 2 * GUARD, 100, (unsigned)n);
+    mirror_create(&x, (uint64_t)(n + first(from) + GUARD) * arith_size(from), 1);
+    mirror_create(&y, (uint64_t)(n + first(to) + GUARD) * arith_size(to), 2);
+    arith_random(from, x.want, n + first(from) + GUARD, 100, (unsigned)n);
     for (int64_t i = 0; i < n && specials; i++)
-        arith_put(from, x.want, GUARD + i, special[i % LENGTH(special)]);
+        arith_put(from, x.want, first(from) + i, special[i % LENGTH(special)]);
     mirror_upload(&x);
-    code = kit.ops.convert(kit.dev, NULL, n, from, mirror_cref(&x, GUARD * arith_size(from)), to,
-                           mirror_ref(&y, GUARD * arith_size(to)));
+    code = kit.ops.convert(kit.dev, NULL, n, from,
+                           mirror_cref(&x, (uint64_t)first(from) * arith_size(from)), to,
+                           mirror_ref(&y, (uint64_t)first(to) * arith_size(to)));
     /* a dtype may be younger than the plugin */
     done = (code != FERRY_EUNSUPPORTED || is_offered(from, to)) &&
            kit_done(code, FERRY_OP_CONVERT, from, "convert");
@@ -95,7 +102,7 @@ static bool convert_case(ferry_dtype from, ferry_dtype to, int64_t n, bool speci
         mirror_download(&y);
         for (int64_t i = 0; i < n; i++)
             check_element(from, to, &x, &y, i);
-        y.begin = GUARD * arith_size(to);
+        y.begin = (uint64_t)first(to) * arith_size(to);
         y.end = y.begin + (uint64_t)n * arith_size(to);
         memcpy(y.want + y.begin, y.got + y.begin, y.end - y.begin);
         mirror_check(&y);

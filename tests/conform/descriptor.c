@@ -152,6 +152,9 @@ static bool is_word_of(const char *value, const char *words)
     return false;
 }
 
+/* Kernels that reach less are no use, and the check would have to try less. */
+#define LEAST_BINDING (UINT64_C(16) << 20)
+
 static const char *const type_names[] = { "string", "int", "real", "bool", "size", "enum" };
 
 /* Whether ferry could read it as a value of that type: one that is not "" is what users copy. */
@@ -242,6 +245,11 @@ static void one_properties(void *dev, uint32_t index)
                  out.p.memory_total);
     if (out.p.host_alignment & (out.p.host_alignment - 1))
         kit_fail("host_alignment %" PRIu64 " is no power of two", out.p.host_alignment);
+    if (out.p.offset_alignment & (out.p.offset_alignment - 1) || out.p.offset_alignment > 65536)
+        kit_fail("offset_alignment %" PRIu64 " is no power of two, or more than 65536",
+                 out.p.offset_alignment);
+    if (out.p.max_binding && out.p.max_binding < LEAST_BINDING)
+        kit_fail("max_binding %" PRIu64 " is less than 16 MiB", out.p.max_binding);
 }
 
 static void answers_of_the_device(void)

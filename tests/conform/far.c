@@ -57,8 +57,7 @@ static void *try_alloc(uint64_t bytes)
     uint32_t flags = 0;
     void *handle = NULL;
 
-    if ((kit.properties.max_alloc && bytes > kit.properties.max_alloc) ||
-        kit.ops.alloc(kit.dev, NULL, bytes, 0, &handle, &flags) != 0)
+    if (!kit_can_bind(bytes) || kit.ops.alloc(kit.dev, NULL, bytes, 0, &handle, &flags) != 0)
         return NULL;
     if (kit_is(FERRY_DEVICE_ORDERED_ALLOC))
         kit_ok(kit.ops.synchronize(kit.dev), "synchronize");
@@ -69,10 +68,11 @@ static void *try_alloc(uint64_t bytes)
 static void at_each_distance(const char *what, void (*one)(struct span *s, const char *name))
 {
     for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
-        struct span s = { .at = { NEAR, NEAR + far[i].distance } };
+        uint64_t near = (uint64_t)kit_first(NEAR, 1), bytes = near + far[i].distance + 4096;
+        struct span s = { .at = { near, near + far[i].distance } };
 
         kit_case("%s at offset %s and beyond", what, far[i].name);
-        s.block = try_alloc(far[i].distance + 4096);
+        s.block = try_alloc(bytes);
         if (!s.block) {
             kit_skipped("the device gives no block of %" PRIu64 " MiB and a page",
                         far[i].distance >> 20);

@@ -179,6 +179,13 @@ void kit_large_fill(void);
 
 /* Many short calls from several threads at a time (hammer.c). */
 void kit_hammer(bool own_queues);
+/*
+ * Where an operand may begin that is to begin at that element, of `size` bytes: so many times as far
+ * in as offset_alignment wants. What lies around it is nobody's to touch.
+ */
+int64_t kit_first(int64_t element, uint64_t size);
+/* A block of that many bytes can be made, and reached as a whole, as far as the device says. */
+bool kit_can_bind(uint64_t bytes);
 ferry_ref mirror_ref(const struct mirror *m, uint64_t offset);
 ferry_cref mirror_cref(const struct mirror *m, uint64_t offset);
 

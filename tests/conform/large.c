@@ -17,6 +17,9 @@ static const struct {
 } counts[] = { { (INT64_C(1) << 20) + 1027, "2^20 + 1027" },
                { (INT64_C(1) << 24) + 1027, "2^24 + 1027" } };
 
+/* Bytes of the largest block that is tried because the device says that it can be bound. */
+#define MOST_BOUND (UINT64_C(256) << 20)
+
 struct floats {
     void *block;
     float *want, *got;
@@ -41,7 +44,7 @@ static bool floats_create(struct floats *f, int64_t n)
 
     memset(f, 0, sizeof(*f));
     f->bytes = (uint64_t)n * sizeof(float);
-    if ((kit.properties.max_alloc && f->bytes > kit.properties.max_alloc) ||
+    if (!kit_can_bind(f->bytes) ||
         kit.ops.alloc(kit.dev, NULL, f->bytes, 0, &f->block, &flags) != 0)
         return false;
     f->want = kit_host(f->bytes);
@@ -110,9 +113,32 @@ static void axpy(struct floats *x, struct floats *y, int64_t n)
     floats_check(y);
 }
 
+/* What a kernel reaches, it reaches to its last element. */
+static void axpy_of_all_bound(void)
+{
+    uint64_t bytes = kit.properties.max_binding;
+    struct floats x, y;
+
+    if (!bytes)
+        return;
+    kit_case("axpy F32 of max_binding, %" PRIu64 " bytes", bytes);
+    if (bytes > MOST_BOUND || !floats_create(&x, (int64_t)(bytes / sizeof(float)))) {
+        kit_skipped("the device, or the check, has no room for so much");
+        return;
+    }
+    if (floats_create(&y, (int64_t)(bytes / sizeof(float)))) {
+        axpy(&x, &y, (int64_t)(bytes / sizeof(float)));
+        floats_destroy(&y);
+    } else {
+        kit_skipped("the device has no room for two blocks of so much");
+    }
+    floats_destroy(&x);
+}
+
 void kit_large_axpy(void)
 {
     for_large_counts("axpy", 2, 2, axpy);
+    axpy_of_all_bound();
 }
 
 static void scal(struct floats *x, struct floats *y, int64_t n)

@@ -16,15 +16,16 @@
 /* A matrix of rows × columns, `ld` elements from row to row; a vector is one column. */
 struct matrix {
     ferry_dtype t;
-    int64_t rows, columns, ld;
+    int64_t rows, columns, ld, first;
     struct mirror m;
 };
 
 static void matrix_create(struct matrix *a, ferry_dtype t, int64_t rows, int64_t columns,
                           int64_t ld, unsigned seed)
 {
-    int64_t elements = FIRST + rows * ld + 8;
+    int64_t first = kit_first(FIRST, arith_size(t)), elements = first + rows * ld + 8;
 
+    a->first = first;
     a->t = t;
     a->rows = rows;
     a->columns = columns;
@@ -36,12 +37,12 @@ static void matrix_create(struct matrix *a, ferry_dtype t, int64_t rows, int64_t
 
 static long double at(const struct matrix *a, bool transposed, int64_t i, int64_t k)
 {
-    return arith_get(a->t, a->m.want, FIRST + (transposed ? k * a->ld + i : i * a->ld + k));
+    return arith_get(a->t, a->m.want, a->first + (transposed ? k * a->ld + i : i * a->ld + k));
 }
 
 static ferry_ref ref(const struct matrix *a)
 {
-    return mirror_ref(&a->m, FIRST * arith_size(a->t));
+    return mirror_ref(&a->m, (uint64_t)a->first * arith_size(a->t));
 }
 
 static ferry_cref cref(const struct matrix *a)
@@ -95,7 +96,7 @@ static void check_result(struct product *p)
     mirror_download(c);
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->n; j++) {
-            int64_t element = FIRST + i * p->c.ld + j;
+            int64_t element = p->c.first + i * p->c.ld + j;
             long double got = arith_get(p->c.t, c->got, element);
 
             if (!arith_near(got, p->want[i * p->n + j], p->tolerance[i * p->n + j]))
@@ -103,8 +104,8 @@ static void check_result(struct product *p)
                          p->want[i * p->n + j]);
             memcpy(c->want + (size_t)element * size, c->got + (size_t)element * size, size);
         }
-    c->begin = FIRST * size;
-    c->end = (uint64_t)(FIRST + (p->m - 1) * p->c.ld + p->n) * size;
+    c->begin = (uint64_t)p->c.first * size;
+    c->end = (uint64_t)(p->c.first + (p->m - 1) * p->c.ld + p->n) * size;
     if (memcmp(c->got, c->want, c->bytes) == 0)
         return;
     for (uint64_t i = 0; i < c->bytes; i++)
@@ -128,7 +129,7 @@ static void fill_with_nan(struct product *p)
 {
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->n; j++)
-            arith_put(p->c.t, p->c.m.want, FIRST + i * p->c.ld + j, NAN);
+            arith_put(p->c.t, p->c.m.want, p->c.first + i * p->c.ld + j, NAN);
     mirror_upload(&p->c.m);
 }
 

@@ -26,6 +26,19 @@ void kit_free(void *handle)
     kit_ok(kit.ops.free(kit.dev, NULL, handle), "free");
 }
 
+int64_t kit_first(int64_t element, uint64_t size)
+{
+    uint64_t unit = kit.properties.offset_alignment;
+
+    return unit > size ? element * (int64_t)(unit / size) : element;
+}
+
+bool kit_can_bind(uint64_t bytes)
+{
+    return (!kit.properties.max_alloc || bytes <= kit.properties.max_alloc) &&
+           (!kit.properties.max_binding || bytes <= kit.properties.max_binding);
+}
+
 void *kit_host(size_t bytes)
 {
     void *p = malloc(bytes ? bytes : 1);

@@ -61,9 +61,14 @@ bool op_next(const ferry_operand *o, int64_t *i)
     return false;
 }
 
+static int64_t first(const ferry_operand *o)
+{
+    return kit_first(FIRST, arith_size((ferry_dtype)o->dtype));
+}
+
 static int64_t place(const ferry_operand *o, const int64_t *i)
 {
-    int64_t at = FIRST;
+    int64_t at = first(o);
 
     for (uint32_t axis = 0; axis < o->rank; axis++)
         at += o->shape[axis] > 1 ? i[axis] * o->stride[axis] : 0;
@@ -82,7 +87,7 @@ static int64_t elements(const ferry_operand *o)
     int64_t last[FERRY_OP_AXES];
 
     if (op_count(o) == 0)
-        return FIRST + TAIL;
+        return first(o) + TAIL;
     for (uint32_t axis = 0; axis < o->rank; axis++)
         last[axis] = o->shape[axis] - 1;
     return place(o, last) + 1 + TAIL;
@@ -93,7 +98,7 @@ static void open_block(struct op_block *b, const ferry_operand *o, unsigned seed
     b->o = *o;
     b->m = &b->own;
     mirror_create(b->m, (uint64_t)elements(o) * arith_size((ferry_dtype)o->dtype), seed);
-    b->m->begin = FIRST * arith_size((ferry_dtype)o->dtype);
+    b->m->begin = (uint64_t)first(o) * arith_size((ferry_dtype)o->dtype);
     b->m->end = b->m->bytes - TAIL * arith_size((ferry_dtype)o->dtype);
 }
 
@@ -145,7 +150,7 @@ void op_block_destroy(struct op_block *b)
 
 ferry_ref op_block_ref(const struct op_block *b)
 {
-    return mirror_ref(b->m, FIRST * arith_size((ferry_dtype)b->o.dtype));
+    return mirror_ref(b->m, (uint64_t)first(&b->o) * arith_size((ferry_dtype)b->o.dtype));
 }
 
 /* ---- results -------------------------------------------------------------------------------- */

@@ -11,7 +11,11 @@
 
 /* One prepared operation, run: once, again, on two queues, with other constants. */
 
-#define ALIGNED 64
+/* Bytes around packed constants and workspaces, which begin where they may. */
+static uint64_t margin(void)
+{
+    return (uint64_t)kit_first(64, 1);
+}
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
@@ -87,7 +91,7 @@ static void create_blocks(struct run *r)
         r->out[0].m = r->in[0].m;
     }
     if (r->answer.packed_bytes)
-        mirror_create(&r->packed, r->answer.packed_bytes + 2 * ALIGNED, 51);
+        mirror_create(&r->packed, r->answer.packed_bytes + 2 * margin(), 51);
 }
 
 static void destroy_blocks(struct run *r)
@@ -123,9 +127,9 @@ static void expect_all(struct run *r)
 static void check_guards(struct mirror *m, const char *what)
 {
     mirror_download(m);
-    if (memcmp(m->got, m->want, ALIGNED) != 0 ||
-        memcmp(m->got + m->bytes - ALIGNED, m->want + m->bytes - ALIGNED, ALIGNED) != 0)
-        kit_fail("wrote outside its %s of %" PRIu64 " bytes", what, m->bytes - 2 * ALIGNED);
+    if (memcmp(m->got, m->want, margin()) != 0 ||
+        memcmp(m->got + m->bytes - margin(), m->want + m->bytes - margin(), margin()) != 0)
+        kit_fail("wrote outside its %s of %" PRIu64 " bytes", what, m->bytes - 2 * margin());
 }
 
 static void prepare(struct run *r)
@@ -137,7 +141,7 @@ static void prepare(struct run *r)
     for (uint32_t i = 0; i < r->op->n_in; i++)
         if (r->answer.packed_inputs >> i & 1)
             in[i] = ferry_ref_const(op_block_ref(&r->in[i]));
-    kit_ok(op_table->prepare(kit.dev, NULL, r->prepared, in, mirror_ref(&r->packed, ALIGNED)),
+    kit_ok(op_table->prepare(kit.dev, NULL, r->prepared, in, mirror_ref(&r->packed, margin())),
            "prepare");
     kit_wait(NULL);
     check_guards(&r->packed, "packed constants");
@@ -156,10 +160,10 @@ static void enqueue(struct run *r, void *queue, struct op_block *outputs, struct
     for (uint32_t i = 0; i < r->op->n_out; i++)
         out[i] = op_block_ref(&outputs[i]);
     if (r->answer.packed_bytes)
-        args.packed = mirror_ref(&r->packed, ALIGNED);
-    mirror_create(workspace, r->answer.workspace_bytes + 2 * ALIGNED, 61);
+        args.packed = mirror_ref(&r->packed, margin());
+    mirror_create(workspace, r->answer.workspace_bytes + 2 * margin(), 61);
     if (r->answer.workspace_bytes)
-        args.workspace = mirror_ref(workspace, ALIGNED);
+        args.workspace = mirror_ref(workspace, margin());
     kit_ok(op_table->run(kit.dev, queue, r->prepared, &args), "run");
 }
 

@@ -87,6 +87,7 @@ static bool reduce(const struct reduction *r, ferry_dtype t, struct mirror *x, s
                    int64_t n, int64_t at)
 {
     size_t size = arith_size(t), result_size = arith_size(result_dtype(t));
+    uint64_t to = (uint64_t)kit_first(2, result_size) * result_size;
     long double want, magnitude, tolerance;
     struct mirror result;
     bool done;
@@ -96,14 +97,13 @@ static bool reduce(const struct reduction *r, ferry_dtype t, struct mirror *x, s
     tolerance = magnitude * (t == FERRY_F64 ? 0x1p-53L * (long double)(n + 4) : 1e-6L);
     if (!isfinite(want))
         tolerance = 0;
-    mirror_create(&result, 64, 9);
-    done =
-        kit_done(r->call(t, n, mirror_cref(x, (uint64_t)at * size),
-                         mirror_cref(y, (uint64_t)at * size), mirror_ref(&result, 2 * result_size)),
-                 r->op, t, r->name);
+    mirror_create(&result, to + 64, 9);
+    done = kit_done(r->call(t, n, mirror_cref(x, (uint64_t)at * size),
+                            mirror_cref(y, (uint64_t)at * size), mirror_ref(&result, to)),
+                    r->op, t, r->name);
     if (done) {
         kit_wait(NULL);
-        mirror_check_numbers(&result, result_dtype(t), 2 * result_size, 1, &want, &tolerance);
+        mirror_check_numbers(&result, result_dtype(t), to, 1, &want, &tolerance);
     }
     mirror_destroy(&result);
     return done;
@@ -115,9 +115,11 @@ static bool sizes(const struct reduction *r, ferry_dtype t, struct mirror *x, st
 
     for (size_t i = 0; i < kit_count_count; i++)
         for (int k = 0; k < LENGTH(offsets); k++) {
+            int64_t at = kit_first(offsets[k], arith_size(t));
+
             kit_case("%s %s, n = %" PRId64 ", at element %" PRId64, r->name, kit_dtype_name(t),
-                     kit_counts[i], offsets[k]);
-            if (!reduce(r, t, x, y, kit_counts[i], offsets[k]))
+                     kit_counts[i], at);
+            if (!reduce(r, t, x, y, kit_counts[i], at))
                 return false;
         }
     kit_case("%s %s: its operands, which are only read", r->name, kit_dtype_name(t));
@@ -159,7 +161,7 @@ static void long_sum(const struct reduction *r, ferry_dtype t)
 
 static bool dtype(const struct reduction *r, ferry_dtype t)
 {
-    int64_t most = kit_counts[kit_count_count - 1] + 16;
+    int64_t most = kit_counts[kit_count_count - 1] + kit_first(16, arith_size(t));
     struct mirror x, y;
     bool done;
 
@@ -177,7 +179,7 @@ static bool dtype(const struct reduction *r, ferry_dtype t)
         special_value(r, t, &x, &y, -INFINITY);
         if (r->two) {
             kit_case("dot %s of a vector with itself", kit_dtype_name(t));
-            reduce(r, t, &x, &x, 1000, 1);
+            reduce(r, t, &x, &x, 1000, kit_first(1, arith_size(t)));
         }
         long_sum(r, t);
     }

@@ -30,17 +30,18 @@ static uint64_t byte_at(const struct operands *o, int64_t element)
 
 static void operands_create(struct operands *o, ferry_dtype t, int64_t n, int64_t at)
 {
-    uint64_t bytes = (uint64_t)(n + at + 2 * GUARD) * arith_size(t);
+    int64_t first = kit_first(at + GUARD, arith_size(t)), all = first + n + GUARD;
+    uint64_t bytes = (uint64_t)all * arith_size(t);
 
     memset(o, 0, sizeof(*o));
     o->t = t;
     o->n = n;
-    o->at = at + GUARD;
+    o->at = first;
     mirror_create(&o->x, bytes, 1);
     mirror_create(&o->y, bytes, 2);
     /* Numbers throughout: a pattern of bytes has signalling NaNs, which no copy may change. */
-    arith_random(t, o->x.want, n + at + 2 * GUARD, 2, (unsigned)n);
-    arith_random(t, o->y.want, n + at + 2 * GUARD, 3, (unsigned)n + 1);
+    arith_random(t, o->x.want, all, 2, (unsigned)n);
+    arith_random(t, o->y.want, all, 3, (unsigned)n + 1);
     o->want = kit_host((size_t)n * sizeof(*o->want));
     o->tolerance = kit_host((size_t)n * sizeof(*o->tolerance));
 }
@@ -343,20 +344,22 @@ void group_scal(void)
 static bool copy_case(ferry_dtype t, int64_t n, int64_t at)
 {
     struct operands o;
+    int64_t from;
     bool done;
 
     operands_create(&o, t, n, at);
+    from = o.at - kit_first(2, arith_size(t));
     kit_pattern(o.x.want, o.x.bytes, (unsigned)n); /* NaNs of every kind; a copy keeps them */
     operands_upload(&o);
     kit_case("copy %s, n = %" PRId64 ", at element %" PRId64, kit_dtype_name(t), n, o.at);
-    done = kit_done(kit.ops.copy(kit.dev, NULL, t, n, mirror_cref(&o.x, byte_at(&o, o.at - 2)),
+    done = kit_done(kit.ops.copy(kit.dev, NULL, t, n, mirror_cref(&o.x, byte_at(&o, from)),
                                  mirror_ref(&o.y, byte_at(&o, o.at))),
                     FERRY_OP_COPY, t, "copy");
     if (done) {
         kit_wait(NULL);
         o.y.begin = byte_at(&o, o.at);
         o.y.end = byte_at(&o, o.at + n);
-        memcpy(o.y.want + o.y.begin, o.x.want + byte_at(&o, o.at - 2), byte_at(&o, n));
+        memcpy(o.y.want + o.y.begin, o.x.want + byte_at(&o, from), byte_at(&o, n));
         mirror_check(&o.y);
     }
     operands_destroy(&o);

@@ -15,7 +15,9 @@ BAD_FROM = \
 	%D%/build-bad.sh \
 	%D%/good.h \
 	%D%/good-ops.h \
+	%D%/bad-alignment.c \
 	%D%/bad-axpy.c \
+	%D%/bad-binding.c \
 	%D%/bad-bool.c \
 	%D%/bad-chunk.c \
 	%D%/bad-close.c \

@@ -127,6 +127,12 @@ static void sim_passes_with_axpy_alone(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "not offered  gemm"));
 }
 
+static void sim_passes_where_kernels_want_places_of_their_own(void)
+{
+    if (sim_is_there())
+        passes("sim --set offset_alignment=256,max_binding=64MiB");
+}
+
 /* ---- what has to be caught ------------------------------------------------------------------ */
 
 static void the_plugins_that_are_spoiled_pass_before(void)
@@ -253,6 +259,12 @@ static void offsets_of_32_bits_are_caught(void)
     caught("bad_offset32", "copy", "memcpy H2D from host offset 2^32: ");
     caught("bad_offset32", "memset", "memset at offset 2^32: byte 0 from offset 64 on is 0x5a");
     caught("bad_offset32", "axpy", "axpy F32, y at offset 2^32: ");
+}
+
+static void a_place_that_kernels_cannot_reach_is_caught(void)
+{
+    caught("bad_alignment", "axpy", "axpy F32, n = 1, at element 36, ");
+    caught("bad_binding", "axpy", "max_binding, 25165824 bytes: element 5242880 of 6291456 is ");
 }
 
 static void a_second_chunk_of_axpy_that_is_wrong_is_caught(void)
@@ -510,6 +522,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(sim_passes_without_a_thread),
     FERRY_TEST(sim_passes_with_slow_copies),
     FERRY_TEST(sim_passes_with_axpy_alone),
+    FERRY_TEST(sim_passes_where_kernels_want_places_of_their_own),
     FERRY_TEST(the_plugins_that_are_spoiled_pass_before),
     FERRY_TEST(a_memcpy_that_is_off_by_one_is_caught),
     FERRY_TEST(a_memset_that_ignores_the_offset_is_caught),
@@ -526,6 +539,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(memory_that_device_close_keeps_is_caught),
     FERRY_TEST(offsets_of_24_bits_are_caught),
     FERRY_TEST(offsets_of_32_bits_are_caught),
+    FERRY_TEST(a_place_that_kernels_cannot_reach_is_caught),
     FERRY_TEST(a_second_chunk_of_axpy_that_is_wrong_is_caught),
     FERRY_TEST(a_synchronize_of_the_default_queue_alone_is_caught),
     FERRY_TEST(counters_and_lists_without_a_lock_are_caught),
