@@ -67,6 +67,7 @@ EXTRA_DIST += \
 	%D%/decisions/0092-pickles-are-read-and-not-run.md \
 	%D%/decisions/0097-a-forward-pass-is-one-program.md \
 	%D%/decisions/0099-where-kernels-may-begin.md \
+	%D%/decisions/0101-where-arrays-go.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-small-things.md \
 	%D%/measurements/2026-11-22-kernels.md \

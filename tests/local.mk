@@ -20,6 +20,7 @@ UNIT_TESTS = \
 	%D%/unit/test-caffe-cases \
 	%D%/unit/test-check \
 	%D%/unit/test-command \
+	%D%/unit/test-command-arrays \
 	%D%/unit/test-command-dataset \
 	%D%/unit/test-command-backward \
 	%D%/unit/test-command-devices \
@@ -355,6 +356,9 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/world.c \
 	%D%/unit/world.h
 COMMAND_TEST = %D%/unit/command.c %D%/unit/command.h
+ARRAYS_TEST = %D%/unit/array-files.c %D%/unit/array-files.h
+%C%_unit_test_command_arrays_SOURCES = %D%/unit/test-command-arrays.c $(ARRAYS_TEST)
+%C%_unit_test_command_files_SOURCES = %D%/unit/test-command-files.c $(ARRAYS_TEST)
 OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
 %C%_unit_test_net_backward_faults_SOURCES = %D%/unit/test-net-backward-faults.c $(OOM_TEST)
 %C%_unit_test_net_oom_SOURCES = %D%/unit/test-net-oom.c $(OOM_TEST)

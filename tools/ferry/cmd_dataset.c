@@ -25,7 +25,7 @@ struct making {
     int64_t *order;
     int64_t first[3]; /* the shape of the first record, and whether others have another one */
     bool several;
-    struct files_progress progress;
+    struct progress progress;
 };
 
 /* ---- arguments ----------------------------------------------------------------------------------- */
@@ -211,21 +211,21 @@ static int add_all(struct making *m)
     int64_t at;
     int err = 0;
 
-    files_progress_begin(&m->progress, "writing", (uint64_t)m->source.count);
+    progress_begin(&m->progress, "writing", "records", (uint64_t)m->source.count);
     for (at = 0; !err && at < m->source.count; at++) {
         const char *path = m->source.items[m->order[at]].path;
         char key[KEY_SIZE], why[512];
 
         snprintf(key, sizeof key, path ? "%08lld_%s" : "%08lld", (long long)at, path);
-        err = files_interrupted() ? FERRY_EBUSY : add(m, key, m->order[at]);
+        err = is_interrupted() ? FERRY_EBUSY : add(m, key, m->order[at]);
         if (err && err != FERRY_EBUSY) {
             snprintf(why, sizeof why, "%s", ferry_last_error());
             err = ferry_error_set(err, "%.200s: picture %lld: %s", m->source.file,
                                   (long long)m->order[at], why);
         }
-        files_progress_step(&m->progress, 1);
+        progress_step(&m->progress, 1);
     }
-    files_progress_end(&m->progress);
+    progress_end(&m->progress);
     return err;
 }
 
@@ -256,13 +256,13 @@ static int make(struct making *m, const char *folder)
         err = dataset_create(folder, &m->writer);
     if (err)
         return tool_ferry_error();
-    files_catch_interrupts();
+    catch_interrupts();
     err = add_all(m);
     if (err)
         dataset_abort(m->writer);
     else
         err = dataset_commit(m->writer);
-    files_die_if_interrupted();
+    die_if_interrupted();
     return err ? tool_ferry_error() : tell(m, folder);
 }
 

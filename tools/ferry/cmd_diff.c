@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "diff.h"
 #include "files.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,121 +13,149 @@
 #define DIFF_DIFFERENT 1
 #define DIFF_TROUBLE   2
 
-/* Bytes of each file that are compared at a time. */
-#define PIECE (4u * 1024 * 1024)
-
 struct comparison {
     ferry_io *a, *b;
     const char *a_path, *b_path;
     double tolerance;
-    bool trust;
+    bool trust, quiet;
     json_t *arrays;           /* with --json, else NULL */
     struct tool_table *table; /* without */
-    unsigned char *a_tile, *b_tile;
-    int64_t different;
+    void *a_tile, *b_tile;
+    int64_t equal, different, apart; /* rows; apart: those that could not be compared */
+    double furthest;
+    char *furthest_at; /* "x at 3 0", of the element that is apart the most; NULL */
 };
 
-struct distance {
-    double max_abs, max_rel;
-    bool equal;
+/* One row: what was compared, or why it was not. */
+struct row {
+    const char *name;
+    const ferry_io_entry *a, *b; /* NULL: it is not there */
+    ferry_dtype a_dtype, b_dtype;
+    const char *why; /* NULL: they were compared */
+    struct distance d;
 };
 
-/* ---- values --------------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
-/* NaN is as far from NaN as 1 from 1, and infinitely far from all else. */
-static void compare_value(double a, double b, double tolerance, struct distance *d)
+/* The indices of element `at`, "3 0 1"; "-" for a scalar's. */
+static void index_text(const ferry_io_entry *entry, int64_t at, char *buf, size_t size)
 {
-    double largest = fmax(fabs(a), fabs(b)), apart = fabs(a - b), relative;
+    int64_t rest = entry->count;
+    size_t used = 0;
 
-    if (a == b || (isnan(a) && isnan(b)))
-        return;
-    if (isnan(apart))
-        apart = (double)INFINITY;
-    relative = isfinite(apart) ? apart / largest : (double)INFINITY;
-    d->max_abs = fmax(d->max_abs, apart);
-    d->max_rel = fmax(d->max_rel, relative);
-    if (!(apart <= tolerance || relative <= tolerance))
-        d->equal = false;
-}
-
-/* As integers of 64 bits may differ where their doubles do not. */
-static void compare_int64(const int64_t *a, const int64_t *b, int64_t n, double tolerance,
-                          struct distance *d)
-{
-    for (int64_t i = 0; i < n; i++) {
-        double apart = a[i] < b[i] ? (double)((uint64_t)b[i] - (uint64_t)a[i])
-                                   : (double)((uint64_t)a[i] - (uint64_t)b[i]);
-        double relative = apart / fmax(fabs((double)a[i]), fabs((double)b[i]));
-
-        if (a[i] == b[i])
-            continue;
-        d->max_abs = fmax(d->max_abs, apart);
-        d->max_rel = fmax(d->max_rel, relative);
-        if (!(apart <= tolerance || relative <= tolerance))
-            d->equal = false;
+    snprintf(buf, size, "-");
+    for (int i = 0; i < entry->naxes && used < size; i++) {
+        rest /= entry->dims[i];
+        used += (size_t)snprintf(buf + used, size - used, "%s%" PRId64, i ? " " : "", at / rest);
+        at %= rest;
     }
 }
 
-static void compare_tiles(const struct comparison *c, ferry_dtype dtype, int64_t n,
-                          struct distance *d)
+static json_t *index_json(const ferry_io_entry *entry, int64_t at)
 {
-    if (memcmp(c->a_tile, c->b_tile, (size_t)n * ferry_dtype_size(dtype)) == 0)
-        return;
-    if (dtype == FERRY_I64) {
-        compare_int64((const int64_t *)(const void *)c->a_tile,
-                      (const int64_t *)(const void *)c->b_tile, n, c->tolerance, d);
-        return;
+    json_t *list = at < 0 ? NULL : json_array();
+    int64_t rest = entry->count;
+
+    for (int i = 0; list && i < entry->naxes; i++) {
+        rest /= entry->dims[i];
+        json_array_append_new(list, json_integer((json_int_t)(at / rest)));
+        at %= rest;
     }
-    for (int64_t i = 0; i < n; i++)
-        compare_value(files_value(dtype, c->a_tile, i), files_value(dtype, c->b_tile, i),
-                      c->tolerance, d);
+    return list ? list : json_null();
 }
 
-/* Of the data, or of the diffs beside them. */
-static int measure(const struct comparison *c, const ferry_io_entry *a, const ferry_io_entry *b,
-                   bool diff, struct distance *d)
+static void cosine_text(double cosine, char *buf, size_t size)
 {
-    int (*read)(ferry_io *, const ferry_io_entry *, int64_t, int64_t, void *) =
-        diff ? ferry_io_read_diff_values : ferry_io_read_values;
-    ferry_dtype dtype = diff ? a->diff_dtype : a->dtype;
-    int64_t most = (int64_t)(PIECE / ferry_dtype_size(dtype));
+    if (isnan(cosine))
+        snprintf(buf, size, "-");
+    else
+        snprintf(buf, size, "%.7g", cosine);
+}
 
-    for (int64_t start = 0; start < a->count; start += most) {
-        int64_t n = a->count - start < most ? a->count - start : most;
+static void result_text(const struct row *r, char *buf, size_t size)
+{
+    const char *word = r->why ? r->why : r->d.equal ? "equal" : "different";
 
-        if (read(c->a, a, start, n, c->a_tile) || read(c->b, b, start, n, c->b_tile))
-            return tool_ferry_error();
-        compare_tiles(c, dtype, n, d);
+    if (r->why || r->a_dtype == r->b_dtype)
+        snprintf(buf, size, "%s", word);
+    else
+        snprintf(buf, size, "%s, %s and %s", word, ferry_dtype_name(r->a_dtype),
+                 ferry_dtype_name(r->b_dtype));
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+#define INDEX_SIZE (FERRY_MAX_AXES * 21 + 1)
+
+static bool add_row(const struct comparison *c, const struct row *r)
+{
+    char abs_text[32] = "-", rel_text[32] = "-", at_text[INDEX_SIZE] = "-", cos_text[32] = "-";
+    char result[300];
+    const char *cells[] = { r->name, abs_text, rel_text, at_text, cos_text, result };
+
+    result_text(r, result, sizeof(result));
+    if (!r->why) {
+        snprintf(abs_text, sizeof(abs_text), "%.4g", r->d.max_abs);
+        snprintf(rel_text, sizeof(rel_text), "%.4g", r->d.max_rel);
+        cosine_text(r->d.cosine, cos_text, sizeof(cos_text));
+        if (r->d.worst >= 0)
+            index_text(r->a, r->d.worst, at_text, sizeof(at_text));
     }
-    return TOOL_OK;
+    return tool_table_add(c->table, cells);
+}
+
+static bool add_json(const struct comparison *c, const struct row *r)
+{
+    bool measured = !r->why;
+    json_t *row = json_pack(
+        "{s:o, s:b, s:o, s:o, s:o, s:o, s:s}", "name", tool_json_string(r->name), "equal",
+        measured && r->d.equal, "max_abs", measured ? tool_json_real(r->d.max_abs) : json_null(),
+        "max_rel", measured ? tool_json_real(r->d.max_rel) : json_null(), "worst",
+        measured ? index_json(r->a, r->d.worst) : json_null(), "cosine",
+        measured ? tool_json_real(r->d.cosine) : json_null(), "reason", measured ? "" : r->why);
+
+    if (row && measured)
+        json_object_set_new(
+            row, "dtypes",
+            json_pack("[s, s]", ferry_dtype_name(r->a_dtype), ferry_dtype_name(r->b_dtype)));
+    return row && json_array_append_new(c->arrays, row) == 0;
+}
+
+/* For the last line. False without memory. */
+static bool take_furthest(struct comparison *c, const struct row *r)
+{
+    char at[INDEX_SIZE];
+    size_t size = strlen(r->name) + sizeof(at) + 8;
+
+    if (r->why || r->d.worst < 0 || !(r->d.max_abs > c->furthest))
+        return true;
+    c->furthest = r->d.max_abs;
+    index_text(r->a, r->d.worst, at, sizeof(at));
+    free(c->furthest_at);
+    c->furthest_at = malloc(size);
+    if (c->furthest_at)
+        snprintf(c->furthest_at, size, "%s at %s", r->name, at);
+    return c->furthest_at != NULL;
+}
+
+static int report(struct comparison *c, const struct row *r)
+{
+    bool reported = take_furthest(c, r);
+
+    if (r->why)
+        c->apart++;
+    else if (r->d.equal)
+        c->equal++;
+    else
+        c->different++;
+    if (reported && c->table)
+        reported = add_row(c, r);
+    else if (reported && c->arrays)
+        reported = add_json(c, r);
+    return reported ? TOOL_OK : tool_error(DIFF_TROUBLE, "out of memory");
 }
 
 /* ---- arrays --------------------------------------------------------------------------------- */
-
-/* `why`: what keeps the two from being compared; NULL where they were. */
-static bool report(struct comparison *c, const char *name, const char *why,
-                   const struct distance *d)
-{
-    char abs_text[32] = "-", rel_text[32] = "-";
-    const char *cells[] = { name, abs_text, rel_text,
-                            why        ? why
-                            : d->equal ? "equal"
-                                       : "different" };
-    bool equal = !why && d->equal;
-    json_t *row;
-
-    c->different += !equal;
-    if (!why) {
-        snprintf(abs_text, sizeof(abs_text), "%.4g", d->max_abs);
-        snprintf(rel_text, sizeof(rel_text), "%.4g", d->max_rel);
-    }
-    if (c->table)
-        return tool_table_add(c->table, cells);
-    row = json_pack("{s:o, s:b, s:o, s:o, s:s}", "name", tool_json_string(name), "equal", equal,
-                    "max_abs", why ? json_null() : tool_json_real(d->max_abs), "max_rel",
-                    why ? json_null() : tool_json_real(d->max_rel), "reason", why ? why : "");
-    return row && json_array_append_new(c->arrays, row) == 0;
-}
 
 static bool same_dims(const ferry_io_entry *a, const ferry_io_entry *b)
 {
@@ -133,54 +163,53 @@ static bool same_dims(const ferry_io_entry *a, const ferry_io_entry *b)
            (a->naxes == 0 || memcmp(a->dims, b->dims, (size_t)a->naxes * sizeof(*a->dims)) == 0);
 }
 
-/* One row: of the data, or of the diffs. `why` as in report. */
-static int compare_half(struct comparison *c, const ferry_io_entry *a, const ferry_io_entry *b,
-                        bool diff, const char *why)
+/* Of the data, or of the diffs beside them. */
+static int compare_half(struct comparison *c, struct row *r, bool diff)
 {
-    struct distance d = { 0, 0, true };
-    size_t size = strlen(a->name) + 16;
-    char *name = malloc(size);
-    bool reported;
+    struct diff_side a = { c->a, r->a, diff, c->a_tile }, b = { c->b, r->b, diff, c->b_tile };
 
-    if (!name)
-        return tool_error(DIFF_TROUBLE, "out of memory");
-    snprintf(name, size, "%s%s", a->name, diff ? " (diff)" : "");
-    if (!why && measure(c, a, b, diff, &d) != TOOL_OK) {
-        free(name);
-        return DIFF_TROUBLE;
+    if (!r->why) {
+        r->a_dtype = diff ? r->a->diff_dtype : r->a->dtype;
+        r->b_dtype = diff ? r->b->diff_dtype : r->b->dtype;
+        if (diff_measure(&a, &b, c->tolerance, &r->d))
+            return tool_ferry_error();
     }
-    reported = report(c, name, why, &d);
-    free(name);
-    return reported ? TOOL_OK : tool_error(DIFF_TROUBLE, "out of memory");
+    return report(c, r);
 }
 
 static int compare_diffs(struct comparison *c, const ferry_io_entry *a, const ferry_io_entry *b)
 {
-    const char *why = !b->has_diff                     ? "only in the first"
-                      : !a->has_diff                   ? "only in the second"
-                      : a->diff_dtype != b->diff_dtype ? "another dtype"
-                                                       : NULL;
+    size_t size = strlen(a->name) + 16;
+    char *name = malloc(size);
+    struct row r = { .name = name, .a = a, .b = b };
+    int status;
 
-    return compare_half(c, a, b, true, why);
+    if (!name)
+        return tool_error(DIFF_TROUBLE, "out of memory");
+    snprintf(name, size, "%s (diff)", a->name);
+    r.why = !b->has_diff ? "only in the first" : !a->has_diff ? "only in the second" : NULL;
+    status = compare_half(c, &r, true);
+    free(name);
+    return status;
 }
 
 static int compare_entry(struct comparison *c, const ferry_io_entry *a)
 {
     const ferry_io_entry *b = NULL, *first = NULL;
-    const char *why;
+    struct row r = { .name = a->name, .a = a };
     int status;
 
     if (ferry_io_find(c->a, a->name, &first) || files_find(c->b, c->a, a->name, &b))
         return tool_ferry_error();
-    why = first != a             ? "its name comes twice"
-          : !b                   ? "only in the first"
-          : !same_dims(a, b)     ? "another shape"
-          : a->unreadable        ? a->unreadable
-          : b->unreadable        ? b->unreadable
-          : a->dtype != b->dtype ? "another dtype"
-                                 : NULL;
-    status = compare_half(c, a, b, false, why);
-    if (status == TOOL_OK && !why && (a->has_diff || b->has_diff))
+    r.b = b;
+    r.why = first != a         ? "its name comes twice"
+            : !b               ? "only in the first"
+            : !same_dims(a, b) ? "another shape"
+            : a->unreadable    ? a->unreadable
+            : b->unreadable    ? b->unreadable
+                               : NULL;
+    status = compare_half(c, &r, false);
+    if (status == TOOL_OK && !r.why && (a->has_diff || b->has_diff))
         status = compare_diffs(c, a, b);
     return status;
 }
@@ -197,23 +226,48 @@ static int compare_files(struct comparison *c)
             (void)tool_ferry_error();
             return DIFF_TROUBLE;
         }
-        if (!other && !report(c, entry->name, "only in the second", NULL))
-            return tool_error(DIFF_TROUBLE, "out of memory");
+        if (!other && report(c, &(struct row){ .name = entry->name,
+                                               .b = entry,
+                                               .why = "only in the second" }) != TOOL_OK)
+            return DIFF_TROUBLE;
     }
-    return c->different ? DIFF_DIFFERENT : TOOL_OK;
+    return c->different || c->apart ? DIFF_DIFFERENT : TOOL_OK;
+}
+
+/* ---- what is said --------------------------------------------------------------------------- */
+
+static void print_summary(const struct comparison *c)
+{
+    int64_t all = c->equal + c->different + c->apart;
+
+    printf("%" PRId64 " array%s: %" PRId64 " equal, %" PRId64 " different, %" PRId64
+           " not compared",
+           all, all == 1 ? "" : "s", c->equal, c->different, c->apart);
+    if (c->furthest_at) {
+        fputs("; furthest apart: ", stdout);
+        tool_print(c->furthest_at);
+        printf(", by %.4g", c->furthest);
+    }
+    putchar('\n');
 }
 
 static int print(struct comparison *c)
 {
+    bool equal = c->different == 0 && c->apart == 0;
     json_t *document;
 
+    if (c->quiet)
+        return TOOL_OK;
     if (c->table) {
         tool_table_print(c->table, 0);
+        print_summary(c);
         return TOOL_OK;
     }
     document =
-        json_pack("{s:o, s:o, s:b, s:o}", "a", tool_json_string(c->a_path), "b",
-                  tool_json_string(c->b_path), "equal", c->different == 0, "arrays", c->arrays);
+        json_pack("{s:o, s:o, s:b, s:{s:I, s:I, s:I}, s:o}", "a", tool_json_string(c->a_path), "b",
+                  tool_json_string(c->b_path), "equal", equal, "counts", "equal",
+                  (json_int_t)c->equal, "different", (json_int_t)c->different, "not_compared",
+                  (json_int_t)c->apart, "arrays", c->arrays);
     c->arrays = NULL;
     return tool_json_print(document) == TOOL_OK ? TOOL_OK : DIFF_TROUBLE;
 }
@@ -222,16 +276,17 @@ static int print(struct comparison *c)
 
 static int diff(struct comparison *c, bool json)
 {
-    static const char *const headings[] = { "NAME", ">MAX ABS", ">MAX REL", "RESULT" };
+    static const char *const headings[] = { "NAME", ">MAX ABS", ">MAX REL",
+                                            "AT",   ">COSINE",  "RESULT" };
     int status = DIFF_TROUBLE;
 
-    c->a_tile = malloc(PIECE);
-    c->b_tile = malloc(PIECE);
+    c->a_tile = malloc(DIFF_PIECE);
+    c->b_tile = malloc(DIFF_PIECE);
     if (json)
         c->arrays = json_array();
-    else
-        c->table = tool_table_create(headings, 4);
-    if (!c->a_tile || !c->b_tile || (!c->arrays && !c->table))
+    else if (!c->quiet)
+        c->table = tool_table_create(headings, 6);
+    if (!c->a_tile || !c->b_tile || (!c->arrays && !c->table && !c->quiet))
         (void)tool_error(DIFF_TROUBLE, "out of memory");
     else if (files_open(c->a_path, c->trust, &c->a) || files_open(c->b_path, c->trust, &c->b))
         (void)tool_ferry_error();
@@ -243,6 +298,7 @@ static int diff(struct comparison *c, bool json)
     ferry_io_close(c->b);
     json_decref(c->arrays);
     tool_table_destroy(c->table);
+    free(c->furthest_at);
     free(c->a_tile);
     free(c->b_tile);
     return status;
@@ -255,6 +311,7 @@ int cmd_diff(const struct tool_command *self, int argc, char **argv)
     bool json = false;
     const struct tool_option options[] = { { "--json", NULL, &json, NULL },
                                            { "--tolerance", "-t", NULL, &tolerance },
+                                           { "--quiet", "-q", &c.quiet, NULL },
                                            { "--trust", NULL, &c.trust, NULL },
                                            { NULL, NULL, NULL, NULL } };
     int n = tool_parse(self, argc, argv, options, 2);

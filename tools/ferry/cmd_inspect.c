@@ -135,6 +135,8 @@ static int inspect(struct inspection *in, ferry_runtime *rt, order_fn order)
     /* The file first: its errors need no device. */
     if (files_open(in->path, in->trust, &in->io))
         return tool_ferry_error();
+    if (strcmp(in->path, "-") == 0)
+        in->path = "standard input";
     if (ferry_runtime_device(rt, NULL, &in->device))
         status = tool_ferry_error();
     else

@@ -2,61 +2,13 @@
 #define _POSIX_C_SOURCE 200809L
 #include "merge.h"
 
-#include <math.h>
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* `ferry merge`: a weighted sum of checkpoints. */
-
-/* ---- arguments ------------------------------------------------------------------------------ */
-
-static int bad_weights(const char *text, int inputs)
-{
-    return tool_error(TOOL_USAGE,
-                      "merge: --weights \"%s\": %d numbers, separated by commas, belong "
-                      "here",
-                      text, inputs);
-}
-
-/* "0.5,0.25,0.25", one for each file but the base. */
-static int parse_weights(const char *text, struct merge_input *inputs, int n)
-{
-    const char *at = text;
-
-    for (int i = 0; i < n; i++) {
-        char *end;
-
-        inputs[i].weight = strtod(at, &end);
-        if (end != at && !isfinite(inputs[i].weight))
-            return tool_error(TOOL_USAGE, "merge: --weights \"%s\": %.*s is not finite", text,
-                              (int)(end - at), at);
-        if (end == at || *end != (i + 1 < n ? ',' : '\0'))
-            return bad_weights(text, n);
-        at = end + 1;
-    }
-    return TOOL_OK;
-}
-
-/* Without --weights: the mean; with a base each difference is added whole. */
-static int set_weights(struct merge *m, const char *weights, const char *base)
-{
-    int n = m->count - (base != NULL);
-    double rest = 1;
-    int status;
-
-    for (int i = 0; i < n; i++)
-        m->inputs[i].weight = base ? 1 : 1.0 / n;
-    if (weights) {
-        status = parse_weights(weights, m->inputs, n);
-        if (status != TOOL_OK)
-            return status;
-    }
-    for (int i = 0; i < n; i++)
-        rest -= m->inputs[i].weight;
-    if (base)
-        m->inputs[n].weight = rest;
-    return TOOL_OK;
-}
 
 /* ---- the merge ------------------------------------------------------------------------------ */
 
@@ -93,9 +45,8 @@ static int open_inputs(struct merge *m)
     return status;
 }
 
-static int declare_all(struct merge *m, uint64_t *out_total)
+static int declare_all(struct merge *m)
 {
-    uint64_t total = 0;
     int err = FERRY_OK;
 
     for (int64_t i = 0; i < m->array_count && !err; i++) {
@@ -103,64 +54,123 @@ static int declare_all(struct merge *m, uint64_t *out_total)
 
         entry.struct_size = sizeof(entry);
         entry.has_diff = 0;
-        total += (uint64_t)entry.count * ferry_dtype_size(entry.dtype);
-        err = ferry_io_declare(m->out, &entry);
+        if (entry.dtype != m->arrays[i].dtype)
+            entry.storage = NULL;
+        entry.dtype = m->arrays[i].dtype;
+        m->bytes += (uint64_t)entry.count * ferry_dtype_size(entry.dtype);
+        err = target_declare(&m->target, &entry);
     }
-    *out_total = total;
     return err;
+}
+
+static int write_array(struct merge *m, const struct merge_array *array)
+{
+    return array->copied && array->dtype == array->entry->dtype
+               ? files_copy(m->inputs[array->from].io[0], array->entry, false, &m->target, m->tile,
+                            &m->progress)
+               : merge_sum(m, array);
 }
 
 static int write_all(struct merge *m)
 {
-    uint64_t total = 0;
-    int err = files_copy_metadata(m->inputs[0].io[0], m->out);
+    int err = files_copy_metadata(m->inputs[0].io[0], &m->target);
 
     if (!err)
-        err = declare_all(m, &total);
+        err = declare_all(m);
     if (err)
         return err;
-    files_progress_begin(&m->progress, "merging", total);
-    for (int64_t i = 0; i < m->array_count && !err; i++) {
-        const struct merge_array *array = &m->arrays[i];
-
-        err = array->copied ? files_copy(m->inputs[array->from].io[0], array->entry, false, m->out,
-                                         m->tile, &m->progress)
-                            : merge_sum(m, array);
-    }
-    files_progress_end(&m->progress);
+    progress_begin(&m->progress, "merging", NULL, m->bytes);
+    for (int64_t i = 0; i < m->array_count && !err; i++)
+        err = write_array(m, &m->arrays[i]);
+    progress_end(&m->progress);
     return err;
 }
 
-static int write_file(struct merge *m, const char *path, ferry_io_format format)
+static int write_file(struct merge *m)
 {
     int err;
 
     m->tile = malloc(FILES_PIECE);
     if (!m->tile)
         return tool_error(TOOL_FAILURE, "out of memory");
-    files_catch_interrupts();
-    err = ferry_io_create(path, format, &m->out);
-    if (!err) {
+    m->progress.quiet = m->target.quiet;
+    catch_interrupts();
+    err = target_open(&m->target);
+    if (!err)
         err = write_all(m);
-        if (err)
-            ferry_io_abort(m->out);
-        else
-            err = ferry_io_commit(m->out);
-    }
-    files_die_if_interrupted();
+    err = target_finish(&m->target, err);
+    die_if_interrupted();
     return err ? tool_ferry_error() : TOOL_OK;
 }
 
-static int merge(const struct tool_command *self, struct merge *m, const char *path,
-                 const char *format_name)
+/* ---- what is said --------------------------------------------------------------------------- */
+
+static int64_t copied_count(const struct merge *m)
 {
-    ferry_io_format format;
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < m->array_count; i++)
+        n += m->arrays[i].copied;
+    return n;
+}
+
+static json_t *weights_json(const struct merge *m, const double *of)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < m->count; i++)
+        json_array_append_new(list, json_real(of[i]));
+    return list;
+}
+
+/* The files, and after them the base; the weights likewise. */
+static int print_json(const struct merge *m, double seconds)
+{
+    const struct merge_weights *w = m->weights;
+    json_t *files = json_array(), *globs = json_array();
+
+    for (int i = 0; i < m->count; i++)
+        json_array_append_new(files, tool_json_string(m->inputs[i].path));
+    for (; w->glob; w++)
+        json_array_append_new(globs, json_pack("{s:o, s:o}", "glob", tool_json_string(w->glob),
+                                               "weights", weights_json(m, w->of)));
+    return tool_json_print(json_pack(
+        "{s:o, s:s, s:s, s:o, s:b, s:o, s:o, s:I, s:I, s:I, s:f}", "file",
+        tool_json_string(m->target.path), "format", ferry_io_format_name(m->target.format),
+        "device", ferry_device_name(m->device), "inputs", files, "base", m->has_base, "weights",
+        weights_json(m, w->of), "globs", globs, "arrays", (json_int_t)m->array_count, "copied",
+        (json_int_t)copied_count(m), "bytes", (json_int_t)m->bytes, "seconds", seconds));
+}
+
+static int print_summary(const struct merge *m, double seconds)
+{
+    char bytes[32];
+
+    tool_print(m->target.path);
+    printf(": %" PRId64 " array%s of %d files, %" PRId64 " copied, %s in %.1f s\n", m->array_count,
+           m->array_count == 1 ? "" : "s", m->count, copied_count(m),
+           tool_bytes(m->bytes, bytes, sizeof(bytes)), seconds);
+    return TOOL_OK;
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+static int merge(const struct tool_command *self, struct merge *m, bool json)
+{
     ferry_runtime *rt = NULL;
+    double begin = now();
     int status = open_inputs(m);
 
     if (status == TOOL_OK)
-        status =
-            files_format(self, path, format_name, ferry_io_get_format(m->inputs[0].io[0]), &format);
+        status = target_format(self, &m->target, ferry_io_get_format(m->inputs[0].io[0]));
     if (status == TOOL_OK)
         status = merge_plan(m);
     if (status != TOOL_OK)
@@ -168,7 +178,11 @@ static int merge(const struct tool_command *self, struct merge *m, const char *p
     if (ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, NULL, &m->device))
         status = tool_ferry_error();
     else
-        status = write_file(m, path, format);
+        status = write_file(m);
+    if (status == TOOL_OK && json)
+        status = print_json(m, now() - begin);
+    else if (status == TOOL_OK && !m->target.quiet && strcmp(m->target.path, "-") != 0)
+        status = print_summary(m, now() - begin);
     ferry_runtime_close(rt);
     return status;
 }
@@ -178,21 +192,40 @@ static void close_all(struct merge *m)
     for (int i = 0; i < m->count; i++)
         for (int worker = 0; worker < MERGE_WORKERS; worker++)
             ferry_io_close(m->inputs[i].io[worker]);
+    merge_free_weights(m);
     free(m->inputs);
     free(m->arrays);
     free(m->tile);
 }
 
+static int take_inputs(struct merge *m, int n, char **paths, const char *base)
+{
+    m->inputs = calloc((size_t)n + 1, sizeof(*m->inputs));
+    if (!m->inputs)
+        return tool_error(TOOL_FAILURE, "out of memory");
+    for (int i = 0; i < n; i++)
+        m->inputs[i].path = paths[i];
+    m->inputs[n].path = base;
+    m->has_base = base != NULL;
+    m->count = n + m->has_base;
+    return TOOL_OK;
+}
+
 int cmd_merge(const struct tool_command *self, int argc, char **argv)
 {
-    struct merge m = { .inputs = NULL };
-    const char *path = NULL, *weights = NULL, *base = NULL, *format = NULL;
-    const struct tool_option options[] = { { "--output", "-o", NULL, &path },
+    struct merge m = { .any_dtype = true };
+    const char *weights = NULL, *base = NULL, *dtype = NULL;
+    bool json = false;
+    const struct tool_option options[] = { { "--output", "-o", NULL, &m.target.path },
                                            { "--weights", "-w", NULL, &weights },
                                            { "--base", NULL, NULL, &base },
-                                           { "--format", "-f", NULL, &format },
+                                           { "--format", "-f", NULL, &m.target.format_name },
+                                           { "--dtype", NULL, NULL, &dtype },
+                                           { "--shard", NULL, NULL, &m.target.shard },
                                            { "--allow-missing", NULL, &m.allow_missing, NULL },
                                            { "--no-diff", NULL, &m.without_diff, NULL },
+                                           { "--json", NULL, &json, NULL },
+                                           { "--quiet", "-q", &m.target.quiet, NULL },
                                            { "--trust", NULL, &m.trust, NULL },
                                            { NULL, NULL, NULL, NULL } };
     int n = tool_parse(self, argc, argv, options, 10000);
@@ -200,19 +233,21 @@ int cmd_merge(const struct tool_command *self, int argc, char **argv)
 
     if (n < 0)
         return tool_parse_status(n);
-    if (n == 0 || !path)
+    if (n == 0 || !m.target.path)
         return tool_error(TOOL_USAGE, "merge: %s? usage: ferry %s %s",
-                          path ? "which files" : "where to", self->name, self->arguments);
-    m.inputs = calloc((size_t)n + 1, sizeof(*m.inputs));
-    if (!m.inputs)
-        return tool_error(TOOL_FAILURE, "out of memory");
-    for (int i = 0; i < n; i++)
-        m.inputs[i].path = argv[i];
-    m.inputs[n].path = base;
-    m.count = n + (base != NULL);
-    status = set_weights(&m, weights, base);
+                          m.target.path ? "which files" : "where to", self->name, self->arguments);
+    if (json && strcmp(m.target.path, "-") == 0)
+        return tool_error(TOOL_USAGE, "merge: --json and the file cannot both be standard output");
+    m.any_dtype = dtype == NULL;
+    status = dtype ? files_parse_dtype(self, dtype, &m.dtype) : TOOL_OK;
     if (status == TOOL_OK)
-        status = merge(self, &m, path, format);
+        status = target_check(self, &m.target);
+    if (status == TOOL_OK)
+        status = take_inputs(&m, n, argv, base);
+    if (status == TOOL_OK)
+        status = merge_parse_weights(&m, weights);
+    if (status == TOOL_OK)
+        status = merge(self, &m, json);
     close_all(&m);
     return status;
 }

@@ -40,18 +40,18 @@ static int pass_all(struct run *run, ferry_net *net, double *out_loss)
 {
     bool once = run->all || run->backward;
     struct run_series *series = run->output && !once ? run_series_create(run, net) : NULL;
-    struct files_progress progress;
+    struct progress progress = { .quiet = false };
     double begin = now_ms();
     int status = run->output && !once && !series ? TOOL_FAILURE : TOOL_OK;
 
-    files_progress_begin(&progress, "passes", (uint64_t)run->n);
+    progress_begin(&progress, "computing", "passes", (uint64_t)run->n);
     for (int64_t i = 0; status == TOOL_OK && i < run->n; i++) {
         status = pass(run, net, out_loss);
         if (status == TOOL_OK && series)
             status = run_series_add(series);
-        files_progress_step(&progress, 1);
+        progress_step(&progress, 1);
     }
-    files_progress_end(&progress);
+    progress_end(&progress);
     run->ms = (now_ms() - begin) / (double)run->n;
     if (status == TOOL_OK && series)
         status = run_series_write(series);

@@ -57,10 +57,10 @@ static int pass(const struct timing *t, ferry_net *net)
 /* A pass to warm up, those that count, and as many with each layer by itself. */
 static int measure(struct timing *t, ferry_net *net)
 {
-    struct files_progress progress;
+    struct progress progress = { .quiet = false };
     int status = pass(t, net);
 
-    files_progress_begin(&progress, "passes", 2 * (uint64_t)t->n);
+    progress_begin(&progress, "computing", "passes", 2 * (uint64_t)t->n);
     for (int64_t i = 0; status == TOOL_OK && i < t->n; i++) {
         double begin = now_ms(), ms;
 
@@ -68,15 +68,15 @@ static int measure(struct timing *t, ferry_net *net)
         ms = now_ms() - begin;
         t->mean += ms / (double)t->n;
         t->best = i == 0 || ms < t->best ? ms : t->best;
-        files_progress_step(&progress, 1);
+        progress_step(&progress, 1);
     }
     if (status == TOOL_OK && ferry_net_measure(net, 1))
         status = tool_ferry_error();
     for (int64_t i = 0; status == TOOL_OK && i < t->n; i++) {
         status = pass(t, net);
-        files_progress_step(&progress, 1);
+        progress_step(&progress, 1);
     }
-    files_progress_end(&progress);
+    progress_end(&progress);
     return status;
 }
 

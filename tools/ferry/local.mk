@@ -15,6 +15,7 @@ bin_PROGRAMS += %D%/ferry
 	bench/row.c \
 	%D%/cmd_bench.c \
 	%D%/cmd_check.c \
+	%D%/cmd_complete.c \
 	%D%/cmd_convert.c \
 	%D%/cmd_dataset.c \
 	%D%/cmd_devices.c \
@@ -25,18 +26,25 @@ bin_PROGRAMS += %D%/ferry
 	%D%/cmd_merge.c \
 	%D%/cmd_plot.c \
 	%D%/cmd_plugins.c \
+	%D%/cmd_rename.c \
 	%D%/cmd_run.c \
+	%D%/cmd_split.c \
 	%D%/cmd_test.c \
 	%D%/cmd_time.c \
 	%D%/cmd_trace.c \
 	%D%/cmd_train.c \
+	%D%/commands.c \
 	%D%/dataset.h \
 	%D%/dataset_source.c \
 	%D%/dataset_write.c \
+	%D%/diff.h \
+	%D%/diff_measure.c \
 	%D%/files.c \
 	%D%/files.h \
 	%D%/given.c \
 	%D%/given.h \
+	%D%/input.c \
+	%D%/input.h \
 	%D%/inspect.h \
 	%D%/inspect_measure.c \
 	%D%/inspect_print.c \
@@ -46,6 +54,7 @@ bin_PROGRAMS += %D%/ferry
 	%D%/merge.h \
 	%D%/merge_plan.c \
 	%D%/merge_sum.c \
+	%D%/merge_weights.c \
 	%D%/net.c \
 	%D%/net.h \
 	%D%/output.c \
@@ -53,20 +62,34 @@ bin_PROGRAMS += %D%/ferry
 	%D%/pictures.h \
 	%D%/plot.h \
 	%D%/plot_svg.c \
+	%D%/progress.c \
+	%D%/progress.h \
 	%D%/run.h \
 	%D%/run_files.c \
 	%D%/run_show.c \
 	%D%/run_write.c \
 	%D%/sha256.c \
 	%D%/sha256.h \
+	%D%/shards.c \
+	%D%/shards.h \
+	%D%/target.c \
+	%D%/target.h \
 	%D%/tool.c \
 	%D%/tool.h \
 	%D%/train.h \
 	%D%/train_lines.c \
-	%D%/train_log.c
+	%D%/train_log.c \
+	%D%/transfer.c \
+	%D%/transfer.h
 %C%_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/conform \
 	-iquote $(top_srcdir)/bench $(NET_CPPFLAGS_LIBS)
 %C%_ferry_CFLAGS = $(STD_CFLAGS) $(JANSSON_CFLAGS) $(PNG_CFLAGS) $(LMDB_CFLAGS)
 %C%_ferry_LDADD = tests/conform/libferryconform.la libferrynet.la libferryio.la libferry.la $(JANSSON_LIBS) $(PNG_LIBS) $(LMDB_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_ferry_LDFLAGS =
+
+# Where the shells look for the completion of a command of that name.
+bashcompletiondir = $(datadir)/bash-completion/completions
+dist_bashcompletion_DATA = tools/completion/bash/ferry
+zshcompletiondir = $(datadir)/zsh/site-functions
+dist_zshcompletion_DATA = tools/completion/zsh/_ferry
 endif

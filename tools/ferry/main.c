@@ -5,206 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct tool_command commands[] = {
-    { "devices", "[--probe] [--timeout SECONDS] [--json]",
-      "What is there, and which device is selected",
-      "\nOpens the plugins that the configuration allows, and the selected device.\n"
-      "    --probe              first opens each, and all its devices, in a process of its own:\n"
-      "                         one that crashes or hangs there is a line, and is not opened here\n"
-      "    --timeout SECONDS    for each of them; 10\n"
-      "    --json               {\"selected\", \"devices\": [{\"name\", \"plugin\",\n"
-      "                         \"description\", \"memory_total\", \"memory_free\",\n"
-      "                         \"unified\", ...}]}\n",
-      cmd_devices },
-    { "plugins", "[--json] [-v]", "Each plugin that was found, how far it got, and why no further",
-      "\n    --json           {\"candidates\": [{\"name\", \"path\", \"origin\", \"stage\", "
-      "\"ok\",\n"
-      "                     \"reason\", \"hint\", \"options\": [...]}]}\n"
-      "    -v, --verbose    where each was found, what would mend it, and each option of what\n"
-      "                     could be opened: its value, and where that came from\n",
-      cmd_plugins },
-    { "check", "NAME[:INDEX]|FILE.so [--only GROUP,...] [--set K=V,...] [--json]",
-      "Whether a plugin's binary keeps to the contract",
-      "\nNAME is a plugin that ferry finds; FILE.so is any file. Each group of checks runs in a\n"
-      "process of its own: pass, fail with the first case that failed, or not offered; a case\n"
-      "that could not be tried has a line that says why. Exit status: 0 if none failed, 1 if one\n"
-      "did, 2 for trouble. See ferry-plugin(7).\n"
-      "    --only GROUP,...     descriptor memory copy memset axpy scal copy-op fill convert dot\n"
-      "                         asum sumsq gemv gemm ops queues events import peer threads\n"
-      "                         failure leaks fork exit coherence\n"
-      "    --set KEY=VALUE,...  options of the plugin, beside those of plugins.conf\n"
-      "    --timeout SECONDS    for each group; 120\n"
-      "    --json               {\"plugin\", \"groups\": [{\"name\", \"result\", "
-      "\"detail\",\n"
-      "                         \"skipped\"}]}\n",
-      cmd_check },
-    { "bench", "[--json] [--quick]", "How the selected device does, beside plain loops and memcpy",
-      "\nEach figure stands beside a reference that was measured in the same seconds, and the "
-      "goal\n"
-      "for their ratio. A goal that is not met is no failure: the machine may be busy.\n"
-      "    --quick    fewer samples of less: whether it runs, rather than how fast\n"
-      "    --json     {\"device\", \"rows\": [{\"figure\", \"unit\", \"value\", \"reference\",\n"
-      "               \"ratio\", \"goal\", \"met\"}]}\n",
-      cmd_bench },
-    { "run", "NET [WEIGHTS[,...]] --input NAME=FILE|FILE ... [--output FILE] [--json]",
-      "A net's outputs for given inputs, computed on the device",
-      "\nNET is a prototxt, or a caffemodel with its definition; WEIGHTS are loaded by layer "
-      "name.\n"
-      "    --input NAME=FILE    the array of a file into an input, which takes its shape; what a\n"
-      "                         layer reads by itself is one if all of its tops are given\n"
-      "    --input NAME=FILE    a .png or .jpg, resized to that input: B, G, R, 0 to 255\n"
-      "    --input NAME=DIR     its pictures, or those of a list; a line of JSON a file\n"
-      "    --input FILE         each array into the input of its name (or of input/NAME)\n"
-      "    --mean FILE|B,G,R    subtracted from pictures; a larger one is cropped with them\n"
-      "    --scale F            multiplies what is left; --swap-rb: R, G, B\n"
-      "    --crop               keeps proportions and crops, where resizing would not\n"
-      "    --batch N            how many files of DIR or a list at once; 1\n"
-      "    --iterations N       passes; outputs go behind each other in the file\n"
-      "    -o, --output FILE    outputs into a .npz, .h5 or .safetensors\n"
-      "    --blobs NAMES|all    these blobs in place of the outputs, and no more is computed;\n"
-      "                         all: parameters, too, and nothing is fused\n"
-      "    --backward           then backward, from the losses' weights and the given diffs; the\n"
-      "                         file gets NAME.diff, too; nothing is fused\n"
-      "    --diff NAME=FILE     the array of a file into a blob's diff, before backward\n"
-      "    --diff FILE          each array into the diff of the blob of its name (or of "
-      "diff/NAME)\n"
-      "    --no-fuse            layers do not join\n"
-      "    --no-plan            blobs do not share memory\n"
-      "    --top K              the K largest values of each item of an output\n"
-      "    --labels FILE        their names, a line each\n"
-      "    --phase TRAIN|TEST   else as the prototxt says, else TEST\n"
-      "    --stage NAME         of NetStateRule; may be given more than once\n"
-      "    --place PLACES       conv*=opencl:0,type:Pooling=cpu: layers elsewhere\n"
-      "    --layers FILE.so     layer types of a shared object, under the rules for plugins\n"
-      "    --report             who computes each layer: own, composed, host\n"
-      "    --json               {\"device\", \"ms\", \"loss\", \"outputs\": [{\"name\", "
-      "\"shape\",\n"
-      "                         \"count\", \"values\", \"top\"}]}\n",
-      cmd_run },
-    { "time", "NET [WEIGHTS[,...]] [--iterations N] [--backward] [--json]",
-      "How long a net takes on the device, and each of its layers",
-      "\nA pass to warm up, N as they are, and N with each layer by itself, of which the table "
-      "is.\n"
-      "Layers that are fused into others have no time of their own. Inputs that are not given get\n"
-      "numbers between 0 and 1.\n"
-      "    -n, --iterations N    10\n"
-      "    --backward            each pass goes back again, too; parameters' diffs add up\n"
-      "    --input, --phase, --stage, --place, --layers, --no-fuse, --no-plan    as of ferry run\n"
-      "    --json    {\"device\", \"iterations\", \"ms\", \"ms_best\", \"ms_layers\", \"layers\":\n"
-      "              [{\"name\", \"type\", \"device\", \"tier\", \"ms\", \"share\", "
-      "\"bytes_moved\",\n"
-      "              \"gflops\", \"backward\": {\"tier\", \"ms\", \"bytes_moved\", "
-      "\"gflops\"}}]}\n",
-      cmd_time },
-    { "train", "SOLVER [--weights F,...|--snapshot F] [--log FILE]",
-      "Trains a net as a solver's prototxt says, on the device",
-      "\nCaffe's lines go to standard error, in the form that scripts for its logs read. SIGINT "
-      "and\n"
-      "SIGTERM end it with a snapshot, a second one at once; SIGHUP makes a snapshot.\n"
-      "    --weights F,...      begins with these weights, in place of what fillers make\n"
-      "    --snapshot F         goes on from a .solverstate or .solverstate.h5\n"
-      "    --resume exact       with --snapshot: data and random numbers go on, too, by the\n"
-      "                         .ferrystate beside it; caffe: they begin anew, as without it\n"
-      "    --log FILE           a line of JSON an iteration: {\"iter\", \"lr\", \"loss\",\n"
-      "                         \"smoothed_loss\", \"test\": [{\"iter\", OUTPUT: mean}]};\n"
-      "                         with --snapshot behind what is there\n"
-      "    --stage NAME         added to train_state, may be given more than once; --level N\n"
-      "    --place, --layers    as of ferry run\n",
-      cmd_train },
-    { "test", "NET WEIGHTS[,...] [--iterations N] [--json]",
-      "The mean of a net's outputs over some passes, in TEST",
-      "\nFor nets that read their data themselves. Each batch is a line on standard error.\n"
-      "    -n, --iterations N    50\n"
-      "    --stage, --place, --layers    as of ferry run\n"
-      "    --json    {\"device\", \"iterations\", \"loss\", \"outputs\": {NAME: mean}}\n",
-      cmd_test },
-    { "plot", "LOG -o FILE.svg", "The losses of a log of ferry train, as a picture",
-      "\nThe loss, the smoothed loss, and dots for scores of tests that are called a loss.\n"
-      "    -o, --output FILE    where it goes\n",
-      cmd_plot },
-    { "draw", "NET -o FILE.svg|FILE.dot [--phase P] [--stage NAME] [--place PLACES]",
-      "A net's layers and the blobs between them, as a picture",
-      "\nA .dot is for Graphviz; a .svg is made of it by Graphviz's dot, which has to be there.\n"
-      "    -o, --output FILE    where it goes\n"
-      "    --phase, --stage, --layers    as of ferry run; --place: devices, by colour\n",
-      cmd_draw },
-    { "layers", "[TYPE] [--json]", "The layer types, their parameters, and who computes them",
-      "\nThe tier is that of an example of the type on the selected device: own, composed or "
-      "host.\n"
-      "With TYPE, its bottoms, tops and parameters.\n"
-      "    --layers FILE.so    types of a shared object, too\n"
-      "    --json    {\"device\", \"layers\": [{\"type\", \"bottoms\", \"tops\", \"in_place\",\n"
-      "              \"loss\", \"tier\", \"parameters\": [{\"message\", \"name\", \"kind\",\n"
-      "              \"repeats\", \"default\", \"fork\"}]}]}\n",
-      cmd_layers },
-    { "inspect", "FILE [--stats] [--only GLOB] [--sort BY] [--sha256] [--plot OUT.svg] [--json]",
-      "Every array of a file, with norms computed on the device",
-      "\nName, dtype, shape, count, sum of absolute values (l1), and sum of squares (sumsq).\n"
-      "    --stats           in their place least, greatest, mean, deviation, how many are 0, NaN,\n"
-      "                      infinite, and how they are spread from the least to the greatest\n"
-      "    --only GLOB       arrays of such names\n"
-      "    --sort BY         size, name or l1\n"
-      "    --sha256          of each array's values, little-endian\n"
-      "    --plot OUT.svg    how they are spread, as a picture\n"
-      "    --trust           HDF5 is not first read by a process of its own, which may crash\n"
-      "    --json            {\"file\", \"device\", \"count\", \"bytes\", \"metadata\", \"blobs\":\n"
-      "                      [{\"name\", \"dtype\", \"shape\", \"count\", \"l1\", \"sumsq\"}]}\n",
-      cmd_inspect },
-    { "convert", "IN OUT [--format F] [--dtype T] [--no-diff]",
-      "The arrays of one file into another, of any format",
-      "\nOUT's suffix names its format: .caffemodel .binaryproto .solverstate .npy .npz\n"
-      ".safetensors .h5. What it cannot hold is an error that names the array.\n"
-      "    -f, --format F    the format, where the suffix does not say\n"
-      "    --dtype T         rounds every array to F32, F64, F16, BF16, I8, U8, I32, I64 or U32\n"
-      "    --no-diff         leaves diffs out\n"
-      "    --trust           as of ferry inspect\n",
-      cmd_convert },
-    { "dataset", "LIST OUT | IMAGES.idx LABELS.idx OUT [--resize HxW] [--encoded] ...",
-      "Pictures with labels into an LMDB database for Data layers",
-      "\nLIST has a path, a space and a number a line; idx files are MNIST's. OUT is a folder that\n"
-      "is not there yet. Records are Caffe's, values in planes, blue first.\n"
-      "    --root DIR       where the paths of LIST begin; else its own folder\n"
-      "    --resize HxW     each picture to this height and width\n"
-      "    --gray           one channel\n"
-      "    --encoded        files as they are, or as PNG what is resized, gray or from idx files\n"
-      "    --shuffle        in another order; --seed N: in another one yet\n"
-      "    --json           {\"database\", \"records\", \"shape\", \"encoded\", \"shuffled\"}\n",
-      cmd_dataset },
-    { "diff", "A B [--tolerance T] [--json]", "How far the arrays of two files are apart",
-      "\nExit status: 0 where all are equal, 1 where some differ, 2 for trouble.\n"
-      "    -t, --tolerance T    what is apart by up to T, or by T of the larger, is equal\n"
-      "    --trust              as of ferry inspect\n"
-      "    --json               {\"a\", \"b\", \"equal\", \"arrays\": [{\"name\", \"equal\",\n"
-      "                         \"max_abs\", \"max_rel\", \"reason\"}]}\n",
-      cmd_diff },
-    { "merge", "-o OUT [--weights W,...] [--base BASE] A B ...",
-      "A weighted sum of checkpoints, computed on the device",
-      "\nOUT = w1 A + w2 B + ..., each weight 1/n where none is given; with --base\n"
-      "OUT = BASE + w1 (A - BASE) + ..., each weight 1 where none is given.\n"
-      "    -o, --output OUT     the result, in the format of its suffix, else of A\n"
-      "    -w, --weights W,...  one number for each file\n"
-      "    --base BASE          sums differences to BASE\n"
-      "    --allow-missing      copies what is not in all files instead of stopping\n"
-      "    --no-diff            leaves diffs out\n"
-      "    --trust              as of ferry inspect\n"
-      "    -f, --format F       the format, where the suffix does not say\n",
-      cmd_merge },
-    { "trace", "FILE [--json]", "A file of FERRY_TRACE, summed: what was moved, and why",
-      "\nOne row for each device, blob, kind of event and reason: copies first, the most\n"
-      "bytes first.\n"
-      "    --json    {\"file\", \"events\", \"rows\": [{\"device\", \"blob\", \"what\", "
-      "\"reason\",\n"
-      "              \"copy\", \"count\", \"bytes\", \"seconds\"}]}\n",
-      cmd_trace },
-};
-
-#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+/* More than there are. */
+#define MOST_COMMANDS 64
 
 static void print_help(FILE *to)
 {
     fputs("usage: ferry COMMAND [ARGUMENTS]\n\n", to);
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(to, "    %-8s %s\n", commands[i].name, commands[i].summary);
+    for (size_t i = 0; i < tool_command_count; i++)
+        fprintf(to, "    %-8s %s\n", tool_commands[i].name, tool_commands[i].summary);
     fputs("\n    --help, --version; `ferry COMMAND --help` says more. See ferry(1).\n"
           "FERRY_BACKEND selects the device, as in FERRY_BACKEND=cpu or FERRY_BACKEND=cuda:1.\n",
           to);
@@ -212,12 +20,13 @@ static void print_help(FILE *to)
 
 static int unknown_command(const char *name)
 {
-    const char *names[COMMAND_COUNT];
+    const char *names[MOST_COMMANDS];
     const char *near;
+    size_t n = 0;
 
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        names[i] = commands[i].name;
-    near = tool_nearest(name, names, COMMAND_COUNT);
+    for (; n < tool_command_count && n < MOST_COMMANDS; n++)
+        names[n] = tool_commands[n].name;
+    near = tool_nearest(name, names, n);
     if (near)
         return tool_error(TOOL_USAGE, "unknown command \"%s\"; did you mean \"%s\"?", name, near);
     return tool_error(TOOL_USAGE, "unknown command \"%s\"; see ferry --help", name);
@@ -250,9 +59,9 @@ static int run(int argc, char **argv)
             tool_output_keep();
             break;
         }
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(&commands[i], argc - 2, argv + 2);
+    for (size_t i = 0; i < tool_command_count; i++)
+        if (strcmp(argv[1], tool_commands[i].name) == 0)
+            return tool_commands[i].run(&tool_commands[i], argc - 2, argv + 2);
     return unknown_command(argv[1]);
 }
 

@@ -15,28 +15,54 @@
 struct merge_input {
     const char *path;
     ferry_io *io[MERGE_WORKERS]; /* the file, once for each worker: nobody waits to read */
-    double weight;
+};
+
+/* The weights of the arrays that a glob matches, one for each input. */
+struct merge_weights {
+    char *glob; /* NULL: of all others */
+    double *of;
+    bool used;
 };
 
 /* An array of the result: summed over all inputs, or copied from one of them. */
 struct merge_array {
     const ferry_io_entry *entry; /* the first input's that has it */
-    int from;                    /* that input */
+    ferry_dtype dtype;           /* the result's */
+    const double *weights;
+    int from; /* that input */
     bool copied;
 };
 
 struct merge {
     struct merge_input *inputs;
     int count;
+    bool has_base;
     int workers; /* as many as have files of their own */
     bool allow_missing, without_diff, trust;
+    bool any_dtype; /* as each array is; otherwise: */
+    ferry_dtype dtype;
+    struct merge_weights
+        *weights; /* those with a glob, the first that matches counts; then all others' */
+    size_t weights_count;
     struct merge_array *arrays;
     int64_t array_count;
     ferry_device *device;
-    ferry_io_writer *out;
+    struct target target;
     void *tile;
-    struct files_progress progress;
+    uint64_t bytes; /* of the result */
+    struct progress progress;
 };
+
+/*
+ * "W,…", "GLOB=W,…", or several with semicolons between; NULL: the mean, or with a base differences
+ * whole. Says what is wrong: TOOL_OK, TOOL_USAGE, TOOL_FAILURE.
+ */
+int merge_parse_weights(struct merge *m, const char *text);
+
+/* The weights of an array, and the first glob that no array has asked for; NULL. */
+const double *merge_weights_of(struct merge *m, const char *name);
+const char *merge_unused_weights(const struct merge *m);
+void merge_free_weights(struct merge *m);
 
 /*
  * Decides about every array; all that stands in the way is said, a line each, before anything is

@@ -16,10 +16,16 @@ static void shape_text(const ferry_io_entry *e, char *buf, size_t size)
         snprintf(buf + used, size - used, ")");
 }
 
-static bool alike(const ferry_io_entry *a, const ferry_io_entry *b)
+static bool same_dims(const ferry_io_entry *a, const ferry_io_entry *b)
 {
-    return a->dtype == b->dtype && a->naxes == b->naxes &&
+    return a->naxes == b->naxes &&
            (a->naxes == 0 || memcmp(a->dims, b->dims, (size_t)a->naxes * sizeof(*a->dims)) == 0);
+}
+
+static void say_unreadable(const struct merge *m, const ferry_io_entry *entry, int input)
+{
+    (void)tool_error(0, "merge: %s: %s in %s: %s", entry->name, entry->storage,
+                     m->inputs[input].path, entry->unreadable);
 }
 
 /* Says what of the array is wrong in one input; how many things. */
@@ -41,12 +47,17 @@ static int check_input(const struct merge *m, struct merge_array *array, int i)
                          m->inputs[array->from].path, m->inputs[i].path);
         return 1;
     }
-    if (alike(entry, array->entry))
+    if (entry->unreadable) {
+        say_unreadable(m, entry, i);
+        return 1;
+    }
+    if (same_dims(entry, array->entry) && (!m->any_dtype || entry->dtype == array->entry->dtype))
         return 0;
     shape_text(array->entry, here, sizeof(here));
     shape_text(entry, there, sizeof(there));
-    (void)tool_error(0, "merge: %s: %s in %s, %s in %s", array->entry->name, here,
-                     m->inputs[array->from].path, there, m->inputs[i].path);
+    (void)tool_error(0, "merge: %s: %s in %s, %s in %s%s", array->entry->name, here,
+                     m->inputs[array->from].path, there, m->inputs[i].path,
+                     same_dims(entry, array->entry) ? "; --dtype says what the sum is" : "");
     return 1;
 }
 
@@ -67,8 +78,7 @@ static int check_array(const struct merge *m, struct merge_array *array)
         wrong++;
     }
     if (array->entry->unreadable) {
-        (void)tool_error(0, "merge: %s: %s in %s: %s", array->entry->name, array->entry->storage,
-                         m->inputs[array->from].path, array->entry->unreadable);
+        say_unreadable(m, array->entry, array->from);
         return wrong + 1;
     }
     for (int i = 0; i < m->count; i++)
@@ -112,9 +122,14 @@ int merge_plan(struct merge *m)
                 continue;
             array->entry = entry;
             array->from = i;
+            array->dtype = m->any_dtype ? entry->dtype : m->dtype;
+            array->weights = merge_weights_of(m, entry->name);
             wrong += check_array(m, array);
             m->array_count++;
         }
     }
+    if (merge_unused_weights(m))
+        wrong +=
+            tool_error(1, "merge: --weights: \"%s\" matches no array", merge_unused_weights(m));
     return wrong ? TOOL_FAILURE : TOOL_OK;
 }

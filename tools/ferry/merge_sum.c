@@ -26,8 +26,10 @@
 struct sum {
     struct merge *m;
     const struct merge_array *array;
-    int64_t tile, span;        /* elements */
-    pthread_mutex_t turn_lock; /* of the three below */
+    int first, end;                /* the inputs: all, or the one that is copied in another dtype */
+    bool needs[FERRY_DTYPE_COUNT]; /* dtypes that they are of */
+    int64_t tile, span;            /* elements */
+    pthread_mutex_t turn_lock;     /* of the three below */
     pthread_cond_t turn_changed;
     int64_t turn; /* the span that is to be written next */
     int workers;
@@ -39,10 +41,10 @@ struct worker {
     struct sum *s;
     int number;
     ferry_queue *queue, *own_queue;
-    ferry_blob *narrow; /* one input's tile, in the array's dtype */
-    ferry_blob *wide;   /* the same in F64; NULL where that is the dtype */
+    ferry_blob *narrow[FERRY_DTYPE_COUNT]; /* one input's tile, in its dtype */
+    ferry_blob *wide;                      /* the same in F64; NULL where all are of that */
     ferry_blob *total;
-    ferry_blob *result; /* a span, in the array's dtype */
+    ferry_blob *result; /* a span, in the result's dtype */
 };
 
 /* ---- one tile ------------------------------------------------------------------------------- */
@@ -56,63 +58,75 @@ static int reach(const struct worker *w, ferry_blob *b, unsigned access, ferry_r
     return ferry_memory_access(memory, w->s->m->device, access, w->queue, out);
 }
 
-static int read_values(const struct worker *w, int input, int64_t start, int64_t n, void *out)
+static int find_entry(const struct sum *s, int input, int worker, const ferry_io_entry **out)
 {
-    const struct merge_array *array = w->s->array;
-    const struct merge *m = w->s->m;
-    ferry_io *io = m->inputs[input].io[w->number];
-    const ferry_io_entry *entry = NULL;
-    int err = files_find(io, m->inputs[array->from].io[0], array->entry->name, &entry);
+    const struct merge *m = s->m;
 
-    return err ? err : ferry_io_read_values(io, entry, start, n, out);
+    return files_find(m->inputs[input].io[worker], m->inputs[s->array->from].io[0],
+                      s->array->entry->name, out);
 }
 
 /* The input's tile on the device, in its own dtype. */
-static int fetch(const struct worker *w, int input, int64_t start, int64_t n, ferry_cref *out)
+static int fetch(const struct worker *w, int input, int64_t start, int64_t n, ferry_dtype *dtype,
+                 ferry_cref *out)
 {
-    void *host = ferry_blob_overwrite_host_data(w->narrow);
+    const ferry_io_entry *entry = NULL;
+    int err = find_entry(w->s, input, w->number, &entry);
+    ferry_blob *narrow = err ? NULL : w->narrow[entry->dtype];
     ferry_ref ref;
-    int err = host ? read_values(w, input, start, n, host) : ferry_last_error_code();
+    void *host;
 
     if (!err)
-        err = reach(w, w->narrow, FERRY_READ, &ref);
+        err = ferry_blob_reshape(narrow, 1, &n, NULL);
+    if (err)
+        return err;
+    *dtype = entry->dtype;
+    host = ferry_blob_overwrite_host_data(narrow);
+    err = host ? ferry_io_read_values(w->s->m->inputs[input].io[w->number], entry, start, n, host)
+               : ferry_last_error_code();
+    if (!err)
+        err = reach(w, narrow, FERRY_READ, &ref);
     if (!err)
         *out = ferry_ref_const(ref);
     return err;
 }
 
 /* y = x as F64. */
-static int widen(const struct worker *w, int64_t n, ferry_cref x, ferry_ref y)
+static int widen(const struct worker *w, int64_t n, ferry_dtype dtype, ferry_cref x, ferry_ref y)
 {
-    ferry_dtype dtype = w->s->array->entry->dtype;
-
     return dtype == FERRY_F64 ? ferry_copy(w->queue, dtype, n, x, y)
                               : ferry_convert(w->queue, n, dtype, x, FERRY_F64, y);
 }
 
-/* total = weight·x, of the first input. */
-static int begin_total(const struct worker *w, int64_t n, ferry_cref x)
+static double weight_of(const struct sum *s, int input)
 {
-    double weight = w->s->m->inputs[0].weight;
+    return s->array->copied ? 1 : s->array->weights[input];
+}
+
+/* total = weight·x, of the first input. */
+static int begin_total(const struct worker *w, int64_t n, ferry_dtype dtype, ferry_cref x)
+{
+    double weight = weight_of(w->s, w->s->first);
     ferry_ref total;
     int err = reach(w, w->total, FERRY_WRITE, &total);
 
     if (!err)
-        err = widen(w, n, x, total);
+        err = widen(w, n, dtype, x, total);
     return err || weight == 1 ? err : ferry_scal(w->queue, FERRY_F64, n, weight, total);
 }
 
 /* total += weight·x, of another one. */
-static int add_to_total(const struct worker *w, int input, int64_t n, ferry_cref x)
+static int add_to_total(const struct worker *w, int input, int64_t n, ferry_dtype dtype,
+                        ferry_cref x)
 {
-    double weight = w->s->m->inputs[input].weight;
+    double weight = weight_of(w->s, input);
     ferry_ref wide, total;
     int err = FERRY_OK;
 
-    if (w->s->array->entry->dtype != FERRY_F64) {
+    if (dtype != FERRY_F64) {
         err = reach(w, w->wide, FERRY_WRITE, &wide);
         if (!err)
-            err = widen(w, n, x, wide);
+            err = widen(w, n, dtype, x, wide);
         if (!err)
             x = ferry_ref_const(wide);
     }
@@ -124,7 +138,7 @@ static int add_to_total(const struct worker *w, int input, int64_t n, ferry_cref
 /* The tile's place in the result is `at`. */
 static int round_total(const struct worker *w, int64_t at, int64_t n)
 {
-    ferry_dtype dtype = w->s->array->entry->dtype;
+    ferry_dtype dtype = w->s->array->dtype;
     ferry_ref total, result;
     int err = reach(w, w->total, FERRY_READ, &total);
 
@@ -140,18 +154,17 @@ static int round_total(const struct worker *w, int64_t at, int64_t n)
 
 static int sum_tile(const struct worker *w, int64_t span, int64_t at, int64_t n)
 {
-    int err = ferry_blob_reshape(w->narrow, 1, &n, NULL);
+    int err = w->wide ? ferry_blob_reshape(w->wide, 1, &n, NULL) : FERRY_OK;
 
-    if (!err && w->wide)
-        err = ferry_blob_reshape(w->wide, 1, &n, NULL);
     if (!err)
         err = ferry_blob_reshape(w->total, 1, &n, NULL);
-    for (int i = 0; i < w->s->m->count && !err; i++) {
+    for (int i = w->s->first; i < w->s->end && !err; i++) {
+        ferry_dtype dtype;
         ferry_cref x;
 
-        err = fetch(w, i, span + at, n, &x);
+        err = fetch(w, i, span + at, n, &dtype, &x);
         if (!err)
-            err = i == 0 ? begin_total(w, n, x) : add_to_total(w, i, n, x);
+            err = i == w->s->first ? begin_total(w, n, dtype, x) : add_to_total(w, i, n, dtype, x);
     }
     return err ? err : round_total(w, at, n);
 }
@@ -163,8 +176,7 @@ static int sum_span(const struct worker *w, int64_t span, int64_t n)
     int err = ferry_blob_reshape(w->result, 1, &n, NULL);
 
     for (int64_t at = 0; at < n && !err; at += most)
-        err = files_interrupted() ? FERRY_EBUSY
-                                  : sum_tile(w, span, at, n - at < most ? n - at : most);
+        err = is_interrupted() ? FERRY_EBUSY : sum_tile(w, span, at, n - at < most ? n - at : most);
     if (!err && !ferry_blob_host_data(w->result))
         err = ferry_last_error_code();
     return err;
@@ -176,7 +188,7 @@ static int sum_span(const struct worker *w, int64_t span, int64_t n)
 static int write_span(const struct worker *w, int64_t number, int64_t n)
 {
     struct sum *s = w->s;
-    size_t size = (size_t)n * ferry_dtype_size(s->array->entry->dtype);
+    size_t size = (size_t)n * ferry_dtype_size(s->array->dtype);
     int err;
 
     pthread_mutex_lock(&s->turn_lock);
@@ -184,9 +196,9 @@ static int write_span(const struct worker *w, int64_t number, int64_t n)
         pthread_cond_wait(&s->turn_changed, &s->turn_lock);
     err = s->err;
     if (!err)
-        err = ferry_io_write_values(s->m->out, ferry_blob_host_data(w->result), size);
+        err = target_write(&s->m->target, ferry_blob_host_data(w->result), size);
     s->turn++;
-    files_progress_step(&s->m->progress, size);
+    progress_step(&s->m->progress, size);
     pthread_cond_broadcast(&s->turn_changed);
     pthread_mutex_unlock(&s->turn_lock);
     return err;
@@ -227,23 +239,27 @@ static int create_blob(const struct worker *w, ferry_dtype dtype, int64_t n, fer
 
 static int create_blobs(struct worker *w)
 {
-    ferry_dtype dtype = w->s->array->entry->dtype;
     int err = create_queue(w);
+    bool widens = false;
 
-    if (!err)
-        err = create_blob(w, dtype, w->s->tile, &w->narrow);
-    if (!err && dtype != FERRY_F64)
+    for (int i = 0; i < FERRY_DTYPE_COUNT && !err; i++) {
+        widens = widens || (w->s->needs[i] && i != FERRY_F64);
+        if (w->s->needs[i])
+            err = create_blob(w, (ferry_dtype)i, w->s->tile, &w->narrow[i]);
+    }
+    if (!err && widens)
         err = create_blob(w, FERRY_F64, w->s->tile, &w->wide);
     if (!err)
         err = create_blob(w, FERRY_F64, w->s->tile, &w->total);
     if (!err)
-        err = create_blob(w, dtype, w->s->span, &w->result);
+        err = create_blob(w, w->s->array->dtype, w->s->span, &w->result);
     return err;
 }
 
 static void destroy_blobs(struct worker *w)
 {
-    ferry_blob_destroy(w->narrow);
+    for (int i = 0; i < FERRY_DTYPE_COUNT; i++)
+        ferry_blob_destroy(w->narrow[i]);
     ferry_blob_destroy(w->wide);
     ferry_blob_destroy(w->total);
     ferry_blob_destroy(w->result);
@@ -279,6 +295,21 @@ static void choose_spans(struct sum *s)
     tiles = tiles < SPAN_TILES ? tiles : SPAN_TILES;
     s->span = s->tile * (tiles > 1 ? tiles : 1);
     s->workers = count > s->span ? s->m->workers : 1;
+}
+
+static int choose_inputs(struct sum *s)
+{
+    const ferry_io_entry *entry = NULL;
+    int err = FERRY_OK;
+
+    s->first = s->array->copied ? s->array->from : 0;
+    s->end = s->array->copied ? s->first + 1 : s->m->count;
+    for (int i = s->first; i < s->end && !err; i++) {
+        err = find_entry(s, i, 0, &entry);
+        if (!err)
+            s->needs[entry->dtype] = true;
+    }
+    return err;
 }
 
 static void choose_sizes(struct sum *s)
@@ -336,6 +367,9 @@ int merge_sum(struct merge *m, const struct merge_array *array)
     struct sum s = { .m = m, .array = array };
     struct worker workers[MERGE_WORKERS] = { { .number = 0 } };
 
+    s.err = choose_inputs(&s);
+    if (s.err)
+        return s.err;
     choose_sizes(&s);
     s.err = acquire(&s, workers);
     if (s.err)

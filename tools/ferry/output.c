@@ -160,7 +160,7 @@ static void print_row(const struct tool_table *t, char *const *row, const int *w
     int last = last_filled(t, row), used = 0;
 
     for (int i = 0; i <= last; i++) {
-        int pad = widths[i] - text_width(row[i]);
+        int own = text_width(row[i]), pad = own < widths[i] ? widths[i] - own : 0;
 
         if (t->flush_right[i])
             printf("%*s", pad, "");
@@ -170,24 +170,55 @@ static void print_row(const struct tool_table *t, char *const *row, const int *w
             fputs(row[i], stdout);
         if (i < last)
             printf("%*s", (t->flush_right[i] ? 0 : pad) + 2, "");
-        used += widths[i] + 2;
+        used += own + pad + 2;
     }
     putchar('\n');
+}
+
+/* What may be as wide as it likes without all rows' following it. */
+#define WIDE 48
+
+static int by_width(const void *left, const void *right)
+{
+    const int *a = left, *b = right;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/*
+ * The column's width: of its widest cell, but for those that are both wide and of twice the usual width,
+ * whose own rows then stick out. Without memory for that, of the widest.
+ */
+static int column_width(const struct tool_table *t, int column)
+{
+    int *widths = calloc(t->rows, sizeof(*widths)), most = WIDE, width = 0;
+
+    for (size_t i = 0; i < t->rows; i++) {
+        int own = text_width(t->cells[i * (size_t)t->columns + (size_t)column]);
+
+        if (widths)
+            widths[i] = own;
+        else
+            width = own > width ? own : width;
+    }
+    if (!widths)
+        return width;
+    qsort(widths, t->rows, sizeof(*widths), by_width);
+    most = widths[t->rows / 2] * 2 > most ? widths[t->rows / 2] * 2 : most;
+    for (size_t i = 0; i < t->rows && widths[i] <= most; i++)
+        width = widths[i];
+    free(widths);
+    return width;
 }
 
 void tool_table_print(const struct tool_table *t, int width)
 {
     int widths[MOST_COLUMNS] = { 0 };
-    size_t columns = (size_t)t->columns;
 
-    for (size_t i = 0; i < t->rows * columns; i++) {
-        int w = text_width(t->cells[i]);
-
-        if (w > widths[i % columns])
-            widths[i % columns] = w;
-    }
+    for (int i = 0; i < t->columns; i++)
+        widths[i] = column_width(t, i);
     for (size_t i = 0; i < t->rows; i++)
-        print_row(t, t->cells + i * columns, widths, width);
+        print_row(t, t->cells + i * (size_t)t->columns, widths, width);
 }
 
 void tool_table_destroy(struct tool_table *t)

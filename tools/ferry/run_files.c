@@ -226,19 +226,19 @@ static int run_batch(const struct run *run, ferry_net *net, char **paths, const 
 static int run_paths(struct run *run, ferry_net *net, ferry_blob *input, const struct paths *paths)
 {
     size_t *taken = calloc((size_t)run->per + 1, sizeof(*taken)), done = 0, used = 0;
-    struct files_progress progress;
+    struct progress progress = { .quiet = false };
     int status = taken ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
     bool bad = false;
 
-    files_progress_begin(&progress, "pictures", paths->count);
+    progress_begin(&progress, "computing", "pictures", paths->count);
     while (status == TOOL_OK && done < paths->count) {
         status = fill(run, input, paths->at + done, paths->count - done, taken, &used, &bad);
         if (status == TOOL_OK)
             status = run_batch(run, net, paths->at + done, taken);
         done += used;
-        files_progress_step(&progress, used);
+        progress_step(&progress, used);
     }
-    files_progress_end(&progress);
+    progress_end(&progress);
     free(taken);
     return status == TOOL_OK && bad ? TOOL_FAILURE : status;
 }

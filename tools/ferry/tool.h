@@ -24,15 +24,22 @@ struct tool_command {
     int (*run)(const struct tool_command *self, int argc, char **argv);
 };
 
+/* All of them, in the order of --help. */
+extern const struct tool_command tool_commands[];
+extern const size_t tool_command_count;
+
 int cmd_bench(const struct tool_command *self, int argc, char **argv);
 int cmd_check(const struct tool_command *self, int argc, char **argv);
 int cmd_devices(const struct tool_command *self, int argc, char **argv);
 int cmd_plugins(const struct tool_command *self, int argc, char **argv);
 int cmd_inspect(const struct tool_command *self, int argc, char **argv);
+int cmd_complete(const struct tool_command *self, int argc, char **argv);
 int cmd_convert(const struct tool_command *self, int argc, char **argv);
 int cmd_dataset(const struct tool_command *self, int argc, char **argv);
 int cmd_diff(const struct tool_command *self, int argc, char **argv);
 int cmd_trace(const struct tool_command *self, int argc, char **argv);
+int cmd_rename(const struct tool_command *self, int argc, char **argv);
+int cmd_split(const struct tool_command *self, int argc, char **argv);
 int cmd_run(const struct tool_command *self, int argc, char **argv);
 int cmd_draw(const struct tool_command *self, int argc, char **argv);
 int cmd_layers(const struct tool_command *self, int argc, char **argv);

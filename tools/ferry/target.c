@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "target.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PIECE (256u * 1024)
+
+static bool is_output(const struct target *t)
+{
+    return strcmp(t->path, "-") == 0;
+}
+
+int target_check(const struct tool_command *self, struct target *t)
+{
+    if (t->shard && is_output(t))
+        return tool_error(TOOL_USAGE, "%s: --shard makes files, not standard output", self->name);
+    if (t->shard && shards_size(t->shard) == 0)
+        return tool_error(TOOL_USAGE, "%s: --shard \"%s\": bytes, as in 5GB or 500MiB", self->name,
+                          t->shard);
+    if (!is_output(t))
+        return TOOL_OK;
+    if (isatty(STDOUT_FILENO) == 1)
+        return tool_error(TOOL_USAGE, "%s: standard output is a terminal", self->name);
+    tool_output_keep();
+    return TOOL_OK;
+}
+
+int target_format(const struct tool_command *self, struct target *t, ferry_io_format otherwise)
+{
+    ferry_io_format format = ferry_io_format_of(t->format_name ? t->format_name : t->path);
+
+    if (format == FERRY_IO_UNKNOWN && t->shard && !t->format_name)
+        format = FERRY_IO_SAFETENSORS;
+    if (format == FERRY_IO_UNKNOWN && !t->format_name)
+        format = otherwise;
+    if (format == FERRY_IO_UNKNOWN)
+        return tool_error(TOOL_USAGE,
+                          "%s: which format is \"%s\"? --format names one of "
+                          "caffemodel, binaryproto, solverstate, npy, npz, safetensors, hdf5",
+                          self->name, t->format_name ? t->format_name : t->path);
+    if (t->shard && format != FERRY_IO_SAFETENSORS)
+        return tool_error(TOOL_USAGE, "%s: --shard is for safetensors, not for %s", self->name,
+                          ferry_io_format_name(format));
+    t->format = format;
+    return TOOL_OK;
+}
+
+/* ---- standard output ------------------------------------------------------------------------ */
+
+static int fail_output(const char *what)
+{
+    return ferry_error_set(FERRY_EIO, "standard output: %s: %s", what, strerror(errno));
+}
+
+/* A file is written where temporary ones are, and then copied. */
+static int make_spool(struct target *t)
+{
+    const char *folder = getenv("TMPDIR");
+    size_t size;
+    int fd;
+
+    folder = folder && *folder ? folder : "/tmp";
+    size = strlen(folder) + 32;
+    t->spool = malloc(size);
+    if (!t->spool)
+        return ferry_error_set(FERRY_ENOMEM, "standard output: out of memory");
+    snprintf(t->spool, size, "%s/ferry-XXXXXX", folder);
+    fd = mkstemp(t->spool);
+    if (fd < 0) {
+        free(t->spool);
+        t->spool = NULL;
+        return fail_output("a temporary file for it");
+    }
+    close(fd);
+    return FERRY_OK;
+}
+
+static int copy_out(FILE *from, FILE *to)
+{
+    char *piece = malloc(PIECE);
+    int err = FERRY_OK;
+    size_t n;
+
+    if (!piece)
+        return ferry_error_set(FERRY_ENOMEM, "standard output: out of memory");
+    while (!err && (n = fread(piece, 1, PIECE, from)) > 0)
+        if (fwrite(piece, 1, n, to) != n)
+            err = fail_output("writing");
+    if (!err && ferror(from))
+        err = fail_output("reading what is to go there");
+    if (!err && fflush(to) != 0)
+        err = fail_output("writing");
+    free(piece);
+    return err;
+}
+
+static int send_spool(const struct target *t)
+{
+    FILE *from = fopen(t->spool, "rb");
+    int err;
+
+    if (!from)
+        return fail_output("reading what is to go there");
+    err = copy_out(from, tool_output());
+    fclose(from);
+    return err;
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+int target_open(struct target *t)
+{
+    int err = FERRY_OK;
+
+    t->notes = json_array();
+    if (!t->notes)
+        return ferry_error_set(FERRY_ENOMEM, "%.400s: out of memory", t->path);
+    if (t->shard)
+        return shards_create(t->path, shards_size(t->shard), &t->shards);
+    if (is_output(t))
+        err = make_spool(t);
+    return err ? err : ferry_io_create(t->spool ? t->spool : t->path, t->format, &t->out);
+}
+
+int target_set_metadata(struct target *t, const char *key, const char *value)
+{
+    return t->shards ? shards_set_metadata(t->shards, key, value)
+                     : ferry_io_set_metadata(t->out, key, value);
+}
+
+int target_declare(struct target *t, const ferry_io_entry *entry)
+{
+    return t->shards ? shards_declare(t->shards, entry) : ferry_io_declare(t->out, entry);
+}
+
+int target_write(struct target *t, const void *values, size_t size)
+{
+    return t->shards ? shards_write(t->shards, values, size)
+                     : ferry_io_write_values(t->out, values, size);
+}
+
+void target_note(struct target *t, const char *fmt, ...)
+{
+    char line[1200];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(line, sizeof(line), fmt, args);
+    va_end(args);
+    json_array_append_new(t->notes, tool_json_string(line));
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+static int complete(struct target *t)
+{
+    int err = t->shards ? shards_commit(t->shards) : ferry_io_commit(t->out);
+
+    t->shards = NULL;
+    t->out = NULL;
+    return err || !t->spool ? err : send_spool(t);
+}
+
+int target_finish(struct target *t, int err)
+{
+    json_t *note;
+    size_t i;
+
+    if (!err)
+        err = complete(t);
+    shards_abort(t->shards);
+    ferry_io_abort(t->out);
+    if (t->spool)
+        unlink(t->spool);
+    json_array_foreach(t->notes, i, note)
+    {
+        if (!err && !t->quiet)
+            (void)tool_error(TOOL_OK, "note: %s", json_string_value(note));
+    }
+    json_decref(t->notes);
+    free(t->spool);
+    t->shards = NULL;
+    t->out = NULL;
+    t->notes = NULL;
+    t->spool = NULL;
+    return err;
+}
