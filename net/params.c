@@ -4,6 +4,7 @@
 
 #include <ferry/status.h>
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,20 +119,22 @@ int ferry__param_settle(ferry_layer *layer, int index)
 
 int ferry_layer_declare(ferry_layer *layer, const ferry_layer_param *param)
 {
+    ferry_layer_param told = { 0 };
     struct ferry__net_param *p;
     int err;
 
-    if (!layer || !param || param->struct_size < sizeof *param)
+    if (!layer || !param || param->struct_size < offsetof(ferry_layer_param, filler))
         return ferry_error_set(FERRY_EINVAL, "ferry_layer_declare: NULL, or without its size");
+    memcpy(&told, param, param->struct_size < sizeof told ? param->struct_size : sizeof told);
     p = append(layer);
     if (!p)
         return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its parameters");
-    p->lr_mult = param->lr_mult;
-    p->decay_mult = param->decay_mult;
-    p->filler = param->filler;
-    p->value = param->value;
+    p->lr_mult = told.lr_mult;
+    p->decay_mult = told.decay_mult;
+    p->filler = told.filler;
+    p->value = told.value;
     p->unfilled = true;
-    err = ferry_blob_create(layer->device, FERRY_F32, param->naxes, param->dims, &p->blob);
+    err = ferry_blob_create(layer->device, FERRY_F32, told.naxes, told.dims, &p->blob);
     if (err) {
         layer->n_params--;
         return err;

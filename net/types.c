@@ -7,6 +7,7 @@
 #include <ferry/status.h>
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,18 @@ static struct {
 } types = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static pthread_once_t own_types = PTHREAD_ONCE_INIT;
+
+/* What a type has to have: up to reshape, and that. */
+#define LEAST_TYPE (offsetof(ferry_layer_type, reshape) + sizeof(((ferry_layer_type *)0)->reshape))
+
+/* Today's form of a table that was compiled when there was less of it; kept as long as the process. */
+struct grown {
+    ferry_layer_type type;
+    const ferry_layer_type *of;
+    struct grown *next;
+};
+
+static struct grown *grown_types;
 
 /* The place of a name, or where it belongs. */
 static int place_of(const char *name, bool *found)
@@ -76,18 +89,40 @@ static void add_own(void)
     pthread_mutex_unlock(&types.lock);
 }
 
+/* The type itself, or with what it lacks as 0; NULL: no memory. A table that comes again is one. */
+static const ferry_layer_type *whole(const ferry_layer_type *type)
+{
+    struct grown *g;
+
+    if (type->struct_size >= sizeof *type)
+        return type;
+    for (g = grown_types; g; g = g->next)
+        if (g->of == type && !memcmp(&g->type, type, type->struct_size))
+            return &g->type;
+    g = calloc(1, sizeof *g);
+    if (!g) {
+        ferry_error_set(FERRY_ENOMEM, "ferry_layer_register: no memory");
+        return NULL;
+    }
+    memcpy(&g->type, type, type->struct_size);
+    g->of = type;
+    g->next = grown_types;
+    grown_types = g;
+    return &g->type;
+}
+
 int ferry_layer_register(const ferry_layer_type *type)
 {
     int err;
 
-    if (!type || type->struct_size < sizeof *type || !type->name || !type->name[0] ||
-        !type->reshape)
+    if (!type || type->struct_size < LEAST_TYPE || !type->name || !type->name[0] || !type->reshape)
         return ferry_error_set(FERRY_EINVAL,
                                "ferry_layer_register: a type without its size, a name "
                                "or reshape");
     pthread_once(&own_types, add_own);
     pthread_mutex_lock(&types.lock);
-    err = add(type);
+    type = whole(type);
+    err = type ? add(type) : FERRY_ENOMEM;
     pthread_mutex_unlock(&types.lock);
     return err;
 }

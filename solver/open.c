@@ -89,13 +89,16 @@ static int open_solver(ferry_solver *s, const ferry_solver_options *o)
 int ferry_solver_open(ferry_device *dev, const char *path, const ferry_solver_options *options,
                       ferry_solver **out)
 {
-    ferry_solver_options none = { .struct_size = sizeof none };
-    const ferry_solver_options *o = options ? options : &none;
+    ferry_solver_options told = { 0 };
+    const ferry_solver_options *o = &told;
     ferry_solver *s;
     int err;
 
-    if (!dev || !out || o->struct_size < sizeof *o || (!path && !o->text) ||
-        (o->n_stages && !o->stages) || (o->n_weights && !o->weights))
+    if (options) /* of a caller who knew more, or less */
+        memcpy(&told, options,
+               options->struct_size < sizeof told ? options->struct_size : sizeof told);
+    if (!dev || !out || (options && told.struct_size < sizeof told.struct_size) ||
+        (!path && !o->text) || (o->n_stages && !o->stages) || (o->n_weights && !o->weights))
         return ferry_error_set(FERRY_EINVAL,
                                "ferry_solver_open: NULL, or options without their size");
     s = calloc(1, sizeof *s);

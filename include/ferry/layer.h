@@ -57,7 +57,10 @@ typedef enum ferry_phase {
 /** Its tops are inputs of the net: the program gives them shape and contents. */
 #define FERRY_LAYER_INPUT 128u
 
-/** A layer type; a static const table, which lives as long as the process. */
+/**
+ * A layer type; a static const table, which lives as long as the process. One that was compiled when it
+ * was shorter is taken; what it lacks is 0. It reaches to `reshape` at the least.
+ */
 typedef struct ferry_layer_type {
     size_t struct_size;           /* sizeof(ferry_layer_type) as compiled */
     const char *name;             /* "Convolution" */
@@ -113,7 +116,7 @@ typedef struct ferry_layer_type {
 /**
  * Adds a type; one of the same name that was added before, ferry's own among them, is replaced for
  * nets that are opened from now on. The table stays the caller's. FERRY_EINVAL for one without a
- * name or reshape, or without its size. Any thread.
+ * name or reshape, or whose size is not set; FERRY_ENOMEM. Any thread.
  */
 FERRY_API int ferry_layer_register(const ferry_layer_type *type);
 
@@ -197,9 +200,9 @@ FERRY_API uint64_t ferry_layer_random(ferry_layer *layer, uint64_t below);
 
 /* ---- in setup ---- */
 
-/** A blob of parameters, as it is declared. Zero it, then set what is not 0. */
+/** A blob of parameters, as it is declared. Zero it, then set struct_size and what is not 0. */
 typedef struct ferry_layer_param {
-    size_t struct_size;
+    size_t struct_size; /* sizeof(ferry_layer_param) of the caller */
     int naxes;
     const int64_t *dims;       /* naxes of them, borrowed for the call */
     const ferry_proto *filler; /* a FillerParameter; NULL: filled with `value` */

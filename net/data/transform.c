@@ -244,22 +244,24 @@ static int transform(struct picture *p, const ferry_transform_options *o, bool r
 int ferry_transform(const ferry_blob *image, const ferry_transform_options *options,
                     ferry_blob *out, int64_t item)
 {
-    ferry_transform_options none = { .struct_size = sizeof none };
-    const ferry_transform_options *o = options ? options : &none;
+    ferry_transform_options o = { 0 };
     ferry_dtype dtype = image ? ferry_blob_dtype(image) : FERRY_F32;
     struct picture p = { 0 };
     int err;
 
-    if (!image || !out || o->struct_size < sizeof *o || out == image)
+    if (!image || !out || (options && options->struct_size < sizeof options->struct_size) ||
+        out == image)
         return ferry_error_set(
             FERRY_EINVAL, "ferry_transform: NULL, one blob twice, or options without their size");
     if ((dtype != FERRY_U8 && dtype != FERRY_F32) || ferry_blob_dtype(out) != FERRY_F32)
         return ferry_error_set(FERRY_EINVAL,
                                "ferry_transform: from U8 or F32 to F32, not from %s to %s",
                                ferry_dtype_name(dtype), ferry_dtype_name(ferry_blob_dtype(out)));
+    if (options) /* of a caller who knew more, or less */
+        memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
     err = take(image, &p);
     if (!err)
-        err = transform(&p, o, dtype == FERRY_U8, out, item);
+        err = transform(&p, &o, dtype == FERRY_U8, out, item);
     free(p.own);
     return err;
 }

@@ -3,6 +3,7 @@
 #include "net/proto/schema.h"
 
 #include <ferry/proto.h>
+#include <stddef.h>
 #include <string.h>
 
 static const char *kind_of(const struct ferry__proto_field *field)
@@ -26,21 +27,24 @@ int ferry_proto_schema_at(const char *type, int64_t index, ferry_proto_field *ou
     const struct ferry__proto_message *message = type ? ferry__proto_message_of(type) : NULL;
     const struct ferry__proto_field *field;
     const struct ferry__proto_name *choice = NULL;
+    ferry_proto_field told = { 0 };
 
-    if (!message || !out || out->struct_size < sizeof(*out) || index < 0 ||
+    if (!message || !out || out->struct_size < offsetof(ferry_proto_field, kind) || index < 0 ||
         (uint64_t)index >= message->count)
         return ferry_error_set(FERRY_EINVAL, "ferry_proto_schema_at: field %lld of %.100s",
                                (long long)index, type ? type : "NULL");
     field = &message->fields[index];
     if (field->choices)
         choice = ferry__proto_enum_numbered(field->choices, (int64_t)field->number_default);
-    out->name = field->name;
-    out->kind = kind_of(field);
-    out->repeats = ferry__proto_repeats(field);
-    out->number = field->number;
-    out->number_default = field->number_default;
-    out->text_default = choice ? choice->name : field->text_default ? field->text_default : "";
-    out->fork = field->fork ? field->fork : "";
+    told.struct_size = out->struct_size;
+    told.name = field->name;
+    told.kind = kind_of(field);
+    told.repeats = ferry__proto_repeats(field);
+    told.number = field->number;
+    told.number_default = field->number_default;
+    told.text_default = choice ? choice->name : field->text_default ? field->text_default : "";
+    told.fork = field->fork ? field->fork : "";
+    memcpy(out, &told, told.struct_size < sizeof(told) ? told.struct_size : sizeof(told));
     return FERRY_OK;
 }
 

@@ -456,7 +456,78 @@ static void null_and_sizeless_arguments_are_refused(void)
     ferry_net_close(NULL);
 }
 
+/* ---- structures of those who were compiled when there was less in them ----------------------------- */
+
+static int short_setup(ferry_layer *layer)
+{
+    const ferry_layer_param param = { .struct_size = offsetof(ferry_layer_param, value),
+                                      .naxes = 1,
+                                      .dims = (const int64_t[]){ 2 },
+                                      .value = 77 };
+
+    return ferry_layer_declare(layer, &param);
+}
+
+static int short_reshape(ferry_layer *layer)
+{
+    int err = ferry_blob_reshape_like(ferry_layer_top(layer, 0), ferry_layer_bottom(layer, 0));
+
+    return err ? err : ferry_layer_alias(layer, 0, 0);
+}
+
+/* Of exactly that size, so that reading on would be seen; never freed, as a type never is. */
+static ferry_layer_type *type_of_size(size_t size)
+{
+    static ferry_layer_type *types[4]; /* leaks are told */
+    static int made;
+    ferry_layer_type whole = { .struct_size = size,
+                               .name = "Shorter",
+                               .min_bottoms = 1,
+                               .max_bottoms = 1,
+                               .min_tops = 1,
+                               .max_tops = 1,
+                               .setup = short_setup,
+                               .reshape = short_reshape };
+
+    types[made] = malloc(size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(types[made]);
+    memcpy(types[made], &whole, size);
+    return types[made++];
+}
+
+static void what_a_shorter_structure_lacks_is_zero(void)
+{
+    static const char text[] = INPUT("dim: 2") "layer { name: 's' type: 'Shorter' bottom: 'x' top: "
+                                               "'y' }";
+    const size_t least = offsetof(ferry_layer_type, forward);
+    ferry_proto_field field = { .struct_size = offsetof(ferry_proto_field, repeats),
+                                .repeats = 77 };
+    const ferry_layer_type *type = type_of_size(least);
+    ferry_net *net;
+    float *x;
+
+    CU_ASSERT_EQUAL(ferry_layer_register(type_of_size(offsetof(ferry_layer_type, reshape))),
+                    FERRY_EINVAL);
+    FX_OK(ferry_layer_register(type));
+    FX_OK(ferry_layer_register(type));
+    CU_ASSERT_PTR_NULL(ferry_layer_type_find("Shorter")->refuses);
+    net = open_text(text);
+    x = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(x);
+    x[0] = 3;
+    x[1] = 4;
+    FX_OK(ferry_net_forward(net, NULL));
+    CU_ASSERT(holds(net, "y", 2, (float[]){ 3, 4 }));
+    x = ferry_blob_mutable_host_data(ferry_net_param(net, 1, 0));
+    CU_ASSERT(x && x[0] == 0 && x[1] == 0);
+    ferry_net_close(net);
+    FX_OK(ferry_proto_schema_at("PoolingParameter", 0, &field));
+    CU_ASSERT_STRING_EQUAL(field.name, "pool");
+    CU_ASSERT_EQUAL(field.repeats, 77);
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(what_a_shorter_structure_lacks_is_zero),
     FERRY_TEST(a_chain_of_layers_computes),
     FERRY_TEST(another_shape_of_the_input_reshapes_the_rest_and_comes_back),
     FERRY_TEST(a_blob_with_two_consumers_is_split_by_caffes_names),
