@@ -71,6 +71,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-small-things.md \
 	%D%/measurements/2026-11-22-kernels.md \
+	%D%/measurements/2026-11-22-models.md \
 	%D%/measurements/2026-11-22-nets.md \
 	%D%/measurements/2026-11-22-training-lenet.md \
 	%D%/measurements/2026-11-22-training-lenet.svg \
