@@ -14,72 +14,10 @@
  * process of its own: the libraries choose theirs once, when they are loaded.
  */
 
-static const struct conv_shape shapes[] = {
-    { "resnet 7x7/2 3-64 @224", 3, 64, 224, 7, 2, 3, 1 },
-    { "resnet 1x1 64-64 @56", 64, 64, 56, 1, 1, 0, 1 },
-    { "resnet 3x3 64-64 @56", 64, 64, 56, 3, 1, 1, 1 },
-    { "resnet 1x1 64-256 @56", 64, 256, 56, 1, 1, 0, 1 },
-    { "resnet 1x1 256-64 @56", 256, 64, 56, 1, 1, 0, 1 },
-    { "resnet 3x3/2 128-128 @56", 128, 128, 56, 3, 2, 1, 1 },
-    { "resnet 3x3 256-256 @14", 256, 256, 14, 3, 1, 1, 1 },
-    { "resnet 1x1 1024-256 @14", 1024, 256, 14, 1, 1, 0, 1 },
-    { "resnet 3x3 512-512 @7", 512, 512, 7, 3, 1, 1, 1 },
-    { "resnet 1x1 512-2048 @7", 512, 2048, 7, 1, 1, 0, 1 },
-    { "vgg 3x3 3-64 @224", 3, 64, 224, 3, 1, 1, 1 },
-    { "vgg 3x3 128-128 @112", 128, 128, 112, 3, 1, 1, 1 },
-    { "vgg 3x3 512-512 @28", 512, 512, 28, 3, 1, 1, 1 },
-    { "squeezenet 1x1 64-16 @55", 64, 16, 55, 1, 1, 0, 1 },
-    { "squeezenet 3x3 16-64 @55", 16, 64, 55, 3, 1, 1, 1 },
-    { "squeezenet 3x3 64-256 @13", 64, 256, 13, 3, 1, 1, 1 },
-    { "mobilenet 3x3/2 3-32 @224", 3, 32, 224, 3, 2, 1, 1 },
-    { "mobilenet 1x1 512-512 @14", 512, 512, 14, 1, 1, 0, 1 },
-    { "mobilenet depthwise 64 @112", 64, 64, 112, 3, 1, 1, 64 },
-    { "mobilenet depthwise/2 128 @56", 128, 128, 56, 3, 2, 1, 128 },
-    { "mobilenet depthwise 512 @14", 512, 512, 14, 3, 1, 1, 512 },
-};
-
 #define SETS 2
 static const struct {
     const char *set, *openblas, *onednn;
 } sets[SETS] = { { "avx512", "SkylakeX", "AVX512_CORE" }, { "avx2", "Haswell", "AVX2" } };
-
-#define ROUNDS         9
-#define SAMPLE_SECONDS 0.004
-
-static double sample(const struct conv *c, int64_t times)
-{
-    double begin = bench_now();
-
-    for (int64_t i = 0; i < times; i++)
-        c->run(c->state);
-    return (bench_now() - begin) / (double)times;
-}
-
-/* The least of several samples by turns: what else runs on the machine only ever adds. */
-static void measure(const struct bench *b, const struct conv *c, int count, double *out)
-{
-    double enough = b->quick ? SAMPLE_SECONDS / 8 : SAMPLE_SECONDS;
-    int64_t times[3] = { 1, 1, 1 };
-
-    for (int i = 0; i < count; i++) {
-        out[i] = sample(&c[i], 1);
-        while ((out[i] = sample(&c[i], times[i])) * (double)times[i] < enough)
-            times[i] *= 2;
-    }
-    for (int round = 0; round < (b->quick ? 2 : ROUNDS); round++)
-        for (int i = 0; i < count; i++) {
-            double one = sample(&c[i], times[i]);
-
-            out[i] = one < out[i] ? one : out[i];
-        }
-}
-
-static double gigaflops(const struct conv_shape *s, double seconds)
-{
-    double pixels = (double)(conv_out(s) * conv_out(s) * s->outputs);
-
-    return 2e-9 * pixels * (double)(s->kernel * s->kernel * s->channels / s->group) / seconds;
-}
 
 static void add_row(struct bench *b, const struct conv_shape *s, const char *set, int threads,
                     const char *beside, const double *seconds, double goal)
@@ -88,8 +26,8 @@ static void add_row(struct bench *b, const struct conv_shape *s, const char *set
 
     snprintf(figure, sizeof(figure), "%s, %s, %d : %s", s->name, set, threads, beside);
     if (seconds[1] > 0)
-        bench_add(b, figure, "GFLOP/s", gigaflops(s, seconds[0]), gigaflops(s, seconds[1]),
-                  BENCH_AT_LEAST, goal);
+        bench_add(b, figure, "GFLOP/s", conv_gigaflops(s, seconds[0]),
+                  conv_gigaflops(s, seconds[1]), BENCH_AT_LEAST, goal);
     else
         bench_skip(b, figure, "oneDNN is not there (Debian: libdnnl-dev)");
 }
@@ -111,7 +49,7 @@ static void run_shape(struct bench *b, const struct conv_shape *s, const char *s
         return;
     }
     has_onednn = conv_onednn(s, threads, &c[2]) == 0;
-    measure(b, c, 2 + has_onednn, seconds);
+    conv_measure(b, c, 2 + has_onednn, seconds);
     beside_onednn[0] = seconds[0];
     beside_onednn[1] = seconds[2];
     add_row(b, s, set, threads, "oneDNN", beside_onednn, 0.85);
@@ -168,7 +106,7 @@ void bench_conv(struct bench *b)
         if (has_set(sets[i].set))
             run_set(i);
     for (int threads = 1; threads <= 2 && set; threads++)
-        for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
-            if (!only || strstr(shapes[i].name, only))
-                run_shape(b, &shapes[i], set, threads);
+        for (size_t i = 0; i < CONV_SHAPES; i++)
+            if (!only || strstr(conv_shapes[i].name, only))
+                run_shape(b, &conv_shapes[i], set, threads);
 }

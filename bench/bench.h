@@ -53,6 +53,7 @@ void bench_io(struct bench *b);
 void bench_math(struct bench *b);
 void bench_net(struct bench *b);
 void bench_opencl(struct bench *b);
+void bench_opencl_conv(struct bench *b);
 void bench_pool(struct bench *b);
 void bench_process(struct bench *b);
 void bench_small(struct bench *b);

@@ -97,15 +97,6 @@ static void destroy(void *state)
     free(p);
 }
 
-/* Four axes with the second innermost. */
-static void channels_last(ferry_operand *o, int64_t n, int64_t c, int64_t h, int64_t w)
-{
-    *o = (ferry_operand){ .dtype = FERRY_F32,
-                          .rank = 4,
-                          .shape = { n, c, h, w },
-                          .stride = { h * w * c, 1, w * c, c } };
-}
-
 static void *floats(uint64_t bytes)
 {
     float *p = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
@@ -115,44 +106,13 @@ static void *floats(uint64_t bytes)
     return p;
 }
 
-static void describe(const struct conv_shape *s, ferry_op *op)
-{
-    ferry_op_window *w = &op->params.window;
-    int64_t kernel = s->channels / s->group * s->kernel * s->kernel;
-
-    *op = (ferry_op){ .struct_size = sizeof(*op),
-                      .kind = FERRY_OP_CONVOLUTION,
-                      .n_in = 3,
-                      .n_out = 1,
-                      .n_epilogue = 1,
-                      .constants = 6 };
-    *w = (ferry_op_window){ .axes = 2, .group = (uint32_t)s->group };
-    for (int i = 0; i < 2; i++) {
-        w->kernel[i] = s->kernel;
-        w->stride[i] = s->stride;
-        w->dilation[i] = 1;
-        w->pad[i] = w->pad_end[i] = s->pad;
-    }
-    channels_last(&op->in[0], 1, s->channels, s->size, s->size);
-    op->in[1] = (ferry_operand){
-        .dtype = FERRY_F32,
-        .rank = 4,
-        .shape = { s->outputs, s->channels / s->group, s->kernel, s->kernel },
-        .stride = { kernel, s->kernel * s->kernel, s->kernel, 1 },
-    };
-    op->in[2] = (ferry_operand){
-        .dtype = FERRY_F32, .rank = 1, .shape = { s->outputs }, .stride = { 1 }
-    };
-    channels_last(&op->out[0], 1, s->outputs, conv_out(s), conv_out(s));
-}
-
 static int prepare(const struct conv_shape *s, struct prepared *p)
 {
     ferry_op_answer answer = { .struct_size = sizeof(answer) };
     ferry_cref constants[3];
     ferry_op op;
 
-    describe(s, &op);
+    conv_describe(s, &op);
     if (p->table->query(p->device, &op, &answer) != 0 || answer.epilogue != 1 ||
         p->table->create(p->device, &op, &p->op) != 0)
         return -1;
@@ -163,8 +123,7 @@ static int prepare(const struct conv_shape *s, struct prepared *p)
             count *= (uint64_t)op.in[i].shape[a];
         constants[i] = p->in[i] = (ferry_cref){ floats(count * sizeof(float)), 0 };
     }
-    p->out[0].handle =
-        floats((uint64_t)(s->outputs * conv_out(s) * conv_out(s)) * sizeof(float));
+    p->out[0].handle = floats((uint64_t)(s->outputs * conv_out(s) * conv_out(s)) * sizeof(float));
     p->packed.handle = floats(answer.packed_bytes);
     p->workspace.handle = floats(answer.workspace_bytes);
     return p->table->prepare(p->device, NULL, p->op, constants, p->packed);
@@ -185,7 +144,7 @@ int conv_ferry(const struct conv_shape *s, const char *set, int threads, struct 
         p->table = table;
         *why = "the plugin does not do it";
         if (prepare(s, p) == 0) {
-            *out = (struct conv){ run, destroy, p };
+            *out = (struct conv){ run, destroy, p, NULL };
             return 0;
         }
     }

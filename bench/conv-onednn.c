@@ -124,7 +124,7 @@ int conv_onednn(const struct conv_shape *s, int threads, struct conv *out)
     }
     for (int i = 0; i < OPERANDS; i++)
         err |= give_memory(p, i, what[i]);
-    *out = (struct conv){ run, destroy, p };
+    *out = (struct conv){ run, destroy, p, NULL };
     if (err)
         destroy(p);
     return err;

@@ -2,11 +2,13 @@
 #ifndef FERRY_BENCH_CONV_H
 #define FERRY_BENCH_CONV_H
 
-#include <stdint.h>
+#include "measure.h"
+
+#include <ferry/op_types.h>
 
 /*
- * One convolution, square, F32, batch 1, with bias and ReLU: on the CPU plugin's table of operations,
- * and on what it is compared with. Data are the maker's own; what they hold does not matter.
+ * One convolution, square, F32, batch 1, with bias and ReLU: on the CPU plugin's table of operations, on
+ * any device, and on what they are compared with. Data are the maker's own; what they hold does not matter.
  */
 
 struct conv_shape {
@@ -14,21 +16,35 @@ struct conv_shape {
     int64_t channels, outputs, size, kernel, stride, pad, group;
 };
 
+/* Of ResNet-50, VGG, SqueezeNet, MobileNet. */
+#define CONV_SHAPES 21
+extern const struct conv_shape conv_shapes[CONV_SHAPES];
+
 static inline int64_t conv_out(const struct conv_shape *s)
 {
     return (s->size + 2 * s->pad - s->kernel) / s->stride + 1;
 }
+
+/* The operation: images with their channels last, weights and bias constant. */
+void conv_describe(const struct conv_shape *s, ferry_op *op);
 
 /* One that can be run any number of times. */
 struct conv {
     void (*run)(void *state);
     void (*destroy)(void *state);
     void *state;
+    void (*wait)(void *state); /* until all runs are done; NULL: each is when it returns */
 };
+
+/* Seconds a time of each, by turns, the least of several samples: what else runs on the machine only ever adds. */
+void conv_measure(const struct bench *b, const struct conv *c, int count, double *out);
+double conv_gigaflops(const struct conv_shape *s, double seconds);
 
 /* The plugin's, channels last; `set` is option.isa. 0, or −1 and *why. */
 int conv_ferry(const struct conv_shape *s, const char *set, int threads, struct conv *out,
                const char **why);
+/* The device's own, channels last, through ferry/op.h; −1 where it has none. */
+int conv_device(const struct conv_shape *s, ferry_device *device, struct conv *out);
 /* im2col and OpenBLAS's sgemm, row-major. */
 int conv_openblas(const struct conv_shape *s, int threads, struct conv *out);
 /* oneDNN with the formats that it likes best; −1 without it. */

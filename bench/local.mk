@@ -42,6 +42,7 @@ BENCH_HARNESS = \
 %C%_ferry_bench_conv_SOURCES = \
 	$(BENCH_HARNESS) \
 	%D%/bench-conv.c \
+	%D%/conv.c \
 	%D%/conv-ferry.c \
 	%D%/conv-onednn.c \
 	%D%/conv-openblas.c \
@@ -96,9 +97,13 @@ BENCH_CHILDREN += %D%/child-opencl
 %C%_ferry_bench_opencl_SOURCES = \
 	$(BENCH_HARNESS) \
 	%D%/bench-opencl.c \
+	%D%/bench-opencl-conv.c \
+	%D%/conv.c \
+	%D%/conv.h \
+	%D%/conv-device.c \
 	%D%/suites-opencl.c
 %C%_ferry_bench_opencl_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(OPENCL_CFLAGS) $(CLBLAST_CFLAGS)
-%C%_ferry_bench_opencl_LDADD = libferry.la $(CLBLAST_LIBS) $(OPENCL_LIBS)
+%C%_ferry_bench_opencl_LDADD = libferrynet.la libferry.la $(CLBLAST_LIBS) $(OPENCL_LIBS)
 %C%_ferry_bench_opencl_LDFLAGS = -no-install
 
 %C%_child_opencl_SOURCES = %D%/child-opencl.c

@@ -3,5 +3,6 @@
 
 const struct bench_suite bench_suites[] = {
     { "opencl", bench_opencl },
+    { "opencl-conv", bench_opencl_conv },
     { NULL, NULL },
 };

@@ -198,4 +198,7 @@ union kernel_args {
 #define TILE_PIXELS(vec, lanes) \
     ((vec) >= 16 ? ((lanes) == 4 ? 6 : (lanes) == 2 ? 12 : 14) : (lanes) == 2 ? 6 : 8)
 
+/* Pixels side by side that an item of `depthwise` computes at once: images are often 7 · 2^n wide. */
+#define ROW_PIXELS 7
+
 #endif

@@ -50,7 +50,7 @@
 
 /* ---- OpenCL C -------------------------------------------------------------------------------- */
 
-#define INLINE                    inline
+#define INLINE                    inline __attribute__((always_inline))
 #define GLOBAL                    global
 #define SHARED                    local
 #define UNROLLED                  _Pragma("unroll")
@@ -95,13 +95,20 @@ typedef float vec;
 #define vec_store(p, v) (*(p) = (v))
 #else
 typedef PASTE(float, VEC) vec;
-#define vec_load(p)     PASTE(vload, VEC)(0, p)
+#define vec_load(p) PASTE(vload, VEC)(0, p)
+#if GROUP == 1 /* a processor, for which some compile vstore to several narrower ones */
+typedef struct __attribute__((packed, aligned(4))) {
+    vec v;
+} vec_anywhere;
+#define vec_store(p, x) (((GLOBAL vec_anywhere *)(p))->v = (x))
+#else
 #define vec_store(p, v) PASTE(vstore, VEC)(v, 0, p)
+#endif
 #endif
 #define vec_set(x)                ((vec)(x))
 #define vec_add(x, y)             ((x) + (y))
 #define vec_multiply(x, y)        ((x) * (y))
-#define vec_multiply_add(x, y, z) mad(x, y, z)
+#define vec_multiply_add(x, y, z) ((x) * (y) + (z)) /* one rounding where the device has that */
 #define vec_max(x, y)             ((y) > (x) ? (y) : (x))
 #define vec_slope(x, y)           ((x) > 0.0f ? (x) : (x) * (y))
 

@@ -16,31 +16,67 @@ INLINE struct pixel pixel_of(const struct window *w, i64 number)
 {
     struct pixel p;
 
-    for (i64 i = 2; i >= 0; i--) {
-        p.at[i] = number % w->out[i];
-        number /= w->out[i];
-    }
-    p.image = number;
+    p.at[2] = number % w->out[2];
+    number /= w->out[2];
+    p.at[1] = number % w->out[1];
+    number /= w->out[1];
+    p.at[0] = number % w->out[0];
+    p.image = number / w->out[0];
     return p;
+}
+
+/* The one behind it. */
+INLINE struct pixel pixel_next(const struct window *w, struct pixel p)
+{
+    p.at[2]++;
+    if (p.at[2] < w->out[2])
+        return p;
+    p.at[2] = 0;
+    p.at[1]++;
+    if (p.at[1] < w->out[1])
+        return p;
+    p.at[1] = 0;
+    p.at[0]++;
+    if (p.at[0] < w->out[0])
+        return p;
+    p.at[0] = 0;
+    p.image++;
+    return p;
+}
+
+/* Where a step's operand has what it does to `output` of a pixel. */
+INLINE GLOBAL const f32 *operand_at(const struct step *s, GLOBAL const f32 *u, struct pixel p,
+                                    i64 group_at, i64 output)
+{
+    return u + group_at * s->group + p.image * s->image + output * s->channel +
+           p.at[0] * s->spatial[0] + p.at[1] * s->spatial[1] + p.at[2] * s->spatial[2];
 }
 
 /* What is done to the `n` outputs of a pixel from `output` on before they are stored. */
 INLINE void finish(const struct step *s, GLOBAL const f32 *u, struct pixel p, i64 group_at,
                    i64 output, f32 *v, i64 n)
 {
-    if (s->step == STEP_UNARY) {
+    if (s->step == STEP_UNARY)
         unary_lanes(s, v, n);
-        return;
-    }
-    u += group_at * s->group + p.image * s->image + output * s->channel;
-    for (i64 i = 0; i < 3; i++)
-        u += p.at[i] * s->spatial[i];
-    operand_lanes(s, u, v, n);
+    else
+        operand_lanes(s, operand_at(s, u, p, group_at, output), v, n);
 }
 
 /* The buffer of a step's operand; any for one that has none. */
 #define STEP_OPERAND(s) \
     ((s)->buffer == 3 ? AT(const f32, 3) : (s)->buffer == 4 ? AT(const f32, 4) : AT(const f32, 5))
+
+/* `n` outputs go to y, `stride` from one to the next. */
+#define STORE(y, stride, v, n, whole, vectors)         \
+    if ((whole) && (stride) == 1) {                    \
+        UNROLLED for (i32 l = 0; l < (vectors); l++)   \
+        {                                              \
+            vec_store((y) + l * VEC, (v)[l]);          \
+        }                                              \
+    } else {                                           \
+        for (i64 o = 0; o < (n); o++)                  \
+            (y)[o * (stride)] = ((const f32 *)(v))[o]; \
+    }
 
 /* One element of an image: element `i` in the order in which they lie. */
 struct spot {

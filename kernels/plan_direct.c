@@ -2,7 +2,8 @@
 /* Convolutions that are no products: each channel by itself, or transposed. */
 #include "kernels/parts.h"
 
-#define LEAST 16 /* tiles or elements that an item does */
+#define LEAST      16   /* elements that an item does at least */
+#define LEAST_WORK 8192 /* multiplications of vectors that it does, in rows of pixels */
 
 static bool is_depthwise(const struct kernel_plan *p, const struct convolution_args *c)
 {
@@ -10,11 +11,11 @@ static bool is_depthwise(const struct kernel_plan *p, const struct convolution_a
            c->window.x[1] == 1 && c->window.y[1] == 1;
 }
 
-static void divide(struct kernel_plan *p, struct kernel_launch *l, int64_t all)
+static void divide(struct kernel_plan *p, struct kernel_launch *l, int64_t all, int64_t least)
 {
     struct convolution_args *a = &l->args.convolution;
 
-    a->tiles = plan_piece(p, all, LEAST) / p->target.group;
+    a->tiles = plan_piece(p, all, least) / p->target.group;
     l->groups = plan_parts(all, a->tiles * p->target.group);
 }
 
@@ -25,6 +26,8 @@ static void by_channels(struct kernel_plan *p, struct convolution_args *c)
     struct plan_weights weights = { .output = w->stride[0], .scale = 1, .is_shared = true };
     struct kernel_launch l = { .kernel = KERNEL_DEPTHWISE, .size = sizeof(*c) };
     const struct window *v = &c->window;
+    int64_t work =
+        v->size[0] * v->size[1] * v->size[2] * ROW_PIXELS * plan_parts(v->channels, p->target.vec);
 
     plan_spatial(w, 2, weights.tap);
     l.from[0] = FROM_IN(0);
@@ -35,7 +38,8 @@ static void by_channels(struct kernel_plan *p, struct convolution_args *c)
     plan_pack(p, c, v->channels, &weights, &l);
     p->launch[p->launches] = l;
     divide(p, &p->launch[p->launches],
-           v->images * v->out[0] * v->out[1] * plan_parts(v->out[2], 4));
+           v->images * v->out[0] * v->out[1] * plan_parts(v->out[2], ROW_PIXELS),
+           plan_parts(LEAST_WORK, work));
 }
 
 int plan_direct(struct kernel_plan *p)
@@ -66,7 +70,7 @@ int plan_direct(struct kernel_plan *p)
         l->from[0] = FROM_IN(0);
         l->from[1] = FROM_IN(1);
         l->from[2] = FROM_OUT(0);
-        divide(p, l, c.pixels * c.outputs * c.blocks);
+        divide(p, l, c.pixels * c.outputs * c.blocks, LEAST);
     }
     plan_bias(p, l);
     plan_steps(p, l);

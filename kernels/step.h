@@ -72,28 +72,38 @@ INLINE f32 unary_of(i32 function, f32 x, f32 a, f32 b, f32 c)
 /* A function of `n` elements side by side, in place. */
 INLINE void unary_lanes(const struct step *s, f32 *v, i64 n)
 {
-    if (s->function == UNARY_RELU)
-        for (i64 i = 0; i < n; i++)
-            v[i] = v[i] > 0.0f ? v[i] : s->a * v[i];
-    else
-        for (i64 i = 0; i < n; i++)
-            v[i] = unary_of(s->function, v[i], s->a, s->b, s->c);
+    for (i64 i = 0; i < n; i++)
+        v[i] = unary_of(s->function, v[i], s->a, s->b, s->c);
 }
 
 /* A step with an operand, whose element for v[0] is at u[0]. */
 INLINE void operand_lanes(const struct step *s, GLOBAL const f32 *u, f32 *v, i64 n)
 {
-    i64 stride = s->channel;
+    for (i64 i = 0; i < n; i++) {
+        f32 by = u[i * s->channel];
 
+        v[i] = s->step == STEP_SCALE   ? v[i] * by
+               : s->step == STEP_PRELU ? v[i] > 0.0f ? v[i] : v[i] * by
+                                       : v[i] + s->scale * by;
+    }
+}
+
+/* Whether a step can be done to whole vectors. */
+INLINE bool is_wide(const struct step *s)
+{
+    return s->step == STEP_UNARY ? s->function == UNARY_RELU : s->channel == 1;
+}
+
+/* One that can; `u` is where its operand has the vector's first element. */
+INLINE vec wide_step(const struct step *s, GLOBAL const f32 *u, vec v)
+{
+    if (s->step == STEP_UNARY)
+        return vec_slope(v, vec_set(s->a));
     if (s->step == STEP_SCALE)
-        for (i64 i = 0; i < n; i++)
-            v[i] *= u[i * stride];
-    else if (s->step == STEP_PRELU)
-        for (i64 i = 0; i < n; i++)
-            v[i] = v[i] > 0.0f ? v[i] : v[i] * u[i * stride];
-    else
-        for (i64 i = 0; i < n; i++)
-            v[i] += s->scale * u[i * stride];
+        return vec_multiply(v, vec_load(u));
+    if (s->step == STEP_PRELU)
+        return vec_slope(v, vec_load(u));
+    return vec_multiply_add(vec_set(s->scale), vec_load(u), v);
 }
 
 #endif
