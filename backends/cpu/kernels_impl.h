@@ -16,6 +16,8 @@ typedef VECTOR(uint16_t, VECTOR_BYTES / 2) NAME(v_u16);
 typedef VECTOR(double, VECTOR_BYTES) NAME(v_double);
 typedef VECTOR(uint64_t, VECTOR_BYTES) NAME(v_u64);
 typedef VECTOR(float, VECTOR_BYTES / 2) NAME(v_float_half); /* as many as v_double has */
+typedef VECTOR(float, 16) NAME(v_float_short);              /* for what is left of a loop */
+typedef VECTOR(double, 16) NAME(v_double_short);
 
 #define FLOATS  (VECTOR_BYTES / 4)
 #define DOUBLES (VECTOR_BYTES / 8)
@@ -26,12 +28,13 @@ typedef VECTOR(float, VECTOR_BYTES / 2) NAME(v_float_half); /* as many as v_doub
 
 #define AT(vector, p, i) (*(vector *)((p) + (i)))
 
-#define AXPY(function, type, vector, lanes)                                              \
+#define AXPY(function, type, vector, lanes, shorter)                                     \
     TARGET static void NAME(function)(int64_t n, double alpha, const void *xp, void *yp) \
     {                                                                                    \
         const type *x = xp;                                                              \
         type *y = yp;                                                                    \
         const type a = (type)alpha;                                                      \
+        const int64_t few = (int64_t)(sizeof(shorter) / sizeof(type));                   \
         int64_t i = 0;                                                                   \
                                                                                          \
         for (; i + 4 * (lanes) <= n; i += 4 * (lanes)) {                                 \
@@ -42,18 +45,21 @@ typedef VECTOR(float, VECTOR_BYTES / 2) NAME(v_float_half); /* as many as v_doub
         }                                                                                \
         for (; i + (lanes) <= n; i += (lanes))                                           \
             AT(vector, y, i) += a * AT(const vector, x, i);                              \
+        for (; i + few <= n; i += few)                                                   \
+            AT(shorter, y, i) += a * AT(const shorter, x, i);                            \
         for (; i < n; i++)                                                               \
             y[i] += a * x[i];                                                            \
     }
 
-AXPY(axpy_f32, float, NAME(v_float), FLOATS)
-AXPY(axpy_f64, double, NAME(v_double), DOUBLES)
+AXPY(axpy_f32, float, NAME(v_float), FLOATS, NAME(v_float_short))
+AXPY(axpy_f64, double, NAME(v_double), DOUBLES, NAME(v_double_short))
 
-#define SCAL(function, type, vector, lanes)                              \
+#define SCAL(function, type, vector, lanes, shorter)                     \
     TARGET static void NAME(function)(int64_t n, double alpha, void *xp) \
     {                                                                    \
         type *x = xp;                                                    \
         const type a = (type)alpha;                                      \
+        const int64_t few = (int64_t)(sizeof(shorter) / sizeof(type));   \
         int64_t i = 0;                                                   \
                                                                          \
         for (; i + 2 * (lanes) <= n; i += 2 * (lanes)) {                 \
@@ -62,12 +68,14 @@ AXPY(axpy_f64, double, NAME(v_double), DOUBLES)
         }                                                                \
         for (; i + (lanes) <= n; i += (lanes))                           \
             AT(vector, x, i) *= a;                                       \
+        for (; i + few <= n; i += few)                                   \
+            AT(shorter, x, i) *= a;                                      \
         for (; i < n; i++)                                               \
             x[i] *= a;                                                   \
     }
 
-SCAL(scal_f32, float, NAME(v_float), FLOATS)
-SCAL(scal_f64, double, NAME(v_double), DOUBLES)
+SCAL(scal_f32, float, NAME(v_float), FLOATS, NAME(v_float_short))
+SCAL(scal_f64, double, NAME(v_double), DOUBLES, NAME(v_double_short))
 
 INLINE NAME(v_double) NAME(load_f32)(const float *p)
 {
