@@ -351,11 +351,22 @@ static int scale(ferry_blob *b, enum ferry__which which, double factor)
     uint64_t mark = m ? ferry__memory_mark(m) : 0;
     ferry_ref x;
     ferry_queue *q = m ? settled_queue(b, which, FERRY_OP_SCAL, &x) : NULL;
+    ferry_dtype dtype;
+    int64_t n;
     int err;
 
     if (!q)
         return scale_anywhere(b, which, factor);
-    err = ferry_scal(q, (ferry_dtype)b->dtype, b->shape.count, factor, x);
+    dtype = (ferry_dtype)b->dtype;
+    n = b->shape.count;
+    if (n > FERRY__MATH_SPLIT) {
+        err = ferry_scal(q, dtype, n, factor, x);
+    } else {
+        err = ferry__math_scal_now(q, dtype, n, factor, x);
+        if (!err)
+            return 0;
+        err = ferry__math_scal_refused(q, dtype, n, factor, x, err);
+    }
     if (err)
         ferry__memory_restore(m, mark, NULL, true, SIZE_MAX);
     return err;

@@ -222,22 +222,23 @@ static int scal_slow(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
     return err == FERRY_EUNSUPPORTED ? detour(&c) : err;
 }
 
+int ferry__math_scal_refused(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
+                             ferry_ref x, int answer)
+{
+    if (answer == FERRY_EUNSUPPORTED || answer == FERRY_ENOMEM) /* nothing was done */
+        return scal_slow(q, dtype, n, alpha, x, answer == FERRY_ENOMEM ? answer : 0);
+    return ferry__math_fail(q->device, "scal", dtype, n, answer);
+}
+
 int ferry_scal(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_ref x)
 {
-    int answer = 0;
-
     if (q && n > 0 && n <= FERRY__MATH_SPLIT && x.handle &&
         ferry__math_ready(q->device, FERRY_OP_SCAL, dtype)) {
-        int err;
+        int err = ferry__math_scal_now(q, dtype, n, alpha, x);
 
-        ferry__queue_enter(q);
-        err = q->device->ops->scal(q->device->dev, q->handle, dtype, n, alpha, x);
-        ferry__queue_leave(q);
-        if (err != FERRY_EUNSUPPORTED && err != FERRY_ENOMEM) /* else the slow way goes on */
-            return err ? ferry__math_fail(q->device, "scal", dtype, n, err) : 0;
-        answer = err == FERRY_ENOMEM ? err : 0;
+        return err ? ferry__math_scal_refused(q, dtype, n, alpha, x, err) : 0;
     }
-    return scal_slow(q, dtype, n, alpha, x, answer);
+    return scal_slow(q, dtype, n, alpha, x, 0);
 }
 
 /* ---- copy ---- */

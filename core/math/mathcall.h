@@ -56,6 +56,23 @@ static inline bool ferry__math_reaches(const ferry_device *dev, ferry_cref ref)
     return ref.offset % dev->offset_alignment == 0;
 }
 
+/* The plugin's scal as it is: for a device that is ready for it, and 0 < n <= FERRY__MATH_SPLIT. */
+static inline int ferry__math_scal_now(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
+                                       ferry_ref x)
+{
+    ferry_device *dev = q->device;
+    int err;
+
+    ferry__queue_enter(q);
+    err = dev->ops->scal(dev->dev, q->handle, dtype, n, alpha, x);
+    ferry__queue_leave(q);
+    return err;
+}
+
+/* What ferry_scal does next where that has answered with an error. */
+int ferry__math_scal_refused(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
+                             ferry_ref x, int answer);
+
 /* Notes that it cannot, so that it is not asked again. */
 void ferry__math_refuse(ferry_device *dev, uint32_t op, ferry_dtype dtype);
 
