@@ -3,6 +3,7 @@
  * HDF5: every dataset is an array. In Caffe's weights, /data/<layer>/<i> is blob i of a layer and
  * /diff/<layer>/<i> its diff.
  */
+#include "hdf5_attributes.h"
 #include "hdf5_proof.h"
 #include "hdf5_set.h"
 
@@ -342,9 +343,31 @@ static int read_values(struct ferry_io *io, const struct ferry__io_array *array,
     return err;
 }
 
+/* ---- attributes ----------------------------------------------------------------------------- */
+
+static int try_attributes(struct ferry_io *io)
+{
+    struct ferry__io_attribute *list;
+
+    return ferry__hdf5_attributes_list(io, &list);
+}
+
+static int list_attributes(struct ferry_io *io, struct ferry__io_attribute **out)
+{
+    int err;
+
+    ferry__hdf5_enter();
+    err = io->trusted ? FERRY_OK : ferry__hdf5_prove(io, try_attributes);
+    if (!err)
+        err = ferry__hdf5_attributes_list(io, out);
+    ferry__hdf5_leave();
+    return err;
+}
+
 const struct ferry__io_reader ferry__hdf5_reader = {
     .probe = probe,
     .open = open_file,
     .read = read_values,
+    .attributes = list_attributes,
     .close = close_file,
 };

@@ -7,6 +7,8 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 %C%_libferryioobjs_la_SOURCES = \
 	%D%/arena.c \
 	%D%/arena.h \
+	%D%/attributes.c \
+	%D%/attributes.h \
 	%D%/blob_proto.c \
 	%D%/caffemodel.c \
 	%D%/crc32.c \
@@ -71,6 +73,8 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 if HAVE_HDF5
 %C%_libferryioobjs_la_SOURCES += \
 	%D%/hdf5.c \
+	%D%/hdf5_attributes.c \
+	%D%/hdf5_attributes.h \
 	%D%/hdf5_filter.c \
 	%D%/hdf5_filter.h \
 	%D%/hdf5_lib.c \

@@ -103,8 +103,10 @@ static int open_named(struct ferry__io_out *out, const char *folder)
 
         free(out->temp);
         out->temp = temporary_name(out->path, folder);
-        if (!out->temp)
+        if (!out->temp) {
+            errno = ENOMEM;
             return -1;
+        }
         fd = open(out->temp, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (fd >= 0 || errno != EEXIST)
             return fd;
@@ -131,8 +133,8 @@ static int open_file(struct ferry__io_out *out, int named, mode_t mode)
     if (out->fd < 0)
         out->fd = open_named(out, folder);
     if (out->fd < 0)
-        err = ferry_error_set(FERRY_EIO, "%s: creating a file beside it: %s", out->shown,
-                              strerror(errno));
+        err = ferry_error_set(errno == ENOMEM ? FERRY_ENOMEM : FERRY_EIO,
+                              "%s: creating a file beside it: %s", out->shown, strerror(errno));
     else if (mode && fchmod(out->fd, mode) != 0)
         err = fail(out, "taking over its permissions");
     free(folder);

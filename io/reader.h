@@ -20,6 +20,8 @@ struct ferry__io_array {
     struct ferry__io_array *next;
 };
 
+struct ferry__io_attribute; /* attributes.h */
+
 /* One format's part of reading. */
 struct ferry__io_reader {
     bool unique;    /* two arrays of one name are an error */
@@ -37,6 +39,8 @@ struct ferry__io_reader {
      */
     int (*read)(struct ferry_io *io, const struct ferry__io_array *array, bool diff, int64_t start,
                 int64_t count, void *out);
+    /* All attributes, in the arena; asked for once. May be NULL: the format has none. */
+    int (*attributes)(struct ferry_io *io, struct ferry__io_attribute **out);
     /* Frees io->state, which open may have set before it failed. May be NULL. */
     void (*close)(struct ferry_io *io);
 };
@@ -74,6 +78,8 @@ struct ferry_io {
     struct ferry__io_array **table; /* by index, once all are there */
     int64_t count, position;
     struct ferry__io_metadata *metadata, *last_metadata;
+    struct ferry__io_attribute *attributes; /* once has_attributes */
+    bool has_attributes;
     struct ferry__names names; /* filled by the first find */
 };
 

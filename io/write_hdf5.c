@@ -6,6 +6,7 @@
  * aside; the values are then written there like those of any other format.
  */
 #define _GNU_SOURCE
+#include "hdf5_attributes.h"
 #include "hdf5_lib.h"
 #include "writer.h"
 
@@ -96,7 +97,9 @@ static int make_set(const struct plan *plan, const struct ferry__out_array *arra
     }
     if (set >= 0)
         place = H5Dget_offset(set);
-    if (set < 0 || (array->bytes > 0 && place == HADDR_UNDEF))
+    if (!path)
+        err = ferry_error_set(FERRY_ENOMEM, "%s: out of memory", plan->w->out.shown);
+    else if (set < 0 || (array->bytes > 0 && place == HADDR_UNDEF))
         err = fail(plan->w, entry->name, "libhdf5 cannot make a dataset for it");
     if (set >= 0)
         H5Dclose(set);
@@ -168,18 +171,96 @@ static int make_fields(const struct plan *plan)
     return err;
 }
 
+/* "data", or nothing: where the array's name begins. */
+static const char *group_of(const ferry_io_writer *w, const struct ferry__out_array *array)
+{
+    return find_metadata(w, "iter") || !is_caffes(&array->entry) ? "" : "data";
+}
+
 static int make_sets(const struct plan *plan)
 {
-    bool is_state = find_metadata(plan->w, "iter") != NULL;
     int err = make_fields(plan);
 
     for (struct ferry__out_array *a = plan->w->first; a && !err; a = a->next) {
-        err = make_set(plan, a, is_state || !is_caffes(&a->entry) ? "" : "data", &a->place);
+        err = make_set(plan, a, group_of(plan->w, a), &a->place);
         if (!err && a->entry.has_diff)
             err = make_set(plan, a, "diff", &a->mark);
     }
     return err;
 }
+
+/* ---- attributes ----------------------------------------------------------------------------- */
+
+/* "a/b/c", and so "a/b" and "a". */
+static int add_object(ferry_io_writer *w, const char *group, const char *name)
+{
+    size_t size = strlen(group) + strlen(name) + 2;
+    char *path = ferry__io_arena_alloc(&w->arena, size), *slash;
+
+    if (!path)
+        return FERRY_ENOMEM;
+    snprintf(path, size, "%s%s%s", group, *group ? "/" : "", name);
+    do {
+        int64_t former = ferry__names_add(&w->objects, path, 0);
+
+        if (former == -2)
+            return FERRY_ENOMEM;
+        if (former >= 0) /* and what it is in is there, too */
+            return FERRY_OK;
+        path = ferry__io_arena_string(&w->arena, path, strlen(path));
+        if (!path)
+            return FERRY_ENOMEM;
+        slash = strrchr(path, '/');
+        if (slash)
+            *slash = '\0';
+    } while (slash);
+    return FERRY_OK;
+}
+
+static int plan_objects(ferry_io_writer *w)
+{
+    int err = FERRY_OK;
+
+    for (const struct ferry__out_array *a = w->first; a && !err; a = a->next) {
+        err = add_object(w, group_of(w, a), a->entry.name);
+        if (!err && a->entry.has_diff)
+            err = add_object(w, "diff", a->entry.name);
+    }
+    for (size_t i = 0; !err && i < sizeof(state_fields) / sizeof(state_fields[0]); i++)
+        if (find_metadata(w, state_fields[i].key))
+            err = add_object(w, "", state_fields[i].key);
+    return err ? ferry_error_set(err, "%s: out of memory", w->out.shown) : FERRY_OK;
+}
+
+static bool has_object(const ferry_io_writer *w, const char *path)
+{
+    return !*path || ferry__names_find(&w->objects, path) >= 0;
+}
+
+static int copy_attributes(const struct plan *plan)
+{
+    const ferry_io_writer *w = plan->w;
+    hid_t from = w->attributes ? H5Fopen(w->attributes_path, H5F_ACC_RDONLY, H5P_DEFAULT) : -1;
+    int err = FERRY_OK;
+
+    if (w->attributes && from < 0)
+        return fail(w, "all of them", "libhdf5 cannot open the file with the attributes");
+    for (const struct ferry__io_attribute *a = w->attributes; a && !err; a = a->next) {
+        char reason[200];
+
+        if (!a->why && has_object(w, a->path))
+            err = ferry__hdf5_attribute_copy(from, a, plan->file);
+        if (err)
+            err = ferry_error_set(
+                err, "%s: attribute %.200s of /%.200s: %s", w->out.shown, a->name, a->path,
+                err == FERRY_ENOMEM ? "out of memory" : ferry__hdf5_reason(reason, sizeof(reason)));
+    }
+    if (from >= 0)
+        H5Fclose(from);
+    return err;
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
 
 /* Bytes that a file's own headers take at most, and those of a dataset with groups on its way. */
 #define FILE_HEADERS (64u * 1024)
@@ -197,6 +278,8 @@ static int reserve(const ferry_io_writer *w)
         size += (a->bytes + SET_HEADERS + 2 * strlen(a->entry.name)) * (a->entry.has_diff ? 2 : 1);
     for (const struct ferry__out_metadata *m = w->metadata; m; m = m->next)
         size += SET_HEADERS + strlen(m->value);
+    for (const struct ferry__io_attribute *a = w->attributes; a; a = a->next)
+        size += a->why ? 0 : SET_HEADERS + a->size + strlen(a->name);
     while (fallocate(w->out.fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)size) != 0) {
         if (errno == EOPNOTSUPP || errno == ENOSYS)
             return FERRY_OK;
@@ -234,6 +317,8 @@ static int make_file(struct plan *plan)
         err = reserve(plan->w); /* once more: making the file has emptied it */
     if (!err)
         err = make_sets(plan);
+    if (!err)
+        err = copy_attributes(plan);
     if (plan->file >= 0 && H5Fclose(plan->file) < 0 && !err)
         err = fail(plan->w, "all of them", "libhdf5 cannot complete the headers");
     H5Pclose(plan->links);
@@ -273,6 +358,8 @@ const struct ferry__io_writer_ops ferry__hdf5_writer = {
     .can_hold = can_hold,
     .can_store = can_store,
     .takes_metadata = takes_metadata,
+    .plan_objects = plan_objects,
+    .has_object = has_object,
     .begin = begin,
     .array = begin_data,
     .diff = begin_diff,

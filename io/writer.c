@@ -512,6 +512,7 @@ static void free_writer(ferry_io_writer *w)
     if (w->spool >= 0)
         close(w->spool);
     ferry__names_free(&w->names);
+    ferry__names_free(&w->objects);
     ferry__io_arena_free(&w->arena);
     free(w);
 }

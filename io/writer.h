@@ -29,6 +29,8 @@ struct ferry__out_metadata {
     struct ferry__out_metadata *next;
 };
 
+struct ferry__io_attribute; /* attributes.h */
+
 /* One format's part of writing. Entries but can_hold may be NULL: nothing is to be done. */
 struct ferry__io_writer_ops {
     bool needs_plan; /* begin has to know every array */
@@ -43,6 +45,9 @@ struct ferry__io_writer_ops {
     bool (*takes_metadata)(const ferry_io_writer *w, const char *key, const char *value);
     /* Keeps a copy of the net's definition. NULL: it has no place for one. */
     int (*define)(ferry_io_writer *w, const void *bytes, size_t size);
+    /* Finds out which groups and arrays there will be, and whether one is there. NULL: no attributes. */
+    int (*plan_objects)(ferry_io_writer *w);
+    bool (*has_object)(const ferry_io_writer *w, const char *path);
     /* Before the first array: of needs_plan, all are declared. */
     int (*begin)(ferry_io_writer *w);
     /* Before an array's data, before its diff, behind both. */
@@ -74,6 +79,9 @@ struct ferry_io_writer {
     int64_t count;
     struct ferry__names names;
     struct ferry__out_metadata *metadata, *last_metadata;
+    const struct ferry__io_attribute *attributes; /* of another file, still open; NULL: none */
+    const char *attributes_path;                  /* that file's */
+    struct ferry__names objects;                  /* the paths of groups and arrays, once planned */
     struct {
         const unsigned char *bytes; /* the arena's; NULL: none was given */
         size_t size;

@@ -131,7 +131,7 @@ SIM_TESTS = \
 	%D%/unit/test-sim-unified
 
 if HAVE_HDF5
-UNIT_TESTS += %D%/unit/test-io-hdf5
+UNIT_TESTS += %D%/unit/test-io-attributes %D%/unit/test-io-hdf5
 endif
 
 # The OpenCL plugin on its own, likewise.
@@ -242,6 +242,8 @@ AM_LDFLAGS = -no-install
 LDADD = $(UNIT_LIBS)
 UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $(CUNIT_LIBS) -lm
 
+%C%_unit_test_io_attributes_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS)
+%C%_unit_test_io_attributes_LDADD = $(UNIT_LIBS) $(HDF5_LIBS)
 %C%_unit_test_io_hdf5_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS)
 %C%_unit_test_io_hdf5_LDADD = $(UNIT_LIBS) $(HDF5_LIBS)
 
@@ -362,6 +364,7 @@ ARRAYS_TEST = %D%/unit/array-files.c %D%/unit/array-files.h
 OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
 %C%_unit_test_net_backward_faults_SOURCES = %D%/unit/test-net-backward-faults.c $(OOM_TEST)
 %C%_unit_test_net_oom_SOURCES = %D%/unit/test-net-oom.c $(OOM_TEST)
+%C%_unit_test_io_attributes_SOURCES = %D%/unit/test-io-attributes.c $(OOM_TEST)
 %C%_unit_test_io_sharded_SOURCES = %D%/unit/test-io-sharded.c $(OOM_TEST)
 %C%_unit_test_io_torch_SOURCES = %D%/unit/test-io-torch.c $(OOM_TEST)
 %C%_unit_test_proto_oom_SOURCES = %D%/unit/test-proto-oom.c $(OOM_TEST)
@@ -567,6 +570,7 @@ OOM_WRAPS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
 	-Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf
 %C%_unit_test_net_backward_faults_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_net_oom_LDFLAGS = $(OOM_WRAPS)
+%C%_unit_test_io_attributes_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_io_sharded_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_io_torch_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_proto_oom_LDFLAGS = $(OOM_WRAPS)

@@ -199,6 +199,19 @@ FERRY_API int ferry_io_declare(ferry_io_writer *w, const ferry_io_entry *entry);
  */
 FERRY_API int ferry_io_set_metadata(ferry_io_writer *w, const char *key, const char *value);
 
+/** Of ferry_io_copy_attributes: attribute `name` of the object at `path`, "" for the root, stays behind, and why. */
+typedef void (*ferry_io_left_fn)(void *arg, const char *path, const char *name, const char *why);
+
+/**
+ * Has the new file get the attributes that an HDF5 file has on its groups and arrays, where it has the same;
+ * behind the declared arrays and before their values. What cannot be kept is told `left`, which may be NULL, at
+ * once: references, what is longer than 64000 bytes, attributes of what the new file has not, and all of them
+ * where it is no HDF5. `from` stays open until the first value is written or the file committed. A file
+ * without attributes changes nothing. FERRY_EFORMAT for attributes that cannot be read, FERRY_EINVAL,
+ * FERRY_ENOMEM, FERRY_EIO from the write that makes them.
+ */
+FERRY_API int ferry_io_copy_attributes(ferry_io_writer *w, ferry_io *from, ferry_io_left_fn left, void *arg);
+
 /**
  * The definition of the net whose blobs a caffemodel is to hold, before the first array: a serialised
  * NetParameter of today's form (`layer`, not `layers`), without blobs, which is copied. Each layer's

@@ -77,6 +77,8 @@ static int write_all(struct merge *m)
 
     if (!err)
         err = declare_all(m);
+    if (!err)
+        err = target_copy_attributes(&m->target, m->inputs[0].io[0]);
     if (err)
         return err;
     progress_begin(&m->progress, "merging", NULL, m->bytes);

@@ -198,6 +198,13 @@ static int begin(struct shards *s)
     return err;
 }
 
+int shards_copy_attributes(struct shards *s, ferry_io *from, ferry_io_left_fn left, void *arg)
+{
+    int err = s->files ? FERRY_OK : begin(s);
+
+    return err ? err : ferry_io_copy_attributes(s->files[0].out, from, left, arg);
+}
+
 /* ---- values --------------------------------------------------------------------------------- */
 
 int shards_write(struct shards *s, const void *values, size_t size)

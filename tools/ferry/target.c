@@ -3,6 +3,7 @@
 #include "target.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,6 +155,27 @@ void target_note(struct target *t, const char *fmt, ...)
     vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
     json_array_append_new(t->notes, tool_json_string(line));
+}
+
+/* A few are named, and the rest counted. */
+#define NAMED_ATTRIBUTES 3
+
+static void note_left(void *arg, const char *path, const char *name, const char *why)
+{
+    struct target *t = arg;
+
+    if (t->left++ < NAMED_ATTRIBUTES)
+        target_note(t, "attribute %s of /%s is not carried over: %s", name, path, why);
+}
+
+int target_copy_attributes(struct target *t, ferry_io *from)
+{
+    int err = t->shards ? shards_copy_attributes(t->shards, from, note_left, t)
+                        : ferry_io_copy_attributes(t->out, from, note_left, t);
+
+    if (t->left > NAMED_ATTRIBUTES)
+        target_note(t, "and %" PRId64 " more attributes", t->left - NAMED_ATTRIBUTES);
+    return err;
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@ struct target {
     struct shards *shards; /* NULL where it is in one file */
     char *spool;           /* the file that is to be standard output; NULL */
     json_t *notes;
+    int64_t left; /* attributes that stay behind */
 };
 
 /*
@@ -37,6 +38,9 @@ int target_open(struct target *t);
 int target_set_metadata(struct target *t, const char *key, const char *value);
 int target_declare(struct target *t, const ferry_io_entry *entry);
 int target_write(struct target *t, const void *values, size_t size);
+
+/* Attributes, as ferry_io_copy_attributes; those that stay behind are noted. Behind the last declare. */
+int target_copy_attributes(struct target *t, ferry_io *from);
 
 /* A line that is said once the file is there. */
 void target_note(struct target *t, const char *fmt, ...) FERRY_PRINTF(2, 3);

@@ -117,6 +117,8 @@ static int write_all(struct transfer *t)
 
     if (!err)
         err = declare_all(t, &total);
+    if (!err)
+        err = target_copy_attributes(&t->target, t->in);
     if (err)
         return err;
     progress_begin(&t->progress, "writing", NULL, total);

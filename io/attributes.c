@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "attributes.h"
+#include "writer.h"
+
+#include <string.h>
+
+int ferry__io_attributes(struct ferry_io *io, const struct ferry__io_attribute **out)
+{
+    int err = FERRY_OK;
+
+    if (!io->reader->attributes) {
+        *out = NULL;
+        return FERRY_OK;
+    }
+    if (!io->has_attributes) {
+        io->attributes = NULL;
+        err = io->reader->attributes(io, &io->attributes);
+    }
+    io->has_attributes = !err;
+    *out = io->attributes;
+    return err;
+}
+
+static const char *reason(const ferry_io_writer *w, const struct ferry__io_attribute *a)
+{
+    if (!w->ops->has_object)
+        return "the new file's format has no attributes";
+    if (a->why)
+        return a->why;
+    return w->ops->has_object(w, a->path) ? NULL : "what it is of is not in the new file";
+}
+
+int ferry_io_copy_attributes(ferry_io_writer *w, ferry_io *from, ferry_io_left_fn left, void *arg)
+{
+    const struct ferry__io_attribute *list = NULL;
+    int err;
+
+    if (!w || !from)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_copy_attributes: an argument is NULL");
+    if (w->begun || (w->count > 0 && !w->declared))
+        return ferry_error_set(FERRY_EINVAL,
+                               "%s: attributes come behind the declared arrays, before a value",
+                               w->out.shown);
+    err = ferry__io_attributes(from, &list);
+    if (!err && list && w->ops->plan_objects)
+        err = w->ops->plan_objects(w);
+    if (err)
+        return err;
+    w->attributes = list;
+    w->attributes_path = from->file.real;
+    for (; list && left; list = list->next) {
+        const char *why = reason(w, list);
+
+        if (why)
+            left(arg, list->path, list->name, why);
+    }
+    return FERRY_OK;
+}
