@@ -65,6 +65,7 @@ EXTRA_DIST += \
 	%D%/decisions/0090-types-that-ferry-has-not.md \
 	%D%/decisions/0091-chunks-are-decoded-here.md \
 	%D%/decisions/0092-pickles-are-read-and-not-run.md \
+	%D%/decisions/0093-lines-and-pools-of-row-major-planes.md \
 	%D%/decisions/0097-a-forward-pass-is-one-program.md \
 	%D%/decisions/0099-where-kernels-may-begin.md \
 	%D%/decisions/0101-where-arrays-go.md \
@@ -73,6 +74,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-22-kernels.md \
 	%D%/measurements/2026-11-22-models.md \
 	%D%/measurements/2026-11-22-nets.md \
+	%D%/measurements/2026-11-22-training-iteration.md \
 	%D%/measurements/2026-11-22-training-lenet.md \
 	%D%/measurements/2026-11-22-training-lenet.svg \
 	%D%/measurements/2026-11-22-lenet-mnist.md

@@ -39,6 +39,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/image_backward.c \
 	%D%/op/image_backward_impl.h \
 	%D%/op/lines.h \
+	%D%/op/lines_impl.h \
 	%D%/op/loops.c \
 	%D%/op/loops.h \
 	%D%/op/loops_avx2.c \
@@ -62,6 +63,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/pool_backward.c \
 	%D%/op/pool_backward_impl.h \
 	%D%/op/pool_impl.h \
+	%D%/op/pool_lines_impl.h \
 	%D%/op/random.c \
 	%D%/op/update.c \
 	%D%/op/reduce.c \

@@ -146,6 +146,39 @@ static void an_image_of_padding_has_no_gradient(void)
     rig_run(&r, NULL);
 }
 
+/* Planes of maxima in 2 x 2, with lines of more and of fewer windows than a vector has. */
+static void maxima_find_their_way_back(void)
+{
+    /* Width and height of x; the windows' height; the padding. */
+    static const int64_t sizes[][4] = { { 24, 24, 2, 0 }, { 8, 8, 2, 0 },   { 70, 6, 2, 0 },
+                                        { 67, 7, 2, 0 },  { 35, 9, 1, 0 },  { 40, 12, 2, 1 },
+                                        { 33, 5, 3, 0 },  { 130, 3, 2, 1 }, { 5, 5, 2, 0 } };
+
+    for (int i = 0; i < (int)(sizeof(sizes) / sizeof(sizes[0])); i++)
+        for (uint32_t mask = FERRY_F32;; mask = FERRY_I32) {
+            const int64_t *s = sizes[i], pad = s[3];
+            int64_t y[4] = { 3, 2, (s[1] + 2 * pad - s[2] + 1) / 2 + 1,
+                             (s[0] + 2 * pad - 1) / 2 + 1 };
+            struct om_numbers n = { (uint64_t)i };
+            struct rig r;
+
+            rig_begin(&r, FERRY_OP_POOL);
+            r.op.pass = FERRY_PASS_BACKWARD_DATA;
+            r.op.params.window = (ferry_op_window){
+                2, 1, { s[2], 2 }, { 2, 2 }, { 1, 1 }, { pad, pad }, { pad, pad }, 0, 0
+            };
+            r.op.params.pool.method = FERRY_POOL_MAX;
+            rig_in(&r, FERRY_F32, RIG_PLAIN, 4, y);
+            rig_in(&r, mask, RIG_PLAIN, 4, y);
+            rig_out(&r, FERRY_F32, RIG_PLAIN, 4, (int64_t[]){ 3, 2, s[1], s[0] });
+            free(r.in[1]);
+            r.in[1] = mask_values(&n, &r.op);
+            rig_run(&r, NULL);
+            if (mask == FERRY_I32)
+                break;
+        }
+}
+
 /* Large enough for several threads, chunks and blocks: the same sums on any number of threads. */
 static void convolutions_of_some_size_agree(void)
 {
@@ -183,6 +216,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(gradients_may_take_the_place_of_what_they_are_made_of),
     FERRY_TEST(nothing_gives_nothing),
     FERRY_TEST(an_image_of_padding_has_no_gradient),
+    FERRY_TEST(maxima_find_their_way_back),
     FERRY_TEST(convolutions_of_some_size_agree),
 };
 

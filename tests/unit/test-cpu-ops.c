@@ -301,6 +301,32 @@ static void pools_of_both_kinds_with_masks(void)
     }
 }
 
+/* Lines of more windows than a vector has, and rows that do not lie side by side. */
+static void pools_of_wide_planes(void)
+{
+    for (int i = 0; i < 3 * rounds(); i++) {
+        uint32_t mask = rig_random(2) ? FERRY_F32 : FERRY_I32;
+        int64_t shape[4] = { 2, 3, 3 + rig_random(9), 18 + rig_random(60) };
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_POOL);
+        any_window(&r.op.params.window, 2);
+        r.op.params.pool.method = (uint32_t)rig_random(2);
+        r.op.params.pool.divisor = (uint32_t)rig_random(2);
+        rig_in(&r, FERRY_F32, rig_random(2) ? RIG_PLAIN : RIG_SLICE, 4, shape);
+        for (uint32_t a = 0; a < 2; a++) {
+            const ferry_op_window *w = &r.op.params.window;
+
+            shape[2 + a] = (shape[2 + a] + w->pad_end[a] + w->pad[a] - 1) / w->stride[a] + 1;
+            shape[2 + a] -= rig_random(2) && shape[2 + a] > 1;
+        }
+        rig_out(&r, FERRY_F32, rig_random(2) ? RIG_PLAIN : RIG_SLICE, 4, shape);
+        if (r.op.params.pool.method == FERRY_POOL_MAX && rig_random(3))
+            rig_out(&r, mask, rig_random(2) ? RIG_PLAIN : RIG_SLICE, 4, shape);
+        rig_run(&r, NULL);
+    }
+}
+
 static void columns_there_and_back(void)
 {
     for (int i = 0; i < 2 * rounds(); i++) {
@@ -487,6 +513,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(softmax_along_any_axis),
     FERRY_TEST(lrn_across_and_within),
     FERRY_TEST(pools_of_both_kinds_with_masks),
+    FERRY_TEST(pools_of_wide_planes),
     FERRY_TEST(columns_there_and_back),
     FERRY_TEST(resizes_of_every_sampling),
     FERRY_TEST(regions_inside_and_outside),

@@ -102,12 +102,13 @@ static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
     const struct cpu_window *w = s->window;
     int64_t line = k / w->out[2], at = k % w->out[2], width = least(w->out[2] - at, depth);
     int64_t lines = least(depth / width, s->lines - line); /* whole ones, or a part of one */
+    const struct cpu_places places = places_of(w, s->line + line);
     struct cpu_tap tap = tap_of(w, first);
 
     (void)batch;
     lines = lines > 0 ? lines : 0;
     for (int64_t i = 0; i < rows; i++, to += to_row, tap_next(w, &tap)) {
-        lines_see(w, s->wide, places_of(w, s->line + line), lines, &tap, at, width, to);
+        lines_see(r->loops, w, s->wide, places, lines, &tap, at, width, to);
         memset(to + lines * width, 0, (size_t)(depth - lines * width) * sizeof(*to));
     }
 }
@@ -215,14 +216,15 @@ static void add_rows(void *arg, int64_t first, int64_t count, int64_t piece)
     for (int64_t o = first; o < first + count; o++) {
         const float *from = a->sums + o / g->n * g->m * g->n + o % g->n;
 
-        for (int64_t row = 0; row < g->m; row++, from += g->n) {
-            int64_t tap = row % v->taps, plane = tap / v->kernel[2];
+        struct cpu_tap tap = { 0, { 0 } };
+
+        for (int64_t row = 0; row < g->m; row++, from += g->n, tap_next(v, &tap)) {
             float sum = 0;
 
             for (int64_t i = 0; i < p->plan.weights.chunks; i++)
                 sum += from[i * chunk];
-            a->w[o * stride[0] + row / v->taps * stride[1] + plane / v->kernel[1] * stride[2] +
-                 plane % v->kernel[1] * stride[3] + tap % v->kernel[2] * stride[4]] += sum;
+            a->w[o * stride[0] + tap.channel * stride[1] + tap.at[0] * stride[2] +
+                 tap.at[1] * stride[3] + tap.at[2] * stride[4]] += sum;
         }
     }
 }

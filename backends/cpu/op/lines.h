@@ -22,9 +22,11 @@ static inline struct cpu_places places_of(const struct cpu_window *w, int64_t li
     return (struct cpu_places){ plane / w->out[0], { plane % w->out[0], line % w->out[1] } };
 }
 
-static inline void places_next(const struct cpu_window *w, struct cpu_places *p)
+/* So many lines further, which are not beyond the plane. */
+static inline void places_skip(const struct cpu_window *w, struct cpu_places *p, int64_t lines)
 {
-    if (++p->at[1] < w->out[1])
+    p->at[1] += lines;
+    if (p->at[1] < w->out[1])
         return;
     p->at[1] = 0;
     if (++p->at[0] < w->out[0])
@@ -56,24 +58,15 @@ static inline void tap_next(const struct cpu_window *w, struct cpu_tap *t)
     t->channel++;
 }
 
-/* How far from x the line that a tap sees of an image begins, at index 0; −1: it is beside it. */
-static inline int64_t line_at(const struct cpu_window *w, const struct cpu_places *p,
-                              const struct cpu_tap *t)
+/*
+ * Which of n places of an axis, from `first` on, see the image by a tap: those from *from to before
+ * *end. Where the first one looks, which may be beside it.
+ */
+static inline int64_t places_seen(const struct cpu_window *w, const struct cpu_tap *t, int axis,
+                                  int64_t first, int64_t n, int64_t *from, int64_t *end)
 {
-    int64_t d = p->at[0] * w->stride[0] - w->pad[0] + t->at[0] * w->dilation[0];
-    int64_t h = p->at[1] * w->stride[1] - w->pad[1] + t->at[1] * w->dilation[1];
-
-    if (d < 0 || d >= w->in[0] || h < 0 || h >= w->in[1])
-        return -1;
-    return p->image * w->x[0] + t->channel * w->x[1] + d * w->x[2] + h * w->x[3];
-}
-
-/* Which of places first … first + n − 1 see the line: those from *from to before *end. */
-static inline int64_t line_seen(const struct cpu_window *w, const struct cpu_tap *t, int64_t first,
-                                int64_t n, int64_t *from, int64_t *end)
-{
-    int64_t stride = w->stride[2], begin = t->at[2] * w->dilation[2] - w->pad[2];
-    int64_t low = -begin, high = w->in[2] - begin;
+    int64_t stride = w->stride[axis], begin = t->at[axis] * w->dilation[axis] - w->pad[axis];
+    int64_t low = -begin, high = w->in[axis] - begin;
 
     if (stride != 1) {
         low = low > 0 ? (low + stride - 1) / stride : 0;
@@ -86,81 +79,91 @@ static inline int64_t line_seen(const struct cpu_window *w, const struct cpu_tap
     return begin + first * stride;
 }
 
-typedef float __attribute__((vector_size(16), aligned(4), may_alias)) line_vec;
+/*
+ * What an element of the kernel sees of some lines of one plane, and of places of each: lines and
+ * places from `from` to before `end`, counted from the first of them; the others are beside the image.
+ */
+struct cpu_sight {
+    int64_t lines, from_line, end_line, n, from, end;
+    int64_t at, pitch, step; /* from x to what is seen first, without the channel; to the next */
+    bool is_whole;           /* all is seen, side by side */
+};
 
-/* Else a compiler makes a call of a loop, which is dear where the loop is short. */
-#define LINE_SHORT(p) __asm__("" : "+r"(p))
-
-/* n ≥ 0 floats that do not overlap; most are few. */
-static inline void line_move(float *to, const float *from, int64_t n)
+static inline struct cpu_sight sight_of(const struct cpu_window *w, const struct cpu_places *p,
+                                        int64_t lines, const struct cpu_tap *t, int64_t first,
+                                        int64_t n)
 {
-    for (; n >= 4; n -= 4, to += 4, from += 4) {
-        LINE_SHORT(to);
-        *(line_vec *)to = *(const line_vec *)from;
-    }
-    for (; n > 0; n--) {
-        LINE_SHORT(to);
-        *to++ = *from++;
-    }
+    int64_t d = p->at[0] * w->stride[0] - w->pad[0] + t->at[0] * w->dilation[0], h, v;
+    struct cpu_sight s = { .lines = w->out[1] - p->at[1],
+                           .n = n,
+                           .pitch = w->stride[1] * w->x[3],
+                           .step = w->stride[2] * w->x[4] };
+
+    s.lines = s.lines < lines ? s.lines : lines;
+    h = places_seen(w, t, 1, p->at[1], s.lines, &s.from_line, &s.end_line);
+    v = places_seen(w, t, 2, first, n, &s.from, &s.end);
+    if (d < 0 || d >= w->in[0] || s.from == s.end)
+        s.end_line = s.from_line;
+    if (s.from_line < s.end_line)
+        s.at = p->image * w->x[0] + d * w->x[2] + (h + s.from_line * w->stride[1]) * w->x[3] +
+               v * w->x[4] + s.from * s.step;
+    s.is_whole = s.step == 1 && s.end_line - s.from_line == s.lines && s.end - s.from == n;
+    return s;
 }
 
-static inline void line_clear(float *to, int64_t n)
+/* What it sees of a channel at x; 0 beside the image. */
+static inline void sight_see(const struct cpu_loops *loops, const struct cpu_sight *s,
+                             const float *x, float *to)
 {
-    for (; n > 0; n--) {
-        LINE_SHORT(to);
-        *to++ = 0;
-    }
+    int64_t lines = s->end_line - s->from_line, n = s->end - s->from;
+    float *inside = to + s->from_line * s->n + s->from;
+
+    if (!s->is_whole)
+        memset(to, 0, (size_t)(s->lines * s->n) * sizeof(*to));
+    if (s->step == 1)
+        loops->move_lines(lines, n, x + s->at, s->pitch, inside, s->n);
+    for (int64_t k = 0; k < lines && s->step != 1; k++)
+        for (int64_t i = 0; i < n; i++)
+            inside[k * s->n + i] = x[s->at + k * s->pitch + i * s->step];
 }
 
-static inline void line_add(float *to, const float *from, int64_t n)
+/* The reverse: each place is added to what is seen. */
+static inline void sight_spread(const struct cpu_loops *loops, const struct cpu_sight *s,
+                                const float *from, float *x)
 {
-    for (; n >= 4; n -= 4, to += 4, from += 4)
-        *(line_vec *)to += *(const line_vec *)from;
-    for (; n > 0; n--)
-        *to++ += *from++;
+    int64_t lines = s->end_line - s->from_line, n = s->end - s->from;
+    const float *inside = from + s->from_line * s->n + s->from;
+
+    if (s->step == 1)
+        loops->add_lines(lines, n, inside, s->n, x + s->at, s->pitch);
+    for (int64_t k = 0; k < lines && s->step != 1; k++)
+        for (int64_t i = 0; i < n; i++)
+            x[s->at + k * s->pitch + i * s->step] += inside[k * s->n + i];
 }
 
-/* What a tap sees along places first … first + n − 1 of some lines; 0 beside the image. */
-static inline void lines_see(const struct cpu_window *w, const float *x, struct cpu_places places,
-                             int64_t lines, const struct cpu_tap *t, int64_t first, int64_t n,
-                             float *to)
+/* Of the lines that follow: where both are a whole plane, the same of the next image. */
+static inline void sight_next(const struct cpu_window *w, const struct cpu_places *p, int64_t lines,
+                              const struct cpu_tap *t, int64_t first, struct cpu_sight *s)
 {
-    int64_t from, end, step = w->stride[2] * w->x[4];
-    int64_t offset = line_seen(w, t, first, n, &from, &end) * w->x[4];
-
-    for (; lines > 0; lines--, to += n, places_next(w, &places)) {
-        int64_t at = line_at(w, &places, t);
-
-        if (at < 0) {
-            line_clear(to, n);
-            continue;
-        }
-        line_clear(to, from);
-        if (step == 1)
-            line_move(to + from, x + at + offset + from, end - from);
-        for (int64_t i = from; i < end && step != 1; i++)
-            to[i] = x[at + offset + i * step];
-        line_clear(to + end, n - end);
-    }
+    if (w->out[0] == 1 && s->lines == w->out[1] && lines >= s->lines)
+        s->at += w->x[0];
+    else
+        *s = sight_of(w, p, lines, t, first, s->n);
 }
 
-/* The reverse: each place of whole lines is added to what its tap sees. */
-static inline void lines_spread(const struct cpu_window *w, const float *from_lines,
-                                struct cpu_places places, int64_t lines, const struct cpu_tap *t,
-                                float *x)
+/* What a tap sees along places first … first + n − 1 of lines that may be of many planes. */
+static inline void lines_see(const struct cpu_loops *loops, const struct cpu_window *w,
+                             const float *x, struct cpu_places places, int64_t lines,
+                             const struct cpu_tap *t, int64_t first, int64_t n, float *to)
 {
-    int64_t from, end, step = w->stride[2] * w->x[4];
-    int64_t offset = line_seen(w, t, 0, w->out[2], &from, &end) * w->x[4];
+    struct cpu_sight s = { .n = n };
 
-    for (; lines > 0; lines--, from_lines += w->out[2], places_next(w, &places)) {
-        int64_t at = line_at(w, &places, t);
-
-        if (at < 0)
-            continue;
-        if (step == 1)
-            line_add(x + at + offset + from, from_lines + from, end - from);
-        for (int64_t i = from; i < end && step != 1; i++)
-            x[at + offset + i * step] += from_lines[i];
+    while (lines > 0) {
+        sight_next(w, &places, lines, t, first, &s);
+        sight_see(loops, &s, x + t->channel * w->x[1], to);
+        to += s.lines * n;
+        lines -= s.lines;
+        places_skip(w, &places, s.lines);
     }
 }
 

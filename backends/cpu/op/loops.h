@@ -11,6 +11,8 @@ struct cpu_depthwise;
 struct cpu_line;
 struct cpu_binary_row;
 struct cpu_pool_window;
+struct cpu_pool_lines;
+struct cpu_given_lines;
 struct cpu_lrn_pixel;
 struct cpu_winograd_patch;
 struct cpu_winograd_sums;
@@ -37,8 +39,15 @@ struct cpu_loops {
     /* The sum of a row, and of the products of two: a block at a time, and those in doubles. */
     double (*sum)(const float *x, int64_t n);
     double (*dot)(const float *x, const float *y, int64_t n);
-    /* POOL, without a mask. */
+    /* Lines of n elements that do not overlap, each a pitch behind the one before: moved, and added. */
+    void (*move_lines)(int64_t lines, int64_t n, const float *from, int64_t from_pitch, float *to,
+                       int64_t to_pitch);
+    void (*add_lines)(int64_t lines, int64_t n, const float *from, int64_t from_pitch, float *to,
+                      int64_t to_pitch);
+    /* POOL: a window of channels side by side, without a mask; windows of lines, and back. */
     void (*pool)(const struct cpu_pool_window *w);
+    void (*pool_lines)(const struct cpu_pool_lines *l);
+    void (*give_lines)(const struct cpu_given_lines *l);
     /* LRN across channels. */
     void (*lrn)(const struct cpu_lrn_pixel *p);
     /* A step but ADD on `columns` sums of a row; the operand is that of column 0. */

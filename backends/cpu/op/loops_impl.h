@@ -4,8 +4,10 @@
 #include "vector.h"
 
 #include "depthwise_impl.h"
+#include "lines_impl.h"
 #include "micro_impl.h"
 #include "patches_impl.h"
+#include "pool_lines_impl.h"
 #include "rows_impl.h"
 #include "step_impl.h"
 #include "winograd_impl.h"
@@ -22,7 +24,11 @@ static const struct cpu_loops NAME(loops) = {
     .binary = NAME(binary),
     .sum = NAME(sum),
     .dot = NAME(dot),
+    .move_lines = NAME(move_lines),
+    .add_lines = NAME(add_lines),
     .pool = NAME(pool),
+    .pool_lines = NAME(pool_lines),
+    .give_lines = NAME(give_lines),
     .lrn = NAME(lrn),
     .step = NAME(step),
     .store = NAME(store),

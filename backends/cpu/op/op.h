@@ -136,6 +136,12 @@ void cpu_op_prefer_channels_last(struct cpu_op *p);
 /* window.c: what a window over x and y is, in three axes. */
 void cpu_window_make(const ferry_op_window *window, const ferry_operand *x, const ferry_operand *y,
                      struct cpu_window *out);
+/* Which windows are not clipped along an axis; first = end where there is none. */
+struct cpu_span {
+    int64_t first, end;
+};
+
+struct cpu_span cpu_window_whole(const struct cpu_window *w, int axis);
 
 /* elementwise.c: a function of UNARY on a row. */
 void cpu_unary_row(uint32_t function, double a, double b, double c, int64_t n, const float *x,

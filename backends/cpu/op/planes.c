@@ -253,21 +253,39 @@ static void finish_row(const struct blocks *s, int64_t output, int64_t n, float 
     }
 }
 
+/* Columns of some lines of a plane, element by element of the kernel, each of every channel. */
+static void bring(const struct blocks *s, const struct block *b, int64_t first, int64_t lines)
+{
+    const struct cpu_window *w = &s->op->plan.convolution.window;
+    const struct cpu_gemm *g = &s->op->plan.convolution.blocks[b->is_last];
+    const struct cpu_places places = places_of(w, b->image * w->out[0] * w->out[1] + first);
+    const float *x = s->x + b->group * (g->k / w->taps) * w->x[1];
+    struct cpu_tap t = { 0, { 0 } };
+
+    for (int64_t tap = 0; tap < w->taps; tap++, tap_next(w, &t)) {
+        const struct cpu_sight sight = sight_of(w, &places, lines, &t, 0, w->out[2]);
+
+        for (int64_t k = tap; k < g->k; k += w->taps) {
+            if (sight.lines == lines)
+                sight_see(s->op->loops, &sight, x + k / w->taps * w->x[1], b->aside);
+            else
+                lines_see(s->op->loops, w, x + k / w->taps * w->x[1], places, lines, &t, 0,
+                          w->out[2], b->aside);
+            cpu_gemm_pack_row(g, k, b->aside, b->packed);
+        }
+    }
+}
+
 static void do_planes(void *arg, int64_t task, unsigned slot)
 {
     const struct blocks *s = arg;
     const struct cpu_window *w = &s->op->plan.convolution.window;
     struct block b = block_of(s, task, slot);
     const struct cpu_gemm *g = &s->op->plan.convolution.blocks[b.is_last];
-    int64_t first = b.number * s->op->plan.convolution.block, lines = g->n / w->out[2];
+    int64_t first = b.number * s->op->plan.convolution.block;
     struct cpu_gemm_run r = product_of(s, &b, b.group * g->m);
-    struct cpu_tap t = { b.group * (g->k / w->taps), { 0 } };
-    const struct cpu_places places = places_of(w, b.image * w->out[0] * w->out[1] + first);
 
-    for (int64_t k = 0; k < g->k; k++, tap_next(w, &t)) {
-        lines_see(w, s->x, places, lines, &t, 0, w->out[2], b.aside);
-        cpu_gemm_pack_row(g, k, b.aside, b.packed);
-    }
+    bring(s, &b, first, g->n / w->out[2]);
     r.y = s->y + b.image * w->y[0] + b.group * g->m * w->y[1] + first * w->out[2];
     r.y_row = w->y[1];
     cpu_gemm_do(NULL, &r);
@@ -276,13 +294,22 @@ static void do_planes(void *arg, int64_t task, unsigned slot)
 }
 
 /* Columns of some channels of one image, to where they belong. */
-static void spread(const struct cpu_window *w, const float *columns, struct cpu_tap t, int64_t rows,
-                   int64_t image, float *wide)
+static void spread(const struct cpu_op *p, const float *columns, int64_t channels, int64_t image,
+                   float *wide)
 {
-    int64_t lines = w->out[0] * w->out[1];
+    const struct cpu_window *w = &p->plan.convolution.window;
+    int64_t places = w->out[0] * w->out[1] * w->out[2];
+    struct cpu_tap t = { 0, { 0 } };
 
-    for (int64_t i = 0; i < rows; i++, columns += lines * w->out[2], tap_next(w, &t))
-        lines_spread(w, columns, places_of(w, image * lines), lines, &t, wide);
+    for (int64_t tap = 0; tap < w->taps; tap++, tap_next(w, &t))
+        for (int64_t plane = 0; plane < w->out[0]; plane++) {
+            const struct cpu_places at = places_of(w, (image * w->out[0] + plane) * w->out[1]);
+            const struct cpu_sight sight = sight_of(w, &at, w->out[1], &t, 0, w->out[2]);
+            const float *from = columns + tap * places + plane * w->out[1] * w->out[2];
+
+            for (int64_t c = 0; c < channels; c++)
+                sight_spread(p->loops, &sight, from + c * w->taps * places, wide + c * w->x[1]);
+        }
 }
 
 static void do_spread(void *arg, int64_t task, unsigned slot)
@@ -304,7 +331,7 @@ static void do_spread(void *arg, int64_t task, unsigned slot)
     for (int64_t c = first; c < first + g->m / w->taps; c++)
         memset(s->y + b.image * w->x[0] + c * w->x[1], 0,
                (size_t)(w->in[0] * w->in[1] * w->in[2]) * sizeof(*s->y));
-    spread(w, b.aside, (struct cpu_tap){ first, { 0 } }, g->m, b.image, s->y);
+    spread(s->op, b.aside, g->m / w->taps, b.image, s->y + first * w->x[1]);
 }
 
 void cpu_planes_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)

@@ -14,6 +14,8 @@ struct pool {
     void *y, *mask;
     int64_t mask_stride[5];
     bool is_f32, mask_is_i32;
+    struct cpu_span whole[3]; /* windows that are not clipped along an axis */
+    bool has_edges;           /* others, along the last one */
 };
 
 /* What of the input one window sees. */
@@ -115,6 +117,90 @@ static void pool_rows(void *arg, int64_t first, int64_t count, int64_t piece)
     }
 }
 
+/* ---- lines of planes -------------------------------------------------------------------------- */
+
+/* Whether what the windows of a line see lies side by side, and so does what they write. */
+static bool goes_by_lines(const struct pool *p)
+{
+    const struct cpu_window *w = p->window;
+    bool is_flat = w->in[0] == 1 && w->out[0] == 1 && w->kernel[0] == 1 && w->pad[0] == 0;
+
+    return p->is_f32 && is_flat && w->x[4] == 1 && w->y[4] == 1 && w->stride[2] <= 2 &&
+           w->in[1] * w->in[2] <= 1 << 24 && (!p->mask || p->mask_stride[4] == 1) &&
+           p->whole[2].first < p->whole[2].end;
+}
+
+/* Windows of some lines from `row` on that see as many rows, those that are not clipped along it. */
+static void pool_inside(const struct pool *p, int64_t row, int64_t lines, const float *x, float *y,
+                        int64_t mask_at)
+{
+    const struct cpu_window *w = p->window;
+    int64_t first = p->whole[2].first, column = first * w->stride[2] - w->pad[2];
+    struct range r;
+
+    clip(p, (int64_t[]){ 0, row, first }, &r);
+    p->op->loops->pool_lines(&(struct cpu_pool_lines){
+        .lines = lines,
+        .windows = p->whole[2].end - first,
+        .rows = r.end[1] - r.first[1],
+        .columns = w->kernel[2],
+        .x = x + r.first[1] * w->x[3] + column,
+        .row = w->x[3],
+        .step = w->stride[2],
+        .number = r.first[1] * w->in[2] + column,
+        .width = w->in[2],
+        .down = w->stride[1],
+        .is_average = p->method == FERRY_POOL_AVERAGE,
+        .mask_is_i32 = p->mask_is_i32,
+        .divisor = (float)r.divisor,
+        .y = y + row * w->y[3] + first,
+        .mask = p->mask ? (float *)p->mask + mask_at + row * p->mask_stride[3] + first : NULL,
+        .y_line = w->y[3],
+        .mask_line = p->mask_stride[3],
+    });
+}
+
+/* The windows of a line that are clipped along it. */
+static void pool_edges(const struct pool *p, int64_t row, const float *x, float *y, int64_t mask_at)
+{
+    const struct cpu_window *w = p->window;
+    int64_t first = p->whole[2].first, end = p->whole[2].end;
+
+    for (int64_t i = first > 0 ? 0 : end; i < w->out[2]; i = i + 1 == first ? end : i + 1) {
+        struct range r;
+
+        clip(p, (int64_t[]){ 0, row, i }, &r);
+        r.mask_at = mask_at + row * p->mask_stride[3] + i;
+        pool_one_f32(p, &r, x, y + row * w->y[3] + i, 0);
+    }
+}
+
+/* Planes: `first` counts channels of images. */
+static void pool_planes(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct pool *p = arg;
+    const struct cpu_window *w = p->window;
+
+    (void)piece;
+    for (int64_t plane = first; plane < first + count; plane++) {
+        int64_t image = plane / w->channels, channel = plane % w->channels;
+        const float *x = (const float *)p->x + image * w->x[0] + channel * w->x[1];
+        float *y = (float *)p->y + image * w->y[0] + channel * w->y[1];
+        int64_t mask_at = image * p->mask_stride[0] + channel * p->mask_stride[1], lines;
+
+        for (int64_t row = 0; row < w->out[1]; row += lines) {
+            bool is_whole = row >= p->whole[1].first && row < p->whole[1].end;
+
+            lines = is_whole ? p->whole[1].end - row : 1;
+            pool_inside(p, row, lines, x, y, mask_at);
+        }
+        for (int64_t row = 0; row < w->out[1] && p->has_edges; row++)
+            pool_edges(p, row, x, y, mask_at);
+    }
+}
+
+/* ---- the kind ------------------------------------------------------------------------------- */
+
 static int pool_plan(struct cpu_op *p)
 {
     uint32_t mask = p->op.n_out > 1 ? p->op.out[1].dtype : FERRY_F32;
@@ -150,7 +236,15 @@ static void pool_run(struct cpu_device *d, const struct cpu_op *p, const struct 
         pool.mask = args->out[1];
         pool.mask_is_i32 = p->op.out[1].dtype == FERRY_I32;
     }
-    workers_run(d->workers, rows, walk_piece_of(rows, cost), pool_rows, &pool);
+    for (int i = 0; i < 3; i++)
+        pool.whole[i] = cpu_window_whole(w, i);
+    pool.has_edges = pool.whole[2].first > 0 || pool.whole[2].end < w->out[2];
+    if (goes_by_lines(&pool)) {
+        rows = w->images * w->channels;
+        cost = w->in[1] * w->in[2] * 4 + w->out[1] * w->out[2] * 8;
+    }
+    workers_run(d->workers, rows, walk_piece_of(rows, cost),
+                goes_by_lines(&pool) ? pool_planes : pool_rows, &pool);
 }
 
 const struct cpu_op_kind cpu_op_pool = {

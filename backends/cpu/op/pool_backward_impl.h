@@ -54,8 +54,8 @@ static void NAME(give_maxima)(const struct giving *g, const struct held *line, c
 
     for (int64_t at = first; at < end; at++) {
         int64_t named = mask_at(g, mask + at * g->mask_stride[4], plane);
-        uint64_t within = (uint64_t)(named - line->first[1] * w->in[2] -
-                                     (at * w->stride[2] - w->pad[2]));
+        uint64_t within =
+            (uint64_t)(named - line->first[1] * w->in[2] - (at * w->stride[2] - w->pad[2]));
 
         bool holds = false;
 
@@ -66,28 +66,33 @@ static void NAME(give_maxima)(const struct giving *g, const struct held *line, c
     }
 }
 
-/* The first and the last windows of a line may be clipped; those between are not. */
+/*
+ * The first and the last windows of a line may be clipped; those between are not, and may have been
+ * given to already.
+ */
 static void NAME(give_some)(const struct giving *g, const struct held *line, const T *dy,
-                            int64_t mask, T *dx)
+                            int64_t mask, bool is_given, T *dx)
 {
     const struct cpu_window *w = g->window;
-    int64_t first = (w->pad[2] + w->stride[2] - 1) / w->stride[2];
-    int64_t room = w->in[2] + w->pad[2] - w->kernel[2];
-    int64_t end = room < 0 ? 0 : room / w->stride[2] + 1;
+    struct cpu_span whole = g->whole[2];
 
-    end = end < w->out[2] ? end : w->out[2];
     if (!g->is_max || w->in[0] > 1 || w->kernel[0] > 1 || w->out[0] > 1 || w->x[4] != 1 ||
-        w->x[3] != w->in[2] || first >= end)
-        first = end = w->out[2];
-    NAME(give_line)(g, line, dy, mask, 0, first, dx);
-    NAME(give_maxima)(g, line, dy, mask, first, end, dx);
-    NAME(give_line)(g, line, dy, mask, end, w->out[2], dx);
+        w->x[3] != w->in[2])
+        whole.first = whole.end = w->out[2];
+    NAME(give_line)(g, line, dy, mask, 0, whole.first, dx);
+    if (!is_given)
+        NAME(give_maxima)(g, line, dy, mask, whole.first, whole.end, dx);
+    NAME(give_line)(g, line, dy, mask, whole.end, w->out[2], dx);
 }
 
 static void NAME(clear_plane)(const struct cpu_window *w, T *dx)
 {
     bool is_close = w->in[2] == 1 || w->x[4] == 1;
 
+    if (is_close && w->in[0] == 1 && w->x[3] == w->in[2]) {
+        memset(dx, 0, (size_t)(w->in[1] * w->in[2]) * sizeof(*dx));
+        return;
+    }
     for (int64_t i = 0; i < w->in[0]; i++)
         for (int64_t j = 0; j < w->in[1]; j++) {
             T *row = dx + i * w->x[2] + j * w->x[3];
@@ -99,6 +104,27 @@ static void NAME(clear_plane)(const struct cpu_window *w, T *dx)
         }
 }
 
+static void NAME(give_plane)(const struct giving *g, const T *dy, int64_t mask, T *dx)
+{
+    const struct cpu_window *w = g->window;
+
+    if (!g->covers)
+        NAME(clear_plane)(w, dx);
+    if (g->is_disjoint)
+        give_inside(g, dy, mask, dx);
+    for (int64_t i = 0; i < w->out[0] && !g->covers; i++)
+        for (int64_t j = 0; j < w->out[1]; j++) {
+            bool is_given = g->is_disjoint && j >= g->whole[1].first && j < g->whole[1].end;
+            struct held line = { .padded = 1, .valid = 1 };
+
+            hold(w, 0, i, &line);
+            hold(w, 1, j, &line);
+            NAME(give_some)
+            (g, &line, dy + i * w->y[2] + j * w->y[3],
+             mask + i * g->mask_stride[2] + j * g->mask_stride[3], is_given, dx);
+        }
+}
+
 static void NAME(give_planes)(void *arg, int64_t first, int64_t count, int64_t piece)
 {
     const struct giving *g = arg;
@@ -107,20 +133,10 @@ static void NAME(give_planes)(void *arg, int64_t first, int64_t count, int64_t p
     (void)piece;
     for (int64_t p = first; p < first + count; p++) {
         int64_t image = p / w->channels, channel = p % w->channels;
-        T *dx = (T *)g->dx + image * w->x[0] + channel * w->x[1];
-        const T *dy = (const T *)g->dy + image * w->y[0] + channel * w->y[1];
-        int64_t mask = image * g->mask_stride[0] + channel * g->mask_stride[1];
 
-        NAME(clear_plane)(w, dx);
-        for (int64_t i = 0; i < w->out[0]; i++)
-            for (int64_t j = 0; j < w->out[1]; j++) {
-                struct held line = { .padded = 1, .valid = 1 };
-
-                hold(w, 0, i, &line);
-                hold(w, 1, j, &line);
-                NAME(give_some)
-                (g, &line, dy + i * w->y[2] + j * w->y[3],
-                 mask + i * g->mask_stride[2] + j * g->mask_stride[3], dx);
-            }
+        NAME(give_plane)
+        (g, (const T *)g->dy + image * w->y[0] + channel * w->y[1],
+         image * g->mask_stride[0] + channel * g->mask_stride[1],
+         (T *)g->dx + image * w->x[0] + channel * w->x[1]);
     }
 }

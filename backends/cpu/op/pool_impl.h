@@ -56,24 +56,30 @@ static T NAME(average)(const struct pool *p, const struct range *r, const T *x)
     return r->divisor ? sum / (T)r->divisor : 0;
 }
 
-/* One window of every channel. */
-static void NAME(pool_window)(const struct pool *p, const struct range *r, const void *xp, void *yp,
-                              int64_t y_at)
+/* One window of one channel. */
+static void NAME(pool_one)(const struct pool *p, const struct range *r, const T *x, T *y,
+                           int64_t channel)
 {
     const struct cpu_window *w = p->window;
     bool is_flat = NAME(is_flat)(w) && r->end[0] > r->first[0] && r->end[2] > r->first[2];
     int64_t where;
 
-    for (int64_t c = 0; c < w->channels; c++) {
-        const T *x = (const T *)xp + c * w->x[1];
-        T *y = (T *)yp + y_at + c * w->y[1];
-
-        if (p->method == FERRY_POOL_AVERAGE) {
-            *y = NAME(average)(p, r, x);
-            continue;
-        }
-        *y = is_flat ? NAME(most_flat)(p, r, x, &where) : NAME(most)(p, r, x, &where);
-        if (p->mask)
-            put_mask(p, r, c, where);
+    if (p->method == FERRY_POOL_AVERAGE) {
+        *y = NAME(average)(p, r, x);
+        return;
     }
+    *y = is_flat ? NAME(most_flat)(p, r, x, &where) : NAME(most)(p, r, x, &where);
+    if (p->mask)
+        put_mask(p, r, channel, where);
+}
+
+/* One window of every channel. */
+static void NAME(pool_window)(const struct pool *p, const struct range *r, const void *xp, void *yp,
+                              int64_t y_at)
+{
+    const struct cpu_window *w = p->window;
+
+    for (int64_t c = 0; c < w->channels; c++)
+        NAME(pool_one)
+    (p, r, (const T *)xp + c * w->x[1], (T *)yp + y_at + c * w->y[1], c);
 }

@@ -25,6 +25,35 @@ struct cpu_pool_window {
     float *y;
 };
 
+/*
+ * Windows of some lines of POOL, side by side in y, none of which is clipped along its line. What each
+ * finds is the number of an element of its plane, below 2^24, or −1; the mask may be NULL.
+ */
+struct cpu_pool_lines {
+    int64_t lines, windows; /* of each */
+    int64_t rows, columns;  /* of a window */
+    const float *x;         /* the first element of the first window */
+    int64_t row, step;      /* from a row to the next, and from a window: 1 or 2 */
+    int64_t number, width;  /* the number of that element, and how many a row of the plane has */
+    int64_t down;           /* from a line's windows to the next one's, in rows */
+    bool is_average, mask_is_i32;
+    float divisor; /* 0: nothing is seen */
+    float *y;
+    void *mask;
+    int64_t y_line, mask_line;
+};
+
+/* Such windows of POOL backward, 2 wide and 2 apart, whose elements no others have: dx is written. */
+struct cpu_given_lines {
+    int64_t lines, windows, rows;
+    const float *dy;
+    const void *mask;
+    int64_t dy_line, mask_line;
+    bool mask_is_i32;
+    int64_t number, width, down;
+    float *dx; /* rows follow one another */
+};
+
 /* A pixel of LRN across channels that lie side by side, with a beta of 3/4. x is not y. */
 struct cpu_lrn_pixel {
     const float *x;

@@ -36,6 +36,31 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #define CLIP(a, least, most) \
     ((vec)_mm512_min_ps((__m512)(most), _mm512_max_ps((__m512)(least), (__m512)(a))))
 #define SQRT(a) ((vec)_mm512_sqrt_ps((__m512)(a)))
+/* Of integers: c where a > b, else d. */
+#define IF_MORE(a, b, c, d)       \
+    ((ivec)_mm512_mask_mov_epi32( \
+        (__m512i)(d), _mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_GT_OQ), (__m512i)(c)))
+/* c where a = b, else 0. */
+#define IF_SAME(a, b, c)                                                                \
+    ((vec)_mm512_maskz_mov_ps(_mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_EQ_OQ), \
+                              (__m512)(c)))
+/* Every second element of a and b; one of a and one of b in turn, of their first and second halves. */
+#define EVENS(a, b)                                                                                \
+    ((vec)_mm512_permutex2var_ps(                                                                  \
+        (__m512)(a), _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), \
+        (__m512)(b)))
+#define ZIP_LOW(a, b)                                                                           \
+    ((vec)_mm512_permutex2var_ps(                                                               \
+        (__m512)(a), _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), \
+        (__m512)(b)))
+#define ZIP_HIGH(a, b)                                                                   \
+    ((vec)_mm512_permutex2var_ps(                                                        \
+        (__m512)(a),                                                                     \
+        _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), \
+        (__m512)(b)))
+/* The first n elements, 0 ≤ n ≤ LANES; the others are 0, and stay as they are. */
+#define LOAD_SOME(p, n)     ((vec)_mm512_maskz_loadu_ps((__mmask16)((1u << (n)) - 1), (p)))
+#define STORE_SOME(p, n, v) _mm512_mask_storeu_ps((p), (__mmask16)((1u << (n)) - 1), (__m512)(v))
 #elif HAVE_AVX2
 #include <immintrin.h>
 #define SQRT(a)      ((vec)_mm256_sqrt_ps((__m256)(a)))
@@ -48,6 +73,18 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #define MOST(a, b) ((vec)_mm256_max_ps((__m256)(b), (__m256)(a)))
 #define CLIP(a, least, most) \
     ((vec)_mm256_min_ps((__m256)(most), _mm256_max_ps((__m256)(least), (__m256)(a))))
+#define EVENS(a, b)              \
+    ((vec)_mm256_permute4x64_pd( \
+        _mm256_castps_pd(_mm256_shuffle_ps((__m256)(a), (__m256)(b), 0x88)), 0xd8))
+#define ZIP(a, b, half)                                                        \
+    ((vec)_mm256_permute2f128_ps(_mm256_unpacklo_ps((__m256)(a), (__m256)(b)), \
+                                 _mm256_unpackhi_ps((__m256)(a), (__m256)(b)), half))
+#define ZIP_LOW(a, b)  ZIP(a, b, 0x20)
+#define ZIP_HIGH(a, b) ZIP(a, b, 0x31)
+#define FIRST_LANES(n) \
+    _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#define LOAD_SOME(p, n)     ((vec)_mm256_maskload_ps((p), FIRST_LANES(n)))
+#define STORE_SOME(p, n, v) _mm256_maskstore_ps((p), FIRST_LANES(n), (__m256)(v))
 #else
 #define SQRT(a)                                                                        \
     ((vec){ __builtin_sqrtf((a)[0]), __builtin_sqrtf((a)[1]), __builtin_sqrtf((a)[2]), \
@@ -60,6 +97,26 @@ typedef int32_t __attribute__((vector_size(4 * LANES), aligned(4), may_alias)) i
 #define MOST(a, b)            SELECT((ivec)((a) < (b)), b, a)
 #define CLIP(a, least, most) \
     SELECT((ivec)((a) < (least)), least, SELECT((ivec)((a) > (most)), most, a))
+#define EVENS(a, b)         ((vec){ (a)[0], (a)[2], (b)[0], (b)[2] })
+#define ZIP_LOW(a, b)       ((vec){ (a)[0], (b)[0], (a)[1], (b)[1] })
+#define ZIP_HIGH(a, b)      ((vec){ (a)[2], (b)[2], (a)[3], (b)[3] })
+#define LOAD_SOME(p, n)     NAME(load_some)(p, n)
+#define STORE_SOME(p, n, v) NAME(store_some)(p, n, v)
+
+static inline vec NAME(load_some)(const float *p, int64_t n)
+{
+    return (vec){ n > 0 ? p[0] : 0, n > 1 ? p[1] : 0, n > 2 ? p[2] : 0, n > 3 ? p[3] : 0 };
+}
+
+static inline void NAME(store_some)(float *p, int64_t n, vec v)
+{
+    for (int i = 0; i < 4 && i < n; i++)
+        p[i] = v[i];
+}
+#endif
+#if !HAVE_AVX512
+#define IF_MORE(a, b, c, d) (((c) & (ivec)((a) > (b))) | ((d) & ~(ivec)((a) > (b))))
+#define IF_SAME(a, b, c)    ((vec)((ivec)(c) & (ivec)((a) == (b))))
 #endif
 
 /* The compiler forgets what it knows of a pointer, or keeps a vector in a register. */
