@@ -95,6 +95,8 @@ EXTRA_DIST += \
 	%D%/device/device_open.h \
 	%D%/device/pool.c \
 	%D%/device/pool.h \
+	%D%/device/lent.c \
+	%D%/device/lent.h \
 	%D%/device/queue.c \
 	%D%/device/queue.h \
 	%D%/device/queue_calls.c \

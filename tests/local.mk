@@ -105,6 +105,7 @@ UNIT_TESTS = \
 	%D%/unit/test-lost \
 	%D%/unit/test-owner \
 	%D%/unit/test-unified \
+	%D%/unit/test-scratch \
 	%D%/unit/test-sim-program \
 	%D%/unit/test-wait \
 	%D%/unit/test-events \

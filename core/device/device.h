@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 struct ferry__pool;
+struct ferry__lent;
 
 /*
  * Slots of a memory's masks: 0 is the host, a device has one of 1 … FERRY__SLOTS − 1 while it is
@@ -98,6 +99,8 @@ struct ferry_device {
     uint64_t max_block;        /* bytes; UINT64_MAX: nobody knows */
     struct ferry_queue queue; /* the default one */
     struct ferry__pool *pool;
+    pthread_mutex_t lent_lock;
+    struct ferry__lent *lent; /* idle blocks of queues; lent.c's */
     _Atomic uint32_t
         refused[FERRY_OP_COUNT]; /* dtypes, as bits, that an operation cannot do here */
     struct ferry__counters stats;

@@ -8,6 +8,7 @@
 #include "core/device/device_list.h"
 #include "core/device/pool.h"
 #include "core/device/queue.h"
+#include "core/device/lent.h"
 #include "core/device/unified_probe.h"
 #include "core/plugin/host.h"
 
@@ -65,6 +66,7 @@ static void device_delete(ferry_device *dev)
     pthread_mutex_destroy(&dev->queue.lock);
     pthread_mutex_destroy(&dev->queue.life);
     pthread_mutex_destroy(&dev->open_lock);
+    pthread_mutex_destroy(&dev->lent_lock);
     free(dev);
 }
 
@@ -114,6 +116,7 @@ static int set_up(ferry_device *dev)
         ferry__device_list_give_slot(dev);
         return err;
     }
+    ferry__lent_offer();
     dev->generation = atomic_load_explicit(&ferry__forks, memory_order_relaxed);
     atomic_store_explicit(&dev->shown, &dev->opened.properties, memory_order_release);
     return 0;
@@ -158,6 +161,7 @@ static void end(ferry_device *dev)
 {
     ferry__queue_forget(&dev->queue);
     if (dev->dev && !ferry__device_forked(dev)) {
+        ferry__lent_trim(dev); /* its default queue's: the others are gone */
         ferry__pool_destroy(dev->pool);
         dev->ops->device_close(dev->dev);
         ferry__device_list_give_slot(dev);
@@ -186,6 +190,7 @@ static ferry_device *device_new(const struct ferry__plugin *plugin, uint32_t ind
     dev->generation = atomic_load_explicit(&ferry__forks, memory_order_relaxed);
     atomic_init(&dev->refs, 1);
     pthread_mutex_init(&dev->open_lock, NULL);
+    pthread_mutex_init(&dev->lent_lock, NULL);
     snprintf(dev->name, sizeof dev->name, "%s:%" PRIu32, plugin->name, index);
     ferry__queue_init(&dev->queue, dev, NULL);
     return dev;

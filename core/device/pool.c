@@ -45,6 +45,14 @@ void ferry__pool_set_relief(ferry__pool_relief fn)
     atomic_store_explicit(&relief, fn, memory_order_release);
 }
 
+/* Set while the first device opens, before anything is lent. */
+static void (*_Atomic lent_trim)(ferry_device *dev);
+
+void ferry__pool_set_lent(void (*trim)(ferry_device *dev))
+{
+    atomic_store_explicit(&lent_trim, trim, memory_order_release);
+}
+
 static uint64_t make_room(ferry_device *dev, uint64_t bytes)
 {
     ferry__pool_relief fn = atomic_load_explicit(&relief, memory_order_acquire);
@@ -195,8 +203,11 @@ static void empty(struct ferry__pool *pool)
 
 int ferry__pool_trim(struct ferry__pool *pool)
 {
+    void (*trim)(ferry_device *dev) = atomic_load_explicit(&lent_trim, memory_order_acquire);
     int err;
 
+    if (trim)
+        trim(pool->dev);
     empty(pool);
     err = pool->dev->ops->trim(pool->dev->dev);
     return err ? ferry__device_fail(pool->dev, "trim", UINT64_MAX, err) : 0;
@@ -244,12 +255,18 @@ static void count_alloc(struct ferry__pool *pool, enum ferry__pool_kind kind, ui
         pool->live += bytes;
 }
 
-static void count_free(struct ferry__pool *pool, enum ferry__pool_kind kind, uint64_t bytes)
+/* No longer live, and held all the same. */
+static void count_idle(struct ferry__pool *pool, uint64_t bytes)
 {
     struct ferry__counters *c = &pool->dev->stats;
 
     atomic_store_explicit(&c->live_bytes, c->live_bytes - bytes, memory_order_relaxed);
     atomic_store_explicit(&c->frees, c->frees + 1, memory_order_relaxed);
+}
+
+static void count_free(struct ferry__pool *pool, enum ferry__pool_kind kind, uint64_t bytes)
+{
+    count_idle(pool, bytes);
     if (kind == FERRY__POOL_DEVICE)
         pool->live -= bytes;
 }
@@ -435,6 +452,59 @@ int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue
     else if (reserved)
         unreserve(pool, bytes);
     return err;
+}
+
+int ferry__pool_scratch(ferry_device *dev, ferry_queue *q, uint64_t bytes, void **out)
+{
+    struct ferry__pool *pool = dev->pool;
+    bool zeroed = false, reserved = pool->budget != 0;
+    uint64_t size;
+    unsigned class = class_of(bytes, &size);
+    int err = within_binding(dev, bytes);
+
+    if (err)
+        return err;
+    if (reserved && !reserve(pool, bytes, true)) {
+        empty(pool);
+        if (!reserve(pool, bytes, false))
+            return ferry__error(FERRY_ENOMEM, "%s: %" PRIu64 " bytes: the budget is %" PRIu64,
+                                dev->name, bytes, (uint64_t)pool->budget);
+    }
+    if (!ferry__device_is(dev, FERRY_DEVICE_ORDERED_ALLOC) &&
+        from_cache(pool, FERRY__POOL_DEVICE, q, class, size, bytes, reserved, out))
+        return 0;
+    err = plugin_alloc(dev, FERRY__POOL_DEVICE, q, bytes, &zeroed, out);
+    if (err == FERRY_ENOMEM) {
+        empty(pool);
+        err = plugin_alloc(dev, FERRY__POOL_DEVICE, q, bytes, &zeroed, out);
+    }
+    if (err) {
+        if (reserved)
+            unreserve(pool, bytes);
+        return ferry__device_fail(dev, "alloc", bytes, err);
+    }
+    pthread_mutex_lock(&pool->lock);
+    count_alloc(pool, FERRY__POOL_DEVICE, bytes, false, reserved);
+    pthread_mutex_unlock(&pool->lock);
+    return 0;
+}
+
+void ferry__pool_lend(ferry_device *dev, uint64_t bytes, bool again)
+{
+    pthread_mutex_lock(&dev->pool->lock);
+    if (again)
+        count_alloc(dev->pool, FERRY__POOL_DEVICE, bytes, true, true);
+    else
+        count_idle(dev->pool, bytes);
+    pthread_mutex_unlock(&dev->pool->lock);
+}
+
+void ferry__pool_drop(ferry_device *dev, void *block, uint64_t bytes)
+{
+    pthread_mutex_lock(&dev->pool->lock);
+    dev->pool->live -= bytes;
+    pthread_mutex_unlock(&dev->pool->lock);
+    plugin_free(dev, FERRY__POOL_DEVICE, block);
 }
 
 void *ferry__pool_take(ferry_device *dev, uint64_t bytes)

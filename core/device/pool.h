@@ -26,6 +26,18 @@ int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue
                       bool *zeroed, void **out);
 
 /*
+ * A device block of `bytes` for an entry that runs on `q` now: without making room among what is in
+ * use, since memories may be locked here.
+ */
+int ferry__pool_scratch(ferry_device *dev, ferry_queue *q, uint64_t bytes, void **out);
+
+/* Counts that such a block is in use again, or that it is not: it stays within the budget. */
+void ferry__pool_lend(ferry_device *dev, uint64_t bytes, bool again);
+
+/* Frees one that is not in use, at once. */
+void ferry__pool_drop(ferry_device *dev, void *block, uint64_t bytes);
+
+/*
  * A cached device block of `bytes` > 0 that is no page of zeros, where there is one and no budget to
  * keep; NULL, and nothing has happened, else. Says nothing to the log. For host memory alone.
  */
@@ -45,6 +57,9 @@ void ferry__pool_free(ferry_device *dev, enum ferry__pool_kind kind, void *block
  */
 typedef uint64_t (*ferry__pool_relief)(ferry_device *dev, uint64_t bytes);
 void ferry__pool_set_relief(ferry__pool_relief fn);
+
+/* Who holds idle blocks of ferry__pool_scratch, and gives them back when the pool is trimmed. */
+void ferry__pool_set_lent(void (*trim)(ferry_device *dev));
 
 int ferry__pool_trim(struct ferry__pool *pool);
 /*

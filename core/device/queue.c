@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Thread_local struct ferry__entry ferry__entry;
+
 void ferry__queue_init(ferry_queue *q, ferry_device *dev, void *handle)
 {
     pthread_mutexattr_t again;

@@ -7,6 +7,14 @@
 
 #include "core/device/device.h"
 
+/* What this thread is in. What lent.c has lent to the entry goes back when it returns. */
+struct ferry__entry {
+    ferry_queue *queue;       /* whose entry runs; NULL: none */
+    struct ferry__lent *lent; /* what it has taken */
+    void (*take_back)(struct ferry__lent *lent);
+};
+extern _Thread_local struct ferry__entry ferry__entry __attribute__((tls_model("initial-exec")));
+
 /* A queue that takes calls of several threads at once, and has no events to keep apart, needs no lock. */
 static inline bool ferry__queue_is_free(const ferry_queue *q)
 {
@@ -23,6 +31,7 @@ static inline void ferry__queue_hold(ferry_queue *q)
 /* and one that gives it work, stray unless the end of a section says otherwise. */
 static inline void ferry__queue_enter(ferry_queue *q)
 {
+    ferry__entry.queue = q;
     if (ferry__queue_is_free(q))
         return;
     pthread_mutex_lock(&q->lock);
@@ -33,6 +42,9 @@ static inline void ferry__queue_enter(ferry_queue *q)
 
 static inline void ferry__queue_leave(ferry_queue *q)
 {
+    ferry__entry.queue = NULL;
+    if (ferry__entry.lent)
+        ferry__entry.take_back(ferry__entry.lent);
     if (!ferry__queue_is_free(q))
         pthread_mutex_unlock(&q->lock);
 }

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "core/base/status.h"
+#include "core/device/lent.h"
 #include "core/device/section.h"
 #include "core/device/trace.h"
 
@@ -92,6 +93,7 @@ void ferry_queue_destroy(ferry_queue *q)
         pthread_mutex_unlock(&q->life);
         ferry__queue_hold(q);
         ferry__section_reap(q);
+        ferry__lent_end(q);
         dev->ops->queue_destroy(dev->dev, q->handle);
         ferry__queue_leave(q);
     }

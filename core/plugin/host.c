@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +202,23 @@ static int host_cache_folder(char *out, uint64_t size)
     return err ? host_error(err, "cache_folder: %s", why) : 0;
 }
 
+/* Nobody asks before a device is open; whoever does is told so. */
+static _Atomic(ferry__host_scratch) scratch;
+
+void ferry__host_set_scratch(ferry__host_scratch fn)
+{
+    atomic_store_explicit(&scratch, fn, memory_order_release);
+}
+
+static int host_scratch(uint64_t bytes, void **out_handle)
+{
+    ferry__host_scratch fn = atomic_load_explicit(&scratch, memory_order_acquire);
+    const char *why = "no device is open";
+    int err = fn ? fn(bytes, out_handle, &why) : FERRY_EINVAL;
+
+    return err ? host_error(err, "scratch: %s", why) : 0;
+}
+
 const ferry_host ferry__host = {
     .struct_size = sizeof(ferry_host),
     .abi_major = FERRY_ABI_MAJOR,
@@ -214,4 +232,5 @@ const ferry_host ferry__host = {
     .option_size = host_size,
     .option_enum = host_enum,
     .cache_folder = host_cache_folder,
+    .scratch = host_scratch,
 };

@@ -16,6 +16,13 @@ extern const ferry_host ferry__host;
 void ferry__host_enter(const struct ferry__plugin *plugin);
 void ferry__host_leave(void);
 
+/*
+ * Who serves host->scratch: a code, and in *out_why what a plugin is told of one. Set by the room that
+ * has the memory.
+ */
+typedef int (*ferry__host_scratch)(uint64_t bytes, void **out, const char **out_why);
+void ferry__host_set_scratch(ferry__host_scratch fn);
+
 /* What the plugin said on this thread since the last call, and forgets it; "" if nothing. */
 const char *ferry__host_take_error(void);
 

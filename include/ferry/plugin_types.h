@@ -61,6 +61,16 @@ typedef struct ferry_host {
      * its caller; FERRY_EINVAL where `size` is too small.
      */
     int (*cache_folder)(char *out, uint64_t size);
+    /**
+     * Memory of the device for the work that the running entry puts on its queue, from ferry's pool: at
+     * least `bytes` > 0 bytes, aligned as alloc's, with nothing in particular in them. Only inside an
+     * entry that takes a queue, on the thread that ferry called: FERRY_EINVAL elsewhere. Nobody frees
+     * it: when the entry returns it goes to later entries of the same queue, whose work comes after;
+     * the queue keeps it until it ends or ferry_device_trim. An entry may take several. ferry may call
+     * alloc, free, trim, the event entries and queue_synchronize meanwhile: hold no lock that they take.
+     * FERRY_ENOMEM where there is no room, within the budget too; host->error has been told.
+     */
+    int (*scratch)(uint64_t bytes, void **out_handle);
 } ferry_host;
 
 /* ---- What a plugin says of its devices ---- */

@@ -163,6 +163,7 @@ static const ferry_host host = {
     .log = host_log,
     .option = host_option,
     HOST_OPTIONS_ENTRIES,
+    .scratch = kit_scratch,
 };
 
 void kit_options_allowed(bool allowed)
@@ -346,6 +347,7 @@ bool kit_counters(ferry_plugin_counters *out)
         unsigned char guard[64];
     } room;
 
+    kit_scratch_end();
     memset(&room, 0, sizeof(room));
     memset(room.guard, 0xee, sizeof(room.guard));
     room.counters.struct_size = sizeof(room.counters);
@@ -364,6 +366,7 @@ void kit_wait(void *queue)
 {
     void *event = NULL;
 
+    kit_scratch_end();
     if (kit_synchronous())
         return;
     kit_ok(kit.ops.event_record(kit.dev, queue, &event), "event_record");

@@ -73,6 +73,10 @@ void kit_refused_by_loader(void);
 /* Groups that make the plugin's entries answer options use this around its calls. */
 void kit_options_allowed(bool allowed);
 
+/* host->scratch, and what ends it: this thread has waited for all (scratch.c). */
+int kit_scratch(uint64_t bytes, void **out_handle);
+void kit_scratch_end(void);
+
 /* Waits, as ferry does, until the queue's work so far is done: by an event. */
 void kit_wait(void *queue);
 

@@ -41,6 +41,7 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 	%D%/queues.c \
 	%D%/reduce.c \
 	%D%/run.c \
+	%D%/scratch.c \
 	%D%/share.c \
 	%D%/threads.c \
 	%D%/through.c \

@@ -159,6 +159,7 @@ static void *work(void *arg)
     for (int i = 0; i < LIVE; i++)
         give_up(w, &kept[i]);
     kit_ok(kit.ops.free(kit.dev, w->queue, block), "free");
+    kit_scratch_end();
     if (several)
         kit_thread_manners();
     return NULL;

@@ -66,6 +66,7 @@ BAD_FROM = \
 	%D%/good-async.c \
 	%D%/good-fast.c \
 	%D%/good-ops.c \
+	%D%/good-scratch.c \
 	%D%/good-sync.c
 
 check_DATA += $(BAD)

@@ -140,6 +140,7 @@ static void the_plugins_that_are_spoiled_pass_before(void)
     CU_ASSERT_EQUAL(check_bad("good_sync", ""), 0);
     CU_ASSERT_EQUAL(check_bad("good_async", ""), 0);
     CU_ASSERT_EQUAL(check_bad("good_fast", ""), 0);
+    CU_ASSERT_EQUAL(check_bad("good_scratch", ""), 0);
     CU_ASSERT_EQUAL(check_bad("good_sync", "--only ops"), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "not offered  ops"));
     CU_ASSERT_EQUAL(check_bad("good_ops", "--only ops"), 0);
