@@ -29,9 +29,14 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 	%D%/numbers.c \
 	%D%/op.c \
 	%D%/op.h \
+	%D%/op_backward.c \
 	%D%/op_block.c \
 	%D%/op_element.c \
+	%D%/op_image.c \
+	%D%/op_others.c \
+	%D%/op_passes.c \
 	%D%/op_run.c \
+	%D%/op_state.c \
 	%D%/op_trials.c \
 	%D%/op_try.c \
 	%D%/op_window.c \

@@ -76,6 +76,12 @@ static void unknown(void)
     op->in[0].dtype = op->out[0].dtype = FERRY_F32;
     op->params.unary.function = 900;
     refused(op, "an unknown function");
+    op->kind = FERRY_OP_NAMED;
+    memset(&op->params, 0, sizeof(op->params));
+    strcpy(op->params.named.name, "acme.nonesuch/1");
+    refused(op, "an operation with a name that there cannot be");
+    memset(op->params.named.name, 'n', sizeof(op->params.named.name));
+    refused(op, "an operation whose name does not end");
 }
 
 static void remark(uint32_t mask)

@@ -44,12 +44,14 @@ long double op_get(const struct op_block *b, const int64_t *i);
 void op_block_create(struct op_block *b, const ferry_operand *o, unsigned seed);
 void op_block_output(struct op_block *b, const ferry_operand *o, unsigned seed);
 void op_block_refill(struct op_block *b, unsigned seed);
+/* Contents that a kind has use for: what is divided by and raised is positive, regions lie in images. */
+void op_block_suit(struct op_block *b, const ferry_op *op, bool is_output, uint32_t n);
 void op_block_destroy(struct op_block *b);
 ferry_ref op_block_ref(const struct op_block *b);
 /* Elements are as they should be, and nothing around them has changed; `what` is "out[0]". */
 void op_block_check(struct op_block *b, const char *what, const struct op_number *want);
 
-/* ---- the reference (op_window.c, op_element.c) ---------------------------------------------- */
+/* ---- the reference (op_window.c, op_element.c, op_backward.c, op_image.c, op_state.c) ------- */
 
 /* out[n] at index i. False: the kit knows no such kind. */
 bool op_expect(const struct op_scene *s, uint32_t n, const int64_t *i, struct op_number *out);
@@ -57,9 +59,30 @@ void op_expect_convolution(const struct op_scene *s, const int64_t *i, struct op
 void op_expect_im2col(const struct op_scene *s, const int64_t *i, struct op_number *out);
 void op_expect_col2im(const struct op_scene *s, const int64_t *i, struct op_number *out);
 void op_expect_pool(const struct op_scene *s, uint32_t n, const int64_t *i, struct op_number *out);
+/* A backward pass, and those of what has a window; false: the kit knows none of that kind. */
+bool op_expect_backward(const struct op_scene *s, const int64_t *i, struct op_number *out);
+void op_expect_convolution_data(const struct op_scene *s, const int64_t *i, struct op_number *out);
+void op_expect_convolution_weights(const struct op_scene *s, const int64_t *i,
+                                   struct op_number *out);
+void op_expect_pool_data(const struct op_scene *s, const int64_t *i, struct op_number *out);
+void op_expect_resize(const struct op_scene *s, const int64_t *i, struct op_number *out);
+void op_expect_resize_data(const struct op_scene *s, const int64_t *i, struct op_number *out);
+void op_expect_roi_pool(const struct op_scene *s, const int64_t *i, struct op_number *out);
+void op_expect_scatter_add(const struct op_scene *s, const int64_t *i, struct op_number *out);
+void op_expect_random(const struct op_scene *s, const int64_t *i, struct op_number *out);
+void op_expect_update(const struct op_scene *s, uint32_t n, const int64_t *i,
+                      struct op_number *out);
+void op_set(struct op_number *out, long double value, long double magnitude, double roundings);
+/* One more term of a sum. */
+void op_add(struct op_number *out, long double term);
 /* function(x; a, b, c) and how sensitive it is. */
 void op_unary(uint32_t function, long double x, double a, double b, double c,
               struct op_number *out);
+
+/* What RANDOM and UPDATE are run with. */
+#define OP_SEED   UINT64_C(0x0123456789abcdef)
+#define OP_OFFSET 5u
+extern const double op_scalars[FERRY_UPDATE_SCALARS];
 
 /* ---- a run (op_run.c) ----------------------------------------------------------------------- */
 
@@ -69,7 +92,7 @@ void op_say(const ferry_op *op, const char *note, const char *doing);
 void op_run(const ferry_op *op, const ferry_op_answer *answer, void *prepared, const char *note,
             bool in_place, bool queues);
 
-/* ---- trials (op_try.c) and their list (op_trials.c) ----------------------------------------- */
+/* ---- trials (op_try.c) and their lists (op_trials.c, op_passes.c, op_others.c) -------------- */
 
 /* The plugin's. */
 extern const ferry_op_table *op_table;
@@ -84,7 +107,15 @@ extern struct op_tally {
 int op_ask(const ferry_op *op, ferry_op_answer *out);
 /* One operation whose operands are plain; it is tried with other strides, too. */
 void op_try(const ferry_op *op, const char *note, bool in_place);
-/* All trials of a dtype. */
+/* All trials of a dtype; those of kinds that move and change what is there. */
 void op_trials(uint32_t dtype);
+void op_other_trials(uint32_t dtype);
+/* The backward passes of a forward operation. */
+void op_try_backward(const ferry_op *forward, const char *note);
+/* An operation, and a plain operand whose dimensions end at −1. */
+ferry_op op_begin(uint32_t kind, uint32_t n_in, uint32_t n_out);
+void op_shape(ferry_operand *o, uint32_t dtype, const int64_t *dims);
+
+#define OP_SHAPE(o, dtype, ...) op_shape(o, dtype, (const int64_t[]){ __VA_ARGS__, -1 })
 
 #endif

@@ -142,6 +142,33 @@ void op_block_output(struct op_block *b, const ferry_operand *o, unsigned seed)
     mirror_upload(b->m);
 }
 
+/* Regions of images of 9 × 8 as roi.spatial_scale has them: a part, a point, beyond the edge, the wrong way round. */
+static long double region(const int64_t *i)
+{
+    static const int boxes[][5] = {
+        { 0, 2, 3, 11, 9 }, { 1, 4, 4, 4, 4 }, { 1, 6, 0, 40, 30 }, { 0, 9, 8, 3, 2 }
+    };
+
+    return boxes[i[0] % 4][i[1]];
+}
+
+void op_block_suit(struct op_block *b, const ferry_op *op, bool is_output, uint32_t n)
+{
+    bool is_region = op->kind == FERRY_OP_ROI_POOL && !is_output && n == 1;
+    bool is_positive =
+        (op->kind == FERRY_OP_UPDATE && is_output && n > 0) ||
+        (op->kind == FERRY_OP_LRN && op->pass == FERRY_PASS_BACKWARD_DATA && !is_output && n == 3);
+    int64_t i[FERRY_OP_AXES] = { 0 };
+
+    if (op_count(&b->o) == 0 || !(is_region || is_positive))
+        return;
+    do
+        arith_put((ferry_dtype)b->o.dtype, b->m->want, place(&b->o, i),
+                  is_region ? region(i) : fabsl(op_get(b, i)) + 0.5L);
+    while (op_next(&b->o, i));
+    mirror_upload(b->m);
+}
+
 void op_block_destroy(struct op_block *b)
 {
     if (b->m == &b->own)

@@ -8,14 +8,14 @@
 
 #define SOME 24 /* roundings that a transcendental function may cost */
 
-static void set(struct op_number *out, long double value, long double magnitude, double roundings)
+void op_set(struct op_number *out, long double value, long double magnitude, double roundings)
 {
     *out = (struct op_number){ value, fabsl(magnitude), roundings };
 }
 
-static void add_term(struct op_number *out, long double term)
+void op_add(struct op_number *out, long double term)
 {
-    set(out, out->value + term, out->magnitude + fabsl(term), out->roundings + 1);
+    op_set(out, out->value + term, out->magnitude + fabsl(term), out->roundings + 1);
 }
 
 /* ---- one element of each input -------------------------------------------------------------- */
@@ -24,7 +24,7 @@ static void powered(long double u, long double room, double a, struct op_number 
 {
     long double value = powl(u, (long double)a);
 
-    set(out, value, fabsl(value) * (1 + fabsl((long double)a) * room / fabsl(u)), SOME);
+    op_set(out, value, fabsl(value) * (1 + fabsl((long double)a) * room / fabsl(u)), SOME);
 }
 
 void op_unary(uint32_t function, long double x, double a, double b, double c, struct op_number *out)
@@ -34,43 +34,43 @@ void op_unary(uint32_t function, long double x, double a, double b, double c, st
 
     switch (function) {
     case FERRY_UNARY_RELU:
-        set(out, x > 0 ? x : al * x, x, 1);
+        op_set(out, x > 0 ? x : al * x, x, 1);
         return;
     case FERRY_UNARY_ELU:
-        set(out, x > 0 ? x : al * (expl(x) - 1), 1 + fabsl(x) + fabsl(al), SOME);
+        op_set(out, x > 0 ? x : al * (expl(x) - 1), 1 + fabsl(x) + fabsl(al), SOME);
         return;
     case FERRY_UNARY_SIGMOID:
-        set(out, 1 / (1 + expl(-x)), 1, SOME);
+        op_set(out, 1 / (1 + expl(-x)), 1, SOME);
         return;
     case FERRY_UNARY_TANH:
-        set(out, tanhl(x), 1, SOME);
+        op_set(out, tanhl(x), 1, SOME);
         return;
     case FERRY_UNARY_ABS:
-        set(out, fabsl(x), 0, 0);
+        op_set(out, fabsl(x), 0, 0);
         return;
     case FERRY_UNARY_POWER:
         powered(bl * x + cl, room, a, out);
         return;
     case FERRY_UNARY_EXP:
         value = expl(al * x + bl);
-        set(out, value, value * (1 + fabsl(al * x) + fabsl(bl)), SOME);
+        op_set(out, value, value * (1 + fabsl(al * x) + fabsl(bl)), SOME);
         return;
     case FERRY_UNARY_LOG:
         value = al * x + bl;
-        set(out, cl * logl(value), cl * (1 + (fabsl(al * x) + fabsl(bl)) / value), SOME);
+        op_set(out, cl * logl(value), cl * (1 + (fabsl(al * x) + fabsl(bl)) / value), SOME);
         return;
     case FERRY_UNARY_BNLL:
-        set(out, x > 0 ? x + logl(1 + expl(-x)) : logl(1 + expl(x)), 1 + fabsl(x), SOME);
+        op_set(out, x > 0 ? x + logl(1 + expl(-x)) : logl(1 + expl(x)), 1 + fabsl(x), SOME);
         return;
     case FERRY_UNARY_THRESHOLD:
-        set(out, x > al ? 1 : 0, 0, 0);
+        op_set(out, x > al ? 1 : 0, 0, 0);
         return;
     case FERRY_UNARY_CLIP:
         value = x > al ? x : al;
-        set(out, value < bl ? value : bl, 1, 1);
+        op_set(out, value < bl ? value : bl, 1, 1);
         return;
     default:
-        set(out, x / (1 + expl(-al * x)), x, SOME);
+        op_set(out, x / (1 + expl(-al * x)), x, SOME);
         return;
     }
 }
@@ -93,25 +93,25 @@ static void binary(const struct op_scene *s, const int64_t *i, struct op_number 
 
     switch (s->op->params.binary.function) {
     case FERRY_BINARY_SUM:
-        set(out, a * x + b * u, fabsl(a * x) + fabsl(b * u), 3);
+        op_set(out, a * x + b * u, fabsl(a * x) + fabsl(b * u), 3);
         return;
     case FERRY_BINARY_PRODUCT:
-        set(out, x * u, x * u, 1);
+        op_set(out, x * u, x * u, 1);
         return;
     case FERRY_BINARY_MAX:
-        set(out, x > u ? x : u, 0, 0);
+        op_set(out, x > u ? x : u, 0, 0);
         return;
     case FERRY_BINARY_SCALE:
-        set(out, x * u + v, fabsl(x * u) + fabsl(v), 2);
+        op_set(out, x * u + v, fabsl(x * u) + fabsl(v), 2);
         return;
     case FERRY_BINARY_PRELU:
-        set(out, x > 0 ? x : u * x, x, 1);
+        op_set(out, x > 0 ? x : u * x, x, 1);
         return;
     case FERRY_BINARY_NORMALISE:
-        set(out, (x - u) * v, (fabsl(x) + fabsl(u)) * v, 3);
+        op_set(out, (x - u) * v, (fabsl(x) + fabsl(u)) * v, 3);
         return;
     default:
-        set(out, x / u, x / u, 4);
+        op_set(out, x / u, x / u, 4);
         return;
     }
 }
@@ -126,9 +126,9 @@ static void inner_product(const struct op_scene *s, const int64_t *i, struct op_
 
     row.shape[0] = i[0] + 1; /* so that the walk ends with the row */
     for (; wi[1] < s->in[1].o.shape[1]; wi[1]++, op_next(&row, xi))
-        add_term(out, op_get(&s->in[0], xi) * op_get(&s->in[1], wi));
+        op_add(out, op_get(&s->in[0], xi) * op_get(&s->in[1], wi));
     if (s->op->n_in > 2)
-        add_term(out, op_get(&s->in[2], &i[1]));
+        op_add(out, op_get(&s->in[2], &i[1]));
 }
 
 static void gemm(const struct op_scene *s, const int64_t *i, struct op_number *out)
@@ -138,9 +138,9 @@ static void gemm(const struct op_scene *s, const int64_t *i, struct op_number *o
     int64_t b[3] = { s->in[1].o.shape[0] > 1 ? i[0] : 0, 0, i[2] };
 
     for (; a[2] < s->in[0].o.shape[2]; a[2]++, b[1]++)
-        add_term(out, alpha * op_get(&s->in[0], a) * op_get(&s->in[1], b));
+        op_add(out, alpha * op_get(&s->in[0], a) * op_get(&s->in[1], b));
     if (s->op->n_in > 2)
-        add_term(out, (long double)s->op->params.gemm.beta * repeated(&s->in[2], i));
+        op_add(out, (long double)s->op->params.gemm.beta * repeated(&s->in[2], i));
     out->roundings += 2;
 }
 
@@ -187,19 +187,19 @@ static void reduce(const struct op_scene *s, const int64_t *i, struct op_number 
 
     switch (s->op->params.reduce.function) {
     case FERRY_REDUCE_SUM:
-        set(out, scale * r.sum, scale * r.absolute, cost);
+        op_set(out, scale * r.sum, scale * r.absolute, cost);
         return;
     case FERRY_REDUCE_SUMSQ:
-        set(out, scale * r.squares, scale * r.squares, cost);
+        op_set(out, scale * r.squares, scale * r.squares, cost);
         return;
     case FERRY_REDUCE_ASUM:
-        set(out, scale * r.absolute, scale * r.absolute, cost);
+        op_set(out, scale * r.absolute, scale * r.absolute, cost);
         return;
     case FERRY_REDUCE_MAX:
-        set(out, scale * r.most, scale * r.most, 1);
+        op_set(out, scale * r.most, scale * r.most, 1);
         return;
     default:
-        set(out, (long double)r.where, 0, 0);
+        op_set(out, (long double)r.where, 0, 0);
         return;
     }
 }
@@ -210,9 +210,9 @@ static void moments(const struct op_scene *s, uint32_t n, const int64_t *i, stru
     long double mean = r.sum / r.n;
 
     if (n == 0)
-        set(out, mean, r.absolute / r.n, (double)r.n + 2);
+        op_set(out, mean, r.absolute / r.n, (double)r.n + 2);
     else
-        set(out, r.squares / r.n - mean * mean, r.squares / r.n, (double)r.n + 8);
+        op_set(out, r.squares / r.n - mean * mean, r.squares / r.n, (double)r.n + 8);
 }
 
 /* ---- neighbours ----------------------------------------------------------------------------- */
@@ -229,10 +229,10 @@ static void softmax(const struct op_scene *s, const int64_t *i, struct op_number
     for (at[axis] = 0; at[axis] < n; at[axis]++)
         sum += expl(op_get(&s->in[0], at) - most);
     if (s->op->params.softmax.logarithm)
-        set(out, x - most - logl(sum), 1 + fabsl(x - most) + logl(sum), SOME + (double)n);
+        op_set(out, x - most - logl(sum), 1 + fabsl(x - most) + logl(sum), SOME + (double)n);
     else
-        set(out, expl(x - most) / sum, expl(x - most) / sum * (1 + fabsl(x - most)),
-            SOME + (double)n);
+        op_set(out, expl(x - most) / sum, expl(x - most) / sum * (1 + fabsl(x - most)),
+               SOME + (double)n);
 }
 
 static void lrn(const struct op_scene *s, uint32_t n, const int64_t *i, struct op_number *out)
@@ -258,7 +258,7 @@ static void lrn(const struct op_scene *s, uint32_t n, const int64_t *i, struct o
             (long double)s->op->params.lrn.alpha / (long double)cells * squares;
     if (n == 0)
         scale = op_get(&s->in[0], i) * powl(scale, -(long double)s->op->params.lrn.beta);
-    set(out, scale, scale, SOME + (double)cells);
+    op_set(out, scale, scale, SOME + (double)cells);
 }
 
 static void gather(const struct op_scene *s, const int64_t *i, struct op_number *out)
@@ -310,6 +310,16 @@ static bool expect(const struct op_scene *s, uint32_t n, const int64_t *i, struc
         return out->value = op_get(&s->in[0], i), true;
     case FERRY_OP_GATHER:
         return gather(s, i, out), true;
+    case FERRY_OP_RESIZE:
+        return op_expect_resize(s, i, out), true;
+    case FERRY_OP_ROI_POOL:
+        return op_expect_roi_pool(s, i, out), true;
+    case FERRY_OP_SCATTER_ADD:
+        return op_expect_scatter_add(s, i, out), true;
+    case FERRY_OP_RANDOM:
+        return op_expect_random(s, i, out), true;
+    case FERRY_OP_UPDATE:
+        return op_expect_update(s, n, i, out), true;
     default:
         return false;
     }
@@ -318,6 +328,8 @@ static bool expect(const struct op_scene *s, uint32_t n, const int64_t *i, struc
 bool op_expect(const struct op_scene *s, uint32_t n, const int64_t *i, struct op_number *out)
 {
     *out = (struct op_number){ .value = 0 };
+    if (s->op->pass != FERRY_PASS_FORWARD)
+        return op_expect_backward(s, i, out);
     if (!expect(s, n, i, out))
         return false;
     for (uint32_t k = 0; n == 0 && k < s->op->n_epilogue; k++) {

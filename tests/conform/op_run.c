@@ -44,7 +44,8 @@ static const char *function_text(const ferry_op *op)
     static char text[32];
 
     text[0] = '\0';
-    if (op->kind == FERRY_OP_UNARY || op->kind == FERRY_OP_BINARY || op->kind == FERRY_OP_REDUCE)
+    if (op->kind == FERRY_OP_UNARY || op->kind == FERRY_OP_BINARY || op->kind == FERRY_OP_REDUCE ||
+        op->kind == FERRY_OP_RANDOM || op->kind == FERRY_OP_UPDATE)
         snprintf(text, sizeof(text), " function %" PRIu32, op->params.unary.function);
     else if (op->kind == FERRY_OP_POOL)
         snprintf(text, sizeof(text), " method %" PRIu32, op->params.pool.method);
@@ -53,16 +54,19 @@ static const char *function_text(const ferry_op *op)
 
 void op_say(const ferry_op *op, const char *note, const char *doing)
 {
+    static const char *const passes[] = { "", " backward data", " backward weights",
+                                          " backward bias" };
+    uint32_t dtype = op->n_in ? op->in[0].dtype : op->out[0].dtype;
     char text[200];
     size_t n = (size_t)snprintf(text, sizeof(text), "%s", "");
 
     for (uint32_t i = 0; i < op->n_in && n < 150; i++)
         n += put_operand(text + n, sizeof(text) - n, i ? ", " : "", &op->in[i]);
     if (n < 170)
-        put_operand(text + n, sizeof(text) - n, " to ", &op->out[0]);
-    kit_case("%s%s %s%s%s, %s%s%s", ferry_op_kind_name(op->kind), function_text(op),
-             kit_dtype_name(op->in[0].dtype), note[0] ? " " : "", note, text, doing[0] ? ", " : "",
-             doing);
+        put_operand(text + n, sizeof(text) - n, n ? " to " : "to ", &op->out[0]);
+    kit_case("%s%s%s %s%s%s, %s%s%s", ferry_op_kind_name(op->kind), passes[op->pass & 3],
+             function_text(op), kit_dtype_name(dtype), note[0] ? " " : "", note, text,
+             doing[0] ? ", " : "", doing);
 }
 
 /* ---- a run ---------------------------------------------------------------------------------- */
@@ -78,14 +82,28 @@ struct run {
     struct op_number *want[FERRY_OP_OUTPUTS];
 };
 
+/* NaN, unless the operation reads it, too: what a pass adds to, what an update changes. */
+static void create_output(const ferry_op *op, uint32_t n, struct op_block *out)
+{
+    if (op->pass >= FERRY_PASS_BACKWARD_WEIGHTS || op->kind == FERRY_OP_SCATTER_ADD ||
+        op->kind == FERRY_OP_UPDATE) {
+        op_block_create(out, &op->out[n], 31 + n);
+        op_block_suit(out, op, true, n);
+    } else {
+        op_block_output(out, &op->out[n], 31 + n);
+    }
+}
+
 static void create_blocks(struct run *r)
 {
     const ferry_op *op = r->op;
 
-    for (uint32_t i = 0; i < op->n_in; i++)
+    for (uint32_t i = 0; i < op->n_in; i++) {
         op_block_create(&r->in[i], &op->in[i], 11 + i);
+        op_block_suit(&r->in[i], op, false, i);
+    }
     for (uint32_t i = 0; i < op->n_out; i++)
-        op_block_output(&r->out[i], &op->out[i], 31 + i);
+        create_output(op, i, &r->out[i]);
     if (r->in_place) {
         mirror_destroy(r->out[0].m);
         r->out[0].m = r->in[0].m;
@@ -152,13 +170,19 @@ static void enqueue(struct run *r, void *queue, struct op_block *outputs, struct
 {
     ferry_cref in[FERRY_OP_INPUTS];
     ferry_ref out[FERRY_OP_OUTPUTS];
-    ferry_op_run_args args = { .struct_size = sizeof(args), .in = in, .out = out };
+    ferry_op_run_args args = {
+        .struct_size = sizeof(args), .in = in, .out = out, .seed = OP_SEED, .offset = OP_OFFSET
+    };
 
     for (uint32_t i = 0; i < r->op->n_in; i++)
         in[i] = r->answer.packed_inputs >> i & 1 ? (ferry_cref){ NULL, 0 }
                                                  : ferry_ref_const(op_block_ref(&r->in[i]));
     for (uint32_t i = 0; i < r->op->n_out; i++)
         out[i] = op_block_ref(&outputs[i]);
+    if (r->op->kind == FERRY_OP_UPDATE) {
+        args.scalars = op_scalars;
+        args.n_scalars = FERRY_UPDATE_SCALARS;
+    }
     if (r->answer.packed_bytes)
         args.packed = mirror_ref(&r->packed, margin());
     mirror_create(workspace, r->answer.workspace_bytes + 2 * margin(), 61);
@@ -211,7 +235,7 @@ static void run_again(struct run *r, int queues)
         if (queues > 1)
             kit_ok(kit.ops.queue_create(kit.dev, 0, &queue[q]), "queue_create");
         for (uint32_t i = 0; i < r->op->n_out; i++)
-            op_block_output(&out[q][i], &r->op->out[i], 31 + i);
+            create_output(r->op, i, &out[q][i]);
     }
     for (int q = 0; q < queues; q++)
         enqueue(r, queue[q], out[q], &workspace[q]);

@@ -10,7 +10,7 @@
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 /* A plain operand; dimensions end at −1. */
-static void shape(ferry_operand *o, uint32_t dtype, const int64_t *dims)
+void op_shape(ferry_operand *o, uint32_t dtype, const int64_t *dims)
 {
     memset(o, 0, sizeof(*o));
     o->dtype = dtype;
@@ -19,9 +19,7 @@ static void shape(ferry_operand *o, uint32_t dtype, const int64_t *dims)
     op_lay(o, OP_PLAIN);
 }
 
-#define SHAPE(o, dtype, ...) shape(o, dtype, (const int64_t[]){ __VA_ARGS__, -1 })
-
-static ferry_op begin(uint32_t kind, uint32_t n_in, uint32_t n_out)
+ferry_op op_begin(uint32_t kind, uint32_t n_in, uint32_t n_out)
 {
     ferry_op op;
 
@@ -155,12 +153,12 @@ static void image(ferry_operand *o, uint32_t dtype, const struct windowed *t, in
     for (uint32_t i = 0; i < t->axes; i++)
         dims[2 + i] = w ? windows_along(w, i, t->in[i]) : t->in[i];
     dims[2 + t->axes] = -1;
-    shape(o, dtype, dims);
+    op_shape(o, dtype, dims);
 }
 
 static void convolution(const struct windowed *t, uint32_t dtype, bool constant)
 {
-    ferry_op op = begin(FERRY_OP_CONVOLUTION, constant ? 3 : 2, 1);
+    ferry_op op = op_begin(FERRY_OP_CONVOLUTION, constant ? 3 : 2, 1);
     ferry_op_window *w = &op.params.window;
     int64_t dims[6];
 
@@ -170,20 +168,22 @@ static void convolution(const struct windowed *t, uint32_t dtype, bool constant)
     memcpy(&dims[2], t->kernel, sizeof(t->kernel));
     dims[2 + t->axes] = -1;
     image(&op.in[0], dtype, t, t->c, NULL);
-    shape(&op.in[1], dtype, dims);
+    op_shape(&op.in[1], dtype, dims);
     image(&op.out[0], dtype, t, t->o, w);
     if (constant) { /* weights and bias that may be packed, and a rectifier behind */
-        SHAPE(&op.in[2], dtype, t->o);
+        OP_SHAPE(&op.in[2], dtype, t->o);
         op.constants = 6;
         op.n_epilogue = 1;
         op.epilogue[0] = (ferry_op_step){ .step = FERRY_STEP_UNARY, .a = 0.25 };
     }
     op_try(&op, t->note, false);
+    if (!constant)
+        op_try_backward(&op, t->note);
 }
 
 static void columns(const struct windowed *t, uint32_t dtype, uint32_t kind)
 {
-    ferry_op op = begin(kind, 1, 1);
+    ferry_op op = op_begin(kind, 1, 1);
     int64_t c = t->c;
 
     window_of(t, &op.params.window);
@@ -217,7 +217,7 @@ static const struct windowed pools[] = {
 static void pool(const struct windowed *t, uint32_t dtype, uint32_t method, uint32_t divisor,
                  uint32_t n_out)
 {
-    ferry_op op = begin(FERRY_OP_POOL, 1, n_out);
+    ferry_op op = op_begin(FERRY_OP_POOL, 1, n_out);
 
     window_of(t, &op.params.window);
     op.params.pool.method = method;
@@ -227,6 +227,8 @@ static void pool(const struct windowed *t, uint32_t dtype, uint32_t method, uint
     op.out[1] = n_out > 1 ? op.out[0] : op.out[1];
     op.out[1].dtype = n_out > 1 ? FERRY_I32 : 0;
     op_try(&op, t->note, false);
+    if (method == FERRY_POOL_AVERAGE || n_out > 1)
+        op_try_backward(&op, t->note);
 }
 
 static void windows(uint32_t dtype)
@@ -251,27 +253,29 @@ static void windows(uint32_t dtype)
 
 static void inner_product(uint32_t dtype, const int64_t *x, int64_t n, bool constant)
 {
-    ferry_op op = begin(FERRY_OP_INNER_PRODUCT, constant ? 3 : 2, 1);
+    ferry_op op = op_begin(FERRY_OP_INNER_PRODUCT, constant ? 3 : 2, 1);
 
-    shape(&op.in[0], dtype, x);
-    SHAPE(&op.in[1], dtype, n, x[0] ? op_count(&op.in[0]) / x[0] : 8);
-    SHAPE(&op.out[0], dtype, x[0], n);
+    op_shape(&op.in[0], dtype, x);
+    OP_SHAPE(&op.in[1], dtype, n, x[0] ? op_count(&op.in[0]) / x[0] : 8);
+    OP_SHAPE(&op.out[0], dtype, x[0], n);
     if (constant) {
-        SHAPE(&op.in[2], dtype, n);
+        OP_SHAPE(&op.in[2], dtype, n);
         op.constants = 6;
     }
     op_try(&op, constant ? "constants" : "", false);
+    if (!constant)
+        op_try_backward(&op, "");
 }
 
 static void gemm(uint32_t dtype, int64_t b, int64_t m, int64_t n, int64_t k, uint32_t n_in)
 {
-    ferry_op op = begin(FERRY_OP_BATCHED_GEMM, n_in, 1);
+    ferry_op op = op_begin(FERRY_OP_BATCHED_GEMM, n_in, 1);
 
     op.params.gemm.alpha = -1.5;
     op.params.gemm.beta = n_in > 2 ? 0.5 : 0;
-    SHAPE(&op.in[0], dtype, b, m, k);
-    SHAPE(&op.in[1], dtype, 1, k, n);
-    SHAPE(&op.out[0], dtype, b, m, n);
+    OP_SHAPE(&op.in[0], dtype, b, m, k);
+    OP_SHAPE(&op.in[1], dtype, 1, k, n);
+    OP_SHAPE(&op.out[0], dtype, b, m, n);
     if (n_in > 2)
         op.in[2] = op.out[0];
     op_try(&op, "", false);
@@ -302,7 +306,7 @@ static const int64_t shapes[][6] = { { 1, -1 },          { 7, -1 },           { 
 
 static void unary(uint32_t dtype, uint32_t function, const int64_t *dims, bool in_place)
 {
-    ferry_op op = begin(FERRY_OP_UNARY, 1, 1);
+    ferry_op op = op_begin(FERRY_OP_UNARY, 1, 1);
     bool base = function == FERRY_UNARY_POWER || function == FERRY_UNARY_LOG;
 
     op.params.unary.function = function;
@@ -311,19 +315,21 @@ static void unary(uint32_t dtype, uint32_t function, const int64_t *dims, bool i
                                                        : 0.5;
     op.params.unary.b = base && function == FERRY_UNARY_LOG ? 2 : 0.5;
     op.params.unary.c = base ? 2 : 0;
-    shape(&op.in[0], dtype, dims);
+    op_shape(&op.in[0], dtype, dims);
     op.out[0] = op.in[0];
     op_try(&op, in_place ? "in place" : "", in_place);
+    if (!in_place && (dims == shapes[3] || dims == shapes[7]))
+        op_try_backward(&op, "");
 }
 
 static void binary(uint32_t dtype, uint32_t function, const int64_t *dims, int smaller)
 {
-    ferry_op op = begin(FERRY_OP_BINARY, function == FERRY_BINARY_NORMALISE ? 3 : 2, 1);
+    ferry_op op = op_begin(FERRY_OP_BINARY, function == FERRY_BINARY_NORMALISE ? 3 : 2, 1);
 
     op.params.binary.function = function;
     op.params.binary.a = 1.5;
     op.params.binary.b = -0.5;
-    shape(&op.in[0], dtype, dims);
+    op_shape(&op.in[0], dtype, dims);
     op.out[0] = op.in[1] = op.in[0];
     for (uint32_t axis = 0; axis < op.in[1].rank && smaller; axis++)
         op.in[1].shape[axis] = (int)axis == smaller ? op.in[1].shape[axis] : 1;
@@ -333,16 +339,18 @@ static void binary(uint32_t dtype, uint32_t function, const int64_t *dims, int s
     if (op.n_in == 3)
         op.in[2] = op.in[1];
     op_try(&op, smaller ? "one operand smaller" : "", false);
+    if (dims == shapes[3] || dims == shapes[7])
+        op_try_backward(&op, smaller ? "one operand smaller" : "");
     if (!smaller)
         op_try(&op, "in place", true);
 }
 
 static void copy(uint32_t dtype, uint32_t to, const int64_t *dims)
 {
-    ferry_op op = begin(FERRY_OP_STRIDED_COPY, 1, 1);
+    ferry_op op = op_begin(FERRY_OP_STRIDED_COPY, 1, 1);
 
-    shape(&op.in[0], dtype, dims);
-    shape(&op.out[0], to, dims);
+    op_shape(&op.in[0], dtype, dims);
+    op_shape(&op.out[0], to, dims);
     op_try(&op, "", false);
 }
 
@@ -365,12 +373,12 @@ static void elements(uint32_t dtype)
 static void reduce(uint32_t dtype, uint32_t function, const int64_t *dims, uint32_t axes)
 {
     bool both = function > FERRY_REDUCE_ARGMAX; /* MOMENTS */
-    ferry_op op = begin(both ? FERRY_OP_MOMENTS : FERRY_OP_REDUCE, 1, both ? 2 : 1);
+    ferry_op op = op_begin(both ? FERRY_OP_MOMENTS : FERRY_OP_REDUCE, 1, both ? 2 : 1);
 
     op.params.reduce.function = both ? 0 : function;
     op.params.reduce.scale = both ? 0 : function == FERRY_REDUCE_ARGMAX ? 1 : 0.5;
     op.params.reduce.axes = axes;
-    shape(&op.in[0], dtype, dims);
+    op_shape(&op.in[0], dtype, dims);
     op.out[0] = op.in[0];
     for (uint32_t axis = 0; axis < op.in[0].rank; axis++)
         op.out[0].shape[axis] = axes >> axis & 1 ? 1 : op.in[0].shape[axis];
@@ -378,42 +386,46 @@ static void reduce(uint32_t dtype, uint32_t function, const int64_t *dims, uint3
     op.out[1] = both ? op.out[0] : op.out[1];
     op.out[0].dtype = function == FERRY_REDUCE_ARGMAX ? FERRY_I32 : dtype;
     op_try(&op, "", false);
+    if (axes > 9)
+        op_try_backward(&op, "");
 }
 
 static void softmax(uint32_t dtype, const int64_t *dims, uint32_t axis, uint32_t logarithm)
 {
-    ferry_op op = begin(FERRY_OP_SOFTMAX, 1, 1);
+    ferry_op op = op_begin(FERRY_OP_SOFTMAX, 1, 1);
 
     op.params.softmax.axis = axis;
     op.params.softmax.logarithm = logarithm;
-    shape(&op.in[0], dtype, dims);
+    op_shape(&op.in[0], dtype, dims);
     op.out[0] = op.in[0];
     op_try(&op, logarithm ? "its logarithm" : "", false);
+    op_try_backward(&op, logarithm ? "its logarithm" : "");
     op_try(&op, "in place", true);
 }
 
 static void lrn(uint32_t dtype, uint32_t region, const int64_t *dims, int64_t size, uint32_t n_out)
 {
-    ferry_op op = begin(FERRY_OP_LRN, 1, n_out);
+    ferry_op op = op_begin(FERRY_OP_LRN, 1, n_out);
 
     op.params.lrn.region = region;
     op.params.lrn.size = size;
     op.params.lrn.alpha = 0.75;
     op.params.lrn.beta = 0.75;
     op.params.lrn.k = region == FERRY_LRN_ACROSS ? 2 : 1;
-    shape(&op.in[0], dtype, dims);
+    op_shape(&op.in[0], dtype, dims);
     op.out[0] = op.in[0];
     op.out[1] = n_out > 1 ? op.in[0] : op.out[1];
     op_try(&op, region == FERRY_LRN_ACROSS ? "across channels" : "within a channel", false);
+    op_try_backward(&op, region == FERRY_LRN_ACROSS ? "across channels" : "within a channel");
 }
 
 static void gather(uint32_t dtype, uint32_t index)
 {
-    ferry_op op = begin(FERRY_OP_GATHER, 2, 1);
+    ferry_op op = op_begin(FERRY_OP_GATHER, 2, 1);
 
-    SHAPE(&op.in[0], dtype, 7, 5); /* indices are from −9 to 9: some name no row */
-    SHAPE(&op.in[1], index, 4, 6);
-    SHAPE(&op.out[0], dtype, 4, 6, 5);
+    OP_SHAPE(&op.in[0], dtype, 7, 5); /* indices are from −9 to 9: some name no row */
+    OP_SHAPE(&op.in[1], index, 4, 6);
+    OP_SHAPE(&op.out[0], dtype, 4, 6, 5);
     op_try(&op, "indices in and out of the table", false);
 }
 
@@ -449,4 +461,5 @@ void op_trials(uint32_t dtype)
     matrices(dtype);
     elements(dtype);
     axes(dtype);
+    op_other_trials(dtype);
 }

@@ -42,13 +42,6 @@ static bool seen_by(const ferry_op_window *w, const int64_t *shape, const int64_
     return true;
 }
 
-static void add_term(struct op_number *out, long double term)
-{
-    out->value += term;
-    out->magnitude += fabsl(term);
-    out->roundings++;
-}
-
 /* ---- convolution ---------------------------------------------------------------------------- */
 
 void op_expect_convolution(const struct op_scene *s, const int64_t *i, struct op_number *out)
@@ -69,11 +62,58 @@ void op_expect_convolution(const struct op_scene *s, const int64_t *i, struct op
         do
             if (w->transposed ? seen_by(w, &x->shape[2], &i[2], &wi[2], &xi[2])
                               : seen(w, &x->shape[2], &i[2], &wi[2], &xi[2]))
-                add_term(out, op_get(&s->in[0], xi) * op_get(&s->in[1], wi));
+                op_add(out, op_get(&s->in[0], xi) * op_get(&s->in[1], wi));
         while (kernel_next(w, &wi[2]));
     }
     if (s->op->n_in > 2)
-        add_term(out, op_get(&s->in[2], &i[1]));
+        op_add(out, op_get(&s->in[2], &i[1]));
+}
+
+/* Into x, from what it gave to y; a transposed one the other way. */
+void op_expect_convolution_data(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    const ferry_op_window *w = &s->op->params.window;
+    const ferry_operand *dy = &s->in[0].o;
+    int64_t mine = s->out[0].o.shape[1] / w->group, outputs = dy->shape[1] / w->group;
+    int64_t group = i[1] / mine;
+
+    for (int64_t o = 0; o < outputs; o++) {
+        int64_t yi[FERRY_OP_AXES] = { i[0], group * outputs + o };
+        int64_t wi[FERRY_OP_AXES] = { yi[1], i[1] % mine };
+
+        if (w->transposed) {
+            wi[0] = i[1];
+            wi[1] = o;
+        }
+        do
+            if (w->transposed ? seen(w, &dy->shape[2], &i[2], &wi[2], &yi[2])
+                              : seen_by(w, &dy->shape[2], &i[2], &wi[2], &yi[2]))
+                op_add(out, op_get(&s->in[0], yi) * op_get(&s->in[1], wi));
+        while (kernel_next(w, &wi[2]));
+    }
+}
+
+/* Of the two images the narrow one has the weights' first axis: y, or x where it is transposed. */
+void op_expect_convolution_weights(const struct op_scene *s, const int64_t *i,
+                                   struct op_number *out)
+{
+    const ferry_op_window *w = &s->op->params.window;
+    const struct op_block *narrow = &s->in[w->transposed], *wide = &s->in[!w->transposed];
+    int64_t group = i[0] / (narrow->o.shape[1] / w->group);
+    int64_t at[FERRY_OP_AXES] = { 0, i[0] }, from[FERRY_OP_AXES];
+    ferry_operand all = narrow->o;
+
+    op_add(out, op_get(&s->out[0], i));
+    if (op_count(&narrow->o) == 0)
+        return;
+    all.shape[1] = i[0] + 1; /* so that the walk goes on with the next image */
+    do {
+        at[1] = i[0];
+        from[0] = at[0];
+        from[1] = group * (wide->o.shape[1] / w->group) + i[1];
+        if (seen(w, &wide->o.shape[2], &at[2], &i[2], &from[2]))
+            op_add(out, op_get(narrow, at) * op_get(wide, from));
+    } while (op_next(&all, at));
 }
 
 /* ---- columns -------------------------------------------------------------------------------- */
@@ -108,13 +148,13 @@ void op_expect_col2im(const struct op_scene *s, const int64_t *i, struct op_numb
         int64_t column[FERRY_OP_AXES] = { i[0], i[1] * kernel_count(w) + n++ };
 
         if (seen_by(w, &s->in[0].o.shape[2], &i[2], k, &column[2]))
-            add_term(out, op_get(&s->in[0], column));
+            op_add(out, op_get(&s->in[0], column));
     } while (kernel_next(w, k));
 }
 
 /* ---- pool ----------------------------------------------------------------------------------- */
 
-static int64_t divisor(const ferry_op *op, const int64_t *y)
+static int64_t divisor(const ferry_op *op, const int64_t *shape, const int64_t *y)
 {
     const ferry_op_window *w = &op->params.window;
     bool padded = op->params.pool.divisor == FERRY_POOL_DIVISOR_PADDED;
@@ -123,7 +163,7 @@ static int64_t divisor(const ferry_op *op, const int64_t *y)
     for (uint32_t axis = 0; axis < w->axes; axis++) {
         int64_t from = y[axis] * w->stride[axis] - w->pad[axis], to = from + w->kernel[axis];
         int64_t first = padded ? from : 0;
-        int64_t end = op->in[0].shape[axis + 2] + (padded ? w->pad_end[axis] : 0);
+        int64_t end = shape[axis + 2] + (padded ? w->pad_end[axis] : 0);
 
         n *= (to < end ? to : end) - (from > first ? from : first);
     }
@@ -148,13 +188,32 @@ void op_expect_pool(const struct op_scene *s, uint32_t n, const int64_t *i, stru
             most = op_get(&s->in[0], x);
             mask = at;
         }
-        add_term(out, op_get(&s->in[0], x));
+        op_add(out, op_get(&s->in[0], x));
     } while (kernel_next(w, k));
     if (s->op->params.pool.method == FERRY_POOL_MAX) {
         *out = (struct op_number){ .value = n ? (long double)mask : most };
         return;
     }
-    out->value /= (long double)divisor(s->op, &i[2]);
-    out->magnitude /= (long double)divisor(s->op, &i[2]);
+    out->value /= (long double)divisor(s->op, shape, &i[2]);
+    out->magnitude /= (long double)divisor(s->op, shape, &i[2]);
     out->roundings += 2;
+}
+
+void op_expect_pool_data(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    const ferry_op_window *w = &s->op->params.window;
+    const int64_t *shape = s->out[0].o.shape;
+    int64_t y[FERRY_OP_AXES] = { i[0], i[1] }, k[FERRY_OP_SPATIAL] = { 0 }, at = 0;
+
+    for (uint32_t axis = 0; axis < w->axes; axis++)
+        at = at * shape[axis + 2] + i[axis + 2];
+    do {
+        if (!seen_by(w, &s->in[0].o.shape[2], &i[2], k, &y[2]))
+            continue;
+        if (s->op->params.pool.method == FERRY_POOL_AVERAGE)
+            op_add(out, op_get(&s->in[0], y) / (long double)divisor(s->op, shape, &y[2]));
+        else if (op_get(&s->in[1], y) == (long double)at)
+            op_add(out, op_get(&s->in[0], y));
+    } while (kernel_next(w, k));
+    out->roundings += out->roundings;
 }

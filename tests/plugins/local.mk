@@ -45,10 +45,13 @@ BAD_FROM = \
 	%D%/bad-null.c \
 	%D%/bad-offset24.c \
 	%D%/bad-offset32.c \
+	%D%/bad-op-add.c \
 	%D%/bad-op-again.c \
 	%D%/bad-op-copy.c \
 	%D%/bad-op-gap.c \
+	%D%/bad-op-pass.c \
 	%D%/bad-op-query.c \
+	%D%/bad-op-scalars.c \
 	%D%/bad-options.c \
 	%D%/bad-outlive.c \
 	%D%/bad-outside.c \

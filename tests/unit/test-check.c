@@ -409,6 +409,21 @@ static void a_run_that_leaves_something_behind_is_caught(void)
     caught("bad_op_again", "ops", "once more: out[0] has other bits than after the first run");
 }
 
+static void a_gradient_that_is_a_forward_pass_is_caught(void)
+{
+    caught("bad_op_pass", "ops", "unary backward data function 0 F32, ");
+}
+
+static void an_operation_that_overwrites_what_it_adds_to_is_caught(void)
+{
+    caught("bad_op_add", "ops", "scatter-add F32 indices in and out of the table, 4x6x5");
+}
+
+static void an_update_that_mixes_its_scalars_up_is_caught(void)
+{
+    caught("bad_op_scalars", "ops", "update function 0 F32, 3x5x7 by 35x7x1");
+}
+
 static void a_failure_without_a_reason_is_caught(void)
 {
     caught("bad_error", "memory", "told host->error nothing");
@@ -563,6 +578,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_operation_that_writes_between_its_elements_is_caught),
     FERRY_TEST(a_query_that_promises_an_unknown_kind_is_caught),
     FERRY_TEST(a_run_that_leaves_something_behind_is_caught),
+    FERRY_TEST(a_gradient_that_is_a_forward_pass_is_caught),
+    FERRY_TEST(an_operation_that_overwrites_what_it_adds_to_is_caught),
+    FERRY_TEST(an_update_that_mixes_its_scalars_up_is_caught),
     FERRY_TEST(a_failure_without_a_reason_is_caught),
     FERRY_TEST(an_option_table_that_contradicts_itself_is_caught),
     FERRY_TEST(a_crash_is_a_failed_group_and_the_rest_goes_on),

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "op.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The reference of the backward passes that have no window: in[0] is dy. */
+
+#define SOME 24 /* roundings that a transcendental function may cost */
+
+/* ---- elements ------------------------------------------------------------------------------- */
+
+/* What dy is multiplied with. */
+static long double slope(const ferry_op *op, long double r)
+{
+    long double a = (long double)op->params.unary.a, b = (long double)op->params.unary.b;
+    long double c = (long double)op->params.unary.c, s;
+
+    switch (op->params.unary.function) {
+    case FERRY_UNARY_RELU:
+        return r > 0 ? 1 : a;
+    case FERRY_UNARY_ELU:
+        return r > 0 ? 1 : r + a;
+    case FERRY_UNARY_SIGMOID:
+        return r * (1 - r);
+    case FERRY_UNARY_TANH:
+        return 1 - r * r;
+    case FERRY_UNARY_ABS:
+        return r > 0 ? 1 : r < 0 ? -1 : 0;
+    case FERRY_UNARY_POWER:
+        return a * b * powl(b * r + c, a - 1);
+    case FERRY_UNARY_EXP:
+        return a * r;
+    case FERRY_UNARY_LOG:
+        return c * a / (a * r + b);
+    case FERRY_UNARY_BNLL:
+        return expl(r) / (expl(r) + 1);
+    case FERRY_UNARY_CLIP:
+        return r >= a && r <= b ? 1 : 0;
+    default:
+        s = 1 / (1 + expl(-a * r));
+        return s * (1 + a * r * (1 - s));
+    }
+}
+
+/* The element at dy's index; an axis of 1 is repeated. */
+static long double repeated(const struct op_block *b, const int64_t *i)
+{
+    int64_t at[FERRY_OP_AXES] = { 0 };
+
+    for (uint32_t axis = 0; axis < b->o.rank; axis++)
+        at[axis] = b->o.shape[axis] > 1 ? i[axis] : 0;
+    return op_get(b, at);
+}
+
+static void binary_data(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    long double dy = op_get(&s->in[0], i), x = op_get(&s->in[1], i), u = repeated(&s->in[2], i);
+
+    if (s->op->params.binary.function == FERRY_BINARY_MAX)
+        op_set(out, x > u ? dy : 0, 0, 0);
+    else
+        op_set(out, x > 0 ? dy : u * dy, u * dy, 1);
+}
+
+/* What one place of dy adds to du, or to dv. */
+static long double share(const struct op_scene *s, const int64_t *at, const int64_t *i)
+{
+    long double dy = op_get(&s->in[0], at);
+    long double x = s->op->n_in > 1 ? repeated(&s->in[1], at) : 0;
+
+    if (s->op->pass == FERRY_PASS_BACKWARD_BIAS)
+        return dy;
+    switch (s->op->params.binary.function) {
+    case FERRY_BINARY_SUM:
+        return (long double)s->op->params.binary.b * dy;
+    case FERRY_BINARY_MAX:
+        return x > op_get(&s->in[2], i) ? 0 : dy;
+    case FERRY_BINARY_PRELU:
+        return x > 0 ? 0 : x * dy;
+    default:
+        return x * dy;
+    }
+}
+
+static void binary_share(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    const ferry_operand *dy = &s->in[0].o, *du = &s->out[0].o;
+    int64_t at[FERRY_OP_AXES] = { 0 };
+
+    op_add(out, op_get(&s->out[0], i));
+    if (op_count(dy) == 0)
+        return;
+    do {
+        bool mine = true;
+
+        for (uint32_t axis = 0; axis < dy->rank; axis++)
+            mine = mine && (du->shape[axis] == 1 || at[axis] == i[axis]);
+        if (mine)
+            op_add(out, share(s, at, i));
+    } while (op_next(dy, at));
+    out->roundings += 2;
+}
+
+/* ---- matrices and channels ------------------------------------------------------------------ */
+
+/* dy's sums over all but channel i. */
+static void channel_sums(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    int64_t at[FERRY_OP_AXES] = { 0 };
+
+    op_add(out, op_get(&s->out[0], i));
+    if (op_count(&s->in[0].o) == 0)
+        return;
+    do
+        if (at[1] == i[0])
+            op_add(out, op_get(&s->in[0], at));
+    while (op_next(&s->in[0].o, at));
+}
+
+/* The column of w that an element of x meets. */
+static int64_t column_of(const ferry_operand *x, const int64_t *i)
+{
+    int64_t column = 0;
+
+    for (uint32_t axis = 1; axis < x->rank; axis++)
+        column = column * x->shape[axis] + i[axis];
+    return column;
+}
+
+static void inner_product_data(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    int64_t y[2] = { i[0], 0 }, w[2] = { 0, column_of(&s->out[0].o, i) };
+
+    for (; y[1] < s->in[0].o.shape[1]; y[1]++, w[0]++)
+        op_add(out, op_get(&s->in[0], y) * op_get(&s->in[1], w));
+}
+
+static void inner_product_weights(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    int64_t x[FERRY_OP_AXES] = { 0 };
+
+    op_add(out, op_get(&s->out[0], i));
+    if (op_count(&s->in[1].o) == 0)
+        return;
+    do {
+        int64_t y[2] = { x[0], i[0] };
+
+        if (column_of(&s->in[1].o, x) == i[1])
+            op_add(out, op_get(&s->in[0], y) * op_get(&s->in[1], x));
+    } while (op_next(&s->in[1].o, x));
+}
+
+/* ---- along axes ----------------------------------------------------------------------------- */
+
+static void reduce_data(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    long double dy = (long double)s->op->params.reduce.scale * repeated(&s->in[0], i);
+    long double x = s->op->n_in > 1 ? op_get(&s->in[1], i) : 0;
+
+    if (s->op->params.reduce.function == FERRY_REDUCE_SUM)
+        op_set(out, dy, dy, 2);
+    else if (s->op->params.reduce.function == FERRY_REDUCE_SUMSQ)
+        op_set(out, 2 * dy * x, 2 * dy * x, 4);
+    else
+        op_set(out, x > 0 ? dy : x < 0 ? -dy : 0, dy, 2);
+}
+
+/* Over the axes of `mask` at dy's index: sums of dy and of dy·y, and of their magnitudes. */
+struct sums {
+    long double n, dy, product, size;
+};
+
+static struct sums sums_at(const struct op_scene *s, uint32_t mask, const int64_t *i)
+{
+    int64_t at[FERRY_OP_AXES] = { 0 };
+    struct sums r = { 0 };
+
+    do {
+        long double dy = op_get(&s->in[0], at);
+        long double y = s->op->n_in > 1 ? op_get(&s->in[1], at) : 0;
+        bool mine = true;
+
+        for (uint32_t axis = 0; axis < s->in[0].o.rank; axis++)
+            mine = mine && (mask >> axis & 1 || at[axis] == i[axis]);
+        if (!mine)
+            continue;
+        r.n++;
+        r.dy += dy;
+        r.product += dy * y;
+        r.size += fabsl(dy) + fabsl(dy * y);
+    } while (op_next(&s->in[0].o, at));
+    return r;
+}
+
+static void moments_data(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    struct sums r = sums_at(s, s->op->params.reduce.axes, i);
+    long double dy = op_get(&s->in[0], i), y = 0, scale = 1;
+
+    if (s->op->n_in > 1) {
+        y = op_get(&s->in[1], i);
+        scale = repeated(&s->in[2], i);
+    }
+    op_set(out, scale * (dy - r.dy / r.n - y * r.product / r.n),
+           fabsl(scale) * (fabsl(dy) + (1 + fabsl(y)) * r.size / r.n), (double)r.n + 8);
+}
+
+static void softmax_data(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    struct sums r = sums_at(s, 1u << s->op->params.softmax.axis, i);
+    long double dy = op_get(&s->in[0], i), y = op_get(&s->in[1], i);
+
+    if (s->op->params.softmax.logarithm)
+        op_set(out, dy - expl(y) * r.dy, fabsl(dy) + expl(y) * r.size, SOME + (double)r.n);
+    else
+        op_set(out, y * (dy - r.product), fabsl(y) * (fabsl(dy) + r.size), SOME + (double)r.n);
+}
+
+static void lrn_data(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    const ferry_operand *x = &s->in[0].o;
+    bool across = s->op->params.lrn.region == FERRY_LRN_ACROSS;
+    int64_t size = s->op->params.lrn.size, cells = across ? size : size * size;
+    uint32_t from = across ? 1 : x->rank - 2, to = across ? 1 : x->rank - 1;
+    long double beta = (long double)s->op->params.lrn.beta, sum = 0, sizes = 0;
+    long double factor = 2 * (long double)s->op->params.lrn.alpha * beta / (long double)cells;
+    long double first = op_get(&s->in[0], i) * powl(op_get(&s->in[3], i), -beta);
+
+    for (int64_t cell = 0; cell < cells; cell++) {
+        int64_t at[FERRY_OP_AXES];
+        bool inside = true;
+        long double term;
+
+        memcpy(at, i, sizeof(at));
+        at[from] += (from == to ? cell : cell / size) - size / 2;
+        at[to] += from == to ? 0 : cell % size - size / 2;
+        for (uint32_t axis = from; axis <= to; axis++)
+            inside = inside && at[axis] >= 0 && at[axis] < x->shape[axis];
+        if (!inside)
+            continue;
+        term = op_get(&s->in[0], at) * op_get(&s->in[2], at) / op_get(&s->in[3], at);
+        sum += term;
+        sizes += fabsl(term);
+    }
+    factor *= op_get(&s->in[1], i);
+    op_set(out, first - factor * sum, fabsl(first) + fabsl(factor) * sizes, SOME + (double)cells);
+}
+
+/* ---- all kinds ------------------------------------------------------------------------------ */
+
+static bool expect_data(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    switch (s->op->kind) {
+    case FERRY_OP_CONVOLUTION:
+        return op_expect_convolution_data(s, i, out), true;
+    case FERRY_OP_INNER_PRODUCT:
+        return inner_product_data(s, i, out), true;
+    case FERRY_OP_POOL:
+        return op_expect_pool_data(s, i, out), true;
+    case FERRY_OP_UNARY:
+        out->value = slope(s->op, op_get(&s->in[1], i));
+        op_set(out, op_get(&s->in[0], i) * out->value,
+               op_get(&s->in[0], i) * (2 + fabsl(out->value)), SOME);
+        return true;
+    case FERRY_OP_BINARY:
+        return binary_data(s, i, out), true;
+    case FERRY_OP_REDUCE:
+        return reduce_data(s, i, out), true;
+    case FERRY_OP_MOMENTS:
+        return moments_data(s, i, out), true;
+    case FERRY_OP_SOFTMAX:
+        return softmax_data(s, i, out), true;
+    case FERRY_OP_LRN:
+        return lrn_data(s, i, out), true;
+    case FERRY_OP_RESIZE:
+        return op_expect_resize_data(s, i, out), true;
+    default:
+        return false;
+    }
+}
+
+bool op_expect_backward(const struct op_scene *s, const int64_t *i, struct op_number *out)
+{
+    if (s->op->pass == FERRY_PASS_BACKWARD_DATA)
+        return expect_data(s, i, out);
+    if (s->op->kind == FERRY_OP_BINARY)
+        return binary_share(s, i, out), true;
+    if (s->op->pass == FERRY_PASS_BACKWARD_BIAS)
+        return channel_sums(s, i, out), true;
+    if (s->op->kind == FERRY_OP_CONVOLUTION)
+        return op_expect_convolution_weights(s, i, out), true;
+    return inner_product_weights(s, i, out), s->op->kind == FERRY_OP_INNER_PRODUCT;
+}
