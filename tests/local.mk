@@ -87,6 +87,7 @@ UNIT_TESTS = \
 	%D%/unit/test-runtime \
 	%D%/unit/test-runtime-oom \
 	%D%/unit/test-solver \
+	%D%/unit/test-solver-oom \
 	%D%/unit/test-solver-runs \
 	%D%/unit/test-solver-snapshot \
 	%D%/unit/test-status \
@@ -254,6 +255,7 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_image_LDADD = $(NET_LIBS)
 %C%_unit_test_net_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_LDADD = $(NET_LIBS)
+%C%_unit_test_solver_oom_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_snapshot_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_runs_SOURCES = %D%/unit/test-solver-runs.c $(NET_DATA_TEST)
 %C%_unit_test_solver_runs_LDADD = $(NET_LIBS)
@@ -369,6 +371,7 @@ OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
 %C%_unit_test_io_sharded_SOURCES = %D%/unit/test-io-sharded.c $(OOM_TEST)
 %C%_unit_test_io_torch_SOURCES = %D%/unit/test-io-torch.c $(OOM_TEST)
 %C%_unit_test_proto_oom_SOURCES = %D%/unit/test-proto-oom.c $(OOM_TEST)
+%C%_unit_test_solver_oom_SOURCES = %D%/unit/test-solver-oom.c $(OOM_TEST)
 %C%_unit_test_runtime_oom_SOURCES = %D%/unit/test-runtime-oom.c $(OOM_TEST)
 %C%_unit_test_faults_SOURCES = \
 	%D%/unit/test-faults.c \
@@ -575,6 +578,7 @@ OOM_WRAPS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
 %C%_unit_test_io_sharded_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_io_torch_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_proto_oom_LDFLAGS = $(OOM_WRAPS)
+%C%_unit_test_solver_oom_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_runtime_oom_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_faults_LDFLAGS = $(OOM_WRAPS)
 

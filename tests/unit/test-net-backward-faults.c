@@ -207,16 +207,69 @@ static void fail_each(const struct sim_control *control, void *sim, fail fails, 
     fx_end();
 }
 
+static void find_sim(const struct sim_control **control, void **sim)
+{
+    FX_OK_FATAL(ferry_device_native(fx_device(), "sim_control", (void *)control, sizeof *control));
+    FX_OK_FATAL(ferry_device_native(fx_device(), "sim_device", sim, sizeof *sim));
+}
+
 static void what_the_device_fails_at_is_the_error_and_the_next_iteration_is_right(void)
 {
     const struct sim_control *control;
     void *sim;
 
     begin();
-    FX_OK(ferry_device_native(fx_device(), "sim_control", (void *)&control, sizeof control));
-    FX_OK(ferry_device_native(fx_device(), "sim_device", &sim, sizeof sim));
+    find_sim(&control, &sim);
     fail_each(control, sim, control->fail_next, SIM_CALL_RUN);
     fail_each(control, sim, control->fail_next, SIM_CALL_MEMCPY);
+}
+
+/*
+ * A call that was accepted fails when it runs. Whoever reads what came of it is told, and so is, once, who
+ * uses the memory that it was to write: a second iteration may fail, with what was not told before. It
+ * is never a gradient that is wrong.
+ */
+static void fail_each_late(const struct sim_control *control, void *sim, uint32_t call)
+{
+    ferry_net *net = NULL;
+    float got[GRADIENTS];
+    int failed = 0;
+    uint64_t before;
+
+    for (uint64_t nth = 1;; nth++) {
+        int err;
+
+        FX_OK_FATAL(open_net(&net));
+        feed(net);
+        before = control->calls(sim, call);
+        control->fail_later(sim, call, nth, FERRY_EDEVICE);
+        err = iterate(net, got);
+        control->fail_later(sim, call, 0, 0);
+        before = control->calls(sim, call) - before;
+        CU_ASSERT(err == FERRY_EDEVICE || err == FERRY_ELOST || (err == 0 && is_right(got)));
+        failed += err != 0;
+        for (int i = 0; i < 2; i++) {
+            feed(net);
+            err = iterate(net, got);
+            CU_ASSERT((i == 0 && err == FERRY_EDEVICE) || (err == 0 && is_right(got)));
+        }
+        ferry_net_close(net);
+        if (before < nth)
+            break;
+    }
+    CU_ASSERT(failed > 0);
+    fx_end();
+}
+
+static void what_fails_late_is_told_and_no_gradient_is_wrong(void)
+{
+    const struct sim_control *control;
+    void *sim;
+
+    begin();
+    find_sim(&control, &sim);
+    fail_each_late(control, sim, SIM_CALL_RUN);
+    fail_each_late(control, sim, SIM_CALL_MEMCPY);
 }
 
 static const ferry_test_case memory[] = {
@@ -227,6 +280,7 @@ static const ferry_test_case memory[] = {
 
 static const ferry_test_case failures[] = {
     FERRY_TEST(what_the_device_fails_at_is_the_error_and_the_next_iteration_is_right),
+    FERRY_TEST(what_fails_late_is_told_and_no_gradient_is_wrong),
 };
 
 int main(int argc, char **argv)
