@@ -67,6 +67,7 @@ EXTRA_DIST += \
 	%D%/decisions/0092-pickles-are-read-and-not-run.md \
 	%D%/decisions/0093-lines-and-pools-of-row-major-planes.md \
 	%D%/decisions/0097-a-forward-pass-is-one-program.md \
+	%D%/decisions/0104-operations-on-cuda.md \
 	%D%/decisions/0099-where-kernels-may-begin.md \
 	%D%/decisions/0100-memory-for-the-work-of-one-entry.md \
 	%D%/decisions/0101-where-arrays-go.md \

@@ -137,6 +137,9 @@ typedef struct __attribute__((packed, aligned(4))) {
     __syncthreads(); \
     ONE_ITEM
 #define multiply_high(x, y) __umulhi(x, y)
+#ifndef INFINITY /* libnvrtc has no headers of the host's */
+#define INFINITY __int_as_float(0x7f800000)
+#endif
 
 #else
 

@@ -68,6 +68,7 @@ CLEANFILES += %D%/texts.h
 # The texts as the host's compiler takes them.
 noinst_LTLIBRARIES += %D%/libkernelhost.la
 %C%_libkernelhost_la_SOURCES = \
+	%D%/all.h \
 	$(KERNEL_FRONT) \
 	$(KERNEL_TEXTS) \
 	%D%/host.c \

@@ -154,6 +154,29 @@ AS_CASE([$cuda_libdir],
 AC_SUBST([CUDA_LDFLAGS])
 ])
 
+# FERRY_CUDA_KERNELS
+# Whether nvcc compiles the CUDA plugin's kernels, and what for: code for each architecture that this
+# nvcc knows, and text that the driver compiles for all others. Sets BUILD_CUDA_KERNELS, CUDA_CODE.
+AC_DEFUN([FERRY_CUDA_KERNELS],
+[AS_CASE([$enable_cuda_kernels], [auto|yes|no], [],
+    [AC_MSG_ERROR([--enable-cuda-kernels is auto, yes or no])])
+cuda_code=
+AS_IF([test "x$build_cuda" = xyes && test "x$enable_cuda_kernels" != xno && test "x$NVCC" != xno],
+    [known=`"$NVCC" --list-gpu-arch 2>/dev/null || echo compute_75 compute_80 compute_86`
+    for arch in 75 80 86 89 90 100; do
+        AS_CASE([" "`echo $known`" "],
+            [*" compute_$arch "*], [cuda_code="${cuda_code}sm_$arch,"])
+    done])
+AC_MSG_CHECKING([what nvcc is to compile kernels for])
+AS_IF([test -n "$cuda_code"],
+    [AC_SUBST([CUDA_CODE], ["-gencode arch=compute_75,code=@<:@${cuda_code}compute_75@:>@"])
+    AC_MSG_RESULT([$cuda_code])],
+    [AC_MSG_RESULT([nothing])
+    AS_IF([test "x$enable_cuda_kernels" = xyes],
+        [AC_MSG_ERROR([--enable-cuda-kernels=yes, and there is no nvcc, or no CUDA plugin])])])
+AM_CONDITIONAL([BUILD_CUDA_KERNELS], [test -n "$cuda_code"])
+])
+
 # FERRY_TRY_FLAG(VARIABLE, FLAG)
 # Appends FLAG to VARIABLE if the compiler takes it without a murmur.
 AC_DEFUN([FERRY_TRY_FLAG],

@@ -120,6 +120,7 @@ UNIT_TESTS = \
 CUDA_TESTS = \
 	%D%/unit/test-cuda \
 	%D%/unit/test-cuda-faults \
+	%D%/unit/test-cuda-kernels \
 	%D%/unit/test-cuda-math \
 	%D%/unit/test-cuda-queues
 
@@ -405,6 +406,8 @@ check_LTLIBRARIES += %D%/unit/libcudadriver.la
 CUDA_LIBS = %D%/unit/libcudadriver.la $(UNIT_LIBS)
 %C%_unit_test_cuda_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_faults_LDADD = $(CUDA_LIBS)
+%C%_unit_test_cuda_kernels_CPPFLAGS = $(AM_CPPFLAGS) -DNVRTC_PATH='"$(CUDA_LIBDIR)/libnvrtc.so"'
+%C%_unit_test_cuda_kernels_LDADD = %D%/unit/libcudadriver.la kernels/libkernelplans.la $(NET_LIBS)
 %C%_unit_test_cuda_math_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_queues_LDADD = $(CUDA_LIBS)
 SIM_LIBS = %D%/unit/libsimdriver.la %D%/unit/libferrytest.la $(CUNIT_LIBS) $(CORE_SYSTEM_LIBS) -lm

@@ -23,7 +23,7 @@
 #endif
 
 #define CUDA_MAX_DEVICES  64u
-#define CUDA_OPTIONS      3u
+#define CUDA_OPTIONS      4u
 #define CUDA_SPARE_EVENTS 64u
 
 /* ---- the driver's own calls (driver.c) ---- */
@@ -39,6 +39,10 @@
     X(stream_get_ctx, cuStreamGetCtx)             \
     X(memset_d16, cuMemsetD16Async)               \
     X(memset_d32, cuMemsetD32Async)               \
+    X(module_load, cuModuleLoadData)              \
+    X(module_unload, cuModuleUnload)              \
+    X(module_function, cuModuleGetFunction)       \
+    X(launch, cuLaunchKernel)                     \
     X(error_name, cuGetErrorName)
 
 #define CUDA_MEMBER(member, function) __typeof__(function) *member;
@@ -115,6 +119,7 @@ struct cuda_device {
     bool host_page_tables; /* and sees all of it, registered or not */
     cudaMemPool_t pool;    /* NULL: plain cudaMalloc */
     uint64_t memory_total;
+    struct cuda_modules *modules;    /* kernels.h */
     struct cuda_queue main, *queues; /* `queues`: the others */
     pthread_mutex_t lock;            /* for what follows, and `queues` */
     struct cuda_blocks blocks, imports;
@@ -137,9 +142,13 @@ extern const ferry_plugin_option cuda_options[CUDA_OPTIONS];
 /* As option.unified has it, in the order of its words. */
 enum cuda_unified { CUDA_UNIFIED_AUTO, CUDA_UNIFIED_OFF, CUDA_UNIFIED_ON };
 
+/* As option.kernels has it. */
+enum cuda_source { CUDA_KERNELS_AUTO, CUDA_KERNELS_COMPILE, CUDA_KERNELS_OFF };
+
 struct cuda_settings {
     bool pci_order, ordered_alloc;
     enum cuda_unified unified;
+    enum cuda_source kernels;
     uint64_t pool_limit; /* UINT64_MAX: not said */
 };
 int cuda_settings_read(struct cuda_settings *out);
@@ -244,6 +253,7 @@ int cuda_counters(void *dev, ferry_plugin_counters *out);
 int cuda_trim(void *dev);
 int cuda_native(void *dev, const char *what, void *out, uint64_t size);
 int cuda_synchronize(void *dev);
+int cuda_extension(void *dev, const char *name, const void **out_table);
 
 int cuda_alloc(void *dev, void *queue, uint64_t bytes, uint32_t flags, void **out_handle,
                uint32_t *out_flags);

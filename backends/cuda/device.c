@@ -3,7 +3,7 @@
  * A device as a whole: how it is opened, adopted and closed. Opening retains the primary context,
  * which the program's own runtime calls share.
  */
-#include "cuda.h"
+#include "kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,14 +58,21 @@ static int furnish(struct cuda_device *dev)
     dev->unified = (p.flags & FERRY_DEVICE_UNIFIED) != 0;
     dev->host_page_tables = page_tables != 0;
     dev->memory_total = p.memory_total;
+    err = cuda_modules_create(dev, set.kernels, &dev->modules);
+    if (err)
+        return err;
     if (dev->main.owned) {
         error = cudaStreamCreateWithFlags(&dev->main.stream, cudaStreamNonBlocking);
-        if (error != cudaSuccess)
+        if (error != cudaSuccess) {
+            cuda_modules_destroy(dev->modules);
             return cuda_fail("cudaStreamCreateWithFlags", error);
+        }
     }
     err = p.flags & FERRY_DEVICE_ORDERED_ALLOC ? open_pool(dev, &set) : 0;
     if (err && dev->main.owned)
         (void)cudaStreamDestroy(dev->main.stream);
+    if (err)
+        cuda_modules_destroy(dev->modules);
     return err;
 }
 
@@ -245,6 +252,7 @@ static void strip(struct cuda_device *dev)
     for (unsigned i = 0; i < dev->spares; i++)
         (void)cudaEventDestroy(dev->spare[i]);
     cuda_queue_release(dev, &dev->main);
+    cuda_modules_destroy(dev->modules);
     if (dev->pool)
         (void)cudaMemPoolDestroy(dev->pool);
     (void)cudaGetLastError();

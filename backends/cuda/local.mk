@@ -7,23 +7,45 @@ plugin_LTLIBRARIES += backends/ferry_cuda.la
 backends_ferry_cuda_la_SOURCES = \
 	%D%/blas.c \
 	%D%/blocks.c \
+	%D%/built.c \
 	%D%/copy.c \
 	%D%/cuda.h \
 	%D%/device.c \
 	%D%/driver.c \
 	%D%/error.c \
 	%D%/fill.c \
+	%D%/kernels.h \
 	%D%/matrix.c \
 	%D%/memory.c \
+	%D%/module.c \
+	%D%/nvrtc.c \
+	%D%/operation.c \
 	%D%/options.c \
 	%D%/plugin.c \
 	%D%/process.c \
 	%D%/properties.c \
 	%D%/queue.c \
 	%D%/reduce.c \
+	%D%/target.h \
 	%D%/vector.c
-backends_ferry_cuda_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) $(CUDA_CPPFLAGS)
+backends_ferry_cuda_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) $(CUDA_CPPFLAGS) $(CUDA_BUILT)
 backends_ferry_cuda_la_CFLAGS = $(PLUGIN_CFLAGS)
 backends_ferry_cuda_la_LDFLAGS = $(PLUGIN_LINK_FLAGS) $(CUDA_LDFLAGS)
-backends_ferry_cuda_la_LIBADD = -lcudart -lpthread $(CORE_SYSTEM_LIBS)
+backends_ferry_cuda_la_LIBADD = kernels/libkernelplans.la -lcudart -lpthread $(CORE_SYSTEM_LIBS)
+
+# What nvcc makes of the kernels goes into the plugin as it is (built.c).
+if BUILD_CUDA_KERNELS
+CUDA_BUILT = -DCUDA_FATBIN='"%D%/kernels.fatbin"'
+CLEANFILES += %D%/kernels.fatbin
+%D%/kernels.fatbin: $(srcdir)/%D%/kernels.cu $(srcdir)/%D%/target.h $(srcdir)/kernels/all.h \
+    $(KERNEL_FRONT) $(KERNEL_TEXTS)
+	@$(MKDIR_P) %D%
+	$(AM_V_GEN)$(NVCC) -fatbin -O3 -diag-suppress 177 -I'$(srcdir)' $(CUDA_CODE) \
+	    -o $@ '$(srcdir)/%D%/kernels.cu'
+# By a name, as automake would take a rule of its target's own for all that there is.
+CUDA_BUILT_OBJECT = %D%/ferry_cuda_la-built.lo
+$(CUDA_BUILT_OBJECT): %D%/kernels.fatbin
 endif
+endif
+
+EXTRA_DIST += %D%/kernels.cu

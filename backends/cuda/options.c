@@ -12,6 +12,10 @@ const ferry_plugin_option cuda_options[CUDA_OPTIONS] = {
       "whether a device that shares the host's memory is used that way: an integrated one, if it "
       "keeps the host's caches; on: also one that sees the host's pages beside memory of its own",
       "auto|off|on", FERRY_OPTION_ENUM, 0 },
+    { "kernels", "auto",
+      "where the kernels of operations come from: those that are built in, where they suit the "
+      "device, else libnvrtc; libnvrtc alone; off: ferry does without them",
+      "auto|compile|off", FERRY_OPTION_ENUM, 0 },
 };
 
 /* Which of its words the option has, from 0, which is the default. */
@@ -24,7 +28,7 @@ static int read_choice(size_t index, uint32_t *out)
 int cuda_settings_read(struct cuda_settings *out)
 {
     struct cuda_settings set = { .pool_limit = UINT64_MAX };
-    uint32_t order, off = 0, unified = 0;
+    uint32_t order, off = 0, unified = 0, kernels = 0;
     int err = read_choice(0, &order);
 
     if (!err)
@@ -32,12 +36,15 @@ int cuda_settings_read(struct cuda_settings *out)
     if (!err)
         err = read_choice(2, &unified);
     if (!err)
+        err = read_choice(3, &kernels);
+    if (!err)
         err = cuda_host->option_size("pool_limit", 0, UINT64_MAX, &set.pool_limit);
     if (err)
         return err;
     set.pci_order = order != 0;
     set.ordered_alloc = !off;
     set.unified = (enum cuda_unified)unified;
+    set.kernels = (enum cuda_source)kernels;
     *out = set;
     return 0;
 }

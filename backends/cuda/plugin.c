@@ -54,6 +54,7 @@ static const ferry_plugin_ops ops = {
     .gemv = cuda_gemv,
     .gemm = cuda_gemm,
     .owns = cuda_owns,
+    .extension = cuda_extension,
 };
 
 FERRY_API int ferry_plugin_open(const ferry_host *host, const ferry_plugin_ops **out)

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Builds libcudart and libcublas as the plugin looks for them: by their sonames, and with the version
+# Builds libcudart, libcublas and libnvrtc as the plugin looks for them: by their sonames, and with the version
 # node that the real ones give their symbols.
 # usage: build.sh SOURCES TOP FOLDER CUDART CUBLAS; CUDART and CUBLAS are the numbers in the sonames,
 # the compiler is $CC with $CPPFLAGS, $CFLAGS and $LDFLAGS.
 set -eu
 
 sources=$1 top=$2 folder=$3
-cudart=libcudart.so.$4 cublas=libcublas.so.$5
+cudart=libcudart.so.$4 cublas=libcublas.so.$5 nvrtc=libnvrtc.so.${4%%.*}
+[ "$nvrtc" != libnvrtc.so.11 ] || nvrtc=libnvrtc.so.11.2
 
 mkdir -p "$folder"
 
@@ -24,6 +25,8 @@ library() {
 }
 
 library "$cudart" cuda "$sources/arena.c" "$sources/context.c" "$sources/control.c" \
-    "$sources/copy.c" "$sources/device.c" "$sources/memory.c" "$sources/stream.c"
+    "$sources/copy.c" "$sources/device.c" "$sources/kernels.c" "$sources/memory.c" \
+    "$sources/module.c" "$sources/stream.c" -lm
 library "$cublas" cublas "$sources/cublas.c" "$sources/cublas-matrix.c" \
     "$sources/compute.c" "$folder/$cudart"
+library "$nvrtc" nvrtc "$sources/nvrtc.c" "$folder/$cudart"

@@ -50,6 +50,7 @@ static void create(struct device *device)
 }
 
 unsigned count_blocks(const struct device *device);
+unsigned count_modules(const struct context *context);
 void drop_blocks(const struct device *device);
 
 /* The last reference is gone: so is everything in it, which its owners should have freed. */
@@ -61,9 +62,9 @@ static void destroy(struct context *context)
     drain_context(context);
     for (struct stream *stream = streams; stream; stream = stream->next)
         left += stream->context == context && stream != context->main;
-    if (context->sticky == cudaSuccess && (left || count_blocks(device)))
-        (void)misuse("the context of device %d ends with %u streams and %u blocks", device->ordinal,
-                     left, count_blocks(device));
+    if (context->sticky == cudaSuccess && (left || count_blocks(device) || count_modules(context)))
+        (void)misuse("the context of device %d ends with %u streams, %u blocks and %u modules",
+                     device->ordinal, left, count_blocks(device), count_modules(context));
     stream_delete(context->main);
     context->main = NULL;
     drop_blocks(device);
@@ -199,12 +200,20 @@ static CUresult error_name(CUresult error, const char **out)
            : error == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
            : error == CUDA_ERROR_LAUNCH_FAILED   ? "CUDA_ERROR_LAUNCH_FAILED"
            : error == CUDA_ERROR_INVALID_VALUE   ? "CUDA_ERROR_INVALID_VALUE"
+           : error == CUDA_ERROR_INVALID_IMAGE   ? "CUDA_ERROR_INVALID_IMAGE"
+           : error == CUDA_ERROR_NOT_FOUND       ? "CUDA_ERROR_NOT_FOUND"
                                                  : "CUDA_ERROR_UNKNOWN";
     return CUDA_SUCCESS;
 }
 
 CUresult memset_d16(CUdeviceptr dst, unsigned short value, size_t n, CUstream stream);
 CUresult memset_d32(CUdeviceptr dst, unsigned value, size_t n, CUstream stream);
+CUresult module_load(CUmodule *out, const void *image);
+CUresult module_unload(CUmodule handle);
+CUresult module_function(CUfunction *out, CUmodule handle, const char *name);
+CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                       CUstream stream, void **params, void **extra);
 
 void *driver_entry(const char *name)
 {
@@ -222,6 +231,10 @@ void *driver_entry(const char *name)
         { "cuGetErrorName", (void (*)(void))error_name },
         { "cuMemsetD16Async", (void (*)(void))memset_d16 },
         { "cuMemsetD32Async", (void (*)(void))memset_d32 },
+        { "cuModuleLoadData", (void (*)(void))module_load },
+        { "cuModuleUnload", (void (*)(void))module_unload },
+        { "cuModuleGetFunction", (void (*)(void))module_function },
+        { "cuLaunchKernel", (void (*)(void))launch_kernel },
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

@@ -109,11 +109,12 @@ void settings_read(void)
 
 static bool is_order(const char *call)
 {
-    static const char *const names[] = {
-        "cudaMalloc",          "cudaMallocFromPoolAsync",  "cudaHostAlloc",      "cudaMemcpyAsync",
-        "cudaMemcpyPeerAsync", "cudaMemsetAsync",          "cuMemsetD16Async",   "cuMemsetD32Async",
-        "cudaEventRecord",     "cudaEventCreateWithFlags", "cudaStreamWaitEvent"
-    };
+    static const char *const names[] = { "cudaMalloc",          "cudaMallocFromPoolAsync",
+                                         "cudaHostAlloc",       "cudaMemcpyAsync",
+                                         "cudaMemcpyPeerAsync", "cudaMemsetAsync",
+                                         "cuMemsetD16Async",    "cuMemsetD32Async",
+                                         "cudaEventRecord",     "cudaEventCreateWithFlags",
+                                         "cudaStreamWaitEvent", "cuLaunchKernel" };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (!strcmp(names[i], call))
@@ -411,6 +412,16 @@ void ferry_cuda_double_misuse(const char *text)
     lock();
     (void)misuse("%s", text);
     unlock();
+}
+
+int ferry_cuda_double_note(const char *call)
+{
+    int code;
+
+    lock();
+    code = (int)enter(call);
+    unlock();
+    return code;
 }
 
 void ferry_cuda_double_handle(int change)

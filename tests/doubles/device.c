@@ -90,6 +90,12 @@ cudaError_t cudaDeviceGetAttribute(int *out, enum cudaDeviceAttr which, int ordi
         *out = settings.pools;
     else if (which == cudaDevAttrPageableMemoryAccessUsesHostPageTables)
         *out = settings.page_tables;
+    else if (which == cudaDevAttrComputeCapabilityMajor)
+        *out = settings.tegra ? 5 : 9;
+    else if (which == cudaDevAttrComputeCapabilityMinor)
+        *out = settings.tegra ? 3 : 0;
+    else if (which == cudaDevAttrMultiProcessorCount)
+        *out = 2;
     else
         error = misuse("cudaDeviceGetAttribute: attribute %d is not known here", (int)which);
     return leave(error);

@@ -203,6 +203,8 @@ ferry_cuda_double_submit(const char *call, void *context, cudaStream_t stream, i
                          unsigned count);
 __attribute__((visibility("default"))) void ferry_cuda_double_wait(cudaStream_t stream,
                                                                    void *context);
+/* A call that needs no context, as libnvrtc's; the code that it is to fail with. */
+__attribute__((visibility("default"))) int ferry_cuda_double_note(const char *call);
 __attribute__((visibility("default"))) void ferry_cuda_double_misuse(const char *text);
 __attribute__((visibility("default"))) void ferry_cuda_double_handle(int change);
 __attribute__((visibility("default"))) int ferry_cuda_double_is_device(const void *address);

@@ -16,7 +16,11 @@ DOUBLES_FROM = \
 	%D%/cublas.h \
 	%D%/device.c \
 	%D%/double.h \
+	%D%/kernels.c \
 	%D%/memory.c \
+	%D%/module.c \
+	%D%/module.h \
+	%D%/nvrtc.c \
 	%D%/stream.c
 DOUBLES = %D%/lib.stamp
 DOUBLES_PATH = $(abs_top_builddir)/%D%/lib
@@ -24,7 +28,7 @@ DOUBLES_PATH = $(abs_top_builddir)/%D%/lib
 if BUILD_CUDA
 check_DATA += $(DOUBLES)
 endif
-$(DOUBLES): $(DOUBLES_FROM)
+$(DOUBLES): $(DOUBLES_FROM) $(KERNEL_FRONT) $(KERNEL_TEXTS) backends/cuda/target.h
 	$(AM_V_GEN)CC='$(CC)' CPPFLAGS='$(CPPFLAGS) $(CUDA_CPPFLAGS)' CFLAGS='$(CFLAGS) $(WARN_CFLAGS)' \
 	    LDFLAGS='$(LDFLAGS)' $(SHELL) '$(srcdir)/%D%/build.sh' '$(srcdir)/%D%' '$(srcdir)' \
 	    %D%/lib '$(CUDA_CUDART_MAJOR)' '$(CUDA_CUBLAS_MAJOR)'

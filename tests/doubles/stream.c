@@ -127,7 +127,7 @@ struct stream *stream_new(struct context *context)
     stream->context = context;
     stream->tail = &stream->head;
     pthread_attr_init(&small);
-    pthread_attr_setstacksize(&small, 1 << 18);
+    pthread_attr_setstacksize(&small, 1 << 22); /* a kernel keeps a group on it */
     if (pthread_create(&stream->thread, &small, worker, stream) != 0) {
         free(stream);
         stream = NULL;

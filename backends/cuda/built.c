@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kernels.h"
+
+#ifdef CUDA_FATBIN
+
+/* As nvcc wrote it, aligned as the driver wants it. */
+__asm__(".section .rodata\n"
+        ".balign 16\n"
+        ".hidden cuda_fatbin\n"
+        ".globl cuda_fatbin\n"
+        "cuda_fatbin:\n"
+        ".incbin \"" CUDA_FATBIN "\"\n"
+        ".byte 0\n"
+        ".previous\n");
+
+extern const unsigned char cuda_fatbin[];
+
+const void *cuda_built(void)
+{
+    return cuda_fatbin;
+}
+
+#else
+
+const void *cuda_built(void)
+{
+    return NULL;
+}
+
+#endif

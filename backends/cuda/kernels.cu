@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* All kernels, for nvcc. */
+#include "backends/cuda/target.h"
+
+#define VEC   CUDA_VEC
+#define GROUP CUDA_GROUP
+#include "kernels/all.h"

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Modules: kernels as the driver has loaded them. What nvcc built in is one for all kernels; what
+ * libnvrtc compiles is one a program, made when a kernel of it is first asked for, and kept on disk.
+ */
+#define _GNU_SOURCE
+#include "kernels.h"
+
+#include "kernels/store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_ROOM  160
+#define PATH_ROOM (CUDA_FOLDER_ROOM + 32)
+
+/* ---- a device's ----------------------------------------------------------------------------- */
+
+static int ask(const struct cuda_device *dev, int *out_capability, int *out_processors)
+{
+    int major = 0, minor = 0;
+    int err = cuda_attribute(cudaDevAttrComputeCapabilityMajor, dev->ordinal, &major);
+
+    if (!err)
+        err = cuda_attribute(cudaDevAttrComputeCapabilityMinor, dev->ordinal, &minor);
+    if (!err)
+        err = cuda_attribute(cudaDevAttrMultiProcessorCount, dev->ordinal, out_processors);
+    *out_capability = 10 * major + minor;
+    return err;
+}
+
+/* While the device is opened, as ferry says it only then; "" where nothing is to be kept. */
+static void find_folder(struct cuda_modules *m)
+{
+    if (!cuda_host->cache_folder(m->folder, sizeof(m->folder)))
+        return;
+    m->folder[0] = '\0';
+    cuda_host->log(FERRY_LOG_DEBUG, "compiled kernels are not kept: there is no folder for them");
+}
+
+int cuda_modules_create(const struct cuda_device *dev, enum cuda_source source,
+                        struct cuda_modules **out)
+{
+    int capability, processors = 0, err = ask(dev, &capability, &processors);
+    struct cuda_modules *m;
+
+    if (err)
+        return err;
+    m = calloc(1, sizeof(*m));
+    if (!m)
+        return cuda_host->error(FERRY_ENOMEM, "no host memory for a device");
+    pthread_mutex_init(&m->lock, NULL);
+    m->source = source;
+    if (source == CUDA_KERNELS_COMPILE || (source == CUDA_KERNELS_AUTO && !cuda_built()))
+        find_folder(m);
+    m->capability = capability;
+    m->target = (struct kernel_target){ .vec = CUDA_VEC,
+                                        .group = CUDA_GROUP,
+                                        .busy = 16 * (uint32_t)processors };
+    *out = m;
+    return 0;
+}
+
+void cuda_modules_destroy(struct cuda_modules *m)
+{
+    if (!m)
+        return;
+    if (m->built)
+        (void)cuda_driver.module_unload(m->built);
+    for (int i = 0; i < PROGRAM_COUNT; i++)
+        if (m->program[i])
+            (void)cuda_driver.module_unload(m->program[i]);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+/* ---- what was built in ---------------------------------------------------------------------- */
+
+/* An image for other devices, or a PTX newer than the driver, is nothing to fail of. */
+static bool is_for_others(CUresult failed)
+{
+    return failed == CUDA_ERROR_NO_BINARY_FOR_GPU || failed == CUDA_ERROR_INVALID_IMAGE ||
+           failed == CUDA_ERROR_INVALID_PTX || failed == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ||
+           failed == CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
+}
+
+/* Tried once. FERRY_EUNSUPPORTED: libnvrtc has to do it. (locked) */
+static int load_built(struct cuda_modules *m)
+{
+    CUresult failed;
+
+    if (m->built || m->built_err)
+        return m->built_err;
+    if (!cuda_built() || m->source != CUDA_KERNELS_AUTO)
+        return m->built_err = FERRY_EUNSUPPORTED;
+    failed = cuda_driver.module_load(&m->built, cuda_built());
+    if (!failed)
+        return 0;
+    m->built = NULL;
+    if (!is_for_others(failed))
+        return cuda_fail_driver("cuModuleLoadData", failed);
+    cuda_host->log(FERRY_LOG_DEBUG, "the kernels that are built in do not suit this device");
+    return m->built_err = FERRY_EUNSUPPORTED;
+}
+
+int cuda_modules_check(struct cuda_modules *m)
+{
+    int err;
+
+    if (m->source == CUDA_KERNELS_OFF)
+        return cuda_host->error(FERRY_EUNSUPPORTED, "option.kernels = off");
+    pthread_mutex_lock(&m->lock);
+    err = load_built(m);
+    pthread_mutex_unlock(&m->lock);
+    return err == FERRY_EUNSUPPORTED ? cuda_nvrtc_load() : err;
+}
+
+/* ---- what is compiled ----------------------------------------------------------------------- */
+
+/* What an image is good for: libnvrtc, the architecture, what is compiled, and how. */
+static bool make_key(enum kernel_program program, const struct cuda_form *form, char *key)
+{
+    size_t count = kernel_program_lines(program, NULL);
+    const char **lines = malloc(count * sizeof(*lines));
+    uint64_t source = STORE_HASH;
+
+    if (!lines)
+        return false;
+    (void)kernel_program_lines(program, lines);
+    for (size_t i = 0; i < count; i++)
+        source = store_hash(source, lines[i], strlen(lines[i]));
+    free(lines);
+    snprintf(key, KEY_ROOM, "nvrtc %d.%d|%s_%d|%d|%d|%zu|%016" PRIx64, form->version[0],
+             form->version[1], form->ptx ? "compute" : "sm", form->arch, CUDA_VEC, CUDA_GROUP,
+             count, source);
+    return true;
+}
+
+/* The program's file. */
+static void find_file(const struct cuda_modules *m, const char *key, char *path)
+{
+    snprintf(path, PATH_ROOM, "%s/%016" PRIx64, m->folder,
+             store_hash(STORE_HASH, key, strlen(key)));
+}
+
+static bool load_stored(const char *path, const char *key, CUmodule *out)
+{
+    struct stored stored;
+    const char *why = store_read(path, key, &stored);
+
+    if (!why && cuda_driver.module_load(out, stored.binary)) {
+        *out = NULL;
+        why = "the driver does not take it";
+    }
+    free(stored.file);
+    if (!why || *why)
+        cuda_host->log(FERRY_LOG_DEBUG, "%s: %s", path, why ? why : "taken");
+    return !why;
+}
+
+static int compile(enum kernel_program program, const struct cuda_form *form, const char *path,
+                   const char *key, CUmodule *out)
+{
+    void *image = NULL;
+    size_t bytes = 0;
+    CUresult failed;
+    int err = cuda_nvrtc_compile(program, form, &image, &bytes);
+
+    if (err)
+        return err;
+    failed = cuda_driver.module_load(out, image);
+    if (failed) {
+        *out = NULL;
+        err = cuda_fail_driver("cuModuleLoadData", failed);
+    } else if (path && !store_write(path, key, image, bytes)) {
+        cuda_host->log(FERRY_LOG_DEBUG, "%s: cannot be written", path);
+    }
+    free(image);
+    return err;
+}
+
+/* (locked) */
+static int load_program(struct cuda_modules *m, enum kernel_program program)
+{
+    char key[KEY_ROOM], path[PATH_ROOM];
+    struct cuda_form form;
+    bool kept = m->folder[0] != '\0';
+    int err;
+
+    if (m->program[program])
+        return 0;
+    err = cuda_nvrtc_form(m->capability, &form);
+    if (err)
+        return err;
+    if (!make_key(program, &form, key))
+        return cuda_host->error(FERRY_ENOMEM, "no host memory for the text of kernels");
+    find_file(m, key, path);
+    if (kept && load_stored(path, key, &m->program[program]))
+        return 0;
+    return compile(program, &form, kept ? path : NULL, key, &m->program[program]);
+}
+
+int cuda_modules_function(struct cuda_modules *m, uint32_t kernel, CUfunction *out)
+{
+    enum kernel_program program = kernel_program_of(kernel);
+    CUresult failed;
+    int err;
+
+    pthread_mutex_lock(&m->lock);
+    err = load_built(m);
+    if (err == FERRY_EUNSUPPORTED)
+        err = load_program(m, program);
+    pthread_mutex_unlock(&m->lock);
+    if (err)
+        return err;
+    failed = cuda_driver.module_function(out, m->built ? m->built : m->program[program],
+                                         kernel_function(kernel));
+    return failed ? cuda_fail_driver("cuModuleGetFunction", failed) : 0;
+}

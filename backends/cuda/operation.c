@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Prepared operations, the table "ferry.op/1": an operation is a few launches of the kernels in
+ * kernels/, as its plan says.
+ */
+#include "kernels.h"
+
+#include "kernels/descriptor.h"
+#include "kernels/places.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct prepared {
+    struct kernel_plan plan;
+    CUfunction launch[KERNEL_LAUNCHES], pack;
+};
+
+/* A grid has as many blocks in its first direction. */
+static bool fits(const struct kernel_launch *l)
+{
+    return l->groups <= INT32_MAX;
+}
+
+static int make_plan(const struct cuda_device *dev, const ferry_op *op, struct kernel_plan *p)
+{
+    int err = kernel_plan_make(&dev->modules->target, op, p);
+
+    for (uint32_t i = 0; i < p->launches && !err; i++)
+        err = fits(&p->launch[i]) ? 0 : FERRY_EUNSUPPORTED;
+    if (!err && p->answer.packed_bytes && !fits(&p->pack))
+        err = FERRY_EUNSUPPORTED;
+    return err;
+}
+
+static int query(void *device, const ferry_op *op, ferry_op_answer *out)
+{
+    struct kernel_plan p;
+    int err = make_plan(device, op, &p);
+
+    if (!err)
+        descriptor_answer(&p.answer, out);
+    return err;
+}
+
+/* What its launches need is compiled now. */
+static int find_functions(struct cuda_device *dev, struct prepared *p)
+{
+    struct cuda_scope scope;
+    int err = cuda_enter(dev, &scope);
+
+    if (err)
+        return err;
+    for (uint32_t i = 0; i < p->plan.launches && !err; i++)
+        err = cuda_modules_function(dev->modules, p->plan.launch[i].kernel, &p->launch[i]);
+    if (!err && p->plan.answer.packed_bytes)
+        err = cuda_modules_function(dev->modules, p->plan.pack.kernel, &p->pack);
+    cuda_leave(&scope);
+    return err;
+}
+
+static int create(void *device, const ferry_op *op, void **out_prepared)
+{
+    struct cuda_device *dev = device;
+    struct prepared *p = malloc(sizeof(*p));
+    int err;
+
+    if (!p)
+        return cuda_host->error(FERRY_ENOMEM, "no memory for a prepared operation");
+    err = make_plan(dev, op, &p->plan);
+    if (err)
+        (void)cuda_host->error(err, "operation %" PRIu32 ", pass %" PRIu32, op->kind, op->pass);
+    else
+        err = find_functions(dev, p);
+    if (err) {
+        free(p);
+        return err;
+    }
+    *out_prepared = p;
+    return 0;
+}
+
+static void destroy(void *dev, void *prepared)
+{
+    (void)dev;
+    free(prepared);
+}
+
+/* ---- launching ------------------------------------------------------------------------------ */
+
+static int check_places(const struct kernel_place *places)
+{
+    for (uint32_t i = 0; i < FROM_COUNT; i++)
+        if (places[i].what && places[i].bytes && !places[i].ref.handle)
+            return cuda_host->error(FERRY_EINVAL, "%s: a reference to nothing", places[i].what);
+    return 0;
+}
+
+/* With the context current. `run`: of what; NULL for packing. */
+static int launch(CUstream stream, CUfunction function, const struct kernel_launch *l,
+                  const struct kernel_place *places, const ferry_op_run_args *run)
+{
+    void *base[BUFFERS], *params[BUFFERS + 1];
+    union kernel_args numbers;
+    CUresult failed;
+
+    if (l->groups == 0)
+        return 0;
+    kernel_numbers(l, places, run, &numbers);
+    for (int i = 0; i < BUFFERS; i++) {
+        base[i] = (void *)(uintptr_t)places[l->from[i]].ref.handle;
+        params[i] = &base[i];
+    }
+    params[BUFFERS] = &numbers;
+    failed = cuda_driver.launch(function, (unsigned)l->groups, 1, 1, CUDA_GROUP, 1, 1, 0, stream,
+                                params, NULL);
+    return failed ? cuda_fail_driver("cuLaunchKernel", failed) : 0;
+}
+
+static int prepare(void *device, void *queue, void *prepared, const ferry_cref *in,
+                   ferry_ref packed)
+{
+    struct cuda_device *dev = device;
+    const struct prepared *p = prepared;
+    struct kernel_place places[FROM_COUNT];
+    struct cuda_scope scope;
+    int err;
+
+    if (!p->plan.answer.packed_bytes)
+        return 0;
+    kernel_places_of_packing(&p->plan, in, packed, places);
+    err = check_places(places);
+    if (!err)
+        err = cuda_enter_on(dev, queue, &scope);
+    if (err)
+        return err;
+    err = launch((CUstream)cuda_queue_of(dev, queue)->stream, p->pack, &p->plan.pack, places, NULL);
+    cuda_leave(&scope);
+    return err;
+}
+
+static int run(void *device, void *queue, void *prepared, const ferry_op_run_args *args)
+{
+    struct cuda_device *dev = device;
+    const struct prepared *p = prepared;
+    struct kernel_place places[FROM_COUNT];
+    struct cuda_scope scope;
+    int err;
+
+    dev->counters.ops++;
+    if (!p->plan.launches)
+        return 0;
+    kernel_places_of_run(&p->plan, args, places);
+    err = check_places(places);
+    if (!err)
+        err = cuda_enter_on(dev, queue, &scope);
+    if (err)
+        return err;
+    for (uint32_t i = 0; i < p->plan.launches && !err; i++)
+        err = launch((CUstream)cuda_queue_of(dev, queue)->stream, p->launch[i], &p->plan.launch[i],
+                     places, args);
+    cuda_leave(&scope);
+    return err;
+}
+
+static const ferry_op_table table = {
+    .struct_size = sizeof(ferry_op_table),
+    .query = query,
+    .create = create,
+    .prepare = prepare,
+    .run = run,
+    .destroy = destroy,
+};
+
+int cuda_extension(void *device, const char *name, const void **out_table)
+{
+    struct cuda_device *dev = device;
+    struct cuda_scope scope;
+    int err;
+
+    if (strcmp(name, FERRY_OP_EXTENSION) != 0)
+        return cuda_host->error(FERRY_EUNSUPPORTED, "there is no extension \"%.64s\"", name);
+    err = cuda_enter(dev, &scope);
+    if (err)
+        return err;
+    err = cuda_modules_check(dev->modules);
+    cuda_leave(&scope);
+    if (!err)
+        *out_table = &table;
+    return err;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Every text, for who compiles all of them at once: nvcc, and the double of the CUDA driver. VEC and
+ * GROUP are theirs to define.
+ */
+#include "kernels/args.h"
+#include "kernels/dialect.h"
+
+#define LANES 1
+#include "kernels/direct.k"
+#include "kernels/element.k"
+#include "kernels/image.k"
+#include "kernels/pack.k"
+#include "kernels/pool.k"
+#include "kernels/random.k"
+#include "kernels/row.k"
+#include "kernels/share.k"
+#include "kernels/slope.k"
+#include "kernels/spread.k"
+#include "kernels/table.k"
+#include "kernels/update.k"
+
+#include "kernels/convolution.k"
+#undef LANES
+#define LANES 2
+#include "kernels/convolution.k"
+#include "kernels/gradient.k"
+#undef LANES
+#define LANES 4
+#include "kernels/convolution.k"
+#undef LANES

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Modules, their functions, and the launch of one. An image is told by its first bytes: a fatbin, an
+ * ELF file, or PTX; of the last two, which are not compressed, the names of functions are looked for.
+ */
+#define _GNU_SOURCE
+#include "double.h"
+
+#include "module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FATBIN         0xba55ed50u
+#define MOST_THREADS   1024u
+#define MOST_GRID      2147483647u
+#define MOST_NUMBERS   4096u /* bytes of a launch's parameters */
+#define MOST_FUNCTIONS 64
+
+struct function {
+    const struct module_kernel *kernel;
+    struct module *module;
+};
+
+struct module {
+    struct module *next;
+    struct context *context;
+    char *image; /* what is looked for names in; NULL: it cannot be */
+    size_t size;
+    struct function functions[MOST_FUNCTIONS];
+    unsigned count;
+};
+
+static struct module *modules;
+
+unsigned count_modules(const struct context *context);
+unsigned count_modules(const struct context *context)
+{
+    unsigned count = 0;
+
+    for (const struct module *m = modules; m; m = m->next)
+        count += m->context == context;
+    return count;
+}
+
+/* How calls of the driver begin, which leave no error for cudaGetLastError. (locked) */
+static CUresult begin(const char *call, struct context **out)
+{
+    cudaError_t error;
+
+    lock();
+    error = enter(call);
+    if (error == cudaSuccess)
+        error = current(call, out);
+    return (CUresult)error;
+}
+
+static CUresult end(CUresult failed)
+{
+    unlock();
+    return failed;
+}
+
+/* ---- modules -------------------------------------------------------------------------------- */
+
+/* Bytes of an ELF file, whose table of sections is its end. */
+static size_t elf_size(const unsigned char *image)
+{
+    uint64_t sections;
+    uint16_t size, count;
+
+    memcpy(&sections, image + 40, sizeof(sections));
+    memcpy(&size, image + 58, sizeof(size));
+    memcpy(&count, image + 60, sizeof(count));
+    return (size_t)sections + (size_t)size * count;
+}
+
+static bool take_image(struct module *m, const void *image)
+{
+    uint32_t first;
+
+    memcpy(&first, image, sizeof(first));
+    if (first == FATBIN)
+        return true;
+    if (!memcmp(image, "\177ELF", 4))
+        m->size = elf_size(image);
+    else if (strchr("./", *(const char *)image) && strstr(image, ".version"))
+        m->size = strlen(image);
+    else
+        return false;
+    m->image = malloc(m->size);
+    if (m->image)
+        memcpy(m->image, image, m->size);
+    return m->image != NULL;
+}
+
+CUresult module_load(CUmodule *out, const void *image);
+CUresult module_load(CUmodule *out, const void *image)
+{
+    struct context *context = NULL;
+    CUresult failed = begin("cuModuleLoadData", &context);
+    struct module *m;
+
+    if (failed)
+        return end(failed);
+    m = calloc(1, sizeof(*m));
+    if (!m || !take_image(m, image)) {
+        free(m);
+        return end(m ? CUDA_ERROR_INVALID_IMAGE : CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    m->context = context;
+    m->next = modules;
+    modules = m;
+    *out = (CUmodule)(void *)m;
+    return end(CUDA_SUCCESS);
+}
+
+static struct module **find_module(const void *handle)
+{
+    struct module **link = &modules;
+
+    while (*link && *link != handle)
+        link = &(*link)->next;
+    return link;
+}
+
+CUresult module_unload(CUmodule handle);
+CUresult module_unload(CUmodule handle)
+{
+    struct context *context = NULL;
+    CUresult failed = begin("cuModuleUnload", &context);
+    struct module **link = find_module(handle), *m = *link;
+
+    if (!context)
+        return end(failed);
+    if (!m || m->context != context)
+        return end(
+            (CUresult)misuse("cuModuleUnload: %p is no module of this context", (void *)handle));
+    drain_context(context); /* as the real one does */
+    *link = m->next;
+    free(m->image);
+    free(m);
+    return end(failed);
+}
+
+static const struct module_kernel *kernel_in(const struct module *m, const char *name)
+{
+    if (m->image && !memmem(m->image, m->size, name, strlen(name)))
+        return NULL;
+    return module_kernel(name);
+}
+
+CUresult module_function(CUfunction *out, CUmodule handle, const char *name);
+CUresult module_function(CUfunction *out, CUmodule handle, const char *name)
+{
+    struct context *context = NULL;
+    CUresult failed = begin("cuModuleGetFunction", &context);
+    struct module *m = *find_module(handle);
+    const struct module_kernel *kernel;
+    unsigned i = 0;
+
+    if (failed)
+        return end(failed);
+    if (!m || m->context != context)
+        return end((CUresult)misuse("cuModuleGetFunction: %p is no module of this context",
+                                    (void *)handle));
+    kernel = kernel_in(m, name);
+    while (i < m->count && m->functions[i].kernel != kernel)
+        i++;
+    if (!kernel || i == MOST_FUNCTIONS)
+        return end(CUDA_ERROR_NOT_FOUND);
+    if (i == m->count)
+        m->functions[m->count++] = (struct function){ kernel, m };
+    *out = (CUfunction)(void *)&m->functions[i];
+    return end(CUDA_SUCCESS);
+}
+
+/* ---- a launch ------------------------------------------------------------------------------- */
+
+struct launch {
+    const struct module_kernel *kernel;
+    int64_t groups;
+    unsigned char *buffers[MODULE_BUFFERS];
+    unsigned char numbers[MOST_NUMBERS];
+};
+
+static int run_launch(void *argument)
+{
+    const struct launch *l = argument;
+
+    for (int64_t group = 0; group < l->groups; group++)
+        l->kernel->run(group, l->buffers, l->numbers);
+    return cudaSuccess;
+}
+
+static struct function *function_of(CUfunction handle, const struct context *context)
+{
+    for (struct module *m = modules; m; m = m->next)
+        for (unsigned i = 0; i < m->count; i++)
+            if ((void *)&m->functions[i] == (void *)handle && m->context == context)
+                return &m->functions[i];
+    return NULL;
+}
+
+/* Why the device would not take it; NULL: it does. */
+static const char *wrong(unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                         unsigned block_y, unsigned block_z, unsigned shared, void **params,
+                         void **extra)
+{
+    if (!grid_x || !grid_y || !grid_z || grid_x > MOST_GRID || grid_y > 65535 || grid_z > 65535)
+        return "a grid that no device has";
+    if (block_x * block_y * block_z == 0 || block_x * block_y * block_z > MOST_THREADS)
+        return "a block that no device has";
+    if (block_x != module_block || block_y != 1 || block_z != 1 || grid_y != 1 || grid_z != 1)
+        return "the kernel was compiled for other blocks";
+    if (shared > 49152)
+        return "more shared memory than a block has";
+    if (!params || extra)
+        return "parameters that are not one by one";
+    return NULL;
+}
+
+/* Pointers as the device has them; one beyond a block's bytes shows where the kernel uses it. */
+static cudaError_t take_params(struct launch *l, struct command *command, struct device *device,
+                               void **params)
+{
+    for (int i = 0; i < MODULE_BUFFERS; i++) {
+        void *address;
+
+        if (!params[i])
+            return misuse("cuLaunchKernel: parameter %d is not there", i);
+        memcpy(&address, params[i], sizeof(address));
+        if (!address)
+            continue;
+        l->buffers[i] = resolve("cuLaunchKernel", command, device, address, 1);
+        if (!l->buffers[i])
+            return cudaErrorInvalidValue;
+    }
+    if (!params[MODULE_BUFFERS])
+        return misuse("cuLaunchKernel: the numbers are not there");
+    memcpy(l->numbers, params[MODULE_BUFFERS], l->kernel->size);
+    return cudaSuccess;
+}
+
+static cudaError_t submit_launch(const struct function *f, struct context *context, unsigned groups,
+                                 cudaStream_t handle, void **params)
+{
+    struct command *command;
+    struct stream *stream;
+    struct launch *l;
+    cudaError_t error = stream_of("cuLaunchKernel", context, handle, &stream);
+
+    if (error != cudaSuccess)
+        return error;
+    command = command_new("cuLaunchKernel", sizeof(*l));
+    if (!command || !command->argument)
+        return cudaErrorMemoryAllocation;
+    l = command->argument;
+    l->kernel = f->kernel;
+    l->groups = groups;
+    command->run = run_launch;
+    error = take_params(l, command, context->device, params);
+    if (error != cudaSuccess) {
+        command_delete(command);
+        return error;
+    }
+    submit(stream, command);
+    return cudaSuccess;
+}
+
+CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                       CUstream stream, void **params, void **extra);
+CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                       CUstream stream, void **params, void **extra)
+{
+    struct context *context = NULL;
+    CUresult failed = begin("cuLaunchKernel", &context);
+    const struct function *f = function_of(function, context);
+    const char *what =
+        wrong(grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, params, extra);
+
+    if (failed)
+        return end(failed);
+    if (!f)
+        return end((CUresult)misuse("cuLaunchKernel: %p is no function of this context",
+                                    (void *)function));
+    if (what)
+        return end((CUresult)misuse("cuLaunchKernel of %s: %s", f->kernel->name, what));
+    return end((CUresult)submit_launch(f, context, grid_x, (cudaStream_t)stream, params));
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FERRY_CUDA_DOUBLE_MODULE_H
+#define FERRY_CUDA_DOUBLE_MODULE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MODULE_BUFFERS 6
+
+/* A kernel: six pointers and a structure of so many bytes, a group at a time. */
+struct module_kernel {
+    const char *name;
+    void (*run)(int64_t group, uint8_t *const *buffers, const void *numbers);
+    size_t size;
+};
+
+/* By name; NULL: there is none. */
+const struct module_kernel *module_kernel(const char *name);
+/* Threads of a block that they were compiled for. */
+extern const unsigned module_block;
+
+#endif
