@@ -305,11 +305,31 @@ static bool meets_border(const struct ferry__program *p, const ferry_operand *o,
            ferry__is_whole(p, o, use);
 }
 
+static void describe_copy(const struct ferry__value *v, ferry_op *out)
+{
+    ferry_op_init(out, FERRY_OP_STRIDED_COPY);
+    out->n_in = out->n_out = 1;
+    out->in[0] = out->out[0] = ferry_operand_of((ferry_dtype)v->dtype, v->rank, v->dims, NULL);
+}
+
+/* Whether an item's device copies its operands itself: through the host it would cost more than it gives. */
+static int is_copied_there(const struct ferry__program *p, struct ferry__item *item,
+                           const struct ferry__use *use, bool *out)
+{
+    ferry_op_plan plan = { 0 };
+    ferry_op op;
+    int err;
+
+    describe_copy(&p->values[use->value], &op);
+    err = ferry__item_query(item, &op, &plan);
+    *out = !err && plan.tier <= item->tier;
+    return err;
+}
+
 /* A copy of value `from` into value `to`, of one shape, before item `at`. */
 static int insert_copy(struct ferry__program *p, int at, int from, int to, ferry_layer *layer)
 {
     struct ferry__item *item = ferry__program_insert(p, at);
-    const struct ferry__value *v = &p->values[from];
     ferry_op_plan plan = { 0 };
     int err;
 
@@ -318,10 +338,7 @@ static int insert_copy(struct ferry__program *p, int at, int from, int to, ferry
     item->layer = layer;
     item->number = -1;
     item->border = true;
-    ferry_op_init(&item->op, FERRY_OP_STRIDED_COPY);
-    item->op.n_in = item->op.n_out = 1;
-    item->op.in[0] = item->op.out[0] =
-        ferry_operand_of((ferry_dtype)v->dtype, v->rank, v->dims, NULL);
+    describe_copy(&p->values[from], &item->op);
     item->in[0] = (struct ferry__use){ .value = from };
     item->out[0] = (struct ferry__use){ .value = to };
     err = ferry__item_query(item, &item->op, &plan);
@@ -343,9 +360,16 @@ static int value_at_border(struct ferry__program *p, int value)
 static int cross_border(struct ferry__program *p, int *at)
 {
     ferry_layer *layer = p->items[*at].layer;
+    struct ferry__item *item = &p->items[*at];
+    bool reads = meets_border(p, &item->op.in[0], &item->in[0]);
+    bool writes = meets_border(p, &item->op.out[0], &item->out[0]), copied = false;
     int value, made, err = 0;
 
-    if (meets_border(p, &p->items[*at].op.in[0], &p->items[*at].in[0])) {
+    if (reads || writes)
+        err = is_copied_there(p, item, reads ? &item->in[0] : &item->out[0], &copied);
+    if (!copied)
+        return err;
+    if (reads) {
         value = p->items[*at].in[0].value;
         made = value_at_border(p, value);
         err = made < 0 ? made : insert_copy(p, *at, value, made, layer);
@@ -354,7 +378,7 @@ static int cross_border(struct ferry__program *p, int *at)
         ++*at;
         p->items[*at].in[0].value = made;
     }
-    if (meets_border(p, &p->items[*at].op.out[0], &p->items[*at].out[0])) {
+    if (writes) {
         value = p->items[*at].out[0].value;
         made = value_at_border(p, value);
         err = made < 0 ? made : insert_copy(p, *at + 1, made, value, layer);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * A simulated device that fails while a net runs on it: the error, and the net afterwards. And what
@@ -170,6 +171,33 @@ static void a_lost_device_is_the_error_and_the_net_moves_elsewhere(void)
     ferry_net_close(net);
 }
 
+/* One for the input on its way there, one for the operations, all of them: not one each. */
+static void a_pass_is_one_event_for_its_operations(void)
+{
+    static const int plain[] = { 0, -1 };
+    ferry_net *net;
+    uint64_t runs, events;
+
+    begin();
+    for (size_t i = 0; i < FERRY_TEST_COUNT(plain); i++) {
+        net = open_net(plain[i], plain[i]);
+        feed(net);
+        FX_OK(run(net));
+        feed(net);
+        runs = f.control->calls(f.sim, SIM_CALL_RUN);
+        events = f.control->calls(f.sim, SIM_CALL_EVENT);
+        FX_OK(ferry_net_forward(net, NULL));
+        runs = f.control->calls(f.sim, SIM_CALL_RUN) - runs;
+        events = f.control->calls(f.sim, SIM_CALL_EVENT) - events;
+        printf("     %llu operations, %llu events\n", (unsigned long long)runs,
+               (unsigned long long)events);
+        CU_ASSERT(runs >= 6);
+        CU_ASSERT(events >= 1 && events <= 2);
+        ferry_net_close(net);
+    }
+    fx_end();
+}
+
 /* ---- what moves ------------------------------------------------------------------------------------ */
 
 static int outermost(const struct ferry__program *p, int value)
@@ -269,6 +297,7 @@ static void squeezenet_moves_nothing_on_five_entries(void)
 static const ferry_test_case failures[] = {
     FERRY_TEST(a_run_that_fails_is_the_error_and_the_next_pass_is_right),
     FERRY_TEST(a_copy_that_fails_is_the_error_and_the_next_pass_is_right),
+    FERRY_TEST(a_pass_is_one_event_for_its_operations),
     FERRY_TEST(no_more_moves_than_the_placement_needs),
     FERRY_TEST(a_lost_device_is_the_error_and_the_net_moves_elsewhere),
 };
@@ -281,6 +310,34 @@ static const ferry_test_case minimal[] = {
     FERRY_TEST(no_more_moves_than_the_placement_needs),
     FERRY_TEST(squeezenet_moves_nothing_on_five_entries),
 };
+
+/* A plugin of one kind of operation: all others that sim's kernels compute are left out. */
+static bool write_conf(int fd)
+{
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+    if (!file)
+        return false;
+    fputs(
+        "[plugin sim]\noption.without = inner product, im2col, col2im, batched gemm, pool, unary, "
+        "binary, reduce, moments, softmax, lrn, strided copy, resize, roi pool, gather\n",
+        file);
+    return fclose(file) == 0;
+}
+
+static int convolution_alone(int argc, char **argv)
+{
+    char path[] = "/tmp/ferry-conf-XXXXXX";
+    int result;
+
+    if (!write_conf(mkstemp(path)))
+        return 1;
+    setenv("FERRY_CONF", path, 1);
+    setenv("FERRY_TEST_BACKENDS", "sim", 1);
+    result = ferry_test_main_backends(argc, argv, "net faults", moves, FERRY_TEST_COUNT(moves));
+    unlink(path);
+    return result;
+}
 
 /* Options are read once in a process: a set of them is a process. */
 int main(int argc, char **argv)
@@ -302,5 +359,5 @@ int main(int argc, char **argv)
         setenv("FERRY_TEST_BACKENDS", sets[i].backend, 1);
         result |= ferry_test_main_backends(argc, argv, "net faults", sets[i].cases, sets[i].count);
     }
-    return result;
+    return result | convolution_alone(argc, argv);
 }
