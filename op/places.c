@@ -146,7 +146,7 @@ static bool covers(const ferry_operand *o, const ferry_op_place *place)
 {
     uint64_t bytes = (uint64_t)ferry__operand_count(o) * ferry_dtype_size((ferry_dtype)o->dtype);
 
-    return bytes == ferry_memory_size(place->memory);
+    return !place->offset && bytes >= ferry_memory_used(place->memory);
 }
 
 static int take(ferry_memory *m, ferry_queue *q, unsigned access, uint64_t offset, ferry_ref *out)

@@ -376,6 +376,11 @@ size_t ferry_memory_size(const ferry_memory *m)
     return m ? m->size : 0;
 }
 
+size_t ferry_memory_used(const ferry_memory *m)
+{
+    return m ? m->used : 0;
+}
+
 ferry_device *ferry_memory_home(const ferry_memory *m)
 {
     return m ? m->home : NULL;

@@ -225,6 +225,11 @@ FERRY_API int ferry_memory_valid_at(const ferry_memory *m, const ferry_device *w
 FERRY_API uint64_t ferry_memory_version(const ferry_memory *m);
 /** Capacity in bytes; 0 for NULL. */
 FERRY_API size_t ferry_memory_size(const ferry_memory *m);
+/**
+ * Bytes in use, from the first: as far as the blobs that share it reach, its capacity where there are
+ * none. What is behind them is nobody's: a write to all of these is a write to all of it. 0 for NULL.
+ */
+FERRY_API size_t ferry_memory_used(const ferry_memory *m);
 /** The home device, borrowed; NULL for NULL. */
 FERRY_API ferry_device *ferry_memory_home(const ferry_memory *m);
 
