@@ -253,6 +253,7 @@ UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $
 # What is above libferryio: libferrynet's objects first, then those it stands on.
 NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_image_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS)
+%C%_unit_test_image_SOURCES = %D%/unit/test-image.c $(OOM_TEST)
 %C%_unit_test_image_LDADD = $(NET_LIBS)
 %C%_unit_test_net_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_LDADD = $(NET_LIBS)
@@ -576,6 +577,7 @@ EXTRA_DIST += \
 OOM_WRAPS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
 	-Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf
 %C%_unit_test_net_backward_faults_LDFLAGS = $(OOM_WRAPS)
+%C%_unit_test_image_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_net_oom_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_io_attributes_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_io_sharded_LDFLAGS = $(OOM_WRAPS)

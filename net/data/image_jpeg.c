@@ -149,7 +149,9 @@ int ferry__image_jpeg(struct ferry__image *image)
     jpeg_destroy_decompress(&c);
     free(d.row);
     if (failed && !d.err)
-        d.err = ferry_error_set(FERRY_EFORMAT, "%.400s: JPEG: %s", image->name, d.reason);
+        d.err =
+            ferry_error_set(d.base.msg_code == JERR_OUT_OF_MEMORY ? FERRY_ENOMEM : FERRY_EFORMAT,
+                            "%.400s: JPEG: %s", image->name, d.reason);
     return d.err;
 }
 

@@ -21,6 +21,14 @@ struct source {
     int err; /* ours, with its message set; 0: libpng's reason is the message */
 };
 
+/* What libpng says, in one spelling or the other. */
+#define NO_MEMORY "Out of memory"
+
+static bool is_memory(const char *reason)
+{
+    return strncmp(reason, NO_MEMORY, 7) == 0;
+}
+
 static void refuse(png_structp png, png_const_charp reason)
 {
     struct source *s = png_get_error_ptr(png);
@@ -77,7 +85,7 @@ static void read_rows(png_structp png, png_infop info, struct source *s)
         png_error(png, "its rows have another length than its header says");
     s->rows = malloc((size_t)image->height * sizeof(*s->rows));
     if (!s->rows)
-        png_error(png, "no memory");
+        png_error(png, NO_MEMORY);
     for (size_t y = 0; y < (size_t)image->height; y++)
         s->rows[y] = image->pixels + y * row;
     png_read_image(png, s->rows);
@@ -114,11 +122,12 @@ int ferry__image_png(struct ferry__image *image)
     if (info)
         failed = read_png(png, info, &s);
     else
-        snprintf(s.reason, sizeof(s.reason), "libpng cannot begin");
+        snprintf(s.reason, sizeof(s.reason), NO_MEMORY);
     png_destroy_read_struct(&png, &info, NULL);
     free(s.rows);
     if (failed && !s.err)
-        s.err = ferry_error_set(FERRY_EFORMAT, "%.400s: PNG: %s", image->name, s.reason);
+        s.err = ferry_error_set(is_memory(s.reason) ? FERRY_ENOMEM : FERRY_EFORMAT,
+                                "%.400s: PNG: %s", image->name, s.reason);
     return s.err;
 }
 

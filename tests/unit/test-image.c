@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
 #include "fixture.h"
+#include "oom.h"
 
 #include <ferry/image.h>
 #include <ferry/io.h>
@@ -351,6 +352,68 @@ static void what_does_not_fit_is_refused(void)
     ferry_blob_destroy(mean);
 }
 
+/* ---- without memory ------------------------------------------------------------------------------- */
+
+typedef int (*make_fn)(const char *path, ferry_blob *b);
+
+static int read_picture(const char *path, ferry_blob *b)
+{
+    return ferry_image_read(path, 3, b);
+}
+
+/* From a picture that was read before. */
+static int prepare_picture(const char *path, ferry_blob *b)
+{
+    static ferry_blob *picture;
+    const ferry_transform_options o = {
+        .struct_size = sizeof o, .height = 20, .width = 31, .crop_height = 7, .crop_width = 5
+    };
+
+    if (!path) {
+        ferry_blob_destroy(picture);
+        picture = NULL;
+        return 0;
+    }
+    if (!picture) {
+        picture = BLOB(FERRY_U8, 1);
+        FX_OK(ferry_image_read(path, 3, picture));
+    }
+    return ferry_transform(picture, &o, b, -1);
+}
+
+/* The nth allocation fails, up from the first, until none is left to: the blob is then as it was. */
+static void fail_each(make_fn make, const char *path, ferry_dtype dtype)
+{
+    ferry_blob *b = BLOB(dtype, 2, 2);
+    bool failed = true;
+    unsigned n;
+
+    for (n = 1; failed && n < 1000; n++) {
+        int err;
+
+        oom_arm(n);
+        err = make(path, b);
+        failed = oom_disarm();
+        if (err != (failed ? FERRY_ENOMEM : FERRY_OK))
+            printf("     %s, allocation %u: %d: %s\n", path, n, err, ferry_last_error());
+        CU_ASSERT_EQUAL(err, failed ? FERRY_ENOMEM : FERRY_OK);
+        CU_ASSERT(!failed || (ferry_blob_naxes(b) == 2 && ferry_blob_count(b) == 4));
+    }
+    CU_ASSERT(n > 3);
+    ferry_blob_destroy(b);
+}
+
+static void every_allocation_of_a_picture_may_fail(void)
+{
+    fail_each(read_picture, image("rgb.png"), FERRY_U8);
+    fail_each(read_picture, image("interlaced.png"), FERRY_F32);
+    fail_each(read_picture, image("rgb420.jpg"), FERRY_U8);
+    fail_each(read_picture, image("cmyk.jpg"), FERRY_F32);
+    FX_OK(prepare_picture(image("rgb.png"), BLOB(FERRY_F32, 1)));
+    fail_each(prepare_picture, image("rgb.png"), FERRY_F32);
+    prepare_picture(NULL, NULL);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_kind_of_picture_has_opencvs_pixels),
     FERRY_TEST(a_picture_keeps_its_channels_where_none_are_asked_for),
@@ -362,6 +425,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(mean_scale_cover_and_swap_are_opencvs),
     FERRY_TEST(the_mean_is_of_the_whole_picture_and_the_crop_comes_after_it),
     FERRY_TEST(what_does_not_fit_is_refused),
+    FERRY_TEST(every_allocation_of_a_picture_may_fail),
 };
 
 int main(int argc, char **argv)
