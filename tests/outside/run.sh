@@ -72,6 +72,16 @@ build_template_in_cxx() {
     return 1
 }
 
+# The same by the command, under another name.
+build_new_plugin() {
+    found=$(pkg-config --variable=templatedir ferry)
+    [ -d "$found" ] || found=$DESTDIR$found
+    cd "$work" && "$DESTDIR$bindir/ferry" new-plugin my-rocket --cxx --template "$found" &&
+        cd ferry-my-rocket && autoreconf -fi && ./configure CC="$CC" CXX="$CXX" CFLAGS="$CFLAGS" \
+        CXXFLAGS="$CFLAGS" LDFLAGS="$LDFLAGS" FERRY_COMMAND="$DESTDIR$bindir/ferry" && make &&
+        make check
+}
+
 # In a language that has no header of ferry's.
 build_rust() {
     rustc --crate-type cdylib -C panic=abort -C opt-level=2 -o "$work/ferry_outside_rs.so" "$here/plugin.rs" &&
@@ -129,6 +139,7 @@ if [ -x "$DESTDIR$bindir/ferry" ]; then
         check the_plugin_template_builds_and_passes_its_check build_template
         check the_program_runs_on_the_template runs_on acme:0
         check the_program_runs_on_the_grown_template runs_on acme_queues:0
+        check a_new_plugin_is_ready_to_build build_new_plugin
         check the_template_is_cxx_and_its_distcheck_keeps_to_its_folder build_template_in_cxx
     fi
 else

@@ -334,6 +334,28 @@ static void help_and_version_are_printed(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "usage: ferry inspect"));
 }
 
+static void a_new_plugin_is_the_template_under_its_name(void)
+{
+    static const char arguments[] =
+        "new-plugin my-plug new --template \"$FERRY_TEST_SRCDIR\"/examples/plugin-template";
+
+    CU_ASSERT_EQUAL(shell("rm -rf new"), 0);
+    CU_ASSERT_EQUAL(ferry(arguments), 0);
+    CU_ASSERT_EQUAL(ferry(arguments), 1); /* nothing is written over */
+    CU_ASSERT(one_line_of_error("new: "));
+    CU_ASSERT_EQUAL(shell("! grep -q acme_queues new/* && grep -q ferry_my_plug_la_SOURCES "
+                          "new/Makefile.am && grep -q '^library = /.*/ferry_my-plug.so$' "
+                          "new/plugins.conf"),
+                    0);
+    CU_ASSERT_EQUAL(shell("cc -std=c11 -Wall -Wextra -Werror -fPIC -shared -fvisibility=hidden "
+                          "-pthread -I\"$FERRY_TEST_SRCDIR\"/include new/my-plug.c "
+                          "new/acme_driver.c -o new/ferry_my-plug.so"),
+                    0);
+    CU_ASSERT_EQUAL(ferry("check new/ferry_my-plug.so --only descriptor"), 0);
+    CU_ASSERT_EQUAL(ferry("new-plugin My"), 2);
+    CU_ASSERT(one_line_of_error("is no plugin's name"));
+}
+
 static void output_that_cannot_be_written_is_status_1(void)
 {
     if (access("/dev/full", W_OK) != 0) {
@@ -454,6 +476,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(bad_files_get_one_line_and_status_1),
     FERRY_TEST(a_command_line_that_makes_no_sense_is_status_2),
     FERRY_TEST(help_and_version_are_printed),
+    FERRY_TEST(a_new_plugin_is_the_template_under_its_name),
     FERRY_TEST(output_that_cannot_be_written_is_status_1),
     FERRY_TEST(json_that_memory_is_short_for_is_status_1),
     FERRY_TEST(an_option_that_a_plugin_refuses_names_its_line),

@@ -36,6 +36,12 @@ const struct tool_command tool_commands[] = {
       "\"detail\",\n"
       "                         \"skipped\"}]}\n",
       cmd_check },
+    { "new-plugin", "NAME [FOLDER] [--cxx] [--template FOLDER]",
+      "The plugin template under that name, ready to build",
+      "\nMakes FOLDER, ferry-NAME where none is given, which must not be there.\n"
+      "    --cxx                C++20 in place of C11\n"
+      "    --template FOLDER    where the template is, if not where ferry was installed\n",
+      cmd_new_plugin },
     { "bench", "[--json] [--quick]", "How the selected device does, beside plain loops and memcpy",
       "\nEach figure stands beside a reference that was measured in the same seconds, and the "
       "goal\n"

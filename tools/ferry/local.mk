@@ -24,6 +24,7 @@ bin_PROGRAMS += %D%/ferry
 	%D%/cmd_inspect.c \
 	%D%/cmd_layers.c \
 	%D%/cmd_merge.c \
+	%D%/cmd_new_plugin.c \
 	%D%/cmd_plot.c \
 	%D%/cmd_plugins.c \
 	%D%/cmd_rename.c \
@@ -82,7 +83,7 @@ bin_PROGRAMS += %D%/ferry
 	%D%/transfer.c \
 	%D%/transfer.h
 %C%_ferry_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/conform \
-	-iquote $(top_srcdir)/bench $(NET_CPPFLAGS_LIBS)
+	-iquote $(top_srcdir)/bench $(NET_CPPFLAGS_LIBS) -DFERRY_TEMPLATEDIR='"$(templatedir)"'
 %C%_ferry_CFLAGS = $(STD_CFLAGS) $(JANSSON_CFLAGS) $(PNG_CFLAGS) $(LMDB_CFLAGS)
 %C%_ferry_LDADD = tests/conform/libferryconform.la libferrynet.la libferryio.la libferry.la $(JANSSON_LIBS) $(PNG_LIBS) $(LMDB_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_ferry_LDFLAGS =

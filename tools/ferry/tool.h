@@ -46,6 +46,7 @@ int cmd_layers(const struct tool_command *self, int argc, char **argv);
 int cmd_time(const struct tool_command *self, int argc, char **argv);
 int cmd_train(const struct tool_command *self, int argc, char **argv);
 int cmd_test(const struct tool_command *self, int argc, char **argv);
+int cmd_new_plugin(const struct tool_command *self, int argc, char **argv);
 int cmd_plot(const struct tool_command *self, int argc, char **argv);
 int cmd_merge(const struct tool_command *self, int argc, char **argv);
 
