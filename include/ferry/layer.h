@@ -78,8 +78,7 @@ typedef struct ferry_layer_type {
     /**
      * Makes what the operations want out of the parameters, into scratch blobs that are kept. Called
      * before a forward pass where a parameter has been written since the last time, or reshape has made
-     * a scratch blob or given one another shape.
-     * May be NULL.
+     * a scratch blob or given one another shape. May be NULL.
      */
     int (*prepare)(ferry_layer *layer);
     /** Checks the bottoms' shapes, gives the tops theirs, and emits operations. Mandatory. */
@@ -261,9 +260,9 @@ typedef struct ferry_layer_operand {
 /**
  * Describes the next operation of this layer's forward pass or, where op->pass is another than
  * FERRY_PASS_FORWARD or one of the operands is a diff, of its backward pass. `in` and `out` have n_in
- * and n_out of them; everything is copied. Operands that are whole blobs are plain; the net may lay them otherwise, with the same
- * contents in the same logical places. What ferry_op_check refuses is refused here, with the layer's
- * name.
+ * and n_out of them; everything is copied. Operands that are whole blobs are plain; the net may lay
+ * them otherwise, with the same contents in the same logical places. What ferry_op_check refuses is
+ * refused here, with the layer's name.
  */
 FERRY_API int ferry_layer_emit(ferry_layer *layer, const ferry_op *op,
                                const ferry_layer_operand *in, const ferry_layer_operand *out);

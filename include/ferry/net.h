@@ -26,7 +26,8 @@ FERRY_BEGIN_DECLS
 typedef struct ferry_net ferry_net;
 
 /**
- * How a net is opened. Zero the structure, then set struct_size.
+ * How a net is opened. Zero the structure, then set struct_size. Nothing of it is needed any longer when
+ * ferry_net_open returns.
  *
  * In TEST a net's blobs share memory by a plan of who lives when, and layers join: BatchNorm, Scale and
  * Bias go into the weights of the convolution or inner product before them (copies, made anew when the
@@ -41,12 +42,11 @@ typedef struct ferry_net_options {
     int level;                 /* of NetStateRule's min_level and max_level */
     const char *const *stages; /* n_stages of them */
     size_t n_stages;
-    const char *place; /* "conv*=opencl:0, type:Pooling=cpu, *=sim:1"; the first match wins */
+    const char *place; /* "conv*=opencl:0, type:Pooling=cpu"; the first match wins, else `dev` */
     const char *text;  /* the prototxt itself in place of the file; the path then only names it */
     size_t text_size;  /* bytes; with text only */
-    uint64_t seed;     /* of fillers and dropout; 0: as net.random_seed of a solver, else 1 */
-    const char *const
-        *keep; /* n_keep names of blobs that stay readable; "*": all, nothing is fused */
+    uint64_t seed;     /* of fillers and dropout; 0 is 1 */
+    const char *const *keep; /* n_keep blobs that stay readable; "*": all, nothing is fused */
     size_t n_keep;
     int plan;     /* blobs of a TEST net share memory: 0 and 1 yes, −1 no */
     int fuse;     /* layers of a TEST net join, as said above: 0 and 1 yes, −1 no */
@@ -57,12 +57,13 @@ typedef struct ferry_net_options {
 /**
  * Reads a prototxt (or a caffemodel that holds its definition), sets every layer up, and puts the net
  * on `dev`. V0, V1 and V2. `options` may be NULL. Parameters are those of the caffemodel that the net
- * was opened from, if it was, else filled by their fillers until weights are loaded. What is done is logged at FERRY_LOG_INFO in Caffe's words. The caller closes *out.
+ * was opened from, if it was, else filled by their fillers until weights are loaded. What is done is
+ * logged at FERRY_LOG_INFO in Caffe's words. The caller closes *out.
  *
  * FERRY_EIO, FERRY_EFORMAT for a text that cannot be read or a graph that cannot be (a bottom that
  * nobody makes, two layers that make one blob), FERRY_ESHAPE for shapes that do not fit,
  * FERRY_EUNSUPPORTED for a layer type that is not known (with the nearest names, or the fork that has
- * it). *out is then untouched.
+ * it), FERRY_EINVAL for a name in `keep` that no blob has. *out is then untouched.
  */
 FERRY_API int ferry_net_open(ferry_device *dev, const char *prototxt,
                              const ferry_net_options *options, ferry_net **out);
@@ -78,11 +79,11 @@ typedef enum ferry_net_load_state {
     FERRY_LOAD_SHARED = 3  /* the layer's are those of another one, which got them */
 } ferry_net_load_state;
 
-/** A line of a load report. Strings are borrowed from the net until its next load or close. */
+/** A line of a load report; `layer` is borrowed from the net until its next load or close. */
 typedef struct ferry_net_load_line {
     const char *layer;
     ferry_net_load_state state;
-    int blobs; /* how many */
+    int blobs; /* how many the layer has; of an unused entry, the file */
 } ferry_net_load_line;
 
 /** What ferry_net_load did, in the net's order, unused entries last. Borrowed as its lines. */
