@@ -13,7 +13,7 @@ struct ferry__entry {
     struct ferry__lent *lent; /* what it has taken */
     void (*take_back)(struct ferry__lent *lent);
 };
-extern _Thread_local struct ferry__entry ferry__entry __attribute__((tls_model("initial-exec")));
+extern _Thread_local struct ferry__entry ferry__entry;
 
 /* A queue that takes calls of several threads at once, and has no events to keep apart, needs no lock. */
 static inline bool ferry__queue_is_free(const ferry_queue *q)
