@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is called of the three libraries: structures, constants and functions, as the headers have them.
+
+python/tests/test_abi.py holds every line of this file to tests/abi and the headers."""
+
+import ctypes
+from collections import namedtuple
+
+CODE = ctypes.c_int
+INT = ctypes.c_int
+UINT = ctypes.c_uint
+INT64 = ctypes.c_int64
+UINT64 = ctypes.c_uint64
+SIZE = ctypes.c_size_t
+BOOL = ctypes.c_bool
+DOUBLE = ctypes.c_double
+TEXT = ctypes.c_char_p
+POINTER = ctypes.c_void_p
+
+READ = 1
+WRITE = 2
+COPY_DIFF = 1
+COPY_RESHAPE = 2
+UNSHAPED = -1
+STRICT_ON = 1
+STRICT_OFF = -1
+DLPACK_READ_ONLY = 4
+DLPACK_COPY = 8
+
+# Those that the headers have as FERRY_ and the name.
+CONSTANTS = ("READ", "WRITE", "COPY_DIFF", "COPY_RESHAPE", "UNSHAPED", "STRICT_ON", "STRICT_OFF",
+             "DLPACK_READ_ONLY", "DLPACK_COPY")
+
+PHASES = {"default": 0, "train": 1, "test": 2}
+HEADS = ("uninitialized", "at_host", "at_device", "synced")
+
+
+class Ref(ctypes.Structure):
+    c_name = "ferry_ref"
+    _fields_ = [("handle", POINTER), ("offset", UINT64)]
+
+
+class RuntimeOptions(ctypes.Structure):
+    c_name = "ferry_runtime_options"
+    _fields_ = [("struct_size", SIZE), ("conf", TEXT), ("backend", TEXT), ("strict", INT)]
+
+
+class Candidate(ctypes.Structure):
+    c_name = "ferry_candidate"
+    _fields_ = [("name", TEXT), ("path", TEXT), ("origin", TEXT), ("stage", TEXT), ("reason", TEXT),
+                ("hint", TEXT), ("ok", INT)]
+
+
+class DeviceProperties(ctypes.Structure):
+    c_name = "ferry_device_properties"
+    _fields_ = [("name", TEXT), ("plugin", TEXT), ("description", TEXT), ("uuid", TEXT), ("pci", TEXT),
+                ("memory_total", UINT64), ("max_alloc", UINT64), ("host_memory", ctypes.c_uint32),
+                ("unified", ctypes.c_uint32), ("discrete", ctypes.c_uint32),
+                ("host_processors", ctypes.c_uint32), ("offset_alignment", UINT64),
+                ("max_binding", UINT64)]
+
+
+class Stats(ctypes.Structure):
+    c_name = "ferry_stats"
+    _fields_ = [(name, UINT64) for name in (
+        "copies_h2d", "copies_d2h", "copies_d2d", "bytes_h2d", "bytes_d2h", "bytes_d2d", "maps",
+        "allocs", "frees", "live_bytes", "peak_bytes", "pool_hits", "fallbacks", "evictions")]
+
+
+class IoEntry(ctypes.Structure):
+    c_name = "ferry_io_entry"
+    _fields_ = [("struct_size", SIZE), ("index", INT64), ("name", TEXT), ("dtype", INT),
+                ("naxes", INT), ("dims", ctypes.POINTER(INT64)), ("count", INT64),
+                ("layer_name", TEXT), ("layer_type", TEXT), ("has_diff", INT), ("diff_dtype", INT),
+                ("offset", UINT64), ("stored_bytes", UINT64), ("storage", TEXT),
+                ("unreadable", TEXT)]
+
+
+class NetOptions(ctypes.Structure):
+    c_name = "ferry_net_options"
+    _fields_ = [("struct_size", SIZE), ("phase", INT), ("level", INT),
+                ("stages", ctypes.POINTER(TEXT)), ("n_stages", SIZE), ("place", TEXT), ("text", TEXT),
+                ("text_size", SIZE), ("seed", UINT64), ("keep", ctypes.POINTER(TEXT)),
+                ("n_keep", SIZE), ("plan", INT), ("fuse", INT), ("only", INT), ("backward", INT)]
+
+
+STRUCTURES = (Ref, RuntimeOptions, Candidate, DeviceProperties, Stats, IoEntry, NetOptions)
+
+# How a function fails: by a code below 0, by NULL, or not at all.
+Function = namedtuple("Function", "fails result arguments")
+
+
+def code(*arguments, result=CODE):
+    return Function("code", result, arguments)
+
+
+def pointer(*arguments):
+    return Function("null", POINTER, arguments)
+
+
+def plain(result, *arguments):
+    return Function(None, result, arguments)
+
+
+LIBRARIES = {
+    "libferry.so.0": {
+        "ferry_strerror": plain(TEXT, INT),
+        "ferry_last_error": plain(TEXT),
+        "ferry_last_error_code": plain(INT),
+        "ferry_version": plain(TEXT),
+        "ferry_version_number": plain(INT),
+        "ferry_runtime_open": code(POINTER, POINTER),
+        "ferry_runtime_close": plain(None, POINTER),
+        "ferry_runtime_set_option": code(POINTER, TEXT, TEXT, TEXT),
+        "ferry_runtime_device": code(POINTER, TEXT, POINTER),
+        "ferry_runtime_enumerate": code(POINTER, POINTER),
+        "ferry_runtime_device_at": code(POINTER, INT, POINTER),
+        "ferry_runtime_candidate_count": plain(INT, POINTER),
+        "ferry_runtime_candidate_at": code(POINTER, INT, POINTER),
+        "ferry_device_name": plain(TEXT, POINTER),
+        "ferry_device_get_properties": plain(ctypes.POINTER(DeviceProperties), POINTER),
+        "ferry_device_memory_available": code(POINTER, POINTER),
+        "ferry_device_synchronize": code(POINTER),
+        "ferry_device_stats": code(POINTER, POINTER, SIZE),
+        "ferry_device_native": code(POINTER, TEXT, POINTER, SIZE),
+        "ferry_blob_create": code(POINTER, INT, INT, POINTER, POINTER),
+        "ferry_blob_destroy": plain(None, POINTER),
+        "ferry_blob_reshape": code(POINTER, INT, POINTER, POINTER),
+        "ferry_blob_naxes": plain(INT, POINTER),
+        "ferry_blob_dims": plain(ctypes.POINTER(INT64), POINTER),
+        "ferry_blob_count": plain(INT64, POINTER),
+        "ferry_blob_dtype": plain(INT, POINTER),
+        "ferry_blob_home": pointer(POINTER),
+        "ferry_blob_name": plain(TEXT, POINTER),
+        "ferry_blob_set_name": code(POINTER, TEXT),
+        "ferry_blob_access": code(POINTER, UINT, POINTER, UINT, POINTER, POINTER),
+        "ferry_blob_data_memory": pointer(POINTER),
+        "ferry_blob_diff_memory": pointer(POINTER),
+        "ferry_blob_fill_data": code(POINTER, DOUBLE),
+        "ferry_blob_fill_diff": code(POINTER, DOUBLE),
+        "ferry_blob_update": code(POINTER),
+        "ferry_blob_asum_data": code(POINTER, POINTER),
+        "ferry_blob_asum_diff": code(POINTER, POINTER),
+        "ferry_blob_sumsq_data": code(POINTER, POINTER),
+        "ferry_blob_sumsq_diff": code(POINTER, POINTER),
+        "ferry_blob_scale_data": code(POINTER, DOUBLE),
+        "ferry_blob_scale_diff": code(POINTER, DOUBLE),
+        "ferry_blob_copy_from": code(POINTER, POINTER, UINT),
+        "ferry_blob_to": code(POINTER, POINTER),
+        "ferry_blob_slice": code(POINTER, INT64, INT64, POINTER),
+        "ferry_memory_retain": pointer(POINTER),
+        "ferry_memory_release": plain(None, POINTER),
+        "ferry_memory_lose": plain(None, POINTER),
+        "ferry_memory_head": plain(INT, POINTER),
+    },
+    "libferryio.so.1": {
+        "ferry_io_open": code(TEXT, POINTER),
+        "ferry_io_close": plain(None, POINTER),
+        "ferry_io_get_format": plain(INT, POINTER),
+        "ferry_io_format_name": plain(TEXT, INT),
+        "ferry_io_count": plain(INT64, POINTER),
+        "ferry_io_entry_at": code(POINTER, INT64, POINTER),
+        "ferry_io_metadata_count": plain(INT64, POINTER),
+        "ferry_io_metadata_at": code(POINTER, INT64, POINTER, POINTER),
+        "ferry_io_read": code(POINTER, POINTER, POINTER),
+        "ferry_io_read_values": code(POINTER, POINTER, INT64, INT64, POINTER),
+        "ferry_io_read_diff_values": code(POINTER, POINTER, INT64, INT64, POINTER),
+        "ferry_blob_to_dlpack": code(POINTER, POINTER, UINT, POINTER),
+        "ferry_blob_from_dlpack": code(POINTER, POINTER, POINTER),
+        "ferry_blob_to_dlpack_versioned": code(POINTER, POINTER, UINT, POINTER),
+        "ferry_blob_from_dlpack_versioned": code(POINTER, POINTER, POINTER),
+        "ferry_io_format_of": plain(INT, TEXT),
+    },
+    "libferrynet.so.0": {
+        "ferry_net_open": code(POINTER, TEXT, POINTER, POINTER),
+        "ferry_net_close": plain(None, POINTER),
+        "ferry_net_load": code(POINTER, TEXT, POINTER),
+        "ferry_net_save": code(POINTER, TEXT, INT),
+        "ferry_net_n_inputs": plain(INT, POINTER),
+        "ferry_net_input": pointer(POINTER, INT),
+        "ferry_net_n_outputs": plain(INT, POINTER),
+        "ferry_net_output": pointer(POINTER, INT),
+        "ferry_net_n_blobs": plain(INT, POINTER),
+        "ferry_net_blob_at": plain(POINTER, POINTER, INT),
+        "ferry_net_n_layers": plain(INT, POINTER),
+        "ferry_net_layer_at": pointer(POINTER, INT),
+        "ferry_layer_name": plain(TEXT, POINTER),
+        "ferry_net_n_params": plain(INT, POINTER, INT),
+        "ferry_net_param": pointer(POINTER, INT, INT),
+        "ferry_net_reshape": code(POINTER),
+        "ferry_net_forward": code(POINTER, POINTER),
+        "ferry_net_backward": code(POINTER),
+        "ferry_net_clear_param_diffs": code(POINTER),
+        "ferry_net_to": code(POINTER, POINTER),
+        "ferry_net_device": pointer(POINTER),
+    },
+}

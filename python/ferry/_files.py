@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Files of arrays, as mappings."""
+
+import ctypes
+import threading
+from collections import namedtuple
+from collections.abc import Mapping
+
+import numpy as np
+
+from . import _abi, _dtypes
+from ._blob import Blob
+from ._library import Handle, Held, lib, out_pointer, string, text
+
+#: What is known of an array without reading it; see ferry_io_entry.
+Entry = namedtuple("Entry", "name dtype shape has_diff layer_name layer_type storage unreadable")
+
+
+def _entry(structure):
+    return Entry(string(structure.name), _dtypes.of(structure.dtype),
+                 tuple(structure.dims[:structure.naxes]), bool(structure.has_diff),
+                 string(structure.layer_name), string(structure.layer_type),
+                 string(structure.storage), string(structure.unreadable))
+
+
+class File(Held, Mapping):
+    """An open file of arrays, by name: Caffe's, NumPy's, safetensors, HDF5, PyTorch's; what it is gets
+    decided by its content. Opening reads headers only, and needs no device.
+
+    file["conv1/0"] is a new array with the values; bfloat16 becomes float32, exactly. `blob` reads onto a
+    device. Of several arrays with one name the first is meant. Any thread."""
+
+    def __init__(self, path):
+        self._handle = Handle(out_pointer(lib.ferry_io_open, text(path)), lib.ferry_io_close)
+        self._lock = threading.Lock()
+        self._at = {}
+        for i in range(lib.ferry_io_count(self._handle)):
+            pointer = out_pointer(lib.ferry_io_entry_at, self._handle, i)
+            self._at.setdefault(string(_abi.IoEntry.from_address(pointer).name), pointer)
+
+    def _find(self, name):
+        """The handle and the entry; the one keeps the other."""
+        handle = self._use()
+        return handle, _abi.IoEntry.from_address(self._at[name])
+
+    def _values(self, name, read, dtype_of):
+        handle, entry = self._find(name)
+        dtype = dtype_of(entry)
+        width = 2 if _dtypes.of(dtype) == _dtypes.BFLOAT16 else _dtypes.numpys(dtype).itemsize
+        raw = np.empty(entry.count * width, np.uint8)
+        with self._lock:
+            read(handle, ctypes.byref(entry), 0, entry.count, raw.ctypes.data)
+        return _dtypes.widened(raw, dtype, tuple(entry.dims[:entry.naxes]))
+
+    def __getitem__(self, name):
+        return self._values(name, lib.ferry_io_read_values, lambda entry: entry.dtype)
+
+    def diff(self, name):
+        """The diff beside an array; InvalidArgument if it has none."""
+        return self._values(name, lib.ferry_io_read_diff_values, lambda entry: entry.diff_dtype)
+
+    def blob(self, name, device):
+        """A new blob on `device` with an array's data, and its diff where there is one. Large arrays of
+        .npy, .npz and safetensors stay in the file's pages until they are touched."""
+        handle, entry = self._find(name)
+        blob = Blob(device, None, _dtypes.of(entry.dtype))
+        with self._lock:
+            lib.ferry_io_read(handle, ctypes.byref(entry), blob._use())
+        return blob
+
+    def entry(self, name):
+        """An array's Entry."""
+        _handle, entry = self._find(name)
+        return _entry(entry)
+
+    def __iter__(self):
+        self._use()
+        return iter(self._at)
+
+    def __len__(self):
+        self._use()
+        return len(self._at)
+
+    @property
+    def format(self):
+        """ "caffemodel", "npy", "safetensors" … """
+        return string(lib.ferry_io_format_name(lib.ferry_io_get_format(self._use())))
+
+    @property
+    def metadata(self):
+        """The strings that the file keeps about itself."""
+        handle, out = self._use(), {}
+        for i in range(lib.ferry_io_metadata_count(handle)):
+            key, value = ctypes.c_char_p(), ctypes.c_char_p()
+            lib.ferry_io_metadata_at(handle, i, ctypes.byref(key), ctypes.byref(value))
+            out[string(key.value)] = string(value.value)
+        return out
+
+    def __repr__(self):
+        return "<ferry.File, closed>" if self.closed else f"<ferry.File {self.format}, {len(self)} arrays>"
+
+
+def open(path):  # pylint: disable=redefined-builtin
+    """Opens a file of arrays: a mapping from their names to them, and a context manager."""
+    return File(path)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Finds the three libraries, declares what is called of them, and turns what fails into exceptions.
+
+FERRY_LIBRARY_PATH, absolute paths of folders with colons between them, is the one place to look where it
+is set. Without it the system's loader looks (LD_LIBRARY_PATH, ld.so.conf), then Python's own prefix and
+/usr/local."""
+
+import ctypes
+import os
+import sys
+from types import SimpleNamespace
+
+from . import _abi, _errors
+
+
+def _places(soname):
+    given = os.environ.get("FERRY_LIBRARY_PATH")
+    if given:
+        return [os.path.join(folder, soname) for folder in given.split(os.pathsep) if folder]
+    return [soname, os.path.join(sys.prefix, "lib", soname), os.path.join("/usr/local/lib", soname)]
+
+
+def _load(soname):
+    """The library of that name. Those above libferry find it by its soname, since it is open by then."""
+    tried = []
+    for place in _places(soname):
+        folder = os.path.dirname(place)
+        if folder and not os.path.isabs(folder):
+            tried.append(f"{folder}: not an absolute path")
+            continue
+        try:
+            return ctypes.CDLL(place, ctypes.RTLD_GLOBAL)
+        except OSError as error:
+            tried.append(str(error))
+    raise ImportError(f"ferry: {soname} cannot be loaded: {'; '.join(tried)} "
+                      "(FERRY_LIBRARY_PATH may name the folder that it is in)", name="ferry")
+
+
+def _raise(code):
+    line = lib.ferry_last_error() if lib.ferry_last_error_code() == code else lib.ferry_strerror(code)
+    raise _errors.of(code, line.decode(errors="replace"))
+
+
+def _check_code(result, _function, _arguments):
+    if result < 0:
+        _raise(result)
+    return result
+
+
+def _check_null(result, _function, _arguments):
+    if not result:
+        _raise(lib.ferry_last_error_code())
+    return result
+
+
+def _declare(library, soname, name, declared):
+    try:
+        function = getattr(library, name)
+    except AttributeError:
+        raise ImportError(f"ferry: {soname} has no {name}: it is older than this package",
+                          name="ferry") from None
+    function.restype = declared.result
+    function.argtypes = declared.arguments
+    if declared.fails:
+        function.errcheck = _check_code if declared.fails == "code" else _check_null
+    return function
+
+
+lib = SimpleNamespace()
+for _soname, _functions in _abi.LIBRARIES.items():
+    _library = _load(_soname)
+    for _name, _declared in _functions.items():
+        setattr(lib, _name, _declare(_library, _soname, _name, _declared))
+
+
+class Handle:
+    """A pointer of ferry's, given back when nobody in Python has it any more.
+
+    Passed to a call it lives until that call returns, also where another thread closes its object
+    meanwhile. `keeps` are the handles that this one is borrowed from."""
+
+    __slots__ = ("_as_parameter_", "_free", "_keeps")
+
+    def __init__(self, pointer, free=None, keeps=()):
+        self._as_parameter_ = pointer
+        self._free = free
+        self._keeps = keeps
+
+    def __del__(self):
+        if self._free:
+            self._free(self._as_parameter_)
+
+
+class Held:
+    """An object over a handle: closed by `close`, by leaving `with`, or with its last reference.
+
+    Objects may be closed in any order. What others still need of a closed one lives until they are
+    closed too: `close` says that this object is not used again, and using it is a ValueError."""
+
+    _handle = None
+
+    def _use(self):
+        handle = self._handle
+        if handle is None:
+            raise ValueError(f"this {type(self).__name__} is closed")
+        return handle
+
+    def close(self):
+        """Gives the object back; again is fine."""
+        self._handle = None
+
+    @property
+    def closed(self):
+        return self._handle is None
+
+    def __enter__(self):
+        self._use()
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def out_pointer(function, *arguments):
+    """Calls a function whose last argument is where it puts a pointer; the pointer."""
+    out = ctypes.c_void_p()
+    function(*arguments, ctypes.byref(out))
+    return out.value
+
+
+def out_double(function, *arguments):
+    """The same for a double."""
+    out = ctypes.c_double()
+    function(*arguments, ctypes.byref(out))
+    return out.value
+
+
+def text(value):
+    """A string for ferry, or None."""
+    return None if value is None else os.fsencode(value)
+
+
+def string(value):
+    """A string of ferry's."""
+    return os.fsdecode(value or b"")

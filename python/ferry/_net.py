@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Nets."""
+
+import ctypes
+
+import numpy as np
+
+from . import _abi
+from ._blob import Blob
+from ._errors import InvalidArgument
+from ._library import Handle, Held, lib, out_double, out_pointer, string, text
+from ._runtime import Device
+
+
+def _texts(values):
+    values = [values] if isinstance(values, str) else list(values)
+    return (ctypes.c_char_p * len(values))(*map(text, values))
+
+
+class Net(Held):
+    """A net from a prototxt (or a caffemodel that holds its definition), on a device.
+
+    `weights` is a .caffemodel, .h5, .safetensors or .npz, by layer name; without it parameters are as
+    their fillers leave them. `phase` is "test", "train", or "default", as the text says. In TEST layers
+    join and blobs share memory: inputs, outputs and what `keep` names can be had afterwards, keep="*" is
+    all of them. `backward` lets a net in TEST go backward. `place` puts layers elsewhere
+    ("conv*=opencl:0").
+
+    Blobs of a net live as long as it does, and keep it: they may outlive this object. One net is used by
+    one thread at a time."""
+
+    def __init__(self, device, prototxt, weights=None, *, phase="test", keep=(), backward=False,
+                 place=None):
+        if phase not in _abi.PHASES:
+            raise InvalidArgument(f"phase {phase!r} is none of {', '.join(_abi.PHASES)}")
+        kept = _texts(keep)
+        options = _abi.NetOptions(struct_size=ctypes.sizeof(_abi.NetOptions),
+                                  phase=_abi.PHASES[phase], place=text(place), keep=kept,
+                                  n_keep=len(kept), backward=int(backward))
+        pointer = out_pointer(lib.ferry_net_open, device._use(), text(prototxt), ctypes.byref(options))
+        self._handle = Handle(pointer, lib.ferry_net_close, (device._use(),))
+        self._loss = None
+        if weights is not None:
+            self.load(weights)
+
+    def load(self, weights):
+        """Loads weights by layer name; after a failure the net has those that it had."""
+        lib.ferry_net_load(self._use(), text(weights), None)
+
+    def save(self, path):
+        """Keeps the parameters in a .caffemodel, .h5, .safetensors or .npz, by the path's suffix."""
+        lib.ferry_net_save(self._use(), text(path), lib.ferry_io_format_of(text(path)))
+
+    # ---- what it has -----------------------------------------------------------------------------
+
+    def _borrowed(self, pointer):
+        return Blob._over(Handle(pointer, None, (self._use(),)), part=True)
+
+    def _by_name(self, get, count):
+        handle = self._use()
+        blobs = (self._borrowed(get(handle, i)) for i in range(count(handle)))
+        return {blob.name: blob for blob in blobs}
+
+    @property
+    def inputs(self):
+        """Blobs by name: tops of Input layers."""
+        return self._by_name(lib.ferry_net_input, lib.ferry_net_n_inputs)
+
+    @property
+    def outputs(self):
+        """Blobs by name: those that nobody consumes."""
+        return self._by_name(lib.ferry_net_output, lib.ferry_net_n_outputs)
+
+    @property
+    def blobs(self):
+        """All blobs by name, in the order in which they are made, but for those whose contents were
+        planned or fused away: see `keep`."""
+        handle, out = self._use(), {}
+        for i in range(lib.ferry_net_n_blobs(handle)):
+            pointer = lib.ferry_net_blob_at(handle, i)
+            if pointer:
+                blob = self._borrowed(pointer)
+                out[blob.name] = blob
+        return out
+
+    @property
+    def layers(self):
+        """The names of the layers, in order."""
+        handle = self._use()
+        return [string(lib.ferry_layer_name(lib.ferry_net_layer_at(handle, i)))
+                for i in range(lib.ferry_net_n_layers(handle))]
+
+    @property
+    def params(self):
+        """The parameters: lists of blobs by the names of the layers that have some."""
+        handle, out = self._use(), {}
+        for i, layer in enumerate(self.layers):
+            n = lib.ferry_net_n_params(handle, i)
+            if n:
+                out[layer] = [self._borrowed(lib.ferry_net_param(handle, i, k)) for k in range(n)]
+        return out
+
+    @property
+    def device(self):
+        """Where it is; `to` moves it."""
+        handle = self._use()
+        return Device(Handle(lib.ferry_net_device(handle), None, (handle,)))
+
+    def to(self, device):
+        """Moves the net: parameters now, other blobs at their next use."""
+        lib.ferry_net_to(self._use(), device._use())
+
+    # ---- what it does ----------------------------------------------------------------------------
+
+    def reshape(self):
+        """Brings everything to the shapes that the inputs now have; forward does so by itself."""
+        lib.ferry_net_reshape(self._use())
+
+    def forward(self, **inputs):
+        """Computes every layer. Inputs are given by name, each taking on the shape of its array; what is
+        not given keeps what it has. Returns new arrays of the outputs, by name."""
+        handle, have = self._use(), self.inputs
+        for name, values in inputs.items():
+            if name not in have:
+                raise InvalidArgument(f"the net has no input {name!r}, but {', '.join(have) or 'none'}")
+            values = np.asarray(values)
+            have[name].reshape(values.shape)
+            have[name].data = values
+        self._loss = out_double(lib.ferry_net_forward, handle)
+        return {name: np.array(blob.data) for name, blob in self.outputs.items()}
+
+    @property
+    def loss(self):
+        """The loss of the latest forward, 0 for a net without one; None before the first."""
+        return self._loss
+
+    def backward(self):
+        """Computes diffs: those of blobs are overwritten, those of parameters added to."""
+        lib.ferry_net_backward(self._use())
+
+    def clear_param_diffs(self):
+        """Sets the diffs of all parameters to zeros."""
+        lib.ferry_net_clear_param_diffs(self._use())
+
+    def __repr__(self):
+        if self.closed:
+            return "<ferry.Net, closed>"
+        return f"<ferry.Net of {lib.ferry_net_n_layers(self._use())} layers on {self.device.name}>"

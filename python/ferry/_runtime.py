@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runtimes and their devices."""
+
+import ctypes
+from collections import namedtuple
+
+from . import _abi
+from ._library import Handle, Held, lib, out_pointer, string, text
+
+#: One line of the load report: why a plugin can be used, or cannot.
+Candidate = namedtuple("Candidate", [name for name, _ in _abi.Candidate._fields_])
+
+#: What a device is; see ferry_device_properties.
+Properties = namedtuple("Properties", [name for name, _ in _abi.DeviceProperties._fields_])
+
+#: What has happened on a device since it was opened; see ferry_stats.
+Stats = namedtuple("Stats", [name for name, _ in _abi.Stats._fields_])
+
+
+def _tuple_of(kind, structure):
+    values = (getattr(structure, name) for name, _ in structure._fields_)
+    return kind(*(value if isinstance(value, int) else string(value) for value in values))
+
+
+class Device:
+    """A device, such as cuda:1, from Runtime.device. It keeps what it needs of its runtime alive. Two are
+    equal if they are one device. Any thread."""
+
+    def __init__(self, handle):
+        self._handle = handle
+
+    def _use(self):
+        return self._handle
+
+    @property
+    def name(self):
+        """ "plugin:index" """
+        return string(lib.ferry_device_name(self._handle))
+
+    @property
+    def properties(self):
+        """What it is. Opening the device, by its first use, may bring more to light."""
+        return _tuple_of(Properties, lib.ferry_device_get_properties(self._handle).contents)
+
+    def stats(self):
+        """Its counters: copies, bytes, allocations, fallbacks."""
+        out = _abi.Stats()
+        lib.ferry_device_stats(self._handle, ctypes.byref(out), ctypes.sizeof(out))
+        return _tuple_of(Stats, out)
+
+    def memory_available(self):
+        """Bytes that are free on it; Unsupported where its vendor does not say."""
+        out = ctypes.c_uint64()
+        lib.ferry_device_memory_available(self._handle, ctypes.byref(out))
+        return out.value
+
+    def synchronize(self):
+        """Waits for all work of all its queues. Other threads of Python run meanwhile."""
+        lib.ferry_device_synchronize(self._handle)
+
+    def __eq__(self, other):
+        if not isinstance(other, Device):
+            return NotImplemented
+        return self._handle._as_parameter_ == other._handle._as_parameter_
+
+    def __hash__(self):
+        return hash(self._handle._as_parameter_)
+
+    def __repr__(self):
+        return f"<ferry.Device {self.name}>"
+
+
+class Runtime(Held):
+    """A set of plugins, and the devices of those that are opened. Any thread.
+
+    `backend` is as FERRY_BACKEND ("cuda", "opencl:1", "cuda,cpu"), `conf` the one configuration file to
+    read, `strict` whether a fallback to the host is an error; None leaves each to the environment and
+    plugins.conf. `options` are set before a plugin is opened: {"sim": {"devices": 2}}."""
+
+    def __init__(self, backend=None, conf=None, strict=None, options=None):
+        given = _abi.RuntimeOptions(struct_size=ctypes.sizeof(_abi.RuntimeOptions), conf=text(conf),
+                                    backend=text(backend))
+        if strict is not None:
+            given.strict = _abi.STRICT_ON if strict else _abi.STRICT_OFF
+        self._handle = Handle(out_pointer(lib.ferry_runtime_open, ctypes.byref(given)),
+                              lib.ferry_runtime_close)
+        for plugin, pairs in (options or {}).items():
+            for key, value in pairs.items():
+                self.set_option(plugin, key, value)
+
+    def set_option(self, plugin, key, value):
+        """As `option.key = value` in the plugin's section of plugins.conf; Busy once it is open."""
+        lib.ferry_runtime_set_option(self._use(), text(plugin), text(key), text(str(value)))
+
+    def device(self, name=None):
+        """The device of that name, or the selected one, opened. NoDevice says why there is none."""
+        handle = self._use()
+        return Device(Handle(out_pointer(lib.ferry_runtime_device, handle, text(name)), None, (handle,)))
+
+    def devices(self):
+        """All devices of every plugin that the configuration allows; none of them is opened by this."""
+        handle, count = self._use(), ctypes.c_int()
+        lib.ferry_runtime_enumerate(handle, ctypes.byref(count))
+        return [Device(Handle(out_pointer(lib.ferry_runtime_device_at, handle, i), None, (handle,)))
+                for i in range(count.value)]
+
+    def report(self):
+        """The load report: a Candidate for each plugin that was looked at, in the order of search."""
+        handle = self._use()
+        lines = []
+        for i in range(lib.ferry_runtime_candidate_count(handle)):
+            line = out_pointer(lib.ferry_runtime_candidate_at, handle, i)
+            lines.append(_tuple_of(Candidate, _abi.Candidate.from_address(line)))
+        return lines

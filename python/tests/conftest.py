@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One device for a run of the tests: FERRY_BACKEND's, with the options of FERRY_TEST_OPTIONS ("unified=on"),
+since a plugin is opened once in a process."""
+
+import os
+
+import pytest
+
+import ferry
+
+
+@pytest.fixture(scope="session")
+def runtime():
+    backend = os.environ.get("FERRY_BACKEND", "cpu")
+    pairs = [pair.split("=") for pair in os.environ.get("FERRY_TEST_OPTIONS", "").split(",") if pair]
+    return ferry.Runtime(backend=backend, options={backend: dict(pairs)})
+
+
+@pytest.fixture(scope="session")
+def device(runtime):
+    return runtime.device()
+
+
+@pytest.fixture
+def unified(device):
+    return bool(device.properties.unified)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Files of arrays as mappings."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+
+import ferry
+
+ARRAYS = {"w": np.arange(24, dtype="f4").reshape(2, 3, 4), "b": np.array([1, 2, 3], "i8"),
+          "s": np.float64(2.5), "e": np.empty((0, 4), "f2")}
+
+
+@pytest.fixture
+def npz(tmp_path):
+    np.savez(tmp_path / "in.npz", **ARRAYS)
+    return tmp_path / "in.npz"
+
+
+def test_a_file_is_a_mapping_of_arrays(npz):
+    with ferry.open(npz) as file:
+        assert file.format == "npz" and list(file) == list(ARRAYS) and len(file) == 4
+        assert "w" in file and "nothing" not in file and file.get("nothing") is None
+        for name, want in ARRAYS.items():
+            assert file[name].dtype == want.dtype and file[name].shape == np.shape(want)
+            assert np.array_equal(file[name], want)
+        assert file.entry("w").shape == (2, 3, 4) and file.entry("w").storage == "F32"
+        with pytest.raises(KeyError):
+            file["nothing"]  # pylint: disable=pointless-statement
+        file["w"][0] = 1  # an array of its own
+        assert np.array_equal(file["w"], ARRAYS["w"])
+    with pytest.raises(ValueError, match="is closed"):
+        file["w"]  # pylint: disable=pointless-statement
+
+
+def test_an_array_is_read_onto_a_device(npz, device):
+    with ferry.open(npz) as file:
+        blob = file.blob("w", device)
+    assert blob.shape == (2, 3, 4) and blob.asum() == ARRAYS["w"].sum()
+    assert np.array_equal(blob.data, ARRAYS["w"])
+
+
+def safetensors(path, arrays, metadata):
+    header, body = {"__metadata__": metadata}, b""
+    for name, (dtype, shape, values) in arrays.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(body), len(body) + len(values)]}
+        body += values
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
+
+
+def test_bfloat16_and_metadata_of_safetensors(tmp_path, device):
+    path = tmp_path / "in.safetensors"
+    safetensors(path, {"x": ("BF16", [2], struct.pack("<HH", 0x3fc0, 0xc000))}, {"by": "hand"})
+    with ferry.open(path) as file:
+        assert file.metadata == {"by": "hand"} and file.entry("x").dtype == "bfloat16"
+        assert file["x"].dtype == np.float32 and list(file["x"]) == [1.5, -2]
+        assert file.blob("x", device).dtype == "bfloat16"
+        with pytest.raises(ferry.InvalidArgument):
+            file.diff("x")
+
+
+def test_a_malformed_file_is_an_error_that_names_it(tmp_path):
+    path = tmp_path / "bad.npy"
+    path.write_bytes(b"\x93NUMPY\x01\x00\xff\xff")
+    with pytest.raises(ferry.MalformedFile, match="bad.npy"):
+        ferry.open(path)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Nets."""
+
+
+import numpy as np
+import pytest
+
+import ferry
+
+TEXT = """
+name: "small"
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 4 } } }
+layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
+        inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
+layer { name: "relu" type: "ReLU" bottom: "ip" top: "relu" }
+layer { name: "prob" type: "Softmax" bottom: "relu" top: "prob" }
+"""
+
+LOSS = """
+layer { name: "label" type: "Input" top: "label" input_param { shape { dim: 1 dim: 3 } } }
+layer { name: "loss" type: "EuclideanLoss" bottom: "prob" bottom: "label" top: "loss" }
+"""
+
+
+@pytest.fixture
+def prototxt(tmp_path):
+    path = tmp_path / "small.prototxt"
+    path.write_text(TEXT)
+    return path
+
+
+def known(net):
+    """Weights and bias, which are also set."""
+    weight = np.linspace(-1, 1, 12, dtype="f4").reshape(3, 4)
+    bias = np.array([0.5, 0, -0.5], "f4")
+    net.params["ip"][0].data = weight
+    net.params["ip"][1].data = bias
+    return weight, bias
+
+
+def expected(x, weight, bias):
+    z = np.maximum(x @ weight.T + bias, 0)
+    e = np.exp(z - z.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def test_a_net_computes_what_numpy_does_for_any_batch(device, prototxt):
+    net = ferry.Net(device, prototxt)
+    weight, bias = known(net)
+    for n in (1, 5, 2):
+        x = np.random.default_rng(n).standard_normal((n, 4)).astype("f4")
+        out = net.forward(data=x)
+        assert list(out) == ["prob"] and out["prob"].shape == (n, 3)
+        np.testing.assert_allclose(out["prob"], expected(x, weight, bias), rtol=1e-5, atol=1e-6)
+    assert net.loss == 0
+
+
+def test_a_net_says_what_it_has(device, prototxt):
+    net = ferry.Net(device, prototxt, keep="*")
+    assert net.layers == ["data", "ip", "relu", "prob"] and net.device == device
+    assert list(net.inputs) == ["data"] and list(net.outputs) == ["prob"]
+    assert [b.shape for b in net.params["ip"]] == [(3, 4), (3,)] and list(net.params) == ["ip"]
+    weight, bias = known(net)
+    x = np.ones((2, 4), "f4")
+    net.forward(data=x)
+    assert list(net.blobs) == ["data", "ip", "relu", "prob"]
+    np.testing.assert_allclose(net.blobs["ip"].data, x @ weight.T + bias, rtol=1e-5)
+    net.inputs["data"].reshape(7, 4)
+    net.reshape()
+    assert net.outputs["prob"].shape == (7, 3)
+
+
+def test_weights_go_to_a_file_and_back(device, prototxt, tmp_path):
+    net = ferry.Net(device, prototxt)
+    weight, bias = known(net)
+    for name in ("small.caffemodel", "small.safetensors"):
+        net.save(tmp_path / name)
+        again = ferry.Net(device, prototxt, tmp_path / name)
+        assert np.array_equal(again.params["ip"][0].data, weight)
+        with ferry.open(tmp_path / name) as file:
+            assert np.array_equal(file["ip/1"], bias)
+    with pytest.raises(ferry.InvalidArgument):
+        net.save(tmp_path / "small.txt")
+
+
+def test_losses_and_gradients_are_numpys(device, tmp_path):
+    path = tmp_path / "loss.prototxt"
+    path.write_text(TEXT + LOSS)
+    net = ferry.Net(device, path, phase="train")
+    weight, bias = known(net)
+    x = np.random.default_rng(1).standard_normal((2, 4)).astype("f4")
+    label = np.random.default_rng(2).standard_normal((2, 3)).astype("f4")
+    assert net.loss is None
+    net.forward(data=x, label=label)
+    prob = expected(x, weight, bias)
+    np.testing.assert_allclose(net.loss, ((prob - label) ** 2).sum() / 4, rtol=1e-5)
+    net.clear_param_diffs()
+    net.backward()
+    top = (prob - label) / 2
+    z = prob * (top - (top * prob).sum(1, keepdims=True)) * (x @ weight.T + bias > 0)
+    np.testing.assert_allclose(net.params["ip"][0].diff, z.T @ x, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(net.params["ip"][1].diff, z.sum(0), rtol=1e-4, atol=1e-6)
+
+
+def test_blobs_of_a_net_outlive_it(device, prototxt):
+    net = ferry.Net(device, prototxt)
+    weight, _bias = known(net)
+    param = net.params["ip"][0]
+    net.close()
+    del net
+    assert np.array_equal(param.data, weight)
+
+
+def test_what_is_wrong_is_said(device, prototxt, tmp_path):
+    net = ferry.Net(device, prototxt)
+    with pytest.raises(ferry.InvalidArgument, match="no input 'dota', but data"):
+        net.forward(dota=np.ones((1, 4)))
+    with pytest.raises(ferry.ShapeMismatch, match="ip"):
+        net.forward(data=np.ones((1, 5)))
+    assert net.forward(data=np.ones((1, 4)))["prob"].shape == (1, 3)
+    with pytest.raises(ferry.InvalidArgument, match="phase"):
+        ferry.Net(device, prototxt, phase="tset")
+    (tmp_path / "bad.prototxt").write_text('layer { name: "x" type: "Nope" }')
+    with pytest.raises(ferry.Unsupported, match="Nope"):
+        ferry.Net(device, tmp_path / "bad.prototxt")
+    with pytest.raises(OSError):
+        ferry.Net(device, prototxt, tmp_path / "nowhere.caffemodel")

@@ -1,0 +1,95 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# The package in python/: its tests, on what they say is there, and an installation of it by pip.
+set -u
+: "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}" "${FERRY_TEST_BACKENDS:?}"
+# shellcheck source=tests/scripts/lib.sh
+. "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
+
+skip_all() {
+    skip python "$1"
+    finish python
+}
+
+# A sanitizer has to be in the program, and Python's has none.
+if ${NM:-nm} -D "$FERRY_TEST_BUILDDIR/.libs/libferry.so" 2>/dev/null |
+    grep -q -E ' __(asan|tsan|msan|ubsan_handle)_'; then
+    skip_all 'Python cannot load a libferry that was built with a sanitizer'
+fi
+# The system's Python has the system's packages; another on PATH may have none.
+python=
+for candidate in "${PYTHON:-python3}" /usr/bin/python3; do
+    if "$candidate" -c 'import numpy, pytest' 2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+[ -n "$python" ] || skip_all 'no Python with NumPy and pytest was found'
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+FERRY_LIBRARY_PATH=$FERRY_TEST_BUILDDIR/.libs
+PYTHONDONTWRITEBYTECODE=1
+export FERRY_LIBRARY_PATH PYTHONDONTWRITEBYTECODE
+
+# count KIND: the tests of $work/out, of a run of that kind, with pytest's reason for what was skipped.
+count() {
+    while read -r test verdict rest; do
+        name=$1/${test##*::}
+        case $verdict in
+        PASSED) pass "$name" ;;
+        SKIPPED) skip "$name" "$(echo "$rest" | sed 's/^(\(.*\)).*/\1/')" ;;
+        FAILED | ERROR) fail "$name" ;;
+        esac
+    done <"$work/out"
+}
+
+# run KIND BACKEND OPTIONS ARGUMENT…: pytest, on that backend with those options.
+run() {
+    kind=$1 backend=$2 options=$3 before=$((passed + failed))
+    shift 3
+    FERRY_BACKEND=$backend FERRY_TEST_OPTIONS=$options PYTHONPATH=$FERRY_TEST_SRCDIR/python \
+        "$python" -m pytest -v --tb=short -p no:cacheprovider --basetemp="$work/tmp" "$@" \
+        >"$work/out" 2>&1
+    status=$?
+    count "$kind"
+    [ "$status" -eq 0 ] || sed 's/^/     /' "$work/out"
+    # A crash has no line of its own.
+    case $status in
+    0 | 1) [ $((passed + failed)) -gt "$before" ] || fail "$kind/there_are_tests" ;;
+    *) fail "$kind/pytest_comes_to_its_end" "exit status $status" ;;
+    esac
+}
+
+tests=$FERRY_TEST_SRCDIR/python/tests
+run declared cpu '' "$tests/test_abi.py"
+for name in $FERRY_TEST_BACKENDS; do
+    case $name in
+    cpu) run cpu cpu '' --ignore="$tests/test_abi.py" "$tests" ;;
+    sim)
+        run sim sim '' --ignore="$tests/test_abi.py" "$tests"
+        run 'sim[unified]' sim unified=on "$tests/test_blob.py" "$tests/test_dlpack.py"
+        ;;
+    esac
+done
+
+# ---- as it is installed --------------------------------------------------------------------------
+
+# By pip from a copy, since it writes into its source's folder; without a network.
+installs() {
+    cp -R "$FERRY_TEST_SRCDIR/python" "$work/source" && chmod -R u+w "$work/source" &&
+        "$python" -m pip install -q --no-index --no-build-isolation --no-deps \
+            --disable-pip-version-check --target "$work/site" "$work/source" &&
+        (cd "$work" && PYTHONPATH=$work/site "$python" -c '
+import ferry, sys
+assert ferry.__file__.startswith(sys.argv[1]), ferry.__file__
+print(ferry.__version__, ferry.library_version)' "$work/site")
+}
+
+if "$python" -c 'import setuptools, wheel, pip' 2>/dev/null; then
+    check pip_installs_it installs
+else
+    skip pip_installs_it 'there is no pip with setuptools and wheel (Debian: python3-pip)'
+fi
+finish python
