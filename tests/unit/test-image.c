@@ -405,13 +405,16 @@ static void fail_each(make_fn make, const char *path, ferry_dtype dtype)
 
 static void every_allocation_of_a_picture_may_fail(void)
 {
+    ferry_blob *b = BLOB(FERRY_F32, 1);
+
     fail_each(read_picture, image("rgb.png"), FERRY_U8);
     fail_each(read_picture, image("interlaced.png"), FERRY_F32);
     fail_each(read_picture, image("rgb420.jpg"), FERRY_U8);
     fail_each(read_picture, image("cmyk.jpg"), FERRY_F32);
-    FX_OK(prepare_picture(image("rgb.png"), BLOB(FERRY_F32, 1)));
+    FX_OK(prepare_picture(image("rgb.png"), b)); /* so that the picture is there */
     fail_each(prepare_picture, image("rgb.png"), FERRY_F32);
     prepare_picture(NULL, NULL);
+    ferry_blob_destroy(b);
 }
 
 static const ferry_test_case cases[] = {
