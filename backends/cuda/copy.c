@@ -113,6 +113,12 @@ static bool connect(struct cuda_device *dev, struct cuda_device *peer)
     return error == cudaSuccess;
 }
 
+/* Two of ferry's devices on one GPU, of which one has the program's stream. */
+static bool are_one(const struct cuda_device *a, const struct cuda_device *b)
+{
+    return a->context == b->context;
+}
+
 /*
  * Asked once a pair. cudaMemcpyPeerAsync knows devices by their primary contexts: one that was
  * adopted with another goes through the host.
@@ -122,6 +128,8 @@ int cuda_peer_access(void *dst_dev, void *src_dev)
     struct cuda_device *dst = dst_dev, *src = src_dev;
     struct cuda_way way;
 
+    if (are_one(dst, src))
+        return 1;
     if (!dst->primary || !src->primary || dst->ordinal == src->ordinal ||
         (unsigned)src->ordinal >= CUDA_MAX_DEVICES)
         return 0;
@@ -143,13 +151,17 @@ int cuda_peer_copy(void *dst_dev, void *queue, ferry_ref dst, void *src_dev, fer
 {
     struct cuda_device *to = dst_dev, *from = src_dev;
     struct cuda_scope scope;
+    cudaStream_t stream = cuda_queue_of(to, queue)->stream;
     int err = cuda_enter_on(to, queue, &scope);
 
-    if (!err)
+    if (!err && are_one(to, from))
+        err = cuda_end(&scope, "cudaMemcpyAsync",
+                       cudaMemcpyAsync(cuda_at(dst), cuda_at_const(src), (size_t)bytes,
+                                       cudaMemcpyDeviceToDevice, stream));
+    else if (!err)
         err = cuda_end(&scope, "cudaMemcpyPeerAsync",
                        cudaMemcpyPeerAsync(cuda_at(dst), to->ordinal, cuda_at_const(src),
-                                           from->ordinal, (size_t)bytes,
-                                           cuda_queue_of(to, queue)->stream));
+                                           from->ordinal, (size_t)bytes, stream));
     if (err)
         return err;
     to->counters.copies[FERRY_MEMCPY_D2D - 1]++;

@@ -10,14 +10,18 @@
 
 /* ---- opening ---- */
 
-/* ferry's cache limit for this plugin is what the pool keeps; its default is the core's. */
-static uint64_t threshold(const struct cuda_settings *set, uint64_t memory_total)
+/*
+ * ferry's cache limit for this plugin is what the pool keeps; its default is the core's for a device
+ * that has its memory to itself, and for one that shares the host's.
+ */
+static uint64_t threshold(const struct cuda_settings *set, const struct cuda_device *dev)
 {
-    uint64_t quarter = memory_total / 4, most = UINT64_C(1) << 30;
+    uint64_t quarter = dev->memory_total / 4, part = dev->memory_total / 16;
+    uint64_t least = quarter < UINT64_C(1) << 30 ? quarter : UINT64_C(1) << 30;
 
     if (set->pool_limit != UINT64_MAX)
         return set->pool_limit;
-    return quarter < most ? quarter : most;
+    return dev->unified || part < least ? least : part;
 }
 
 /* A pool of the plugin's own: the device's default one is the program's to tune. */
@@ -27,7 +31,7 @@ static int open_pool(struct cuda_device *dev, const struct cuda_settings *set)
                                       .handleTypes = cudaMemHandleTypeNone,
                                       .location = { .type = cudaMemLocationTypeDevice,
                                                     .id = dev->ordinal } };
-    uint64_t keep = threshold(set, dev->memory_total);
+    uint64_t keep = threshold(set, dev);
     cudaError_t error = cudaMemPoolCreate(&dev->pool, &props);
 
     if (error != cudaSuccess)

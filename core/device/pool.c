@@ -75,12 +75,19 @@ static unsigned class_of(uint64_t bytes, uint64_t *rounded)
     return SMALL_CLASSES + 4 * (log - 9) + (unsigned)((*rounded - (UINT64_C(1) << log)) / step) - 1;
 }
 
-/* A default that never surprises: enough for steady reuse, a small part of the device. */
+/*
+ * A default that never surprises: enough for steady reuse, a small part of the device. A large one
+ * that shares no memory with the host keeps a sixteenth.
+ */
 static uint64_t default_limit(const ferry_device *dev)
 {
-    uint64_t quarter = dev->opened.properties.memory_total / 4;
+    uint64_t total = dev->opened.properties.memory_total, least = UINT64_C(1) << 30;
+    bool is_shared = ferry__device_is(dev, FERRY_DEVICE_HOST_MEMORY) ||
+                     ferry__device_is(dev, FERRY_DEVICE_UNIFIED);
 
-    return quarter && quarter < (UINT64_C(1) << 30) ? quarter : UINT64_C(1) << 30;
+    if (total && total / 4 < least)
+        least = total / 4;
+    return is_shared || total / 16 < least ? least : total / 16;
 }
 
 int ferry__pool_create(ferry_device *dev, uint64_t limit, uint64_t budget, struct ferry__pool **out)
@@ -203,7 +210,7 @@ static void empty(struct ferry__pool *pool)
 
 int ferry__pool_trim(struct ferry__pool *pool)
 {
-    void (*trim)(ferry_device *dev) = atomic_load_explicit(&lent_trim, memory_order_acquire);
+    void (*trim)(ferry_device * dev) = atomic_load_explicit(&lent_trim, memory_order_acquire);
     int err;
 
     if (trim)

@@ -104,6 +104,38 @@ static void a_stream_that_is_captured_takes_no_work(void)
     cuda_close(dev);
 }
 
+/* One of ferry's own, and one with the program's stream: what they copy stays on the GPU. */
+static void two_devices_on_one_gpu_reach_each_other(void)
+{
+    static const char *const names[] = { "cuda_stream" };
+    void *stream, *one, *two, *from, *to;
+    char back[16] = { 0 };
+    uint32_t index;
+
+    if (!cuda_load(1, false))
+        return;
+    one = cuda_open(0);
+    CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
+    CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
+    CU_ASSERT_EQUAL_FATAL(cuda->adopt(NULL, names, &stream, 1, &two, &index), 0);
+    from = cuda_block(one, 16);
+    to = cuda_block(two, 16);
+    cuda_put(one, from, "on one and two", 15);
+    CU_ASSERT_EQUAL(cuda->queue_synchronize(one, NULL), 0);
+    CU_ASSERT_EQUAL(cuda->queue_synchronize(two, NULL), 0);
+    CU_ASSERT_EQUAL(cuda->peer_access(two, one), 1);
+    CU_ASSERT_EQUAL(cuda->peer_access(one, two), 1);
+    CU_ASSERT_EQUAL(cuda->peer_copy(two, NULL, driver_ref(to, 0), one, driver_cref(from, 0), 15),
+                    0);
+    cuda_get(two, to, back, 15);
+    CU_ASSERT_STRING_EQUAL(back, "on one and two");
+    cuda_free_block(one, from);
+    cuda_free_block(two, to);
+    cuda_close(two);
+    CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);
+    cuda_close(one);
+}
+
 static void the_programs_stream_can_be_the_default_queue(void)
 {
     static const char *const names[] = { "cuda_stream" }, *const wrong[] = { "cl_context" };
@@ -214,6 +246,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_queue_waits_for_the_event_of_another),
     FERRY_TEST(native_objects_are_asked_for_by_name_and_size),
     FERRY_TEST(each_queue_has_a_handle_of_its_own_once_it_computes),
+    FERRY_TEST(two_devices_on_one_gpu_reach_each_other),
 };
 
 int main(int argc, char **argv)

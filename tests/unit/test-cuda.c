@@ -246,6 +246,11 @@ static void blocks_come_from_a_pool_where_there_is_one(void)
     cuda_free_block(dev, block);
     CU_ASSERT_EQUAL(control->calls("cudaMalloc"), before);
     cuda_close(dev);
+    setenv("CUDA_DOUBLE_MEMORY", "151397597184", 1); /* 141 GiB, of which a sixteenth */
+    dev = cuda_open(0);
+    CU_ASSERT_EQUAL(control->threshold(0), 9462349824);
+    cuda_close(dev);
+    setenv("CUDA_DOUBLE_MEMORY", "1073741824", 1);
     driver_set("pool_limit", "3MiB");
     dev = cuda_open(0);
     CU_ASSERT_EQUAL(control->threshold(0), 3145728);
