@@ -97,6 +97,120 @@ static void measure(struct bench *b, ferry_net *plain, ferry_net *ahead)
                   1e3 * (reading - waiting), 1e3 * reading, BENCH_AT_LEAST, 0.9);
 }
 
+/* ---- while the host computes ------------------------------------------------------------------- */
+
+/*
+ * LeNet trained on such pictures by one thread, so that the reader has a processor of its own: what an
+ * iteration takes beside what reading and computing take alone. The shorter of the two is what there is
+ * to hide.
+ */
+
+#define IMAGES 64
+#define WARM   6 /* more than are read ahead */
+
+static const char lenet[] =
+    "layer { name: 'c1' type: 'Convolution' bottom: 'data' top: 'c1' convolution_param {"
+    " num_output: 20 kernel_size: 5 weight_filler { type: 'xavier' } } } "
+    "layer { name: 'p1' type: 'Pooling' bottom: 'c1' top: 'p1' pooling_param { kernel_size: 2"
+    " stride: 2 } } "
+    "layer { name: 'c2' type: 'Convolution' bottom: 'p1' top: 'c2' convolution_param {"
+    " num_output: 50 kernel_size: 5 weight_filler { type: 'xavier' } } } "
+    "layer { name: 'p2' type: 'Pooling' bottom: 'c2' top: 'p2' pooling_param { kernel_size: 2"
+    " stride: 2 } } "
+    "layer { name: 'h' type: 'InnerProduct' bottom: 'p2' top: 'h' inner_product_param {"
+    " num_output: 500 weight_filler { type: 'xavier' } } } "
+    "layer { name: 'r' type: 'ReLU' bottom: 'h' top: 'h' } "
+    "layer { name: 'y' type: 'InnerProduct' bottom: 'h' top: 'y' inner_product_param {"
+    " num_output: 10 weight_filler { type: 'xavier' } } } "
+    "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'y' bottom: 'label' top: 'l' }";
+
+static ferry_net *open_training(ferry_device *dev, const char *source, const char *layers)
+{
+    ferry_net_options o = { .struct_size = sizeof(o) };
+    ferry_net *net = NULL;
+    char text[2560];
+
+    snprintf(text, sizeof(text), "state { phase: TRAIN } %s %s", source, layers);
+    o.text = text;
+    o.text_size = strlen(text);
+    return ferry_net_open(dev, "training", &o, &net) ? NULL : net;
+}
+
+/* Seconds of an iteration, when all has come into its stride; -1: it failed. */
+static double iterations(ferry_net *net, bool learns, int rounds)
+{
+    double begin = 0;
+
+    for (int i = 0; net && i < WARM + rounds; i++) {
+        if (i == WARM)
+            begin = bench_now();
+        if ((learns && ferry_net_clear_param_diffs(net)) || ferry_net_forward(net, NULL) ||
+            (learns && ferry_net_backward(net)))
+            return -1;
+    }
+    return net ? (bench_now() - begin) / rounds : -1;
+}
+
+static void measure_training(struct bench *b, ferry_device *dev, const char *folder)
+{
+    static const char pictures[] =
+        "layer { name: 'd' type: 'ImageData' top: 'data' top: 'label' data_param { prefetch: %d } "
+        "image_data_param { source: '%s/list' batch_size: %d is_color: false new_height: 200 "
+        "new_width: 200 } transform_param { crop_size: 28 scale: 0.004 } }";
+    char source[512], none[512], dummy[256];
+    int rounds = b->quick ? 3 : ROUNDS;
+    ferry_net *reader, *computer, *both;
+    double reading, computing, together;
+
+    snprintf(source, sizeof(source), pictures, 4, folder, IMAGES);
+    snprintf(none, sizeof(none), pictures, 0, folder, IMAGES);
+    snprintf(
+        dummy, sizeof(dummy),
+        "layer { name: 'd' type: 'DummyData' top: 'data' top: 'label' dummy_data_param { shape "
+        "{ dim: %d dim: 1 dim: 28 dim: 28 } shape { dim: %d } data_filler { value: 0.5 } "
+        "data_filler { value: 1 } } }",
+        IMAGES, IMAGES);
+    reader = open_training(dev, none, "");
+    computer = open_training(dev, dummy, lenet);
+    both = open_training(dev, source, lenet);
+    reading = iterations(reader, false, rounds);
+    computing = iterations(computer, true, rounds);
+    together = iterations(both, true, rounds);
+    if (reading < 0 || computing < 0 || together < 0) {
+        bench_skip(b, "pictures read ahead of LeNet", "%s", ferry_last_error());
+    } else {
+        double shorter = reading < computing ? reading : computing;
+
+        bench_add(b, "64 pictures read ahead of LeNet on a thread : hidden", "ms",
+                  1e3 * (reading + computing - together), 1e3 * shorter, BENCH_AT_LEAST, 0.9);
+    }
+    ferry_net_close(reader);
+    ferry_net_close(computer);
+    ferry_net_close(both);
+}
+
+/* On a device with one thread, in a runtime of its own. */
+static void bench_training(struct bench *b, const char *folder)
+{
+    static const char text[] = "[plugin cpu]\noption.threads = 1\n";
+    char path[128];
+    const ferry_runtime_options options = { .struct_size = sizeof(options),
+                                            .conf = path,
+                                            .backend = "cpu" };
+    ferry_runtime *runtime = NULL;
+    ferry_device *dev;
+
+    snprintf(path, sizeof(path), "%s/conf", folder);
+    if (write_bytes(folder, "conf", text, strlen(text)) || ferry_runtime_open(&options, &runtime) ||
+        ferry_runtime_device(runtime, NULL, &dev))
+        bench_skip(b, "pictures read ahead of LeNet", "%s", ferry_last_error());
+    else
+        measure_training(b, dev, folder);
+    if (runtime)
+        ferry_runtime_close(runtime);
+    unlink(path);
+}
+
 void bench_data(struct bench *b)
 {
     char folder[] = "/tmp/ferry-bench-XXXXXX", path[64];
@@ -113,6 +227,7 @@ void bench_data(struct bench *b)
         bench_skip(b, "pictures read ahead", "%s", ferry_last_error());
     ferry_net_close(plain);
     ferry_net_close(ahead);
+    bench_training(b, folder);
     snprintf(path, sizeof(path), "%s/picture", folder);
     unlink(path);
     snprintf(path, sizeof(path), "%s/list", folder);
