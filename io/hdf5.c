@@ -159,25 +159,21 @@ static char *read_variable(struct ferry_io *io, hid_t set, hid_t type, hid_t spa
 /* A string by itself is something that the file says about itself: 1 if it was taken as that. */
 static int take_string(struct walk *walk, hid_t set, const char *path)
 {
-    hid_t type = H5Dget_type(set), space = H5Dget_space(set), plist = H5Dget_create_plist(set);
-    bool one = type >= 0 && space >= 0 && plist >= 0 && H5Tget_class(type) == H5T_STRING &&
-               H5Sget_simple_extent_npoints(space) == 1 && H5Pget_layout(plist) != H5D_CHUNKED &&
-               H5Pget_layout(plist) != H5D_VIRTUAL && H5Pget_external_count(plist) == 0;
+    struct ferry__hdf5_header h;
+    bool one = ferry__hdf5_header_open(set, &h) && H5Tget_class(h.type) == H5T_STRING &&
+               H5Sget_simple_extent_npoints(h.space) == 1 &&
+               H5Pget_layout(h.plist) != H5D_CHUNKED && H5Pget_layout(h.plist) != H5D_VIRTUAL &&
+               H5Pget_external_count(h.plist) == 0;
     char *value = NULL, *key = NULL;
 
     if (one)
-        value = H5Tis_variable_str(type) > 0 ? read_variable(walk->io, set, type, space)
-                                             : read_fixed(walk->io, set, type);
+        value = H5Tis_variable_str(h.type) > 0 ? read_variable(walk->io, set, h.type, h.space)
+                                               : read_fixed(walk->io, set, h.type);
     if (value)
         key = ferry__io_string(walk->io, path, strlen(path));
     if (key)
         walk->err = ferry__io_add_metadata(walk->io, key, value);
-    if (type >= 0)
-        H5Tclose(type);
-    if (space >= 0)
-        H5Sclose(space);
-    if (plist >= 0)
-        H5Pclose(plist);
+    ferry__hdf5_header_close(&h);
     return key != NULL;
 }
 

@@ -66,6 +66,24 @@ const char *ferry__hdf5_reason(char *buf, size_t size)
     return buf;
 }
 
+bool ferry__hdf5_header_open(hid_t set, struct ferry__hdf5_header *out)
+{
+    out->type = H5Dget_type(set);
+    out->space = H5Dget_space(set);
+    out->plist = H5Dget_create_plist(set);
+    return out->type >= 0 && out->space >= 0 && out->plist >= 0;
+}
+
+void ferry__hdf5_header_close(const struct ferry__hdf5_header *header)
+{
+    if (header->type >= 0)
+        H5Tclose(header->type);
+    if (header->space >= 0)
+        H5Sclose(header->space);
+    if (header->plist >= 0)
+        H5Pclose(header->plist);
+}
+
 /* binary16: one sign bit, 5 bits of exponent, 10 of mantissa; libhdf5 1.10 has none of its own. */
 static hid_t half_type(int native)
 {

@@ -14,6 +14,15 @@
 void ferry__hdf5_enter(void);
 void ferry__hdf5_leave(void);
 
+/* A dataset's type, space and list of properties; each negative where libhdf5 has none. */
+struct ferry__hdf5_header {
+    hid_t type, space, plist;
+};
+
+/* Those of a dataset; false if one is missing. Close them in any case. */
+bool ferry__hdf5_header_open(hid_t set, struct ferry__hdf5_header *out);
+void ferry__hdf5_header_close(const struct ferry__hdf5_header *header);
+
 /* The library's own words for what went wrong last; "unknown" if it has none. */
 const char *ferry__hdf5_reason(char *buf, size_t size);
 

@@ -180,24 +180,24 @@ static int check_storage(const struct ferry_io *io, const struct ferry__hdf5_set
     return FERRY_OK;
 }
 
-static int take_header(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t id, hid_t type,
-                       hid_t space, hid_t plist)
+static int take_header(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t id,
+                       const struct ferry__hdf5_header *h)
 {
     int err;
 
-    ferry__hdf5_element_of(type, &set->element);
-    err = take_shape(io, set, space);
+    ferry__hdf5_element_of(h->type, &set->element);
+    err = take_shape(io, set, h->space);
     if (!err)
-        err = take_place(io, set, id, plist);
+        err = take_place(io, set, id, h->plist);
     if (err)
         return err;
     if (set->element.storage == FERRY__STORED_OTHERWISE)
         set->unreadable = "ferry has no such dtype";
-    else if (H5Sget_simple_extent_type(space) == H5S_NULL)
+    else if (H5Sget_simple_extent_type(h->space) == H5S_NULL)
         set->unreadable = "it has no shape";
     if (set->unreadable)
         return FERRY_OK;
-    take_fill(set, plist, type);
+    take_fill(set, h->plist, h->type);
     return check_storage(io, set);
 }
 
@@ -205,23 +205,19 @@ int ferry__hdf5_set_open(struct ferry_io *io, const char *path, hid_t id,
                          struct ferry__hdf5_set **out)
 {
     struct ferry__hdf5_set *set = ferry__io_alloc(io, sizeof(*set));
-    hid_t type = H5Dget_type(id), space = H5Dget_space(id), plist = H5Dget_create_plist(id);
+    struct ferry__hdf5_header h;
+    bool opened = ferry__hdf5_header_open(id, &h);
     int err = FERRY_OK;
 
     if (set)
         set->path = ferry__io_string(io, path, strlen(path));
     if (!set || !set->path)
         err = ferry_last_error_code();
-    else if (type < 0 || space < 0 || plist < 0)
+    else if (!opened)
         err = ferry__hdf5_fail(io, FERRY_EFORMAT, path, "its header");
     else
-        err = take_header(io, set, id, type, space, plist);
-    if (type >= 0)
-        H5Tclose(type);
-    if (space >= 0)
-        H5Sclose(space);
-    if (plist >= 0)
-        H5Pclose(plist);
+        err = take_header(io, set, id, &h);
+    ferry__hdf5_header_close(&h);
     *out = set;
     return err;
 }

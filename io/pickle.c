@@ -366,139 +366,173 @@ static void stack_global(struct machine *m)
         push_global(m, module->text, name->text);
 }
 
-/* What takes no value from the stack. False: the instruction is none of these. */
-static bool run_push(struct machine *m, unsigned op)
-{
-    const char *module;
+/* ---- the table ------------------------------------------------------------------------------ */
 
-    switch (op) {
-    case 'N':
-        push(m, make(m, FERRY__PICKLE_NONE));
-        break;
-    case 0x88:
-    case 0x89:
-        push_bool(m, op == 0x88);
-        break;
-    case 'K':
-        push_integer(m, (int64_t)take_number(m, 1));
-        break;
-    case 'M':
-        push_integer(m, (int64_t)take_number(m, 2));
-        break;
-    case 'J':
-        push_integer(m, (int32_t)(uint32_t)take_number(m, 4));
-        break;
-    case 0x8a:
-        push_long(m, take_number(m, 1));
-        break;
-    case 0x8b:
-        push_long(m, take_number(m, 4));
-        break;
-    case 'G':
-        push_float(m);
-        break;
-    case 'U':
-    case 'C':
-    case 0x8c:
-        push_string(m, take_number(m, 1));
-        break;
-    case 'T':
-    case 'B':
-    case 'X':
-        push_string(m, take_number(m, 4));
-        break;
-    case 0x8d:
-    case 0x8e:
-        push_string(m, take_number(m, 8));
-        break;
-    case ')':
-    case ']':
-        push(m, make(m, FERRY__PICKLE_LIST));
-        break;
-    case '}':
-        push(m, make(m, FERRY__PICKLE_DICT));
-        break;
-    case '(':
-        push(m, make(m, FERRY__PICKLE_MARK));
-        break;
-    case 'c':
-        module = take_line(m);
-        push_global(m, module, m->err ? NULL : take_line(m));
-        break;
-    case 'h':
-        get_memo(m, take_number(m, 1));
-        break;
-    case 'j':
-        get_memo(m, take_number(m, 4));
-        break;
-    default:
-        return false;
-    }
-    return true;
+/* What an instruction does with its argument, a number where it has one, or else the table's. */
+typedef void (*run_fn)(struct machine *m, uint64_t argument);
+
+static void run_value(struct machine *m, uint64_t kind)
+{
+    push(m, make(m, (enum ferry__pickle_kind)kind));
 }
 
-static bool run_stack(struct machine *m, unsigned op)
+static void run_bool(struct machine *m, uint64_t value)
 {
-    switch (op) {
-    case 'q':
-        put_memo(m, take_number(m, 1));
-        break;
-    case 'r':
-        put_memo(m, take_number(m, 4));
-        break;
-    case 0x94:
-        put_memo(m, m->memo_used);
-        break;
-    case 0x85:
-    case 0x86:
-    case 0x87:
-        push_tuple(m, (int)op - 0x84);
-        break;
-    case 't':
-    case 'l':
-        push_marked(m, FERRY__PICKLE_LIST);
-        break;
-    case 'd':
-        push_marked(m, FERRY__PICKLE_DICT);
-        break;
-    case 'a':
-        extend(m, false, 1);
-        break;
-    case 'e':
-        extend(m, true, 1);
-        break;
-    case 's':
-        extend(m, false, 2);
-        break;
-    case 'u':
-        extend(m, true, 2);
-        break;
-    case 'R':
-    case 0x81:
-        call(m);
-        break;
-    case 'b':
-        build(m);
-        break;
-    case 'Q':
-        persistent(m);
-        break;
-    case 0x93:
-        stack_global(m);
-        break;
-    case '0':
-        (void)pop(m);
-        break;
-    case 0x80:
-        (void)take(m, 1); /* the protocol */
-        break;
-    case 0x95:
-        (void)take(m, 8); /* a frame: the bytes follow anyway */
-        break;
-    default:
-        return false;
+    push_bool(m, value != 0);
+}
+
+static void run_integer(struct machine *m, uint64_t value)
+{
+    push_integer(m, (int64_t)value);
+}
+
+static void run_integer32(struct machine *m, uint64_t value)
+{
+    push_integer(m, (int32_t)(uint32_t)value);
+}
+
+static void run_float(struct machine *m, uint64_t unused)
+{
+    (void)unused;
+    push_float(m);
+}
+
+static void run_global(struct machine *m, uint64_t unused)
+{
+    const char *module = take_line(m);
+
+    (void)unused;
+    push_global(m, module, m->err ? NULL : take_line(m));
+}
+
+static void run_memoize(struct machine *m, uint64_t unused)
+{
+    (void)unused;
+    put_memo(m, m->memo_used);
+}
+
+static void run_tuple(struct machine *m, uint64_t n)
+{
+    push_tuple(m, (int)n);
+}
+
+static void run_marked(struct machine *m, uint64_t kind)
+{
+    push_marked(m, (enum ferry__pickle_kind)kind);
+}
+
+static void run_extend(struct machine *m, uint64_t n)
+{
+    extend(m, false, (int)n);
+}
+
+static void run_extend_marked(struct machine *m, uint64_t n)
+{
+    extend(m, true, (int)n);
+}
+
+static void run_call(struct machine *m, uint64_t unused)
+{
+    (void)unused;
+    call(m);
+}
+
+static void run_build(struct machine *m, uint64_t unused)
+{
+    (void)unused;
+    build(m);
+}
+
+static void run_persistent(struct machine *m, uint64_t unused)
+{
+    (void)unused;
+    persistent(m);
+}
+
+static void run_stack_global(struct machine *m, uint64_t unused)
+{
+    (void)unused;
+    stack_global(m);
+}
+
+static void run_pop(struct machine *m, uint64_t unused)
+{
+    (void)unused;
+    (void)pop(m);
+}
+
+/* The protocol, or a frame, whose bytes follow anyway. */
+static void run_nothing(struct machine *m, uint64_t unused)
+{
+    (void)m;
+    (void)unused;
+}
+
+/* `bytes` of a number behind the opcode are its argument; 0: it is `fixed`. */
+static const struct {
+    run_fn run;
+    unsigned bytes;
+    uint64_t fixed;
+} instructions[256] = {
+    ['N'] = { run_value, 0, FERRY__PICKLE_NONE },
+    [')'] = { run_value, 0, FERRY__PICKLE_LIST },
+    [']'] = { run_value, 0, FERRY__PICKLE_LIST },
+    ['}'] = { run_value, 0, FERRY__PICKLE_DICT },
+    ['('] = { run_value, 0, FERRY__PICKLE_MARK },
+    [0x88] = { run_bool, 0, 1 },
+    [0x89] = { run_bool, 0, 0 },
+    ['K'] = { run_integer, 1, 0 },
+    ['M'] = { run_integer, 2, 0 },
+    ['J'] = { run_integer32, 4, 0 },
+    [0x8a] = { push_long, 1, 0 },
+    [0x8b] = { push_long, 4, 0 },
+    ['G'] = { run_float, 0, 0 },
+    ['U'] = { push_string, 1, 0 },
+    ['C'] = { push_string, 1, 0 },
+    [0x8c] = { push_string, 1, 0 },
+    ['T'] = { push_string, 4, 0 },
+    ['B'] = { push_string, 4, 0 },
+    ['X'] = { push_string, 4, 0 },
+    [0x8d] = { push_string, 8, 0 },
+    [0x8e] = { push_string, 8, 0 },
+    ['c'] = { run_global, 0, 0 },
+    ['h'] = { get_memo, 1, 0 },
+    ['j'] = { get_memo, 4, 0 },
+    ['q'] = { put_memo, 1, 0 },
+    ['r'] = { put_memo, 4, 0 },
+    [0x94] = { run_memoize, 0, 0 },
+    [0x85] = { run_tuple, 0, 1 },
+    [0x86] = { run_tuple, 0, 2 },
+    [0x87] = { run_tuple, 0, 3 },
+    ['t'] = { run_marked, 0, FERRY__PICKLE_LIST },
+    ['l'] = { run_marked, 0, FERRY__PICKLE_LIST },
+    ['d'] = { run_marked, 0, FERRY__PICKLE_DICT },
+    ['a'] = { run_extend, 0, 1 },
+    ['e'] = { run_extend_marked, 0, 1 },
+    ['s'] = { run_extend, 0, 2 },
+    ['u'] = { run_extend_marked, 0, 2 },
+    ['R'] = { run_call, 0, 0 },
+    [0x81] = { run_call, 0, 0 },
+    ['b'] = { run_build, 0, 0 },
+    ['Q'] = { run_persistent, 0, 0 },
+    [0x93] = { run_stack_global, 0, 0 },
+    ['0'] = { run_pop, 0, 0 },
+    [0x80] = { run_nothing, 1, 0 },
+    [0x95] = { run_nothing, 8, 0 },
+};
+
+static void run(struct machine *m, unsigned op)
+{
+    uint64_t argument = instructions[op].fixed;
+
+    if (!instructions[op].run) {
+        fail(m, FERRY_EUNSUPPORTED, "is none that weights need");
+        return;
     }
-    return true;
+    if (instructions[op].bytes)
+        argument = take_number(m, instructions[op].bytes);
+    if (!m->err)
+        instructions[op].run(m, argument);
 }
 
 int ferry__pickle_read(struct ferry_io *io, const unsigned char *bytes, uint64_t size,
@@ -514,8 +548,7 @@ int ferry__pickle_read(struct ferry_io *io, const unsigned char *bytes, uint64_t
         m.at++;
         if (*m.op == '.')
             break;
-        if (!run_push(&m, *m.op) && !run_stack(&m, *m.op))
-            fail(&m, FERRY_EUNSUPPORTED, "is none that weights need");
+        run(&m, *m.op);
     }
     *out = pop(&m);
     return m.err;

@@ -6,6 +6,9 @@
  * neighbours.
  */
 
+/* A product is rounded before it is added, as on the host: the same numbers from every device. */
+#pragma OPENCL FP_CONTRACT OFF
+
 #ifdef FP64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif

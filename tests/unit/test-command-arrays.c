@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /*
@@ -410,8 +412,62 @@ static void bash_and_zsh_ask_for_them(void)
     fx_end();
 }
 
+/* Sending an array of few elements takes longer than adding it up. */
+static void few_elements_in_many_arrays_are_summed_where_they_are(void)
+{
+    static struct array arrays[80];
+    static char names[80][8];
+
+    fx_device();
+    for (int i = 0; i < 80; i++) {
+        snprintf(names[i], sizeof(names[i]), "x%d", i);
+        arrays[i] = (struct array){ names[i], FERRY_F32, 20000, i, false };
+    }
+    make("many.safetensors", arrays, 80);
+    CU_ASSERT_EQUAL(shell("FERRY_TRACE=t.json \"$FERRY_TEST_COMMAND\" inspect many.safetensors"),
+                    0);
+    SAYS("x79   F32    20000  20000  2.0157e+08  ");
+    CU_ASSERT_EQUAL(shell("test -s t.json && grep -c x79 t.json"), 1);
+    CU_ASSERT_STRING_EQUAL(out, "0\n");
+    /* a file of one array shows that such a one is there otherwise */
+    make("one.safetensors", arrays + 79, 1);
+    CU_ASSERT_EQUAL(shell("FERRY_TRACE=t.json \"$FERRY_TEST_COMMAND\" inspect one.safetensors"), 0);
+    CU_ASSERT_EQUAL(shell("grep -q x79 t.json || test $FERRY_BACKEND = cpu"), 0);
+    clean();
+    fx_end();
+}
+
+/* 96 MiB of bytes, a hole, which are 768 MiB of doubles. */
+static void arrays_that_expand_are_measured_in_tiles(void)
+{
+    struct rusage usage = { .ru_maxrss = 0 };
+    int status = -1;
+    pid_t child;
+
+    fx_device();
+    CU_ASSERT_EQUAL(
+        shell("printf '\\110\\0\\0\\0\\0\\0\\0\\0%-72s' "
+              "'{\"w\":{\"dtype\":\"U8\",\"shape\":[100663296],\"data_offsets\":[0,100663296]}}'"
+              " > a.safetensors && truncate -s 100663376 a.safetensors"),
+        0);
+    child = fork();
+    if (child == 0) {
+        if (chdir(folder) == 0)
+            execl("/bin/sh", "sh", "-c", "exec \"$FERRY_TEST_COMMAND\" inspect a.safetensors >.out",
+                  (char *)NULL);
+        _exit(127);
+    }
+    CU_ASSERT_EQUAL(wait4(child, &status, 0, &usage), child);
+    CU_ASSERT_EQUAL(status, 0);
+    CU_ASSERT(usage.ru_maxrss / 1024 < 480);
+    printf("    %ld MiB\n", usage.ru_maxrss / 1024);
+    clean();
+    fx_end();
+}
+
 /* What a device computes, on each of them. */
 static const ferry_test_case cases[] = {
+    FERRY_TEST(few_elements_in_many_arrays_are_summed_where_they_are),
     FERRY_TEST(sums_may_be_of_another_dtype),
     FERRY_TEST(weights_go_by_name),
 };
@@ -427,6 +483,7 @@ static const ferry_test_case cases_once[] = {
     FERRY_TEST(the_worst_element_and_the_angle_are_shown),
     FERRY_TEST(notes_do_not_stand_before_errors),
     FERRY_TEST(one_long_name_does_not_pad_the_rest),
+    FERRY_TEST(arrays_that_expand_are_measured_in_tiles),
     FERRY_TEST(words_are_completed),
     FERRY_TEST(bash_and_zsh_ask_for_them),
 };

@@ -277,7 +277,39 @@ static void without_doubles_f64_is_unsupported_and_sums_are_as_exact(void)
     free(x);
 }
 
+/* y + alpha x is a product that is rounded, and then a sum: what the host makes of it. */
+static void own_kernels_do_not_contract(void)
+{
+    enum { N = 1000 };
+    float x[N], y[N], wanted[N];
+    double xd[N], yd[N], wanted_d[N];
+    float out[N];
+    double out_d[N];
+    const double alpha = 1.0 / 3;
+
+    for (int i = 0; i < N; i++) {
+        volatile float product = (float)alpha * (x[i] = 1 + (float)i / 777);
+        volatile double product_d = alpha * (xd[i] = 1 + (double)i / 777);
+
+        wanted[i] = (y[i] = -product * (i % 2 ? 1 : 0.75f)) + product;
+        wanted_d[i] = (yd[i] = -product_d * (i % 2 ? 1 : 0.75)) + product_d;
+    }
+    for (int many = 0; many < 2; many++) {
+        if (!ocl_open(0, "arithmetic", "own", "items", many ? "many" : "few", NULL))
+            return;
+        memcpy(out, y, sizeof(out));
+        memcpy(out_d, yd, sizeof(out_d));
+        CU_ASSERT_EQUAL(on_axpy(FERRY_F32, N, alpha, x, out), 0);
+        CU_ASSERT_EQUAL(memcmp(out, wanted, sizeof(out)), 0);
+        if (ocl->supports(dev, FERRY_OP_AXPY, FERRY_F64))
+            CU_ASSERT(on_axpy(FERRY_F64, N, alpha, xd, out_d) == 0 &&
+                      memcmp(out_d, wanted_d, sizeof(out_d)) == 0);
+        ocl_close();
+    }
+}
+
 static const ferry_test_case own_cases[] = {
+    FERRY_TEST(own_kernels_do_not_contract),
     FERRY_TEST(doubles_and_halves_need_the_devices_extensions),
     FERRY_TEST(without_doubles_f64_is_unsupported_and_sums_are_as_exact),
 };

@@ -9,7 +9,7 @@
 
 /* In a file of many arrays those of few elements are summed where they are: sending takes longer. */
 #define MANY_ARRAYS  64
-#define FEW_ELEMENTS 4096
+#define FEW_ELEMENTS 65536
 
 /* ---- one array ------------------------------------------------------------------------------ */
 
@@ -40,6 +40,56 @@ static int measure_there(ferry_device *device, ferry_io *io, const ferry_io_entr
     return err;
 }
 
+/* One tile, in the dtype of the file and then in the working one. */
+static int measure_tile(ferry_io *io, const ferry_io_entry *entry, int64_t start, int64_t n,
+                        ferry_blob *from, ferry_blob *to, struct inspect_row *row)
+{
+    double l1 = 0, sumsq = 0;
+    int err = ferry_blob_reshape(from, 1, &n, NULL);
+    void *values = err ? NULL : ferry_blob_overwrite_host_data(from);
+
+    if (!values)
+        return err ? err : ferry_last_error_code();
+    err = ferry_io_read_values(io, entry, start, n, values);
+    if (!err)
+        err = ferry_blob_copy_from(to, from, FERRY_COPY_RESHAPE);
+    if (!err && !ferry_blob_device_data(to).handle)
+        err = ferry_last_error_code();
+    if (!err)
+        err = ferry_blob_asum_data(to, &l1);
+    if (!err)
+        err = ferry_blob_sumsq_data(to, &sumsq);
+    row->l1 += l1;
+    row->sumsq += sumsq;
+    return err;
+}
+
+static int measure_in_tiles(const struct inspection *in, struct inspect_row *row)
+{
+    const ferry_io_entry *entry = row->entry;
+    int64_t most = FILES_TILE / (int64_t)sizeof(double);
+    ferry_blob *from = NULL, *to = NULL;
+    int err = ferry_blob_create(in->device, entry->dtype, 1, &most, &from);
+
+    if (!err)
+        err = ferry_blob_create(in->device, working_dtype(entry->dtype), 1, &most, &to);
+    for (int64_t start = 0; start < entry->count && !err; start += most)
+        err =
+            measure_tile(in->io, entry, start,
+                         entry->count - start < most ? entry->count - start : most, from, to, row);
+    ferry_blob_destroy(from);
+    ferry_blob_destroy(to);
+    return err;
+}
+
+/* Whether the array would take much more memory than it takes in the file: packed, or narrow integers. */
+static bool expands(const ferry_io_entry *entry)
+{
+    uint64_t bytes = (uint64_t)entry->count * ferry_dtype_size(working_dtype(entry->dtype));
+
+    return bytes > FILES_TILE && bytes > entry->stored_bytes;
+}
+
 static int measure(const struct inspection *in, struct inspect_row *row, void *tile)
 {
     const ferry_io_entry *entry = row->entry;
@@ -48,8 +98,9 @@ static int measure(const struct inspection *in, struct inspect_row *row, void *t
 
     if (entry->unreadable)
         return FERRY_OK;
-    err = here ? inspect_norms(in->io, entry, tile, &row->l1, &row->sumsq)
-               : measure_there(in->device, in->io, entry, &row->l1, &row->sumsq);
+    err = here             ? inspect_norms(in->io, entry, tile, &row->l1, &row->sumsq)
+          : expands(entry) ? measure_in_tiles(in, row)
+                           : measure_there(in->device, in->io, entry, &row->l1, &row->sumsq);
     if (!err && (in->stats || in->plot))
         err = inspect_measure(in->io, entry, tile, &row->stats);
     if (!err && in->sha256)
@@ -159,14 +210,12 @@ int cmd_inspect(const struct tool_command *self, int argc, char **argv)
 {
     struct inspection in = { .device = NULL };
     const char *sort = NULL;
-    const struct tool_option options[] = { { "--json", NULL, &in.json, NULL },
-                                           { "--stats", NULL, &in.stats, NULL },
-                                           { "--sha256", NULL, &in.sha256, NULL },
-                                           { "--trust", NULL, &in.trust, NULL },
-                                           { "--only", NULL, NULL, &in.only },
-                                           { "--sort", NULL, NULL, &sort },
-                                           { "--plot", NULL, NULL, &in.plot },
-                                           { NULL, NULL, NULL, NULL } };
+    const struct tool_option options[] = {
+        { "--json", NULL, &in.json, NULL },     { "--stats", NULL, &in.stats, NULL },
+        { "--sha256", NULL, &in.sha256, NULL }, { "--trust", NULL, &in.trust, NULL },
+        { "--only", NULL, NULL, &in.only },     { "--sort", NULL, NULL, &sort },
+        { "--plot", NULL, NULL, &in.plot },     { NULL, NULL, NULL, NULL }
+    };
     int n = tool_parse(self, argc, argv, options, 1);
     order_fn order = NULL;
     ferry_runtime *rt = NULL;

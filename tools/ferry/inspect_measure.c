@@ -15,10 +15,11 @@ struct pass {
     void *arg;
 };
 
-static int walk(ferry_io *io, const ferry_io_entry *entry, void *tile, const struct pass *pass)
+/* Reads all values, tile by tile; `see` gets each with how many there are in it. */
+static int each_tile(ferry_io *io, const ferry_io_entry *entry, void *tile,
+                     void (*see)(void *arg, ferry_dtype dtype, void *tile, int64_t n), void *arg)
 {
     int64_t most = (int64_t)(FILES_PIECE / ferry_dtype_size(entry->dtype)), n;
-    double values[GROUP];
 
     for (int64_t start = 0; start < entry->count; start += n) {
         int err;
@@ -27,16 +28,29 @@ static int walk(ferry_io *io, const ferry_io_entry *entry, void *tile, const str
         err = ferry_io_read_values(io, entry, start, n, tile);
         if (err)
             return err;
-        for (int64_t i = 0; i < n; i += GROUP) {
-            int k = n - i < GROUP ? (int)(n - i) : GROUP;
-
-            for (int j = 0; j < k; j++)
-                values[j] = entry->dtype == FERRY_F32 ? (double)((const float *)tile)[i + j]
-                                                      : files_value(entry->dtype, tile, i + j);
-            pass->see(pass->arg, values, k);
-        }
+        see(arg, entry->dtype, tile, n);
     }
     return FERRY_OK;
+}
+
+static void see_tile(void *arg, ferry_dtype dtype, void *tile, int64_t n)
+{
+    const struct pass *pass = arg;
+    double values[GROUP];
+
+    for (int64_t i = 0; i < n; i += GROUP) {
+        int k = n - i < GROUP ? (int)(n - i) : GROUP;
+
+        for (int j = 0; j < k; j++)
+            values[j] = dtype == FERRY_F32 ? (double)((const float *)tile)[i + j]
+                                           : files_value(dtype, tile, i + j);
+        pass->see(pass->arg, values, k);
+    }
+}
+
+static int walk(ferry_io *io, const ferry_io_entry *entry, void *tile, struct pass *pass)
+{
+    return each_tile(io, entry, tile, see_tile, pass);
 }
 
 /* ---- statistics ----------------------------------------------------------------------------- */
@@ -154,23 +168,22 @@ static void make_little(void *values, int64_t n, size_t size)
         }
 }
 
+static void see_bytes(void *arg, ferry_dtype dtype, void *tile, int64_t n)
+{
+    size_t size = ferry_dtype_size(dtype);
+
+    make_little(tile, n, size);
+    sha256_add(arg, tile, (size_t)n * size);
+}
+
 int inspect_digest(ferry_io *io, const ferry_io_entry *entry, void *tile, char out[65])
 {
-    size_t size = ferry_dtype_size(entry->dtype);
-    int64_t most = (int64_t)(FILES_PIECE / size), n;
     struct sha256 sha;
+    int err;
 
     sha256_begin(&sha);
-    for (int64_t start = 0; start < entry->count; start += n) {
-        int err;
-
-        n = entry->count - start < most ? entry->count - start : most;
-        err = ferry_io_read_values(io, entry, start, n, tile);
-        if (err)
-            return err;
-        make_little(tile, n, size);
-        sha256_add(&sha, tile, (size_t)n * size);
-    }
-    sha256_end(&sha, out);
-    return FERRY_OK;
+    err = each_tile(io, entry, tile, see_bytes, &sha);
+    if (!err)
+        sha256_end(&sha, out);
+    return err;
 }
