@@ -124,13 +124,21 @@ int ferry__os_list(const char *folder, char ***out_names, size_t *out_count)
 
 /* ---- shared objects ------------------------------------------------------------------------- */
 
-#define DESCRIPTORS "/proc/self/fd"
+/*
+ * Where this process's descriptors have names. Not /proc/self: a debugger opens what the dynamic linker
+ * was given, and would get a descriptor of its own, or wait for the other end of a pipe.
+ */
+static size_t descriptors(char *out, size_t size)
+{
+    return (size_t)snprintf(out, size, "/proc/%ld/fd", (long)getpid());
+}
 
 bool ferry__os_can_dlopen(int fd)
 {
-    char name[sizeof(DESCRIPTORS) + 16];
+    char name[64];
+    size_t used = descriptors(name, sizeof(name));
 
-    snprintf(name, sizeof(name), DESCRIPTORS "/%d", fd);
+    snprintf(name + used, sizeof(name) - used, "/%d", fd);
     return access(name, R_OK) == 0;
 }
 
@@ -142,7 +150,7 @@ static void name_descriptor(int fd, char *out, size_t size)
 {
     static atomic_uint turns;
     unsigned turn = atomic_fetch_add(&turns, 1);
-    size_t used = (size_t)snprintf(out, size, "%s", DESCRIPTORS);
+    size_t used = descriptors(out, size);
 
     for (; turn; turn >>= 1)
         used += (size_t)snprintf(out + used, size - used, "%s", turn & 1 ? "/." : "/");
@@ -159,7 +167,7 @@ struct old_name {
  * What the linker noted as the library's name is a descriptor's, which means nothing once that is
  * closed.
  */
-static void rename_library(void *library, const char *path)
+static void rename_library(void *library, const char *given, const char *path)
 {
     static _Atomic(struct old_name *) olds;
     struct old_name *old;
@@ -167,7 +175,7 @@ static void rename_library(void *library, const char *path)
     char *name;
 
     if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || !map->l_name ||
-        strncmp(map->l_name, DESCRIPTORS, strlen(DESCRIPTORS)) != 0)
+        strcmp(map->l_name, given) != 0)
         return;
     old = malloc(sizeof(*old));
     name = strdup(path);
@@ -185,7 +193,7 @@ static void rename_library(void *library, const char *path)
 
 void *ferry__os_dlopen(int fd, const char *path, char *why, size_t size)
 {
-    char name[sizeof(DESCRIPTORS) + 80];
+    char name[128];
     void *library;
 
     if (fd >= 0)
@@ -196,7 +204,7 @@ void *ferry__os_dlopen(int fd, const char *path, char *why, size_t size)
 
         snprintf(why, size, "%s", text ? text : "dlopen failed");
     } else if (fd >= 0) {
-        rename_library(library, path);
+        rename_library(library, name, path);
     }
     return library;
 }

@@ -12,7 +12,7 @@ static void print_help(FILE *to)
 {
     fputs("usage: ferry COMMAND [ARGUMENTS]\n\n", to);
     for (size_t i = 0; i < tool_command_count; i++)
-        fprintf(to, "    %-8s %s\n", tool_commands[i].name, tool_commands[i].summary);
+        fprintf(to, "    %-10s %s\n", tool_commands[i].name, tool_commands[i].summary);
     fputs("\n    --help, --version; `ferry COMMAND --help` says more. See ferry(1).\n"
           "FERRY_BACKEND selects the device, as in FERRY_BACKEND=cpu or FERRY_BACKEND=cuda:1.\n",
           to);
