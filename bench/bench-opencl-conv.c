@@ -49,5 +49,7 @@ void bench_opencl_conv(struct bench *b)
     for (size_t i = 0; i < CONV_SHAPES; i++)
         if (!only || strstr(conv_shapes[i].name, only))
             run_shape(b, &conv_shapes[i], device, direction);
+    if (!only)
+        conv_add_create(b, "opencl", device);
     ferry_runtime_close(rt);
 }

@@ -52,6 +52,7 @@ void bench_data(struct bench *b);
 void bench_io(struct bench *b);
 void bench_math(struct bench *b);
 void bench_net(struct bench *b);
+void bench_op(struct bench *b);
 void bench_opencl(struct bench *b);
 void bench_opencl_conv(struct bench *b);
 void bench_pool(struct bench *b);

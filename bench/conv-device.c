@@ -3,6 +3,7 @@
 
 #include <ferry/op.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct prepared {
@@ -71,4 +72,41 @@ int conv_device(const struct conv_shape *s, ferry_device *device, struct conv *o
     p->queue = ferry_device_queue(device);
     *out = (struct conv){ run, destroy, p, wait };
     return 0;
+}
+
+static double create_time(const struct conv_shape *s, ferry_device *device)
+{
+    double best = -1;
+    ferry_op op;
+
+    conv_describe(s, &op);
+    for (int i = 0; i < 9; i++) {
+        ferry_operation *operation;
+        double begin = bench_now(), took;
+
+        if (ferry_op_create(device, &op, &operation) != 0)
+            return -1;
+        took = bench_now() - begin;
+        best = i == 0 || took < best ? took : best; /* the first may load a program */
+        ferry_op_destroy(operation);
+    }
+    return best;
+}
+
+void conv_add_create(struct bench *b, const char *name, ferry_device *device)
+{
+    double worst = 0;
+    char figure[96];
+
+    snprintf(figure, sizeof(figure), "%s: create, the slowest convolution", name);
+    for (int i = 0; i < CONV_SHAPES; i++) {
+        double took = create_time(&conv_shapes[i], device);
+
+        if (took < 0) {
+            bench_skip(b, figure, "%s", ferry_last_error());
+            return;
+        }
+        worst = took > worst ? took : worst;
+    }
+    bench_add(b, figure, "us", worst * 1e6, 0, BENCH_AT_MOST, 1000);
 }

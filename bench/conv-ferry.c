@@ -13,7 +13,7 @@
 
 /* The plugin's binary, driven through its table by a host of our own. */
 
-static char threads_text[16];
+static int threads_wanted;
 static const char *set_text;
 
 static int host_error(int code, const char *fmt, ...) FERRY_PRINTF(2, 3);
@@ -32,9 +32,25 @@ static void host_log(int level, const char *fmt, ...)
 
 static const char *host_option(const char *key)
 {
-    if (strcmp(key, "isa") == 0)
-        return set_text;
-    return strcmp(key, "threads") == 0 ? threads_text : NULL;
+    return strcmp(key, "isa") == 0 ? set_text : NULL;
+}
+
+static int host_option_integer(const char *key, int64_t least, int64_t most, int64_t *out)
+{
+    (void)least;
+    (void)most;
+    if (strcmp(key, "threads") == 0)
+        *out = threads_wanted;
+    return 0;
+}
+
+/* Words stay as the plugin has them by default. */
+static int host_option_enum(const char *key, const char *words, uint32_t *out)
+{
+    (void)key;
+    (void)words;
+    (void)out;
+    return 0;
 }
 
 static const ferry_host host = {
@@ -44,6 +60,8 @@ static const ferry_host host = {
     .error = host_error,
     .log = host_log,
     .option = host_option,
+    .option_integer = host_option_integer,
+    .option_enum = host_option_enum,
 };
 
 static const ferry_plugin_ops *load(void)
@@ -138,7 +156,7 @@ int conv_ferry(const struct conv_shape *s, const char *set, int threads, struct 
 
     *why = "the plugin was not found in FERRY_PLUGIN_PATH";
     set_text = set;
-    snprintf(threads_text, sizeof(threads_text), "%d", threads);
+    threads_wanted = threads;
     if (ops && p && ops->device_open(ops->plugin, 0, &p->device) == 0 &&
         ops->extension(p->device, FERRY_OP_EXTENSION, &table) == 0) {
         p->table = table;

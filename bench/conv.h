@@ -45,6 +45,8 @@ int conv_ferry(const struct conv_shape *s, const char *set, int threads, struct 
                const char **why);
 /* The device's own, channels last, through ferry/op.h; −1 where it has none. */
 int conv_device(const struct conv_shape *s, ferry_device *device, struct conv *out);
+/* A row of how long the slowest of conv_shapes takes to be created there, once programs are loaded. */
+void conv_add_create(struct bench *b, const char *name, ferry_device *device);
 /* im2col and OpenBLAS's sgemm, row-major. */
 int conv_openblas(const struct conv_shape *s, int threads, struct conv *out);
 /* oneDNN with the formats that it likes best; −1 without it. */

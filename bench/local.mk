@@ -42,7 +42,9 @@ BENCH_HARNESS = \
 %C%_ferry_bench_conv_SOURCES = \
 	$(BENCH_HARNESS) \
 	%D%/bench-conv.c \
+	%D%/bench-op.c \
 	%D%/conv.c \
+	%D%/conv-device.c \
 	%D%/conv-ferry.c \
 	%D%/conv-onednn.c \
 	%D%/conv-openblas.c \
@@ -50,7 +52,7 @@ BENCH_HARNESS = \
 	%D%/suites-conv.c
 %C%_ferry_bench_conv_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(DNNL_CPPFLAGS)
 %C%_ferry_bench_conv_CFLAGS = $(STD_CFLAGS) $(OPENBLAS_CFLAGS)
-%C%_ferry_bench_conv_LDADD = libferry.la $(OPENBLAS_LIBS) $(DNNL_LIBS) $(CORE_SYSTEM_LIBS)
+%C%_ferry_bench_conv_LDADD = libferrynet.la libferry.la $(OPENBLAS_LIBS) $(DNNL_LIBS) $(CORE_SYSTEM_LIBS)
 %C%_ferry_bench_conv_LDFLAGS = -no-install
 
 %C%_ferry_bench_net_SOURCES = \
