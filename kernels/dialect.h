@@ -50,7 +50,7 @@
 
 /* ---- OpenCL C -------------------------------------------------------------------------------- */
 
-#define INLINE                    inline __attribute__((always_inline))
+#define INLINE                    inline
 #define GLOBAL                    global
 #define SHARED                    local
 #define UNROLLED                  _Pragma("unroll")
