@@ -75,6 +75,7 @@ EXTRA_DIST += \
 	%D%/decisions/0109-pythons-declarations-are-held-to-the-dumps.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-small-things.md \
+	%D%/measurements/2026-11-22-strangers-files.md \
 	%D%/measurements/2026-11-22-kernels.md \
 	%D%/measurements/2026-11-22-models.md \
 	%D%/measurements/2026-11-22-nets.md \
