@@ -106,17 +106,14 @@ static void sim_passes_with_two_devices(void)
     CU_ASSERT_PTR_NULL(strstr(out, "not offered  peer"));
 }
 
-static void sim_passes_without_a_thread(void)
+static void sim_passes_without_a_thread_with_slow_copies_and_small_bindings(void)
 {
-    if (sim_is_there())
-        passes("sim --set clock=sync,memory=64MiB --only queues,events,threads,fork,coherence");
-}
-
-static void sim_passes_with_slow_copies(void)
-{
-    if (sim_is_there())
-        passes("sim --set latency=200,bandwidth=2GiB/s,op_latency=100 "
-               "--only queues,events,threads,fork,coherence");
+    if (!sim_is_there())
+        return;
+    passes("sim --set clock=sync,memory=64MiB --only queues,events,threads,fork,coherence");
+    passes("sim --set latency=200,bandwidth=2GiB/s,op_latency=100 "
+           "--only queues,events,threads,fork,coherence");
+    passes("sim --set offset_alignment=256,max_binding=64MiB");
 }
 
 static void sim_passes_with_axpy_alone(void)
@@ -125,12 +122,6 @@ static void sim_passes_with_axpy_alone(void)
         return;
     passes("sim --set ops=minimal,memory=64MiB");
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "not offered  gemm"));
-}
-
-static void sim_passes_where_kernels_want_places_of_their_own(void)
-{
-    if (sim_is_there())
-        passes("sim --set offset_alignment=256,max_binding=64MiB");
 }
 
 /* ---- what has to be caught ------------------------------------------------------------------ */
@@ -535,10 +526,8 @@ static const ferry_test_case own_cases[] = {
 static const ferry_test_case cases[] = {
     FERRY_TEST(sim_passes_with_unified_memory),
     FERRY_TEST(sim_passes_with_two_devices),
-    FERRY_TEST(sim_passes_without_a_thread),
-    FERRY_TEST(sim_passes_with_slow_copies),
+    FERRY_TEST(sim_passes_without_a_thread_with_slow_copies_and_small_bindings),
     FERRY_TEST(sim_passes_with_axpy_alone),
-    FERRY_TEST(sim_passes_where_kernels_want_places_of_their_own),
     FERRY_TEST(the_plugins_that_are_spoiled_pass_before),
     FERRY_TEST(a_memcpy_that_is_off_by_one_is_caught),
     FERRY_TEST(a_memset_that_ignores_the_offset_is_caught),
