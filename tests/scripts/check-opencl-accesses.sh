@@ -45,15 +45,4 @@ under() {
 # with small groups a reduction of a few thousand elements takes every path
 under test-opencl-kernels --max-wgsize 16 --compute-units 2
 under test-opencl
-# an operation of each kind and pass, divided as for a processor and as for a GPU: these two reach most kernels
-FERRY_TEST_OPS=1
-export FERRY_TEST_OPS
-for items in few many; do
-    FERRY_TEST_BACKENDS="opencl[items=$items]"
-    export FERRY_TEST_BACKENDS
-    for FERRY_TEST_SEED in 1 3; do
-        export FERRY_TEST_SEED
-        under test-op-random --max-wgsize 16 --compute-units 2
-    done
-done
 finish opencl-accesses
