@@ -55,14 +55,9 @@ static int after_whatever(struct ferry__request *req, struct ferry__replica *r)
  */
 static void forget_uses(struct ferry__request *req, struct ferry__replica *r)
 {
-    ferry_memory *m = req->m;
-
     req->ordered = true;
     ferry__uses_clear(r->uses);
-    if (req->slot == FERRY__HOST && m->alias)
-        ferry__uses_clear(ferry__replica_find(m, m->alias)->uses);
-    else if (req->slot == m->alias)
-        ferry__uses_clear(m->on_host.uses);
+    ferry__transfer_forget_other_side(req->m, req->slot);
 }
 
 /* Shared bytes to the slot's side, where nobody wants the old contents. */

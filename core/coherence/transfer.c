@@ -17,6 +17,29 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+/* ---- two sides of the same bytes ---- */
+
+/* The other one's replica; NULL where no other has the slot's bytes, or both have one replica. */
+static struct ferry__replica *other_side(ferry_memory *m, unsigned slot)
+{
+    struct ferry__replica *device;
+
+    if (!m->alias || (slot != FERRY__HOST && slot != m->alias))
+        return NULL;
+    device = ferry__replica_find(m, m->alias);
+    if (device == &m->on_host)
+        return NULL;
+    return slot == FERRY__HOST ? device : &m->on_host;
+}
+
+void ferry__transfer_forget_other_side(ferry_memory *m, unsigned slot)
+{
+    struct ferry__replica *other = other_side(m, slot);
+
+    if (other)
+        ferry__uses_clear(other->uses);
+}
+
 /* ---- who is valid, and what failed ---- */
 
 int ferry__transfer_fail(struct ferry__request *req, unsigned slot, int code)
@@ -41,13 +64,11 @@ int ferry__transfer_fail(struct ferry__request *req, unsigned slot, int code)
 int ferry__transfer_settle(struct ferry__request *req, unsigned slot)
 {
     ferry_memory *m = req->m;
-    struct ferry__replica *r = ferry__replica_find(m, slot), *other = NULL;
+    struct ferry__replica *r = ferry__replica_find(m, slot), *other = other_side(m, slot);
     int failed = r && r->uses ? ferry__uses_settle(r->uses) : 0, too = 0;
     bool was = is_valid(req, slot);
 
-    if (m->alias && (slot == FERRY__HOST || slot == m->alias)) /* the same bytes */
-        other = slot == FERRY__HOST ? ferry__replica_find(m, m->alias) : &m->on_host;
-    if (other && other != r)
+    if (other)
         too = ferry__uses_settle(other->uses);
     failed = failed ? failed : too;
     if (failed)
@@ -397,6 +418,8 @@ static int stage(struct ferry__request *req, unsigned from)
         err = look(req, from);
     else if (!err)
         err = to_host(req, &m->on_host, from, !req->prefetch, FERRY__STAGING);
+    if (!err && !ferry__replica_shares(m, FERRY__HOST, from))
+        ferry__transfer_forget_other_side(m, FERRY__HOST);
     if (err && fresh)
         ferry__replica_drop(m, &m->on_host, &req->after);
     if (!err && !ferry__transfer_settle(req, from))
@@ -441,10 +464,12 @@ static int attempt(struct ferry__request *req, struct ferry__replica *r, unsigne
         return stage(req, from);
     }
     err = ferry__transfer_enter(req, req->slot, req->valid);
-    if (err)
-        return err;
-    return req->where ? to_device(req, r, from)
-                      : to_host(req, r, from, !req->prefetch, req->reason);
+    if (!err)
+        err = req->where ? to_device(req, r, from)
+                         : to_host(req, r, from, !req->prefetch, req->reason);
+    if (!err)
+        ferry__transfer_forget_other_side(req->m, req->slot);
+    return err;
 }
 
 /* The cheapest valid slot that is not known to have failed. */

@@ -62,6 +62,12 @@ int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t va
 bool ferry__transfer_forget_failed(struct ferry__request *req);
 
 /*
+ * Of bytes that the slot shares, and that it has entered: what the other side did with them is over, and is
+ * of no interest any more, as they are written anew.
+ */
+void ferry__transfer_forget_other_side(ferry_memory *m, unsigned slot);
+
+/*
  * The error of a memory whose last valid copy is gone: FERRY_ELOST. `just_found`: by what this
  * thread's latest error says.
  */

@@ -115,11 +115,8 @@ void store_forget(struct store *s)
 
 void store_renewed(struct store *s)
 {
-    if (s->failed)
-        s->state = SHAKY;
-    else
-        s->state = SAFE;
-    s->may_be_lost = false;
+    s->state = SAFE;
+    s->may_be_lost = s->failed = false;
 }
 
 /* ---- elements ------------------------------------------------------------------------------- */

@@ -153,8 +153,68 @@ static const ferry_test_case unmapped_cases[] = {
     FERRY_TEST(host_and_device_take_turns_without_maps),
 };
 
+/* ---- what fails when it runs ---------------------------------------------------------------- */
+
+/* Whose copy on its home, which has the host's bytes, is being scaled, and will turn out to have failed. */
+static ferry_blob *that_will_have_failed(void)
+{
+    ferry_blob *b = wx_blob(16);
+
+    (void)ferry_device_synchronize(wx_dev(0)); /* says what the work before has failed with */
+    FX_OK(ferry_blob_fill_data(b, 1));
+    FX_OK(ferry_device_synchronize(wx_dev(0)));
+    wx_fail_later(0, SIM_CALL_OP, 1, FERRY_EDEVICE);
+    FX_OK(ferry_blob_scale_data(b, 2));
+    return b;
+}
+
+static void what_was_written_anew_elsewhere_has_not_failed(void)
+{
+    wx_begin();
+    for (int written = 0; written < 2; written++) {
+        ferry_blob *b = that_will_have_failed();
+        ferry_memory *m = ferry_blob_data_memory(b);
+        ferry_ref at = wx_access(m, wx_queue(1), FERRY_WRITE);
+        float *p;
+
+        FX_OK(ferry_fill(wx_queue(1), FERRY_F32, 16, 7, at));
+        if (written) {
+            p = ferry_blob_mutable_host_data(b);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+            for (int i = 0; i < 16; i++)
+                p[i] = (float)i;
+        }
+        CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(b));
+        CU_ASSERT(written ? wx_holds(b, 0, 16, 0) : wx_holds(b, 0, 1, 7));
+        CU_ASSERT_EQUAL(wx_valid(m), written ? WX_HOST : WX_HOST | WX_DEV(1));
+        ferry_blob_destroy(b);
+    }
+    wx_end();
+}
+
+static void the_last_copy_that_failed_is_lost_at_the_first_read(void)
+{
+    ferry_blob *b;
+
+    wx_begin();
+    b = that_will_have_failed();
+    (void)wx_access(ferry_blob_data_memory(b), wx_queue(1), FERRY_READ | FERRY_WRITE);
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT_PTR_NULL(ferry_blob_host_data(b));
+        CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_ELOST);
+    }
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
+static const ferry_test_case late_cases[] = {
+    FERRY_TEST(what_was_written_anew_elsewhere_has_not_failed),
+    FERRY_TEST(the_last_copy_that_failed_is_lost_at_the_first_read),
+};
+
 int main(int argc, char **argv)
 {
+    static const char *const manual[] = { "clock", "manual", "unified", "on", NULL };
     static const char *const sync[] = { "clock", "sync", "unified", "on", NULL };
     static const char *const staged[] = { "clock", "sync", "unified", "on", "peer", "off", NULL };
     static const char *const unmapped[] = {
@@ -167,6 +227,8 @@ int main(int argc, char **argv)
           FERRY_TEST_COUNT(shared_cases) },
         { "without maps", unmapped, unmapped_cases, FERRY_TEST_COUNT(unmapped_cases) },
         { "without maps, real clock", late, unmapped_cases + 2, 1 },
+        { "what fails late", manual, late_cases, FERRY_TEST_COUNT(late_cases) },
+        { "what fails late, without maps", unmapped, late_cases, FERRY_TEST_COUNT(late_cases) },
     };
 
     return wx_main(argc, argv, "unified", worlds, FERRY_TEST_COUNT(worlds));
