@@ -78,7 +78,9 @@ static int take(uint64_t bytes, void **out, const char **out_why)
     struct ferry__lent *s = NULL;
     int err = 0;
 
-    *out_why = "only an entry that takes a queue may ask, on the thread that ferry called";
+    *out_why = "only an entry that takes a queue may ask, of a device with FERRY_DEVICE_SCRATCH, "
+               "on the thread that "
+               "ferry called";
     if (!entry.queue)
         return FERRY_EINVAL;
     *out_why = "of how many bytes?";

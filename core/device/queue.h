@@ -7,7 +7,7 @@
 
 #include "core/device/device.h"
 
-/* What this thread is in. What lent.c has lent to the entry goes back when it returns. */
+/* What this thread is in, of a device with FERRY_DEVICE_SCRATCH. What lent.c has lent to the entry goes back when it returns. */
 struct ferry__entry {
     ferry_queue *queue;       /* whose entry runs; NULL: none */
     struct ferry__lent *lent; /* what it has taken */
@@ -31,7 +31,8 @@ static inline void ferry__queue_hold(ferry_queue *q)
 /* and one that gives it work, stray unless the end of a section says otherwise. */
 static inline void ferry__queue_enter(ferry_queue *q)
 {
-    ferry__entry.queue = q;
+    if (ferry__device_is(q->device, FERRY_DEVICE_SCRATCH))
+        ferry__entry.queue = q;
     if (ferry__queue_is_free(q))
         return;
     pthread_mutex_lock(&q->lock);
@@ -42,9 +43,11 @@ static inline void ferry__queue_enter(ferry_queue *q)
 
 static inline void ferry__queue_leave(ferry_queue *q)
 {
-    ferry__entry.queue = NULL;
-    if (ferry__entry.lent)
-        ferry__entry.take_back(ferry__entry.lent);
+    if (ferry__device_is(q->device, FERRY_DEVICE_SCRATCH)) {
+        ferry__entry.queue = NULL;
+        if (ferry__entry.lent)
+            ferry__entry.take_back(ferry__entry.lent);
+    }
     if (!ferry__queue_is_free(q))
         pthread_mutex_unlock(&q->lock);
 }

@@ -64,8 +64,8 @@ typedef struct ferry_host {
     /**
      * Memory of the device for the work that the running entry puts on its queue, from ferry's pool: at
      * least `bytes` > 0 bytes, aligned as alloc's, with nothing in particular in them. Only inside an
-     * entry that takes a queue, on the thread that ferry called: FERRY_EINVAL elsewhere. Nobody frees
-     * it: when the entry returns it goes to later entries of the same queue, whose work comes after;
+     * entry that takes a queue, of a device that says FERRY_DEVICE_SCRATCH, on the thread that ferry
+     * called: FERRY_EINVAL elsewhere. Nobody frees it: when the entry returns it goes to later entries of the same queue, whose work comes after;
      * the queue keeps it until it ends or ferry_device_trim. An entry may take several. ferry may call
      * alloc, free, trim, the event entries and queue_synchronize meanwhile: hold no lock that they take.
      * FERRY_ENOMEM where there is no room, within the budget too; host->error has been told.
@@ -91,6 +91,8 @@ typedef struct ferry_host {
  * or where nothing else is left, since whatever works in the host's memory does that work directly.
  */
 #define FERRY_DEVICE_HOST_PROCESSORS 32u
+/** Its entries use host->scratch; ferry notes for which queue it calls one. Since 1.1. */
+#define FERRY_DEVICE_SCRATCH 64u
 
 /**
  * What a device is; ferry sets struct_size and zeroes the rest before the call. Unknown: 0 or "".

@@ -14,10 +14,10 @@ static _Thread_local struct lent *lent;
 
 int kit_scratch(uint64_t bytes, void **out_handle)
 {
+    bool may = kit.dev && bytes && kit_is(FERRY_DEVICE_SCRATCH);
     struct lent *l = kit_host(sizeof(*l));
     uint32_t flags = 0;
-    int code = kit.dev && bytes ? kit.ops.alloc(kit.dev, NULL, bytes, 0, &l->handle, &flags)
-                                : FERRY_EINVAL;
+    int code = may ? kit.ops.alloc(kit.dev, NULL, bytes, 0, &l->handle, &flags) : FERRY_EINVAL;
 
     if (!code && kit_is(FERRY_DEVICE_ORDERED_ALLOC))
         code = kit.ops.synchronize(kit.dev);

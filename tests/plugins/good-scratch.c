@@ -9,7 +9,7 @@
  * Nothing wrong: axpy goes by a copy of x in scratch memory, which is filled and read when its turn
  * comes. With 2 elements it takes two blocks, with alpha 1e9 more than there is; asked on opening a device
  * it should get none. What it got, and what is freed
- * (2), is added to the file that GOOD_SCRATCH names.
+ * (2), is added to the file that GOOD_SCRATCH names. With GOOD_SCRATCH_UNSAID it does not say that it asks.
  */
 
 static void tell(int code, const void *block)
@@ -82,8 +82,18 @@ static int queue_destroy(void *dev, void *queue)
     return 0;
 }
 
+static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)
+{
+    int err = good_properties(plugin, index, dev, out);
+
+    if (!getenv("GOOD_SCRATCH_UNSAID"))
+        out->flags |= FERRY_DEVICE_SCRATCH;
+    return err;
+}
+
 static void spoil(ferry_plugin_ops *ops)
 {
+    ops->properties = properties;
     ops->device_open = open_and_ask;
     ops->free = free_and_tell;
     ops->axpy = axpy_by_scratch;

@@ -143,6 +143,16 @@ static void outside_an_entry_of_a_queue_there_is_none(void)
     end();
 }
 
+static void a_device_that_does_not_say_so_gets_none(void)
+{
+    setenv("GOOD_SCRATCH_UNSAID", "1", 1);
+    begin();
+    CU_ASSERT_EQUAL(add(ferry_device_queue(dev), N, 1), FERRY_EINVAL);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "FERRY_DEVICE_SCRATCH"));
+    end();
+    unsetenv("GOOD_SCRATCH_UNSAID");
+}
+
 static void what_there_is_not_is_told(void)
 {
     begin();
@@ -162,6 +172,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(one_entry_takes_several),
     FERRY_TEST(each_queue_has_its_own_until_it_ends),
     FERRY_TEST(outside_an_entry_of_a_queue_there_is_none),
+    FERRY_TEST(a_device_that_does_not_say_so_gets_none),
     FERRY_TEST(what_there_is_not_is_told),
 };
 
