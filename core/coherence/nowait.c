@@ -51,6 +51,23 @@ static bool is_short_and_busy(struct ferry__request *req)
            ferry__section_is_busy(&m->alias_device->queue);
 }
 
+static bool is_taken(const ferry_device *dev, ferry_queue *q)
+{
+    return dev && !ferry__device_forked(dev) && ferry__queue_is_taken(q);
+}
+
+/*
+ * Another thread has the plugin at work on a queue that the access needs, and keeps it until that is done: a
+ * map, say, or a copy to the host.
+ */
+static bool meets_another(const struct ferry__request *req)
+{
+    const ferry_memory *m = req->m;
+
+    return is_taken(req->where, req->q) || (ferry__replica_is_imported(m, m->alias) &&
+                                            is_taken(m->alias_device, &m->alias_device->queue));
+}
+
 static bool would_block(struct ferry__request *req, struct ferry__replica *r)
 {
     bool write = (req->access & FERRY_WRITE) != 0 || ferry__tail_is_short(req);
@@ -74,7 +91,7 @@ int ferry__nowait_check(struct ferry__request *req, struct ferry__replica *r)
 {
     ferry_memory *m = req->m;
     uint32_t before = req->valid;
-    bool blocks = would_block(req, r ? r : host_block_of(req));
+    bool blocks = meets_another(req) || would_block(req, r ? r : host_block_of(req));
 
     if (req->valid != before)
         ferry__valid_publish(m, req->valid);

@@ -28,6 +28,16 @@ static inline void ferry__queue_hold(ferry_queue *q)
         pthread_mutex_lock(&q->lock);
 }
 
+/* (Whether another thread is in such a call, which may take its time.) */
+static inline bool ferry__queue_is_taken(ferry_queue *q)
+{
+    bool taken = !ferry__queue_is_free(q) && pthread_mutex_trylock(&q->lock) != 0;
+
+    if (!taken && !ferry__queue_is_free(q))
+        pthread_mutex_unlock(&q->lock);
+    return taken;
+}
+
 /* and one that gives it work, stray unless the end of a section says otherwise. */
 static inline void ferry__queue_enter(ferry_queue *q)
 {

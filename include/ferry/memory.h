@@ -52,8 +52,8 @@ typedef enum ferry_head {
  * Runs once, after all work on the adopted memory is done, on whichever thread let go of it; no
  * ferry lock is held. It should return. If it throws, jumps away, or its thread is cancelled in it,
  * ferry is whole all the same: what let go of the memory has been done, but that the device may stay
- * open for good; and deleters that were to run after it do so with this thread's next call, or never
- * if there is none. In the rest of ferry a thread must not be cancelled: it may hold a lock.
+ * open for good; and deleters that were to run after it do so at the end of a later call of this thread's that
+ * has something to let go of or to wait for, or never if there is none. In the rest of ferry a thread must not be cancelled: it may hold a lock.
  */
 typedef void (*ferry_deleter)(void *arg);
 
@@ -109,7 +109,8 @@ FERRY_API ferry_ref ferry_memory_overwrite_device_data(ferry_memory *m);
  * A read waits for pending writes to the copy; a write waits for pending reads too. The waits are
  * queued where that is possible; otherwise, and always for the host, the call blocks. With
  * FERRY_NOWAIT a call that would have to wait for such work, or for another thread that is at work on
- * the memory, returns FERRY_EBUSY and changes nothing; even so, making room may block. Where the
+ * the memory or has the plugin do so on the queue, returns FERRY_EBUSY and changes nothing; even so,
+ * making room may block. Where the
  * device's copy is the host's memory, all work on its default queue counts, but for what a program
  * submits there past ferry after a call that returned FERRY_EBUSY. For the host *out is {pointer, 0}. Errors:
  * FERRY_EINVAL (access 0, queue of another device), FERRY_ENOMEM, FERRY_EDEVICE, FERRY_EBUSY,

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Calls that must not wait, whatever is going on; and one that must, for what it leaves behind. */
@@ -247,6 +248,49 @@ static void another_threads_wait_is_busy(void)
     wx_end();
 }
 
+static void *overwrite_it(void *m)
+{
+    (void)access_host(m, FERRY_WRITE);
+    return NULL;
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* The map waits for an operation of 0.6 s, and has the queue meanwhile. */
+static void another_threads_map_is_busy(void)
+{
+    ferry_memory *m, *other, *busy;
+    pthread_t thread;
+    double start;
+    int err = 0;
+
+    wx_begin();
+    m = wx_memory_at(0, OLD);
+    other = wx_memory_at(0, OLD);
+    busy = wx_memory(0);
+    wx_write_on(wx_queue(0), busy, NEW);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, overwrite_it, m), 0);
+    usleep(50000);
+    start = seconds();
+    FX_FAILS(FERRY_EBUSY, access_host(other, NOWAIT(FERRY_READ)));
+    CU_ASSERT(seconds() - start < 0.3);
+    CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
+    FX_OK(ferry_device_synchronize(wx_dev(0)));
+    for (int i = 0; i < 1000 && (err = access_host(other, NOWAIT(FERRY_READ))) == FERRY_EBUSY; i++)
+        usleep(1000);
+    FX_OK(err);
+    ferry_memory_release(m);
+    ferry_memory_release(other);
+    ferry_memory_release(busy);
+    wx_end();
+}
+
 /* ---- fallbacks ---------------------------------------------------------------------------------- */
 
 static void a_fallback_that_fails_waits_for_the_copies_it_began(void)
@@ -282,6 +326,10 @@ static const ferry_test_case slow_cases[] = {
     FERRY_TEST(another_threads_wait_is_busy),
 };
 
+static const ferry_test_case map_cases[] = {
+    FERRY_TEST(another_threads_map_is_busy),
+};
+
 static const ferry_test_case minimal_cases[] = {
     FERRY_TEST(a_fallback_that_fails_waits_for_the_copies_it_began),
 };
@@ -295,11 +343,13 @@ int main(int argc, char **argv)
     static const char *const discrete[] = { "clock", "manual", NULL };
     static const char *const shared[] = { "clock", "manual", "unified", "on", NULL };
     static const char *const slow[] = { "latency", "500000", NULL };
+    static const char *const maps[] = { "op_latency", "600000", "unified", "on", NULL };
     static const char *const minimal[] = { "clock", "manual", "ops", "minimal", NULL };
     static const struct wx_world worlds[] = {
         { "discrete", discrete, discrete_cases, FERRY_TEST_COUNT(discrete_cases) },
         { "shared memory", shared, shared_cases, FERRY_TEST_COUNT(shared_cases) },
         { "slow copies", slow, slow_cases, FERRY_TEST_COUNT(slow_cases) },
+        { "slow operations, shared memory", maps, map_cases, FERRY_TEST_COUNT(map_cases) },
         { "minimal", minimal, minimal_cases, FERRY_TEST_COUNT(minimal_cases) },
     };
 
