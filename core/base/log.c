@@ -4,7 +4,6 @@
 #include "core/base/env.h"
 #include "core/base/log.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -153,12 +152,12 @@ static void write_lost(struct line_list *list)
     write_unlocked(FERRY_LOG_WARN, text);
 }
 
-/* Some of what waits; called and returns with sink.lock held, but lets go of it meanwhile. */
-static void write_waiting(void)
+/* Up to *most of what waits; called and returns with sink.lock held, but lets go of it meanwhile. */
+static void write_waiting(unsigned *most)
 {
     struct line *line;
 
-    for (int i = 0; i < MOST_OTHERS && (line = list_take(&sink.waiting)); i++) {
+    for (; *most && (line = list_take(&sink.waiting)); --*most) {
         write_unlocked(line->level, line->text);
         free(line);
     }
@@ -166,18 +165,20 @@ static void write_waiting(void)
         write_lost(&sink.waiting);
 }
 
-/* A line of this thread's, unless `text` is NULL, and some of the others'. */
-static void write_line(int level, const char *text)
+/* A line of this thread's, unless `text` is NULL, and up to *others of what others have left. */
+static void write_line(int level, const char *text, unsigned *others)
 {
     pthread_once(&fork_once, watch_forks);
     pthread_mutex_lock(&sink.lock);
-    if (text && (sink.busy || sink.waiting.first))
+    if (text && (sink.busy || sink.waiting.first)) {
         list_append(&sink.waiting, MOST_WAITING, level, text);
+        ++*others; /* it stands behind theirs */
+    }
     if (!sink.busy) {
         sink.busy = true;
         if (text && !sink.waiting.first)
             write_unlocked(level, text);
-        write_waiting();
+        write_waiting(others);
         sink.busy = false;
         atomic_store(&sink.left, sink.waiting.first || sink.waiting.lost);
     }
@@ -188,12 +189,14 @@ static void write_line(int level, const char *text)
 
 static void say(int level, const char *text)
 {
+    unsigned others = MOST_OTHERS;
+
     if (mine.in_callback)
         return; /* else a callback that provokes a line would be called for ever */
     if (mine.held)
-        list_append(&mine.kept, UINT_MAX, level, text);
+        list_append(&mine.kept, MOST_WAITING, level, text);
     else
-        write_line(level, text);
+        write_line(level, text, &others);
 }
 
 void ferry__log_configure(void)
@@ -254,21 +257,22 @@ void ferry__log_release(void)
 {
     struct line_list kept;
     struct line *line;
+    unsigned others = MOST_OTHERS;
 
     if (--mine.held > 0)
         return;
     if (atomic_load_explicit(&sink.left, memory_order_relaxed) && !mine.in_callback)
-        write_line(0, NULL);
+        write_line(0, NULL, &others);
     if (!mine.kept.first && !mine.kept.lost)
         return;
     kept = mine.kept;
     mine.kept = (struct line_list){ 0 };
     while ((line = list_take(&kept))) {
-        write_line(line->level, line->text);
+        write_line(line->level, line->text, &others);
         free(line);
     }
     if (kept.lost)
-        ferry__log(FERRY_LOG_WARN, "%u log lines dropped: no memory", kept.lost);
+        ferry__log(FERRY_LOG_WARN, "%u log lines dropped: too many, or no memory", kept.lost);
 }
 
 bool ferry__log_is_held(void)
@@ -285,8 +289,11 @@ static void __attribute__((destructor)) leave_callback(void)
 /* What nobody came by for. */
 static void __attribute__((destructor(FERRY__LOG_END))) write_the_rest(void)
 {
-    while (atomic_load(&sink.left))
-        write_line(0, NULL);
+    while (atomic_load(&sink.left)) {
+        unsigned others = MOST_OTHERS;
+
+        write_line(0, NULL, &others);
+    }
 }
 
 void ferry_log_write(int level, const char *fmt, ...)

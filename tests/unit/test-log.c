@@ -239,7 +239,8 @@ static void *say_first(void *arg)
     return arg;
 }
 
-static void what_waits_is_bounded_and_what_is_dropped_is_counted(void)
+/* Another thread is in the callback while this one says all of SAID. */
+static void leave_many_lines(void)
 {
     pthread_t thread;
 
@@ -255,10 +256,30 @@ static void what_waits_is_bounded_and_what_is_dropped_is_counted(void)
         ferry__log(FERRY_LOG_WARN, "line %d", i);
     atomic_store(&hush, true);
     pthread_join(thread, NULL);
+}
+
+static void what_waits_is_bounded_and_what_is_dropped_is_counted(void)
+{
+    leave_many_lines();
     for (int i = 0; i < SAID && heard + dropped < SAID + 1; i++)
         come_by();
     CU_ASSERT_EQUAL(heard + dropped, SAID + 1);
     CU_ASSERT(heard >= 1000 && heard <= 1100);
+    ferry_log_set(NULL, NULL);
+}
+
+static void many_lines_at_once_hand_over_no_more_of_others_than_one(void)
+{
+    leave_many_lines();
+    handed = 0;
+    ferry__log_hold();
+    for (int i = 0; i < 30; i++)
+        ferry__log(FERRY_LOG_WARN, "held line %d", i);
+    ferry__log_release();
+    CU_ASSERT(handed > 0 && handed <= 30 + MOST_OWN);
+    for (int i = 0; i < SAID && heard + dropped < SAID + 31; i++)
+        come_by();
+    CU_ASSERT_EQUAL(heard + dropped, SAID + 31);
     ferry_log_set(NULL, NULL);
 }
 
@@ -319,6 +340,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(nobody_waits_for_a_callback),
     FERRY_TEST(nobody_hands_over_more_than_a_few_lines_of_others),
     FERRY_TEST(what_waits_is_bounded_and_what_is_dropped_is_counted),
+    FERRY_TEST(many_lines_at_once_hand_over_no_more_of_others_than_one),
     FERRY_TEST(a_child_forked_while_the_log_is_written_is_not_stuck),
     FERRY_TEST(without_a_callback_lines_go_to_standard_error),
 };
