@@ -381,12 +381,16 @@ static int prepare_picture(const char *path, ferry_blob *b)
     return ferry_transform(picture, &o, b, -1);
 }
 
-/* The nth allocation fails, up from the first, until none is left to: the blob is then as it was. */
+/*
+ * The nth allocation fails, up from the first, until none is left to: the blob is then as it was. Some can be
+ * done without, as those for bytes that host and device would have shared.
+ */
 static void fail_each(make_fn make, const char *path, ferry_dtype dtype)
 {
+    const int64_t before[] = { 2, 2 };
     ferry_blob *b = BLOB(dtype, 2, 2);
     bool failed = true;
-    unsigned n;
+    unsigned n, refused = 0;
 
     for (n = 1; failed && n < 1000; n++) {
         int err;
@@ -394,12 +398,15 @@ static void fail_each(make_fn make, const char *path, ferry_dtype dtype)
         oom_arm(n);
         err = make(path, b);
         failed = oom_disarm();
-        if (err != (failed ? FERRY_ENOMEM : FERRY_OK))
+        if (err && !(failed && err == FERRY_ENOMEM))
             printf("     %s, allocation %u: %d: %s\n", path, n, err, ferry_last_error());
-        CU_ASSERT_EQUAL(err, failed ? FERRY_ENOMEM : FERRY_OK);
-        CU_ASSERT(!failed || (ferry_blob_naxes(b) == 2 && ferry_blob_count(b) == 4));
+        CU_ASSERT(!err || (failed && err == FERRY_ENOMEM));
+        CU_ASSERT_EQUAL(err != 0, ferry_blob_naxes(b) == 2 && ferry_blob_count(b) == 4);
+        refused += err != 0;
+        if (failed && !err)
+            FX_OK(ferry_blob_reshape(b, 2, before, NULL));
     }
-    CU_ASSERT(n > 3);
+    CU_ASSERT(refused > 2);
     ferry_blob_destroy(b);
 }
 
