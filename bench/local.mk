@@ -148,3 +148,5 @@ bench: all $(BENCHES) $(BENCH_CHILDREN) $(BENCH_PLUGINS)
 	@$(RUN_ENV); set -e; for program in $(BENCHES); do ./$$program $(BENCH_FLAGS); done
 
 .PHONY: bench clean-bench-plugins
+
+EXTRA_DIST += %D%/README.md

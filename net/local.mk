@@ -201,6 +201,6 @@ libferrynet_la_LIBADD = $(NET_ROOMS) libferryio.la libferry.la $(CORE_SYSTEM_LIB
 libferrynet_la_LDFLAGS = -version-info 0:0:0 -no-undefined $(Z_DEFS) $(VERSION_FLAGS)
 EXTRA_libferrynet_la_DEPENDENCIES = $(VERSION_MAP)
 
-EXTRA_DIST += %D%/data/README.md %D%/proto/README.md
+EXTRA_DIST += %D%/data/README.md %D%/layers/README.md %D%/proto/README.md
 
 EXTRA_DIST += %D%/README.md

@@ -94,3 +94,5 @@ backends_ferry_cpu_la_CFLAGS = $(PLUGIN_CFLAGS) $(OPENBLAS_CFLAGS)
 backends_ferry_cpu_la_LDFLAGS = $(PLUGIN_LINK_FLAGS)
 backends_ferry_cpu_la_LIBADD = -ldl -lpthread -lm
 endif
+
+EXTRA_DIST += %D%/README.md %D%/op/README.md

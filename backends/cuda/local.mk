@@ -49,3 +49,5 @@ endif
 endif
 
 EXTRA_DIST += %D%/kernels.cu
+
+EXTRA_DIST += %D%/README.md

@@ -46,3 +46,5 @@ clean-pocl-cache:
 
 .PHONY: clean-pocl-cache
 EXTRA_DIST += %D%/kernels.cl
+
+EXTRA_DIST += %D%/README.md

@@ -31,3 +31,5 @@ backends_ferry_sim_la_CFLAGS = $(PLUGIN_CFLAGS)
 backends_ferry_sim_la_LDFLAGS = $(PLUGIN_LINK_FLAGS)
 backends_ferry_sim_la_LIBADD = kernels/libkernelhost.la -lpthread -lm
 endif
+
+EXTRA_DIST += %D%/README.md

@@ -57,3 +57,5 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 %C%_libferryconform_la_CPPFLAGS = $(PUBLIC_CPPFLAGS) -iquote $(top_srcdir)/tests/unit
 %C%_libferryconform_la_CFLAGS = $(STD_CFLAGS)
 %C%_libferryconform_la_LIBADD = $(CORE_SYSTEM_LIBS) -lm
+
+EXTRA_DIST += %D%/README.md

@@ -94,3 +94,5 @@ dist_bashcompletion_DATA = tools/completion/bash/ferry
 zshcompletiondir = $(datadir)/zsh/site-functions
 dist_zshcompletion_DATA = tools/completion/zsh/_ferry
 endif
+
+EXTRA_DIST += %D%/README.md
