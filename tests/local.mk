@@ -84,6 +84,7 @@ UNIT_TESTS = \
 	%D%/unit/test-proto-tree \
 	%D%/unit/test-proto-upgrade \
 	%D%/unit/test-proto-wire \
+	%D%/unit/test-choosing \
 	%D%/unit/test-runtime \
 	%D%/unit/test-runtime-oom \
 	%D%/unit/test-solver \
@@ -122,7 +123,8 @@ CUDA_TESTS = \
 	%D%/unit/test-cuda-faults \
 	%D%/unit/test-cuda-kernels \
 	%D%/unit/test-cuda-math \
-	%D%/unit/test-cuda-queues
+	%D%/unit/test-cuda-queues \
+	%D%/unit/test-cuda-unified
 
 # The sim plugin on its own, without ferry.
 SIM_TESTS = \
@@ -216,6 +218,7 @@ PACKAGE_TESTS = \
 	%D%/unit/test-proto-tree \
 	%D%/unit/test-proto-upgrade \
 	%D%/unit/test-proto-wire \
+	%D%/unit/test-choosing \
 	%D%/unit/test-runtime \
 	%D%/unit/test-trace \
 	$(FUZZ_TESTS) \
@@ -412,6 +415,7 @@ CUDA_LIBS = %D%/unit/libcudadriver.la $(UNIT_LIBS)
 %C%_unit_test_cuda_kernels_LDADD = %D%/unit/libcudadriver.la kernels/libkernelplans.la $(NET_LIBS)
 %C%_unit_test_cuda_math_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_queues_LDADD = $(CUDA_LIBS)
+%C%_unit_test_cuda_unified_LDADD = $(CUDA_LIBS)
 SIM_LIBS = %D%/unit/libsimdriver.la %D%/unit/libferrytest.la $(CUNIT_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_unit_test_sim_LDADD = $(SIM_LIBS)
 %C%_unit_test_sim_clock_LDADD = $(SIM_LIBS)

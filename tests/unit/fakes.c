@@ -253,3 +253,24 @@ void fakes_assert_works(ferry_runtime *rt, const char *name)
         printf("%s\n", ferry_last_error());
     }
 }
+
+const char *fakes_name_of(ferry_runtime *rt, const char *name)
+{
+    ferry_device *dev = NULL;
+
+    if (ferry_runtime_device(rt, name, &dev) == 0)
+        return ferry_device_name(dev);
+    return ferry_last_error();
+}
+
+const char *fakes_five(void)
+{
+    const char *folder = fakes_folder();
+
+    fakes_put(folder, "alpha", NULL);
+    fakes_put(folder, "beta", NULL);
+    fakes_put(folder, "gamma", NULL);
+    fakes_put(folder, "open_fails", NULL);
+    fakes_put(folder, "no_devices", NULL);
+    return folder;
+}

@@ -58,4 +58,10 @@ const char *fakes_tracked(void);
 void fakes_log(void);
 const char *fakes_logged(void);
 
+/* The name of the device that `name` (NULL: the selected one) stands for, or the error's line. */
+const char *fakes_name_of(ferry_runtime *rt, const char *name);
+
+/* A folder with alpha, beta, gamma, one that fails to open, and one without devices. */
+const char *fakes_five(void);
+
 #endif

@@ -113,74 +113,6 @@ static void a_last_release_waits_for_copies_from_its_host_block(void)
     wx_end();
 }
 
-/* ---- FERRY_NOWAIT --------------------------------------------------------------------------- */
-
-static void a_host_read_that_would_wait_is_busy(void)
-{
-    ferry_memory *m;
-    ferry_ref ref = { &ref, 3 };
-
-    wx_begin();
-    m = wx_memory_at(0, OLD);
-    wx_mark();
-    FX_FAILS(FERRY_EBUSY, access_host(m, FERRY_READ | FERRY_NOWAIT, &ref));
-    CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(0));
-    CU_ASSERT_EQUAL(wx_since(0).copies_d2h, 0);
-    FX_OK(ferry_memory_prefetch(m, NULL, NULL));
-    FX_FAILS(FERRY_EBUSY, access_host(m, FERRY_READ | FERRY_NOWAIT, &ref));
-    FX_FAILS(FERRY_EBUSY, access_host(m, FERRY_WRITE | FERRY_NOWAIT, &ref));
-    CU_ASSERT_EQUAL(wx_valid(m), WX_HOST | WX_DEV(0));
-    CU_ASSERT(wx_pending(0) > 0);
-    CU_ASSERT_PTR_EQUAL(ref.handle, &ref);
-    wx_run_all();
-    FX_OK_FATAL(access_host(m, FERRY_READ | FERRY_NOWAIT, &ref));
-    CU_ASSERT_EQUAL(*(unsigned char *)ref.handle, OLD);
-    CU_ASSERT_EQUAL(wx_since(0).copies_d2h, 1);
-    ferry_memory_release(m);
-    wx_end();
-}
-
-static void a_host_write_that_would_wait_for_readers_is_busy(void)
-{
-    ferry_memory *m;
-    ferry_ref ref = { &ref, 3 };
-    static const unsigned writes[] = { FERRY_WRITE, FERRY_READ | FERRY_WRITE };
-
-    wx_begin();
-    m = wx_memory_at_host(OLD);
-    FX_OK(ferry_memory_prefetch(m, wx_dev(1), NULL));
-    FX_OK(access_host(m, FERRY_READ | FERRY_NOWAIT, &ref));
-    for (int i = 0; i < 2; i++) {
-        FX_FAILS(FERRY_EBUSY, access_host(m, writes[i] | FERRY_NOWAIT, &ref));
-        CU_ASSERT_EQUAL(wx_valid(m), WX_HOST | WX_DEV(1));
-        CU_ASSERT(wx_pending(1) > 0);
-    }
-    wx_run_all();
-    FX_OK(access_host(m, FERRY_WRITE | FERRY_NOWAIT, &ref));
-    CU_ASSERT_EQUAL(wx_valid(m), WX_HOST);
-    ferry_memory_release(m);
-    wx_end();
-}
-
-static void work_that_queues_can_order_is_never_busy(void)
-{
-    ferry_memory *m;
-    ferry_queue *q;
-    ferry_ref ref;
-
-    wx_begin();
-    q = wx_queue_create(0);
-    m = wx_memory_at_host(OLD);
-    FX_OK(access_dev(m, 0, FERRY_READ | FERRY_NOWAIT));
-    FX_OK(ferry_memory_access(m, wx_dev(0), FERRY_READ | FERRY_NOWAIT, q, &ref));
-    FX_OK(ferry_memory_access(m, wx_dev(0), FERRY_WRITE | FERRY_NOWAIT, q, &ref));
-    FX_OK(access_dev(m, 1, FERRY_READ | FERRY_NOWAIT));
-    CU_ASSERT(wx_pending(0) > 0 && wx_pending(1) > 0);
-    ferry_memory_release(m);
-    ferry_queue_destroy(q);
-    wx_end();
-}
-
 /* ---- failures that come later --------------------------------------------------------------- */
 
 static void a_failed_prefetch_surfaces_at_the_next_access_there(void)
@@ -576,9 +508,6 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_host_waits_for_that_copys_event_only),
     FERRY_TEST(the_host_reads_beside_a_copy_that_reads_too),
     FERRY_TEST(a_last_release_waits_for_copies_from_its_host_block),
-    FERRY_TEST(a_host_read_that_would_wait_is_busy),
-    FERRY_TEST(a_host_write_that_would_wait_for_readers_is_busy),
-    FERRY_TEST(work_that_queues_can_order_is_never_busy),
     FERRY_TEST(a_failed_prefetch_surfaces_at_the_next_access_there),
     FERRY_TEST(a_failed_copy_that_was_read_already_is_told_to_the_host),
     FERRY_TEST(a_failed_copy_out_is_no_data_of_the_host),

@@ -8,235 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *name_of(ferry_runtime *rt, const char *name)
-{
-    ferry_device *dev = NULL;
-
-    if (ferry_runtime_device(rt, name, &dev) == 0)
-        return ferry_device_name(dev);
-    return ferry_last_error();
-}
-
-/* A folder with alpha, beta, gamma, one that fails to open, and one without devices. */
-static const char *five(void)
-{
-    const char *folder = fakes_folder();
-
-    fakes_put(folder, "alpha", NULL);
-    fakes_put(folder, "beta", NULL);
-    fakes_put(folder, "gamma", NULL);
-    fakes_put(folder, "open_fails", NULL);
-    fakes_put(folder, "no_devices", NULL);
-    return folder;
-}
-
-/* ---- choosing ------------------------------------------------------------------------------- */
-
-static void one_name_means_that_and_nothing_else_is_opened(void)
-{
-    ferry_runtime *rt;
-
-    fakes_track();
-    rt = fakes_open(five(), "beta", NULL);
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "beta:0");
-    CU_ASSERT_STRING_EQUAL(fakes_tracked(), "beta loaded\nbeta opened\nbeta device 0\n");
-    ferry_runtime_close(rt);
-}
-
-static void one_name_that_fails_is_an_error_and_nothing_else_is_opened(void)
-{
-    ferry_runtime *rt;
-
-    fakes_track();
-    rt = fakes_open(five(), "open_fails", NULL);
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL),
-                           "open_fails: libvendor.so.7: no driver on this machine");
-    CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_EPLUGIN);
-    CU_ASSERT_STRING_EQUAL(fakes_tracked(), "open_fails loaded\nopen_fails opened\n");
-    ferry_runtime_close(rt);
-}
-
-static void a_name_with_a_number_means_that_device(void)
-{
-    ferry_runtime *rt = fakes_open(five(), "beta:1", NULL);
-
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "beta:1");
-    CU_ASSERT_STRING_EQUAL(name_of(rt, "beta"), "beta:0");
-    CU_ASSERT_STRING_EQUAL(name_of(rt, "beta:7"), "beta:7: no such device: beta has 2");
-    CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_ENODEV);
-    ferry_runtime_close(rt);
-}
-
-static void of_a_list_the_first_that_works_is_selected(void)
-{
-    ferry_runtime *rt;
-
-    fakes_track();
-    rt = fakes_open(five(), "open_fails,nosuch,gamma:5,alpha,beta", NULL);
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "alpha:0");
-    CU_ASSERT_PTR_NULL(strstr(fakes_tracked(), "beta"));
-    ferry_runtime_close(rt);
-}
-
-static void of_a_list_that_fails_each_reason_is_given(void)
-{
-    const char *folder = five();
-    ferry_runtime *rt = fakes_open(folder, "open_fails,no_devices,alpah", NULL);
-    const char *error = name_of(rt, NULL);
-    char wanted[1024];
-
-    snprintf(wanted, sizeof(wanted),
-             "no device works (see `ferry plugins`): open_fails: libvendor.so.7: no driver on this "
-             "machine; no_devices: it found no device; alpah: no such plugin in %s, *",
-             folder);
-    CU_ASSERT(fakes_matches(error, wanted));
-    CU_ASSERT_PTR_NOT_NULL(strstr(error, "; did you mean alpha?"));
-    CU_ASSERT_EQUAL(ferry_last_error_code(), FERRY_ENODEV);
-    ferry_runtime_close(rt);
-}
-
-static void an_exclusion_leaves_the_others_in_bytewise_order(void)
-{
-    ferry_runtime *rt;
-
-    fakes_track();
-    rt = fakes_open(five(), "^alpha,cuda,opencl,cpu", NULL);
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "beta:0");
-    CU_ASSERT_PTR_NULL(strstr(fakes_tracked(), "alpha"));
-    ferry_runtime_close(rt);
-}
-
-static void the_default_order_comes_before_others_and_sim_only_by_name(void)
-{
-    const char *folder = fakes_folder();
-    ferry_runtime *rt;
-    ferry_device *dev;
-    int count;
-
-    fakes_put(folder, "sim", NULL);
-    rt = fakes_open(folder, "^cuda,opencl,cpu", NULL);
-    CU_ASSERT_EQUAL(ferry_runtime_device(rt, NULL, &dev), FERRY_ENODEV);
-    CU_ASSERT_PTR_NOT_NULL(
-        strstr(ferry_last_error(), "sim is there, but only for who asks for it by name"));
-    CU_ASSERT_STRING_EQUAL(name_of(rt, "sim:1"), "sim:1");
-    ferry_runtime_close(rt);
-
-    fakes_put(folder, "cpu", NULL);
-    fakes_put(folder, "alpha", NULL);
-    rt = fakes_open(folder, "^cuda,opencl", NULL);
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "cpu:0");
-    CU_ASSERT_EQUAL(ferry_runtime_enumerate(rt, &count), 0);
-    CU_ASSERT_EQUAL(count, 6);
-    CU_ASSERT_EQUAL(ferry_runtime_device_at(rt, 2, &dev), 0);
-    CU_ASSERT_STRING_EQUAL(ferry_device_name(dev), "alpha:0");
-    CU_ASSERT_EQUAL(ferry_runtime_device_at(rt, 5, &dev), 0);
-    CU_ASSERT_STRING_EQUAL(ferry_device_name(dev), "sim:1");
-    ferry_runtime_close(rt);
-}
-
-static void what_computes_on_the_host_s_processors_goes_last(void)
-{
-    const char *folder = fakes_folder();
-    ferry_device *dev = NULL;
-    ferry_runtime *rt;
-
-    fakes_put(folder, "on_the_cpu", "ferry_opencl.so");
-    rt = fakes_open(folder, "^cuda", NULL);
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "opencl:0"); /* better than nothing */
-    ferry_runtime_close(rt);
-
-    fakes_put(folder, "cpu", NULL);
-    rt = fakes_open(folder, "^cuda", NULL);
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "cpu:0");
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, "opencl", &dev), 0);
-    CU_ASSERT_EQUAL(ferry_device_get_properties(dev)->host_processors, 1);
-    ferry_runtime_close(rt);
-
-    rt = fakes_open(folder, "opencl,cpu", NULL); /* who names it gets it */
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "opencl:0");
-    ferry_runtime_close(rt);
-}
-
-static void api_goes_before_environment_and_that_before_the_file(void)
-{
-    const char *folder = five();
-    const char *conf = fakes_write(folder, "c.conf", "[ferry]\nbackend = gamma\n");
-    ferry_runtime_options options = { .struct_size = sizeof(options), .backend = "alpha" };
-    ferry_runtime *rt = fakes_open(folder, NULL, conf);
-
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "gamma:0");
-    CU_ASSERT_STRING_EQUAL(name_of(rt, "beta"), "beta:0");
-    ferry_runtime_close(rt);
-    rt = fakes_open(folder, "beta", conf);
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "beta:0");
-    ferry_runtime_close(rt);
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_open(&options, &rt), 0);
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "alpha:0");
-    ferry_runtime_close(rt);
-}
-
-static void a_choice_that_cannot_be_read_is_an_error_that_names_its_source(void)
-{
-    ferry_runtime_options options = { .struct_size = sizeof(options), .backend = "a b" };
-    ferry_runtime *rt = NULL;
-
-    setenv("FERRY_CONF", "/dev/null", 1);
-    setenv("FERRY_BACKEND", "cuda,", 1);
-    CU_ASSERT_EQUAL(ferry_runtime_open(NULL, &rt), FERRY_ECONF);
-    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "FERRY_BACKEND: backend = cuda,: a name is missing");
-    CU_ASSERT_EQUAL(ferry_runtime_open(&options, &rt), FERRY_EINVAL);
-    unsetenv("FERRY_BACKEND");
-    setenv("FERRY_STRICT", "maybe", 1);
-    CU_ASSERT_EQUAL(ferry_runtime_open(NULL, &rt), FERRY_ECONF);
-    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "FERRY_STRICT=maybe: neither 1 nor 0");
-    unsetenv("FERRY_STRICT");
-    CU_ASSERT_PTR_NULL(rt);
-}
-
-/* Whether arithmetic that the plugin cannot do is an error in a runtime so opened. */
-static bool is_strict(const char *conf, const char *variable, int said)
-{
-    ferry_runtime_options options = { .struct_size = sizeof(options), .conf = conf };
-    ferry_device *dev;
-    ferry_runtime *rt;
-    bool strict;
-
-    options.strict = said;
-    if (variable)
-        setenv("FERRY_STRICT", variable, 1);
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_open(&options, &rt), 0);
-    CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(rt, "alpha", &dev), 0);
-    strict = dev->strict;
-    ferry_runtime_close(rt);
-    unsetenv("FERRY_STRICT");
-    return strict;
-}
-
-static void strict_is_said_by_the_api_then_the_environment_then_the_file(void)
-{
-    const char *folder = five();
-    const char *none = "/dev/null";
-    const char *yes = fakes_write(folder, "yes.conf", "[ferry]\nstrict = yes\n");
-    const char *no = fakes_write(folder, "no.conf", "[ferry]\nstrict = no\n");
-    const char *odd = fakes_write(folder, "odd.conf", "[ferry]\nstrict = maybe\n");
-    ferry_runtime_options options = { .struct_size = sizeof(options), .conf = odd };
-    ferry_runtime *rt = fakes_open(folder, NULL, NULL); /* sets FERRY_PLUGIN_PATH */
-
-    ferry_runtime_close(rt);
-    CU_ASSERT_FALSE(is_strict(none, NULL, 0));
-    CU_ASSERT_TRUE(is_strict(yes, NULL, 0));
-    CU_ASSERT_FALSE(is_strict(no, NULL, 0));
-    CU_ASSERT_FALSE(is_strict(yes, "0", 0));
-    CU_ASSERT_TRUE(is_strict(no, "1", 0));
-    CU_ASSERT_TRUE(is_strict(no, "0", FERRY_STRICT_ON));
-    CU_ASSERT_FALSE(is_strict(yes, "1", FERRY_STRICT_OFF));
-    CU_ASSERT_FALSE(is_strict(yes, NULL, FERRY_STRICT_OFF));
-    CU_ASSERT_EQUAL(ferry_runtime_open(&options, &rt), FERRY_ECONF);
-    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "odd.conf:2: strict = maybe"));
-    options = (ferry_runtime_options){ .struct_size = sizeof(options), .strict = 2 };
-    CU_ASSERT_EQUAL(ferry_runtime_open(&options, &rt), FERRY_EINVAL);
-}
-
 /* ---- enumerating ---------------------------------------------------------------------------- */
 
 static void enumerating_opens_what_the_choice_allows_and_no_device(void)
@@ -246,7 +17,7 @@ static void enumerating_opens_what_the_choice_allows_and_no_device(void)
     int count = -1;
 
     fakes_track();
-    rt = fakes_open(five(), "gamma,alpha,no_devices,open_fails", NULL);
+    rt = fakes_open(fakes_five(), "gamma,alpha,no_devices,open_fails", NULL);
     CU_ASSERT_EQUAL(ferry_runtime_device_at(rt, 0, &dev), FERRY_EINVAL);
     CU_ASSERT_EQUAL(ferry_runtime_enumerate(rt, &count), 0);
     CU_ASSERT_EQUAL(count, 4);
@@ -263,7 +34,7 @@ static void enumerating_opens_what_the_choice_allows_and_no_device(void)
 
 static void enumerating_one_device_of_a_plugin_gives_that_one(void)
 {
-    ferry_runtime *rt = fakes_open(five(), "beta:1,beta,beta:1", NULL);
+    ferry_runtime *rt = fakes_open(fakes_five(), "beta:1,beta,beta:1", NULL);
     ferry_device *dev;
     int count;
 
@@ -276,7 +47,7 @@ static void enumerating_one_device_of_a_plugin_gives_that_one(void)
 
 static void a_device_is_one_object_for_all_runtimes_while_it_lives(void)
 {
-    const char *folder = five();
+    const char *folder = fakes_five();
     ferry_runtime *one = fakes_open(folder, "alpha", NULL),
                   *two = fakes_open(folder, "alpha", NULL);
     ferry_device *a, *b, *c;
@@ -297,13 +68,13 @@ static void a_device_is_one_object_for_all_runtimes_while_it_lives(void)
 
 static void a_plugin_is_opened_once_in_a_process_and_a_device_as_often_as_needed(void)
 {
-    const char *folder = five();
+    const char *folder = fakes_five();
 
     fakes_track();
     for (int i = 0; i < 2; i++) {
         ferry_runtime *rt = fakes_open(folder, "alpha", NULL);
 
-        CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "alpha:0");
+        CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, NULL), "alpha:0");
         ferry_runtime_close(rt);
     }
     CU_ASSERT_STRING_EQUAL(fakes_tracked(), "alpha loaded\nalpha opened\n"
@@ -315,7 +86,7 @@ static void a_plugin_is_opened_once_in_a_process_and_a_device_as_often_as_needed
 
 static void options_come_from_the_api_then_from_the_file(void)
 {
-    const char *folder = five();
+    const char *folder = fakes_five();
     const char *conf = fakes_write(folder, "c.conf",
                                    "[plugin alpha]\noption.devices = 5\n"
                                    "[plugin beta]\noption.devices = 3\n");
@@ -337,7 +108,7 @@ static void options_come_from_the_api_then_from_the_file(void)
 
 static void options_that_make_no_sense_are_refused(void)
 {
-    ferry_runtime *rt = fakes_open(five(), NULL, NULL);
+    ferry_runtime *rt = fakes_open(fakes_five(), NULL, NULL);
 
     CU_ASSERT_EQUAL(ferry_runtime_set_option(NULL, "alpha", "x", "1"), FERRY_EINVAL);
     CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, NULL, "x", "1"), FERRY_EINVAL);
@@ -351,7 +122,7 @@ static void options_that_make_no_sense_are_refused(void)
 
 static void a_plugin_s_unknown_options_are_warnings_and_odd_ones_errors(void)
 {
-    const char *folder = five();
+    const char *folder = fakes_five();
     const char *conf = fakes_write(folder, "c.conf",
                                    "[plugin alpha]\noption.devcies = 1\noption.mode = fats\n"
                                    "option.devices = two\n");
@@ -361,9 +132,9 @@ static void a_plugin_s_unknown_options_are_warnings_and_odd_ones_errors(void)
     fakes_log();
     CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "devices", "1"), 0);
     snprintf(wanted, sizeof(wanted), "alpha: %s:3: option.mode = fats: not slow|fast", conf);
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), wanted);
+    CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, NULL), wanted);
     CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "mode", "fast"), 0);
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "alpha:0");
+    CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, NULL), "alpha:0");
     snprintf(wanted, sizeof(wanted),
              "warn: %s:2: plugin alpha has no option \"devcies\"; did you mean \"devices\"?\n",
              conf);
@@ -374,20 +145,20 @@ static void a_plugin_s_unknown_options_are_warnings_and_odd_ones_errors(void)
 
 static void a_plugin_that_failed_is_tried_again_with_other_options(void)
 {
-    const char *folder = five();
+    const char *folder = fakes_five();
     const char *conf = fakes_write(folder, "c.conf", "[plugin alpha]\noption.devices = 0\n");
     ferry_runtime *rt = fakes_open(folder, "alpha", conf);
 
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "alpha: it found no device");
-    CU_ASSERT_STRING_EQUAL(name_of(rt, "alpha"), "alpha: it found no device");
+    CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, NULL), "alpha: it found no device");
+    CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, "alpha"), "alpha: it found no device");
     CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "devices", "1"), 0);
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "alpha:0");
+    CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, NULL), "alpha:0");
     ferry_runtime_close(rt);
 }
 
 static void every_option_tells_its_value_and_where_that_came_from(void)
 {
-    const char *folder = five();
+    const char *folder = fakes_five();
     const char *conf = fakes_write(folder, "c.conf",
                                    "[plugin alpha]\nbudget = 1GiB\n"
                                    "option.mode = fast\n");
@@ -424,7 +195,7 @@ static void every_option_tells_its_value_and_where_that_came_from(void)
 
 static void a_plugin_that_crashes_or_hangs_is_a_line_of_the_report(void)
 {
-    const char *folder = five();
+    const char *folder = fakes_five();
     const char *crashes = fakes_put(folder, "crashes", NULL);
     const char *hangs = fakes_put(folder, "hangs", NULL);
     ferry_runtime *rt = fakes_open(folder, "crashes,hangs,alpha", NULL);
@@ -439,13 +210,13 @@ static void a_plugin_that_crashes_or_hangs_is_a_line_of_the_report(void)
                       "no answer within 300 ms when opened in a process of its own",
                       "its driver hangs: see to that first");
     CU_ASSERT_EQUAL(count, -1);
-    CU_ASSERT_STRING_EQUAL(name_of(rt, NULL), "alpha:0"); /* neither of them was loaded here */
+    CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, NULL), "alpha:0"); /* neither of them was loaded here */
     ferry_runtime_close(rt);
 }
 
 static void a_plugin_that_is_tried_out_is_not_loaded_here(void)
 {
-    const char *folder = five();
+    const char *folder = fakes_five();
     ferry_runtime *rt = fakes_open(folder, NULL, NULL);
     int count = -1;
 
@@ -453,7 +224,7 @@ static void a_plugin_that_is_tried_out_is_not_loaded_here(void)
     CU_ASSERT_EQUAL(ferry_runtime_probe(rt, "alpha", 0, &count), 0);
     CU_ASSERT_EQUAL(count, 3);
     CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "devices", "1"), 0); /* not open yet */
-    CU_ASSERT_STRING_EQUAL(name_of(rt, "alpha"), "alpha:0");
+    CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, "alpha"), "alpha:0");
     CU_ASSERT_EQUAL(ferry_runtime_probe(rt, "alpha", 0, &count), 0);
     CU_ASSERT_EQUAL(count, 1); /* of the one that is open */
     CU_ASSERT_EQUAL(ferry_runtime_probe(rt, "open_fails", 0, NULL), FERRY_EPLUGIN);
@@ -467,7 +238,7 @@ static void a_plugin_that_is_tried_out_is_not_loaded_here(void)
 
 static void all_are_tried_out_but_what_is_ruled_out(void)
 {
-    const char *folder = five();
+    const char *folder = fakes_five();
     const char *crashes = fakes_put(folder, "crashes", NULL);
     ferry_runtime *rt = fakes_open(folder, "^beta", NULL);
     const char *noted;
@@ -489,7 +260,7 @@ static void all_are_tried_out_but_what_is_ruled_out(void)
 
 static void null_is_refused_and_close_accepts_it(void)
 {
-    ferry_runtime *rt = fakes_open(five(), NULL, NULL);
+    ferry_runtime *rt = fakes_open(fakes_five(), NULL, NULL);
     ferry_runtime_options options = { 0 };
     ferry_runtime *other = NULL;
     const ferry_candidate *line;
@@ -516,7 +287,7 @@ static void null_is_refused_and_close_accepts_it(void)
 
 static void whatever_is_listed_has_a_count_and_an_at(void)
 {
-    ferry_runtime *rt = fakes_open(five(), NULL, NULL);
+    ferry_runtime *rt = fakes_open(fakes_five(), NULL, NULL);
     const ferry_candidate *line = NULL;
     ferry_option_info info;
     ferry_device *dev;
@@ -550,7 +321,7 @@ static void whatever_is_listed_has_a_count_and_an_at(void)
 
 static void the_end_of_the_report_is_no_error_to_remember(void)
 {
-    ferry_runtime *rt = fakes_open(five(), NULL, NULL);
+    ferry_runtime *rt = fakes_open(fakes_five(), NULL, NULL);
     const ferry_candidate *line;
     int i = 0;
 
@@ -587,7 +358,7 @@ static void many_threads_that_ask_at_once_get_the_same_device(void)
     struct job jobs[THREADS];
 
     fakes_track();
-    rt = fakes_open(five(), "open_fails,alpha", NULL);
+    rt = fakes_open(fakes_five(), "open_fails,alpha", NULL);
     CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "delay", "100"), 0);
     for (int i = 0; i < THREADS; i++) {
         jobs[i] = (struct job){ .rt = rt };
@@ -677,29 +448,18 @@ static void ask_for_a_device(void *arg, int level, const char *line)
 
 static void a_log_callback_may_ask_for_a_device(void)
 {
-    ferry_runtime *rt = fakes_open(five(), NULL, NULL);
+    ferry_runtime *rt = fakes_open(fakes_five(), NULL, NULL);
 
     err_in_log = 1;
     CU_ASSERT_EQUAL(ferry_runtime_set_option(rt, "alpha", "nonsense", "1"), 0);
     ferry_log_set(ask_for_a_device, rt);
-    CU_ASSERT_STRING_EQUAL(name_of(rt, "alpha"), "alpha:0");
+    CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, "alpha"), "alpha:0");
     ferry_log_set(NULL, NULL);
     CU_ASSERT_EQUAL(err_in_log, 0);
     ferry_runtime_close(rt);
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(one_name_means_that_and_nothing_else_is_opened),
-    FERRY_TEST(one_name_that_fails_is_an_error_and_nothing_else_is_opened),
-    FERRY_TEST(a_name_with_a_number_means_that_device),
-    FERRY_TEST(of_a_list_the_first_that_works_is_selected),
-    FERRY_TEST(of_a_list_that_fails_each_reason_is_given),
-    FERRY_TEST(an_exclusion_leaves_the_others_in_bytewise_order),
-    FERRY_TEST(the_default_order_comes_before_others_and_sim_only_by_name),
-    FERRY_TEST(what_computes_on_the_host_s_processors_goes_last),
-    FERRY_TEST(api_goes_before_environment_and_that_before_the_file),
-    FERRY_TEST(a_choice_that_cannot_be_read_is_an_error_that_names_its_source),
-    FERRY_TEST(strict_is_said_by_the_api_then_the_environment_then_the_file),
     FERRY_TEST(enumerating_opens_what_the_choice_allows_and_no_device),
     FERRY_TEST(enumerating_one_device_of_a_plugin_gives_that_one),
     FERRY_TEST(a_device_is_one_object_for_all_runtimes_while_it_lives),

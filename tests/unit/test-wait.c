@@ -21,6 +21,74 @@ static int access_host(ferry_memory *m, unsigned access)
     return ferry_memory_access(m, NULL, access, NULL, &ref);
 }
 
+/* ---- copies --------------------------------------------------------------------------------- */
+
+static void a_host_read_that_would_wait_is_busy(void)
+{
+    ferry_memory *m;
+    ferry_ref ref = { &ref, 3 };
+
+    wx_begin();
+    m = wx_memory_at(0, OLD);
+    wx_mark();
+    FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, NULL, FERRY_READ | FERRY_NOWAIT, NULL, &ref));
+    CU_ASSERT_EQUAL(wx_valid(m), WX_DEV(0));
+    CU_ASSERT_EQUAL(wx_since(0).copies_d2h, 0);
+    FX_OK(ferry_memory_prefetch(m, NULL, NULL));
+    FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, NULL, FERRY_READ | FERRY_NOWAIT, NULL, &ref));
+    FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, NULL, FERRY_WRITE | FERRY_NOWAIT, NULL, &ref));
+    CU_ASSERT_EQUAL(wx_valid(m), WX_HOST | WX_DEV(0));
+    CU_ASSERT(wx_pending(0) > 0);
+    CU_ASSERT_PTR_EQUAL(ref.handle, &ref);
+    wx_run_all();
+    FX_OK_FATAL(ferry_memory_access(m, NULL, FERRY_READ | FERRY_NOWAIT, NULL, &ref));
+    CU_ASSERT_EQUAL(*(unsigned char *)ref.handle, OLD);
+    CU_ASSERT_EQUAL(wx_since(0).copies_d2h, 1);
+    ferry_memory_release(m);
+    wx_end();
+}
+
+static void a_host_write_that_would_wait_for_readers_is_busy(void)
+{
+    ferry_memory *m;
+    ferry_ref ref = { &ref, 3 };
+    static const unsigned writes[] = { FERRY_WRITE, FERRY_READ | FERRY_WRITE };
+
+    wx_begin();
+    m = wx_memory_at_host(OLD);
+    FX_OK(ferry_memory_prefetch(m, wx_dev(1), NULL));
+    FX_OK(ferry_memory_access(m, NULL, FERRY_READ | FERRY_NOWAIT, NULL, &ref));
+    for (int i = 0; i < 2; i++) {
+        FX_FAILS(FERRY_EBUSY, ferry_memory_access(m, NULL, writes[i] | FERRY_NOWAIT, NULL, &ref));
+        CU_ASSERT_EQUAL(wx_valid(m), WX_HOST | WX_DEV(1));
+        CU_ASSERT(wx_pending(1) > 0);
+    }
+    wx_run_all();
+    FX_OK(ferry_memory_access(m, NULL, FERRY_WRITE | FERRY_NOWAIT, NULL, &ref));
+    CU_ASSERT_EQUAL(wx_valid(m), WX_HOST);
+    ferry_memory_release(m);
+    wx_end();
+}
+
+static void work_that_queues_can_order_is_never_busy(void)
+{
+    ferry_memory *m;
+    ferry_queue *q;
+    ferry_ref ref;
+
+    wx_begin();
+    q = wx_queue_create(0);
+    m = wx_memory_at_host(OLD);
+    FX_OK(ferry_memory_access(m, wx_dev(0), FERRY_READ | FERRY_NOWAIT, NULL, &ref));
+    FX_OK(ferry_memory_access(m, wx_dev(0), FERRY_READ | FERRY_NOWAIT, q, &ref));
+    FX_OK(ferry_memory_access(m, wx_dev(0), FERRY_WRITE | FERRY_NOWAIT, q, &ref));
+    FX_OK(ferry_memory_access(m, wx_dev(1), FERRY_READ | FERRY_NOWAIT, NULL, &ref));
+    CU_ASSERT(wx_pending(0) > 0 && wx_pending(1) > 0);
+    ferry_memory_release(m);
+    ferry_queue_destroy(q);
+    wx_end();
+}
+
 /* ---- bytes that host and device share ---------------------------------------------------------- */
 
 /* Busy as long as the queue is with what it had to do when first asked, and not for ever. */
@@ -335,6 +403,9 @@ static const ferry_test_case minimal_cases[] = {
 };
 
 static const ferry_test_case discrete_cases[] = {
+    FERRY_TEST(a_host_read_that_would_wait_is_busy),
+    FERRY_TEST(a_host_write_that_would_wait_for_readers_is_busy),
+    FERRY_TEST(work_that_queues_can_order_is_never_busy),
     FERRY_TEST(lent_memory_that_a_peer_copies_from_is_busy),
 };
 

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "cuda-driver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* CUDA devices that share the host's memory, on the doubles. */
+
+static void host_memory_is_imported_where_the_device_shares_it(void)
+{
+    static const char *const kinds[] = { "integrated", "page-tables" };
+    char plain[64] = "the host's";
+    void *dev, *pinned, *handle;
+    unsigned waits;
+
+    for (int i = 0; i < 2; i++) {
+        if (!cuda_load(1, true))
+            return;
+        setenv("CUDA_DOUBLE_UNIFIED", kinds[i], 1);
+        driver_set("unified", i ? "on" : NULL);
+        dev = cuda_open(0);
+        CU_ASSERT_EQUAL_FATAL(cuda->import_host(dev, plain, sizeof(plain), 0, &handle), 0);
+        CU_ASSERT_EQUAL(cuda->memset(dev, NULL, driver_ref(handle, 0), 'x', 3), 0);
+        CU_ASSERT_EQUAL(cuda->map(dev, NULL, handle, sizeof(plain), FERRY_READ), 0);
+        CU_ASSERT_STRING_EQUAL(plain, "xxx host's");
+        CU_ASSERT_EQUAL(cuda->unmap(dev, NULL, handle), 0);
+        waits = control->calls("cudaDeviceSynchronize");
+        CU_ASSERT_EQUAL(cuda->unimport_host(dev, handle), 0);
+        CU_ASSERT_EQUAL(control->calls("cudaDeviceSynchronize"), waits); /* nobody else waits */
+        memcpy(plain, "the", 3);
+        pinned = cuda_pinned(dev, 64);
+        CU_ASSERT_EQUAL(cuda->import_host(dev, pinned, 64, 0, &handle), 0);
+        CU_ASSERT_EQUAL(cuda->unimport_host(dev, handle), 0);
+        CU_ASSERT_EQUAL(cuda->host_free(dev, pinned), 0);
+        CU_ASSERT_EQUAL(control->live_pinned(), 0);
+        cuda_close(dev);
+    }
+}
+
+/* What the doubles are, what option.unified says, and whether that is a unified device. */
+static void memory_is_unified_where_it_is_the_only_one(void)
+{
+    static const struct {
+        const char *device, *option;
+        bool unified;
+    } row[] = {
+        { "integrated", NULL, true },
+        { "integrated", "auto", true },
+        { "integrated", "off", false },
+        { "integrated", "on", true },
+        { "page-tables", NULL, false },
+        { "page-tables", "on", true },
+        { "page-tables", "off", false },
+        { "tegra", NULL, false },
+        { "tegra", "on", true },
+        { "0", NULL, false },
+        { "0", "on", false },
+    };
+
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        ferry_plugin_properties p = { .struct_size = sizeof(p) };
+
+        if (!cuda_load(1, true))
+            return;
+        setenv("CUDA_DOUBLE_UNIFIED", row[i].device, 1);
+        driver_set("unified", row[i].option);
+        CU_ASSERT_EQUAL(cuda->properties(NULL, 0, NULL, &p), 0);
+        if (((p.flags & FERRY_DEVICE_UNIFIED) != 0) != row[i].unified) {
+            printf("     %s, unified = %s\n", row[i].device, row[i].option ? row[i].option : "");
+            CU_FAIL("is taken for the other kind");
+        }
+    }
+}
+
+static void unified_memory_can_be_switched_off(void)
+{
+    ferry_plugin_properties p = { .struct_size = sizeof(p) };
+    char plain[64];
+    void *dev, *handle;
+
+    if (!cuda_load(1, true))
+        return;
+    setenv("CUDA_DOUBLE_UNIFIED", "integrated", 1);
+    CU_ASSERT_EQUAL(cuda->properties(NULL, 0, NULL, &p), 0);
+    dev = cuda_open(0);
+    CU_ASSERT_EQUAL(cuda->properties(NULL, 0, dev, &p), 0);
+    CU_ASSERT(p.flags & FERRY_DEVICE_UNIFIED);
+    cuda_close(dev);
+    driver_set("unified", "off");
+    dev = cuda_open(0);
+    CU_ASSERT_EQUAL(cuda->properties(NULL, 0, dev, &p), 0);
+    CU_ASSERT_FALSE(p.flags & FERRY_DEVICE_UNIFIED);
+    CU_ASSERT_EQUAL(cuda->import_host(dev, plain, sizeof(plain), 0, &handle), FERRY_EUNSUPPORTED);
+    cuda_close(dev);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(host_memory_is_imported_where_the_device_shares_it),
+    FERRY_TEST(memory_is_unified_where_it_is_the_only_one),
+    FERRY_TEST(unified_memory_can_be_switched_off),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, cuda_suite("cuda unified"), cases, FERRY_TEST_COUNT(cases));
+}
