@@ -79,8 +79,7 @@ static int take(uint64_t bytes, void **out, const char **out_why)
     int err = 0;
 
     *out_why = "only an entry that takes a queue may ask, of a device with FERRY_DEVICE_SCRATCH, "
-               "on the thread that "
-               "ferry called";
+               "on the thread that ferry called";
     if (!entry.queue)
         return FERRY_EINVAL;
     *out_why = "of how many bytes?";
