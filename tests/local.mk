@@ -101,8 +101,6 @@ UNIT_TESTS = \
 	%D%/unit/test-fork \
 	%D%/unit/test-multi \
 	%D%/unit/test-multi-adopt \
-	%D%/unit/test-corners \
-	%D%/unit/test-refused \
 	%D%/unit/test-homes \
 	%D%/unit/test-lost \
 	%D%/unit/test-owner \
@@ -171,6 +169,8 @@ THREAD_TESTS = \
 # against long doubles, which valgrind computes as doubles.
 CORE_TESTS = \
 	%D%/coherence/test-coherence \
+	%D%/unit/test-corners \
+	%D%/unit/test-refused \
 	%D%/unit/test-readers \
 	%D%/unit/test-soak \
 	%D%/unit/test-events \

@@ -336,24 +336,26 @@ static void help_and_version_are_printed(void)
 
 static void a_new_plugin_is_the_template_under_its_name(void)
 {
-    static const char arguments[] =
-        "new-plugin my-plug new --template \"$FERRY_TEST_SRCDIR\"/examples/plugin-template";
+    static const char arguments[] = "new-plugin my-plug \"$FERRY_TEST_FOLDER\"/new "
+                                    "--template \"$FERRY_TEST_SRCDIR\"/examples/plugin-template";
 
-    CU_ASSERT_EQUAL(shell("rm -rf new"), 0);
     CU_ASSERT_EQUAL(ferry(arguments), 0);
     CU_ASSERT_EQUAL(ferry(arguments), 1); /* nothing is written over */
-    CU_ASSERT(one_line_of_error("new: "));
-    CU_ASSERT_EQUAL(shell("! grep -q acme_queues new/* && grep -q ferry_my_plug_la_SOURCES "
-                          "new/Makefile.am && grep -q '^library = /.*/ferry_my-plug.so$' "
-                          "new/plugins.conf"),
+    CU_ASSERT(one_line_of_error("/new: "));
+    CU_ASSERT_EQUAL(shell("cd \"$FERRY_TEST_FOLDER\"/new && ! grep -q acme_queues * && "
+                          "grep -q ferry_my_plug_la_SOURCES Makefile.am && "
+                          "grep -q '^library = /.*/ferry_my-plug.so$' plugins.conf"),
                     0);
-    CU_ASSERT_EQUAL(shell("cc -std=c11 -Wall -Wextra -Werror -fPIC -shared -fvisibility=hidden "
-                          "-pthread -I\"$FERRY_TEST_SRCDIR\"/include new/my-plug.c "
-                          "new/acme_driver.c -o new/ferry_my-plug.so"),
+    CU_ASSERT_EQUAL(
+        shell("cd \"$FERRY_TEST_FOLDER\"/new && cc -std=c11 -Wall -Wextra -Werror -fPIC "
+              "-shared -fvisibility=hidden -pthread -I\"$FERRY_TEST_SRCDIR\"/include "
+              "my-plug.c acme_driver.c -o ferry_my-plug.so"),
+        0);
+    CU_ASSERT_EQUAL(ferry("check \"$FERRY_TEST_FOLDER\"/new/ferry_my-plug.so --only descriptor"),
                     0);
-    CU_ASSERT_EQUAL(ferry("check new/ferry_my-plug.so --only descriptor"), 0);
     CU_ASSERT_EQUAL(ferry("new-plugin My"), 2);
     CU_ASSERT(one_line_of_error("is no plugin's name"));
+    CU_ASSERT_EQUAL(shell("rm -rf \"$FERRY_TEST_FOLDER\"/new"), 0);
 }
 
 static void output_that_cannot_be_written_is_status_1(void)
