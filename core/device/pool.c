@@ -45,8 +45,7 @@ void ferry__pool_set_relief(ferry__pool_relief fn)
     atomic_store_explicit(&relief, fn, memory_order_release);
 }
 
-/* Set while the first device opens, before anything is lent. */
-static void (*_Atomic lent_trim)(ferry_device *dev);
+static void (*_Atomic lent_trim)(ferry_device *dev); /* set while the first device opens */
 
 void ferry__pool_set_lent(void (*trim)(ferry_device *dev))
 {
@@ -329,79 +328,97 @@ int ferry__pool_set_budget(struct ferry__pool *pool, uint64_t bytes)
 
 /* ---- alloc ---- */
 
+/* What is asked for. */
+struct want {
+    enum ferry__pool_kind kind;
+    ferry_queue *q;
+    uint64_t bytes;
+    bool evicts;   /* what is in use may go for it; no queue is held */
+    bool reserved; /* its bytes are among the live ones already */
+};
+
 /*
- * A cached block for use on `q`; its event orders a queue other than the default one, and the host
+ * A cached block for use on the queue; its event orders one other than the default one, and the host
  * where the block is host memory.
  */
-static bool from_cache(struct ferry__pool *pool, enum ferry__pool_kind kind, ferry_queue *q,
-                       unsigned class, uint64_t rounded, uint64_t bytes, bool reserved, void **out)
+static bool from_cache(struct ferry__pool *pool, const struct want *w, unsigned class,
+                       uint64_t rounded, void **out)
 {
     struct block *b;
     ferry_event *event = NULL;
 
     pthread_mutex_lock(&pool->lock);
-    b = take_cached(pool, kind, class, rounded);
+    b = take_cached(pool, w->kind, class, rounded);
     if (b) {
         *out = b->memory;
         event = b->event;
         b->event = NULL;
         recycle(pool, b);
-        count_alloc(pool, kind, bytes, true, reserved);
+        count_alloc(pool, w->kind, w->bytes, true, w->reserved);
     }
     pthread_mutex_unlock(&pool->lock);
     if (event && ferry__device_is(pool->dev, FERRY_DEVICE_HOST_MEMORY))
         ferry_event_synchronize(event);
-    else if (event && q != &pool->dev->queue && ferry__queue_order(q, event))
+    else if (event && w->q != &pool->dev->queue && ferry__queue_order(w->q, event))
         ferry_event_synchronize(event);
     ferry__event_release(event);
     return b != NULL;
 }
 
-static int from_plugin(struct ferry__pool *pool, enum ferry__pool_kind kind, ferry_queue *q,
-                       uint64_t size, uint64_t bytes, bool reserved, bool *zeroed, void **out)
+/* Gives back what nobody uses; of what is lent to queues, only where none is held. */
+static void give_cached(struct ferry__pool *pool, const struct want *w)
 {
-    bool wanted = *zeroed;
-    int err = plugin_alloc(pool->dev, kind, q, size, zeroed, out);
+    if (w->evicts)
+        (void)ferry__pool_trim(pool);
+    else
+        empty(pool);
+}
 
-    if (err ==
-        FERRY_ENOMEM) { /* the cache may hold what is missing, and so may memories nobody will use */
-        ferry__pool_trim(pool);
+static int from_plugin(struct ferry__pool *pool, const struct want *w, uint64_t size, bool *zeroed,
+                       void **out)
+{
+    const bool device = w->kind == FERRY__POOL_DEVICE, wanted = *zeroed;
+    int err = plugin_alloc(pool->dev, w->kind, w->q, size, zeroed, out);
+
+    if (err == FERRY_ENOMEM) { /* the cache may hold what is missing, */
+        give_cached(pool, w);
         *zeroed = wanted;
-        err = plugin_alloc(pool->dev, kind, q, size, zeroed, out);
+        err = plugin_alloc(pool->dev, w->kind, w->q, size, zeroed, out);
     }
-    if (err == FERRY_ENOMEM && kind == FERRY__POOL_DEVICE && make_room(pool->dev, size)) {
-        ferry__pool_trim(pool);
+    if (err == FERRY_ENOMEM && device && w->evicts && make_room(pool->dev, size)) {
+        ferry__pool_trim(pool); /* and so may memories nobody will use */
         *zeroed = wanted;
-        err = plugin_alloc(pool->dev, kind, q, size, zeroed, out);
+        err = plugin_alloc(pool->dev, w->kind, w->q, size, zeroed, out);
     }
     if (err)
-        return ferry__device_fail(
-            pool->dev, kind == FERRY__POOL_DEVICE ? "alloc" : "alloc of host memory", bytes, err);
+        return ferry__device_fail(pool->dev, device ? "alloc" : "alloc of host memory", w->bytes,
+                                  err);
     pthread_mutex_lock(&pool->lock);
     if (*zeroed && size >= LARGE)
         atomic_store_explicit(&pool->zero_pages, true, memory_order_relaxed);
-    count_alloc(pool, kind, bytes, false, reserved);
+    count_alloc(pool, w->kind, w->bytes, false, w->reserved);
     pthread_mutex_unlock(&pool->lock);
     return 0;
 }
 
 /* Where there is a budget: reserves the bytes, making room for them if need be. */
-static int within_budget(struct ferry__pool *pool, enum ferry__pool_kind kind, uint64_t bytes,
-                         bool *reserved)
+static int within_budget(struct ferry__pool *pool, struct want *w)
 {
-    uint64_t held, budget;
+    uint64_t held, budget, bytes = w->bytes;
 
-    *reserved =
-        kind == FERRY__POOL_DEVICE && atomic_load_explicit(&pool->budget, memory_order_relaxed);
-    if (!*reserved || reserve(pool, bytes, true))
+    w->reserved =
+        w->kind == FERRY__POOL_DEVICE && atomic_load_explicit(&pool->budget, memory_order_relaxed);
+    if (!w->reserved || reserve(pool, bytes, true))
         return 0;
-    ferry__pool_trim(pool);
+    give_cached(pool, w);
     if (reserve(pool, bytes, false))
         return 0;
-    make_room(pool->dev, bytes_over(pool, bytes));
-    ferry__pool_trim(pool);
-    if (reserve(pool, bytes, false))
-        return 0;
+    if (w->evicts) {
+        make_room(pool->dev, bytes_over(pool, bytes));
+        ferry__pool_trim(pool);
+        if (reserve(pool, bytes, false))
+            return 0;
+    }
     pthread_mutex_lock(&pool->lock);
     held = pool->live;
     budget = pool->budget;
@@ -413,87 +430,65 @@ static int within_budget(struct ferry__pool *pool, enum ferry__pool_kind kind, u
 }
 
 /* What kernels could not reach is no use, even if the plugin would give it. */
-static int within_binding(ferry_device *dev, uint64_t bytes)
+static int within_binding(ferry_device *dev, const struct want *w)
 {
     uint64_t most = dev->opened.said.max_binding;
 
-    if (!most || bytes <= most)
+    if (w->kind != FERRY__POOL_DEVICE || !most || w->bytes <= most)
         return 0;
     return ferry__error(FERRY_ENOMEM,
                         "%s: alloc of %" PRIu64 " bytes: its kernels reach %" PRIu64
                         " of a block (max_binding)",
-                        dev->name, bytes, most);
+                        dev->name, w->bytes, most);
+}
+
+static int get(ferry_device *dev, struct want *w, bool *zeroed, void **out)
+{
+    struct ferry__pool *pool = dev->pool;
+    uint64_t rounded;
+    unsigned class = class_of(w->bytes, &rounded);
+    bool cacheable = class < CLASSES && !(w->kind == FERRY__POOL_DEVICE &&
+                                          ferry__device_is(dev, FERRY_DEVICE_ORDERED_ALLOC));
+    double start = ferry__trace_now();
+    int err = within_binding(dev, w);
+
+    if (!err)
+        err = within_budget(pool, w);
+    if (err)
+        return err;
+    if (cacheable &&
+        !(*zeroed && w->bytes >= LARGE &&
+          atomic_load_explicit(&pool->zero_pages, memory_order_relaxed)) &&
+        from_cache(pool, w, class, rounded, out)) {
+        *zeroed = false;
+        ferry__trace_event("pool hit", NULL, w->bytes, dev, start);
+        return 0;
+    }
+    if (!cacheable || rounded < w->bytes || rounded > dev->max_block)
+        rounded = w->bytes;
+    err = from_plugin(pool, w, rounded, zeroed, out);
+    if (!err)
+        ferry__trace_event("alloc", NULL, w->bytes, dev, start);
+    else if (w->reserved)
+        unreserve(pool, w->bytes);
+    return err;
 }
 
 int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue *q, uint64_t bytes,
                       bool *zeroed, void **out)
 {
-    struct ferry__pool *pool = dev->pool;
-    uint64_t rounded;
-    unsigned class = class_of(bytes, &rounded);
-    bool cacheable = class < CLASSES && !(kind == FERRY__POOL_DEVICE &&
-                                          ferry__device_is(dev, FERRY_DEVICE_ORDERED_ALLOC));
-    double start = ferry__trace_now();
-    bool reserved;
+    struct want w = { .kind = kind, .q = q, .bytes = bytes, .evicts = true };
     int err = ferry__device_ready(dev) ? 0 : ferry__device_usable(dev);
 
-    if (!err && kind == FERRY__POOL_DEVICE)
-        err = within_binding(dev, bytes);
-    if (!err)
-        err = within_budget(pool, kind, bytes, &reserved);
-    if (err)
-        return err;
-    if (cacheable &&
-        !(*zeroed && bytes >= LARGE &&
-          atomic_load_explicit(&pool->zero_pages, memory_order_relaxed)) &&
-        from_cache(pool, kind, q, class, rounded, bytes, reserved, out)) {
-        *zeroed = false;
-        ferry__trace_event("pool hit", NULL, bytes, dev, start);
-        return 0;
-    }
-    if (!cacheable || rounded < bytes || rounded > dev->max_block)
-        rounded = bytes;
-    err = from_plugin(pool, kind, q, rounded, bytes, reserved, zeroed, out);
-    if (!err)
-        ferry__trace_event("alloc", NULL, bytes, dev, start);
-    else if (reserved)
-        unreserve(pool, bytes);
-    return err;
+    return err ? err : get(dev, &w, zeroed, out);
 }
 
 int ferry__pool_scratch(ferry_device *dev, ferry_queue *q, uint64_t bytes, void **out)
 {
-    struct ferry__pool *pool = dev->pool;
-    bool zeroed = false, reserved = pool->budget != 0;
-    uint64_t size;
-    unsigned class = class_of(bytes, &size);
-    int err = within_binding(dev, bytes);
+    struct want w = { .kind = FERRY__POOL_DEVICE, .q = q, .bytes = bytes };
+    bool zeroed = false;
 
-    if (err)
-        return err;
-    if (reserved && !reserve(pool, bytes, true)) {
-        empty(pool);
-        if (!reserve(pool, bytes, false))
-            return ferry__error(FERRY_ENOMEM, "%s: %" PRIu64 " bytes: the budget is %" PRIu64,
-                                dev->name, bytes, (uint64_t)pool->budget);
-    }
-    if (!ferry__device_is(dev, FERRY_DEVICE_ORDERED_ALLOC) &&
-        from_cache(pool, FERRY__POOL_DEVICE, q, class, size, bytes, reserved, out))
-        return 0;
-    err = plugin_alloc(dev, FERRY__POOL_DEVICE, q, bytes, &zeroed, out);
-    if (err == FERRY_ENOMEM) {
-        empty(pool);
-        err = plugin_alloc(dev, FERRY__POOL_DEVICE, q, bytes, &zeroed, out);
-    }
-    if (err) {
-        if (reserved)
-            unreserve(pool, bytes);
-        return ferry__device_fail(dev, "alloc", bytes, err);
-    }
-    pthread_mutex_lock(&pool->lock);
-    count_alloc(pool, FERRY__POOL_DEVICE, bytes, false, reserved);
-    pthread_mutex_unlock(&pool->lock);
-    return 0;
+    return get(dev, &w, &zeroed, out);
 }
 
 void ferry__pool_lend(ferry_device *dev, uint64_t bytes, bool again)
@@ -516,6 +511,7 @@ void ferry__pool_drop(ferry_device *dev, void *block, uint64_t bytes)
 
 void *ferry__pool_take(ferry_device *dev, uint64_t bytes)
 {
+    const struct want w = { .kind = FERRY__POOL_DEVICE, .q = &dev->queue, .bytes = bytes };
     struct ferry__pool *pool = dev->pool;
     uint64_t rounded;
     unsigned class = class_of(bytes, &rounded);
@@ -523,7 +519,7 @@ void *ferry__pool_take(ferry_device *dev, uint64_t bytes)
 
     if (bytes < LARGE && !atomic_load_explicit(&pool->budget, memory_order_relaxed) &&
         !ferry__device_is(dev, FERRY_DEVICE_ORDERED_ALLOC))
-        from_cache(pool, FERRY__POOL_DEVICE, &dev->queue, class, rounded, bytes, false, &block);
+        from_cache(pool, &w, class, rounded, &block);
     return block;
 }
 
