@@ -137,9 +137,12 @@ bool ferry__os_can_dlopen(int fd)
 {
     char name[64];
     size_t used = descriptors(name, sizeof(name));
+    struct stat named, meant;
 
     snprintf(name + used, sizeof(name) - used, "/%d", fd);
-    return access(name, R_OK) == 0;
+    /* in the /proc of another namespace the number is somebody else's */
+    return access(name, R_OK) == 0 && stat(name, &named) == 0 && fstat(fd, &meant) == 0 &&
+           named.st_dev == meant.st_dev && named.st_ino == meant.st_ino;
 }
 
 /*
