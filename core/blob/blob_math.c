@@ -308,8 +308,9 @@ static ferry_queue *settled_queue(const ferry_blob *b, enum ferry__which which, 
     const unsigned access = FERRY_READ | FERRY_WRITE;
     ferry_memory *m = b->half[which].memory;
 
-    if (!m || b->shape.count == 0 || !ferry__device_is(m->home, FERRY_DEVICE_HOST_MEMORY) ||
-        m->home->events || !ferry__math_ready(m->home, op, (ferry_dtype)b->dtype))
+    if (!m || b->shape.count == 0 || b->shape.count > FERRY__MATH_SPLIT ||
+        !ferry__device_is(m->home, FERRY_DEVICE_HOST_MEMORY) || m->home->events ||
+        !ferry__math_ready(m->home, op, (ferry_dtype)b->dtype))
         return NULL;
     if (ferry__memory_host_settled(m, access))
         *out = (ferry_ref){ m->host, 0 };
@@ -351,22 +352,14 @@ static int scale(ferry_blob *b, enum ferry__which which, double factor)
     uint64_t mark = m ? ferry__memory_mark(m) : 0;
     ferry_ref x;
     ferry_queue *q = m ? settled_queue(b, which, FERRY_OP_SCAL, &x) : NULL;
-    ferry_dtype dtype;
-    int64_t n;
     int err;
 
     if (!q)
         return scale_anywhere(b, which, factor);
-    dtype = (ferry_dtype)b->dtype;
-    n = b->shape.count;
-    if (n > FERRY__MATH_SPLIT) {
-        err = ferry_scal(q, dtype, n, factor, x);
-    } else {
-        err = ferry__math_scal_now(q, dtype, n, factor, x);
-        if (!err)
-            return 0;
-        err = ferry__math_scal_refused(q, dtype, n, factor, x, err);
-    }
+    err = ferry__math_scal_now(q, (ferry_dtype)b->dtype, b->shape.count, factor, x);
+    if (!err)
+        return 0;
+    err = ferry__math_scal_refused(q, (ferry_dtype)b->dtype, b->shape.count, factor, x, err);
     if (err)
         ferry__memory_restore(m, mark, NULL, true, SIZE_MAX);
     return err;

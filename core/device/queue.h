@@ -7,7 +7,10 @@
 
 #include "core/device/device.h"
 
-/* What this thread is in, of a device with FERRY_DEVICE_SCRATCH. What lent.c has lent to the entry goes back when it returns. */
+/*
+ * What this thread is in, of a device with FERRY_DEVICE_SCRATCH. What lent.c has lent to the entry goes
+ * back when it returns.
+ */
 struct ferry__entry {
     ferry_queue *queue;       /* whose entry runs; NULL: none */
     struct ferry__lent *lent; /* what it has taken */
@@ -21,21 +24,22 @@ static inline bool ferry__queue_is_free(const ferry_queue *q)
     return ferry__device_is(q->device, FERRY_DEVICE_CONCURRENT) && !q->device->events;
 }
 
+/* Whether another thread is in a call of an entry of that queue, which may take its time. */
+static inline bool ferry__queue_is_taken(ferry_queue *q)
+{
+    if (ferry__queue_is_free(q))
+        return false;
+    if (pthread_mutex_trylock(&q->lock) != 0)
+        return true;
+    pthread_mutex_unlock(&q->lock);
+    return false;
+}
+
 /* Around a call of a plugin's entry that takes a queue: one that looks at it, */
 static inline void ferry__queue_hold(ferry_queue *q)
 {
     if (!ferry__queue_is_free(q))
         pthread_mutex_lock(&q->lock);
-}
-
-/* (Whether another thread is in such a call, which may take its time.) */
-static inline bool ferry__queue_is_taken(ferry_queue *q)
-{
-    bool taken = !ferry__queue_is_free(q) && pthread_mutex_trylock(&q->lock) != 0;
-
-    if (!taken && !ferry__queue_is_free(q))
-        pthread_mutex_unlock(&q->lock);
-    return taken;
 }
 
 /* and one that gives it work, stray unless the end of a section says otherwise. */
