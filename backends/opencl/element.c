@@ -42,18 +42,44 @@ static uint16_t encode16(double value, int fraction, int least)
     return (uint16_t)(sign | (bits < infinity ? (unsigned)bits : infinity));
 }
 
+union element {
+    float f32;
+    double f64;
+    uint16_t bits;
+    int8_t i8;
+    uint8_t u8;
+    int32_t i32;
+    int64_t i64;
+    uint32_t u32;
+};
+
+/* The nearest one. False, and nothing is written, for a dtype that is none of theirs. */
+static bool encode_integer(uint32_t dtype, double value, union element *e)
+{
+    switch (dtype) {
+    case FERRY_I8:
+        e->i8 = (int8_t)nearbyint(value);
+        return true;
+    case FERRY_U8:
+        e->u8 = (uint8_t)nearbyint(value);
+        return true;
+    case FERRY_I32:
+        e->i32 = (int32_t)nearbyint(value);
+        return true;
+    case FERRY_I64:
+        e->i64 = (int64_t)nearbyint(value);
+        return true;
+    case FERRY_U32:
+        e->u32 = (uint32_t)nearbyint(value);
+        return true;
+    default:
+        return false;
+    }
+}
+
 size_t ocl_element_encode(uint32_t dtype, double value, void *out)
 {
-    union {
-        float f32;
-        double f64;
-        uint16_t bits;
-        int8_t i8;
-        uint8_t u8;
-        int32_t i32;
-        int64_t i64;
-        uint32_t u32;
-    } e;
+    union element e;
 
     switch (dtype) {
     case FERRY_F32:
@@ -68,23 +94,9 @@ size_t ocl_element_encode(uint32_t dtype, double value, void *out)
     case FERRY_BF16:
         e.bits = encode16(value, 7, -126);
         break;
-    case FERRY_I8:
-        e.i8 = (int8_t)nearbyint(value);
-        break;
-    case FERRY_U8:
-        e.u8 = (uint8_t)nearbyint(value);
-        break;
-    case FERRY_I32:
-        e.i32 = (int32_t)nearbyint(value);
-        break;
-    case FERRY_I64:
-        e.i64 = (int64_t)nearbyint(value);
-        break;
-    case FERRY_U32:
-        e.u32 = (uint32_t)nearbyint(value);
-        break;
     default:
-        return 0;
+        if (!encode_integer(dtype, value, &e))
+            return 0;
     }
     memcpy(out, &e, (size_t)ocl_element_size(dtype));
     return (size_t)ocl_element_size(dtype);

@@ -301,6 +301,25 @@ static int64_t floats_packed(const struct cpu_op *p)
     return (points ? points : g->batches) * cpu_gemm_packed(g);
 }
 
+/* Where the product's sides can be taken as they lie, without `place` or a packed copy. */
+static void take_in_place(const struct cpu_op *p, const struct cpu_op_args *args,
+                          const struct places *places, struct cpu_gemm_run *r)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+
+    if (is_one_row(w->images, w->out, w->y, &r->y_row) &&
+        is_one_row(w->images, w->out, places->add, &r->add_row)) {
+        r->place = NULL;
+        r->y_batch = r->plan->n * w->y[1];
+        r->add_batch = r->plan->n * places->add[1];
+    }
+    if (p->plan.convolution.is_in_place) {
+        r->a = args->in[0];
+        is_one_row(w->images, w->in, w->x, &r->a_row);
+        r->a_batch = places->patches.channels * w->x[1];
+    }
+}
+
 static void product_run(struct cpu_device *d, const struct cpu_op *p,
                         const struct cpu_op_args *args)
 {
@@ -321,17 +340,7 @@ static void product_run(struct cpu_device *d, const struct cpu_op *p,
 
     find_places(p, args, &places);
     r.arg = &places;
-    if (is_one_row(w->images, w->out, w->y, &r.y_row) &&
-        is_one_row(w->images, w->out, places.add, &r.add_row)) {
-        r.place = NULL;
-        r.y_batch = g->n * w->y[1];
-        r.add_batch = g->n * places.add[1];
-    }
-    if (p->plan.convolution.is_in_place) {
-        r.a = args->in[0];
-        is_one_row(w->images, w->in, w->x, &r.a_row);
-        r.a_batch = places.patches.channels * w->x[1];
-    }
+    take_in_place(p, args, &places, &r);
     if (!r.b) {
         float *packed = r.scratch + p->answer.workspace_bytes / sizeof(float) - floats_packed(p);
 
