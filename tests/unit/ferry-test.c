@@ -18,6 +18,7 @@ static struct {
     const char *suite;
     const char *backend;
     const char *running; /* the case that runs now, for the alarm to name */
+    double begin;        /* when it began */
     char skip_reason[256];
     unsigned passed, failed, skipped;
 } state;
@@ -98,17 +99,28 @@ static unsigned timeout_seconds(void)
     return seconds > 0 ? (unsigned)seconds : 300;
 }
 
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 static void on_start(const CU_pTest test, const CU_pSuite suite)
 {
     (void)suite;
     state.running = test->pName;
     state.skip_reason[0] = '\0';
     fflush(stdout);
+    state.begin = seconds();
     alarm(timeout_seconds());
 }
 
 static void on_complete(const CU_pTest test, const CU_pSuite suite, const CU_pFailureRecord first)
 {
+    double took = seconds() - state.begin;
+
     (void)suite;
     alarm(0);
     if (first) {
@@ -122,7 +134,10 @@ static void on_complete(const CU_pTest test, const CU_pSuite suite, const CU_pFa
         printf("SKIP %s: %s\n", test->pName, state.skip_reason);
     } else {
         state.passed++;
-        printf("pass %s\n", test->pName);
+        if (took < 1)
+            printf("pass %s\n", test->pName);
+        else
+            printf("pass %s, %.1f s\n", test->pName, took);
     }
 }
 
@@ -133,14 +148,6 @@ static int die_of_cunit(const char *what)
 }
 
 /* CUnit keeps the cases, catches failed asserts and calls back; counting and printing are ours. */
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static int run_table(const char *suite, const char *only, const ferry_test_case *cases,
                      size_t ncases)
 {
