@@ -19,6 +19,7 @@
 #include "kernels/spread.k"
 #include "kernels/table.k"
 #include "kernels/update.k"
+#include "kernels/vector.k"
 
 #include "kernels/convolution.k"
 #undef LANES

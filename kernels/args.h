@@ -173,6 +173,27 @@ struct update_args {
     i32 reserved;
 };
 
+/* Vectors that lie in one piece, of which a group does `piece` elements. */
+struct sum_args {
+    i64 at[BUFFERS]; /* x, y, sums of groups, how many have come, result */
+    i64 count, piece, groups;
+    i32 function, dtype;
+};
+
+struct convert_args {
+    i64 at[BUFFERS]; /* x, y */
+    i64 count, piece;
+    i32 from, to;
+};
+
+/* Words of eight bytes, and elements before and from `after` on. */
+struct fill_args {
+    i64 at[BUFFERS]; /* y, its first word */
+    i64 words, piece, before, after, count;
+    u64 word, bits;
+    i32 size, reserved; /* of an element, in bytes */
+};
+
 union kernel_args {
     i64 at[BUFFERS];
     struct element_args element;
@@ -189,6 +210,9 @@ union kernel_args {
     struct table_args table;
     struct random_args random;
     struct update_args update;
+    struct sum_args sum;
+    struct convert_args convert;
+    struct fill_args fill;
 };
 
 /*

@@ -30,6 +30,10 @@
  * GROUP and VEC, the lanes of `vec`, come from whoever compiles. Numbers are i32, u32, i64, u64 and
  * f32, memory besides u8, i8, u16; int, long and size_t are not used, as they are not the same
  * everywhere. Functions are INLINE, what points into a buffer is GLOBAL.
+ *
+ * CUDA and the host have two things more, for texts that OpenCL is not given: f64, and LAST_GROUP(flag,
+ * counter, groups) between two blocks, which sets `flag` in the group that comes to it last: all that the other
+ * groups have stored is there for it. The counter is 0 before and after.
  */
 #ifndef FERRY_KERNELS_DIALECT_H
 #define FERRY_KERNELS_DIALECT_H
@@ -136,7 +140,20 @@ typedef struct __attribute__((packed, aligned(4))) {
 #define PHASE        \
     __syncthreads(); \
     ONE_ITEM
+#define LAST_GROUP(flag, counter, groups)                     \
+    __threadfence();                                          \
+    __syncthreads();                                          \
+    if (threadIdx.x == 0) {                                   \
+        (flag) = atomicAdd((counter), 1u) == (groups) - 1;    \
+        if (flag)                                             \
+            *(counter) = 0;                                   \
+    }                                                         \
+    __syncthreads();                                          \
+    __threadfence()
 #define multiply_high(x, y) __umulhi(x, y)
+#define product1(x, y)      __fmul_rn(x, y) /* which is not made one with a sum */
+#define bits_of_f32(x)      __float_as_uint(x)
+#define f32_of_bits(x)      __uint_as_float(x)
 #ifndef INFINITY /* libnvrtc has no headers of the host's */
 #define INFINITY __int_as_float(0x7f800000)
 #endif
@@ -165,6 +182,32 @@ typedef struct __attribute__((packed, aligned(4))) {
 #define ITEMS               for (u32 item = 0; item < GROUP; item++)
 #define PHASE               ITEMS
 #define multiply_high(x, y) ((u32)((u64)(x) * (y) >> 32))
+#define product1(x, y)      ((x) * (y))
+
+#define LAST_GROUP(flag, counter, groups)         \
+    (flag) = (*(counter))++ == (groups) - 1;      \
+    if (flag)                                     \
+    *(counter) = 0
+
+INLINE u32 bits_of_f32(f32 x)
+{
+    union {
+        f32 x;
+        u32 bits;
+    } both = { x };
+
+    return both.bits;
+}
+
+INLINE f32 f32_of_bits(u32 bits)
+{
+    union {
+        u32 bits;
+        f32 x;
+    } both = { bits };
+
+    return both.x;
+}
 
 #endif
 
@@ -181,6 +224,9 @@ typedef struct __attribute__((packed, aligned(4))) {
 #define floor1(x)  floorf(x)
 #define ceil1(x)   ceilf(x)
 #define round1(x)  roundf(x)
+
+#define fma1(x, y, z) fmaf(x, y, z)
+#define even_f64(x)   rint(x)
 
 typedef struct vec {
     f32 lane[VEC];

@@ -8,13 +8,15 @@
 
 /*
  * X(program). Each program that is compiled costs its compiler's start, even where a cache has what
- * comes of it: so what a net's forward pass needs is one, and what training adds is another.
+ * comes of it: so what a net's forward pass needs is one, and what training adds is another. VECTOR is not for
+ * OpenCL, whose dialect lacks what it needs.
  */
 #define KERNEL_PROGRAMS(X) \
     X(FORWARD)             \
     X(TRAINING)            \
     X(TABLE)               \
-    X(RANDOM)
+    X(RANDOM)              \
+    X(VECTOR)
 
 /* X(program, text, LANES): the texts that it is made of, in their order. */
 #define KERNEL_TEXTS(X)         \
@@ -33,7 +35,8 @@
     X(TRAINING, gradient, 2)    \
     X(TRAINING, update, 1)      \
     X(TABLE, table, 1)          \
-    X(RANDOM, random, 1)
+    X(RANDOM, random, 1)        \
+    X(VECTOR, vector, 1)
 
 /* X(kernel, function, program, numbers) */
 #define KERNEL_LIST(X)                                  \
@@ -71,7 +74,10 @@
     X(LRN_DATA, lrn_data, TRAINING, lrn_data)             \
     X(RESIZE_DATA, resize_data, TRAINING, resize)         \
     X(GRADIENT, gradient, TRAINING, gradient)           \
-    X(GRADIENT_SUM, gradient_sum, TRAINING, gradient)
+    X(GRADIENT_SUM, gradient_sum, TRAINING, gradient)  \
+    X(VECTOR_SUM, vector_sum, VECTOR, sum)               \
+    X(VECTOR_CONVERT, vector_convert, VECTOR, convert)   \
+    X(VECTOR_FILL, vector_fill, VECTOR, fill)
 
 enum kernel_program {
 #define PROGRAM(program) PROGRAM_##program,

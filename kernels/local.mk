@@ -2,7 +2,7 @@
 # Kernels: their texts, the plans that launch them, and all of it compiled for the host.
 
 KERNEL_FRONT = %D%/types.h %D%/args.h %D%/dialect.h %D%/step.h %D%/walk.h \
-	%D%/pixel.h %D%/sample.h %D%/sum.h %D%/share.h
+	%D%/pixel.h %D%/sample.h %D%/sum.h %D%/share.h %D%/number.h
 KERNEL_TEXTS = \
 	%D%/convolution.k \
 	%D%/direct.k \
@@ -17,7 +17,8 @@ KERNEL_TEXTS = \
 	%D%/slope.k \
 	%D%/spread.k \
 	%D%/table.k \
-	%D%/update.k
+	%D%/update.k \
+	%D%/vector.k
 
 # What a plugin needs that compiles the texts itself.
 noinst_LTLIBRARIES += %D%/libkernelplans.la
@@ -45,7 +46,9 @@ noinst_LTLIBRARIES += %D%/libkernelplans.la
 	%D%/store.c \
 	%D%/store.h \
 	%D%/texts.c \
-	%D%/types.h
+	%D%/types.h \
+	%D%/vector.c \
+	%D%/vector.h
 nodist_%C%_libkernelplans_la_SOURCES = %D%/texts.h
 %C%_libkernelplans_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) -I$(top_builddir)/%D%
 %C%_libkernelplans_la_CFLAGS = $(PLUGIN_CFLAGS)

@@ -40,6 +40,9 @@ typedef int64_t i64;
 typedef uint64_t u64;
 
 #endif
+
+typedef double f64;
+
 #endif
 
 typedef float f32;

@@ -122,7 +122,8 @@ CUDA_TESTS = \
 	%D%/unit/test-cuda-kernels \
 	%D%/unit/test-cuda-math \
 	%D%/unit/test-cuda-queues \
-	%D%/unit/test-cuda-unified
+	%D%/unit/test-cuda-unified \
+	%D%/unit/test-cuda-vector
 
 # The sim plugin on its own, without ferry.
 SIM_TESTS = \
@@ -416,6 +417,7 @@ CUDA_LIBS = %D%/unit/libcudadriver.la $(UNIT_LIBS)
 %C%_unit_test_cuda_math_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_queues_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_unified_LDADD = $(CUDA_LIBS)
+%C%_unit_test_cuda_vector_LDADD = $(CUDA_LIBS)
 SIM_LIBS = %D%/unit/libsimdriver.la %D%/unit/libferrytest.la $(CUNIT_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_unit_test_sim_LDADD = $(SIM_LIBS)
 %C%_unit_test_sim_clock_LDADD = $(SIM_LIBS)

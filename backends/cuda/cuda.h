@@ -86,7 +86,8 @@ struct cuda_queue {
     cudaStream_t stream;
     bool owned; /* the stream is the plugin's own */
     cublasHandle_t blas;
-    float *scratch, *room; /* of reductions, on the device; NULL until one needs it */
+    void *sums;            /* of reductions by kernels, on the device; NULL until one needs it */
+    float *scratch, *room; /* the same, of those by cuBLAS */
     struct cuda_queue *next;
 };
 
@@ -224,12 +225,28 @@ struct cuda_blas_call {
 int cuda_blas_begin(void *device, void *queue, uint32_t dtype, struct cuda_blas_call *out);
 int cuda_blas_end(struct cuda_blas_call *call, const char *name, cublasStatus_t status);
 
+/*
+ * With the context current: by a kernel of ferry's own (launch.c). FERRY_EUNSUPPORTED where there are none, for
+ * good.
+ */
+int cuda_vector_sum(struct cuda_device *dev, struct cuda_queue *queue, uint32_t op, uint32_t dtype,
+                    int64_t n, const void *x, const void *y, void *result);
+int cuda_vector_fill(struct cuda_device *dev, const struct cuda_queue *queue, uint64_t size,
+                     uint64_t bits, int64_t n, void *y);
+/* Whether conversions have one. */
+bool cuda_converts(struct cuda_device *dev);
+
 bool cuda_blocks_add(struct cuda_blocks *blocks, struct cuda_block block);
 bool cuda_blocks_take(struct cuda_blocks *blocks, const void *handle, struct cuda_block *out);
 void cuda_blocks_clear(struct cuda_blocks *blocks);
 
 /* Bytes of an element; 0 for what is no dtype. */
-uint64_t cuda_element_size(uint32_t dtype);
+static inline uint64_t cuda_element_size(uint32_t dtype)
+{
+    static const uint8_t sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8, 4 };
+
+    return dtype < FERRY_DTYPE_COUNT ? sizes[dtype] : 0;
+}
 static inline void *cuda_at(ferry_ref ref)
 {
     return (char *)ref.handle + ref.offset;
@@ -289,6 +306,9 @@ int cuda_axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, f
 int cuda_scal(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha, ferry_ref x);
 int cuda_copy(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref y);
 int cuda_fill(void *dev, void *queue, uint32_t dtype, int64_t n, double value, ferry_ref y);
+int cuda_convert(void *dev, void *queue, int64_t n, uint32_t x_dtype, ferry_cref x,
+                 uint32_t y_dtype, ferry_ref y);
+int cuda_supports_convert(void *dev, uint32_t x_dtype, uint32_t y_dtype);
 int cuda_dot(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_cref y,
              ferry_ref result);
 int cuda_asum(void *dev, void *queue, uint32_t dtype, int64_t n, ferry_cref x, ferry_ref result);

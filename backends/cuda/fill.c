@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fill, without a kernel: the driver sets 8, 16 and 32 bits at a time; 64 bits grow from one element
- * by copying what is there behind itself.
+ * Fill. Without a kernel the driver sets 8, 16 and 32 bits at a time; 64 bits grow from one element by
+ * copying what is there behind itself.
  */
 #include "cuda.h"
 
 #include <string.h>
-
-uint64_t cuda_element_size(uint32_t dtype)
-{
-    static const uint8_t sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8, 4 };
-
-    return dtype < FERRY_DTYPE_COUNT ? sizes[dtype] : 0;
-}
 
 /* ---- the value as bits; to nearest even where the dtype is shorter ---- */
 
@@ -132,20 +125,24 @@ static int set_wide(uint64_t bits, char *at, size_t n, cudaStream_t stream)
     return err;
 }
 
+static int set(uint64_t size, uint64_t bits, char *at, size_t n, cudaStream_t stream)
+{
+    return size == 8 ? set_wide(bits, at, n, stream) : set_narrow(size, bits, at, n, stream);
+}
+
 int cuda_fill(void *device, void *queue, uint32_t dtype, int64_t n, double value, ferry_ref y)
 {
     struct cuda_device *dev = device;
+    const struct cuda_queue *on = cuda_queue_of(dev, queue);
     uint64_t size = cuda_element_size(dtype), bits = bits_of(dtype, value);
-    cudaStream_t stream = cuda_queue_of(dev, queue)->stream;
     struct cuda_scope scope;
     int err = cuda_enter_on(dev, queue, &scope);
 
     if (err)
         return err;
-    if (size == 8)
-        err = set_wide(bits, cuda_at(y), (size_t)n, stream);
-    else
-        err = set_narrow(size, bits, cuda_at(y), (size_t)n, stream);
+    err = cuda_vector_fill(dev, on, size, bits, n, cuda_at(y));
+    if (err == FERRY_EUNSUPPORTED)
+        err = set(size, bits, cuda_at(y), (size_t)n, on->stream);
     cuda_leave(&scope);
     if (!err)
         dev->counters.ops++;

@@ -45,6 +45,8 @@ struct cuda_modules {
     int built_err;                 /* why what was built in is not taken */
     char folder[CUDA_FOLDER_ROOM]; /* for what libnvrtc makes; "": nothing is kept */
     CUmodule built, program[PROGRAM_COUNT];
+    CUfunction vector[KERNEL_COUNT]; /* of the program VECTOR, once they were asked for */
+    bool without_vector;             /* there are none, and that has been said */
     struct kernel_target target;
 };
 
@@ -57,5 +59,16 @@ void cuda_modules_destroy(struct cuda_modules *modules);
 int cuda_modules_check(struct cuda_modules *modules);
 /* With the context current: a kernel, compiled now if it was not before. */
 int cuda_modules_function(struct cuda_modules *modules, uint32_t kernel, CUfunction *out);
+/*
+ * The same for plain arithmetic, which cuBLAS and the host can do as well: what does not compile is not tried
+ * again. FERRY_EUNSUPPORTED: do without.
+ */
+int cuda_modules_vector(struct cuda_modules *modules, uint32_t kernel, CUfunction *out);
+
+/* ---- launches (launch.c) ---- */
+
+/* With the context current: BUFFERS pointers, and the launch's numbers as they are to be. */
+int cuda_launch(CUstream stream, CUfunction function, const struct kernel_launch *l,
+                void *const base[BUFFERS], const union kernel_args *numbers);
 
 #endif

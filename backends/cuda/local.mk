@@ -15,6 +15,7 @@ backends_ferry_cuda_la_SOURCES = \
 	%D%/error.c \
 	%D%/fill.c \
 	%D%/kernels.h \
+	%D%/launch.c \
 	%D%/matrix.c \
 	%D%/memory.c \
 	%D%/module.c \

@@ -59,6 +59,7 @@ int cuda_modules_create(const struct cuda_device *dev, enum cuda_source source,
     m->target = (struct kernel_target){ .vec = CUDA_VEC,
                                         .group = CUDA_GROUP,
                                         .busy = 16 * (uint32_t)processors };
+    m->without_vector = source == CUDA_KERNELS_OFF;
     *out = m;
     return 0;
 }
@@ -218,4 +219,33 @@ int cuda_modules_function(struct cuda_modules *m, uint32_t kernel, CUfunction *o
     failed = cuda_driver.module_function(out, m->built ? m->built : m->program[program],
                                          kernel_function(kernel));
     return failed ? cuda_fail_driver("cuModuleGetFunction", failed) : 0;
+}
+
+/* Where memory is short, or the device is lost, there may be one later, or nothing is to be done. (locked) */
+static bool is_for_good(int err)
+{
+    return err && err != FERRY_ENOMEM && err != FERRY_ELOST;
+}
+
+int cuda_modules_vector(struct cuda_modules *m, uint32_t kernel, CUfunction *out)
+{
+    int err;
+
+    pthread_mutex_lock(&m->lock);
+    *out = m->vector[kernel];
+    err = m->without_vector ? FERRY_EUNSUPPORTED : 0;
+    pthread_mutex_unlock(&m->lock);
+    if (err || *out)
+        return err;
+    err = cuda_modules_check(m);
+    if (!err)
+        err = cuda_modules_function(m, kernel, out);
+    pthread_mutex_lock(&m->lock);
+    if (!err)
+        m->vector[kernel] = *out;
+    if (is_for_good(err) && !m->without_vector)
+        cuda_host->log(FERRY_LOG_DEBUG, "sums, conversions and fills are done without kernels");
+    m->without_vector |= is_for_good(err);
+    pthread_mutex_unlock(&m->lock);
+    return is_for_good(err) ? FERRY_EUNSUPPORTED : err;
 }

@@ -101,21 +101,15 @@ static int check_places(const struct kernel_place *places)
 static int launch(CUstream stream, CUfunction function, const struct kernel_launch *l,
                   const struct kernel_place *places, const ferry_op_run_args *run)
 {
-    void *base[BUFFERS], *params[BUFFERS + 1];
+    void *base[BUFFERS];
     union kernel_args numbers;
-    CUresult failed;
 
     if (l->groups == 0)
         return 0;
     kernel_numbers(l, places, run, &numbers);
-    for (int i = 0; i < BUFFERS; i++) {
+    for (int i = 0; i < BUFFERS; i++)
         base[i] = (void *)(uintptr_t)places[l->from[i]].ref.handle;
-        params[i] = &base[i];
-    }
-    params[BUFFERS] = &numbers;
-    failed = cuda_driver.launch(function, (unsigned)l->groups, 1, 1, CUDA_GROUP, 1, 1, 0, stream,
-                                params, NULL);
-    return failed ? cuda_fail_driver("cuLaunchKernel", failed) : 0;
+    return cuda_launch(stream, function, l, base, &numbers);
 }
 
 static int prepare(void *device, void *queue, void *prepared, const ferry_cref *in,

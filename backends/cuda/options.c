@@ -13,7 +13,7 @@ const ferry_plugin_option cuda_options[CUDA_OPTIONS] = {
       "keeps the host's caches; on: also one that sees the host's pages beside memory of its own",
       "auto|off|on", FERRY_OPTION_ENUM, 0 },
     { "kernels", "auto",
-      "where the kernels of operations come from: those that are built in, where they suit the "
+      "where the kernels come from: those that are built in, where they suit the "
       "device, else libnvrtc; libnvrtc alone; off: ferry does without them",
       "auto|compile|off", FERRY_OPTION_ENUM, 0 },
 };

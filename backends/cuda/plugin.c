@@ -48,6 +48,7 @@ static const ferry_plugin_ops ops = {
     .scal = cuda_scal,
     .copy = cuda_copy,
     .fill = cuda_fill,
+    .convert = cuda_convert,
     .dot = cuda_dot,
     .asum = cuda_asum,
     .sumsq = cuda_sumsq,
@@ -55,6 +56,7 @@ static const ferry_plugin_ops ops = {
     .gemm = cuda_gemm,
     .owns = cuda_owns,
     .extension = cuda_extension,
+    .supports_convert = cuda_supports_convert,
 };
 
 FERRY_API int ferry_plugin_open(const ferry_host *host, const ferry_plugin_ops **out)

@@ -13,6 +13,8 @@ void cuda_queue_release(struct cuda_device *dev, struct cuda_queue *queue)
     (void)dev;
     if (queue->blas)
         (void)cuda_blas.destroy(queue->blas);
+    if (queue->sums)
+        (void)cudaFree(queue->sums);
     if (queue->scratch)
         (void)cudaFree(queue->scratch);
     if (queue->room)
@@ -20,7 +22,7 @@ void cuda_queue_release(struct cuda_device *dev, struct cuda_queue *queue)
     if (queue->owned && queue->stream)
         (void)cudaStreamDestroy(queue->stream);
     queue->blas = NULL;
-    queue->scratch = queue->room = NULL;
+    queue->sums = queue->scratch = queue->room = NULL;
 }
 
 static struct cuda_queue *add(struct cuda_device *dev, struct cuda_queue *queue)

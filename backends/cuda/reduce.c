@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reductions, whose result stays on the device. cuBLAS adds up in the operand's own precision, many
- * elements a thread: long vectors go in pieces, whose sums are added last, so that no float takes
- * thousands of others one by one. Halves go through 1×1 matrix products with F32 results, since
- * cublasDotEx rounds its result to a half; for asum a product with one makes floats of them.
+ * Reductions, whose result stays on the device. F32 and halves are a kernel's (launch.c); F64, and all
+ * where there are no kernels, are cuBLAS's. It adds up in the operand's own precision, many elements a
+ * thread: long vectors go in pieces, whose sums are added last, so that no float takes thousands of
+ * others one by one. Halves go through 1×1 matrix products with F32 results, since cublasDotEx rounds
+ * its result to a half; for asum a product with one makes floats of them.
  */
 #include "cuda.h"
 
@@ -205,6 +206,19 @@ static int sum_pieces(const struct reduction *r, int64_t n)
     return err;
 }
 
+static int by_blas(struct reduction *r, int64_t n)
+{
+    int err = cuda_blas_handle(r->queue, CUBLAS_POINTER_MODE_HOST, &r->blas);
+
+    if (!err && (r->dtype == FERRY_F64 || (r->dtype == FERRY_F32 && n <= PIECE)))
+        err = sum_plain(r, r->x, r->y, (int)n, r->result);
+    else if (!err)
+        err = sum_pieces(r, n);
+    if (r->blas) /* as a program that shares the handle expects it */
+        (void)cuda_blas.set_pointer_mode(r->blas, CUBLAS_POINTER_MODE_HOST);
+    return err;
+}
+
 static int reduce(void *device, void *queue, uint32_t op, uint32_t dtype, int64_t n, ferry_cref x,
                   ferry_cref y, ferry_ref result)
 {
@@ -223,13 +237,10 @@ static int reduce(void *device, void *queue, uint32_t op, uint32_t dtype, int64_
     err = cuda_enter_on(dev, queue, &scope);
     if (err)
         return err;
-    err = cuda_blas_handle(r.queue, CUBLAS_POINTER_MODE_HOST, &r.blas);
-    if (!err && (dtype == FERRY_F64 || (dtype == FERRY_F32 && n <= PIECE)))
-        err = sum_plain(&r, r.x, r.y, (int)n, r.result);
-    else if (!err)
-        err = sum_pieces(&r, n);
-    if (r.blas) /* as a program that shares the handle expects it */
-        (void)cuda_blas.set_pointer_mode(r.blas, CUBLAS_POINTER_MODE_HOST);
+    err = dtype == FERRY_F64 ? FERRY_EUNSUPPORTED
+                             : cuda_vector_sum(dev, r.queue, op, dtype, n, r.x, r.y, r.result);
+    if (err == FERRY_EUNSUPPORTED)
+        err = by_blas(&r, n);
     cuda_leave(&scope);
     if (!err)
         dev->counters.ops++;

@@ -14,10 +14,9 @@ static cudaDataType type_of(uint32_t dtype)
     return dtype == FERRY_F16 ? CUDA_R_16F : CUDA_R_16BF;
 }
 
-/* What needs a kernel of its own, convert, is left to ferry's fallback. */
+/* Conversions take a kernel; without one they are left to ferry's fallback. */
 int cuda_supports(void *dev, uint32_t op, uint32_t dtype)
 {
-    (void)dev;
     switch (op) {
     case FERRY_OP_COPY:
     case FERRY_OP_FILL:
@@ -30,9 +29,16 @@ int cuda_supports(void *dev, uint32_t op, uint32_t dtype)
     case FERRY_OP_GEMV:
     case FERRY_OP_GEMM:
         return dtype <= FERRY_BF16;
+    case FERRY_OP_CONVERT:
+        return cuda_element_size(dtype) != 0 && cuda_converts(dev);
     default:
         return 0;
     }
+}
+
+int cuda_supports_convert(void *dev, uint32_t x_dtype, uint32_t y_dtype)
+{
+    return cuda_element_size(x_dtype) != 0 && cuda_supports(dev, FERRY_OP_CONVERT, y_dtype);
 }
 
 static cublasStatus_t axpy(cublasHandle_t blas, uint32_t dtype, int n, double alpha, const void *x,

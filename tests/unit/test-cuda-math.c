@@ -17,12 +17,12 @@ static void what_is_supported_is_arithmetic_on_floats_and_moving_all(void)
 {
     void *dev;
 
-    if (!cuda_load(1, false))
+    if (!cuda_load(1, true)) /* a GPU's may lack kernels */
         return;
     dev = cuda_open(0);
     for (uint32_t op = 0; op < 32; op++)
         for (uint32_t t = 0; t < FERRY_DTYPE_COUNT + 2; t++) {
-            bool moves = op == FERRY_OP_COPY || op == FERRY_OP_FILL;
+            bool moves = op == FERRY_OP_COPY || op == FERRY_OP_FILL || op == FERRY_OP_CONVERT;
             bool computes = op == FERRY_OP_AXPY || op == FERRY_OP_SCAL || op == FERRY_OP_DOT ||
                             op == FERRY_OP_ASUM || op == FERRY_OP_SUMSQ || op == FERRY_OP_GEMV ||
                             op == FERRY_OP_GEMM;
