@@ -238,18 +238,23 @@ static int end_blob(ferry_io_writer *w, struct ferry__out_array *array)
     return put_piece(w, &parts.after);
 }
 
+/* Fields 1 to 15 all have tags of one byte: blobs_size is right for each. */
+static uint32_t blobs_field(const ferry_io_writer *w)
+{
+    if (w->format == FERRY_IO_CAFFEMODEL)
+        return w->definition.bytes ? w->definition.blobs : 7;
+    return w->format == FERRY_IO_SOLVERSTATE ? 3 : 1;
+}
+
 static int begin_array(ferry_io_writer *w, struct ferry__out_array *array)
 {
     struct ferry__proto_piece piece = { .size = 0 };
-    uint32_t field = w->format == FERRY_IO_CAFFEMODEL    ? 7
-                     : w->format == FERRY_IO_SOLVERSTATE ? 3
-                                                         : 1;
     size_t name_size = 0;
     int err = FERRY_OK;
 
     if (split(array->entry.name, &name_size) == 0 && w->format == FERRY_IO_CAFFEMODEL)
         err = begin_layer(w, array, name_size);
-    ferry__proto_put_tag(&piece, field, FERRY__WIRE_BYTES);
+    ferry__proto_put_tag(&piece, blobs_field(w), FERRY__WIRE_BYTES);
     ferry__proto_put_varint(&piece, blob_size(array));
     if (!err)
         err = put_piece(w, &piece);

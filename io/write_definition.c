@@ -2,23 +2,41 @@
 #include "write_definition.h"
 
 #include "proto_write.h"
+#include "reader.h"
 #include "wire.h"
 
 #include <string.h>
 
-#define LAYER     100
-#define NAME      1
-#define BLOBS     7
 #define V1_LAYERS 2
+#define V0_LAYER  1 /* of a V1 layer */
+#define V0_BLOBS  50
 
 static const struct ferry__wire_names net_names = {
     "NetParameter",
     { { 1, "name" }, { 2, "layers" }, { 100, "layer" }, { 0, NULL } },
 };
-static const struct ferry__wire_names layer_names = {
-    "LayerParameter",
-    { { 1, "name" }, { 2, "type" }, { 7, "blobs" }, { 0, NULL } },
+static const struct ferry__wire_names v0_names = {
+    "V0LayerParameter",
+    { { 50, "blobs" }, { 0, NULL } },
 };
+
+/* Where a layer has its name and its blobs: one of today's, and one of V1. */
+static const struct form {
+    uint32_t layer, name, blobs;
+    struct ferry__wire_names names;
+} forms[] = {
+    { 100, 1, 7, { "LayerParameter", { { 1, "name" }, { 7, "blobs" }, { 0, NULL } } } },
+    { V1_LAYERS, 4, 6, { "V1LayerParameter", { { 4, "name" }, { 6, "blobs" }, { 0, NULL } } } },
+};
+
+/* NULL: it is no layer. */
+static const struct form *form_of(const struct ferry__field *field)
+{
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+        if (forms[i].layer == field->number)
+            return &forms[i];
+    return NULL;
+}
 
 /* What is left of the definition; `file` stands for it in messages. */
 static struct ferry__wire rest_of(const ferry_io_writer *w, struct ferry__io_file *file)
@@ -30,89 +48,193 @@ static struct ferry__wire rest_of(const ferry_io_writer *w, struct ferry__io_fil
                                  w->definition.bytes + w->definition.size, false };
 }
 
-/* A layer's name, or "" in the place of one that is missing. */
-static int read_name(const struct ferry__wire *net, const struct ferry__field *layer,
-                     struct ferry__field *out)
+/* ---- what is in it -------------------------------------------------------------------------- */
+
+/* A layer's name, or "" in the place of one that is missing, and what its own blobs take. */
+struct layer {
+    struct ferry__field name;
+    uint64_t blobs; /* bytes, with tags and lengths */
+};
+
+static int look(const struct ferry__wire *net, const struct ferry__field *field, struct layer *out)
 {
-    struct ferry__field field;
+    const struct form *form = form_of(field);
     struct ferry__wire wire;
-    int got = ferry__wire_enter(net, layer, &layer_names, &wire);
+    struct ferry__field inner;
+    int got = ferry__wire_enter(net, field, &form->names, &wire);
 
     memset(out, 0, sizeof(*out));
-    while (!got && (got = ferry__wire_next(&wire, &field)) > 0) {
+    while (!got && (got = ferry__wire_next(&wire, &inner)) > 0) {
         got = FERRY_OK;
-        if (field.number == BLOBS)
-            return ferry__wire_error(&wire, &field, FERRY_EFORMAT,
-                                     "a definition has no blobs of its own");
-        if (field.number == NAME) {
-            got = ferry__wire_expect(&wire, &field, FERRY__WIRE_BYTES);
-            *out = field;
+        if (inner.number == form->blobs)
+            out->blobs += (uint64_t)(wire.at - inner.tag);
+        if (inner.number == form->name) {
+            got = ferry__wire_expect(&wire, &inner, FERRY__WIRE_BYTES);
+            out->name = inner;
         }
     }
     return got;
+}
+
+/* A layer of Caffe's first form keeps its blobs one level further down. */
+static int refuse_v0(const struct ferry__wire *net, const struct ferry__field *layer)
+{
+    struct ferry__wire wire, v0;
+    struct ferry__field field, inner;
+    int got = ferry__wire_enter(net, layer, &forms[1].names, &wire);
+
+    while (!got && (got = ferry__wire_next(&wire, &field)) > 0) {
+        got = field.number == V0_LAYER ? ferry__wire_enter(&wire, &field, &v0_names, &v0) : 0;
+        while (!got && field.number == V0_LAYER && (got = ferry__wire_next(&v0, &inner)) > 0)
+            got = inner.number == V0_BLOBS ? ferry__wire_error(&v0, &inner, FERRY_EUNSUPPORTED,
+                                                               "is of Caffe's first form")
+                                           : FERRY_OK;
+    }
+    return got;
+}
+
+static int check_layer(const ferry_io_writer *w, const struct ferry__wire *net,
+                       const struct ferry__field *field)
+{
+    struct layer layer;
+    int err;
+
+    if (field->number == V1_LAYERS && !w->definition.lent)
+        return ferry__wire_error(net, field, FERRY_EFORMAT, "a definition is of today's form");
+    err = look(net, field, &layer);
+    if (!err && layer.blobs && !w->definition.lent)
+        return ferry__wire_error(net, field, FERRY_EFORMAT, "a definition has no blobs of its own");
+    return err || field->number != V1_LAYERS ? err : refuse_v0(net, field);
 }
 
 static int check(const ferry_io_writer *w)
 {
     struct ferry__io_file file;
     struct ferry__wire wire = rest_of(w, &file);
-    struct ferry__field field, name;
+    struct ferry__field field;
     int got = FERRY_OK;
 
-    while (!got && (got = ferry__wire_next(&wire, &field)) > 0) {
-        if (field.number == V1_LAYERS)
-            return ferry__wire_error(&wire, &field, FERRY_EFORMAT,
-                                     "a definition is of today's form");
-        got = field.number == LAYER ? read_name(&wire, &field, &name) : FERRY_OK;
-    }
+    while (!got && (got = ferry__wire_next(&wire, &field)) > 0)
+        got = form_of(&field) ? check_layer(w, &wire, &field) : FERRY_OK;
     return got;
 }
 
-int ferry__definition_set(ferry_io_writer *w, const void *bytes, size_t size)
+int ferry__definition_set(ferry_io_writer *w, const void *bytes, size_t size, bool lent)
 {
-    unsigned char *copy = ferry__io_arena_alloc(&w->arena, size + 1);
+    unsigned char *copy = lent ? NULL : ferry__io_arena_alloc(&w->arena, size + 1);
     int err;
 
-    if (!copy)
+    if (!lent && !copy)
         return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", w->out.shown);
-    if (size > 0)
+    if (copy && size > 0)
         memcpy(copy, bytes, size);
-    w->definition.bytes = w->definition.at = copy;
+    w->definition.bytes = w->definition.at = lent ? bytes : copy;
     w->definition.size = size;
+    w->definition.lent = lent;
     err = check(w);
     if (err)
         memset(&w->definition, 0, sizeof(w->definition));
     return err;
 }
 
-/* The next layer of that name, from `at` on: 1, 0 if there is none. The bytes have been checked. */
+static int define(ferry_io_writer *w, const void *bytes, size_t size, bool lent)
+{
+    if (w->begun || w->count > 0)
+        return ferry_error_set(FERRY_EINVAL, "%s: a definition comes before the first array",
+                               w->out.shown);
+    if (!w->ops->define || w->format != FERRY_IO_CAFFEMODEL)
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %s has no place for a net's definition",
+                               w->out.shown, ferry_io_format_name(w->format));
+    return w->ops->define(w, bytes, size, lent);
+}
+
+int ferry_io_set_definition(ferry_io_writer *w, const void *bytes, size_t size)
+{
+    if (!w || (!bytes && size > 0))
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_set_definition: an argument is NULL");
+    return define(w, bytes, size, false);
+}
+
+int ferry_io_copy_definition(ferry_io_writer *w, ferry_io *from)
+{
+    if (!w || !from)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_copy_definition: an argument is NULL");
+    if (from->format != FERRY_IO_CAFFEMODEL)
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a %s has no net's definition",
+                               from->file.path, ferry_io_format_name(from->format));
+    return define(w, from->file.bytes, (size_t)from->file.size, true);
+}
+
+/* ---- writing it ----------------------------------------------------------------------------- */
+
+static int put_bytes(ferry_io_writer *w, const unsigned char *begin, const unsigned char *end)
+{
+    return ferry__io_out_write(&w->out, begin, (size_t)(end - begin));
+}
+
+/* All of a layer but its blobs; its length is as if it had `blobs_size` bytes of them. */
+static int put_layer(ferry_io_writer *w, const struct ferry__wire *net,
+                     const struct ferry__field *field, uint64_t blobs_size)
+{
+    const struct form *form = form_of(field);
+    struct ferry__proto_piece piece = { .size = 0 };
+    struct ferry__field inner;
+    struct ferry__wire wire;
+    struct layer layer;
+    int got = look(net, field, &layer);
+
+    if (!got)
+        got = ferry__wire_enter(net, field, &form->names, &wire);
+    if (got)
+        return got;
+    ferry__proto_put_tag(&piece, form->layer, FERRY__WIRE_BYTES);
+    ferry__proto_put_varint(&piece, field->size - layer.blobs + blobs_size);
+    got = ferry__io_out_write(&w->out, piece.bytes, piece.size);
+    while (!got && (got = ferry__wire_next(&wire, &inner)) > 0)
+        got = inner.number == form->blobs ? FERRY_OK : put_bytes(w, inner.tag, wire.at);
+    return got;
+}
+
+/* Everything from where the last one ended, layers without their blobs. */
+static int put_until(ferry_io_writer *w, const unsigned char *end)
+{
+    struct ferry__io_file file;
+    struct ferry__wire wire = rest_of(w, &file);
+    struct ferry__field field;
+    int got = FERRY_OK;
+
+    wire.end = end;
+    while (!got && (got = ferry__wire_next(&wire, &field)) > 0)
+        got = form_of(&field) ? put_layer(w, &wire, &field, 0) : put_bytes(w, field.tag, wire.at);
+    w->definition.at = end;
+    return got;
+}
+
+/*
+ * The next layer of that name, from where the last one ended: 1, 0 if there is none. In a file it is one that
+ * has blobs. The bytes have been checked.
+ */
 static int find(const ferry_io_writer *w, const char *name, size_t name_size,
                 struct ferry__field *out)
 {
     struct ferry__io_file file;
     struct ferry__wire wire = rest_of(w, &file);
-    struct ferry__field has;
+    struct layer has;
 
     while (ferry__wire_next(&wire, out) > 0)
-        if (out->number == LAYER && read_name(&wire, out, &has) == FERRY_OK &&
-            has.size == name_size && (!name_size || !memcmp(has.bytes, name, name_size)))
+        if (form_of(out) && look(&wire, out, &has) == FERRY_OK &&
+            (has.blobs || !w->definition.lent) && has.name.size == name_size &&
+            (!name_size || !memcmp(has.name.bytes, name, name_size)))
             return 1;
     return 0;
-}
-
-static int put_until(ferry_io_writer *w, const unsigned char *end)
-{
-    int err = ferry__io_out_write(&w->out, w->definition.at, (size_t)(end - w->definition.at));
-
-    w->definition.at = end;
-    return err;
 }
 
 int ferry__definition_put_layer(ferry_io_writer *w, const char *name, size_t name_size,
                                 uint64_t blobs_size)
 {
-    struct ferry__proto_piece piece = { .size = 0 };
+    struct ferry__io_file file;
     struct ferry__field layer;
+    struct ferry__wire wire;
     int err;
 
     if (!find(w, name, name_size, &layer))
@@ -120,12 +242,12 @@ int ferry__definition_put_layer(ferry_io_writer *w, const char *name, size_t nam
             FERRY_EINVAL, "%s: the definition has no layer \"%.*s\" behind the layer before it",
             w->out.shown, (int)name_size, name);
     err = put_until(w, layer.tag);
-    ferry__proto_put_tag(&piece, LAYER, FERRY__WIRE_BYTES);
-    ferry__proto_put_varint(&piece, layer.size + blobs_size);
+    wire = rest_of(w, &file);
     if (!err)
-        err = ferry__io_out_write(&w->out, piece.bytes, piece.size);
-    w->definition.at = layer.bytes;
-    return err ? err : put_until(w, layer.bytes + layer.size);
+        err = put_layer(w, &wire, &layer, blobs_size);
+    w->definition.at = layer.bytes + layer.size;
+    w->definition.blobs = form_of(&layer)->blobs;
+    return err;
 }
 
 int ferry__definition_put_rest(ferry_io_writer *w)

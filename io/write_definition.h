@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A net's definition in a caffemodel: its bytes as the caller gave them, each layer's blobs behind
- * its other fields.
+ * A net's definition in a caffemodel: its bytes as the caller gave them, or as another file has them, each
+ * layer's blobs behind its other fields.
  */
 #ifndef FERRY_IO_WRITE_DEFINITION_H
 #define FERRY_IO_WRITE_DEFINITION_H
 
 #include "writer.h"
 
-/* Keeps a copy. FERRY_EFORMAT for what is no NetParameter, or has blobs. */
-int ferry__definition_set(ferry_io_writer *w, const void *bytes, size_t size);
+/*
+ * Keeps a copy; FERRY_EFORMAT for what is no NetParameter of today, or has blobs. Lent bytes are a file's:
+ * they stay where they are, their blobs are passed over, and only layers that have some get others.
+ */
+int ferry__definition_set(ferry_io_writer *w, const void *bytes, size_t size, bool lent);
 
 /*
  * What comes before the blobs of the next layer of that name: everything up to it, its tag, its length

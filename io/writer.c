@@ -212,19 +212,6 @@ int ferry_io_set_metadata(ferry_io_writer *w, const char *key, const char *value
     return FERRY_OK;
 }
 
-int ferry_io_set_definition(ferry_io_writer *w, const void *bytes, size_t size)
-{
-    if (!w || (!bytes && size > 0))
-        return ferry_error_set(FERRY_EINVAL, "ferry_io_set_definition: an argument is NULL");
-    if (w->begun || w->count > 0)
-        return ferry_error_set(FERRY_EINVAL, "%s: a definition comes before the first array",
-                               w->out.shown);
-    if (!w->ops->define || w->format != FERRY_IO_CAFFEMODEL)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %s has no place for a net's definition",
-                               w->out.shown, ferry_io_format_name(w->format));
-    return w->ops->define(w, bytes, size);
-}
-
 /* ---- values --------------------------------------------------------------------------------- */
 
 /* Opens what comes next as long as that takes no bytes; leaves `current` where values are due. */

@@ -34,6 +34,8 @@ UNIT_TESTS = \
 	%D%/unit/test-failures \
 	%D%/unit/test-faults \
 	%D%/unit/test-image \
+	%D%/unit/test-io-commit \
+	%D%/unit/test-io-definition \
 	%D%/unit/test-io-malformed \
 	%D%/unit/test-io-proto \
 	%D%/unit/test-io-read \
@@ -204,6 +206,7 @@ PACKAGE_TESTS = \
 	%D%/unit/test-command-devices \
 	%D%/unit/test-command-files \
 	%D%/unit/test-conf \
+	%D%/unit/test-io-commit \
 	%D%/unit/test-io-malformed \
 	%D%/unit/test-io-proto \
 	%D%/unit/test-io-read \
@@ -371,6 +374,10 @@ COMMAND_TEST = %D%/unit/command.c %D%/unit/command.h
 ARRAYS_TEST = %D%/unit/array-files.c %D%/unit/array-files.h
 %C%_unit_test_command_arrays_SOURCES = %D%/unit/test-command-arrays.c $(ARRAYS_TEST)
 %C%_unit_test_command_files_SOURCES = %D%/unit/test-command-files.c $(ARRAYS_TEST)
+IO_TEST = %D%/unit/io-folder.c %D%/unit/io-folder.h
+%C%_unit_test_io_commit_SOURCES = %D%/unit/test-io-commit.c $(IO_TEST)
+%C%_unit_test_io_definition_SOURCES = %D%/unit/test-io-definition.c $(IO_TEST)
+%C%_unit_test_io_write_SOURCES = %D%/unit/test-io-write.c $(IO_TEST)
 OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
 %C%_unit_test_net_backward_faults_SOURCES = %D%/unit/test-net-backward-faults.c $(OOM_TEST)
 %C%_unit_test_net_oom_SOURCES = %D%/unit/test-net-oom.c $(OOM_TEST)

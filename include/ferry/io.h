@@ -223,6 +223,14 @@ FERRY_API int ferry_io_copy_attributes(ferry_io_writer *w, ferry_io *from, ferry
 FERRY_API int ferry_io_set_definition(ferry_io_writer *w, const void *bytes, size_t size);
 
 /**
+ * The same of the definition that the caffemodel `from` has, of whatever fields: today's layers and V1's
+ * stay what they are, and keep their order. Blobs go into those layers that have some in `from`, which stays
+ * open until the new file is committed. FERRY_EUNSUPPORTED where `from` is no caffemodel, or has blobs in
+ * layers of Caffe's first form (V0); the errors of ferry_io_set_definition.
+ */
+FERRY_API int ferry_io_copy_definition(ferry_io_writer *w, ferry_io *from);
+
+/**
  * Writes the next `size` bytes of the declared arrays' values, this machine's byte order,
  * row-major: of each array its data, then its diff if declared with one. A piece may be of any size
  * but ends with its array's data or diff at the latest. FERRY_EINVAL for bytes nobody declared,

@@ -55,24 +55,58 @@ static void what_cannot_be_expressed_is_an_error_and_nothing_is_written(void)
     fx_end();
 }
 
-/* Of a net that says more than its blobs; one that ferry wrote does not. */
-static void what_a_net_is_besides_its_blobs_is_noted(void)
+/* Name "n", a layer "c" with top "t" (4), and a blob [1]. */
+static void make_net(const char *name)
 {
-    /* name "n", a layer "c" with top "t" (4), and a blob [1] */
     static const char net[] = "\x0a\1n\xa2\6\x14\x0a\1c\x22\1t\x3a\x0c\x2a\4\0\0\x80\x3f"
                               "\x3a\4\x0a\2\1\1";
-    FILE *file;
+    FILE *file = fopen(in_folder(name), "wb");
 
-    fx_device();
-    file = fopen(in_folder("a.caffemodel"), "wb");
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     CU_ASSERT_EQUAL(fwrite(net, 1, sizeof(net) - 1, file), sizeof(net) - 1);
     CU_ASSERT_EQUAL(fclose(file), 0);
+}
+
+static void a_net_keeps_its_definition_from_caffemodel_to_caffemodel(void)
+{
+    fx_device();
+    make_net("a.caffemodel");
     CU_ASSERT_EQUAL(ferry("convert a.caffemodel b.caffemodel"), 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err, "0 layers without blobs and 1 fields"));
-    CU_ASSERT_EQUAL(ferry("convert b.caffemodel c.caffemodel"), 0);
     CU_ASSERT_STRING_EQUAL(err, "");
-    CU_ASSERT_EQUAL(ferry("merge -o d.safetensors a.caffemodel b.caffemodel"), 0);
+    CU_ASSERT_EQUAL(shell("cmp a.caffemodel b.caffemodel"), 0);
+    CU_ASSERT_EQUAL(ferry("merge -q -o c.caffemodel a.caffemodel b.caffemodel"), 0);
+    CU_ASSERT_STRING_EQUAL(err, "");
+    CU_ASSERT_EQUAL(shell("cmp a.caffemodel c.caffemodel"), 0);
+    CU_ASSERT_EQUAL(ferry("convert a.caffemodel d.caffemodel --dtype F64"), 0);
+    CU_ASSERT_EQUAL(ferry("convert d.caffemodel b.caffemodel --dtype F32"), 0);
+    CU_ASSERT_EQUAL(shell("cmp a.caffemodel b.caffemodel"), 0);
+    CU_ASSERT_EQUAL(ferry("convert b.caffemodel b.caffemodel"), 0); /* onto itself */
+    CU_ASSERT_EQUAL(shell("cmp a.caffemodel b.caffemodel"), 0);
+    CU_ASSERT_EQUAL(
+        shell("\"$FERRY_TEST_COMMAND\" convert - - -f caffemodel < a.caffemodel > b.caffemodel"),
+        0);
+    CU_ASSERT_EQUAL(shell("cmp a.caffemodel b.caffemodel"), 0);
+    clean();
+    fx_end();
+}
+
+/* Where there is no place for it, and where layers have other names or some are not there. */
+static void a_definition_that_is_lost_is_noted(void)
+{
+    fx_device();
+    make_net("a.caffemodel");
+    CU_ASSERT_EQUAL(ferry("convert a.caffemodel b.npz"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "0 layers without blobs and 1 fields"));
+    CU_ASSERT_EQUAL(ferry("convert b.npz c.caffemodel"), 0);
+    CU_ASSERT_STRING_EQUAL(err, "");
+    CU_ASSERT_EQUAL(ferry("rename a.caffemodel c.caffemodel 'c/*=d/*'"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "not carried over"));
+    CU_ASSERT_EQUAL(ferry("split a.caffemodel 'c/*=c.caffemodel'"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "not carried over"));
+    CU_ASSERT_EQUAL(ferry("merge -o d.safetensors a.caffemodel a.caffemodel"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "not carried over"));
+    MAKE("e.caffemodel", { "e/0", FERRY_F32, 3, 1, false }); /* a layer that the first has not */
+    CU_ASSERT_EQUAL(ferry("merge --allow-missing -o f.caffemodel a.caffemodel e.caffemodel"), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(err, "not carried over"));
     clean();
     fx_end();
@@ -387,7 +421,8 @@ static void statistics_sorting_and_digests_are_shown(void)
     CU_ASSERT_FATAL(strstr(out, "large/b") && strstr(out, "large/w"));
     CU_ASSERT(strstr(out, "large/b") < strstr(out, "large/w"));
     /* of 5 and 6 as doubles, little-endian */
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "9bb4833ece80484c0fb4bcbd256d3ad2a68476fdbce3a92298484932837041c7"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(out, "9bb4833ece80484c0fb4bcbd256d3ad2a68476fdbce3a92298484932837041c7"));
     CU_ASSERT_EQUAL(ferry("inspect s.npz --sort size"), 0);
     CU_ASSERT(strstr(out, "large/w") < strstr(out, "large/b"));
     CU_ASSERT(strstr(out, "large/b") < strstr(out, "small/w") ||
@@ -429,7 +464,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_cannot_be_read_is_marked),
     FERRY_TEST(arrays_go_from_format_to_format),
     FERRY_TEST(what_cannot_be_expressed_is_an_error_and_nothing_is_written),
-    FERRY_TEST(what_a_net_is_besides_its_blobs_is_noted),
+    FERRY_TEST(a_net_keeps_its_definition_from_caffemodel_to_caffemodel),
+    FERRY_TEST(a_definition_that_is_lost_is_noted),
     FERRY_TEST(differences_are_measured_and_tell_in_the_status),
     FERRY_TEST(sums_are_weighted_and_rounded_once),
     FERRY_TEST(arrays_without_a_name_are_pairs),

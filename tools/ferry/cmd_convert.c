@@ -23,7 +23,7 @@ static int convert(struct transfer *t)
 
 int cmd_convert(const struct tool_command *self, int argc, char **argv)
 {
-    struct transfer t = { .in = NULL };
+    struct transfer t = { .whole = true };
     const char *dtype = NULL;
     bool trust = false;
     const struct tool_option options[] = { { "--format", "-f", NULL, &t.target.format_name },

@@ -73,12 +73,14 @@ static int write_array(struct merge *m, const struct merge_array *array)
 
 static int write_all(struct merge *m)
 {
-    int err = files_copy_metadata(m->inputs[0].io[0], &m->target);
+    ferry_io *first = m->inputs[0].io[0];
+    bool whole = m->array_count == ferry_io_count(first);
+    int err = files_copy_metadata(first, &m->target, whole);
 
     if (!err)
         err = declare_all(m);
     if (!err)
-        err = target_copy_attributes(&m->target, m->inputs[0].io[0]);
+        err = target_copy_attributes(&m->target, first);
     if (err)
         return err;
     progress_begin(&m->progress, "merging", NULL, m->bytes);

@@ -95,18 +95,36 @@ void files_group_layers(struct files_item *items, size_t n)
     free(placed);
 }
 
+/* From caffemodel to caffemodel; *out says whether it could. */
+static int copy_definition(ferry_io *from, struct target *to, bool *out)
+{
+    int err;
+
+    *out = false;
+    if (ferry_io_get_format(from) != FERRY_IO_CAFFEMODEL || to->format != FERRY_IO_CAFFEMODEL)
+        return FERRY_OK;
+    err = target_copy_definition(to, from);
+    *out = !err;
+    return err == FERRY_EUNSUPPORTED ? FERRY_OK : err;
+}
+
 /* What a net is besides its blobs; ferry says how much of it there is and knows no more. */
 static bool is_definition(const ferry_io *from, const char *key)
 {
     return ferry_io_get_format(from) == FERRY_IO_CAFFEMODEL && strcmp(key, "definition") == 0;
 }
 
-int files_copy_metadata(ferry_io *from, struct target *to)
+int files_copy_metadata(ferry_io *from, struct target *to, bool whole)
 {
+    bool defined = false;
+    int err = whole ? copy_definition(from, to, &defined) : FERRY_OK;
+
+    if (err || defined) /* which has all that a caffemodel says about itself */
+        return err;
     for (int64_t i = 0; i < ferry_io_metadata_count(from); i++) {
         const char *key, *value;
-        int err = ferry_io_metadata_at(from, i, &key, &value);
 
+        err = ferry_io_metadata_at(from, i, &key, &value);
         if (!err && is_definition(from, key)) {
             target_note(to, "of the net's definition %s are not carried over", value);
             continue;

@@ -39,10 +39,11 @@ struct files_item {
 void files_group_layers(struct files_item *items, size_t n);
 
 /*
- * Takes the strings about a file over. One that has no place in the new file is noted, and so is the
- * definition of a net, which no file of arrays has a place for.
+ * Takes the strings about a file over, before an array is declared; one that has no place in the new file is
+ * noted. `whole`: all of its arrays will come under their own names, so that the definition of a net goes
+ * along from caffemodel to caffemodel. Otherwise it is noted, too.
  */
-int files_copy_metadata(ferry_io *from, struct target *to);
+int files_copy_metadata(ferry_io *from, struct target *to, bool whole);
 
 /* ---- tiles ---------------------------------------------------------------------------------- */
 

@@ -135,6 +135,11 @@ int target_set_metadata(struct target *t, const char *key, const char *value)
                      : ferry_io_set_metadata(t->out, key, value);
 }
 
+int target_copy_definition(struct target *t, ferry_io *from)
+{
+    return ferry_io_copy_definition(t->out, from);
+}
+
 int target_declare(struct target *t, const ferry_io_entry *entry)
 {
     return t->shards ? shards_declare(t->shards, entry) : ferry_io_declare(t->out, entry);

@@ -36,6 +36,7 @@ int target_format(const struct tool_command *self, struct target *t, ferry_io_fo
 /* Begins it. A ferry error, as from all that follow. */
 int target_open(struct target *t);
 int target_set_metadata(struct target *t, const char *key, const char *value);
+int target_copy_definition(struct target *t, ferry_io *from); /* of a caffemodel; never in shards */
 int target_declare(struct target *t, const ferry_io_entry *entry);
 int target_write(struct target *t, const void *values, size_t size);
 

@@ -113,7 +113,7 @@ static int write_item(struct transfer *t, const ferry_io_entry *entry)
 static int write_all(struct transfer *t)
 {
     uint64_t total = 0;
-    int err = files_copy_metadata(t->in, &t->target);
+    int err = files_copy_metadata(t->in, &t->target, t->whole);
 
     if (!err)
         err = declare_all(t, &total);
