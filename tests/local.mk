@@ -26,6 +26,7 @@ UNIT_TESTS = \
 	%D%/unit/test-command-devices \
 	%D%/unit/test-command-files \
 	%D%/unit/test-command-net \
+	%D%/unit/test-command-progress \
 	%D%/unit/test-command-run \
 	%D%/unit/test-command-train \
 	%D%/unit/test-conf \
@@ -378,6 +379,7 @@ IO_TEST = %D%/unit/io-folder.c %D%/unit/io-folder.h
 %C%_unit_test_io_commit_SOURCES = %D%/unit/test-io-commit.c $(IO_TEST)
 %C%_unit_test_io_definition_SOURCES = %D%/unit/test-io-definition.c $(IO_TEST)
 %C%_unit_test_io_write_SOURCES = %D%/unit/test-io-write.c $(IO_TEST)
+%C%_unit_test_command_progress_SOURCES = %D%/unit/test-command-progress.c $(ARRAYS_TEST)
 OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
 %C%_unit_test_net_backward_faults_SOURCES = %D%/unit/test-net-backward-faults.c $(OOM_TEST)
 %C%_unit_test_net_oom_SOURCES = %D%/unit/test-net-oom.c $(OOM_TEST)

@@ -142,7 +142,7 @@ int array_files_main(int argc, char **argv, const char *name, const ferry_test_c
         return 1;
     if (once_count > 0)
         status = run_once(argc, argv, name, once, once_count);
-    if (status == 0)
+    if (status == 0 && count > 0)
         status = ferry_test_main_plain_backends(argc, argv, name, cases, count);
     rmdir(folder);
     return status;
