@@ -33,6 +33,33 @@ static void devices_names_the_selected_one(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "\n* "));
 }
 
+/* Where in a block kernels may begin, and how far they reach: 0 where the device has no such limit. */
+static void limits_of_a_device_are_in_json(void)
+{
+    static const char command[] = "printf '[plugin sim]\noption.offset_alignment = 256\n"
+                                  "option.max_binding = 1MiB\n' > '%s' && FERRY_CONF='%s' "
+                                  "FERRY_BACKEND=sim \"$FERRY_TEST_COMMAND\" devices --json";
+    const char *conf = in_folder("limits.conf");
+    json_t *document, *device;
+    char text[1024];
+
+    CU_ASSERT_EQUAL(ferry("devices --json"), 0);
+    document = parse_output();
+    device = json_array_get(json_object_get(document, "devices"), 0);
+    CU_ASSERT(json_is_integer(json_object_get(device, "offset_alignment")));
+    CU_ASSERT(json_is_integer(json_object_get(device, "max_binding")));
+    json_decref(document);
+    if (strcmp(ferry_test_backend(), "sim") != 0)
+        return;
+    snprintf(text, sizeof(text), command, conf, conf);
+    CU_ASSERT_EQUAL(shell(text), 0);
+    document = parse_output();
+    device = json_array_get(json_object_get(document, "devices"), 0);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(device, "offset_alignment")), 256);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(device, "max_binding")), 1 << 20);
+    json_decref(document);
+}
+
 static void a_backend_that_is_not_there_is_one_line_and_status_1(void)
 {
     setenv("FERRY_BACKEND", "nonesuch", 1);
@@ -235,6 +262,7 @@ static void bench_prints_a_table_and_knows_its_options(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(devices_names_the_selected_one),
+    FERRY_TEST(limits_of_a_device_are_in_json),
     FERRY_TEST(a_backend_that_is_not_there_is_one_line_and_status_1),
     FERRY_TEST(devices_that_are_probed_may_crash_and_hang),
     FERRY_TEST(devices_that_are_probed_are_opened),

@@ -27,14 +27,15 @@ static json_t *json_device(ferry_device *dev, const ferry_device *selected)
     uint64_t bytes = 0;
     bool known = memory_free(dev, selected, &bytes);
 
-    return json_pack("{s:o, s:o, s:o, s:I, s:o, s:b, s:b, s:b, s:b, s:o, s:o}", "name",
-                     tool_json_string(p->name), "plugin", tool_json_string(p->plugin),
-                     "description", tool_json_string(p->description), "memory_total",
-                     (json_int_t)p->memory_total, "memory_free",
-                     known ? json_integer((json_int_t)bytes) : json_null(), "unified",
-                     p->unified != 0, "host_memory", p->host_memory != 0, "discrete",
-                     p->discrete != 0, "host_processors", p->host_processors != 0, "uuid",
-                     tool_json_string(p->uuid), "pci", tool_json_string(p->pci));
+    return json_pack(
+        "{s:o, s:o, s:o, s:I, s:o, s:b, s:b, s:b, s:b, s:I, s:I, s:o, s:o}", "name",
+        tool_json_string(p->name), "plugin", tool_json_string(p->plugin), "description",
+        tool_json_string(p->description), "memory_total", (json_int_t)p->memory_total,
+        "memory_free", known ? json_integer((json_int_t)bytes) : json_null(), "unified",
+        p->unified != 0, "host_memory", p->host_memory != 0, "discrete", p->discrete != 0,
+        "host_processors", p->host_processors != 0, "offset_alignment",
+        (json_int_t)p->offset_alignment, "max_binding", (json_int_t)p->max_binding, "uuid",
+        tool_json_string(p->uuid), "pci", tool_json_string(p->pci));
 }
 
 /* It was wanted, and looked like a plugin: what it says of itself is no reason any more. */
