@@ -54,6 +54,9 @@
 
 /* ---- OpenCL C -------------------------------------------------------------------------------- */
 
+/* A product is rounded before it is added, but where vec_multiply_add stands: as in the host's C. */
+#pragma OPENCL FP_CONTRACT OFF
+
 #define INLINE                    inline
 #define GLOBAL                    global
 #define SHARED                    local
@@ -112,7 +115,11 @@ typedef struct __attribute__((packed, aligned(4))) {
 #define vec_set(x)                ((vec)(x))
 #define vec_add(x, y)             ((x) + (y))
 #define vec_multiply(x, y)        ((x) * (y))
-#define vec_multiply_add(x, y, z) ((x) * (y) + (z)) /* one rounding where the device has that */
+#ifdef FUSED /* the device multiplies and adds with one rounding as fast as with two */
+#define vec_multiply_add(x, y, z) fma(x, y, z)
+#else
+#define vec_multiply_add(x, y, z) ((x) * (y) + (z))
+#endif
 #define vec_max(x, y)             ((y) > (x) ? (y) : (x))
 #define vec_slope(x, y)           ((x) > 0.0f ? (x) : (x) * (y))
 

@@ -26,18 +26,28 @@ void ocl_target_of(const struct ocl_device *dev, struct kernel_target *out)
     out->busy = (uint32_t)dev->cores * (dev->few ? 4 : 32);
 }
 
+/* Kernels are compiled without contraction: where a product and a sum may be one, they say so. */
+static bool is_fused(const struct ocl_device *dev)
+{
+    cl_device_fp_config config = 0;
+
+    return !clGetDeviceInfo(dev->id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof(config), &config, NULL) &&
+           config & CL_FP_FMA;
+}
+
 static int build(const struct ocl_device *dev, enum kernel_program program, cl_program *out)
 {
     size_t count = kernel_program_lines(program, NULL);
     const char **lines = malloc(count * sizeof(*lines));
-    char options[96];
+    char options[112];
     int err;
 
     if (!lines)
         return ocl_host->error(FERRY_ENOMEM, "no memory for the text of kernels");
     (void)kernel_program_lines(program, lines);
-    snprintf(options, sizeof(options), " -cl-std=CL1.2 -DVEC=%u -DGROUP=%u",
-             (unsigned)dev->target.vec, (unsigned)dev->target.group);
+    snprintf(options, sizeof(options), " -cl-std=CL1.2 -DVEC=%u -DGROUP=%u%s",
+             (unsigned)dev->target.vec, (unsigned)dev->target.group,
+             is_fused(dev) ? " -DFUSED" : "");
     err = ocl_program_build(dev->context, lines, count, options, out);
     free(lines);
     return err;

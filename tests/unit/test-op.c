@@ -89,6 +89,60 @@ static void an_operation_computes_where_it_can(void)
     fx_end();
 }
 
+/* x[i] and u[i], with products that F32 does not hold. */
+#define TERMS 1000
+
+static void terms(float *x, float *u)
+{
+    for (int i = 0; i < TERMS; i++) {
+        x[i] = 1 + (float)i / 777;
+        u[i] = -(i % 2 ? 1 : 0.75f) / 3 - (float)i / 2331;
+    }
+}
+
+/* a x + b u and x u + v, from the host's bits: no device rounds once where others round twice. */
+static void a_product_is_rounded_before_it_is_added(void)
+{
+    static float x[TERMS], u[TERMS], sum[TERMS], scaled[TERMS];
+    const float a = 1.0f / 3;
+    ferry_device *dev = fx_device();
+    ferry_memory *mx, *mu, *my = floats(NULL, TERMS);
+    ferry_op op;
+
+    terms(x, u);
+    for (int i = 0; i < TERMS; i++) {
+        volatile float ax = a * x[i], xu = x[i] * u[i];
+
+        sum[i] = ax + u[i];
+        scaled[i] = xu + x[i];
+    }
+    mx = floats(x, TERMS);
+    mu = floats(u, TERMS);
+    for (int scale = 0; scale < 2; scale++) {
+        ferry_op_place in[3] = { { mx, 0 }, { mu, 0 }, { mx, 0 } }, out = { my, 0 };
+        ferry_op_args args = { .struct_size = sizeof args, .in = in, .out = &out };
+        ferry_operation *o;
+
+        ferry_op_init(&op, FERRY_OP_BINARY);
+        op.n_in = scale ? 3 : 2;
+        op.n_out = 1;
+        for (uint32_t i = 0; i < op.n_in; i++)
+            op.in[i] = ferry_operand_of(FERRY_F32, 1, (int64_t[]){ TERMS }, NULL);
+        op.out[0] = op.in[0];
+        op.params.binary.function = scale ? FERRY_BINARY_SCALE : FERRY_BINARY_SUM;
+        op.params.binary.a = (double)a;
+        op.params.binary.b = 1;
+        FX_OK_FATAL(ferry_op_create(dev, &op, &o));
+        FX_OK(ferry_op_run(o, NULL, &args));
+        CU_ASSERT(is(my, TERMS, scale ? scaled : sum));
+        ferry_op_destroy(o);
+    }
+    ferry_memory_release(mx);
+    ferry_memory_release(mu);
+    ferry_memory_release(my);
+    fx_end();
+}
+
 static void constants_are_packed_once_and_again_when_written(void)
 {
     ferry_device *dev = fx_device();
@@ -240,6 +294,7 @@ static void what_is_no_operation_is_refused_before_any_device(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_operation_computes_where_it_can),
+    FERRY_TEST(a_product_is_rounded_before_it_is_added),
     FERRY_TEST(constants_are_packed_once_and_again_when_written),
     FERRY_TEST(places_that_cannot_be_are_refused_and_nothing_changes),
     FERRY_TEST(operands_that_overlap_are_refused_but_slices_are_not),
