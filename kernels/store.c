@@ -114,21 +114,14 @@ const char *store_read(const char *path, const char *key, struct stored *out)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-static bool write_all(int fd, const void *from, size_t bytes)
+/* Closes the file; NULL: there was none. */
+static bool write_parts(FILE *file, const struct header *h, const char *key, const void *binary)
 {
-    const char *at = from;
+    bool written = file && fwrite(h, sizeof(*h), 1, file) == 1 &&
+                   fwrite(key, 1, h->key_bytes, file) == h->key_bytes &&
+                   fwrite(binary, 1, (size_t)h->binary_bytes, file) == h->binary_bytes;
 
-    while (bytes > 0) {
-        ssize_t n = write(fd, at, bytes);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += n;
-        bytes -= (size_t)n;
-    }
-    return true;
+    return file && !fclose(file) && written;
 }
 
 static bool write_file(const char *path, const struct header *h, const char *key,
@@ -136,15 +129,17 @@ static bool write_file(const char *path, const struct header *h, const char *key
 {
     char name[PATH_ROOM + 8];
     bool written;
+    FILE *file;
     int fd;
 
     snprintf(name, sizeof(name), "%s.XXXXXX", path);
     fd = mkostemp(name, O_CLOEXEC); /* 0600 */
     if (fd < 0)
         return false;
-    written = write_all(fd, h, sizeof(*h)) && write_all(fd, key, h->key_bytes) &&
-              write_all(fd, binary, (size_t)h->binary_bytes);
-    written = !close(fd) && written && !rename(name, path);
+    file = fdopen(fd, "wb");
+    if (!file)
+        close(fd);
+    written = write_parts(file, h, key, binary) && !rename(name, path);
     if (!written)
         unlink(name);
     return written;
