@@ -44,6 +44,7 @@ EXTRA_DIST += \
 	%D%/base/status.h \
 	%D%/base/text.c \
 	%D%/base/text.h \
+	%D%/blob/at_once.h \
 	%D%/blob/blob.c \
 	%D%/blob/blob.h \
 	%D%/blob/blob_access.c \

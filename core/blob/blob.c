@@ -201,71 +201,97 @@ void ferry__reshape_abandon(struct ferry__reshape *plan)
 }
 
 /* Whether a half may come to have so many bytes without a look at its copies. */
-static inline bool fits(const struct ferry__half *h, size_t bytes)
+static inline bool fits(const struct ferry__half *h, const ferry_memory *m, size_t bytes)
 {
-    return !h->memory ||
-           (!h->offset && h->limit == SIZE_MAX && ferry__memory_fits_alone(h->memory, bytes));
+    return !h->offset && h->limit == SIZE_MAX && ferry__memory_fits_alone(m, bytes);
 }
 
-/* The product of positive dims, in two halves of which neither waits for the other. */
-static inline bool multiply(int naxes, const int64_t *dims, int64_t *out)
+/* So many elements, with room for them in memories that nobody shares: nothing is allocated or locked. */
+static inline __attribute__((always_inline)) bool resize_alone(ferry_blob *b, int64_t count)
 {
-    int64_t even = 1, odd = 1;
-    int i = 0;
+    ferry_memory *data = b->half[FERRY__DATA].memory, *diff = b->half[FERRY__DIFF].memory;
+    int64_t bytes;
 
-    for (; i + 1 < naxes; i += 2)
-        if (dims[i] <= 0 || dims[i + 1] <= 0 || __builtin_mul_overflow(even, dims[i], &even) ||
-            __builtin_mul_overflow(odd, dims[i + 1], &odd))
-            return false;
-    if (i < naxes && (dims[i] <= 0 || __builtin_mul_overflow(even, dims[i], &even)))
+    if (b->dims || __builtin_mul_overflow(count, (int64_t)ferry__dtype_size(b->dtype), &bytes) ||
+        !fits(&b->half[FERRY__DATA], data, (size_t)bytes) ||
+        (diff && !fits(&b->half[FERRY__DIFF], diff, (size_t)bytes)))
         return false;
-    return !__builtin_mul_overflow(even, odd, out);
-}
-
-/* As many axes as before, and room in memories that nobody shares: nothing is allocated or locked. */
-static inline bool reshape_alone(ferry_blob *b, int naxes, const int64_t *dims)
-{
-    int64_t count, bytes;
-
-    if (!b->shape.shaped || naxes != b->shape.naxes || !dims || b->dims ||
-        !multiply(naxes, dims, &count) ||
-        __builtin_mul_overflow(count, (int64_t)ferry__dtype_size(b->dtype), &bytes) ||
-        !fits(&b->half[FERRY__DATA], (size_t)bytes) || !fits(&b->half[FERRY__DIFF], (size_t)bytes))
-        return false;
-    ferry__memory_use_alone(b->half[FERRY__DATA].memory, (size_t)bytes);
-    if (b->half[FERRY__DIFF].memory)
-        ferry__memory_use_alone(b->half[FERRY__DIFF].memory, (size_t)bytes);
-    for (int i = 0; i < naxes; i++)
-        b->shape.dims[i] = dims[i];
+    ferry__memory_use_alone(data, (size_t)bytes);
+    if (diff)
+        ferry__memory_use_alone(diff, (size_t)bytes);
     b->shape.count = count;
     return true;
 }
 
+/* As many axes as before, and room. */
+static bool reshape_alone(ferry_blob *b, int naxes, const int64_t *dims)
+{
+    int64_t count = 1;
+
+    if (!b->shape.shaped || naxes != b->shape.naxes || !dims)
+        return false;
+    for (int i = 0; i < naxes; i++)
+        if (dims[i] <= 0 || __builtin_mul_overflow(count, dims[i], &count))
+            return false;
+    if (!resize_alone(b, count))
+        return false;
+    memmove(naxes > FERRY__SHAPE_INLINE ? b->shape.many : b->shape.few, dims,
+            (size_t)naxes * sizeof dims[0]);
+    return true;
+}
+
+/* The same of four axes, which most blobs have, and which need no loop. */
+static inline bool reshape_four(ferry_blob *b, const int64_t *dims)
+{
+    const int64_t n = dims[0], c = dims[1], h = dims[2], w = dims[3];
+    int64_t *to = b->shape.few, outer, inner, count;
+
+    if (n <= 0 || c <= 0 || h <= 0 || w <= 0 || __builtin_mul_overflow(n, c, &outer) ||
+        __builtin_mul_overflow(h, w, &inner) || __builtin_mul_overflow(outer, inner, &count) ||
+        !resize_alone(b, count))
+        return false;
+    to[0] = n;
+    to[1] = c;
+    to[2] = h;
+    to[3] = w;
+    return true;
+}
+
 /* With room that may have to be made first. */
-static __attribute__((noinline)) int reshape_planned(ferry_blob *b, int naxes, const int64_t *dims,
-                                                     bool *out_grew)
+static int reshape_planned(ferry_blob *b, int naxes, const int64_t *dims, bool *out_grew)
 {
     struct ferry__reshape plan;
     int err = ferry__section_refuse("a reshape");
-    bool grew;
 
     if (!err)
         err = ferry__reshape_plan(b, naxes, dims, &plan);
     if (err)
         return err;
-    grew = plan.grown[FERRY__DATA] || plan.grown[FERRY__DIFF];
+    *out_grew = plan.grown[FERRY__DATA] || plan.grown[FERRY__DIFF];
     ferry__reshape_commit(b, &plan);
-    if (out_grew)
-        *out_grew = grew;
     return 0;
+}
+
+static __attribute__((noinline)) int reshape(ferry_blob *b, int naxes, const int64_t *dims,
+                                             bool *out_grew)
+{
+    bool grew = false;
+    int err = 0;
+
+    if (!b)
+        return ferry__error(FERRY_EINVAL, "ferry_blob_reshape: NULL blob");
+    if (!ferry__shape_is(&b->shape, naxes, dims) && !reshape_alone(b, naxes, dims))
+        err = reshape_planned(b, naxes, dims, &grew);
+    if (!err && out_grew)
+        *out_grew = grew;
+    return err;
 }
 
 int ferry_blob_reshape(ferry_blob *b, int naxes, const int64_t *dims, bool *out_grew)
 {
-    if (!b)
-        return ferry__error(FERRY_EINVAL, "ferry_blob_reshape: NULL blob");
-    if (!ferry__shape_is(&b->shape, naxes, dims) && !reshape_alone(b, naxes, dims))
-        return reshape_planned(b, naxes, dims, out_grew);
+    if (!b || naxes != 4 || b->shape.naxes != 4 || !dims || !b->shape.shaped ||
+        (!ferry__shape_is_four(&b->shape, dims) && !reshape_four(b, dims)))
+        return reshape(b, naxes, dims, out_grew);
     if (out_grew)
         *out_grew = false;
     return 0;
@@ -283,7 +309,7 @@ int ferry_blob_reshape_like(ferry_blob *b, const ferry_blob *other)
     if (!b || !other)
         return ferry__error(FERRY_EINVAL, "ferry_blob_reshape_like: NULL blob");
     return ferry_blob_reshape(b, other->shape.shaped ? other->shape.naxes : FERRY_UNSHAPED,
-                              other->shape.dims, NULL);
+                              ferry__shape_dims(&other->shape), NULL);
 }
 
 /* ---- what a blob is ---- */
@@ -302,12 +328,12 @@ int64_t ferry_blob_dim(const ferry_blob *b, int axis)
 {
     int at = b ? ferry__shape_canonical(&b->shape, axis) : no_shape("ferry_blob_dim");
 
-    return at < 0 ? at : b->shape.dims[at];
+    return at < 0 ? at : ferry__shape_dim(&b->shape, at);
 }
 
 const int64_t *ferry_blob_dims(const ferry_blob *b)
 {
-    return b ? b->shape.dims : NULL;
+    return b ? ferry__shape_dims(&b->shape) : NULL;
 }
 
 int64_t ferry_blob_count(const ferry_blob *b)

@@ -196,9 +196,9 @@ static int make_dims(const ferry_blob *b, ferry_memory **out)
     int i, err = 0;
 
     for (i = 0; i < b->shape.naxes; i++)
-        if (b->shape.dims[i] > INT32_MAX)
+        if (ferry__shape_dim(&b->shape, i) > INT32_MAX)
             return ferry__error(FERRY_EOVERFLOW, "dim %d is %" PRId64 ", which no int32 holds", i,
-                                b->shape.dims[i]);
+                                ferry__shape_dim(&b->shape, i));
     err = ferry_memory_create(home, (size_t)b->shape.naxes * sizeof *dims, out);
     if (err)
         return err;
@@ -208,7 +208,7 @@ static int make_dims(const ferry_blob *b, ferry_memory **out)
         return ferry_last_error_code();
     }
     for (i = 0; i < b->shape.naxes; i++)
-        dims[i] = (int32_t)b->shape.dims[i];
+        dims[i] = (int32_t)ferry__shape_dim(&b->shape, i);
     return 0;
 }
 

@@ -2,8 +2,9 @@
 #include "config.h"
 
 #include "core/blob/blob.h"
-#include "core/device/device_list.h"
 
+#include "core/blob/at_once.h"
+#include "core/device/device_list.h"
 #include "core/math/hostmath.h"
 #include "core/math/mathcall.h"
 #include "core/base/status.h"
@@ -214,7 +215,7 @@ static int subtract(ferry_blob *b, struct part *data, const struct place *p)
     return end(p, data, &diff, err);
 }
 
-int ferry_blob_update(ferry_blob *b)
+static int update_anywhere(ferry_blob *b)
 {
     struct place p;
     struct part data;
@@ -228,6 +229,33 @@ int ferry_blob_update(ferry_blob *b)
     if (err)
         return err == FERRY_EUNINIT ? ferry__error(err, "update: data was never written") : err;
     return leave(&p, subtract(b, &data, &p));
+}
+
+int ferry_blob_update(ferry_blob *b)
+{
+    ferry_memory *data = b ? b->half[FERRY__DATA].memory : NULL;
+    ferry_memory *diff = b ? b->half[FERRY__DIFF].memory : NULL;
+    uint64_t mark = data ? ferry__memory_mark(data) : 0;
+    ferry_queue *q;
+    ferry_cref x;
+    ferry_ref y;
+    bool at_host;
+    int err;
+
+    if (!diff || diff->home != data->home || !ferry__at_once(b, data, FERRY_OP_AXPY) ||
+        !ferry__at_once_enter(data, &at_host, &y) || !ferry__at_once_read(diff, at_host, &x))
+        return update_anywhere(b);
+    ferry__memory_count_write(data);
+    x.offset += b->half[FERRY__DIFF].offset;
+    y.offset += b->half[FERRY__DATA].offset;
+    q = &data->home->queue;
+    err = ferry__math_axpy_now(q, (ferry_dtype)b->dtype, b->shape.count, -1, x, y);
+    if (!err)
+        return 0;
+    err = ferry__math_axpy_refused(q, (ferry_dtype)b->dtype, b->shape.count, -1, x, y, err);
+    if (err)
+        ferry__memory_restore(data, mark, NULL, true, SIZE_MAX);
+    return err;
 }
 
 /* ---- sums ---- */
@@ -297,32 +325,6 @@ int ferry_blob_sumsq_diff(const ferry_blob *b, double *out)
 
 /* ---- scale and fill ---- */
 
-/*
- * Where a hundred elements take less time than finding out where they are: host and home are the same
- * bytes, and whichever has them, the home is known to compute on them, and at once. NULL: it has to be
- * found out.
- */
-static ferry_queue *settled_queue(const ferry_blob *b, enum ferry__which which, uint32_t op,
-                                  ferry_ref *out)
-{
-    const unsigned access = FERRY_READ | FERRY_WRITE;
-    ferry_memory *m = b->half[which].memory;
-
-    if (!m || b->shape.count == 0 || b->shape.count > FERRY__MATH_SPLIT ||
-        !ferry__device_is(m->home, FERRY_DEVICE_HOST_MEMORY) || m->home->events ||
-        !ferry__math_ready(m->home, op, (ferry_dtype)b->dtype))
-        return NULL;
-    if (ferry__memory_host_settled(m, access))
-        *out = (ferry_ref){ m->host, 0 };
-    else if (ferry__memory_device_settled(m, access) || ferry__memory_flip(m, m->home_slot, access))
-        *out = m->home_ref;
-    else
-        return NULL;
-    ferry__memory_count_write(m);
-    out->offset += b->half[which].offset;
-    return &m->home->queue;
-}
-
 static int scale_anywhere(ferry_blob *b, enum ferry__which which, double factor)
 {
     struct place p;
@@ -350,12 +352,16 @@ static int scale(ferry_blob *b, enum ferry__which which, double factor)
 {
     ferry_memory *m = b ? b->half[which].memory : NULL;
     uint64_t mark = m ? ferry__memory_mark(m) : 0;
+    ferry_queue *q;
     ferry_ref x;
-    ferry_queue *q = m ? settled_queue(b, which, FERRY_OP_SCAL, &x) : NULL;
+    bool at_host;
     int err;
 
-    if (!q)
+    if (!m || !ferry__at_once(b, m, FERRY_OP_SCAL) || !ferry__at_once_enter(m, &at_host, &x))
         return scale_anywhere(b, which, factor);
+    ferry__memory_count_write(m);
+    q = &m->home->queue;
+    x.offset += b->half[which].offset;
     err = ferry__math_scal_now(q, (ferry_dtype)b->dtype, b->shape.count, factor, x);
     if (!err)
         return 0;
@@ -534,7 +540,7 @@ static int copy_reshaped(ferry_blob *b, const ferry_blob *source, enum ferry__wh
         err = part_of(b, which, &to);
     if (!err)
         err = ferry__reshape_plan(b, source->shape.shaped ? source->shape.naxes : FERRY_UNSHAPED,
-                                  source->shape.dims, &plan);
+                                  ferry__shape_dims(&source->shape), &plan);
     if (err)
         return err;
     if (plan.grown[which]) {

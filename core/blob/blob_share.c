@@ -132,11 +132,11 @@ static int check_range(const ferry_blob *parent, int64_t start, int64_t count)
 {
     if (!parent->shape.shaped || parent->shape.naxes == 0)
         return ferry__error(FERRY_EINVAL, "slice: the parent has no axis 0");
-    if (start < 0 || count < 0 || start > parent->shape.dims[0] ||
-        count > parent->shape.dims[0] - start)
+    if (start < 0 || count < 0 || start > ferry__shape_dim(&parent->shape, 0) ||
+        count > ferry__shape_dim(&parent->shape, 0) - start)
         return ferry__error(FERRY_EINVAL,
                             "slice: %" PRId64 " entries from %" PRId64 " on, of %" PRId64, count,
-                            start, parent->shape.dims[0]);
+                            start, ferry__shape_dim(&parent->shape, 0));
     return 0;
 }
 
@@ -157,7 +157,7 @@ int ferry_blob_slice(const ferry_blob *parent, int64_t start, int64_t count, fer
     b = ferry__fresh(sizeof *b);
     if (!b)
         return ferry__error(FERRY_ENOMEM, "no memory for a slice");
-    memcpy(dims, parent->shape.dims, (size_t)parent->shape.naxes * sizeof dims[0]);
+    memcpy(dims, ferry__shape_dims(&parent->shape), (size_t)parent->shape.naxes * sizeof dims[0]);
     dims[0] = count;
     entry = (size_t)ferry__shape_count(&parent->shape, 1, parent->shape.naxes) *
             ferry_dtype_size((ferry_dtype)parent->dtype);

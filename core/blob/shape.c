@@ -48,18 +48,17 @@ int ferry__shape_set(struct ferry__shape *s, int naxes, const int64_t *dims, siz
         return ferry__error(FERRY_EINVAL, "%d axes; there may be 0 to %d", naxes, FERRY_MAX_AXES);
     if (naxes && !dims)
         return ferry__error(FERRY_EINVAL, "NULL dims for %d axes", naxes);
-    s->dims = s->few;
+    s->naxes = naxes;
     if (naxes > FERRY__SHAPE_INLINE) {
-        s->dims = malloc((size_t)naxes * sizeof *s->dims);
-        if (!s->dims)
+        s->many = malloc((size_t)naxes * sizeof *s->many);
+        if (!s->many)
             return ferry__error(FERRY_ENOMEM, "no memory for %d dims", naxes);
     }
-    err = take_dims(naxes, dims, size, s->dims, &s->count);
+    err = take_dims(naxes, dims, size, naxes > FERRY__SHAPE_INLINE ? s->many : s->few, &s->count);
     if (err) {
         ferry__shape_clear(s);
         return err;
     }
-    s->naxes = naxes;
     s->shaped = shaped;
     if (!shaped)
         s->count = 0;
@@ -68,18 +67,16 @@ int ferry__shape_set(struct ferry__shape *s, int naxes, const int64_t *dims, siz
 
 void ferry__shape_clear(struct ferry__shape *s)
 {
-    if (s->dims != s->few)
-        free(s->dims);
-    s->dims = s->few;
+    if (s->naxes > FERRY__SHAPE_INLINE)
+        free(s->many);
+    s->naxes = 0;
 }
 
 void ferry__shape_move(struct ferry__shape *to, struct ferry__shape *from)
 {
     ferry__shape_clear(to);
     *to = *from;
-    if (from->dims == from->few)
-        to->dims = to->few;
-    from->dims = from->few;
+    from->naxes = 0; /* what was allocated is the other's */
 }
 
 int ferry__shape_canonical(const struct ferry__shape *s, int axis)
@@ -97,7 +94,7 @@ int64_t ferry__shape_count(const struct ferry__shape *s, int start, int end)
     if (start < 0 || end < start || end > s->naxes)
         return ferry__error(FERRY_EINVAL, "axes %d to %d of %d axes", start, end, s->naxes);
     for (i = start; i < end; i++)
-        product *= s->dims[i]; /* cannot overflow: the shape as a whole does not */
+        product *= ferry__shape_dim(s, i); /* cannot overflow: the shape as a whole does not */
     return product;
 }
 
@@ -109,7 +106,7 @@ int64_t ferry__shape_legacy(const struct ferry__shape *s, int axis)
         return ferry__error(FERRY_EINVAL, "legacy axis %d; there are -4 to 3", axis);
     if (axis >= s->naxes || axis < -s->naxes)
         return 1;
-    return s->dims[axis < 0 ? axis + s->naxes : axis];
+    return ferry__shape_dim(s, axis < 0 ? axis + s->naxes : axis);
 }
 
 int64_t ferry__shape_offset(const struct ferry__shape *s, int n, const int64_t *index)
@@ -120,12 +117,12 @@ int64_t ferry__shape_offset(const struct ferry__shape *s, int n, const int64_t *
     if (n < 0 || n > s->naxes || (n && !index))
         return ferry__error(FERRY_EINVAL, "%d indices for %d axes", n, s->naxes);
     for (i = 0; i < s->naxes; i++) {
-        int64_t at = i < n ? index[i] : 0;
+        int64_t at = i < n ? index[i] : 0, dim = ferry__shape_dim(s, i);
 
-        if (i < n && (at < 0 || at >= s->dims[i]))
+        if (i < n && (at < 0 || at >= dim))
             return ferry__error(FERRY_EINVAL, "index %" PRId64 " of axis %d, whose dim is %" PRId64,
-                                at, i, s->dims[i]);
-        offset = offset * s->dims[i] + at;
+                                at, i, dim);
+        offset = offset * dim + at;
     }
     return offset;
 }
@@ -152,8 +149,10 @@ int64_t ferry__shape_offset4(const struct ferry__shape *s, const int64_t index[4
 
 bool ferry__shape_equal(const struct ferry__shape *a, const struct ferry__shape *b)
 {
+    const int64_t *ours = ferry__shape_dims(a), *theirs = ferry__shape_dims(b);
+
     return a->shaped == b->shaped && a->naxes == b->naxes &&
-           memcmp(a->dims, b->dims, (size_t)a->naxes * sizeof *a->dims) == 0;
+           memcmp(ours, theirs, (size_t)a->naxes * sizeof *ours) == 0;
 }
 
 int ferry__shape_string(const struct ferry__shape *s, char *buf, size_t size)
@@ -162,7 +161,7 @@ int ferry__shape_string(const struct ferry__shape *s, char *buf, size_t size)
     int i, n;
 
     for (i = 0; i <= s->naxes; i++) {
-        n = i < s->naxes ? snprintf(buf + used, size - used, "%" PRId64 " ", s->dims[i])
+        n = i < s->naxes ? snprintf(buf + used, size - used, "%" PRId64 " ", ferry__shape_dim(s, i))
                          : snprintf(buf + used, size - used, "(%" PRId64 ")", s->count);
         if (n < 0 || (size_t)n >= size - used)
             return ferry__error(FERRY_EOVERFLOW, "a shape of %d axes does not fit %zu bytes",

@@ -14,9 +14,21 @@ struct ferry__shape {
     int32_t naxes;
     bool shaped; /* false: Blob(), count 0 */
     int64_t count;
-    int64_t *dims; /* `few`, or allocated */
-    int64_t few[FERRY__SHAPE_INLINE];
+    union { /* ferry__shape_dims says which */
+        int64_t few[FERRY__SHAPE_INLINE];
+        int64_t *many; /* allocated */
+    };
 };
+
+static inline const int64_t *ferry__shape_dims(const struct ferry__shape *s)
+{
+    return s->naxes <= FERRY__SHAPE_INLINE ? s->few : s->many;
+}
+
+static inline int64_t ferry__shape_dim(const struct ferry__shape *s, int axis)
+{
+    return s->naxes <= FERRY__SHAPE_INLINE ? s->few[axis] : s->many[axis];
+}
 
 /* Whether the shape has just those dims already. */
 static inline bool ferry__shape_is(const struct ferry__shape *s, int naxes, const int64_t *dims)
@@ -26,9 +38,16 @@ static inline bool ferry__shape_is(const struct ferry__shape *s, int naxes, cons
     if (!s->shaped || naxes != s->naxes || (naxes && !dims))
         return false;
     for (i = 0; i < naxes; i++)
-        if (dims[i] != s->dims[i])
+        if (dims[i] != ferry__shape_dim(s, i))
             return false;
     return true;
+}
+
+/* The same of a shape of four axes. */
+static inline bool ferry__shape_is_four(const struct ferry__shape *s, const int64_t *dims)
+{
+    return dims[0] == s->few[0] && dims[1] == s->few[1] && dims[2] == s->few[2] &&
+           dims[3] == s->few[3];
 }
 
 /*

@@ -60,10 +60,19 @@ bool ferry__first_at_host(ferry_memory *m, unsigned access, ferry_ref *out)
     return block != NULL;
 }
 
+/* No storage, nor work on any; and no device is retained but the home. */
+static bool has_nothing(const ferry_memory *m)
+{
+    return m->on_host.storage == FERRY__STORAGE_NONE && !m->on_host.uses && !m->on_devices &&
+           (!m->alias || m->alias_device == m->home);
+}
+
 bool ferry__first_give_back(ferry_memory *m)
 {
     if (m->idle) /* an eviction may be at work on it */
         return false;
+    if (has_nothing(m))
+        return true;
     if (m->on_host.storage != FERRY__STORAGE_POOL || m->on_host.owner != m->home ||
         m->on_host.uses || m->on_devices || !home_is_plain(m))
         return false;

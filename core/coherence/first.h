@@ -15,7 +15,7 @@
  */
 bool ferry__first_at_host(ferry_memory *m, unsigned access, ferry_ref *out);
 
-/* Gives the one block back, of a memory that nobody else has a reference to. False, as above. */
+/* Gives the one block back, if any, of a memory that nobody else has a reference to. False, as above. */
 bool ferry__first_give_back(ferry_memory *m);
 
 #endif

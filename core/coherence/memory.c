@@ -64,28 +64,36 @@ static void withdraw_for_good(ferry_memory *m)
         pthread_mutex_unlock(&m->lock);
 }
 
+/* All that it has, but for the deleters, which come when it is no more. */
+static void let_go(ferry_memory *m, struct ferry__after_unlock *after)
+{
+    withdraw_for_good(m);
+    ferry__log_hold();
+    ferry__replica_drop_all(m, after);
+    ferry__log_release();
+}
+
 void ferry_memory_release(ferry_memory *m)
 {
     struct ferry__after_unlock after;
     ferry_device *home;
+    bool at_once;
 
     /* whoever holds the only reference need not count it down for anybody to see */
     if (!m || (atomic_load_explicit(&m->refs, memory_order_acquire) != 1 &&
                atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1))
         return;
     after.first = NULL;
-    if (!ferry__first_give_back(m)) {
-        withdraw_for_good(m);
-        ferry__log_hold();
-        ferry__replica_drop_all(m, &after);
-        ferry__log_release();
-    }
+    at_once = ferry__first_give_back(m);
+    if (!at_once)
+        let_go(m, &after);
     home = m->home;
     pthread_mutex_destroy(&m->lock);
     free(m->sharers);
     free(m->name);
     free(m);
-    ferry__after_unlock_run(&after); /* one of them may not return, and may need the device */
+    if (!at_once)
+        ferry__after_unlock_run(&after); /* one of them may not return, and may need the device */
     ferry__device_release(home);
 }
 

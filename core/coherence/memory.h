@@ -25,6 +25,9 @@ int ferry__memory_share(ferry_memory *m, const void *owner, size_t owner_end, co
 /* A blob's half is done with it: releases its reference, if there is one. */
 void ferry__memory_leave(ferry_memory *m, const void *who);
 
+/* How many leading bytes each valid copy has, where nothing is at work on any; else 0. */
+size_t ferry__memory_reach(const ferry_memory *m, uint64_t state);
+
 /*
  * Whether a blob that shares its memory with nobody may use its first `end` bytes without a look at
  * the copies: each valid one has them, and nothing is at work there. Then it says so without the lock,
@@ -33,11 +36,15 @@ void ferry__memory_leave(ferry_memory *m, const void *who);
 static inline bool ferry__memory_fits_alone(const ferry_memory *m, size_t end)
 {
     uint64_t s = atomic_load_explicit(&((ferry_memory *)m)->state, memory_order_acquire);
-    uint64_t at_host = s & FERRY__VALID(FERRY__HOST), valid = s & FERRY__VALID_MASK;
+    size_t reach;
 
-    return (valid ? !(s & ~(FERRY__VALID_MASK | FERRY__TURNS)) : !s) && !m->sharers &&
-           !m->on_devices && end <= m->size && (!at_host || end <= m->on_host.filled) &&
-           (valid == at_host || end <= m->alias_filled) &&
+    if (s == FERRY__VALID(FERRY__HOST))
+        reach = m->on_host.filled;
+    else if (s == FERRY__VALID(m->home_slot)) /* of the host's bytes, or it is one of on_devices */
+        reach = m->alias_filled;
+    else
+        reach = ferry__memory_reach(m, s);
+    return end <= reach && !m->sharers && !m->on_devices &&
            atomic_load_explicit(&((ferry_memory *)m)->refs, memory_order_acquire) == 1;
 }
 

@@ -51,6 +51,20 @@ static void use(struct ferry__request *req, int holders, size_t bytes)
     ferry__valid_publish(m, req->valid);
 }
 
+size_t ferry__memory_reach(const ferry_memory *m, uint64_t state)
+{
+    uint64_t at_host = state & FERRY__VALID(FERRY__HOST), valid = state & FERRY__VALID_MASK;
+    size_t reach = m->size;
+
+    if (valid ? state & ~(FERRY__VALID_MASK | FERRY__TURNS) : state)
+        return 0;
+    if (at_host && m->on_host.filled < reach)
+        reach = m->on_host.filled;
+    if (valid != at_host && m->alias_filled < reach)
+        reach = m->alias_filled;
+    return reach;
+}
+
 void ferry__memory_set_used(ferry_memory *m, const void *who, size_t end_of_use)
 {
     struct ferry__request req;

@@ -103,6 +103,7 @@ struct ferry__idle_node {
 #define FERRY__TURNS      FERRY__LOST
 #define FERRY__VALID_MASK ((UINT64_C(1) << 31) - 1)
 
+/* There is one for each half of each blob: with malloc's own word it is 256 bytes, and no more. */
 struct ferry_memory {
     _Atomic uint64_t state;
     void *host;                 /* the host's pointer, while its copy is valid */
@@ -117,10 +118,10 @@ struct ferry_memory {
     uint8_t mapped; /* FERRY_READ, FERRY_WRITE: what the host may do with imported bytes now */
     uint8_t idle;   /* wont_use: may be evicted */
     uint8_t sliced; /* some blob is a slice of it */
-    size_t size;    /* capacity, bytes */
-    size_t used;    /* bytes in use */
+    atomic_uint locked_in; /* ferry__forks, when `lock` last was */
+    size_t size;           /* capacity, bytes */
+    size_t used;           /* bytes in use */
     pthread_mutex_t lock;
-    atomic_uint locked_in; /* ferry__forks, when it last was */
     struct ferry__replica on_host;
     size_t
         alias_filled; /* on_host.filled is the host's: this, a device's that has the pointer too */

@@ -166,24 +166,24 @@ static int axpy_slow(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
     return err == FERRY_EUNSUPPORTED ? detour(&c) : err;
 }
 
+int ferry__math_axpy_refused(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
+                             ferry_cref x, ferry_ref y, int answer)
+{
+    if (answer == FERRY_EUNSUPPORTED || answer == FERRY_ENOMEM) /* nothing was done */
+        return axpy_slow(q, dtype, n, alpha, x, y, answer == FERRY_ENOMEM ? answer : 0);
+    return ferry__math_fail(q->device, "axpy", dtype, n, answer);
+}
+
 int ferry_axpy(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha, ferry_cref x,
                ferry_ref y)
 {
-    int answer = 0;
-
     if (q && n > 0 && n <= FERRY__MATH_SPLIT && x.handle && y.handle &&
-        ferry__math_ready(q->device, FERRY_OP_AXPY,
-                          dtype)) { /* nothing to check, nothing to split */
-        int err;
+        ferry__math_ready(q->device, FERRY_OP_AXPY, dtype)) {
+        int err = ferry__math_axpy_now(q, dtype, n, alpha, x, y);
 
-        ferry__queue_enter(q);
-        err = q->device->ops->axpy(q->device->dev, q->handle, dtype, n, alpha, x, y);
-        ferry__queue_leave(q);
-        if (err != FERRY_EUNSUPPORTED && err != FERRY_ENOMEM) /* else the slow way goes on */
-            return err ? ferry__math_fail(q->device, "axpy", dtype, n, err) : 0;
-        answer = err == FERRY_ENOMEM ? err : 0;
+        return err ? ferry__math_axpy_refused(q, dtype, n, alpha, x, y, err) : 0;
     }
-    return axpy_slow(q, dtype, n, alpha, x, y, answer);
+    return axpy_slow(q, dtype, n, alpha, x, y, 0);
 }
 
 /* ---- scal ---- */

@@ -56,7 +56,19 @@ static inline bool ferry__math_reaches(const ferry_device *dev, ferry_cref ref)
     return ref.offset % dev->offset_alignment == 0;
 }
 
-/* The plugin's scal as it is: for a device that is ready for it, and 0 < n <= FERRY__MATH_SPLIT. */
+/* The plugin's entry as it is: for a device that is ready for it, and 0 < n <= FERRY__MATH_SPLIT. */
+static inline int ferry__math_axpy_now(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
+                                       ferry_cref x, ferry_ref y)
+{
+    ferry_device *dev = q->device;
+    int err;
+
+    ferry__queue_enter(q);
+    err = dev->ops->axpy(dev->dev, q->handle, dtype, n, alpha, x, y);
+    ferry__queue_leave(q);
+    return err;
+}
+
 static inline int ferry__math_scal_now(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
                                        ferry_ref x)
 {
@@ -69,7 +81,9 @@ static inline int ferry__math_scal_now(ferry_queue *q, ferry_dtype dtype, int64_
     return err;
 }
 
-/* What ferry_scal does next where that has answered with an error. */
+/* What ferry_axpy and ferry_scal do next where that has answered with an error. */
+int ferry__math_axpy_refused(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
+                             ferry_cref x, ferry_ref y, int answer);
 int ferry__math_scal_refused(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
                              ferry_ref x, int answer);
 

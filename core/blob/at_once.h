@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Arithmetic on a blob where a hundred elements take less time than finding out where they are: the
+ * home computes in the host's memory, at once, so that host and home are the same bytes.
+ */
+#ifndef FERRY_CORE_AT_ONCE_H
+#define FERRY_CORE_AT_ONCE_H
+
+#include "core/blob/blob.h"
+#include "core/math/mathcall.h"
+
+/* Whether the memory's home is such a device, and known to do `op` on as many elements as there are. */
+static inline bool ferry__at_once(const ferry_blob *b, const ferry_memory *m, uint32_t op)
+{
+    return b->shape.count > 0 && b->shape.count <= FERRY__MATH_SPLIT &&
+           ferry__device_is(m->home, FERRY_DEVICE_HOST_MEMORY) && !m->home->events &&
+           ferry__math_ready(m->home, op, (ferry_dtype)b->dtype);
+}
+
+/*
+ * Enters whichever side has what is to be read and written: the memory's start there. The write is
+ * for the caller to count. False: that has to be found out.
+ */
+static inline bool ferry__at_once_enter(ferry_memory *m, bool *at_host, ferry_ref *out)
+{
+    const unsigned access = FERRY_READ | FERRY_WRITE;
+
+    *at_host = ferry__memory_host_settled(m, access);
+    if (*at_host)
+        *out = (ferry_ref){ m->host, 0 };
+    else if (ferry__memory_device_settled(m, access) || ferry__memory_flip(m, m->home_slot, access))
+        *out = m->home_ref;
+    else
+        return false;
+    return true;
+}
+
+/* What is to be read, on the side that was entered. */
+static inline bool ferry__at_once_read(ferry_memory *m, bool at_host, ferry_cref *out)
+{
+    if (at_host ? !ferry__memory_host_at_once(m, FERRY_READ)
+                : !ferry__memory_device_at_once(m, FERRY_READ))
+        return false;
+    *out = at_host ? (ferry_cref){ m->host, 0 } : ferry_ref_const(m->home_ref);
+    return true;
+}
+
+#endif
