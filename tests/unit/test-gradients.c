@@ -2,13 +2,16 @@
 #define _GNU_SOURCE
 #include "net-data.h"
 
+#include "net/state.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /*
  * Every type that has a backward, against differences: the sum of its tops, each element times a number
- * of its own, a little to either side of elements of each bottom and parameter.
+ * of its own, a little to either side of elements of each bottom and parameter. Each pass draws the same
+ * random numbers.
  */
 
 #define STEP      (1.0 / 256)
@@ -26,7 +29,7 @@ struct input {
 struct gradient {
     const char *type, *parameters;
     struct input inputs[MOST];
-    int tops;      /* 0: in place */
+    int tops;      /* 0: in place; −1: none */
     bool constant; /* its parameters are not a solver's */
 };
 
@@ -50,6 +53,12 @@ static const struct gradient gradients[] = {
       false },
     { "DepthwiseConvolution",
       "convolution_param { num_output: 3 kernel_size: 3 weight_filler { type: "
+      "'xavier' } }",
+      { { GRID, IMAGE } },
+      1,
+      false },
+    { "ConvolutionDepthwise",
+      "convolution_param { num_output: 3 kernel_size: 2 stride: 2 weight_filler { type: "
       "'xavier' } }",
       { { GRID, IMAGE } },
       1,
@@ -97,6 +106,8 @@ static const struct gradient gradients[] = {
     { "BNLL", "", { { GRID, IMAGE } }, 1, false },
     { "Clip", "clip_param { min: -0.5 max: 0.5 }", { { GRID, IMAGE } }, 1, false },
     { "Swish", "swish_param { beta: 1.5 }", { { GRID, IMAGE } }, 0, false },
+    { "Dropout", "", { { GRID, IMAGE } }, 1, false },
+    { "Dropout", "dropout_param { dropout_ratio: 0.2 }", { { GRID, IMAGE } }, 0, false },
     { "LRN",
       "lrn_param { local_size: 3 alpha: 0.5 beta: 0.75 k: 2 }",
       { { GRID, IMAGE } },
@@ -152,6 +163,7 @@ static const struct gradient gradients[] = {
     { "Concat", "", { { GRID, { 2, 3 } }, { GRID, { 2, 5 } } }, 1, false },
     { "Slice", "slice_param { slice_point: 1 }", { { GRID, { 2, 3 } } }, 2, false },
     { "Split", "", { { GRID, { 2, 3 } } }, 3, false },
+    { "Silence", "", { { GRID, { 2, 3 } }, { GRID, { 2 } } }, -1, false },
     { "Flatten", "", { { GRID, IMAGE } }, 1, false },
     { "Reshape", "reshape_param { shape { dim: 0 dim: -1 } }", { { GRID, IMAGE } }, 1, false },
     { "Permute",
@@ -288,6 +300,7 @@ struct trial {
     const ferry_layer *layer;
     int n_inputs, n_tops;
     float *values[MOST]; /* of the inputs */
+    uint64_t drawn;      /* random numbers before the first pass */
     bool good;
 };
 
@@ -343,7 +356,7 @@ static char *text_of(const struct gradient *g)
         used += sprintf(text + used, " bottom: 'x%d'", k);
     for (k = 0; k < g->tops; k++)
         used += sprintf(text + used, " top: 'y%d'", k);
-    sprintf(text + used, "%s }\n", g->tops ? "" : " top: 'x0'");
+    sprintf(text + used, "%s }\n", g->tops == 0 ? " top: 'x0'" : "");
     return text;
 }
 
@@ -362,6 +375,7 @@ static bool open_trial(struct trial *t)
     if (ferry_net_open(fx_device(), NULL, &o, &t->net))
         return say(t, ferry_last_error());
     t->layer = ferry_net_layer_at(t->net, nd_layer(t->net, "l"));
+    t->drawn = t->net->drawn;
     t->n_inputs = ferry_net_n_inputs(t->net);
     t->n_tops = ferry_layer_n_tops(t->layer);
     for (int i = 0; i < t->n_inputs; i++) {
@@ -395,6 +409,7 @@ static double sum_of(struct trial *t)
         CU_ASSERT_PTR_NOT_NULL_FATAL(x);
         memcpy(x, t->values[i], (size_t)ferry_blob_count(b) * sizeof(*x));
     }
+    t->net->drawn = t->drawn;
     if (ferry_net_forward(t->net, NULL) && t->good)
         say(t, ferry_last_error());
     for (int i = 0; t->good && i < t->n_tops; i++) {
@@ -529,8 +544,35 @@ static void every_gradient_is_what_differences_say(void)
     CU_ASSERT_EQUAL(good, all);
 }
 
+/* Whether there is something to differentiate: it takes bottoms or has parameters, and does not refuse. */
+static bool has_gradients(const ferry_layer_type *type)
+{
+    return !(type->flags & FERRY_LAYER_FORWARD_ONLY) &&
+           (type->max_bottoms != 0 || strcmp(type->name, "Parameter") == 0);
+}
+
+static void every_type_that_can_be_differentiated_is_here(void)
+{
+    int found = 0;
+
+    for (int i = 0; i < ferry_layer_type_count(); i++) {
+        const ferry_layer_type *type = ferry_layer_type_at(i);
+        size_t k = 0;
+
+        while (k < FERRY_TEST_COUNT(gradients) && strcmp(gradients[k].type, type->name) != 0)
+            k++;
+        if (has_gradients(type) && k == FERRY_TEST_COUNT(gradients))
+            printf("     %s has no row\n", type->name);
+        CU_ASSERT_EQUAL(k < FERRY_TEST_COUNT(gradients), has_gradients(type));
+        found += has_gradients(type);
+    }
+    printf("     %d types\n", found);
+    CU_ASSERT(found > 50);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_gradient_is_what_differences_say),
+    FERRY_TEST(every_type_that_can_be_differentiated_is_here),
 };
 
 int main(int argc, char **argv)
