@@ -73,6 +73,8 @@ EXTRA_DIST += \
 	%D%/decisions/0101-where-arrays-go.md \
 	%D%/decisions/0108-a-view-is-asked-for-and-lent.md \
 	%D%/decisions/0109-pythons-declarations-are-held-to-the-dumps.md \
+	%D%/decisions/0119-what-debug-info-says.md \
+	%D%/decisions/0120-statistics-that-a-pass-moves.md \
 	%D%/decisions/0122-vectors-on-cuda-by-kernels.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-small-things.md \

@@ -124,17 +124,29 @@ static int check(const ferry_net *net)
     return 0;
 }
 
+/* Has what was submitted end before a layer's numbers are looked at. */
+static int tell(ferry_net *net, struct ferry__segment *s, int last, int first)
+{
+    int err = net->debug && last >= first ? ferry__segment_end(s, 0) : 0;
+
+    return err || !net->debug ? err : ferry__debug_backward(net, last, first);
+}
+
 static int run(ferry_net *net, const struct ferry__program *p, struct ferry__segment *s)
 {
-    int i, err = ferry__parts_begin(p, p->back, p->n_back, 0, net->n_layers - 1);
+    int i, told = p->last_layer;
+    int err = ferry__parts_begin(p, p->back, p->n_back, 0, net->n_layers - 1);
 
     for (i = 0; !err && i < p->n_back; i++) {
         const struct ferry__item *item = &p->back[i];
 
-        err = ferry__layer_failed(item->layer, net->measured ? ferry__measure_item(s, p, item)
-                                                             : ferry__item_run(s, p, item));
+        err = tell(net, s, told, item->layer->index + 1);
+        told = item->layer->index;
+        if (!err)
+            err = ferry__layer_failed(item->layer, net->measured ? ferry__measure_item(s, p, item)
+                                                                 : ferry__item_run(s, p, item));
     }
-    return err;
+    return err ? err : tell(net, s, told, p->first_layer);
 }
 
 int ferry_net_backward(ferry_net *net)
@@ -153,6 +165,8 @@ int ferry_net_backward(ferry_net *net)
     for (i = net->n_stages; !err && i-- > 0;)
         err = run(net, net->stages[i].now, &s);
     err = ferry__segment_end(&s, err);
+    if (!err && net->debug)
+        err = ferry__debug_params(net);
     net->passes[1] += net->measured && !err;
     return err;
 }

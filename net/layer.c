@@ -332,6 +332,9 @@ int ferry_layer_emit(ferry_layer *layer, const ferry_op *op, const ferry_layer_o
     new = append(is_backward(op, in, out) ? &layer->backward : &layer->forward);
     if (!new)
         return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its operations");
+    for (i = 0; i < op->n_out; i++)
+        if (out[i].from == FERRY_FROM_PARAM && !out[i].diff)
+            layer->net->writes = layer->params[out[i].index].written = true;
     new->op = *op;
     if (op->n_in)
         memcpy(new->in, in, op->n_in * sizeof *in);

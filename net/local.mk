@@ -16,6 +16,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/build.c \
 	%D%/collect.c \
 	%D%/conditions.c \
+	%D%/debug.c \
 	%D%/fill.c \
 	%D%/fold.c \
 	%D%/fuse.c \
@@ -34,6 +35,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/program.h \
 	%D%/reshape.c \
 	%D%/rules.c \
+	%D%/running.c \
 	%D%/measure.c \
 	%D%/measure.h \
 	%D%/needs.c \
@@ -53,6 +55,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/data/image.h \
 	%D%/data/image_jpeg.c \
 	%D%/data/image_png.c \
+	%D%/data/list.c \
+	%D%/data/list.h \
 	%D%/data/prefetch.c \
 	%D%/data/prefetch.h \
 	%D%/data/resize.c \

@@ -70,7 +70,8 @@ static int apply(ferry_net *net, const ferry_net_options *o)
     net->phase = phase_of(net, o);
     net->seed = o->seed ? o->seed : 1;
     net->backward = net->phase == FERRY_PHASE_TRAIN || o->backward;
-    net->keep_all = net->backward || is_kept(o, "*");
+    net->debug = ferry_proto_boolean(net->proto, "debug_info", 0);
+    net->keep_all = net->backward || net->debug || is_kept(o, "*");
     net->plan = !net->keep_all && o->plan >= 0;
     net->only = o->only && !net->backward;
     net->fuse = !net->keep_all && o->fuse >= 0;
@@ -195,8 +196,10 @@ static void close_layer(ferry_layer *layer)
 
     if (layer->set_up && layer->type->destroy)
         layer->type->destroy(layer);
-    for (i = 0; i < layer->n_params; i++)
+    for (i = 0; i < layer->n_params; i++) {
         ferry_blob_destroy(layer->params[i].blob);
+        ferry_blob_destroy(layer->params[i].before);
+    }
     for (i = 0; i < layer->n_scratch; i++)
         ferry_blob_destroy(layer->scratch[i].blob);
     free(layer->params);

@@ -131,6 +131,25 @@ int ferry__parts_begin(const struct ferry__program *p, const struct ferry__item 
 /* The items of the backward pass; none where the net is not run backward. */
 int ferry__program_differentiate(struct ferry__program *p);
 
+/* ---- running.c ---- */
+
+/*
+ * Sets aside what the parameters of layers first … last hold that a forward pass writes, and gives it back
+ * to them behind one that failed with `err`, which is returned with its message.
+ */
+int ferry__running_save(ferry_net *net, int first, int last);
+int ferry__running_restore(ferry_net *net, int first, int last, int err);
+
+/* ---- debug.c ---- */
+
+/*
+ * Caffe's lines about layers first … last, or last … first backward, where nothing is submitted any more;
+ * and about all parameters, behind a backward pass. What measuring fails with.
+ */
+int ferry__debug_forward(const ferry_net *net, int first, int last);
+int ferry__debug_backward(const ferry_net *net, int last, int first);
+int ferry__debug_params(const ferry_net *net);
+
 /* ---- fuse.c ---- */
 
 /* Joins operations where that costs nothing, and says how each will be run. */

@@ -189,12 +189,40 @@ static int add_loss(const ferry_layer *layer, double *loss)
     return 0;
 }
 
+/* Has what was submitted end before a layer's numbers are looked at. */
+static int tell(ferry_net *net, struct ferry__segment *s, int first, int last)
+{
+    int err = net->debug && first <= last ? ferry__segment_end(s, 0) : 0;
+
+    return err || !net->debug ? err : ferry__debug_forward(net, first, last);
+}
+
+/* The items of layers first … last. */
+static int run_items(ferry_net *net, const struct ferry__program *p, struct ferry__segment *s,
+                     int first, int last)
+{
+    int i, told = first, err = 0;
+
+    for (i = 0; !err && i < p->n_items; i++) {
+        const struct ferry__item *item = &p->items[i];
+
+        if (item->dropped || item->layer->index < first || item->layer->index > last)
+            continue;
+        err = tell(net, s, told, item->layer->index - 1);
+        told = item->layer->index;
+        if (!err)
+            err = ferry__layer_failed(item->layer, net->measured ? ferry__measure_item(s, p, item)
+                                                                 : ferry__item_run(s, p, item));
+    }
+    return err ? err : tell(net, s, told, last);
+}
+
 /* The layers of one stage that are among first … last. */
 static int run_stage(ferry_net *net, struct ferry__stage *stage, struct ferry__segment *s,
                      int first, int last)
 {
     const struct ferry__program *p;
-    int i, err;
+    int err;
 
     err = ferry__net_reshape(net, stage->first, stage->last);
     if (!err)
@@ -205,24 +233,14 @@ static int run_stage(ferry_net *net, struct ferry__stage *stage, struct ferry__s
     err = prepare(net, p, first, last);
     if (!err)
         err = ferry__parts_begin(p, p->items, p->n_items, first, last);
-    for (i = 0; !err && i < p->n_items; i++) {
-        const struct ferry__item *item = &p->items[i];
-
-        if (!item->dropped && item->layer->index >= first && item->layer->index <= last)
-            err = ferry__layer_failed(item->layer, net->measured ? ferry__measure_item(s, p, item)
-                                                                 : ferry__item_run(s, p, item));
-    }
-    return err;
+    return err ? err : run_items(net, p, s, first, last);
 }
 
-static int forward(ferry_net *net, int first, int last, double *out_loss)
+static int run_stages(ferry_net *net, int first, int last)
 {
     struct ferry__segment s;
-    double loss = 0;
-    int i, err = ferry__params_fill(net);
+    int i, err = 0;
 
-    if (!err)
-        err = ferry__arenas_begin(net);
     ferry__segment_init(&s, net->runs, FERRY__NET_RUNS, net->uses, FERRY__NET_USES);
     for (i = 0; !err && i < net->n_stages; i++) {
         struct ferry__stage *stage = &net->stages[i];
@@ -234,13 +252,29 @@ static int forward(ferry_net *net, int first, int last, double *out_loss)
         if (!err && i + 1 < net->n_stages)
             err = ferry__segment_end(&s, 0);
     }
-    err = ferry__segment_end(&s, err);
+    return ferry__segment_end(&s, err);
+}
+
+static int forward(ferry_net *net, int first, int last, double *out_loss)
+{
+    double loss = 0;
+    int i, err = ferry__params_fill(net);
+
+    if (!err)
+        err = ferry__arenas_begin(net);
+    if (!err)
+        err = ferry__running_save(net, first, last);
+    if (err)
+        return err;
+    err = run_stages(net, first, last);
     net->passes[0] += net->measured && !err;
     for (i = first; !err && out_loss && i <= last; i++)
         err = ferry__layer_failed(&net->layers[i], add_loss(&net->layers[i], &loss));
-    if (!err && out_loss)
+    if (err)
+        return ferry__running_restore(net, first, last, err);
+    if (out_loss)
         *out_loss = loss;
-    return err;
+    return 0;
 }
 
 int ferry_net_forward(ferry_net *net, double *out_loss)

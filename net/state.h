@@ -40,6 +40,8 @@ struct ferry__net_param {
     const ferry_proto *filler; /* NULL: `value` */
     double value;
     uint64_t drawn; /* where its random numbers begin */
+    bool written, saved; /* by forward passes; what it held before the latest one is in `before` */
+    ferry_blob *before;  /* NULL: none yet */
 };
 
 /* A blob of a layer's own. */
@@ -115,6 +117,7 @@ struct ferry_net {
     char *name;
     ferry_phase phase;
     bool measured; /* each layer is waited for, and counted */
+    bool debug;    /* each layer's means are said: debug_info */
     uint64_t passes[2];              /* forward, backward */
     bool backward;                   /* its layers will be run backward */
     bool keep_all, plan, fuse, only; /* as the options and the phase have it */
@@ -136,6 +139,7 @@ struct ferry_net {
     struct ferry__run *runs; /* FERRY__NET_RUNS of them: what is about to be submitted */
     ferry_memory_use *uses;  /* FERRY__NET_USES */
     bool unfilled;           /* some parameters may be */
+    bool writes;             /* its forward passes write parameters */
 };
 
 /* ---- layer.c ---- */

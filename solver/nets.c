@@ -38,6 +38,7 @@ static int print(const ferry_proto *p, char **out_text, size_t *out_size)
 static int open_net(const ferry_solver *s, const struct source *from, ferry_phase phase,
                     const ferry_proto *state, ferry_net **out)
 {
+    static const char *const all[] = { "*" };
     ferry_net_options o = { .struct_size = sizeof o, .phase = phase, .place = s->place };
     char *path, *text = NULL;
     int err = 0;
@@ -46,6 +47,8 @@ static int open_net(const ferry_solver *s, const struct source *from, ferry_phas
         o.phase = !strcmp(ferry_proto_enum(state, "phase", 0), "TRAIN") ? FERRY_PHASE_TRAIN
                                                                         : FERRY_PHASE_TEST;
     o.seed = s->settings.seed;
+    o.keep = all; /* what debug_info looks at is there */
+    o.n_keep = s->settings.debug;
     path = from->file ? ferry__solver_path(from->file, s->path) : strdup(s->path);
     if (!path)
         return no_memory(s);
@@ -201,6 +204,8 @@ static int open_tests(ferry_solver *s)
                         from.what, from.file ? from.file : "");
         err = open_net(s, &from, FERRY_PHASE_TEST, ferry_proto_message(p, "test_state", s->n_tests),
                        &t->net);
+        if (!err)
+            t->net->debug = s->settings.debug;
         if (!err)
             err = load_weights(s, t->net);
         if (!err)

@@ -78,6 +78,7 @@ static void read_numbers(const ferry_proto *p, struct ferry__solver_settings *s)
     s->snapshot_after_train = ferry_proto_boolean(p, "snapshot_after_train", 0);
     s->test_initialization = ferry_proto_boolean(p, "test_initialization", 0);
     s->test_compute_loss = ferry_proto_boolean(p, "test_compute_loss", 0);
+    s->debug = ferry_proto_boolean(p, "debug_info", 0);
     s->hdf5 = !strcmp(ferry_proto_enum(p, "snapshot_format", 0), "HDF5");
     s->seed = seed > 0 ? (uint64_t)seed : seed == 0 ? UINT64_MAX : 0;
 }
@@ -155,9 +156,6 @@ static void tell_idle(const ferry_proto *p)
             ferry_log_write(FERRY_LOG_INFO,
                             "ferry: %s is ignored: whoever opens the solver chooses the device",
                             idle[i]);
-    if (ferry_proto_boolean(p, "debug_info", 0))
-        ferry_log_write(FERRY_LOG_WARN,
-                        "ferry: debug_info is ignored: ferry says no norms of blobs and layers");
 }
 
 int ferry__settings_read(const ferry_proto *p, struct ferry__solver_settings *out)

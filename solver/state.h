@@ -27,7 +27,7 @@ struct ferry__solver_settings {
     enum ferry__policy policy;
     float base_lr, gamma, power, momentum, momentum2, rms_decay, delta, weight_decay, clip;
     bool l1, hdf5, snapshot_diff, snapshot_after_train;
-    bool test_initialization, test_compute_loss;
+    bool test_initialization, test_compute_loss, debug;
     int stepsize, n_steps, iter_size, average_loss, display, max_iter, test_interval, snapshot;
     uint64_t seed;
 };

@@ -58,6 +58,7 @@ static int forward_backward(ferry_solver *s)
     double sum = 0, one;
     int i, err = ferry_net_clear_param_diffs(s->net);
 
+    s->net->debug = s->settings.debug && displays(s);
     for (i = 0; !err && i < s->settings.iter_size; i++) {
         err = ferry_net_forward(s->net, &one);
         if (!err)

@@ -160,7 +160,7 @@ static int clip(const ferry_solver *s, float *out)
     if (err)
         return err;
     norm = (float)sqrt(sum);
-    if (norm <= s->settings.clip)
+    if (!(norm > s->settings.clip)) /* nor where it is no number, as in Caffe */
         return 0;
     *out = s->settings.clip / norm;
     ferry_log_write(

@@ -77,6 +77,7 @@ UNIT_TESTS = \
 	%D%/unit/test-net-fuse \
 	%D%/unit/test-net-oom \
 	%D%/unit/test-net-plan \
+	%D%/unit/test-net-running \
 	%D%/unit/test-op \
 	%D%/unit/test-op-check \
 	%D%/unit/test-op-backward \
@@ -91,6 +92,7 @@ UNIT_TESTS = \
 	%D%/unit/test-runtime \
 	%D%/unit/test-runtime-oom \
 	%D%/unit/test-solver \
+	%D%/unit/test-solver-fields \
 	%D%/unit/test-solver-oom \
 	%D%/unit/test-solver-runs \
 	%D%/unit/test-solver-snapshot \
@@ -266,6 +268,7 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_image_LDADD = $(NET_LIBS)
 %C%_unit_test_net_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_LDADD = $(NET_LIBS)
+%C%_unit_test_solver_fields_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_oom_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_snapshot_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_runs_SOURCES = %D%/unit/test-solver-runs.c $(NET_DATA_TEST)
@@ -275,6 +278,7 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_net_backward_faults_LDADD = $(NET_LIBS)
 %C%_unit_test_net_faults_LDADD = $(NET_LIBS)
 %C%_unit_test_net_oom_LDADD = $(NET_LIBS)
+%C%_unit_test_net_running_LDADD = $(NET_LIBS)
 %C%_unit_test_net_plan_SOURCES = %D%/unit/test-net-plan.c $(NET_DATA_TEST)
 %C%_unit_test_net_plan_LDADD = $(NET_LIBS)
 %C%_unit_test_op_LDADD = $(NET_LIBS)
@@ -383,6 +387,7 @@ IO_TEST = %D%/unit/io-folder.c %D%/unit/io-folder.h
 OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
 %C%_unit_test_net_backward_faults_SOURCES = %D%/unit/test-net-backward-faults.c $(OOM_TEST)
 %C%_unit_test_net_oom_SOURCES = %D%/unit/test-net-oom.c $(OOM_TEST)
+%C%_unit_test_net_running_SOURCES = %D%/unit/test-net-running.c $(OOM_TEST)
 %C%_unit_test_io_attributes_SOURCES = %D%/unit/test-io-attributes.c $(OOM_TEST)
 %C%_unit_test_io_sharded_SOURCES = %D%/unit/test-io-sharded.c $(OOM_TEST)
 %C%_unit_test_io_torch_SOURCES = %D%/unit/test-io-torch.c $(OOM_TEST)
@@ -595,6 +600,7 @@ OOM_WRAPS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
 %C%_unit_test_net_backward_faults_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_image_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_net_oom_LDFLAGS = $(OOM_WRAPS)
+%C%_unit_test_net_running_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_io_attributes_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_io_sharded_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_io_torch_LDFLAGS = $(OOM_WRAPS)

@@ -11,8 +11,12 @@
  * SGD, Nesterov, AdaGrad, RMSProp, AdaDelta, Adam; learning rates by fixed, step, exp, inv, multistep,
  * poly, sigmoid: as Caffe's, in its order of operations. What is done is logged at FERRY_LOG_INFO in
  * Caffe's words, what Caffe does not say begins with "ferry: ". solver_mode and device_id say nothing
- * here: whoever opens the solver chooses the device. debug_info is ignored, and said to be. A random_seed
- * that is not given is 1.
+ * here: whoever opens the solver chooses the device. A random_seed that is not given is 1.
+ *
+ * debug_info: where a line is displayed, and in every pass of a test, the means of absolute values of what
+ * each layer made and of its parameters are logged, and of the diffs that it passed down. They are computed
+ * where the blobs are, layer by layer, which is waited for; a net that says debug_info itself does so in
+ * every pass until its solver decides, and its blobs then share no memory.
  *
  * Paths in the text are those of the working folder, else of the folder of the text.
  *

@@ -6,6 +6,7 @@
  * them. Integers are converted. `shuffle` has the files and the rows of each in another order in each round,
  * by the net's seed. data_param.prefetch batches are read ahead; Caffe's layer reads none. (Caffe: HDF5DataLayer, whose shuffled order is another one.)
  */
+#define _POSIX_C_SOURCE 200809L
 #include "net/layers/reader.h"
 
 #include "net/data/chance.h"
@@ -13,7 +14,6 @@
 #include <ferry/io.h>
 #include <ferry/status.h>
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,17 +72,15 @@ static int add_file(const ferry_layer *layer, struct hdf5_data *s, const char *l
 
 static int read_list(const ferry_layer *layer, struct hdf5_data *s, const char *list)
 {
-    FILE *f = fopen(list, "re");
-    char line[4096];
-    int err = 0;
+    char *text, *rest, *path;
+    int err = ferry__source_read(layer, parameters(layer), list, &text);
 
-    if (!f)
-        return ferry_proto_error(parameters(layer), "source", 0, FERRY_EIO,
-                                 "layer \"%s\": \"%s\" cannot be read", ferry_layer_name(layer),
-                                 list);
-    while (!err && fscanf(f, "%4095s", line) == 1)
-        err = add_file(layer, s, line, list);
-    fclose(f);
+    if (err)
+        return err;
+    rest = text;
+    while (!err && (path = strtok_r(rest, " \t\n\v\f\r", &rest)))
+        err = add_file(layer, s, path, list);
+    free(text);
     if (!err && !s->n_files)
         err =
             ferry_proto_error(parameters(layer), "source", 0, FERRY_EFORMAT,

@@ -47,27 +47,6 @@ static int no_memory(const ferry_layer *layer)
     return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its list");
 }
 
-static int read_text(const ferry_layer *layer, struct image_data *s, FILE *f)
-{
-    size_t size = 0, room = 0, got = 1;
-
-    while (got) {
-        if (room - size < 2) {
-            char *grown = realloc(s->text, room = room ? 2 * room : 4096);
-
-            if (!grown)
-                return no_memory(layer);
-            s->text = grown;
-        }
-        got = fread(s->text + size, 1, room - size - 1, f);
-        size += got;
-    }
-    s->text[size] = 0;
-    return ferror(f)
-               ? ferry_layer_error(layer, FERRY_EIO, "\"%.500s\": %s", s->source, strerror(errno))
-               : 0;
-}
-
 /* Cuts "a path 7" in two, at its last space. */
 static int read_line(const ferry_layer *layer, struct image_data *s, char *line, long long number)
 {
@@ -117,20 +96,13 @@ static int read_lines(const ferry_layer *layer, struct image_data *s)
 
 static int read_list(const ferry_layer *layer, struct image_data *s)
 {
-    FILE *f;
     int err;
 
     s->source = ferry__beside(ferry_proto_string(parameters(layer), "source", 0, NULL),
                               ferry_proto_where(parameters(layer), NULL, 0).file);
     if (!s->source)
         return no_memory(layer);
-    f = fopen(s->source, "re");
-    if (!f)
-        return ferry_proto_error(parameters(layer), "source", 0, FERRY_EIO,
-                                 "layer \"%s\": \"%.500s\": %s", ferry_layer_name(layer), s->source,
-                                 strerror(errno));
-    err = read_text(layer, s, f);
-    fclose(f);
+    err = ferry__source_read(layer, parameters(layer), s->source, &s->text);
     return err ? err : read_lines(layer, s);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "net/layers/reader.h"
 
+#include "net/data/list.h"
+
 #include <ferry/status.h>
 
 #include <string.h>
@@ -20,6 +22,18 @@ int ferry__reader_setup(ferry_layer *layer, struct ferry__reader *r, ferry__pref
     r->key = ferry_layer_random(layer, UINT64_MAX);
     return ferry__prefetch_open(ferry_layer_device(layer), depth, ferry_layer_n_tops(layer), read,
                                 layer, &r->prefetch);
+}
+
+int ferry__source_read(const ferry_layer *layer, const ferry_proto *p, const char *path, char **out)
+{
+    int err = ferry__list_read(path, out);
+    char why[768];
+
+    if (!err)
+        return 0;
+    strncpy(why, ferry_last_error(), sizeof why - 1);
+    why[sizeof why - 1] = 0;
+    return ferry_proto_error(p, "source", 0, err, "layer \"%s\": %s", ferry_layer_name(layer), why);
 }
 
 static int hand_over(ferry_layer *layer, int top, const ferry_blob *from)

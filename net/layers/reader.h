@@ -20,6 +20,10 @@ struct ferry__reader {
 /* In a layer's setup: `read` will fill a blob for each top. Reading begins with the first forward. */
 int ferry__reader_setup(ferry_layer *layer, struct ferry__reader *r, ferry__prefetch_fn *read);
 
+/* All of the list `path`, which the parameters `p` name as their `source`; to be freed. */
+int ferry__source_read(const ferry_layer *layer, const ferry_proto *p, const char *path,
+                       char **out);
+
 /* Fills the tops. After a failure the batch that failed stands next. */
 int ferry__reader_forward(ferry_layer *layer, struct ferry__reader *r);
 

@@ -58,6 +58,16 @@ void df_write_text(const char *name, const char *text)
     fclose(f);
 }
 
+/* A list with a byte of 0 in it. */
+static void write_zero(void)
+{
+    FILE *f = fopen(df_in("zero"), "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    CU_ASSERT_EQUAL(fwrite("a 1\n\0b 2\n", 1, 9, f), 9);
+    fclose(f);
+}
+
 /* ---- databases ------------------------------------------------------------------------------------ */
 
 struct record {
@@ -173,6 +183,7 @@ static void write_damaged_files(void)
     df_write_text("words", "0 cat\n");
     df_write_text("gone", "0 1\nnowhere 2\n");
     df_write_text("none", "\n \n");
+    write_zero();
     df_write_text("no-picture", "list 1\n");
 }
 

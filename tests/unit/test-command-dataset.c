@@ -185,6 +185,8 @@ static void what_cannot_be_is_one_line_and_leaves_nothing(void)
         { "dataset list db --seed 3", 2, "--seed" },
         { "dataset list db --shuffle --seed x", 2, "--seed" },
         { "dataset nowhere db", 1, "nowhere" },
+        { "dataset /dev/zero db", 1, "a device" },
+        { "dataset zero db", 1, "its byte 8 is 0" },
         { "dataset gone db", 1, "gone.png" },
         { "dataset words db", 1, "line 2" },
         { "dataset nothing db", 1, "no picture" },
@@ -207,6 +209,7 @@ static void what_cannot_be_is_one_line_and_leaves_nothing(void)
     write_file("short", two, sizeof two);
     write_file("cut", images, sizeof images - 1);
     write_file("packed", "\x1f\x8b\x08", 3);
+    write_file("zero", "rgb.png\0 1\n", 11);
     write_text("gone", "rgb.png 1\ngone.png 2\n");
     write_text("words", "rgb.png 1\nrgb.png cat\n");
     write_text("nothing", "\n");

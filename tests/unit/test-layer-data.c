@@ -472,6 +472,12 @@ static const struct {
     { "ImageData", "labels", "", "", FERRY_EFORMAT, "line 2", "label" },
     { "ImageData", "words", "", "", FERRY_EFORMAT, "line 1", "0 cat" },
     { "ImageData", "none", "", "", FERRY_EFORMAT, "/none", "no picture" },
+    { "ImageData", "zero", "", "", FERRY_EFORMAT, "byte 5 is 0", "/zero" },
+    { "ImageData", "/dev/zero", "", "", FERRY_EIO, "/dev/zero", "a device" },
+    { "HDF5Data", "/dev/zero", "batch_size: 1", "", FERRY_EIO, "/dev/zero", "a device" },
+    { "HDF5Data", "zero", "batch_size: 1", "", FERRY_EFORMAT, "byte 5 is 0", "/zero" },
+    { "HDF5Data", "none", "batch_size: 1", "", FERRY_EFORMAT, "/none", "no file" },
+    { "HDF5Data", "words", "batch_size: 1", "", FERRY_EFORMAT, "/0", "none of Caffe's" },
     { "ImageData", "folder", "", "", FERRY_EIO, "/folder", "" },
     { "ImageData", "gone", "batch_size: 2", "", FERRY_EIO, "nowhere", "" },
     { "ImageData", "no-picture", "", "", FERRY_EFORMAT, "/list", "PNG" },
@@ -479,6 +485,11 @@ static const struct {
     { "ImageData", "list", "new_height: 3", "", FERRY_EFORMAT, "new_width", "" },
     { "ImageData", "list", "", "crop_size: 5", FERRY_ESHAPE, "/0", "crop_size" },
 };
+
+static const char *parameters_of(const char *type)
+{
+    return type[0] == 'D' ? "data_param" : type[0] == 'H' ? "hdf5_data_param" : "image_data_param";
+}
 
 /* Refused when the net is opened, or at its first forward pass; and again at the next one. */
 static void what_is_damaged_is_one_error_with_file_record_and_layer(void)
@@ -500,8 +511,9 @@ static void what_is_damaged_is_one_error_with_file_record_and_layer(void)
                 text, sizeof text,
                 "layer { name: 'broken' type: '%s' top: 'data' top: 'label' %s { source: '%s' %s "
                 "} transform_param { %s } }",
-                broken[i].type, broken[i].type[0] == 'D' ? "data_param" : "image_data_param",
-                df_in(broken[i].source), broken[i].more, broken[i].transform);
+                broken[i].type, parameters_of(broken[i].type),
+                broken[i].source[0] == '/' ? broken[i].source : df_in(broken[i].source),
+                broken[i].more, broken[i].transform);
         o.text = text;
         o.text_size = strlen(text);
         err = ferry_net_open(fx_device(), "broken.prototxt", &o, &net);

@@ -37,8 +37,9 @@ static bool everything(void)
     return value && *value && strcmp(value, "0") != 0;
 }
 
-/* Iterations of a run that are done where not all are. */
-#define SOME (ferry_test_is_slow() ? 1 : strcmp(ferry_test_backend(), "cpu") ? 3 : 10)
+/* Iterations of a run that are done where not all are; and of a smooth one, which is told apart sooner. */
+#define SOME   (ferry_test_is_slow() ? 1 : strcmp(ferry_test_backend(), "cpu") ? 3 : 10)
+#define SMOOTH (ferry_test_is_slow() ? 1 : 10)
 
 /* ---- a copy of the tree ---------------------------------------------------------------------------- */
 
@@ -234,7 +235,7 @@ static void losses_rates_and_weights_are_caffes(void)
 
         if (d->d_name[0] == '.' || !is_chosen(d->d_name) || !open_run(&r, "run.npz"))
             continue;
-        train(&r, everything() ? (int)r.count : SOME);
+        train(&r, everything() ? (int)r.count : r.smooth ? SMOOTH : SOME);
         close_run(&r);
         runs++;
     }

@@ -298,23 +298,54 @@ static void a_ferrystate_of_another_seed_is_refused(void)
     leave();
 }
 
+/* An array of a model beside the parameter that it was written from, data and diff to the bit. */
+static void same_diff(ferry_io *io, const char *name, const ferry_blob *b)
+{
+    int64_t n = ferry_blob_count(b);
+    const float *data = ferry_blob_host_data(b), *diff = ferry_blob_host_diff(b);
+    const ferry_io_entry *entry = NULL;
+    float read[256], largest = 0;
+
+    FX_OK(ferry_io_find(io, name, &entry));
+    CU_ASSERT_FATAL(entry && data && diff && n <= 256 && entry->count == n);
+    CU_ASSERT_EQUAL(entry->has_diff, 1);
+    FX_OK(ferry_io_read_values(io, entry, 0, n, read));
+    CU_ASSERT_EQUAL(memcmp(read, data, (size_t)n * sizeof *read), 0);
+    FX_OK(ferry_io_read_diff_values(io, entry, 0, n, read));
+    CU_ASSERT_EQUAL(memcmp(read, diff, (size_t)n * sizeof *read), 0);
+    for (int64_t i = 0; i < n; i++)
+        largest = read[i] > largest ? read[i] : largest;
+    CU_ASSERT(largest > 0);
+}
+
 static void diffs_are_written_where_the_text_asks_for_them(void)
 {
-    const ferry_io_entry *entry = NULL;
-    ferry_solver *s;
-    ferry_io *io;
+    static const char *const formats[][2] = {
+        { "BINARYPROTO", "snap_iter_2.caffemodel" },
+        { "HDF5", "snap_iter_2.caffemodel.h5" },
+    };
 
     if (!enter())
         return;
-    write_text("diff.prototxt", SOLVER "type: 'SGD' snapshot: 2 snapshot_diff: true");
-    s = open_solver("diff.prototxt");
-    FX_OK(ferry_solver_step(s, 2));
-    ferry_solver_close(s);
-    FX_OK_FATAL(ferry_io_open("snap_iter_2.caffemodel", &io));
-    FX_OK(ferry_io_find(io, "ip1/0", &entry));
-    CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
-    CU_ASSERT_EQUAL(entry->has_diff, 1);
-    ferry_io_close(io);
+    for (size_t i = 0; i < FERRY_TEST_COUNT(formats); i++) {
+        char text[1024];
+        ferry_solver *s;
+        ferry_io *io;
+
+        snprintf(text, sizeof text,
+                 SOLVER "type: 'SGD' snapshot: 2 snapshot_diff: true snapshot_format: %s",
+                 formats[i][0]);
+        write_text("diff.prototxt", text);
+        s = open_solver("diff.prototxt");
+        FX_OK(ferry_solver_step(s, 2));
+        FX_OK_FATAL(ferry_io_open(formats[i][1], &io));
+        same_diff(io, "ip1/0", ferry_net_param(ferry_solver_net(s), 1, 0));
+        same_diff(io, "ip2/1", ferry_net_param(ferry_solver_net(s), 4, 1));
+        ferry_io_close(io);
+        FX_OK(ferry_solver_restore(s, ferry_solver_latest_snapshot(s))); /* and it is continued */
+        FX_OK(ferry_solver_step(s, 1));
+        ferry_solver_close(s);
+    }
     leave();
 }
 

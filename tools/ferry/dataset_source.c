@@ -8,21 +8,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int no_memory(const char *path)
 {
     return ferry_error_set(FERRY_ENOMEM, "%.400s: no memory for it", path);
 }
 
+/* A file, or what a program sends; not what never ends, as a device may. */
+static int open_file(const char *path, FILE **out)
+{
+    FILE *f = fopen(path, "rb");
+    struct stat info;
+
+    if (f && !fstat(fileno(f), &info) && !S_ISCHR(info.st_mode)) {
+        *out = f;
+        return 0;
+    }
+    if (!f)
+        return ferry_error_set(FERRY_EIO, "%.400s: %s", path, strerror(errno));
+    fclose(f);
+    return ferry_error_set(FERRY_EIO, "%.400s: it is a device, and no file", path);
+}
+
 /* All of a file, and a 0 behind it; to be freed. */
 static int read_all(const char *path, char **out, size_t *out_size)
 {
-    FILE *f = fopen(path, "rb");
     char *bytes = NULL;
     size_t size = 0, room = 0, got = 1;
+    FILE *f = NULL;
+    int err = open_file(path, &f);
 
-    if (!f)
-        return ferry_error_set(FERRY_EIO, "%.400s: %s", path, strerror(errno));
+    if (err)
+        return err;
     while (got) {
         if (room - size < 2) {
             char *grown = realloc(bytes, room = room ? 2 * room : 65536);
@@ -208,6 +226,9 @@ int dataset_open(struct dataset_source *s, const char *file, const char *labels,
     if (labels)
         return ferry_error_set(FERRY_EINVAL, "%.400s: it is no idx file: labels stand in the list",
                                file);
+    if (strlen(s->text) != size)
+        return ferry_error_set(FERRY_EFORMAT, "%.400s: it is no list: its byte %zu is 0", file,
+                               strlen(s->text) + 1);
     err = set_root(s, root);
     return err ? err : read_list(s);
 }

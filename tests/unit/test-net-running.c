@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "fixture.h"
+#include "oom.h"
+#include "backends/sim/control.h"
+
+#include <ferry/net.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * BatchNorm's running statistics where a forward pass fails: they are those of before, all of them, and the
+ * next pass moves them as if nothing had been.
+ */
+
+static const char text[] =
+    "state { phase: TRAIN }\n"
+    "layer { name: 'in' type: 'Input' top: 'x' top: 't' input_param { shape { dim: 4 dim: 3 dim: 2 "
+    "dim: 2 } shape { dim: 4 } } }\n"
+    "layer { name: 'b1' type: 'BatchNorm' bottom: 'x' top: 'a' }\n"
+    "layer { name: 'th' type: 'TanH' bottom: 'a' top: 'a' }\n"
+    "layer { name: 'ip' type: 'InnerProduct' bottom: 'a' top: 'y' inner_product_param { "
+    "num_output: 3 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'b2' type: 'BatchNorm' bottom: 'y' top: 'y' }\n"
+    "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'y' bottom: 't' top: 'l' }\n";
+
+#define NUMBERS 14 /* two layers: three means, three variances, a factor */
+#define PASSES  5
+
+/* What the statistics are after so many passes of a net to which nothing happens. */
+static float states[PASSES + 1][NUMBERS];
+
+static int open_net(ferry_net **out)
+{
+    ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
+
+    return ferry_net_open(fx_device(), "net.prototxt", &o, out);
+}
+
+static void feed(ferry_net *net)
+{
+    float *x = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
+    float *t = ferry_blob_overwrite_host_data(ferry_net_input(net, 1));
+
+    CU_ASSERT_FATAL(x && t);
+    for (int64_t i = 0; i < ferry_blob_count(ferry_net_input(net, 0)); i++)
+        x[i] = (float)(i * i % 17) / 5 - 1;
+    for (int i = 0; i < 4; i++)
+        t[i] = (float)(i % 3);
+}
+
+static int read_state(ferry_net *net, float *out)
+{
+    for (int l = 0; l < 2; l++)
+        for (int k = 0; k < 3; k++) {
+            const ferry_blob *b = ferry_net_param(net, l ? 4 : 1, k);
+            const float *from = ferry_blob_host_data(b);
+
+            if (!from)
+                return ferry_last_error_code();
+            memcpy(out, from, (size_t)ferry_blob_count(b) * sizeof *out);
+            out += ferry_blob_count(b);
+        }
+    return 0;
+}
+
+/* After how many passes the statistics are like that; −1: after none. */
+static int passes_of(ferry_net *net)
+{
+    float now[NUMBERS];
+
+    if (read_state(net, now))
+        return -1;
+    for (int i = 0; i <= PASSES; i++)
+        if (memcmp(now, states[i], sizeof now) == 0)
+            return i;
+    return -1;
+}
+
+static int pass(ferry_net *net)
+{
+    double loss;
+
+    feed(net);
+    return ferry_net_forward(net, &loss);
+}
+
+static void begin(void)
+{
+    ferry_net *net = NULL;
+
+    FX_OK_FATAL(open_net(&net));
+    FX_OK_FATAL(read_state(net, states[0]));
+    for (int i = 1; i <= PASSES; i++) {
+        FX_OK_FATAL(pass(net));
+        FX_OK_FATAL(read_state(net, states[i]));
+        CU_ASSERT(memcmp(states[i], states[i - 1], sizeof states[i]) != 0);
+    }
+    ferry_net_close(net);
+    fx_end();
+}
+
+/* The second or the third pass fails; the next one is right. */
+static void check_after(ferry_net *net, int err, int code, int before)
+{
+    CU_ASSERT(err == 0 || err == code);
+    CU_ASSERT_EQUAL(passes_of(net), err ? before : before + 1);
+    FX_OK(pass(net));
+    CU_ASSERT_EQUAL(passes_of(net), err ? before + 1 : before + 2);
+}
+
+static void every_allocation_of_a_pass_may_fail(void)
+{
+    bool failed = true;
+    unsigned n;
+
+    begin();
+    for (n = 1; failed; n++) {
+        ferry_net *net = NULL;
+        int err;
+
+        FX_OK_FATAL(open_net(&net));
+        feed(net);
+        oom_arm(n);
+        err = ferry_net_forward(net, NULL);
+        failed = oom_disarm();
+        check_after(net, err, FERRY_ENOMEM, 0);
+        ferry_net_close(net);
+    }
+    CU_ASSERT(n > 5);
+    fx_end();
+}
+
+/* ---- a device that fails --------------------------------------------------------------------------- */
+
+static const struct sim_control *control;
+static void *sim;
+
+static void find_sim(void)
+{
+    FX_OK_FATAL(ferry_device_native(fx_device(), "sim_control", &control, sizeof control));
+    FX_OK_FATAL(ferry_device_native(fx_device(), "sim_device", &sim, sizeof sim));
+}
+
+#define CALLS 20 /* of a kind in a pass: more than there are */
+
+/* The nth call of a pass fails, up from the first; the first pass, or the second. How many passes did. */
+static int fail_each(uint32_t call, int before)
+{
+    int failed = 0;
+
+    for (uint64_t nth = 1; nth <= CALLS; nth++) {
+        ferry_net *net = NULL;
+        int err;
+
+        FX_OK_FATAL(open_net(&net));
+        for (int i = 0; i < before; i++)
+            FX_OK_FATAL(pass(net));
+        feed(net);
+        control->fail_next(sim, call, nth, FERRY_EDEVICE);
+        err = ferry_net_forward(net, NULL);
+        control->fail_next(sim, call, 0, 0);
+        check_after(net, err, FERRY_EDEVICE, before);
+        ferry_net_close(net);
+        failed += err != 0;
+    }
+    return failed;
+}
+
+static void what_the_device_fails_at_leaves_them_as_they_were(void)
+{
+    begin();
+    find_sim();
+    for (int before = 0; before < 2; before++) {
+        CU_ASSERT(fail_each(SIM_CALL_RUN, before) > 10);
+        CU_ASSERT(fail_each(SIM_CALL_MEMCPY, before) > 0);
+    }
+    fx_end();
+}
+
+/*
+ * A call that was accepted fails when it runs. Whoever reads is told; once a pass has succeeded again the
+ * statistics are those of so many passes, all of them.
+ */
+static void fail_each_late(uint32_t call)
+{
+    uint64_t done = 1;
+
+    for (uint64_t nth = 1; nth <= done; nth++) {
+        ferry_net *net = NULL;
+        int err, tries = 0;
+
+        FX_OK_FATAL(open_net(&net));
+        FX_OK_FATAL(pass(net));
+        feed(net);
+        done = control->calls(sim, call);
+        control->fail_later(sim, call, nth, FERRY_EDEVICE);
+        err = pass(net);
+        control->fail_later(sim, call, 0, 0);
+        done = control->calls(sim, call) - done;
+        CU_ASSERT(err == 0 || err == FERRY_EDEVICE || err == FERRY_ELOST);
+        do
+            err = pass(net);
+        while (err && ++tries < 3);
+        FX_OK(err);
+        if (passes_of(net) < 0)
+            printf("     late failure of call %u: %s\n", (unsigned)nth, ferry_last_error());
+        CU_ASSERT(passes_of(net) >= 1);
+        ferry_net_close(net);
+    }
+}
+
+static void what_fails_late_costs_a_pass_and_no_statistics(void)
+{
+    begin();
+    find_sim();
+    fail_each_late(SIM_CALL_RUN);
+    fail_each_late(SIM_CALL_MEMCPY);
+    fx_end();
+}
+
+static const ferry_test_case memory[] = {
+    FERRY_TEST(every_allocation_of_a_pass_may_fail),
+};
+
+static const ferry_test_case failures[] = {
+    FERRY_TEST(what_the_device_fails_at_leaves_them_as_they_were),
+    FERRY_TEST(what_fails_late_costs_a_pass_and_no_statistics),
+};
+
+int main(int argc, char **argv)
+{
+    int result;
+
+    setenv("FERRY_TEST_BACKENDS", "cpu", 1);
+    result = ferry_test_main_backends(argc, argv, "net running", memory, FERRY_TEST_COUNT(memory));
+    setenv("FERRY_TEST_BACKENDS", "sim", 1);
+    return result | ferry_test_main_backends(argc, argv, "net running", failures,
+                                             FERRY_TEST_COUNT(failures));
+}
