@@ -132,43 +132,68 @@ static int tell(ferry_net *net, struct ferry__segment *s, int last, int first)
     return err || !net->debug ? err : ferry__debug_backward(net, last, first);
 }
 
-static int run(ferry_net *net, const struct ferry__program *p, struct ferry__segment *s)
+/* The layers of a stage's program that are among first … last. */
+static int run(ferry_net *net, const struct ferry__program *p, struct ferry__segment *s, int first,
+               int last)
 {
-    int i, told = p->last_layer;
-    int err = ferry__parts_begin(p, p->back, p->n_back, 0, net->n_layers - 1);
+    int i, told = last < p->last_layer ? last : p->last_layer;
+    int err = ferry__parts_begin(p, p->back, p->n_back, first, last);
 
     for (i = 0; !err && i < p->n_back; i++) {
         const struct ferry__item *item = &p->back[i];
 
+        if (item->layer->index < first || item->layer->index > last)
+            continue;
         err = tell(net, s, told, item->layer->index + 1);
         told = item->layer->index;
         if (!err)
             err = ferry__layer_failed(item->layer, net->measured ? ferry__measure_item(s, p, item)
                                                                  : ferry__item_run(s, p, item));
     }
-    return err ? err : tell(net, s, told, p->first_layer);
+    return err ? err : tell(net, s, told, first > p->first_layer ? first : p->first_layer);
 }
 
-int ferry_net_backward(ferry_net *net)
+static int backward(ferry_net *net, int first, int last)
 {
     struct ferry__segment s;
-    int i, err;
+    int i, err = check(net);
 
-    if (!net)
-        return ferry_error_set(FERRY_EINVAL, "ferry_net_backward: NULL net");
-    err = check(net);
-    for (i = 0; !err && i < net->n_layers; i++)
+    for (i = first; !err && i <= last; i++)
         err = ferry__layer_failed(&net->layers[i], seed(&net->layers[i]));
     if (err)
         return err;
     ferry__segment_init(&s, net->runs, FERRY__NET_RUNS, net->uses, FERRY__NET_USES);
     for (i = net->n_stages; !err && i-- > 0;)
-        err = run(net, net->stages[i].now, &s);
+        err = run(net, net->stages[i].now, &s, first, last);
     err = ferry__segment_end(&s, err);
     if (!err && net->debug)
         err = ferry__debug_params(net);
     net->passes[1] += net->measured && !err;
     return err;
+}
+
+int ferry_net_backward(ferry_net *net)
+{
+    if (!net)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_backward: NULL net");
+    return backward(net, 0, net->n_layers - 1);
+}
+
+int ferry_net_backward_range(ferry_net *net, const char *from, const char *to)
+{
+    int first, last;
+
+    if (!net)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_backward_range: NULL net");
+    last = from ? ferry__net_find_layer(net, from) : net->n_layers - 1;
+    first = to ? ferry__net_find_layer(net, to) : 0;
+    if (first < 0 || last < 0)
+        return ferry_error_set(FERRY_EINVAL, "net \"%s\": it has no layer \"%s\"", net->name,
+                               last < 0 ? from : to);
+    if (first > last)
+        return ferry_error_set(FERRY_EINVAL, "net \"%s\": layer \"%s\" comes before \"%s\"",
+                               net->name, from ? from : "", to ? to : "");
+    return backward(net, first, last);
 }
 
 int ferry_net_clear_param_diffs(ferry_net *net)

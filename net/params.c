@@ -149,10 +149,13 @@ int ferry_layer_declare(ferry_layer *layer, const ferry_layer_param *param)
 static int fill(ferry_net *net, const ferry_layer *layer, struct ferry__net_param *p)
 {
     struct ferry__filling f = { .filler = p->filler, .seed = net->seed, .offset = p->drawn };
-    int err;
+    int err = 0;
 
     f.what = layer->name;
-    err = p->filler ? ferry__fill(&f, p->blob) : ferry_blob_fill_data(p->blob, p->value);
+    if (p->filler)
+        err = ferry__fill(&f, p->blob);
+    else if (ferry_memory_head(ferry_blob_data_memory(p->blob)) == FERRY_HEAD_UNINITIALIZED)
+        err = ferry_blob_fill_data(p->blob, p->value);
     p->unfilled = err != 0;
     return err;
 }

@@ -35,20 +35,23 @@ static int print(const ferry_proto *p, char **out_text, size_t *out_size)
                      : ferry_error_set(FERRY_ENOMEM, "no memory for a net's text");
 }
 
-static int open_net(const ferry_solver *s, const struct source *from, ferry_phase phase,
-                    const ferry_proto *state, ferry_net **out)
+/* `o` has what its nets do not have in common. */
+static int open_net(const ferry_solver *s, const struct source *from, const ferry_proto *state,
+                    ferry_net_options o, ferry_net **out)
 {
     static const char *const all[] = { "*" };
-    ferry_net_options o = { .struct_size = sizeof o, .phase = phase, .place = s->place };
     char *path, *text = NULL;
     int err = 0;
 
+    o.place = s->place;
     if (ferry_proto_count(state, "phase"))
         o.phase = !strcmp(ferry_proto_enum(state, "phase", 0), "TRAIN") ? FERRY_PHASE_TRAIN
                                                                         : FERRY_PHASE_TEST;
     o.seed = s->settings.seed;
-    o.keep = all; /* what debug_info looks at is there */
-    o.n_keep = s->settings.debug;
+    if (s->settings.debug) { /* what it looks at is there */
+        o.keep = all;
+        o.n_keep = 1;
+    }
     path = from->file ? ferry__solver_path(from->file, s->path) : strdup(s->path);
     if (!path)
         return no_memory(s);
@@ -101,6 +104,7 @@ static int load_weights(const ferry_solver *s, ferry_net *net)
 static int open_train(ferry_solver *s)
 {
     static const char *const fields[] = { "net", "net_param", "train_net", "train_net_param" };
+    const ferry_net_options o = { .struct_size = sizeof o, .phase = FERRY_PHASE_TRAIN };
     const ferry_proto *p = s->proto;
     struct source from = { NULL, NULL, NULL };
     int64_t given = 0;
@@ -125,7 +129,7 @@ static int open_train(ferry_solver *s)
         ferry_log_write(FERRY_LOG_INFO, "Creating training net from %s file: %s",
                         generic ? "net" : "train_net", from.file);
     }
-    err = open_net(s, &from, FERRY_PHASE_TRAIN, ferry_proto_message(p, "train_state", 0), &s->net);
+    err = open_net(s, &from, ferry_proto_message(p, "train_state", 0), o, &s->net);
     return err ? err : load_weights(s, s->net);
 }
 
@@ -185,8 +189,12 @@ static int count_values(struct ferry__test *t)
     return t->sums ? 0 : ferry_error_set(FERRY_ENOMEM, "no memory for a test's scores");
 }
 
-static int open_tests(ferry_solver *s)
+static int open_tests(ferry_solver *s, const ferry_solver_options *told)
 {
+    const ferry_net_options o = { .struct_size = sizeof o,
+                                  .phase = FERRY_PHASE_TEST,
+                                  .keep = told->keep,
+                                  .n_keep = told->n_keep };
     const ferry_proto *p = s->proto;
     int n = (int)ferry_proto_count(p, "test_iter"), err = check_tests(p);
 
@@ -202,8 +210,7 @@ static int open_tests(ferry_solver *s)
         t->iterations = (int)ferry_proto_integer(p, "test_iter", s->n_tests);
         ferry_log_write(FERRY_LOG_INFO, "Creating test net (#%d) specified by %s%s", s->n_tests,
                         from.what, from.file ? from.file : "");
-        err = open_net(s, &from, FERRY_PHASE_TEST, ferry_proto_message(p, "test_state", s->n_tests),
-                       &t->net);
+        err = open_net(s, &from, ferry_proto_message(p, "test_state", s->n_tests), o, &t->net);
         if (!err)
             t->net->debug = s->settings.debug;
         if (!err)
@@ -228,7 +235,7 @@ int ferry__solver_open_nets(ferry_solver *s, const ferry_solver_options *o)
             return no_memory(s);
     }
     err = open_train(s);
-    return err ? err : open_tests(s);
+    return err ? err : open_tests(s, o);
 }
 
 void ferry__solver_close_nets(ferry_solver *s)

@@ -98,7 +98,8 @@ int ferry_solver_open(ferry_device *dev, const char *path, const ferry_solver_op
         memcpy(&told, options,
                options->struct_size < sizeof told ? options->struct_size : sizeof told);
     if (!dev || !out || (options && told.struct_size < sizeof told.struct_size) ||
-        (!path && !o->text) || (o->n_stages && !o->stages) || (o->n_weights && !o->weights))
+        (!path && !o->text) || (o->n_stages && !o->stages) || (o->n_weights && !o->weights) ||
+        (o->n_keep && !o->keep))
         return ferry_error_set(FERRY_EINVAL,
                                "ferry_solver_open: NULL, or options without their size");
     s = calloc(1, sizeof *s);

@@ -75,6 +75,8 @@ struct ferry_solver {
     int n_scores, room_scores;
     int (*fn)(void *arg, ferry_solver *s, const ferry_solver_event *event);
     void *arg;
+    int (*on_gradients)(void *arg, ferry_solver *s, int ready);
+    void *gradients_arg;
     volatile sig_atomic_t wants_snapshot, wants_stop;
 };
 

@@ -53,10 +53,18 @@ static bool displays(const ferry_solver *s)
     return s->settings.display && s->iter % s->settings.display == 0;
 }
 
+static int call_gradients(ferry_solver *s, int ready)
+{
+    return s->on_gradients ? s->on_gradients(s->gradients_arg, s, ready) : 0;
+}
+
 static int forward_backward(ferry_solver *s)
 {
     double sum = 0, one;
-    int i, err = ferry_net_clear_param_diffs(s->net);
+    int i, err = call_gradients(s, 0);
+
+    if (!err)
+        err = ferry_net_clear_param_diffs(s->net);
 
     s->net->debug = s->settings.debug && displays(s);
     for (i = 0; !err && i < s->settings.iter_size; i++) {
@@ -65,9 +73,10 @@ static int forward_backward(ferry_solver *s)
             err = ferry_net_backward(s->net);
         sum += err ? 0 : one;
     }
-    if (!err)
-        s->loss = sum / s->settings.iter_size;
-    return err;
+    if (err)
+        return err;
+    s->loss = sum / s->settings.iter_size;
+    return call_gradients(s, 1);
 }
 
 static int tell(ferry_solver *s)
@@ -176,6 +185,16 @@ int ferry_solver_step(ferry_solver *s, int n)
     return step(s, n);
 }
 
+int ferry_solver_apply_update(ferry_solver *s)
+{
+    int err = s ? ferry__update(s)
+                : ferry_error_set(FERRY_EINVAL, "ferry_solver_apply_update: NULL solver");
+
+    if (!err)
+        s->iter++;
+    return err;
+}
+
 /* ---- all of them --------------------------------------------------------------------------------- */
 
 /* One more pass and one more test, where lines are due. */
@@ -250,5 +269,15 @@ int ferry_solver_on_iteration(ferry_solver *s,
         return ferry_error_set(FERRY_EINVAL, "ferry_solver_on_iteration: NULL solver");
     s->fn = fn;
     s->arg = arg;
+    return 0;
+}
+
+int ferry_solver_on_gradients(ferry_solver *s, int (*fn)(void *arg, ferry_solver *s, int ready),
+                              void *arg)
+{
+    if (!s)
+        return ferry_error_set(FERRY_EINVAL, "ferry_solver_on_gradients: NULL solver");
+    s->on_gradients = fn;
+    s->gradients_arg = arg;
     return 0;
 }

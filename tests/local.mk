@@ -93,6 +93,7 @@ UNIT_TESTS = \
 	%D%/unit/test-runtime-oom \
 	%D%/unit/test-solver \
 	%D%/unit/test-solver-fields \
+	%D%/unit/test-solver-hand \
 	%D%/unit/test-solver-oom \
 	%D%/unit/test-solver-runs \
 	%D%/unit/test-solver-snapshot \
@@ -269,6 +270,7 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_net_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_fields_LDADD = $(NET_LIBS)
+%C%_unit_test_solver_hand_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_oom_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_snapshot_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_runs_SOURCES = %D%/unit/test-solver-runs.c $(NET_DATA_TEST)

@@ -211,7 +211,8 @@ typedef struct ferry_layer_param {
 
 /**
  * Declares the next blob of parameters: F32, filled, or shared with the one of the same name in a
- * `param` of an earlier layer. FERRY_ESHAPE where shapes of shared ones do not fit.
+ * `param` of an earlier layer. One without a filler keeps what setup writes into it. FERRY_ESHAPE where
+ * shapes of shared ones do not fit.
  */
 FERRY_API int ferry_layer_declare(ferry_layer *layer, const ferry_layer_param *param);
 

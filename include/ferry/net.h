@@ -230,6 +230,13 @@ FERRY_API int ferry_net_forward_range(ferry_net *net, const char *from, const ch
 FERRY_API int ferry_net_backward(ferry_net *net);
 
 /**
+ * The same from layer `from` back to layer `to`, by name, both among them; NULL: the last, the first. What
+ * lies behind `from` is taken to be done: its tops' diffs are as they are. FERRY_EINVAL for a name that no
+ * layer has, and in the wrong order. (Caffe: Net::BackwardFromTo.)
+ */
+FERRY_API int ferry_net_backward_range(ferry_net *net, const char *from, const char *to);
+
+/**
  * Sets the diffs of all parameters to zeros, where they are. (Caffe: Net::ClearParamDiffs.)
  */
 FERRY_API int ferry_net_clear_param_diffs(ferry_net *net);

@@ -189,6 +189,9 @@ typedef struct ferry_proto_field {
     double number_default;    /* of numbers and booleans */
     const char *text_default; /* of strings, and of enums the name; "" */
     const char *fork;         /* whose it is, if not Caffe's own; "" */
+    int required;             /* 1: a message without it is not whole */
+    int packed;               /* 1: many numbers are one run of them in a binary file */
+    int64_t n_choices;        /* of an enum: its values (ferry_proto_schema_choice); else 0 */
 } ferry_proto_field;
 
 /** How many fields the named message, "PoolingParameter", may have; 0 for one that ferry does not know. */
@@ -196,6 +199,13 @@ FERRY_API int64_t ferry_proto_schema_count(const char *type);
 
 /** Field `index` of those. FERRY_EINVAL outside, and for a structure without its size. */
 FERRY_API int ferry_proto_schema_at(const char *type, int64_t index, ferry_proto_field *out);
+
+/**
+ * Value `choice`, 0 … n_choices − 1, of the enum that field `index` is: its name, for as long as the library
+ * lives, and its number. FERRY_EINVAL outside, and for a field that is none.
+ */
+FERRY_API int ferry_proto_schema_choice(const char *type, int64_t index, int64_t choice,
+                                        const char **out_name, int *out_number);
 
 FERRY_END_DECLS
 

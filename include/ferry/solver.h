@@ -49,6 +49,8 @@ typedef struct ferry_solver_options {
     size_t n_stages;
     int level;
     const char *place; /* as of ferry_net_options, for all nets */
+    const char *const *keep; /* n_keep blobs of the test nets that stay readable, as there */
+    size_t n_keep;
 } ferry_solver_options;
 
 /**
@@ -87,6 +89,13 @@ FERRY_API void ferry_solver_request(ferry_solver *s, unsigned what);
  * every earlier snapshot, are as they were.
  */
 FERRY_API int ferry_solver_step(ferry_solver *s, int n);
+
+/**
+ * The update alone, from the diffs that the parameters have, and one iteration more: for who goes forward
+ * and backward by himself. With iter_size the diffs are the sum of so many passes. There is no test and no
+ * snapshot, and nobody is called. Failures as of ferry_solver_step. (Caffe: Solver::ApplyUpdate.)
+ */
+FERRY_API int ferry_solver_apply_update(ferry_solver *s);
 
 /**
  * Steps up to max_iter, then makes a snapshot unless there is one of that iteration or
@@ -159,6 +168,15 @@ typedef struct ferry_solver_score {
     double value;
     double loss_weight; /* 0: it is no loss */
 } ferry_solver_score;
+
+/**
+ * Has `fn` called twice an iteration on the stepping thread: with `ready` 0 before the first forward pass,
+ * and with 1 behind the last backward pass, where the parameters' diffs, iter_size times summed, are whole
+ * and may still be changed. It may ask, read and write, not step. NULL: nobody. A nonzero result ends the
+ * step with that code, and the iteration is not counted. (Caffe: Solver::Callback.)
+ */
+FERRY_API int ferry_solver_on_gradients(ferry_solver *s,
+                                        int (*fn)(void *arg, ferry_solver *s, int ready), void *arg);
 
 /** What an iteration came to. Borrowed for the call. */
 typedef struct ferry_solver_event {

@@ -44,7 +44,27 @@ int ferry_proto_schema_at(const char *type, int64_t index, ferry_proto_field *ou
     told.number_default = field->number_default;
     told.text_default = choice ? choice->name : field->text_default ? field->text_default : "";
     told.fork = field->fork ? field->fork : "";
+    told.required = field->label == FERRY__PROTO_REQUIRED;
+    told.packed = field->label == FERRY__PROTO_PACKED;
+    told.n_choices = field->choices ? (int64_t)field->choices->count : 0;
     memcpy(out, &told, told.struct_size < sizeof(told) ? told.struct_size : sizeof(told));
+    return FERRY_OK;
+}
+
+int ferry_proto_schema_choice(const char *type, int64_t index, int64_t choice,
+                              const char **out_name, int *out_number)
+{
+    const struct ferry__proto_message *message = type ? ferry__proto_message_of(type) : NULL;
+    const struct ferry__proto_enum *choices = NULL;
+
+    if (message && index >= 0 && (uint64_t)index < message->count)
+        choices = message->fields[index].choices;
+    if (!choices || choice < 0 || (uint64_t)choice >= choices->count || !out_name || !out_number)
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_proto_schema_choice: value %lld of field %lld of %.100s",
+                               (long long)choice, (long long)index, type ? type : "NULL");
+    *out_name = choices->values[choice].name;
+    *out_number = choices->values[choice].number;
     return FERRY_OK;
 }
 

@@ -175,6 +175,41 @@ static void backward_wants_a_forward_of_these_shapes_and_leave(void)
     fx_end();
 }
 
+/* Layer by layer is all at once; one alone takes the diff that its top has, and leaves the others'. */
+static void a_part_of_a_net_goes_backward_by_itself(void)
+{
+    static const char text[] = "force_backward: true\n" INPUT("x", "dim: 2 dim: 3")
+        INPUT("t", "dim: 2 dim: 2") IP("a", "x", "")
+            IP("b", "a",
+               "") "layer { name: 'l' type: 'EuclideanLoss' bottom: 'b' bottom: 't' top: 'l' }\n";
+    ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
+    double whole, before;
+
+    fill(ferry_net_blob(net, "x"), 1);
+    fill(ferry_net_blob(net, "t"), 2);
+    FX_OK(ferry_net_forward(net, NULL));
+    FX_OK(ferry_net_backward(net));
+    whole = diff_at(net, "x", 4);
+    FX_OK(ferry_blob_fill_diff(ferry_net_blob(net, "x"), 0));
+    FX_OK(ferry_net_backward_range(net, NULL, "b"));
+    CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "x", 4), 0, 0);
+    FX_OK(ferry_net_backward_range(net, "a", NULL));
+    CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "x", 4), whole, 0);
+    CU_ASSERT_NOT_EQUAL(whole, 0);
+    before = diff_at(net, "b", 0);
+    FX_OK(ferry_blob_fill_diff(ferry_net_blob(net, "a"), 0));
+    FX_OK(ferry_net_backward_range(net, "a", "a"));
+    CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "x", 4), 0, 0);
+    CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "b", 0), before, 0);
+    FX_FAILS(FERRY_EINVAL, ferry_net_backward_range(net, "a", "b"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "before"));
+    FX_FAILS(FERRY_EINVAL, ferry_net_backward_range(net, NULL, "nobody"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "\"nobody\""));
+    FX_FAILS(FERRY_EINVAL, ferry_net_backward_range(NULL, NULL, NULL));
+    ferry_net_close(net);
+    fx_end();
+}
+
 /* ---- what flows ---------------------------------------------------------------------------------- */
 
 /* Two losses, of 2 and of 0.5, on one blob: its diff is the sum; and a loss's own weight is its diff. */
@@ -333,6 +368,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(force_backward_stops_at_labels_and_says_so),
     FERRY_TEST(a_loss_through_labels_is_an_error_in_caffes_words),
     FERRY_TEST(backward_wants_a_forward_of_these_shapes_and_leave),
+    FERRY_TEST(a_part_of_a_net_goes_backward_by_itself),
     FERRY_TEST(a_split_sums_the_diffs_of_weighted_losses),
     FERRY_TEST(shared_parameters_sum_their_diffs),
     FERRY_TEST(a_pool_without_a_maximum_gives_its_gradient_to_none),

@@ -362,7 +362,40 @@ static void what_is_printed_is_what_caffe_printed(void)
     }
 }
 
+/* ---- what there may be ---------------------------------------------------------------------------- */
+
+/* Index of a field; −1. */
+static int64_t field_of(const char *type, const char *name, ferry_proto_field *out)
+{
+    for (int64_t i = 0; i < ferry_proto_schema_count(type); i++) {
+        out->struct_size = sizeof(*out);
+        if (ferry_proto_schema_at(type, i, out) == FERRY_OK && strcmp(out->name, name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static void fields_say_what_their_binary_form_is_and_enums_their_values(void)
+{
+    ferry_proto_field field;
+    const char *name = NULL;
+    int number = -1;
+    int64_t at = field_of("BlobProto", "data", &field);
+
+    CU_ASSERT(at >= 0 && field.packed && !field.required && field.n_choices == 0);
+    CU_ASSERT(ferry_proto_schema_choice("BlobProto", at, 0, &name, &number) == FERRY_EINVAL);
+    at = field_of("PoolingParameter", "pool", &field);
+    CU_ASSERT(field.n_choices >= 3);
+    CU_ASSERT(ferry_proto_schema_choice("PoolingParameter", at, 1, &name, &number) == FERRY_OK);
+    CU_ASSERT(number == 1 && name && strcmp(name, "AVE") == 0);
+    CU_ASSERT(ferry_proto_schema_choice("PoolingParameter", at, field.n_choices, &name, &number) == FERRY_EINVAL);
+    CU_ASSERT(ferry_proto_schema_choice("PoolingParameter", -1, 0, &name, &number) == FERRY_EINVAL);
+    CU_ASSERT(ferry_proto_schema_choice(NULL, at, 0, &name, &number) == FERRY_EINVAL);
+    CU_ASSERT(number == 1);
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(fields_say_what_their_binary_form_is_and_enums_their_values),
     FERRY_TEST(nets_are_read),
     FERRY_TEST(solvers_are_read),
     FERRY_TEST(cut_nets_are_one_error_each),

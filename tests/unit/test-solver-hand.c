@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Solvers that a program drives by hand, or looks into: updates alone, gradients, blobs of test nets. */
+#include "fixture.h"
+
+#include <ferry/solver.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#define NET                                                                                   \
+    "net_param { name: 'tiny'\n"                                                              \
+    "layer { name: 'data' type: 'DummyData' top: 'x' top: 't' dummy_data_param {\n"           \
+    "  shape { dim: 4 dim: 5 } shape { dim: 4 dim: 3 }\n"                                     \
+    "  data_filler { type: 'gaussian' std: 1 } data_filler { type: 'gaussian' std: 1 } } }\n" \
+    "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'y' param { lr_mult: 1 }\n"     \
+    "  param { lr_mult: 2 decay_mult: 0 } inner_product_param { num_output: 3\n"              \
+    "  weight_filler { type: 'xavier' } bias_filler { type: 'constant' value: 0.1 } } }\n"    \
+    "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'y' bottom: 't' top: 'loss' } }\n"    \
+    "snapshot_prefix: 'tiny' snapshot_after_train: false random_seed: 7\n"
+
+static ferry_device *dev; /* of the case that runs */
+
+static ferry_solver *open_text(const char *text)
+{
+    ferry_solver_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
+    ferry_solver *s = NULL;
+    int err = ferry_solver_open(dev, "solver.prototxt", &o, &s);
+
+    if (err)
+        printf("     %s\n", ferry_last_error());
+    CU_ASSERT_EQUAL_FATAL(err, FERRY_OK);
+    return s;
+}
+
+static float weight_of(ferry_solver *s)
+{
+    const float *w = ferry_blob_host_data(ferry_net_param(ferry_solver_net(s), 1, 0));
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(w);
+    return w[3];
+}
+
+/* A pass each way and the update are a step, histories and rates among it. */
+static void steps_by_hand_are_steps(void)
+{
+    static const char text[] =
+        NET "base_lr: 0.1 lr_policy: 'step' stepsize: 2 gamma: 0.5 momentum: 0.9 max_iter: 10";
+    ferry_solver *s, *by_hand;
+
+    dev = fx_device();
+    s = open_text(text);
+    by_hand = open_text(text);
+    FX_OK(ferry_solver_step(s, 3));
+    for (int i = 0; i < 3; i++) {
+        ferry_net *net = ferry_solver_net(by_hand);
+
+        FX_OK(ferry_net_clear_param_diffs(net));
+        FX_OK(ferry_net_forward(net, NULL));
+        FX_OK(ferry_net_backward(net));
+        FX_OK(ferry_solver_apply_update(by_hand));
+    }
+    CU_ASSERT_EQUAL(ferry_solver_iter(by_hand), 3);
+    CU_ASSERT_EQUAL(weight_of(by_hand), weight_of(s));
+    FX_FAILS(FERRY_EINVAL, ferry_solver_apply_update(NULL));
+    ferry_solver_close(s);
+    ferry_solver_close(by_hand);
+    fx_end();
+}
+
+/* Counts calls, takes the gradients away, and fails at the call that *arg counts down to. */
+static int without_gradients(void *arg, ferry_solver *s, int ready)
+{
+    int *left = arg;
+
+    if (ready)
+        FX_OK(ferry_net_clear_param_diffs(ferry_solver_net(s)));
+    return --*left ? 0 : FERRY_EBUSY;
+}
+
+static void gradients_may_be_changed_before_the_update(void)
+{
+    int left = 100;
+    float before;
+    ferry_solver *s;
+
+    dev = fx_device();
+    s = open_text(NET "base_lr: 0.1 lr_policy: 'fixed' max_iter: 10");
+    before = weight_of(s);
+    FX_OK(ferry_solver_on_gradients(s, without_gradients, &left));
+    FX_OK(ferry_solver_step(s, 2));
+    CU_ASSERT_EQUAL(left, 96);
+    CU_ASSERT_EQUAL(weight_of(s), before);
+    for (left = 1; left <= 2; left++) {
+        int calls = left;
+
+        FX_OK(ferry_solver_on_gradients(s, without_gradients, &calls));
+        FX_FAILS(FERRY_EBUSY, ferry_solver_step(s, 1));
+        CU_ASSERT_EQUAL(ferry_solver_iter(s), 2);
+    }
+    FX_OK(ferry_solver_on_gradients(s, NULL, NULL));
+    FX_OK(ferry_solver_step(s, 1));
+    CU_ASSERT_NOT_EQUAL(weight_of(s), before);
+    ferry_solver_close(s);
+    fx_end();
+}
+
+/* What a test net would plan away can be read where `keep` names it. */
+static void blobs_of_test_nets_are_kept(void)
+{
+    static const char text[] =
+        "net_param { name: 'two'\n"
+        "layer { name: 'data' type: 'DummyData' top: 'x' dummy_data_param {\n"
+        "  shape { dim: 4 dim: 5 } data_filler { type: 'gaussian' std: 1 } } }\n"
+        "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'h' inner_product_param {\n"
+        "  num_output: 3 weight_filler { type: 'xavier' } } }\n"
+        "layer { name: 'ip2' type: 'InnerProduct' bottom: 'h' top: 'y' inner_product_param {\n"
+        "  num_output: 3 weight_filler { type: 'xavier' } } }\n"
+        "layer { name: 'l' type: 'Reduction' bottom: 'y' top: 'l' loss_weight: 1 } }\n"
+        "snapshot_prefix: 'two' snapshot_after_train: false base_lr: 0.1 lr_policy: 'fixed'\n"
+        "max_iter: 10 test_iter: 1 test_interval: 100";
+    static const char *const keep[] = { "*" };
+    ferry_solver_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
+    ferry_solver *s = NULL;
+
+    dev = fx_device();
+    for (size_t n = 0; n < 2; n++) {
+        o.keep = keep;
+        o.n_keep = n;
+        FX_OK(ferry_solver_open(dev, "solver.prototxt", &o, &s));
+        CU_ASSERT_EQUAL(!ferry_net_blob(ferry_solver_test_net(s, 0), "h"), n == 0);
+        ferry_solver_close(s);
+    }
+    o.keep = NULL;
+    FX_FAILS(FERRY_EINVAL, ferry_solver_open(dev, "solver.prototxt", &o, &s));
+    fx_end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(steps_by_hand_are_steps),
+    FERRY_TEST(gradients_may_be_changed_before_the_update),
+    FERRY_TEST(blobs_of_test_nets_are_kept),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main_backends(argc, argv, "solvers by hand", cases, FERRY_TEST_COUNT(cases));
+}
