@@ -11,6 +11,10 @@
     weights = ferry.open("lenet.caffemodel")     # a mapping of arrays
     net = ferry.Net(device, "lenet.prototxt", "lenet.caffemodel")
     scores = net.forward(data=digits)["prob"]
+    ferry.save("scores.npz", {"prob": scores})
+
+    solver = ferry.Solver(device, "lenet_solver.prototxt")
+    solver.step(100)
 
 Errors are exceptions, all of them ferry.Error. Python's global lock is released in every call of ferry, so
 that other threads run while a device works. Objects may be closed in any order, or left to Python."""
@@ -19,17 +23,18 @@ from ._blob import Blob, from_array, from_dlpack
 from ._errors import (AbiMismatch, Busy, ConfigurationError, DeviceError, Error, Forked,
                       InvalidArgument, IOFailed, Lost, MalformedFile, NeverWritten, NoDevice,
                       NotPermitted, OutOfMemory, Overflow, PluginError, ShapeMismatch, Unsupported)
-from ._files import Entry, File, open  # pylint: disable=redefined-builtin
+from ._files import Entry, File, open, save  # pylint: disable=redefined-builtin
 from ._library import lib as _lib
 from ._net import Net
 from ._runtime import Candidate, Device, Properties, Runtime, Stats
+from ._solver import Event, Score, Solver
 from ._version import VERSION as __version__
 
 #: The version of the library that is running.
 library_version = _lib.ferry_version().decode()
 
 __all__ = ["AbiMismatch", "Blob", "Busy", "Candidate", "ConfigurationError", "Device", "DeviceError",
-           "Entry", "Error", "File", "Forked", "IOFailed", "InvalidArgument", "Lost", "MalformedFile",
-           "Net", "NeverWritten", "NoDevice", "NotPermitted", "OutOfMemory", "Overflow", "PluginError",
-           "Properties", "Runtime", "ShapeMismatch", "Stats", "Unsupported", "from_array",
-           "from_dlpack", "library_version", "open"]
+           "Entry", "Error", "Event", "File", "Forked", "IOFailed", "InvalidArgument", "Lost",
+           "MalformedFile", "Net", "NeverWritten", "NoDevice", "NotPermitted", "OutOfMemory", "Overflow",
+           "PluginError", "Properties", "Runtime", "Score", "ShapeMismatch", "Solver", "Stats",
+           "Unsupported", "from_array", "from_dlpack", "library_version", "open", "save"]

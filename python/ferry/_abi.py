@@ -26,10 +26,13 @@ STRICT_ON = 1
 STRICT_OFF = -1
 DLPACK_READ_ONLY = 4
 DLPACK_COPY = 8
+SOLVER_STOP = 2
+LAYER_RESHAPES = 4
+LOG_INFO = 2
 
 # Those that the headers have as FERRY_ and the name.
 CONSTANTS = ("READ", "WRITE", "COPY_DIFF", "COPY_RESHAPE", "UNSHAPED", "STRICT_ON", "STRICT_OFF",
-             "DLPACK_READ_ONLY", "DLPACK_COPY")
+             "DLPACK_READ_ONLY", "DLPACK_COPY", "SOLVER_STOP", "LAYER_RESHAPES", "LOG_INFO")
 
 PHASES = {"default": 0, "train": 1, "test": 2}
 HEADS = ("uninitialized", "at_host", "at_device", "synced")
@@ -84,7 +87,50 @@ class NetOptions(ctypes.Structure):
                 ("n_keep", SIZE), ("plan", INT), ("fuse", INT), ("only", INT), ("backward", INT)]
 
 
-STRUCTURES = (Ref, RuntimeOptions, Candidate, DeviceProperties, Stats, IoEntry, NetOptions)
+class SolverOptions(ctypes.Structure):
+    c_name = "ferry_solver_options"
+    _fields_ = [("struct_size", SIZE), ("text", TEXT), ("text_size", SIZE),
+                ("weights", ctypes.POINTER(TEXT)), ("n_weights", SIZE), ("stages", ctypes.POINTER(TEXT)),
+                ("n_stages", SIZE), ("level", INT), ("place", TEXT), ("keep", ctypes.POINTER(TEXT)),
+                ("n_keep", SIZE)]
+
+
+class SolverScore(ctypes.Structure):
+    c_name = "ferry_solver_score"
+    _fields_ = [("net", INT), ("name", TEXT), ("value", DOUBLE), ("loss_weight", DOUBLE)]
+
+
+class SolverEvent(ctypes.Structure):
+    c_name = "ferry_solver_event"
+    _fields_ = [("struct_size", SIZE), ("iter", INT), ("is_last", INT), ("lr", DOUBLE),
+                ("loss", DOUBLE), ("smoothed_loss", DOUBLE), ("n_scores", SIZE),
+                ("scores", ctypes.POINTER(SolverScore))]
+
+
+class LayerType(ctypes.Structure):
+    c_name = "ferry_layer_type"
+    _fields_ = [("struct_size", SIZE), ("name", TEXT), ("state_size", SIZE), ("min_bottoms", INT),
+                ("max_bottoms", INT), ("min_tops", INT), ("max_tops", INT), ("flags", ctypes.c_uint32),
+                ("messages", ctypes.POINTER(TEXT))] + [(name, POINTER) for name in (
+                    "setup", "prepare", "reshape", "forward", "backward", "destroy", "position", "seek",
+                    "refuses")]
+
+
+class LayerParam(ctypes.Structure):
+    c_name = "ferry_layer_param"
+    _fields_ = [("struct_size", SIZE), ("naxes", INT), ("dims", ctypes.POINTER(INT64)),
+                ("filler", POINTER), ("value", DOUBLE), ("lr_mult", DOUBLE), ("decay_mult", DOUBLE)]
+
+
+class ProtoField(ctypes.Structure):
+    c_name = "ferry_proto_field"
+    _fields_ = [("struct_size", SIZE), ("name", TEXT), ("kind", TEXT), ("repeats", INT),
+                ("number", ctypes.c_uint32), ("number_default", DOUBLE), ("text_default", TEXT),
+                ("fork", TEXT), ("required", INT), ("packed", INT), ("n_choices", INT64)]
+
+
+STRUCTURES = (Ref, RuntimeOptions, Candidate, DeviceProperties, Stats, IoEntry, NetOptions, SolverOptions,
+              SolverScore, SolverEvent, LayerType, LayerParam, ProtoField)
 
 # How a function fails: by a code below 0, by NULL, or not at all.
 Function = namedtuple("Function", "fails result arguments")
@@ -105,6 +151,7 @@ def plain(result, *arguments):
 LIBRARIES = {
     "libferry.so.0": {
         "ferry_strerror": plain(TEXT, INT),
+        "ferry_log_write": plain(None, INT, TEXT),
         "ferry_last_error": plain(TEXT),
         "ferry_last_error_code": plain(INT),
         "ferry_version": plain(TEXT),
@@ -170,6 +217,12 @@ LIBRARIES = {
         "ferry_blob_to_dlpack_versioned": code(POINTER, POINTER, UINT, POINTER),
         "ferry_blob_from_dlpack_versioned": code(POINTER, POINTER, POINTER),
         "ferry_io_format_of": plain(INT, TEXT),
+        "ferry_io_create": code(TEXT, INT, POINTER),
+        "ferry_io_declare": code(POINTER, POINTER),
+        "ferry_io_set_metadata": code(POINTER, TEXT, TEXT),
+        "ferry_io_write_values": code(POINTER, POINTER, SIZE),
+        "ferry_io_commit": code(POINTER),
+        "ferry_io_abort": plain(None, POINTER),
     },
     "libferrynet.so.0": {
         "ferry_net_open": code(POINTER, TEXT, POINTER, POINTER),
@@ -193,5 +246,59 @@ LIBRARIES = {
         "ferry_net_clear_param_diffs": code(POINTER),
         "ferry_net_to": code(POINTER, POINTER),
         "ferry_net_device": pointer(POINTER),
+        "ferry_net_share": code(POINTER, POINTER),
+        "ferry_net_forward_range": code(POINTER, TEXT, TEXT, POINTER),
+        "ferry_net_backward_range": code(POINTER, TEXT, TEXT),
+        "ferry_layer_type_of": pointer(POINTER),
+        "ferry_layer_message": pointer(POINTER),
+        "ferry_layer_state": pointer(POINTER),
+        "ferry_layer_phase": plain(INT, POINTER),
+        "ferry_layer_n_bottoms": plain(INT, POINTER),
+        "ferry_layer_n_tops": plain(INT, POINTER),
+        "ferry_layer_bottom": pointer(POINTER, INT),
+        "ferry_layer_top": pointer(POINTER, INT),
+        "ferry_layer_loss_weight": plain(DOUBLE, POINTER, INT),
+        "ferry_layer_propagates": plain(INT, POINTER, INT),
+        "ferry_layer_error": plain(CODE, POINTER, INT, TEXT),
+        "ferry_layer_declare": code(POINTER, POINTER),
+        "ferry_layer_n_params": plain(INT, POINTER),
+        "ferry_layer_param_at": pointer(POINTER, INT),
+        "ferry_layer_register": code(POINTER),
+        "ferry_layer_type_count": plain(INT),
+        "ferry_layer_type_at": pointer(INT),
+        "ferry_proto_open": code(TEXT, TEXT, POINTER, POINTER),
+        "ferry_proto_close": plain(None, POINTER),
+        "ferry_proto_print": code(POINTER, POINTER, SIZE, POINTER),
+        "ferry_proto_message": pointer(POINTER, TEXT, INT64),
+        "ferry_proto_integer": plain(INT64, POINTER, TEXT, INT64),
+        "ferry_proto_real": plain(DOUBLE, POINTER, TEXT, INT64),
+        "ferry_proto_string": plain(TEXT, POINTER, TEXT, INT64, POINTER),
+        "ferry_proto_schema_count": plain(INT64, TEXT),
+        "ferry_proto_schema_at": code(TEXT, INT64, POINTER),
+        "ferry_proto_schema_choice": code(TEXT, INT64, INT64, POINTER, POINTER),
+        "ferry_image_read": code(TEXT, INT, POINTER),
+        "ferry_solver_open": code(POINTER, TEXT, POINTER, POINTER),
+        "ferry_solver_close": plain(None, POINTER),
+        "ferry_solver_request": plain(None, POINTER, UINT),
+        "ferry_solver_step": code(POINTER, INT),
+        "ferry_solver_solve": code(POINTER),
+        "ferry_solver_stopped": plain(INT, POINTER),
+        "ferry_solver_apply_update": code(POINTER),
+        "ferry_solver_snapshot": code(POINTER),
+        "ferry_solver_restore": code(POINTER, TEXT),
+        "ferry_solver_restore_exact": code(POINTER, TEXT),
+        "ferry_solver_net": pointer(POINTER),
+        "ferry_solver_n_test_nets": plain(INT, POINTER),
+        "ferry_solver_test_net": pointer(POINTER, INT),
+        "ferry_solver_iter": plain(INT, POINTER),
+        "ferry_solver_max_iter": plain(INT, POINTER),
+        "ferry_solver_iter_size": plain(INT, POINTER),
+        "ferry_solver_latest_snapshot": plain(TEXT, POINTER),
+        "ferry_solver_loss": plain(DOUBLE, POINTER),
+        "ferry_solver_rate": plain(DOUBLE, POINTER),
+        "ferry_solver_n_histories": plain(INT, POINTER),
+        "ferry_solver_history": pointer(POINTER, INT),
+        "ferry_solver_on_iteration": code(POINTER, POINTER, POINTER),
+        "ferry_solver_on_gradients": code(POINTER, POINTER, POINTER),
     },
 }

@@ -100,6 +100,44 @@ class File(Held, Mapping):
         return "<ferry.File, closed>" if self.closed else f"<ferry.File {self.format}, {len(self)} arrays>"
 
 
+class _Writer:
+    """A file that is being written: committed where the block ends well, given up where it does not."""
+
+    def __init__(self, path, kind):
+        self._handle = out_pointer(lib.ferry_io_create, text(path), kind)
+
+    def __enter__(self):
+        return self._handle
+
+    def __exit__(self, kind, *_):
+        if kind is None:
+            lib.ferry_io_commit(self._handle)
+        else:
+            lib.ferry_io_abort(self._handle)
+
+
+def _declared(name, array):
+    dims = (ctypes.c_int64 * array.ndim)(*array.shape)
+    return _abi.IoEntry(struct_size=ctypes.sizeof(_abi.IoEntry), name=text(name),
+                        dtype=_dtypes.number(array.dtype), naxes=array.ndim, dims=dims, count=array.size)
+
+
+def save(path, arrays, metadata=None, format=None):  # pylint: disable=redefined-builtin
+    """Writes a mapping of names to arrays, or blobs, as .npz, .npy (one), .safetensors, .h5, .caffemodel
+    ("conv1/0" is blob 0 of layer conv1), .binaryproto (one): by the path's suffix or the format's name.
+    `metadata` are strings that the file keeps about itself. What the format cannot hold is Unsupported; the
+    file replaces what was there in one step, or not at all."""
+    arrays = {name: np.ascontiguousarray(np.asarray(array)).reshape(np.shape(array))
+              for name, array in arrays.items()}
+    with _Writer(path, lib.ferry_io_format_of(text(format or path))) as writer:
+        for name, array in arrays.items():
+            lib.ferry_io_declare(writer, ctypes.byref(_declared(name, array)))
+        for key, value in (metadata or {}).items():
+            lib.ferry_io_set_metadata(writer, text(key), text(value))
+        for array in arrays.values():
+            lib.ferry_io_write_values(writer, array.ctypes.data, array.nbytes)
+
+
 def open(path):  # pylint: disable=redefined-builtin
     """Opens a file of arrays: a mapping from their names to them, and a context manager."""
     return File(path)

@@ -8,6 +8,7 @@ is set. Without it the system's loader looks (LD_LIBRARY_PATH, ld.so.conf), then
 import ctypes
 import os
 import sys
+import threading
 from types import SimpleNamespace
 
 from . import _abi, _errors
@@ -36,7 +37,28 @@ def _load(soname):
                       "(FERRY_LIBRARY_PATH may name the folder that it is in)", name="ferry")
 
 
+# What Python code that ferry called raised, by thread, until the call that it was called in has failed.
+_raised = threading.local()
+
+
+def called_back(function):
+    """The function as ferry calls one: 0, or the code of what it raised, which the caller of ferry then gets."""
+    def run(*arguments):
+        try:
+            function(*arguments)
+            return 0
+        except BaseException as error:  # pylint: disable=broad-exception-caught
+            code = getattr(error, "code", 0)
+            code = code if isinstance(error, _errors.Error) and code < 0 else _errors.PluginError.code
+            _raised.last = (code, error)
+            return code
+    return run
+
+
 def _raise(code):
+    raised, _raised.last = getattr(_raised, "last", None), None
+    if raised and raised[0] == code:
+        raise raised[1]
     line = lib.ferry_last_error() if lib.ferry_last_error_code() == code else lib.ferry_strerror(code)
     raise _errors.of(code, line.decode(errors="replace"))
 
@@ -143,3 +165,9 @@ def text(value):
 def string(value):
     """A string of ferry's."""
     return os.fsdecode(value or b"")
+
+
+def texts(values):
+    """Several of them, in an array; one string is one."""
+    values = [values] if isinstance(values, str) else list(values)
+    return (ctypes.c_char_p * len(values))(*map(text, values))

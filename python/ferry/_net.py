@@ -8,13 +8,8 @@ import numpy as np
 from . import _abi
 from ._blob import Blob
 from ._errors import InvalidArgument
-from ._library import Handle, Held, lib, out_double, out_pointer, string, text
+from ._library import Handle, Held, lib, out_double, out_pointer, string, text, texts
 from ._runtime import Device
-
-
-def _texts(values):
-    values = [values] if isinstance(values, str) else list(values)
-    return (ctypes.c_char_p * len(values))(*map(text, values))
 
 
 class Net(Held):
@@ -24,32 +19,47 @@ class Net(Held):
     their fillers leave them. `phase` is "test", "train", or "default", as the text says. In TEST layers
     join and blobs share memory: inputs, outputs and what `keep` names can be had afterwards, keep="*" is
     all of them. `backward` lets a net in TEST go backward. `place` puts layers elsewhere
-    ("conv*=opencl:0").
+    ("conv*=opencl:0"). `level` and `stages` are those of the text's rules; fillers and dropout draw their
+    numbers from `seed`, of which 0 is 1.
 
     Blobs of a net live as long as it does, and keep it: they may outlive this object. One net is used by
     one thread at a time."""
 
     def __init__(self, device, prototxt, weights=None, *, phase="test", keep=(), backward=False,
-                 place=None):
+                 place=None, level=0, stages=(), seed=0):
         if phase not in _abi.PHASES:
             raise InvalidArgument(f"phase {phase!r} is none of {', '.join(_abi.PHASES)}")
-        kept = _texts(keep)
+        kept, stages = texts(keep), texts(stages)
         options = _abi.NetOptions(struct_size=ctypes.sizeof(_abi.NetOptions),
                                   phase=_abi.PHASES[phase], place=text(place), keep=kept,
-                                  n_keep=len(kept), backward=int(backward))
+                                  n_keep=len(kept), backward=int(backward), level=level, stages=stages,
+                                  n_stages=len(stages), seed=seed)
         pointer = out_pointer(lib.ferry_net_open, device._use(), text(prototxt), ctypes.byref(options))
         self._handle = Handle(pointer, lib.ferry_net_close, (device._use(),))
         self._loss = None
         if weights is not None:
             self.load(weights)
 
+    @classmethod
+    def _over(cls, handle):
+        """A net over a handle that exists."""
+        net = cls.__new__(cls)
+        net._handle = handle
+        net._loss = None
+        return net
+
     def load(self, weights):
         """Loads weights by layer name; after a failure the net has those that it had."""
         lib.ferry_net_load(self._use(), text(weights), None)
 
-    def save(self, path):
-        """Keeps the parameters in a .caffemodel, .h5, .safetensors or .npz, by the path's suffix."""
-        lib.ferry_net_save(self._use(), text(path), lib.ferry_io_format_of(text(path)))
+    def save(self, path, format=None):  # pylint: disable=redefined-builtin
+        """Keeps the parameters in a .caffemodel, .h5, .safetensors or .npz, by the path's suffix or the
+        format's name ("hdf5"). The file replaces what was there in one step, or not at all."""
+        lib.ferry_net_save(self._use(), text(path), lib.ferry_io_format_of(text(format or path)))
+
+    def share(self, source):
+        """Makes the parameters of equally named layers of another net this one's too: one memory."""
+        lib.ferry_net_share(self._use(), source._use())
 
     # ---- what it has -----------------------------------------------------------------------------
 
@@ -134,9 +144,16 @@ class Net(Held):
         """The loss of the latest forward, 0 for a net without one; None before the first."""
         return self._loss
 
-    def backward(self):
-        """Computes diffs: those of blobs are overwritten, those of parameters added to."""
-        lib.ferry_net_backward(self._use())
+    def forward_range(self, first=None, last=None):
+        """Computes layers `first` to `last`, by name, from what their bottoms hold; the net keeps "*" or
+        is in TRAIN. Returns the loss of those layers."""
+        self._loss = out_double(lib.ferry_net_forward_range, self._use(), text(first), text(last))
+        return self._loss
+
+    def backward(self, first=None, last=None):
+        """Computes diffs: those of blobs are overwritten, those of parameters added to; from layer `first`
+        back to layer `last`, by name, where one is given."""
+        lib.ferry_net_backward_range(self._use(), text(first), text(last))
 
     def clear_param_diffs(self):
         """Sets the diffs of all parameters to zeros."""

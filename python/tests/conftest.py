@@ -7,6 +7,7 @@ import os
 import pytest
 
 import ferry
+from ferry.caffe import _state
 
 
 @pytest.fixture(scope="session")
@@ -19,6 +20,12 @@ def runtime():
 @pytest.fixture(scope="session")
 def device(runtime):
     return runtime.device()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def of_caffe(runtime):
+    """ferry.caffe's runtime is the one of the other tests."""
+    _state._runtime = runtime
 
 
 @pytest.fixture

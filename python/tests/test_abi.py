@@ -97,7 +97,8 @@ FUNCTIONS = [(soname.split(".")[0], name, declared) for soname, functions in _ab
 def test_a_function_takes_and_returns_what_the_header_says(dumps, library, name, declared):
     dump = dumps[library]
     node = dump.functions[name]
-    want = [dump.kind(p.get("type-id")) for p in node.iter("parameter")]
+    want = [dump.kind(p.get("type-id")) for p in node.iter("parameter")
+            if not p.get("is-variadic")]
     assert [kind_of(a) for a in declared.arguments] == want
     assert kind_of(declared.result) == dump.kind(node.find("return").get("type-id"))
     assert declared.fails != "code" or kind_of(declared.result)[0] == "int"
@@ -132,7 +133,8 @@ def test_element_types_phases_and_heads_have_the_headers_values(dumps):
 
 @pytest.mark.parametrize("name", _abi.CONSTANTS)
 def test_a_constant_has_the_headers_value(name):
-    text = "".join(header(n) for n in ("types.h", "blob.h", "runtime.h", "io.h"))
+    text = "".join(header(n) for n in ("types.h", "blob.h", "runtime.h", "io.h", "layer.h",
+                                           "solver.h", "status.h"))
     value = re.search(rf"^#define FERRY_{name}\s+\(?(-?\d+)u?\)?", text, re.MULTILINE).group(1)
     assert getattr(_abi, name) == int(value)
 

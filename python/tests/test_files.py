@@ -67,3 +67,31 @@ def test_a_malformed_file_is_an_error_that_names_it(tmp_path):
     path.write_bytes(b"\x93NUMPY\x01\x00\xff\xff")
     with pytest.raises(ferry.MalformedFile, match="bad.npy"):
         ferry.open(path)
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.safetensors", "a.h5"])
+def test_arrays_are_written_and_read_back(tmp_path, device, name):
+    arrays = {name: array for name, array in ARRAYS.items() if name in "wb"}
+    blob = ferry.from_array(device, np.full((2, 2), 7, "f4"))
+    metadata = {"made": "here"} if name == "a.safetensors" else None
+    ferry.save(tmp_path / name, dict(arrays, blob=blob), metadata)
+    with ferry.open(tmp_path / name) as file:
+        assert sorted(file) == ["b", "blob", "w"] and file["w"].dtype == np.float32
+        assert all(np.array_equal(file[key], arrays[key]) for key in arrays)
+        assert np.array_equal(file["blob"], blob.data)
+        assert file.metadata.get("made") == (metadata or {}).get("made")
+
+
+def test_what_was_there_stays_where_writing_fails(tmp_path):
+    path = tmp_path / "a.npz"
+    ferry.save(path, {"w": ARRAYS["w"]})
+    with pytest.raises(ferry.Unsupported, match="complex64"):
+        ferry.save(path, {"w": np.ones(2, "c8")})
+    with pytest.raises(ferry.InvalidArgument):
+        ferry.save(tmp_path / "a.txt", {"w": ARRAYS["w"]})
+    with ferry.open(path) as file:
+        assert np.array_equal(file["w"], ARRAYS["w"])
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.npz"]
+    ferry.save(tmp_path / "odd", {"ip/0": ARRAYS["w"]}, format="caffemodel")
+    with ferry.open(tmp_path / "odd") as file:
+        assert file.format == "caffemodel" and np.array_equal(file["ip/0"], ARRAYS["w"])

@@ -69,7 +69,8 @@ for name in $FERRY_TEST_BACKENDS; do
     cpu) run cpu cpu '' --ignore="$tests/test_abi.py" "$tests" ;;
     sim)
         run sim sim '' --ignore="$tests/test_abi.py" "$tests"
-        run 'sim[unified]' sim unified=on "$tests/test_blob.py" "$tests/test_dlpack.py"
+        run 'sim[unified]' sim unified=on "$tests/test_blob.py" "$tests/test_dlpack.py" \
+            "$tests/test_caffe_net.py" "$tests/test_caffe_layer.py"
         ;;
     esac
 done
@@ -82,7 +83,7 @@ installs() {
         "$python" -m pip install -q --no-index --no-build-isolation --no-deps \
             --disable-pip-version-check --target "$work/site" "$work/source" &&
         (cd "$work" && PYTHONPATH=$work/site "$python" -c '
-import ferry, sys
+import ferry, ferry.caffe, sys
 assert ferry.__file__.startswith(sys.argv[1]), ferry.__file__
 print(ferry.__version__, ferry.library_version)' "$work/site")
 }

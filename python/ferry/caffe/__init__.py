@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""pycaffe's surface over ferry: scripts that say `import caffe` run as they are.
+
+    python -m ferry.caffe script.py arguments…
+
+or, in a program, `import ferry.caffe as caffe`; ferry.caffe.alias() lets `import caffe`, `from caffe.proto import
+caffe_pb2` and the like, of this process, mean this package.
+
+Net, the solvers, Classifier, Detector, Layer (layers in Python), io, draw, net_spec (layers, params, NetSpec),
+proto.caffe_pb2 (which needs Python's protobuf, as net_spec and draw do). Where things run: on what FERRY_BACKEND
+names; else set_mode_cpu is the CPU, set_mode_gpu and saying nothing the device that ferry selects.
+
+What is another thing than pycaffe's: an error is an exception with ferry's line, never the end of the process;
+several solvers in one process (NCCL) are not there."""
+
+import importlib
+import sys
+import time
+
+from . import io
+from ._blob import Blob
+from ._layer import Layer, layer_type_list
+from ._net import TEST, TRAIN, Net
+from ._solver import (AdaDeltaSolver, AdaGradSolver, AdamSolver, NesterovSolver, RMSPropSolver, SGDSolver,
+                      Solver, get_solver)
+from ._state import (has_nccl, init_log, log, set_device, set_mode_cpu, set_mode_gpu, set_multiprocess,
+                     set_random_seed, set_solver_count, set_solver_rank, solver_count, solver_rank)
+from .classifier import Classifier
+from .detector import Detector
+
+# The Caffe whose surface this is.
+__version__ = "1.0.0"
+
+__all__ = ["AdaDeltaSolver", "AdaGradSolver", "AdamSolver", "Blob", "Classifier", "Detector", "Layer",
+           "NesterovSolver", "Net", "RMSPropSolver", "SGDSolver", "Solver", "TEST", "TRAIN", "Timer",
+           "alias", "get_solver", "has_nccl", "init_log", "io", "layer_type_list", "log", "set_device",
+           "set_mode_cpu", "set_mode_gpu", "set_multiprocess", "set_random_seed", "set_solver_count",
+           "set_solver_rank", "solver_count", "solver_rank"]
+
+# What wants protobuf is brought in when it is asked for.
+_LATER = {"proto": "proto", "draw": "draw", "net_spec": "net_spec"}
+_OF_NET_SPEC = ("layers", "params", "NetSpec", "to_proto")
+
+
+def __getattr__(name):
+    if name in _LATER:
+        found = importlib.import_module("." + name, __name__)
+        if name == "proto":
+            importlib.import_module(".proto.caffe_pb2", __name__)
+        return found
+    if name in _OF_NET_SPEC:
+        return getattr(importlib.import_module(".net_spec", __name__), name)
+    raise AttributeError(f"module 'caffe' has no {name!r}")
+
+
+class Timer:
+    """Measures from start to stop, in `ms`."""
+
+    ms = 0.0
+
+    def start(self):
+        """Begins."""
+        self._began = time.perf_counter()
+
+    def stop(self):
+        """Ends."""
+        self.ms = (time.perf_counter() - self._began) * 1e3
+
+
+class _Finder:
+    """Finds `caffe` and what is in it here."""
+
+    @staticmethod
+    def find_spec(name, _path=None, _target=None):
+        if name != "caffe" and not name.startswith("caffe."):
+            return None
+        return importlib.machinery.ModuleSpec(name, _Finder, is_package=True)
+
+    @staticmethod
+    def create_module(spec):
+        return importlib.import_module(__name__ + spec.name[len("caffe"):])
+
+    @staticmethod
+    def exec_module(_module):
+        """It is already."""
+
+
+def alias():
+    """Makes `import caffe` mean this package, for the rest of the process."""
+    if _Finder not in sys.meta_path:
+        sys.meta_path.insert(0, _Finder)

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Blobs whose arrays may be written at any time, as pycaffe's are."""
+
+import contextlib
+import sys
+import weakref
+
+import numpy as np
+
+from .. import _abi
+from .._errors import Error, Lost
+
+BOTH = _abi.READ | _abi.WRITE
+
+
+class _Shared:
+    """Arrays over a blob's memory, for as long as somebody has one."""
+
+    def __init__(self, blob, diff):
+        self._blob, self._diff = blob, diff
+        self._memory = blob._memory(diff)
+        self._owner = None
+
+    def lend(self):
+        """An array that may be written from now on."""
+        array = self._blob._view(self._diff, BOTH)
+        self._owner = weakref.ref(array if array.base is None else array.base)
+        return array
+
+    @property
+    def key(self):
+        return self._memory, self._diff
+
+    def is_out(self):
+        return self._owner() is not None
+
+    def announce(self):
+        """Before work: what was written is the newest there is."""
+        self._blob._view(self._diff, BOTH)
+
+    def refresh(self):
+        """After work: the memory has what is the newest now."""
+        self._blob._view(self._diff, _abi.READ)
+
+
+class _Copy:
+    """The same where devices map the host's memory and its pages come and go: one array of one's own for all of
+    a memory, written back where it has been written."""
+
+    def __init__(self, blob, diff):
+        self._blob, self._diff = blob, diff
+        self._array = blob._view(diff, _abi.READ).ravel().copy()
+        self._seen = self._array.copy()
+
+    def fits(self, blob, memory):
+        """Whether it still stands for that memory, all of it."""
+        return blob.size == self._array.size and self._blob._memory(self._diff) == memory
+
+    def lend(self, blob):
+        return self._array.reshape(blob.shape)
+
+    def is_out(self):
+        return sys.getrefcount(self._array) > 2
+
+    def announce(self):
+        if np.array_equal(self._array, self._seen, equal_nan=True):
+            return
+        now = self._blob._view(self._diff, BOTH).ravel()
+        n = min(now.size, self._array.size)
+        now[:n] = self._array[:n]
+        self._seen[...] = self._array
+
+    def refresh(self):
+        now = self._blob._view(self._diff, _abi.READ).ravel()
+        n = min(now.size, self._array.size)
+        self._array[:n] = self._seen[:n] = now[:n]
+
+
+class Views:
+    """The arrays that are out over the blobs of nets that share memory. Before a net works what was written
+    into them is announced, behind it they are brought up to date: only those that somebody still has."""
+
+    def __init__(self):
+        self._shared, self._copies = [], {}
+        self._joined = None
+
+    def _root(self):
+        return self._joined._root() if self._joined else self
+
+    def join(self, other):
+        """One set with that of another net, whose parameters are shared."""
+        mine, theirs = self._root(), other._root()
+        if mine is not theirs:
+            theirs._shared += mine._shared
+            theirs._copies.update(mine._copies)
+            mine._joined = theirs
+
+    def lend(self, blob, diff):
+        """An array over the blob."""
+        root = self._root()
+        if blob.home.properties.unified and blob.size:
+            return root._copy_of(blob, diff).lend(blob)
+        if len(root._shared) >= 64:
+            root._shared = [one for one in root._shared if one.is_out()]
+        one = _Shared(blob, diff)
+        array = one.lend()
+        root._shared.append(one)
+        return array
+
+    def _copy_of(self, blob, diff):
+        key = blob._memory(diff), diff
+        found = self._copies.get(key)
+        if found is None or not found.fits(blob, key[0]):
+            if found:
+                found.announce()
+            found = self._copies[key] = _Copy(blob, diff)
+        return found
+
+    def _out(self):
+        """One for each memory of which there are arrays."""
+        self._shared = [one for one in self._shared if one.is_out()]
+        return [*{one.key: one for one in self._shared}.values(), *self._copies.values()]
+
+    def __enter__(self):
+        for one in self._root()._out():
+            with contextlib.suppress(Lost):  # by work that failed; it is computed anew, or said by who reads it
+                one.announce()
+
+    def __exit__(self, kind, *_):
+        root = self._root()
+        root._copies = {key: one for key, one in root._copies.items() if one.is_out()}
+        for one in root._out():
+            try:
+                one.refresh()
+            except Error:
+                if kind is None:
+                    raise
+
+    @contextlib.contextmanager
+    def within(self):
+        """A block inside of a pass, for a layer in Python."""
+        for one in self._root()._copies.values():
+            one.refresh()
+        yield
+        for one in self._root()._copies.values():
+            one.announce()
+
+
+class Blob:
+    """A blob of a net. `data` and `diff` are arrays that may be read and written at any time, over ferry's own
+    host memory (a copy where devices map the host's): between two passes of the net what is written counts,
+    and behind a pass an array shows the new contents. A net with parameters' arrays out packs them anew in
+    each pass."""
+
+    def __init__(self, blob, views):
+        self._blob, self._views = blob, views
+
+    @property
+    def data(self):
+        """The data."""
+        return self._views.lend(self._blob, False)
+
+    @property
+    def diff(self):
+        """The diff."""
+        return self._views.lend(self._blob, True)
+
+    @property
+    def shape(self):
+        """The dims; () of one without."""
+        shape = self._blob.shape
+        return () if shape == (0,) and not self._blob.size else shape
+
+    @property
+    def count(self):
+        """Elements."""
+        return self._blob.size
+
+    def _legacy(self, axis):
+        shape = self._blob.shape
+        if len(shape) > 4:
+            raise ValueError(f"a blob of {len(shape)} axes has no num, channels, height and width")
+        return shape[axis] if axis < len(shape) else 1
+
+    num = property(lambda self: self._legacy(0))
+    channels = property(lambda self: self._legacy(1))
+    height = property(lambda self: self._legacy(2))
+    width = property(lambda self: self._legacy(3))
+
+    def reshape(self, *dims):
+        """Changes the shape: reshape(1, 3, 224, 224)."""
+        self._blob.reshape(tuple(int(dim) for dim in dims))
+
+    @property
+    def ferry(self):
+        """The ferry.Blob."""
+        return self._blob
+
+    def __dlpack__(self, **arguments):
+        with self._views:
+            return self._blob.__dlpack__(**arguments)
+
+    def __dlpack_device__(self):
+        return self._blob.__dlpack_device__()
+
+    def __repr__(self):
+        return f"<ferry.caffe.Blob {self._blob.name} {list(self._blob.shape)}>"
+
+
+class BlobVec(list):
+    """The parameters of a layer."""

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Nets as pycaffe has them."""
+
+import os
+from collections import OrderedDict
+from itertools import zip_longest
+
+import numpy as np
+
+from .. import _net
+from .._errors import InvalidArgument
+from .._library import lib, string
+from . import _state
+from ._blob import BlobVec, Views
+from ._layer import NetLayer, blob_over, object_of, opening
+
+TRAIN, TEST = 0, 1
+_PHASES = ("train", "test")
+
+
+def _is_path(value):
+    return isinstance(value, (str, bytes, os.PathLike))
+
+
+class Net:
+    """A net that can be looked at and run in parts: Net(prototxt, caffe.TEST, weights=model), or in the older
+    order Net(prototxt, model, caffe.TEST). Every blob keeps its contents, so nothing is planned or fused, and
+    the net can go backward in TEST too. It runs where set_mode_cpu, set_mode_gpu and set_device say when it
+    runs. What ferry.Net costs less, and can do besides, is there as `ferry`."""
+
+    def __init__(self, network_file, phase=TEST, level=None, stages=None, weights=None):
+        if _is_path(phase):
+            phase, weights, level = TEST if level is None else level, phase, None
+        if phase not in (TRAIN, TEST):
+            raise InvalidArgument(f"a net's phase is caffe.TRAIN or caffe.TEST, not {phase!r}")
+        views = Views()
+        with opening(views):
+            net = _net.Net(_state.device(), network_file, phase=_PHASES[phase], keep="*", backward=True,
+                           level=level or 0, stages=list(stages or ()), seed=_state.seed)
+        self._begin(net, views)
+        if weights is not None:
+            self.copy_from(weights)
+
+    @classmethod
+    def _over(cls, net, views):
+        """One over a ferry.Net that exists."""
+        made = cls.__new__(cls)
+        made._begin(net, views)
+        return made
+
+    def _begin(self, net, views):
+        self.ferry, self._views = net, views
+        self._moves = True
+        self._feed = None
+        self._called = {"before_forward": [], "after_forward": [], "before_backward": [],
+                        "after_backward": []}
+        handle = net._use()
+        self._handles = [lib.ferry_net_layer_at(handle, i)
+                         for i in range(lib.ferry_net_n_layers(handle))]
+        self._blobs = [blob_over(lib.ferry_net_blob_at(handle, i), views, (handle,))
+                       for i in range(lib.ferry_net_n_blobs(handle))]
+        self._blob_names = [blob.ferry.name for blob in self._blobs]
+        self.blobs = OrderedDict(zip(self._blob_names, self._blobs))
+        self._layer_names = [string(lib.ferry_layer_name(layer)) for layer in self._handles]
+        self.layers = [self._layer(i) for i in range(len(self._handles))]
+        self.params = OrderedDict((name, layer.blobs) for name, layer in zip(self._layer_names, self.layers)
+                                  if layer.blobs)
+
+    def _layer(self, index):
+        handle = self.ferry._use()
+        made = object_of(self._handles[index])
+        blobs = BlobVec(blob_over(lib.ferry_net_param(handle, index, k), self._views, (handle,))
+                        for k in range(lib.ferry_net_n_params(handle, index)))
+        if made is None:
+            return NetLayer(self._handles[index], blobs)
+        made.blobs = blobs
+        return made
+
+    # ---- names -----------------------------------------------------------------------------------
+
+    def _names(self, count, get):
+        handles = zip(self._layer_names, self._handles)
+        return OrderedDict((name, [self._name_of(get(layer, i)) for i in range(count(layer))])
+                           for name, layer in handles)
+
+    @staticmethod
+    def _name_of(pointer):
+        return string(lib.ferry_blob_name(pointer))
+
+    @property
+    def top_names(self):
+        """By layer: the names of its tops."""
+        return self._names(lib.ferry_layer_n_tops, lib.ferry_layer_top)
+
+    @property
+    def bottom_names(self):
+        """By layer: the names of its bottoms."""
+        return self._names(lib.ferry_layer_n_bottoms, lib.ferry_layer_bottom)
+
+    def _top_ids(self, index):
+        return [self._blob_names.index(name) for name in self.top_names[self._layer_names[index]]]
+
+    def _bottom_ids(self, index):
+        return [self._blob_names.index(name) for name in self.bottom_names[self._layer_names[index]]]
+
+    @property
+    def layer_dict(self):
+        """The layers by name."""
+        return OrderedDict(zip(self._layer_names, self.layers))
+
+    @property
+    def inputs(self):
+        """The names of what Input layers make."""
+        tops = self.top_names
+        return [top for name, layer in zip(self._layer_names, self.layers) if layer.type == "Input"
+                for top in tops[name]]
+
+    @property
+    def outputs(self):
+        """The names of the blobs that nobody consumes."""
+        return list(self.ferry.outputs)
+
+    @property
+    def blob_loss_weights(self):
+        """By blob: its weight in the loss."""
+        out = OrderedDict.fromkeys(self._blob_names, 0.0)
+        for layer in self._handles:
+            for i in range(lib.ferry_layer_n_tops(layer)):
+                out[self._name_of(lib.ferry_layer_top(layer, i))] = lib.ferry_layer_loss_weight(layer, i)
+        return out
+
+    # ---- passes ----------------------------------------------------------------------------------
+
+    def _move(self):
+        """To where the mode says now."""
+        device = _state.device()
+        if self._moves and self.ferry.device != device:
+            self.ferry.to(device)
+
+    def _index(self, name, other):
+        if name is None:
+            return other
+        return self._layer_names.index(name)
+
+    def _ranges(self, first, last, before, after):
+        """One pass from layer `first` to layer `last`, or where somebody wants to be called, one a layer."""
+        if not (self._called[before] or self._called[after]):
+            yield first, last
+            return
+        for i in range(first, last + 1) if first <= last else range(first, last - 1, -1):
+            for fn in self._called[before]:
+                fn(i)
+            yield i, i
+            for fn in self._called[after]:
+                fn(i)
+
+    def _forward(self, start, end):
+        """Layers `start` to `end`, by number; their loss."""
+        self._move()
+        self._refill()
+        loss = 0
+        for first, last in self._ranges(start, end, "before_forward", "after_forward"):
+            with self._views:
+                loss += self.ferry.forward_range(self._layer_names[first], self._layer_names[last])
+        return loss
+
+    def _backward(self, start, end):
+        """Layers `start` back to `end`."""
+        self._move()
+        for first, last in self._ranges(start, end, "before_backward", "after_backward"):
+            with self._views:
+                self.ferry.reshape()
+                self.ferry.backward(self._layer_names[first], self._layer_names[last])
+
+    def _fill(self, given, names, diff):
+        if set(given) != set(names):
+            raise InvalidArgument(f"given are {', '.join(sorted(given))}; the net has {', '.join(names)}")
+        for name, values in given.items():
+            blob = self.blobs[name]
+            if values.shape[0] != blob.shape[0]:
+                raise InvalidArgument(f"{name} has a batch of {blob.shape[0]}, not of {values.shape[0]}")
+            (blob.diff if diff else blob.data)[...] = values
+
+    def forward(self, blobs=None, start=None, end=None, **kwargs):
+        """Computes the layers from `start` to `end`, by name. `kwargs` are all inputs, in the shapes that the
+        blobs have. Returns the arrays of the outputs (of layer `end`'s tops) and of `blobs`, by name: they are
+        the blobs' own, as everywhere here."""
+        if kwargs:
+            self._fill(kwargs, self.inputs, False)
+        wanted = (self.outputs if end is None else self.top_names[end]) + list(blobs or ())
+        self._forward(self._index(start, 0), self._index(end, len(self.layers) - 1))
+        return {name: self.blobs[name].data for name in wanted}
+
+    def backward(self, diffs=None, start=None, end=None, **kwargs):
+        """Computes diffs from layer `start` back to layer `end`, by name. `kwargs` are the diffs of all
+        outputs. Returns the diffs of the inputs (of layer `end`'s bottoms) and of `diffs`."""
+        if kwargs:
+            self._fill(kwargs, self.outputs, True)
+        wanted = (self.inputs if end is None else self.bottom_names[end]) + list(diffs or ())
+        self._backward(self._index(start, len(self.layers) - 1), self._index(end, 0))
+        return {name: self.blobs[name].diff for name in wanted}
+
+    # ---- many batches ----------------------------------------------------------------------------
+
+    def _batch(self, arrays):
+        """Pieces of the net's batch; the last is filled up with zeros."""
+        size = self._blobs[0].shape[0]
+        count = len(next(iter(arrays.values()))) if arrays else 0
+        for at in range(0, count, size):
+            piece = {name: np.asarray(values[at:at + size]) for name, values in arrays.items()}
+            short = size - min(size, count - at)
+            yield {name: np.pad(values, [(0, short)] + [(0, 0)] * (values.ndim - 1)) if short else values
+                   for name, values in piece.items()}
+
+    @staticmethod
+    def _gather(pieces, count):
+        names = pieces[0] if pieces else ()
+        return {name: np.concatenate([piece[name] for piece in pieces])[:count or None] for name in names}
+
+    def forward_all(self, blobs=None, **kwargs):
+        """forward, as often as the inputs have batches; what it returns, put together."""
+        pieces = [{name: np.array(values) for name, values in self.forward(blobs=blobs, **batch).items()}
+                  for batch in self._batch(kwargs)]
+        return self._gather(pieces, len(next(iter(kwargs.values()))) if kwargs else 0)
+
+    def forward_backward_all(self, blobs=None, diffs=None, **kwargs):
+        """The same of forward and backward: the blobs, and the diffs."""
+        ahead = self._batch({name: kwargs[name] for name in self.inputs if name in kwargs})
+        back = self._batch({name: kwargs[name] for name in self.outputs if name in kwargs})
+        outs, ins = [], []
+        for given, taken in zip_longest(ahead, back, fillvalue={}):
+            outs.append({k: np.array(v) for k, v in self.forward(blobs=blobs, **given).items()})
+            ins.append({k: np.array(v) for k, v in self.backward(diffs=diffs, **taken).items()})
+        count = len(next(iter(kwargs.values()))) if kwargs else 0
+        return self._gather(outs, count), self._gather(ins, count)
+
+    # ---- MemoryData ------------------------------------------------------------------------------
+
+    def set_input_arrays(self, data, labels):
+        """What the net's MemoryData layer, its first, reads batch by batch from now on, again from the start
+        behind the end: 4-axes float32 arrays. They are the caller's and are looked at in each forward."""
+        if self.layers[0].type != "MemoryData":
+            raise InvalidArgument(f"set_input_arrays: layer {self._layer_names[0]!r} is no MemoryData")
+        tops = [self.blobs[name] for name in self.top_names[self._layer_names[0]]]
+        size = tops[0].shape[0]
+        for array, blob in zip((data, labels), tops):
+            if array.dtype != np.float32 or len(array) != len(data) or len(array) % size:
+                raise InvalidArgument(f"set_input_arrays: {array.dtype} of shape {array.shape}; float32, and a "
+                                      f"multiple of the batch of {size}, the same for both, are to be given")
+            if array[:size].size != blob.count:
+                raise InvalidArgument(f"set_input_arrays: {array.shape[1:]} an item; the blob has {blob.shape}")
+        self._feed = (data, labels, tops, 0)
+
+    def _refill(self):
+        if self._feed:
+            data, labels, tops, at = self._feed
+            size = tops[0].shape[0]
+            for array, blob in zip((data, labels), tops):
+                blob.data[...] = array[at:at + size].reshape(blob.shape)
+            self._feed = (data, labels, tops, (at + size) % len(data))
+
+    # ---- parameters and shapes -------------------------------------------------------------------
+
+    def copy_from(self, path):
+        """Loads weights by layer name, from any file that ferry.Net.load reads."""
+        with self._views:
+            self.ferry.load(path)
+
+    load_hdf5 = copy_from
+
+    def save(self, path):
+        """Keeps the parameters in a caffemodel."""
+        with self._views:
+            self.ferry.save(path, "caffemodel")
+
+    def save_hdf5(self, path):
+        """Keeps them as Caffe's .h5."""
+        with self._views:
+            self.ferry.save(path, "hdf5")
+
+    def share_with(self, other):
+        """Makes the other net's parameters this one's too."""
+        with self._views, other._views:
+            self.ferry.share(other.ferry)
+        self._views.join(other._views)
+
+    def reshape(self):
+        """Brings every blob to the shapes that the inputs have; forward does so by itself."""
+        with self._views:
+            self.ferry.reshape()
+
+    def clear_param_diffs(self):
+        """Sets the diffs of all parameters to zeros."""
+        with self._views:
+            self.ferry.clear_param_diffs()
+
+    # ---- who is called ---------------------------------------------------------------------------
+
+    def before_forward(self, fn):
+        """Has fn(number of the layer) called before each layer's forward; layers then run one by one."""
+        self._called["before_forward"].append(fn)
+
+    def after_forward(self, fn):
+        """Behind each."""
+        self._called["after_forward"].append(fn)
+
+    def before_backward(self, fn):
+        """Before each layer's backward."""
+        self._called["before_backward"].append(fn)
+
+    def after_backward(self, fn):
+        """Behind each."""
+        self._called["after_backward"].append(fn)
+
+    def __repr__(self):
+        return f"<ferry.caffe.Net of {len(self.layers)} layers on {self.ferry.device.name}>"

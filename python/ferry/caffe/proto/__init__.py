@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""caffe.proto: see caffe_pb2."""

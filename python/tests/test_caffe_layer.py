@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Layers that a class in Python computes."""
+
+import numpy as np
+import pytest
+
+import ferry
+import ferry.caffe as caffe
+
+
+class Times(caffe.Layer):
+    """Multiplies by its param_str."""
+
+    def setup(self, bottom, top):
+        self.factor = float(self.param_str)
+
+    def reshape(self, bottom, top):
+        top[0].reshape(*bottom[0].data.shape)
+
+    def forward(self, bottom, top):
+        top[0].data[...] = self.factor * bottom[0].data
+
+    def backward(self, top, propagate_down, bottom):
+        if propagate_down[0]:
+            bottom[0].diff[...] = self.factor * top[0].diff
+
+
+class Positive(caffe.Layer):
+    """The values above 0, as many as there are."""
+
+    def setup(self, bottom, top):
+        top[0].reshape(1)
+
+    def reshape(self, bottom, top):
+        pass
+
+    def forward(self, bottom, top):
+        chosen = bottom[0].data[bottom[0].data > 0]
+        top[0].reshape(len(chosen))
+        top[0].data[...] = chosen
+
+
+class Learns(caffe.Layer):
+    """Adds what it learns, which begins with 5."""
+
+    def setup(self, bottom, top):
+        self.blobs.add_blob(*bottom[0].data.shape[1:])
+        self.blobs[0].data[...] = 5
+
+    def reshape(self, bottom, top):
+        top[0].reshape(*bottom[0].data.shape)
+
+    def forward(self, bottom, top):
+        top[0].data[...] = bottom[0].data + self.blobs[0].data
+
+    def backward(self, top, propagate_down, bottom):
+        self.blobs[0].diff[...] += top[0].diff.sum(0)
+        bottom[0].diff[...] = top[0].diff
+
+
+class Fails(caffe.Layer):
+    """Raises where its param_str says."""
+
+    def setup(self, bottom, top):
+        self.raise_in("setup")
+
+    def raise_in(self, where):
+        if self.param_str == where:
+            raise LookupError(f"in {where}")
+
+    def reshape(self, bottom, top):
+        top[0].reshape(*bottom[0].data.shape)
+
+    def forward(self, bottom, top):
+        self.raise_in("forward")
+        top[0].data[...] = bottom[0].data
+
+    def backward(self, top, propagate_down, bottom):
+        self.raise_in("backward")
+
+
+def python(name, layer, bottom="data", param=""):
+    return (f'layer {{ name: "{name}" type: "Python" bottom: "{bottom}" top: "{name}" python_param {{ '
+            f'module: "{__name__}" layer: "{layer}" param_str: "{param}" }} }}\n')
+
+
+INPUT = ('force_backward: true\nlayer { name: "data" type: "Input" top: "data" input_param { '
+         'shape { dim: 2 dim: 3 } } }\n')
+X = np.array([[1, -2, 3], [-4, 5, 6]], "f4")
+
+
+def net_of(tmp_path, text, phase=caffe.TEST):
+    path = tmp_path / "net.prototxt"
+    path.write_text(INPUT + text)
+    return caffe.Net(str(path), phase)
+
+
+def test_layers_compute_and_go_back(tmp_path):
+    net = net_of(tmp_path, python("a", "Times", param="3") + python("b", "Times", "a", "-2"))
+    assert np.array_equal(net.forward(data=X)["b"], -6 * X)
+    assert isinstance(net.layers[1], Times) and net.layers[1].factor == 3 and net.layers[1].phase == 1
+    assert np.array_equal(net.backward(b=X)["data"], -6 * X)
+    net.blobs["data"].reshape(1, 2)
+    net.blobs["data"].data[...] = 1
+    assert np.array_equal(net.forward()["b"], [[-6, -6]])
+
+
+def test_a_top_has_as_many_as_the_values_say(tmp_path):
+    net = net_of(tmp_path, python("a", "Positive") + python("b", "Times", "a", "2"))
+    assert np.array_equal(net.forward(data=X)["b"], [2, 6, 10, 12])
+    assert np.array_equal(net.forward(data=-X)["b"], [4, 8])
+
+
+def test_a_layer_has_parameters_which_keep_what_setup_wrote(tmp_path):
+    net = net_of(tmp_path, python("a", "Learns"), caffe.TRAIN)
+    assert np.array_equal(net.params["a"][0].data, [5, 5, 5])
+    assert np.array_equal(net.forward(data=X)["a"], X + 5)
+    net.backward(a=X)
+    assert np.array_equal(net.params["a"][0].diff, X.sum(0))
+    net.params["a"][0].data[...] = 1
+    net.save(str(tmp_path / "a.caffemodel"))
+    again = net_of(tmp_path, python("a", "Learns"))
+    again.copy_from(str(tmp_path / "a.caffemodel"))
+    assert np.array_equal(again.forward(data=X)["a"], X + 1)
+
+
+def test_what_a_layer_raises_is_what_one_gets(tmp_path):
+    with pytest.raises(LookupError, match="in setup"):
+        net_of(tmp_path, python("a", "Fails", param="setup"))
+    with pytest.raises(ModuleNotFoundError, match="nowhere"):
+        net_of(tmp_path, python("a", "Times").replace(__name__, "nowhere"))
+    net = net_of(tmp_path, python("a", "Fails", param="forward"))
+    with pytest.raises(LookupError, match="in forward") as caught:
+        net.forward(data=X)
+    assert not isinstance(caught.value, ferry.Error)
+    net = net_of(tmp_path, python("a", "Fails", param="backward"))
+    net.forward(data=X)
+    with pytest.raises(LookupError, match="in backward"):
+        net.backward()
+    assert np.array_equal(net.forward(data=X)["a"], X)
+
+
+def test_a_failure_in_c_is_not_another_ones_exception(tmp_path):
+    with pytest.raises(LookupError):
+        net_of(tmp_path, python("a", "Fails", param="setup"))
+    with pytest.raises(ferry.Unsupported, match="Nope"):
+        net_of(tmp_path, 'layer { name: "x" type: "Nope" }')
