@@ -88,6 +88,8 @@ EXTRA_DIST += \
 	%D%/conf/conf.h \
 	%D%/conf/conf_file.c \
 	%D%/conf/conf_file.h \
+	%D%/device/at_exit.c \
+	%D%/device/at_exit.h \
 	%D%/device/device.c \
 	%D%/device/device.h \
 	%D%/device/device_list.c \

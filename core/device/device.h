@@ -88,7 +88,8 @@ struct ferry_device {
     uint32_t index;
     uint32_t flags;      /* FERRY_DEVICE_…, UNIFIED only once the probe has agreed */
     unsigned slot;       /* 0 until open */
-    unsigned generation; /* of fork, when it was opened */
+    atomic_uint generation; /* of fork, when it was opened; another one once it has ended */
+    atomic_bool ended;      /* with the process, and so has its driver; at_exit.c's */
     bool strict;
     bool events; /* the plugin has events: work may be pending when an entry returns */
     atomic_int state;
@@ -138,7 +139,8 @@ extern atomic_uint ferry__forks;
 static inline bool ferry__device_ready(ferry_device *dev)
 {
     return atomic_load_explicit(&dev->state, memory_order_acquire) == FERRY__DEVICE_OPEN &&
-           dev->generation == atomic_load_explicit(&ferry__forks, memory_order_relaxed);
+           atomic_load_explicit(&dev->generation, memory_order_relaxed) ==
+               atomic_load_explicit(&ferry__forks, memory_order_relaxed);
 }
 
 /* Whether the device was never opened. Another thread may be about to: only what device_new has set
@@ -162,7 +164,7 @@ static inline bool ferry__device_lost(const ferry_device *dev)
            FERRY__DEVICE_LOST;
 }
 
-/* 1 in a process forked after the device was opened. */
+/* Whether it is another process's, opened before fork, or has ended with this one: nothing of it is called. */
 bool ferry__device_forked(const ferry_device *dev);
 
 /*

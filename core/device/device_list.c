@@ -123,6 +123,19 @@ void ferry__device_list_give_slot(ferry_device *dev)
     unlock();
 }
 
+void ferry__device_list_end(const struct ferry__plugin *plugin)
+{
+    unsigned former = atomic_load_explicit(&ferry__forks, memory_order_relaxed) - 1;
+
+    lock();
+    for (unsigned s = FERRY__HOST + 1; s < FERRY__SLOTS; s++)
+        if (slots[s] && slots[s]->plugin == plugin) {
+            atomic_store(&slots[s]->ended, true);
+            atomic_store(&slots[s]->generation, former);
+        }
+    unlock();
+}
+
 ferry_device *ferry__device_host_memory(void)
 {
     ferry_device *found = NULL;

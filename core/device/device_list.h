@@ -25,6 +25,9 @@ void ferry__device_list_forget(const ferry_device *dev);
 int ferry__device_list_take_slot(ferry_device *dev);
 void ferry__device_list_give_slot(ferry_device *dev);
 
+/* The process is ending: the plugin's open devices are as forked ones are, but that they say why. */
+void ferry__device_list_end(const struct ferry__plugin *plugin);
+
 /* The open device of a host-memory plugin, if any, retained; NULL if there is none. */
 ferry_device *ferry__device_host_memory(void);
 

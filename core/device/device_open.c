@@ -5,6 +5,7 @@
 
 #include "core/base/log.h"
 #include "core/base/status.h"
+#include "core/device/at_exit.h"
 #include "core/device/device_list.h"
 #include "core/device/pool.h"
 #include "core/device/queue.h"
@@ -117,7 +118,9 @@ static int set_up(ferry_device *dev)
         return err;
     }
     ferry__lent_offer();
-    dev->generation = atomic_load_explicit(&ferry__forks, memory_order_relaxed);
+    atomic_store_explicit(&dev->generation,
+                          atomic_load_explicit(&ferry__forks, memory_order_relaxed),
+                          memory_order_relaxed);
     atomic_store_explicit(&dev->shown, &dev->opened.properties, memory_order_release);
     return 0;
 }
@@ -128,6 +131,9 @@ static int open_locked(ferry_device *dev)
 
     if (atomic_load(&dev->state) != FERRY__DEVICE_CLOSED)
         return 0;
+    err = ferry__at_exit_check(dev->plugin, dev->name);
+    if (err)
+        return err;
     ferry__host_enter(dev->plugin);
     err = dev->ops->device_open(dev->ops->plugin, dev->index, &dev->dev);
     ferry__host_leave();
@@ -187,7 +193,7 @@ static ferry_device *device_new(const struct ferry__plugin *plugin, uint32_t ind
     dev->index = index;
     dev->strict = strict;
     dev->events = (plugin->given & FERRY__GIVEN_EVENTS) != 0;
-    dev->generation = atomic_load_explicit(&ferry__forks, memory_order_relaxed);
+    atomic_init(&dev->generation, atomic_load_explicit(&ferry__forks, memory_order_relaxed));
     atomic_init(&dev->refs, 1);
     pthread_mutex_init(&dev->open_lock, NULL);
     pthread_mutex_init(&dev->lent_lock, NULL);
@@ -207,11 +213,15 @@ int ferry__device_get(const struct ferry__plugin *plugin, uint32_t index, bool s
 
         if (!fresh)
             return FERRY_ENOMEM;
-        err = describe(fresh, &fresh->closed);
+        err = ferry__at_exit_check(plugin, fresh->name);
+        if (!err)
+            err = describe(fresh, &fresh->closed);
         if (err) {
             device_delete(fresh);
             return err;
         }
+        if (!fresh->closed.properties.host_memory)
+            ferry__at_exit_watch(plugin);
         atomic_init(&fresh->shown, &fresh->closed.properties);
         dev = ferry__device_list_add(fresh);
         if (dev != fresh) /* another thread was quicker */
@@ -239,6 +249,9 @@ int ferry__device_adopt(const struct ferry__plugin *plugin, const ferry_native *
         values[i] = items[i].value;
     }
     snprintf(dev->name, sizeof dev->name, "%s:adopted", plugin->name);
+    err = ferry__at_exit_check(plugin, dev->name);
+    if (err)
+        goto out_free;
     ferry__host_enter(plugin);
     err = plugin->ops.adopt(plugin->ops.plugin, names, values, n, &dev->dev, &dev->index);
     ferry__host_leave();

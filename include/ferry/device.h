@@ -8,7 +8,8 @@
  * functions may be called from any thread.
  *
  * Failure: with no other code named, FERRY_EINVAL for NULL, what opening the device failed with,
- * FERRY_EDEVICE, FERRY_ELOST once the device is lost, FERRY_EFORKED in a child of fork. What a call
+ * FERRY_EDEVICE, FERRY_ELOST once the device is lost, FERRY_EFORKED in a child of fork. When exit() comes to
+ * what was registered before the runtime listed the device, one with memory of its own is lost. What a call
  * was to write is then untouched, and the device as before. What does not say that it waits does
  * not wait for work of any queue.
  */
