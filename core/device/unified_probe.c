@@ -5,6 +5,7 @@
 
 #include "core/plugin/host.h"
 #include "core/base/log.h"
+#include "core/device/trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct probe {
     void *block;         /* plain device memory */
     const char *step;    /* the call that was made last; NULL: of no interest */
     const char *unseen;  /* who does not see what; NULL: nobody */
+    char slow[160];      /* what takes how long; "": sharing is worth it */
 };
 
 static ferry_ref at(void *handle)
@@ -163,12 +165,87 @@ static int try_both_ways(struct probe *p)
     return err;
 }
 
+/* ---- what sharing costs ---- */
+
+/*
+ * Some drivers copy at each map and unmap, so that sharing would be slower than copies of ferry's, which
+ * come only where they are needed. Copies take longer the more there is; two sizes tell that from what any
+ * call takes.
+ */
+#define MEASURED_BYTES (UINT64_C(4) << 20) /* beyond most caches */
+#define ALIKE          0.875 /* pages whose protection changes are no copies, nor quite free */
+/* The least of several times counts: another program may have had the processor. */
+#define TRIES_LEAST 4
+#define TRIES_MOST  12
+
+static int time_map(struct probe *p, double *out)
+{
+    double start = ferry__trace_clock();
+    int err = map(p, FERRY_READ | FERRY_WRITE);
+
+    if (!err)
+        err = unmap(p);
+    if (!err)
+        err = p->dev->ops->synchronize(p->dev->dev);
+    *out = ferry__trace_clock() - start;
+    return err;
+}
+
+static int time_copies(struct probe *p, double *out)
+{
+    double start = ferry__trace_clock();
+    int err = copy(p, FERRY_MEMCPY_H2D, p->block, p->back);
+
+    if (!err)
+        err = copy(p, FERRY_MEMCPY_D2H, p->back, p->block);
+    *out = ferry__trace_clock() - start;
+    return err;
+}
+
+/* The least that either takes, in microseconds. */
+struct cost {
+    double map, copies;
+};
+
+static int measure(struct probe *p, struct cost *least)
+{
+    double map_time, copy_time;
+    int err = time_map(p, &map_time);
+
+    if (!err)
+        err = time_copies(p, &copy_time);
+    if (err)
+        return err;
+    least->map = map_time < least->map ? map_time : least->map;
+    least->copies = copy_time < least->copies ? copy_time : least->copies;
+    return 0;
+}
+
+/* Whether bytes are shared as slowly as they are copied; where it cannot be measured they are not. */
+static bool is_slow(struct probe *few, struct probe *many)
+{
+    struct cost a = { 1e9, 1e9 }, b = { 1e9, 1e9 };
+
+    for (int i = 0; i < TRIES_MOST; i++) {
+        if (measure(few, &a) || measure(many, &b))
+            return false;
+        if (i + 1 >= TRIES_LEAST && b.map - a.map < (b.copies - a.copies) * ALIKE)
+            return false;
+    }
+    snprintf(few->slow, sizeof few->slow,
+             "map and unmap take %.0f us more for %zu bytes more, copies there and back %.0f us",
+             b.map - a.map, many->bytes - few->bytes, b.copies - a.copies);
+    return true;
+}
+
 static void say_why(const struct probe *p, int err)
 {
     const char *said = ferry__host_take_error();
     char why[1200];
 
-    if (p->unseen)
+    if (p->slow[0])
+        snprintf(why, sizeof why, "%s", p->slow);
+    else if (p->unseen)
         snprintf(why, sizeof why, "%s", p->unseen);
     else
         snprintf(why, sizeof why, "%s of %zu bytes: %s", p->step, p->bytes,
@@ -179,14 +256,38 @@ static void say_why(const struct probe *p, int err)
                p->dev->name, why);
 }
 
-int ferry__unified_probe(ferry_device *dev, bool *out_coherent)
+/* `wanted` bytes, as the device takes them. */
+static void prepare(struct probe *p, ferry_device *dev, uint64_t wanted)
 {
     uint64_t unit = dev->host_alignment ? dev->host_alignment : 1;
-    struct probe p = { .dev = dev, .step = "import_host" };
+
+    *p = (struct probe){ .dev = dev, .step = "import_host" };
+    p->bytes = (size_t)(unit > wanted ? unit : wanted - wanted % unit);
+}
+
+static bool is_worth_it(struct probe *p)
+{
+    struct probe many;
+    bool slow;
+
+    if (!(p->dev->plugin->given & FERRY__GIVEN_MAP))
+        return true;
+    prepare(&many, p->dev, MEASURED_BYTES);
+    slow = many.bytes > p->bytes && many.bytes <= p->dev->max_block && !acquire(&many) &&
+           is_slow(p, &many);
+    release(&many);
+    return !slow;
+}
+
+int ferry__unified_probe(ferry_device *dev, bool *out_coherent)
+{
+    struct probe p;
     int err;
 
-    p.bytes = (size_t)(unit > PROBE_BYTES ? unit : PROBE_BYTES - PROBE_BYTES % unit);
+    prepare(&p, dev, PROBE_BYTES);
     err = dev->plugin->given & FERRY__GIVEN_IMPORT ? try_both_ways(&p) : FERRY_EUNSUPPORTED;
+    if (!err && !is_worth_it(&p))
+        err = FERRY_EUNSUPPORTED;
     if (err == FERRY_ELOST)
         err = ferry__device_fail(dev, p.step, p.bytes, err);
     else if (err)

@@ -58,6 +58,7 @@ fake unified unified UNIFIED=1
 fake unified_refuses unified_refuses UNIFIED=2
 fake unified_deaf unified_deaf UNIFIED=3
 fake unified_lost unified_lost UNIFIED=4
+fake unified_slow unified_slow UNIFIED=5
 
 # What needs a library, which has to be beside it; the tests write over its RUNPATH and its needs.
 build "$sources/beside.c" -Wl,-soname,libbeside.so -o "$folder/libbeside.so"

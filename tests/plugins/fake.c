@@ -246,6 +246,7 @@ static int synchronize(void *dev)
 #define UNIFIED_REFUSES 2
 #define UNIFIED_DEAF    3 /* the device goes on seeing what was there when it was imported */
 #define UNIFIED_LOST    4
+#define UNIFIED_SLOW    5 /* each map and unmap takes as long as copies of all there is */
 
 #ifdef FAKE_UNIFIED
 #define PAGE 4096
@@ -282,6 +283,26 @@ static int unimport_host(void *dev, void *handle)
         free(handle);
     return 0;
 }
+
+#if FAKE_UNIFIED == UNIFIED_SLOW
+/* A gigabyte a second: the host's memory is faster. */
+static uint64_t mapped;
+
+static int unmap(void *dev, void *queue, void *handle)
+{
+    (void)dev;
+    (void)queue;
+    (void)handle;
+    usleep((useconds_t)(mapped / 1000));
+    return 0;
+}
+
+static int map(void *dev, void *queue, void *handle, uint64_t bytes, uint32_t access)
+{
+    mapped = bytes;
+    return unmap(dev, queue, handle);
+}
+#endif
 #endif
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -350,6 +371,10 @@ static const struct {
                 .properties = properties,
                 .import_host = import_host,
                 .unimport_host = unimport_host,
+#if FAKE_UNIFIED == UNIFIED_SLOW
+                .map = map,
+                .unmap = unmap,
+#endif
 #endif
 #ifdef FAKE_HOST_PROCESSORS
                 .properties = properties,

@@ -72,6 +72,20 @@ static void a_probe_that_disagrees_says_why(void)
     check_discrete("unified_deaf", "the device does not see what the host writes");
 }
 
+/* A driver that copies at each map gains nothing by sharing. */
+static void memory_that_is_shared_by_copies_is_not_shared(void)
+{
+    ferry_device *dev = claimant("unified_slow");
+
+    FX_OK(ferry_device_synchronize(dev));
+    CU_ASSERT_PTR_NOT_NULL(strstr(fakes_logged(), "but the probe disagrees: map and unmap take "));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(fakes_logged(), "us more for 4128768 bytes more, copies there and "));
+    CU_ASSERT_EQUAL(ferry_device_get_properties(dev)->unified, 0);
+    fakes_assert_works(rt, "unified_slow");
+    ferry_runtime_close(rt);
+}
+
 static void a_device_that_is_lost_meanwhile_is_lost(void)
 {
     const char *folder = fakes_folder();
@@ -92,6 +106,7 @@ int main(int argc, char **argv)
     static const ferry_test_case cases[] = {
         FERRY_TEST(host_memory_is_aligned_as_the_device_wants_it),
         FERRY_TEST(a_probe_that_disagrees_says_why),
+        FERRY_TEST(memory_that_is_shared_by_copies_is_not_shared),
         FERRY_TEST(a_device_that_is_lost_meanwhile_is_lost),
     };
 
