@@ -104,6 +104,7 @@ UNIT_TESTS = \
 	%D%/unit/test-queue \
 	%D%/unit/test-readers \
 	%D%/unit/test-soak \
+	%D%/unit/test-exit \
 	%D%/unit/test-fork \
 	%D%/unit/test-multi \
 	%D%/unit/test-multi-adopt \
@@ -149,7 +150,9 @@ if BUILD_OPENCL
 OPENCL_TESTS = \
 	%D%/unit/test-opencl \
 	%D%/unit/test-opencl-cache \
+	%D%/unit/test-opencl-exit \
 	%D%/unit/test-opencl-kernels \
+	%D%/unit/test-opencl-layer \
 	%D%/unit/test-opencl-limits \
 	%D%/unit/test-opencl-math \
 	%D%/unit/test-opencl-program \
@@ -386,6 +389,8 @@ IO_TEST = %D%/unit/io-folder.c %D%/unit/io-folder.h
 %C%_unit_test_io_definition_SOURCES = %D%/unit/test-io-definition.c $(IO_TEST)
 %C%_unit_test_io_write_SOURCES = %D%/unit/test-io-write.c $(IO_TEST)
 %C%_unit_test_command_progress_SOURCES = %D%/unit/test-command-progress.c $(ARRAYS_TEST)
+AT_EXIT_TEST = %D%/unit/at-exit.c %D%/unit/at-exit.h
+%C%_unit_test_exit_SOURCES = %D%/unit/test-exit.c $(AT_EXIT_TEST)
 OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
 %C%_unit_test_net_backward_faults_SOURCES = %D%/unit/test-net-backward-faults.c $(OOM_TEST)
 %C%_unit_test_net_oom_SOURCES = %D%/unit/test-net-oom.c $(OOM_TEST)
@@ -446,11 +451,20 @@ if BUILD_OPENCL
 	%D%/unit/opencl-driver.h
 %C%_unit_libopencldriver_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 check_LTLIBRARIES += %D%/unit/libopencldriver.la
+OPENCL_LAYER = %D%/unit/opencl-layer.c %D%/unit/opencl-layer.h
 OPENCL_TEST_LIBS = %D%/unit/libopencldriver.la %D%/unit/libferrytest.la $(CUNIT_LIBS) \
 	$(OPENCL_LIBS) $(CORE_SYSTEM_LIBS) -lm
 %C%_unit_test_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 %C%_unit_test_opencl_LDADD = $(OPENCL_TEST_LIBS)
 %C%_unit_test_opencl_cache_LDADD = $(NET_LIBS)
+%C%_unit_test_opencl_exit_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+%C%_unit_test_opencl_exit_SOURCES = %D%/unit/test-opencl-exit.c $(AT_EXIT_TEST) $(OPENCL_LAYER)
+%C%_unit_test_opencl_exit_LDADD = $(UNIT_LIBS) $(OPENCL_LIBS)
+%C%_unit_test_opencl_exit_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+%C%_unit_test_opencl_layer_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+%C%_unit_test_opencl_layer_SOURCES = %D%/unit/test-opencl-layer.c $(OPENCL_LAYER)
+%C%_unit_test_opencl_layer_LDADD = $(OPENCL_TEST_LIBS)
+%C%_unit_test_opencl_layer_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 %C%_unit_test_opencl_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 %C%_unit_test_opencl_kernels_LDADD = $(OPENCL_TEST_LIBS)
 %C%_unit_test_opencl_limits_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS) $(CLBLAST_CFLAGS)

@@ -31,10 +31,13 @@ static void learn(struct ocl_device *dev)
     cpu = ocl_is_processor(dev->id);
     dev->few = dev->set.items == OCL_FEW || (dev->set.items == OCL_BY_TYPE && cpu);
     dev->fp64 = dev->set.f64 == OCL_AUTO && ocl_has_extension(dev->id, "cl_khr_fp64");
+    dev->float_sums =
+        dev->set.sums == OCL_FLOAT_SUMS || (dev->set.sums == OCL_SUMS_BY_TYPE && !cpu);
     dev->variant = (dev->few ? OCL_FEW_ITEMS : 0) | (dev->fp64 ? OCL_DOUBLES : 0);
     dev->f16 = dev->set.f16 == OCL_ON ||
                (dev->set.f16 == OCL_AUTO && ocl_has_extension(dev->id, "cl_khr_fp16"));
     dev->zero_copy = ocl_is_unified(dev->id, type, dev->set.zero_copy);
+    dev->plain = dev->zero_copy && cpu;
     dev->cores = cores ? cores : 1;
     dev->max_alloc = largest;
     dev->max_group = group;

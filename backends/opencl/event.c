@@ -123,6 +123,7 @@ int ocl_event_record(void *device, void *handle, void **out_event)
     queue->pending = (struct ocl_list){ NULL, 0, 0 };
     event->failure = queue->for_event;
     queue->for_event.error = 0;
+    queue->gathered = 0;
     link_event(queue, event);
     ocl_unlock(dev);
     err = mark(queue, &marker);

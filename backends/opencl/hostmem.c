@@ -2,9 +2,11 @@
 /*
  * Memory that host and device share, or that copies fast.
  *
- * With zero copy a host block is plain memory, aligned as the device wants to see it, and an import
- * is a buffer over it (CL_MEM_USE_HOST_PTR). Without, a host block is a buffer of the driver's own
- * making (CL_MEM_ALLOC_HOST_PTR) that stays mapped: drivers pin those.
+ * Where the host's processors compute, a host block is plain memory, aligned as they want to see it, and
+ * an import is a buffer over it (CL_MEM_USE_HOST_PTR). Elsewhere a host block is a buffer of the driver's
+ * own making (CL_MEM_ALLOC_HOST_PTR) that stays mapped: drivers pin those. With zero copy an import gives
+ * that very buffer, since drivers of GPUs copy at each map what somebody else allocated; then it is mapped
+ * and unmapped as ferry says, until the import ends.
  */
 #define _GNU_SOURCE
 #include "opencl.h"
@@ -27,6 +29,7 @@ struct host_block {
     cl_mem mem; /* NULL: plain memory */
     void *view; /* where mem is mapped */
     bool pages; /* of mmap */
+    bool lent;  /* imported: mapped only when ferry says so */
 };
 
 static int by_address(const void *a, const void *b)
@@ -34,6 +37,24 @@ static int by_address(const void *a, const void *b)
     const struct host_block *x = a, *y = b;
 
     return (x->ptr > y->ptr) - (x->ptr < y->ptr);
+}
+
+static int by_buffer(const void *a, const void *b)
+{
+    const struct host_block *x = a, *y = b;
+
+    return (x->mem > y->mem) - (x->mem < y->mem);
+}
+
+/* The block of ours that is lent as `mem`; NULL: the buffer lies over memory that is not. */
+static struct host_block *lender_of(struct ocl_device *dev, cl_mem mem)
+{
+    struct host_block key = { .mem = mem }, **node;
+
+    ocl_lock(dev);
+    node = tfind(&key, &dev->lent_blocks, by_buffer);
+    ocl_unlock(dev);
+    return node ? *node : NULL;
 }
 
 /* ---- plain blocks ---- */
@@ -121,7 +142,7 @@ int ocl_host_alloc(void *device, uint64_t bytes, uint32_t flags, void **out_ptr,
         return ocl_host->error(bytes ? FERRY_ENOMEM : FERRY_EINVAL,
                                bytes ? "host memory is short" : "a block of 0 bytes");
     }
-    if (!dev->zero_copy)
+    if (!dev->plain && bytes <= dev->max_alloc - LINE)
         err = take_pinned(dev, block, bytes);
     else if (!take_plain(dev, block, bytes))
         err = ocl_host->error(FERRY_ENOMEM, "host memory is short");
@@ -177,44 +198,119 @@ static uint64_t whole_lines(struct ocl_device *dev, void *ptr, uint64_t bytes)
     return whole;
 }
 
+static struct host_block *block_at(struct ocl_device *dev, void *ptr)
+{
+    struct host_block key = { .ptr = ptr }, **node;
+
+    ocl_lock(dev);
+    node = tfind(&key, &dev->host_blocks, by_address);
+    ocl_unlock(dev);
+    return node ? *node : NULL;
+}
+
+static bool note_lent(struct ocl_device *dev, struct host_block *block, bool lent)
+{
+    bool done;
+
+    ocl_lock(dev);
+    if (lent)
+        done = tsearch(block, &dev->lent_blocks, by_buffer) != NULL;
+    else
+        done = tdelete(block, &dev->lent_blocks, by_buffer) != NULL;
+    if (done)
+        block->lent = lent;
+    ocl_unlock(dev);
+    return done;
+}
+
+/* Our own buffer under a block of ours: the device's, until it is mapped again. */
+static int lend(struct ocl_device *dev, struct host_block *block, uint64_t bytes, void **out_handle)
+{
+    int error;
+
+    if (block->lent || block->ptr != block->view || bytes > block->span)
+        return ocl_host->error(FERRY_EUNSUPPORTED,
+                               "%" PRIu64 " bytes at %p are no import of this device's own", bytes,
+                               block->ptr);
+    if (!note_lent(dev, block, true))
+        return ocl_host->error(FERRY_ENOMEM, "no memory to note the import");
+    error = clEnqueueUnmapMemObject(dev->setup.q, block->mem, block->view, 0, NULL, NULL);
+    if (!error)
+        error = clFinish(dev->setup.q);
+    if (error) {
+        (void)note_lent(dev, block, false);
+        return ocl_fail("clEnqueueUnmapMemObject", error);
+    }
+    clRetainMemObject(block->mem);
+    *out_handle = block->mem;
+    return 0;
+}
+
+/* A buffer over memory that this device's driver did not allocate. */
+static int wrap(struct ocl_device *dev, void *ptr, uint64_t bytes, void **out_handle)
+{
+    int error;
+    cl_mem mem;
+
+    if ((uintptr_t)ptr % dev->host_align)
+        return ocl_host->error(FERRY_EUNSUPPORTED, "%p is not aligned to %" PRIu64 " bytes", ptr,
+                               dev->host_align);
+    mem = clCreateBuffer(dev->context->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                         (size_t)whole_lines(dev, ptr, bytes), ptr, &error);
+    if (error)
+        return ocl_fail("clCreateBuffer", error);
+    *out_handle = mem;
+    return 0;
+}
+
 int ocl_import_host(void *device, void *ptr, uint64_t bytes, uint32_t flags, void **out_handle)
 {
     struct ocl_device *dev = device;
-    int error;
-    cl_mem mem;
+    struct host_block *block;
+    int err;
 
     (void)flags;
     if (!ptr || bytes == 0)
         return ocl_host->error(FERRY_EINVAL, "%" PRIu64 " bytes at %p", bytes, ptr);
     if (!dev->zero_copy)
         return ocl_host->error(FERRY_EUNSUPPORTED, "the device does not share the host's memory");
-    if ((uintptr_t)ptr % dev->host_align)
-        return ocl_host->error(FERRY_EUNSUPPORTED, "%p is not aligned to %" PRIu64 " bytes", ptr,
-                               dev->host_align);
     if (bytes > dev->max_alloc)
         return ocl_host->error(FERRY_EUNSUPPORTED,
                                "%" PRIu64 " bytes, the device's largest block is %" PRIu64 " bytes",
                                bytes, dev->max_alloc);
-    mem = clCreateBuffer(dev->context->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
-                         (size_t)whole_lines(dev, ptr, bytes), ptr, &error);
-    if (error)
-        return ocl_fail("clCreateBuffer", error);
+    block = block_at(dev, ptr);
+    err = block && block->mem ? lend(dev, block, bytes, out_handle)
+                              : wrap(dev, ptr, bytes, out_handle);
+    if (err)
+        return err;
     ocl_lock(dev);
     dev->counters.live_imports++;
     ocl_unlock(dev);
-    *out_handle = mem;
     return 0;
 }
 
-static int enqueue_map(struct ocl_queue *queue, cl_mem mem, uint64_t bytes, cl_map_flags how)
+/* Where the host sees an imported buffer. */
+static int place_of(struct ocl_device *dev, cl_mem mem, void **out)
 {
-    void *view, *ptr = NULL;
-    int error = clGetMemObjectInfo(mem, CL_MEM_HOST_PTR, sizeof(ptr), &ptr, NULL);
+    const struct host_block *block = lender_of(dev, mem);
+    void *ptr = block ? block->ptr : NULL;
+    int error = block ? 0 : clGetMemObjectInfo(mem, CL_MEM_HOST_PTR, sizeof(ptr), &ptr, NULL);
 
     if (error)
         return ocl_fail("clGetMemObjectInfo", error);
     if (!ptr)
         return ocl_host->error(FERRY_EINVAL, "the buffer was not imported");
+    *out = ptr;
+    return 0;
+}
+
+static int enqueue_map(struct ocl_queue *queue, cl_mem mem, uint64_t bytes, cl_map_flags how)
+{
+    void *view, *ptr;
+    int error, err = place_of(queue->dev, mem, &ptr);
+
+    if (err)
+        return err;
     view = clEnqueueMapBuffer(queue->q, mem, CL_TRUE, how, 0, (size_t)bytes, 0, NULL, NULL, &error);
     if (error)
         return ocl_fail("clEnqueueMapBuffer", error);
@@ -227,29 +323,36 @@ static int enqueue_map(struct ocl_queue *queue, cl_mem mem, uint64_t bytes, cl_m
 
 static int enqueue_unmap(struct ocl_queue *queue, cl_mem mem)
 {
-    void *ptr = NULL;
+    void *ptr;
     cl_event event;
-    int error = clGetMemObjectInfo(mem, CL_MEM_HOST_PTR, sizeof(ptr), &ptr, NULL);
+    int error, err = place_of(queue->dev, mem, &ptr);
 
-    if (!error)
-        error = clEnqueueUnmapMemObject(queue->q, mem, ptr, 0, NULL, &event);
+    if (err)
+        return err;
+    error = clEnqueueUnmapMemObject(queue->q, mem, ptr, 0, NULL, &event);
     return error ? ocl_fail("clEnqueueUnmapMemObject", error)
                  : ocl_queue_note(queue, "clEnqueueUnmapMemObject", event);
 }
 
-/* A last look by the host brings home what the driver may have kept elsewhere. */
+/*
+ * A last look by the host brings home what the driver may have kept elsewhere; a block of ours stays
+ * mapped from then on.
+ */
 int ocl_unimport_host(void *device, void *handle)
 {
     struct ocl_device *dev = device;
+    struct host_block *block = lender_of(dev, handle);
     size_t bytes = 0;
     int error = clGetMemObjectInfo(handle, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL), err;
 
     if (error)
         return ocl_fail("clGetMemObjectInfo", error);
-    err = enqueue_map(&dev->main, handle, bytes, CL_MAP_READ);
-    if (!err)
+    err = enqueue_map(&dev->main, handle, bytes, CL_MAP_READ | (block ? CL_MAP_WRITE : 0u));
+    if (!err && !block)
         err = enqueue_unmap(&dev->main, handle);
     error = clFinish(dev->main.q);
+    if (block)
+        (void)note_lent(dev, block, false);
     clReleaseMemObject(handle);
     ocl_lock(dev);
     dev->counters.live_imports--;

@@ -43,18 +43,26 @@ static int create(const struct ocl_device *dev, cl_program program, const char *
     return 0;
 }
 
+/* Sums of anything but doubles do without them where they are slow. */
+static unsigned variant_of(const struct ocl_device *dev, uint32_t dtype)
+{
+    return dtype == FERRY_F64 || !dev->float_sums ? dev->variant
+                                                  : dev->variant & ~(unsigned)OCL_DOUBLES;
+}
+
 static int find(struct ocl_queue *queue, uint32_t dtype, enum ocl_kernel k,
                 const struct ocl_runnable **out)
 {
     static const char *const names[OCL_KERNELS] = { "axpy",          "scal",       "sum_product",
                                                     "sum_magnitude", "sum_square", "finish",
-                                                    "gemv",          "gemm" };
+                                                    "gemv",          "gemv_along", "gemm" };
     struct ocl_runnable *slot = &queue->kernels[dtype][k];
     cl_program program;
     int err = 0;
 
     if (!slot->kernel) {
-        err = ocl_program_arithmetic(queue->dev->context, queue->dev->variant, dtype, &program);
+        err = ocl_program_arithmetic(queue->dev->context, variant_of(queue->dev, dtype), dtype,
+                                     &program);
         if (!err)
             err = create(queue->dev, program, names[k], slot);
     }
@@ -226,6 +234,16 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
+/* The side of a square of items that run together. */
+static size_t square_side(const struct ocl_runnable *r, size_t most)
+{
+    size_t side = 1;
+
+    while (2 * side <= most && 4 * side * side <= r->most)
+        side *= 2;
+    return side;
+}
+
 int ocl_own_gemv(struct ocl_queue *queue, const struct ocl_product *p)
 {
     bool trans = p->a.trans;
@@ -233,48 +251,70 @@ int ocl_own_gemv(struct ocl_queue *queue, const struct ocl_product *p)
     cl_ulong columns = p->alpha == 0 ? 0 : (cl_ulong)(trans ? p->m : p->n); /* that are read */
     cl_ulong a_first = p->a.first, a_row, a_column, x_first = p->x.first, y_first = p->y.first;
     cl_long x_step = p->x.inc, y_step = p->y.inc;
+    bool along = !queue->dev->few && !trans && columns > 1;
     union scalar alpha, beta;
-    size_t size = set_scalar(&alpha, p->dtype, p->alpha);
-    const struct arg args[] = { ARG(rows),    ARG(columns), { size, &alpha }, ARG(p->a.mem),
-                                ARG(a_first), ARG(a_row),   ARG(a_column),    ARG(p->x.mem),
-                                ARG(x_first), ARG(x_step),  { size, &beta },  ARG(p->y.mem),
-                                ARG(y_first), ARG(y_step) };
-    size_t local, global;
+    size_t size = set_scalar(&alpha, p->dtype, p->alpha), local, global;
     const struct ocl_runnable *r;
-    int err = find(queue, p->dtype, OCL_K_GEMV, &r);
+    int err = find(queue, p->dtype, along ? OCL_K_GEMV_ALONG : OCL_K_GEMV, &r);
 
     if (err)
         return err;
-    local = group_size(r, 64);
-    global = round_up((size_t)rows, local);
+    local = group_size(r, along ? least(128, (size_t)columns) : 64);
+    global = along ? (size_t)rows * local : round_up((size_t)rows, local);
     (void)set_scalar(&beta, p->dtype, p->beta);
     strides(&p->a, &a_row, &a_column);
-    return run(queue, r->kernel, "gemv", args, 14, 1, &global, &local);
+    {
+        const struct arg args[] = { ARG(rows),     ARG(columns),    { size, &alpha },
+                                    ARG(p->a.mem), ARG(a_first),    ARG(a_row),
+                                    ARG(a_column), ARG(p->x.mem),   ARG(x_first),
+                                    ARG(x_step),   { size, &beta }, ARG(p->y.mem),
+                                    ARG(y_first),  ARG(y_step),     { local * size, NULL } };
+
+        return run(queue, r->kernel, "gemv", args, along ? 15 : 14, 1, &global, &local);
+    }
 }
 
 int ocl_own_gemm(struct ocl_queue *queue, const struct ocl_product *p)
 {
+    bool few = queue->dev->few;
     cl_ulong m = (cl_ulong)p->m, n = (cl_ulong)p->n, k = (cl_ulong)p->k;
     cl_ulong a_first = p->a.first, a_row, a_column, b_first = p->b.first, b_row, b_column;
     cl_ulong c_first = p->c.first, c_row = (cl_ulong)p->c.ld;
     union scalar alpha, beta;
-    size_t size = set_scalar(&alpha, p->dtype, p->alpha);
-    const struct arg args[] = { ARG(m),          ARG(n),        ARG(k),       { size, &alpha },
-                                ARG(p->a.mem),   ARG(a_first),  ARG(a_row),   ARG(a_column),
-                                ARG(p->b.mem),   ARG(b_first),  ARG(b_row),   ARG(b_column),
-                                { size, &beta }, ARG(p->c.mem), ARG(c_first), ARG(c_row) };
-    size_t local[2] = { 1, 1 }, global[2] = { 1, (size_t)m };
+    size_t size = set_scalar(&alpha, p->dtype, p->alpha), local[2], global[2];
     const struct ocl_runnable *r;
     int err = find(queue, p->dtype, OCL_K_GEMM, &r);
 
     if (err)
         return err;
-    local[0] = group_size(r, 64);
+    local[0] = few ? group_size(r, 64) : square_side(r, 16);
+    local[1] = few ? 1 : local[0];
     global[0] = round_up((size_t)n, local[0]);
+    global[1] = round_up((size_t)m, local[1]);
     (void)set_scalar(&beta, p->dtype, p->beta);
     strides(&p->a, &a_row, &a_column);
     strides(&p->b, &b_row, &b_column);
-    return run(queue, r->kernel, "gemm", args, 16, 2, global, local);
+    {
+        const struct arg args[] = { ARG(m),
+                                    ARG(n),
+                                    ARG(k),
+                                    { size, &alpha },
+                                    ARG(p->a.mem),
+                                    ARG(a_first),
+                                    ARG(a_row),
+                                    ARG(a_column),
+                                    ARG(p->b.mem),
+                                    ARG(b_first),
+                                    ARG(b_row),
+                                    ARG(b_column),
+                                    { size, &beta },
+                                    ARG(p->c.mem),
+                                    ARG(c_first),
+                                    ARG(c_row),
+                                    { 2 * local[0] * (local[0] + 1) * size, NULL } };
+
+        return run(queue, r->kernel, "gemm", args, few ? 16 : 17, 2, global, local);
+    }
 }
 
 /* ---- conversions ---- */

@@ -325,6 +325,8 @@ kernel void gemv(ulong rows, ulong columns, real alpha, global const stored *a, 
     STORE(sum, y);
 }
 
+#ifdef FEW
+
 /* An item an element of C; strides are those of op(A) and op(B). */
 kernel void gemm(ulong m, ulong n, ulong k, real alpha, global const stored *a, ulong a_first,
                  ulong a_row, ulong a_column, global const stored *b, ulong b_first, ulong b_row,
@@ -345,6 +347,85 @@ kernel void gemm(ulong m, ulong n, ulong k, real alpha, global const stored *a, 
         sum += beta * LOAD(c);
     STORE(sum, c);
 }
+
+#else
+
+/*
+ * The same where op(A)'s rows lie along memory, for which items with a row each would read in strides: a
+ * group has the row, and neighbours read neighbours.
+ */
+kernel void gemv_along(ulong rows, ulong columns, real alpha, global const stored *a, ulong a_first,
+                       ulong a_row, ulong a_column, global const stored *x, ulong x_first, long x_step,
+                       real beta, global stored *y, ulong y_first, long y_step, local real *cells)
+{
+    uint item = (uint)get_local_id(0), items = (uint)get_local_size(0);
+    ulong row = get_group_id(0);
+    real sum = 0;
+
+    a += a_first + row * a_row;
+    x += x_first;
+    y += (long)y_first + (long)row * y_step;
+    for (ulong j = item; j < columns; j += items)
+        sum += LOAD(a + j * a_column) * LOAD(x + (long)j * x_step);
+    cells[item] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint half_size = items / 2; half_size > 0; half_size /= 2) {
+        if (item < half_size)
+            cells[item] += cells[item + half_size];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (item > 0)
+        return;
+    sum = alpha * cells[0];
+    if (beta != 0)
+        sum += beta * LOAD(y);
+    STORE(sum, y);
+}
+
+/*
+ * An item an element of C, a group a square of them. Its items bring squares of op(A) and op(B) to local
+ * memory, neighbours reading neighbours whichever way a matrix lies; each term is added as it comes, so
+ * that the size of a square does not change the sum.
+ */
+kernel void gemm(ulong m, ulong n, ulong k, real alpha, global const stored *a, ulong a_first,
+                 ulong a_row, ulong a_column, global const stored *b, ulong b_first, ulong b_row,
+                 ulong b_column, real beta, global stored *c, ulong c_first, ulong c_row,
+                 local real *cells)
+{
+    uint side = (uint)get_local_size(0), pitch = side + 1;
+    uint fast = (uint)get_local_id(0), slow = (uint)get_local_id(1);
+    uint a_i = a_column == 1 ? slow : fast, a_j = a_column == 1 ? fast : slow;
+    uint b_i = b_column == 1 ? slow : fast, b_j = b_column == 1 ? fast : slow;
+    ulong top = get_group_id(1) * side, left = get_group_id(0) * side;
+    ulong row = top + slow, column = left + fast;
+    local real *a_cells = cells, *b_cells = cells + side * pitch;
+    real sum = 0;
+
+    a += a_first;
+    b += b_first;
+    for (ulong first = 0; first < k; first += side) {
+        uint terms = (uint)min((ulong)side, k - first);
+
+        if (top + a_i < m && a_j < terms)
+            a_cells[a_i * pitch + a_j] = LOAD(a + (top + a_i) * a_row + (first + a_j) * a_column);
+        if (b_i < terms && left + b_j < n)
+            b_cells[b_i * pitch + b_j] = LOAD(b + (first + b_i) * b_row + (left + b_j) * b_column);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (row < m && column < n)
+            for (uint i = 0; i < terms; i++)
+                sum += a_cells[slow * pitch + i] * b_cells[i * pitch + fast];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (row >= m || column >= n)
+        return;
+    c += c_first + row * c_row + column;
+    sum *= alpha;
+    if (beta != 0)
+        sum += beta * LOAD(c);
+    STORE(sum, c);
+}
+
+#endif
 
 #endif /* ARITHMETIC */
 

@@ -35,6 +35,7 @@ int ocl_fail(const char *call, int error);
 
 enum ocl_switch { OCL_AUTO, OCL_ON, OCL_OFF };
 enum ocl_arithmetic { OCL_MEASURED, OCL_OWN, OCL_CLBLAST };
+enum ocl_sums { OCL_SUMS_BY_TYPE, OCL_DOUBLE_SUMS, OCL_FLOAT_SUMS };
 enum ocl_items { OCL_BY_TYPE, OCL_FEW, OCL_MANY };
 
 struct ocl_settings {
@@ -43,11 +44,12 @@ struct ocl_settings {
     const char *type_name;
     enum ocl_switch zero_copy, f16, f64, cache;
     enum ocl_arithmetic arithmetic;
+    enum ocl_sums sums;
     enum ocl_items items;
     bool profiling;
 };
 
-#define OCL_OPTIONS 9u
+#define OCL_OPTIONS 10u
 
 extern const ferry_plugin_option ocl_options[OCL_OPTIONS];
 
@@ -132,6 +134,7 @@ enum ocl_kernel {
     OCL_K_SUMSQ,
     OCL_K_FINISH,
     OCL_K_GEMV,
+    OCL_K_GEMV_ALONG,
     OCL_K_GEMM,
     OCL_KERNELS
 };
@@ -175,6 +178,7 @@ struct ocl_queue {
     struct ocl_device *dev;
     cl_command_queue q;
     struct ocl_list pending;
+    unsigned gathered;            /* commands since the latest flush */
     struct ocl_event *events;     /* not settled yet */
     struct ocl_failure for_event; /* of a command that is no longer pending */
     struct ocl_failure for_sync;
@@ -226,6 +230,8 @@ struct ocl_device {
     cl_device_id id;
     struct ocl_settings set;
     bool fp64, f16, zero_copy;
+    bool plain; /* host blocks are plain memory, which the device computes on where it lies */
+    bool float_sums; /* of what is no F64 */
     bool few; /* work-items, each with a long piece of memory: what CPUs like */
     unsigned variant;
     uint32_t index, cores;
@@ -236,6 +242,7 @@ struct ocl_device {
     struct ocl_queue main, setup; /* the default one, and one for what waits for nobody */
     struct ocl_queue *queues;
     void *host_blocks; /* a tree of them, by address */
+    void *lent_blocks; /* a tree of those that are imported, by buffer */
     void *mapped;      /* a tree of the imported buffers that are */
     ferry_plugin_counters counters;
 };

@@ -19,6 +19,10 @@ const ferry_plugin_option ocl_options[OCL_OPTIONS] = {
       "whose kernels compute: those that did better, ferry's own, or CLBlast's, whose sums of "
       "long vectors are less exact",
       "auto|own|clblast", FERRY_OPTION_ENUM, 0 },
+    { "sums", "auto",
+      "what sums of F32 and narrower types are kept in: doubles on a CPU, on others a float beside "
+      "what it has rounded away, or one of them",
+      "auto|double|float", FERRY_OPTION_ENUM, 0 },
     { "items", "auto",
       "how ferry's own kernels divide a vector: as suits the type of the device, among few "
       "work-items, or among many",
@@ -66,8 +70,9 @@ int ocl_settings_read(struct ocl_settings *out)
     out->f16 = (enum ocl_switch)word[3];
     out->f64 = word[4] ? OCL_OFF : OCL_AUTO;
     out->arithmetic = (enum ocl_arithmetic)word[5];
-    out->items = (enum ocl_items)word[6];
-    out->cache = (enum ocl_switch)word[7];
-    out->profiling = word[8] != 0;
+    out->sums = (enum ocl_sums)word[6];
+    out->items = (enum ocl_items)word[7];
+    out->cache = (enum ocl_switch)word[8];
+    out->profiling = word[9] != 0;
     return 0;
 }

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "opencl.h"
 
+#include <clblast_c.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ struct pci {
 
 static struct {
     pthread_mutex_t lock;
-    bool found;
+    bool found, watched;
     struct ocl_unit *at;
     uint32_t count;
 } units = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -237,12 +238,23 @@ static int find_locked(void)
     return 0;
 }
 
+/*
+ * Drivers have been loaded, and end by what they have registered; CLBlast, which has been loaded before
+ * them, would release its programs later than that.
+ */
+static void forget_programs(void)
+{
+    (void)CLBlastClearCache();
+}
+
 int ocl_units_find(void)
 {
     int err;
 
     pthread_mutex_lock(&units.lock);
     err = units.found ? 0 : find_locked();
+    if (!err && !units.watched)
+        units.watched = atexit(forget_programs) == 0;
     pthread_mutex_unlock(&units.lock);
     return err;
 }

@@ -27,13 +27,19 @@ static void reap_pending(struct ocl_queue *queue)
     queue->for_sync = failure;
 }
 
+/* Drivers gather commands until somebody waits or flushes: with so many the device has work to do. */
+#define BATCH 32u
+
 int ocl_queue_note(struct ocl_queue *queue, const char *what, cl_event event)
 {
     struct ocl_device *dev = queue->dev;
-    bool kept;
+    bool kept, flush;
     int error = 0;
 
     ocl_lock(dev);
+    flush = ++queue->gathered >= BATCH;
+    if (flush)
+        queue->gathered = 0;
     if (queue->pending.count == queue->pending.room)
         reap_pending(queue);
     kept = ocl_list_grow(&queue->pending);
@@ -42,6 +48,8 @@ int ocl_queue_note(struct ocl_queue *queue, const char *what, cl_event event)
         queue->pending.at[queue->pending.count++].what = what;
     }
     ocl_unlock(dev);
+    if (flush)
+        (void)clFlush(queue->q); /* a queue that is beyond it tells who waits */
     if (kept)
         return 0;
     (void)clWaitForEvents(1, &event); /* no memory to remember it by */

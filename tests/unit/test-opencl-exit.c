@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "at-exit.h"
+#include "ferry-test.h"
+#include "opencl-layer.h"
+
+/* On a driver that exit() ends, and that ends who calls it afterwards: ferry, or CLBlast. */
+
+static void nobody_calls_a_driver_that_has_ended(void)
+{
+    ocl_layer.ends = true;
+    ax_run("opencl", false);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(nobody_calls_a_driver_that_has_ended),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "opencl-exit", cases, FERRY_TEST_COUNT(cases));
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "opencl-driver.h"
+#include "opencl-layer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* On a driver that does what drivers are known to do; see opencl-layer.h. */
+
+#define BYTES 5000u
+
+static void reset(void)
+{
+    memset(&ocl_layer, 0, sizeof(ocl_layer));
+}
+
+/* ---- shared memory -------------------------------------------------------------------------- */
+
+/* Mali's copies what the host allocated, at each map; what it has allocated itself it maps as it is. */
+static void a_host_block_of_a_gpu_is_the_drivers_own(void)
+{
+    unsigned char *p = NULL, byte = 0;
+    void *handle = NULL, *again = NULL;
+    uint32_t flags;
+
+    reset();
+    ocl_layer.gpu = ocl_layer.copies_at_map = true;
+    if (!ocl_open(0, NULL))
+        return;
+    CU_ASSERT_EQUAL_FATAL(ocl->host_alloc(dev, BYTES, 0, (void **)&p, &flags), 0);
+    memset(p, 1, BYTES);
+    CU_ASSERT_EQUAL_FATAL(ocl->import_host(dev, p, BYTES, 0, &handle), 0);
+    ocl_get(handle, BYTES - 1, &byte, 1);
+    CU_ASSERT_EQUAL(byte, 1); /* what it held is kept */
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(handle, 10), 2, 4000), 0);
+    CU_ASSERT_EQUAL(ocl->map(dev, NULL, handle, BYTES, FERRY_READ), 0);
+    CU_ASSERT(p[9] == 1 && p[10] == 2 && p[4009] == 2 && p[4010] == 1);
+    CU_ASSERT_EQUAL(ocl->map(dev, NULL, handle, BYTES, FERRY_READ | FERRY_WRITE), 0);
+    p[11] = 3;
+    CU_ASSERT_EQUAL(ocl->unmap(dev, NULL, handle), 0);
+    ocl_get(handle, 11, &byte, 1);
+    CU_ASSERT_EQUAL(byte, 3);
+    CU_ASSERT_EQUAL(ocl_layer.copies, 0);
+    CU_ASSERT(
+        driver_failed(ocl->import_host(dev, p, BYTES, 0, &again), FERRY_EUNSUPPORTED, "no import"));
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(handle, 0), 9, BYTES), 0);
+    CU_ASSERT_EQUAL(ocl->unimport_host(dev, handle), 0);
+    CU_ASSERT(p[0] == 9 && p[BYTES - 1] == 9); /* the host's again, with what the device had */
+    CU_ASSERT_EQUAL_FATAL(ocl->import_host(dev, p, BYTES, 0, &handle), 0); /* and once more */
+    CU_ASSERT_EQUAL(ocl->unimport_host(dev, handle), 0);
+    CU_ASSERT_EQUAL(ocl->host_free(dev, p), 0);
+    ocl_close();
+    reset();
+}
+
+/* Memory of the program's own can be shared all the same, at what the driver takes for it. */
+static void memory_of_somebody_else_is_copied_by_the_driver(void)
+{
+    static _Alignas(4096) unsigned char own[8192];
+    unsigned char byte = 0;
+    void *handle = NULL;
+
+    reset();
+    ocl_layer.gpu = ocl_layer.copies_at_map = true;
+    if (!ocl_open(0, NULL))
+        return;
+    memset(own, 1, sizeof(own));
+    CU_ASSERT_EQUAL_FATAL(ocl->import_host(dev, own, sizeof(own), 0, &handle), 0);
+    CU_ASSERT_EQUAL(ocl->map(dev, NULL, handle, sizeof(own), FERRY_READ | FERRY_WRITE), 0);
+    own[5] = 7;
+    CU_ASSERT_EQUAL(ocl->unmap(dev, NULL, handle), 0);
+    ocl_get(handle, 5, &byte, 1);
+    CU_ASSERT_EQUAL(byte, 7);
+    CU_ASSERT_EQUAL(ocl_layer.copies, 2);
+    CU_ASSERT_EQUAL(ocl->unimport_host(dev, handle), 0);
+    ocl_close();
+    reset();
+}
+
+/* ---- sums ----------------------------------------------------------------------------------- */
+
+#define LONG 300000
+
+/* Where doubles are slow, two floats keep a sum of F32 as well; F64 has doubles all the same. */
+static void a_gpu_adds_floats_up_without_doubles(void)
+{
+    float *x = malloc(LONG * sizeof(*x)), sum = 0;
+    double wanted = 0;
+    void *block;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(x);
+    for (int i = 0; i < LONG; i++) {
+        x[i] = (i % 2 ? -0.1f : 0.1f) * (float)(i % 1000);
+        wanted += (double)x[i] * (double)x[i];
+    }
+    reset();
+    ocl_layer.gpu = true;
+    if (ocl_open(0, "zero_copy", "off", "cache", "off", NULL)) {
+        block = ocl_block(LONG * sizeof(*x) + 64);
+        ocl_put(block, 64, x, LONG * sizeof(*x));
+        CU_ASSERT_EQUAL(
+            ocl->sumsq(dev, NULL, FERRY_F32, LONG, driver_cref(block, 64), driver_ref(block, 0)),
+            0);
+        CU_ASSERT_PTR_NULL(strstr(ocl_layer.built_with, "-DFP64"));
+        ocl_get(block, 0, &sum, sizeof(sum));
+        CU_ASSERT_DOUBLE_EQUAL(sum, wanted, 1e-6 * wanted);
+        CU_ASSERT_EQUAL(ocl->dot(dev, NULL, FERRY_F32, LONG, driver_cref(block, 64),
+                                 driver_cref(block, 64), driver_ref(block, 0)),
+                        0);
+        ocl_get(block, 0, &sum, sizeof(sum));
+        CU_ASSERT_DOUBLE_EQUAL(sum, wanted, 1e-6 * wanted);
+        if (ocl->supports(dev, FERRY_OP_SUMSQ, FERRY_F64)) {
+            CU_ASSERT_EQUAL(
+                ocl->sumsq(dev, NULL, FERRY_F64, 8, driver_cref(block, 64), driver_ref(block, 0)),
+                0);
+            CU_ASSERT_PTR_NOT_NULL(strstr(ocl_layer.built_with, "-DFP64"));
+        }
+        ocl_free_block(block);
+        ocl_close();
+    }
+    reset();
+    free(x);
+}
+
+/* ---- commands ------------------------------------------------------------------------------- */
+
+/* Whether the byte becomes `value` within two seconds; nobody waits for the device. */
+static bool becomes(const volatile unsigned char *byte, unsigned char value)
+{
+    for (int i = 0; i < 2000 && *byte != value; i++)
+        usleep(1000);
+    return *byte == value;
+}
+
+/* A long list of commands is at work before anybody waits for it. */
+static void many_commands_begin_by_themselves(void)
+{
+    static unsigned char back;
+    void *block;
+
+    reset();
+    if (!ocl_open(0, NULL))
+        return;
+    back = 0;
+    block = ocl_block(64);
+    ocl_layer.gathers = true;
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(block, 0), 5, 1), 0);
+    CU_ASSERT_EQUAL(
+        ocl->memcpy(dev, NULL, FERRY_MEMCPY_D2H, driver_ref(&back, 0), driver_cref(block, 0), 1),
+        0);
+    for (int i = 0; i < 100; i++)
+        CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(block, 1), 6, 1), 0);
+    CU_ASSERT(becomes(&back, 5));
+    ocl_layer.gathers = false;
+    ocl_free_block(block);
+    ocl_close();
+    reset();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_host_block_of_a_gpu_is_the_drivers_own),
+    FERRY_TEST(memory_of_somebody_else_is_copied_by_the_driver),
+    FERRY_TEST(a_gpu_adds_floats_up_without_doubles),
+    FERRY_TEST(many_commands_begin_by_themselves),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "opencl-layer", cases, FERRY_TEST_COUNT(cases));
+}
