@@ -112,6 +112,7 @@ UNIT_TESTS = \
 	%D%/unit/test-lost \
 	%D%/unit/test-owner \
 	%D%/unit/test-unified \
+	%D%/unit/test-near \
 	%D%/unit/test-scratch \
 	%D%/unit/test-sim-program \
 	%D%/unit/test-wait \

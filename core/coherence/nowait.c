@@ -41,14 +41,16 @@ static bool replaces_busy(struct ferry__request *req, const struct ferry__replic
     return user && ferry__section_is_busy(&user->queue);
 }
 
-/* The tail of shared bytes is to be filled, for which they are mapped to and fro. */
+/*
+ * The device is to fill the tail of bytes that the host can read, too, and does so by itself: for the
+ * host's next map the queue is waited for. (To the host's own filling a map goes first, as for a write.)
+ */
 static bool is_short_and_busy(struct ferry__request *req)
 {
     ferry_memory *m = req->m;
 
-    return ferry__tail_is_short(req) && ferry__replica_is_imported(m, m->alias) &&
-           (req->slot == FERRY__HOST || req->slot == m->alias) &&
-           ferry__section_is_busy(&m->alias_device->queue);
+    return ferry__replica_is_imported(m, req->slot) && (req->valid & 1) &&
+           ferry__tail_is_short(req) && ferry__section_is_busy(&m->alias_device->queue);
 }
 
 static bool is_taken(const ferry_device *dev, ferry_queue *q)

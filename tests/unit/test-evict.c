@@ -110,8 +110,11 @@ static void a_memory_ends_after_its_eviction(void)
 
     wx_begin();
     m = idle_at_device();
+    wx_mark();
     thread = begin_eviction();
+    CU_ASSERT_EQUAL(wx_since(0).evictions, 0);
     ferry_memory_release(m);
+    CU_ASSERT_EQUAL(wx_since(0).evictions, 1);
     end_eviction(thread);
     wx_end();
 }

@@ -484,6 +484,41 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_evicted_memory_keeps_no_event),
 };
 
+/* ---- what nobody wants any more ----------------------------------------------------------------- */
+
+/*
+ * A copy to the host is under way, from a device whose queue no other plugin can wait for, when the cpu
+ * overwrites all: that the copy failed is nothing to whoever copies there next.
+ */
+static void what_was_to_come_there_before_may_fail(void)
+{
+    ferry_device *cpu = NULL;
+    ferry_memory *m;
+    ferry_ref ref = { NULL, 0 };
+
+    wx_begin();
+    if (ferry_runtime_device(wx_runtime(), "cpu", &cpu)) {
+        ferry_test_skip("no cpu plugin: %s", ferry_last_error());
+        return;
+    }
+    m = wx_memory(0);
+    wx_write_host(m, OLD); /* in a block that dev0 has imported, so that the cpu has another */
+    wx_write_on(wx_queue(1), m, OLD);
+    wx_run_all();
+    wx_fail_later(1, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    FX_OK(ferry_memory_prefetch(m, NULL, NULL));
+    FX_OK_FATAL(ferry_memory_access(m, cpu, FERRY_WRITE, NULL, &ref));
+    memset(ferry_device_pointer(cpu, ref), NEW, WX_BYTES);
+    CU_ASSERT(wx_pending(1) > 0);
+    CU_ASSERT(wx_host_reads(m, NEW));
+    ferry_memory_release(m);
+    wx_end();
+}
+
+static const ferry_test_case shared_cases[] = {
+    FERRY_TEST(what_was_to_come_there_before_may_fail),
+};
+
 static const ferry_test_case thread_cases[] = {
     FERRY_TEST(threads_on_one_queue_are_told_of_their_own_failures_alone),
 };
@@ -492,8 +527,10 @@ int main(int argc, char **argv)
 {
     static const char *const manual[] = { "clock", "manual", NULL };
     static const char *const real[] = { "clock", "real", NULL };
+    static const char *const shared[] = { "clock", "manual", "unified", "on", NULL };
     static const struct wx_world worlds[] = {
         { "manual clock", manual, cases, FERRY_TEST_COUNT(cases) },
+        { "shared memory", shared, shared_cases, FERRY_TEST_COUNT(shared_cases) },
         { "threads", real, thread_cases, FERRY_TEST_COUNT(thread_cases) },
     };
 

@@ -135,6 +135,36 @@ static void a_segment_fails_with_what_it_read(void)
     wx_end();
 }
 
+/* It is known before the work is noted, and the work itself went well. */
+static void work_on_what_is_known_to_have_failed_has_failed(void)
+{
+    ferry_memory *in, *out;
+    ferry_event *e = NULL;
+    ferry_ref a, b;
+
+    wx_begin();
+    in = wx_memory_at_host(OLD);
+    out = wx_memory_at_host(NEW);
+    wx_fail_later(0, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    a = wx_access(in, wx_queue(0), FERRY_READ);
+    b = wx_access(out, wx_queue(0), FERRY_WRITE);
+    FX_OK_FATAL(ferry_queue_begin(wx_queue(0)));
+    copy_on(wx_queue(0), a, b);
+    FX_OK_FATAL(ferry_queue_end(wx_queue(0), &e));
+    wx_run_all();
+    FX_OK(ferry_event_synchronize(e));
+    FX_FAILS(FERRY_EDEVICE,
+             ferry_memory_record_all(
+                 (const ferry_memory_use[]){ { in, FERRY_READ }, { out, FERRY_WRITE } }, 2,
+                 wx_queue(0), e));
+    FX_FAILS(FERRY_ELOST, read_host(out));
+    CU_ASSERT(wx_host_reads(in, OLD));
+    ferry_event_destroy(e);
+    ferry_memory_release(in);
+    ferry_memory_release(out);
+    wx_end();
+}
+
 static void segments_in_a_row_are_all_told_apart(void)
 {
     ferry_memory *m[40];
@@ -456,6 +486,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_segment_that_fails_takes_all_it_wrote_and_nothing_else),
     FERRY_TEST(a_segment_that_succeeds_is_waited_for_and_read),
     FERRY_TEST(a_segment_fails_with_what_it_read),
+    FERRY_TEST(work_on_what_is_known_to_have_failed_has_failed),
     FERRY_TEST(segments_in_a_row_are_all_told_apart),
     FERRY_TEST(what_a_kept_queue_forbids_is_refused),
     FERRY_TEST(a_record_that_cannot_be_changes_nothing),

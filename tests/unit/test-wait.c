@@ -220,6 +220,41 @@ static void lent_memory_that_is_in_use_is_busy(void)
     wx_end();
 }
 
+/*
+ * Of bytes that both sides have the device fills the tail, and the host then gets its map back: for which
+ * the queue is waited for. Where the host alone has them, it fills the tail itself.
+ */
+static void a_tail_that_is_to_be_filled_is_busy(void)
+{
+    for (int both = 0; both < 2; both++) {
+        ferry_memory *m, *other;
+        ferry_ref ref = { NULL, 0 };
+        ferry_blob *b;
+
+        wx_begin();
+        b = wx_blob(8);
+        m = ferry_blob_data_memory(b);
+        wx_reshape(b, 4);
+        wx_put(b, 1);
+        if (both)
+            wx_access(m, wx_queue(0), FERRY_READ);
+        wx_reshape(b, 8);
+        other = wx_memory(0);
+        wx_write_on(wx_queue(0), other, NEW);
+        CU_ASSERT_EQUAL(
+            ferry_memory_access(m, both ? wx_dev(0) : NULL, NOWAIT(FERRY_READ), NULL, &ref),
+            both ? FERRY_EBUSY : FERRY_OK);
+        CU_ASSERT(wx_pending(0) > 0);
+        wx_run_all();
+        FX_OK(ferry_memory_access(m, both ? wx_dev(0) : NULL, NOWAIT(FERRY_READ), NULL, &ref));
+        CU_ASSERT(wx_holds(b, 0, 4, 1));
+        CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[7], 0);
+        ferry_blob_destroy(b);
+        ferry_memory_release(other);
+        wx_end();
+    }
+}
+
 /* And once nobody copies from it any more, on whatever queue. */
 static void lent_memory_that_a_peer_copies_from_is_busy(void)
 {
@@ -388,6 +423,7 @@ static const ferry_test_case shared_cases[] = {
     FERRY_TEST(work_that_came_after_a_refusal_is_busy_too),
     FERRY_TEST(a_block_on_the_way_that_is_in_use_is_busy),
     FERRY_TEST(lent_memory_that_is_in_use_is_busy),
+    FERRY_TEST(a_tail_that_is_to_be_filled_is_busy),
 };
 
 static const ferry_test_case slow_cases[] = {
