@@ -64,17 +64,17 @@ static inline void put_blob(struct msg *m, unsigned field, int n, float first)
 }
 
 /* A .npy of version `major`: a header, and values. */
-static inline size_t make_npy(unsigned char *out, int major, const char *header, const void *values,
+static inline size_t make_npy(unsigned char *to, int major, const char *header, const void *values,
                               size_t size)
 {
     size_t length = strlen(header), at = major == 1 ? 10 : 12;
 
-    memcpy(out, "\x93NUMPY\0\0\0\0\0\0", 12);
-    out[6] = (unsigned char)major;
-    out[8] = (unsigned char)length;
-    out[9] = (unsigned char)(length >> 8);
-    memcpy(out + at, header, length);
-    memcpy(out + at + length, values, size);
+    memcpy(to, "\x93NUMPY\0\0\0\0\0\0", 12);
+    to[6] = (unsigned char)major;
+    to[8] = (unsigned char)length;
+    to[9] = (unsigned char)(length >> 8);
+    memcpy(to + at, header, length);
+    memcpy(to + at + length, values, size);
     return at + length + size;
 }
 
@@ -82,16 +82,16 @@ static inline size_t make_npy(unsigned char *out, int major, const char *header,
 #define SHAPED(shape) "{'descr': '<f4', 'fortran_order': False, 'shape': " shape ", }"
 
 /* A safetensors file: a header, and values. */
-static inline size_t make_safetensors(unsigned char *out, const char *header, const void *values,
+static inline size_t make_safetensors(unsigned char *to, const char *header, const void *values,
                                       size_t size)
 {
     size_t length = strlen(header);
 
-    memset(out, 0, 8);
-    out[0] = (unsigned char)length;
-    out[1] = (unsigned char)(length >> 8);
-    memcpy(out + 8, header, length);
-    memcpy(out + 8 + length, values, size);
+    memset(to, 0, 8);
+    to[0] = (unsigned char)length;
+    to[1] = (unsigned char)(length >> 8);
+    memcpy(to + 8, header, length);
+    memcpy(to + 8 + length, values, size);
     return 8 + length + size;
 }
 

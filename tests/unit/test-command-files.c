@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include "array-files.h"
+#include "io-build.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -108,6 +109,57 @@ static void a_definition_that_is_lost_is_noted(void)
     MAKE("e.caffemodel", { "e/0", FERRY_F32, 3, 1, false }); /* a layer that the first has not */
     CU_ASSERT_EQUAL(ferry("merge --allow-missing -o f.caffemodel a.caffemodel e.caffemodel"), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(err, "not carried over"));
+    clean();
+    fx_end();
+}
+
+/* A layer "h" with a blob of three halves, 1 2 3; its diff is halves 4 5 6, or floats. */
+static void make_halves(const char *name, bool floats)
+{
+    static const uint16_t data[] = { 0x3c00, 0x4000, 0x4200 }, diff[] = { 0x4400, 0x4500, 0x4600 };
+    static const float wide[] = { 4, 5, 6 };
+    struct msg net = { .size = 0 }, layer = { .size = 0 }, blob = { .size = 0 };
+    FILE *file = fopen(in_folder(name), "wb");
+
+    if (floats)
+        put_bytes(&blob, 6, wide, sizeof(wide));
+    put_bytes(&blob, 7, "\x0a\1\3", 3);
+    put_varint(&blob, 10, 2); /* NVCaffe's FLOAT16 */
+    if (!floats)
+        put_varint(&blob, 11, 2);
+    put_bytes(&blob, 12, data, sizeof(data));
+    if (!floats)
+        put_bytes(&blob, 13, diff, sizeof(diff));
+    put_string(&layer, 1, "h");
+    put_bytes(&layer, 7, blob.at, blob.size);
+    put_bytes(&net, 100, layer.at, layer.size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fwrite(net.at, 1, net.size, file), net.size);
+    CU_ASSERT_EQUAL(fclose(file), 0);
+}
+
+/* Both diffs are compared and kept, whatever they are beside the data. */
+static void half_floats_keep_their_diffs(void)
+{
+    fx_device();
+    make_halves("a.caffemodel", false);
+    make_halves("b.caffemodel", true);
+    CU_ASSERT_EQUAL(ferry("convert a.caffemodel c.caffemodel"), 0);
+    CU_ASSERT_EQUAL(shell("cmp a.caffemodel c.caffemodel"), 0);
+    CU_ASSERT_EQUAL(ferry("diff a.caffemodel c.caffemodel"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "2 arrays: 2 equal, 0 different, 0 not compared"));
+    CU_ASSERT_EQUAL(ferry("diff a.caffemodel b.caffemodel"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "h/0 (diff)"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "equal, F16 and F32"));
+    CU_ASSERT_EQUAL(ferry("convert b.caffemodel d.caffemodel"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "its diff is F32 and its data are F16; --dtype makes"));
+    CU_ASSERT(!is_there("d.caffemodel"));
+    CU_ASSERT_EQUAL(ferry("convert b.caffemodel d.caffemodel --dtype F16"), 0);
+    CU_ASSERT_EQUAL(shell("cmp a.caffemodel d.caffemodel"), 0);
+    CU_ASSERT_EQUAL(ferry("convert a.caffemodel e.caffemodel --dtype F32"), 0);
+    CU_ASSERT_EQUAL(ferry("diff b.caffemodel e.caffemodel"), 0);
+    CU_ASSERT_EQUAL(ferry("convert e.caffemodel f.caffemodel --dtype F16"), 0);
+    CU_ASSERT_EQUAL(shell("cmp a.caffemodel f.caffemodel"), 0);
     clean();
     fx_end();
 }
@@ -466,6 +518,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_cannot_be_expressed_is_an_error_and_nothing_is_written),
     FERRY_TEST(a_net_keeps_its_definition_from_caffemodel_to_caffemodel),
     FERRY_TEST(a_definition_that_is_lost_is_noted),
+    FERRY_TEST(half_floats_keep_their_diffs),
     FERRY_TEST(differences_are_measured_and_tell_in_the_status),
     FERRY_TEST(sums_are_weighted_and_rounded_once),
     FERRY_TEST(arrays_without_a_name_are_pairs),

@@ -250,6 +250,25 @@ static void extensions_are_told_apart_by_wire_type(void)
     fx_end();
 }
 
+/* A half-float blob that has floats beside: the raw bytes are the values, of the diff as of the data. */
+static void of_two_diffs_the_raw_one_counts(void)
+{
+    ferry_blob *b = unshaped(FERRY_F32);
+
+    FX_OK(ferry_blob_from_proto(b,
+                                BYTES(0x2a, 4, F_ZERO, 0x32, 4, F_ZERO, 0x50, 2, 0x58, 2, 0x62, 2,
+                                      0x00, 0x3c, 0x6a, 2, 0x00, 0xc0),
+                                true));
+    CU_ASSERT_EQUAL(at(b, 0), 1);
+    CU_ASSERT_EQUAL(diff_at(b, 0), -2);
+    /* only where there are any: here the diff is floats */
+    FX_OK(ferry_blob_from_proto(b, BYTES(0x32, 4, F_ONE, 0x50, 2, 0x62, 2, 0x00, 0xc0), true));
+    CU_ASSERT_EQUAL(at(b, 0), -2);
+    CU_ASSERT_EQUAL(diff_at(b, 0), 1);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
 static void without_reshape_the_shape_must_be_the_blobs(void)
 {
     ferry_blob *b = NEW_BLOB(FERRY_F32, 3, 2);
@@ -476,6 +495,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(doubles_win_over_floats_and_are_converted),
     FERRY_TEST(a_missing_diff_leaves_the_old_one),
     FERRY_TEST(extensions_are_told_apart_by_wire_type),
+    FERRY_TEST(of_two_diffs_the_raw_one_counts),
     FERRY_TEST(without_reshape_the_shape_must_be_the_blobs),
     FERRY_TEST(legacy_shapes_are_compared_from_the_end),
     FERRY_TEST(large_dims_do_not_narrow),
