@@ -79,6 +79,7 @@ EXTRA_DIST += \
 	%D%/decisions/0126-a-driver-ends-before-the-program-does.md \
 	%D%/decisions/0127-sharing-has-to-be-worth-it.md \
 	%D%/decisions/0128-opencls-own-kernels-on-gpus.md \
+	%D%/decisions/0130-a-copied-net-keeps-its-bytes.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-small-things.md \
 	%D%/measurements/2026-11-22-strangers-files.md \
