@@ -2,7 +2,7 @@
 # What is read beside the code; installed so that a plugin author has it without the repository.
 
 dist_doc_DATA += README.md NEWS SECURITY.md %D%/writing-a-plugin.md %D%/coherence.md \
-	%D%/abi.md %D%/access.svg
+	%D%/abi.md %D%/python.md %D%/access.svg
 
 EXTRA_DIST += \
 	%D%/decisions/0001-a-note-in-the-plugins-file.md \
@@ -80,6 +80,9 @@ EXTRA_DIST += \
 	%D%/decisions/0127-sharing-has-to-be-worth-it.md \
 	%D%/decisions/0128-opencls-own-kernels-on-gpus.md \
 	%D%/decisions/0130-a-copied-net-keeps-its-bytes.md \
+	%D%/decisions/0133-pycaffes-arrays-may-be-written-at-any-time.md \
+	%D%/decisions/0134-what-python-raises-comes-back.md \
+	%D%/decisions/0135-messages-from-ferrys-tables.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-small-things.md \
 	%D%/measurements/2026-11-22-strangers-files.md \

@@ -36,6 +36,7 @@ EXTRA_DIST += \
 	%D%/tests/test_caffe_io.py \
 	%D%/tests/test_caffe_layer.py \
 	%D%/tests/test_caffe_net.py \
+	%D%/tests/test_caffe_stored.py \
 	%D%/tests/test_dlpack.py \
 	%D%/tests/test_files.py \
 	%D%/tests/test_net.py \
