@@ -147,8 +147,9 @@ static int run(ferry_net *net, const struct ferry__program *p, struct ferry__seg
         err = tell(net, s, told, item->layer->index + 1);
         told = item->layer->index;
         if (!err)
-            err = ferry__layer_failed(item->layer, net->measured ? ferry__measure_item(s, p, item)
-                                                                 : ferry__item_run(s, p, item));
+            err = ferry__segment_failed(s, item->layer,
+                                        net->measured ? ferry__measure_item(s, p, item)
+                                                      : ferry__item_run(s, p, item));
     }
     return err ? err : tell(net, s, told, first > p->first_layer ? first : p->first_layer);
 }
@@ -165,7 +166,8 @@ static int backward(ferry_net *net, int first, int last)
     ferry__segment_init(&s, net->runs, FERRY__NET_RUNS, net->uses, FERRY__NET_USES);
     for (i = net->n_stages; !err && i-- > 0;)
         err = run(net, net->stages[i].now, &s, first, last);
-    err = ferry__segment_end(&s, err);
+    err = err ? ferry__segment_end(&s, err)
+              : ferry__segment_failed(&s, NULL, ferry__segment_end(&s, 0));
     if (!err && net->debug)
         err = ferry__debug_params(net);
     net->passes[1] += net->measured && !err;

@@ -115,6 +115,12 @@ bool ferry__is_whole(const struct ferry__program *p, const ferry_operand *o,
 
 /* ---- run.c ---- */
 
+/*
+ * An error of the layer whose operation a segment failed at, where that is one of them, else of `layer`
+ * (NULL: of nobody that is known). Operations of many layers go together, so it is not always the latest.
+ */
+int ferry__segment_failed(const struct ferry__segment *s, const ferry_layer *layer, int err);
+
 /* Takes an operation into a segment, or calls its layer. */
 int ferry__item_run(struct ferry__segment *s, const struct ferry__program *p,
                     const struct ferry__item *item);

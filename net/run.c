@@ -105,12 +105,20 @@ static int prepare(ferry_net *net, const struct ferry__program *p, int first, in
     return err;
 }
 
+int ferry__segment_failed(const struct ferry__segment *s, const ferry_layer *layer, int err)
+{
+    if (s->failed)
+        layer = s->failed;
+    return layer ? ferry__layer_failed(layer, err) : err;
+}
+
 int ferry__item_run(struct ferry__segment *s, const struct ferry__program *p,
                     const struct ferry__item *item)
 {
     const ferry_layer_type *type = item->layer->type;
     int err;
 
+    s->who = item->layer;
     if (!item->call)
         return run_operation(s, p, item);
     err = ferry__segment_end(s, 0);
@@ -211,8 +219,9 @@ static int run_items(ferry_net *net, const struct ferry__program *p, struct ferr
         err = tell(net, s, told, item->layer->index - 1);
         told = item->layer->index;
         if (!err)
-            err = ferry__layer_failed(item->layer, net->measured ? ferry__measure_item(s, p, item)
-                                                                 : ferry__item_run(s, p, item));
+            err = ferry__segment_failed(s, item->layer,
+                                        net->measured ? ferry__measure_item(s, p, item)
+                                                      : ferry__item_run(s, p, item));
     }
     return err ? err : tell(net, s, told, last);
 }
@@ -250,9 +259,10 @@ static int run_stages(ferry_net *net, int first, int last)
         err = run_stage(net, stage, &s, first > stage->first ? first : stage->first,
                         last < stage->last ? last : stage->last);
         if (!err && i + 1 < net->n_stages)
-            err = ferry__segment_end(&s, 0);
+            err = ferry__segment_failed(&s, NULL, ferry__segment_end(&s, 0));
     }
-    return ferry__segment_end(&s, err);
+    return err ? ferry__segment_end(&s, err)
+               : ferry__segment_failed(&s, NULL, ferry__segment_end(&s, 0));
 }
 
 static int forward(ferry_net *net, int first, int last, double *out_loss)

@@ -10,6 +10,7 @@
 #include "op/plan.h"
 
 struct ferry__run {
+    const void *who; /* see struct ferry__segment */
     ferry_operation *operation;
     struct ferry__refs refs;
     ferry_ref packed[FERRY__PACKED_MAX];

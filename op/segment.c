@@ -60,6 +60,7 @@ int ferry__segment_add(struct ferry__segment *s, ferry_operation *o, ferry_queue
     s->host = o->plan.target.host;
     run = &s->runs[s->n_runs];
     err = ferry__run_take(o, q, args, run);
+    run->who = s->who;
     for (i = 0; i < run->taken; i++)
         add_use(s, args->out[i].memory, FERRY_WRITE);
     if (err) {
@@ -105,6 +106,8 @@ static int submit_runs(struct ferry__segment *s, ferry_ref workspace)
         err = ferry__run_submit(&s->runs[i], s->queue, workspace);
         if (!err)
             count(s->runs[i].operation);
+        else
+            s->failed = s->runs[i].who;
     }
     return err;
 }
@@ -167,6 +170,8 @@ int ferry__segment_end(struct ferry__segment *s, int err)
 {
     size_t i;
 
+    if (!err)
+        s->failed = NULL;
     if (!err && s->n_runs)
         err = submit(s);
     if (err)

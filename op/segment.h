@@ -17,6 +17,8 @@ struct ferry__segment {
     size_t n_uses, room_uses;
     size_t n_constants; /* packed forms that the runs read */
     uint64_t space; /* temporary memory and workspace of the run that needs most */
+    const void *who;    /* whose run is added next: the caller's to set */
+    const void *failed; /* whose run the latest submitting failed at; NULL: none, or at all of them */
 };
 
 /* An empty segment with room for that many; the arrays are the caller's. */
