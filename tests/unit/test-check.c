@@ -501,6 +501,8 @@ static void a_command_line_that_makes_no_sense_is_status_2(void)
     CU_ASSERT_EQUAL(check_bad("good_sync", "--only memroy"), 2);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "did you mean \"memory\"?"));
     CU_ASSERT_EQUAL(check_bad("good_sync", "--set clock"), 2);
+    CU_ASSERT_EQUAL(check("sim --set nosuch=1 --only descriptor"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "--set nosuch: its table has no such option"));
     CU_ASSERT_EQUAL(check_bad("good_sync", "--timeout 0"), 2);
 }
 
