@@ -5,6 +5,7 @@
 #include <ferry/status.h>
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -66,6 +67,28 @@ const char *ferry_op_tier_name(ferry_op_tier tier)
     return (unsigned)tier < 3 ? names[tier] : "?";
 }
 
+/* The structure as it was at first: a caller's may end there. Its steps can be left out. */
+#define FIRST_OP (offsetof(ferry_op, epilogue) + FERRY_OP_EPILOGUE * sizeof(ferry_op_step))
+#define LEAST_OP offsetof(ferry_op, epilogue)
+
+const ferry_op *ferry__op_whole(const ferry_op *op, ferry_op *room)
+{
+    size_t size;
+
+    if (!op || op->struct_size < LEAST_OP) {
+        ferry_error_set(FERRY_EINVAL,
+                        "no operation, or one without its size (ferry_op_init sets it)");
+        return NULL;
+    }
+    if (op->struct_size == sizeof *op)
+        return op;
+    size = op->struct_size < sizeof *op ? op->struct_size : sizeof *op;
+    memset(room, 0, sizeof *room);
+    memcpy(room, op, size);
+    room->struct_size = sizeof *room;
+    return room;
+}
+
 void ferry_op_init(ferry_op *op, uint32_t kind)
 {
     ferry_op_window *w;
@@ -73,8 +96,8 @@ void ferry_op_init(ferry_op *op, uint32_t kind)
 
     if (!op)
         return;
-    memset(op, 0, sizeof *op);
-    op->struct_size = sizeof *op;
+    memset(op, 0, FIRST_OP);
+    op->struct_size = FIRST_OP;
     op->kind = kind;
     w = &op->params.window;
     switch (kind) {
@@ -237,15 +260,15 @@ static int epilogue_check(const ferry_op *op)
     return 0;
 }
 
-int ferry_op_check(const ferry_op *op)
+int ferry_op_check(const ferry_op *theirs)
 {
+    ferry_op room;
+    const ferry_op *op = ferry__op_whole(theirs, &room);
     const struct ferry__kind *k;
     int err;
 
-    if (!op || op->struct_size < sizeof *op)
-        return ferry_error_set(FERRY_EINVAL,
-                               "ferry_op_check: no operation, or one without its size "
-                               "(ferry_op_init sets it)");
+    if (!op)
+        return ferry_last_error_code();
     k = ferry__kind_of(op->kind, FERRY_PASS_FORWARD);
     if (!k)
         return ferry_error_set(FERRY_EINVAL, "ferry_op_check: %u is no kind of operation",

@@ -18,6 +18,12 @@ struct ferry__kind {
     int (*check)(const ferry_op *op);
 };
 
+/*
+ * A caller's operation at this library's size: itself, or what there is of a shorter or longer one in
+ * *room, with 0 behind. NULL, with FERRY_EINVAL recorded: there is none, or not the least of one.
+ */
+const ferry_op *ferry__op_whole(const ferry_op *op, ferry_op *room);
+
 /* NULL for a number that is no kind, and for a pass that the kind has not. */
 const struct ferry__kind *ferry__kind_of(uint32_t kind, uint32_t pass);
 

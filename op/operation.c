@@ -7,30 +7,39 @@
 #include <ferry/blob.h>
 #include <ferry/status.h>
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- creating ---------------------------------------------------------------------------------- */
 
-static int checked(ferry_device *dev, const ferry_op *op, const void *out)
+/* NULL, with the error recorded, or the operation as ferry__op_whole has it. */
+static const ferry_op *checked(ferry_device *dev, const ferry_op *op, const void *out,
+                               ferry_op *room)
 {
-    if (!dev || !out)
-        return ferry_error_set(FERRY_EINVAL, "operation: NULL device or result");
-    return ferry_op_check(op);
+    if (!dev || !out) {
+        ferry_error_set(FERRY_EINVAL, "operation: NULL device or result");
+        return NULL;
+    }
+    op = ferry__op_whole(op, room);
+    return op && !ferry_op_check(op) ? op : NULL;
 }
 
+/* As much as the caller's structure takes. */
 static void tell(const struct ferry__plan *plan, ferry_op_plan *out)
 {
-    out->tier = plan->tier;
-    out->steps = plan->n_steps;
-    memcpy(out->order, plan->order, sizeof out->order);
-    out->packed_bytes = plan->packed_bytes;
-    out->workspace_bytes = plan->temporary_bytes + plan->workspace_bytes;
+    ferry_op_plan told = { .struct_size = out->struct_size, .tier = plan->tier };
+
+    told.steps = plan->n_steps;
+    memcpy(told.order, plan->order, sizeof told.order);
+    told.packed_bytes = plan->packed_bytes;
+    told.workspace_bytes = plan->temporary_bytes + plan->workspace_bytes;
+    memcpy(out, &told, told.struct_size < sizeof told ? told.struct_size : sizeof told);
 }
 
-static int sized_plan(ferry_op_plan *out)
+static int sized_plan(const ferry_op_plan *out)
 {
-    if (!out || out->struct_size < sizeof *out)
+    if (!out || out->struct_size < offsetof(ferry_op_plan, steps))
         return ferry_error_set(FERRY_EINVAL, "ferry_op_plan: NULL, or without its size");
     return 0;
 }
@@ -38,10 +47,11 @@ static int sized_plan(ferry_op_plan *out)
 int ferry_op_query(ferry_device *dev, const ferry_op *op, ferry_op_plan *out)
 {
     struct ferry__plan plan;
-    int err = checked(dev, op, out);
+    ferry_op room;
+    int err;
 
-    if (!err)
-        err = sized_plan(out);
+    op = checked(dev, op, out, &room);
+    err = op ? sized_plan(out) : ferry_last_error_code();
     if (!err)
         err = ferry__plan_make(dev, op, &plan);
     if (err)
@@ -98,10 +108,12 @@ static void discard(ferry_operation *o)
 static int create(ferry_device *dev, const ferry_op *op, bool on_host, ferry_operation **out)
 {
     ferry_operation *o;
-    int err = checked(dev, op, out);
+    ferry_op room;
+    int err;
 
-    if (err)
-        return err;
+    op = checked(dev, op, out, &room);
+    if (!op)
+        return ferry_last_error_code();
     o = allocate(dev, op);
     if (!o)
         return ferry_last_error_code();
@@ -150,10 +162,14 @@ int ferry_op_plan_of(const ferry_operation *operation, ferry_op_plan *out)
 
 int ferry_op_get_stats(const ferry_operation *operation, ferry_op_stats *out)
 {
-    if (!operation || !out || out->struct_size < sizeof *out)
+    ferry_op_stats told;
+
+    if (!operation || !out || out->struct_size < offsetof(ferry_op_stats, packs))
         return ferry_error_set(FERRY_EINVAL, "ferry_op_get_stats: NULL, or without its size");
-    out->runs = atomic_load_explicit(&operation->runs, memory_order_relaxed);
-    out->packs = atomic_load_explicit(&operation->packs, memory_order_relaxed);
-    out->host_bytes = atomic_load_explicit(&operation->host_bytes, memory_order_relaxed);
+    told.struct_size = out->struct_size;
+    told.runs = atomic_load_explicit(&operation->runs, memory_order_relaxed);
+    told.packs = atomic_load_explicit(&operation->packs, memory_order_relaxed);
+    told.host_bytes = atomic_load_explicit(&operation->host_bytes, memory_order_relaxed);
+    memcpy(out, &told, told.struct_size < sizeof told ? told.struct_size : sizeof told);
     return 0;
 }

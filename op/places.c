@@ -107,9 +107,8 @@ int ferry__places_check(const ferry_op *op, const ferry_op_args *args)
     uint32_t i;
     int err = 0;
 
-    if (!args || args->struct_size < sizeof *args || (op->n_in && !args->in) || !args->out)
-        return ferry_error_set(FERRY_EINVAL, "%s: no operands, or arguments without their size",
-                               ferry_op_kind_name(op->kind));
+    if ((op->n_in && !args->in) || !args->out)
+        return ferry_error_set(FERRY_EINVAL, "%s: no operands", ferry_op_kind_name(op->kind));
     if (op->kind == FERRY_OP_UPDATE && (!args->scalars || args->n_scalars != FERRY_UPDATE_SCALARS))
         return ferry_error_set(FERRY_EINVAL, "update: %zu scalars in place of %u",
                                args->scalars ? args->n_scalars : 0, FERRY_UPDATE_SCALARS);

@@ -8,6 +8,7 @@
 #include <ferry/blob.h>
 #include <ferry/status.h>
 
+#include <stddef.h>
 #include <string.h>
 
 void ferry__segment_init(struct ferry__segment *s, struct ferry__run *runs, size_t room_runs,
@@ -183,10 +184,23 @@ int ferry__segment_end(struct ferry__segment *s, int err)
     return err;
 }
 
-int ferry_op_run(ferry_operation *operation, ferry_queue *q, const ferry_op_args *args)
+/* A caller's arguments at this library's size. */
+static int take_args(const ferry_op *op, const ferry_op_args *theirs, ferry_op_args *out)
+{
+    if (!theirs || theirs->struct_size < offsetof(ferry_op_args, scalars))
+        return ferry_error_set(FERRY_EINVAL, "%s: no arguments, or some without their size",
+                               ferry_op_kind_name(op->kind));
+    *out = (ferry_op_args){ .struct_size = sizeof *out };
+    memcpy(out, theirs, theirs->struct_size < sizeof *out ? theirs->struct_size : sizeof *out);
+    out->struct_size = sizeof *out;
+    return 0;
+}
+
+int ferry_op_run(ferry_operation *operation, ferry_queue *q, const ferry_op_args *theirs)
 {
     struct ferry__segment segment;
     struct ferry__run run;
+    ferry_op_args args;
     ferry_memory_use uses[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS + FERRY__PACKED_MAX];
     int err;
 
@@ -198,10 +212,12 @@ int ferry_op_run(ferry_operation *operation, ferry_queue *q, const ferry_op_args
         return ferry_error_set(FERRY_EINVAL, "ferry_op_run: a queue of %s, the operation is of %s",
                                ferry_device_name(ferry_queue_device(q)),
                                ferry_device_name(ferry_queue_device(operation->queue)));
-    err = ferry__places_check(&operation->op, args);
+    err = take_args(&operation->op, theirs, &args);
+    if (!err)
+        err = ferry__places_check(&operation->op, &args);
     if (err)
         return err;
     ferry__segment_init(&segment, &run, 1, uses, sizeof uses / sizeof *uses);
-    err = ferry__segment_add(&segment, operation, q, args);
+    err = ferry__segment_add(&segment, operation, q, &args);
     return ferry__segment_end(&segment, err);
 }

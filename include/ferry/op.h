@@ -15,7 +15,8 @@
  *
  * Errors, where no other is named: FERRY_EINVAL for NULL or a structure without its size,
  * FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED; *out is then untouched and nothing has
- * changed. Threads: an operation is immutable and may run on several queues at once.
+ * changed. A structure may end where a program's own header has it end: what it lacks counts as 0, and
+ * is not written. Threads: an operation is immutable and may run on several queues at once.
  */
 #ifndef FERRY_OP_H
 #define FERRY_OP_H
@@ -43,7 +44,8 @@ FERRY_API const char *ferry_op_kind_name(uint32_t kind);
 
 /**
  * Makes *op an operation of that kind with nothing in it: no operands, windows of 1 with stride 1,
- * scale 1, forward. Cannot fail; a NULL op is left alone.
+ * scale 1, forward. Its size is that of the first ferry_op, up to `epilogue`: whoever sets a member that
+ * came later zeroes it and sets struct_size after this. Cannot fail; a NULL op is left alone.
  */
 FERRY_API void ferry_op_init(ferry_op *op, uint32_t kind);
 

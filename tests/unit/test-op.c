@@ -3,6 +3,7 @@
 
 #include <ferry/op.h>
 
+#include <stddef.h>
 #include <string.h>
 
 /* Prepared operations through the public interface, on each backend. */
@@ -292,6 +293,73 @@ static void what_is_no_operation_is_refused_before_any_device(void)
     fx_end();
 }
 
+/* A program that was built with a shorter header: what is behind is not read, and not written. */
+static void shorter_structures_are_taken(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_memory *x = floats(six, 6), *y = floats(NULL, 6);
+    ferry_op_place in = { x, 0 }, out = { y, 0 };
+    ferry_op_args args = {
+        offsetof(ferry_op_args, scalars), &in, &out, (const double *)1, 99, 1, 1
+    };
+    ferry_op_plan plan = { .struct_size = offsetof(ferry_op_plan, steps), .steps = 77 };
+    ferry_op_stats stats = { .struct_size = offsetof(ferry_op_stats, packs), .packs = 77 };
+    ferry_op op = relu();
+    ferry_operation *o = NULL;
+
+    op.struct_size = offsetof(ferry_op, epilogue);
+    memset(op.epilogue, 0xff, sizeof op.epilogue);
+    FX_OK(ferry_op_query(dev, &op, &plan));
+    FX_OK(ferry_op_create(dev, &op, &o));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(o);
+    FX_OK(ferry_op_plan_of(o, &plan));
+    CU_ASSERT_EQUAL(plan.tier, fx_has_operations() ? FERRY_TIER_OWN : FERRY_TIER_HOST);
+    CU_ASSERT_EQUAL(plan.steps, 77);
+    FX_OK(ferry_op_run(o, NULL, &args));
+    CU_ASSERT(is(y, 6, (float[]){ 0, 2, 0, 4, 0, 6 }));
+    FX_OK(ferry_op_get_stats(o, &stats));
+    CU_ASSERT_EQUAL(stats.runs, 1);
+    CU_ASSERT_EQUAL(stats.packs, 77);
+    stats.struct_size--;
+    CU_ASSERT_EQUAL(ferry_op_get_stats(o, &stats), FERRY_EINVAL);
+    args.struct_size--;
+    CU_ASSERT_EQUAL(ferry_op_run(o, NULL, &args), FERRY_EINVAL);
+    ferry_op_destroy(o);
+    op.struct_size--;
+    CU_ASSERT_EQUAL(ferry_op_create(dev, &op, &o), FERRY_EINVAL);
+    ferry_memory_release(x);
+    ferry_memory_release(y);
+    fx_end();
+}
+
+/* A program of the future: what it has beyond is not copied along, neither to a plugin. */
+static void longer_structures_are_taken(void)
+{
+    ferry_device *dev = fx_device();
+    struct {
+        ferry_op op;
+        uint64_t more;
+    } op = { relu(), 0 };
+    struct {
+        ferry_op_plan plan;
+        uint64_t more;
+    } plan = { { .struct_size = sizeof plan }, 77 };
+    ferry_memory *x = floats(six, 6), *y = floats(NULL, 6);
+    ferry_operation *o = NULL;
+
+    op.op.struct_size = sizeof op;
+    FX_OK(ferry_op_query(dev, &op.op, &plan.plan));
+    CU_ASSERT_EQUAL(plan.more, 77);
+    CU_ASSERT_EQUAL(plan.plan.struct_size, sizeof plan);
+    FX_OK(ferry_op_create(dev, &op.op, &o));
+    FX_OK(run(o, NULL, x, NULL, y));
+    CU_ASSERT(is(y, 6, (float[]){ 0, 2, 0, 4, 0, 6 }));
+    ferry_op_destroy(o);
+    ferry_memory_release(x);
+    ferry_memory_release(y);
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(an_operation_computes_where_it_can),
     FERRY_TEST(a_product_is_rounded_before_it_is_added),
@@ -301,6 +369,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_empty_operation_does_nothing),
     FERRY_TEST(lost_inputs_are_said_and_outputs_keep_theirs),
     FERRY_TEST(what_is_no_operation_is_refused_before_any_device),
+    FERRY_TEST(shorter_structures_are_taken),
+    FERRY_TEST(longer_structures_are_taken),
 };
 
 int main(int argc, char **argv)
