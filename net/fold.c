@@ -1,36 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Affine functions of each channel that follow a convolution or an inner product, as copies of its
- * weights and bias: BatchNorm, Scale, Bias, and Power without a power. A copy is made anew when one of
- * its sources was written; programs for other shapes share it.
+ * Affine functions of each channel that follow a convolution or an inner product, or come before it, as
+ * copies of its weights and bias: BatchNorm, Scale, Bias, and Power without a power. Here what can be
+ * folded; fold_weights.c makes the copies, anew when one of their sources was written. Programs for
+ * other shapes share them.
  */
-#include "net/program.h"
+#include "net/fold.h"
 
 #include <ferry/status.h>
 
 #include <stdlib.h>
 #include <string.h>
-
-#define STEPS 4
-
-/* y = scale·x + shift, from the constants that there are. */
-struct step {
-    uint32_t kind, function;
-    double b, c;       /* UNARY: b·x + c */
-    ferry_blob *u, *v; /* BINARY */
-};
-
-struct ferry__fold {
-    struct ferry__fold *next;
-    ferry_layer *layer;
-    int number;                                  /* of the layer's operations */
-    int64_t rows, outputs, inner, rows_of_group; /* of the weights: see scale_weights */
-    ferry_blob *weights, *bias;                  /* what they are made of; no bias: NULL */
-    struct step step[STEPS];
-    int n_steps;
-    ferry_blob *made[2]; /* weights, bias */
-    uint64_t version;    /* the sources' when they were made; 0: not yet */
-};
 
 static int no_memory(const ferry_layer *layer)
 {
@@ -54,22 +34,21 @@ static bool is_constant(const struct ferry__program *p, const struct ferry__use 
     return true;
 }
 
-/* Whether input k of `by` has an element for each channel, or one for all. */
-static bool fits(const struct ferry__program *p, const struct ferry__item *item,
+/* Whether input k of `by` has an element for each of so many channels of so many items, or one for all. */
+static bool fits(const struct ferry__program *p, int64_t items, int64_t channels,
                  const struct ferry__item *by, uint32_t k)
 {
-    const ferry_operand *y = &by->op.out[0], *made = &item->op.out[0];
+    const ferry_operand *y = &by->op.out[0];
     int64_t count = ferry_blob_count(by->in[k].blob);
 
     if (!is_constant(p, &by->in[k]))
         return false;
-    return count == 1 ||
-           (count == made->shape[1] && y->rank == 3 && y->shape[0] == made->shape[0] &&
-            y->shape[1] == made->shape[1] && by->op.in[k].shape[1] == count);
+    return count == 1 || (count == channels && y->rank == 3 && y->shape[0] == items &&
+                          y->shape[1] == channels && by->op.in[k].shape[1] == count);
 }
 
-static bool step_of(const struct ferry__program *p, const struct ferry__item *item,
-                    const struct ferry__item *by, struct step *out)
+static bool step_of(const struct ferry__program *p, int64_t items, int64_t channels,
+                    const struct ferry__item *by, struct ferry__fold_step *out)
 {
     const ferry_op *op = &by->op;
     uint32_t function = op->params.binary.function, k;
@@ -86,7 +65,7 @@ static bool step_of(const struct ferry__program *p, const struct ferry__item *it
         !(function == FERRY_BINARY_SUM && op->params.binary.a == 1 && op->params.binary.b == 1))
         return false;
     for (k = 1; k < op->n_in; k++)
-        if (!fits(p, item, by, k))
+        if (!fits(p, items, channels, by, k))
             return false;
     out->u = by->in[1].blob;
     out->v = op->n_in > 2 ? by->in[2].blob : NULL;
@@ -113,8 +92,12 @@ static void measure(const ferry_op *op, struct ferry__fold *f)
     for (i = 2; i < w->rank; i++)
         taps *= w->shape[i];
     f->rows = f->rows_of_group = 1;
-    f->outputs = w->shape[0];
+    f->outputs = f->outputs_of_group = w->shape[0];
     f->inner = w->rank > 1 ? w->shape[1] * taps : 1;
+    f->inputs = op->kind == FERRY_OP_CONVOLUTION ? op->in[0].shape[1] : w->shape[1];
+    f->span = taps;
+    if (op->kind == FERRY_OP_CONVOLUTION)
+        f->outputs_of_group = w->shape[0] / op->params.window.group;
     if (op->kind == FERRY_OP_CONVOLUTION && op->params.window.transposed) {
         f->rows = w->shape[0];
         f->rows_of_group = w->shape[0] / op->params.window.group;
@@ -132,7 +115,9 @@ static struct ferry__fold *find(const ferry_net *net, const struct ferry__fold *
 
     for (f = net->folds; f; f = f->next)
         if (f->layer == like->layer && f->number == like->number && f->n_steps == like->n_steps &&
-            !memcmp(f->step, like->step, (size_t)like->n_steps * sizeof *f->step))
+            f->n_before == like->n_before && f->inputs == like->inputs && f->span == like->span &&
+            !memcmp(f->step, like->step, (size_t)like->n_steps * sizeof *f->step) &&
+            !memcmp(f->before, like->before, (size_t)like->n_before * sizeof *f->before))
             return f;
     return NULL;
 }
@@ -165,35 +150,27 @@ static struct ferry__fold *make(ferry_net *net, const struct ferry__fold *like, 
     return f;
 }
 
-/* The fold of an item so far and one step more; what is made for the former stays for others. */
-static struct ferry__fold *longer(struct ferry__program *p, struct ferry__item *item,
-                                  const struct step *step)
+/* The fold of an item so far; none: one without steps. */
+static struct ferry__fold so_far(const struct ferry__item *item)
 {
-    struct ferry__fold like = { .layer = item->layer, .number = item->number }, *found;
+    struct ferry__fold f = { .layer = item->layer, .number = item->number };
 
     if (item->fold)
-        like = *item->fold;
-    else {
-        like.weights = item->in[1].blob;
-        like.bias = item->op.n_in > 2 ? item->in[2].blob : NULL;
-        measure(&item->op, &like);
-    }
-    like.step[like.n_steps++] = *step;
-    found = find(p->net, &like);
-    return found ? found : make(p->net, &like, item->op.out[0].shape[1]);
+        return *item->fold;
+    f.weights = item->in[1].blob;
+    f.bias = item->op.n_in > 2 ? item->in[2].blob : NULL;
+    measure(&item->op, &f);
+    return f;
 }
 
-int ferry__fold_try(struct ferry__program *p, struct ferry__item *item,
-                    const struct ferry__item *by)
+/* Gives an item the weights and the bias of a fold. What was made for the former stays for others. */
+static int adopt(struct ferry__program *p, struct ferry__item *item, const struct ferry__fold *like)
 {
     int64_t channels = item->op.out[0].shape[1];
-    struct ferry__fold *f;
-    struct step step;
+    struct ferry__fold *f = find(p->net, like);
 
-    if (!can_fold(p, item) || (item->fold && item->fold->n_steps == STEPS) ||
-        !step_of(p, item, by, &step))
-        return 0;
-    f = longer(p, item, &step);
+    if (!f)
+        f = make(p->net, like, channels);
     if (!f)
         return no_memory(item->layer);
     item->fold = f;
@@ -206,107 +183,88 @@ int ferry__fold_try(struct ferry__program *p, struct ferry__item *item,
     return 1;
 }
 
-/* ---- refreshing ------------------------------------------------------------------------------------ */
-
-static uint64_t sources(const struct ferry__fold *f)
+int ferry__fold_try(struct ferry__program *p, struct ferry__item *item,
+                    const struct ferry__item *by)
 {
-    uint64_t n = ferry__contents(ferry__contents(1, f->weights), f->bias);
-    int i;
+    const ferry_operand *y = &item->op.out[0];
+    struct ferry__fold_step step;
+    struct ferry__fold like;
 
-    for (i = 0; i < f->n_steps; i++)
-        n = ferry__contents(ferry__contents(n, f->step[i].u), f->step[i].v);
-    return n;
+    if (!can_fold(p, item) || (item->fold && item->fold->n_steps == FERRY__FOLD_STEPS) ||
+        !step_of(p, y->shape[0], y->shape[1], by, &step))
+        return 0;
+    like = so_far(item);
+    like.step[like.n_steps++] = step;
+    return adopt(p, item, &like);
 }
 
-/* One step more of y = scale·x + shift, for each channel. */
-static int compose(const struct step *s, int64_t channels, double *scale, double *shift)
+/* ---- what comes before ----------------------------------------------------------------------------- */
+
+/* Whether a step leaves 0 alone, which is what padding is. */
+static bool keeps_zero(const struct ferry__fold_step *s)
 {
-    const float *u = s->u ? ferry_blob_host_data(s->u) : NULL;
-    const float *v = s->v ? ferry_blob_host_data(s->v) : NULL;
-    bool one_u = s->u && ferry_blob_count(s->u) == 1, one_v = s->v && ferry_blob_count(s->v) == 1;
-    int64_t i;
+    return s->kind == FERRY_OP_UNARY ? s->c == 0 : s->function == FERRY_BINARY_SCALE && !s->v;
+}
 
-    if ((s->u && !u) || (s->v && !v))
-        return ferry_last_error_code();
-    for (i = 0; i < channels; i++) {
-        double by = u ? (double)u[one_u ? 0 : i] : 0, more = v ? (double)v[one_v ? 0 : i] : 0;
-        double factor = s->b, term = s->c;
+static bool is_padded(const ferry_op *op)
+{
+    int i;
 
-        if (s->kind == FERRY_OP_BINARY && s->function == FERRY_BINARY_NORMALISE) {
-            factor = more;
-            term = -by * more;
-        } else if (s->kind == FERRY_OP_BINARY) {
-            factor = s->function == FERRY_BINARY_SCALE ? by : 1;
-            term = s->function == FERRY_BINARY_SCALE ? more : by;
-        }
-        scale[i] *= factor;
-        shift[i] = shift[i] * factor + term;
-    }
-    return 0;
+    for (i = 0; i < FERRY_OP_SPATIAL && op->kind == FERRY_OP_CONVOLUTION; i++)
+        if (op->params.window.pad[i])
+            return true;
+    return false;
 }
 
 /*
- * The weights are rows × outputs × inner: one row but where the outputs are not the first axis. Rows
- * of one group have its outputs.
+ * The channels of what comes before an item. An inner product sees several elements of each: how many
+ * it has is said by who comes before, if anybody does.
  */
-static void scale_weights(const struct ferry__fold *f, const double *scale, const float *from,
-                          float *to)
+static int64_t channels_before(const struct ferry__item *item, const struct ferry__item *by)
 {
-    int64_t i, j, k;
+    const ferry_operand *y = &by->op.out[0];
 
-    for (i = 0; i < f->rows; i++)
-        for (j = 0; j < f->outputs; j++) {
-            double factor = scale[i / f->rows_of_group * f->outputs + j];
-
-            for (k = 0; k < f->inner; k++)
-                *to++ = (float)(factor * *from++);
-        }
+    if (item->op.kind == FERRY_OP_CONVOLUTION)
+        return item->op.in[0].shape[1];
+    return by->op.kind == FERRY_OP_BINARY && y->rank == 3 && y->shape[1] ? y->shape[1] : 1;
 }
 
-static int fill(struct ferry__fold *f, double *scale, double *shift, int64_t channels)
+/* One step more before; false where it is of other channels than those behind it. */
+static bool add_before(struct ferry__fold *f, const struct ferry__fold_step *step, int64_t channels)
 {
-    const float *w = ferry_blob_host_data(f->weights);
-    const float *bias = f->bias ? ferry_blob_host_data(f->bias) : NULL;
-    float *to = ferry_blob_overwrite_host_data(f->made[0]);
-    float *to_bias = ferry_blob_overwrite_host_data(f->made[1]);
-    int64_t i;
-    int k, err = 0;
+    int64_t all = f->inputs * f->span;
 
-    if (!w || (f->bias && !bias) || !to || !to_bias)
-        return ferry_last_error_code();
-    for (i = 0; i < channels; i++) {
-        scale[i] = 1;
-        shift[i] = bias ? (double)bias[i] : 0;
+    if (f->n_before && f->inputs > 1 && channels > 1 && channels != f->inputs)
+        return false;
+    if (!f->n_before || f->inputs == 1) {
+        f->inputs = channels;
+        f->span = all / channels;
     }
-    for (k = 0; !err && k < f->n_steps; k++)
-        err = compose(&f->step[k], channels, scale, shift);
-    if (err)
-        return err;
-    scale_weights(f, scale, w, to);
-    for (i = 0; i < channels; i++)
-        to_bias[i] = (float)shift[i];
-    return 0;
+    f->before[f->n_before++] = *step;
+    return true;
 }
 
-int ferry__fold_refresh(struct ferry__fold *f)
+static bool takes_before(const struct ferry__program *p, const struct ferry__item *item)
 {
-    uint64_t version = sources(f);
-    int64_t channels = ferry_blob_count(f->made[1]);
-    double *room;
-    int err;
-
-    if (version == f->version)
-        return 0;
-    room = malloc((size_t)(2 * channels) * sizeof *room);
-    if (!room)
-        return no_memory(f->layer);
-    f->version = 0;
-    err = fill(f, room, room + channels, channels);
-    free(room);
-    if (!err)
-        f->version = version;
-    return err;
+    return can_fold(p, item) && (!item->fold || item->fold->n_before < FERRY__FOLD_STEPS) &&
+           !(item->op.kind == FERRY_OP_CONVOLUTION && item->op.params.window.transposed);
 }
+
+int ferry__fold_before(struct ferry__program *p, struct ferry__item *item,
+                       const struct ferry__item *by)
+{
+    int64_t channels = channels_before(item, by);
+    struct ferry__fold_step step;
+    struct ferry__fold like;
+
+    if (!takes_before(p, item) || !step_of(p, item->op.in[0].shape[0], channels, by, &step) ||
+        (is_padded(&item->op) && !keeps_zero(&step)))
+        return 0;
+    like = so_far(item);
+    return add_before(&like, &step, channels) ? adopt(p, item, &like) : 0;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------------- */
 
 void ferry__folds_forget(ferry_net *net)
 {

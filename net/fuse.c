@@ -221,6 +221,53 @@ static int join_binary(struct ferry__program *p, int at, int *out_host)
     return joined;
 }
 
+/*
+ * The item that makes input 0 of item `at`, which nobody else sees, and what it makes it of is still
+ * there then. Without a plan one in place stays, since its blob shows it. −1: there is none.
+ */
+static int maker_of(const struct ferry__program *p, int at)
+{
+    const struct ferry__item *item = &p->items[at], *by;
+    int value = item->in[0].value, maker, i;
+
+    if (value < 0 || p->values[value].pinned || item->out[0].value == value ||
+        !ferry__is_whole(p, &item->op.in[0], &item->in[0]) || is_used_after(p, at, value))
+        return -1;
+    maker = user_before(p, at, value);
+    by = &p->items[maker < 0 ? at : maker];
+    if (maker < 0 || by->call || by->out[0].value != value || by->in[0].value < 0 ||
+        by->op.n_out != 1 || by->op.n_epilogue || by->layer->device != item->layer->device ||
+        !ferry__is_whole(p, &by->op.out[0], &by->out[0]) ||
+        !ferry__is_whole(p, &by->op.in[0], &by->in[0]))
+        return -1;
+    if (by->in[0].value == value)
+        return p->net->plan ? maker : -1;
+    for (i = maker + 1; i < at; i++)
+        if (ferry__item_writes(p, &p->items[i], by->in[0].value))
+            return -1;
+    return maker;
+}
+
+/* What comes before a convolution or an inner product goes into it, one after the other. */
+static int join_before(struct ferry__program *p, int at)
+{
+    struct ferry__item *item = &p->items[at];
+    int maker, joined;
+
+    while ((maker = maker_of(p, at)) >= 0) {
+        struct ferry__item *by = &p->items[maker];
+
+        if (by->op.kind != FERRY_OP_UNARY && by->op.kind != FERRY_OP_BINARY)
+            return 0;
+        joined = ferry__fold_before(p, item, by);
+        if (joined <= 0)
+            return joined;
+        item->in[0] = by->in[0];
+        by->dropped = true;
+    }
+    return 0;
+}
+
 static int join(struct ferry__program *p, int at)
 {
     struct ferry__item *item = &p->items[at];
@@ -228,6 +275,8 @@ static int join(struct ferry__program *p, int at)
 
     if (item->call || item->dropped)
         return 0;
+    if (item->op.kind == FERRY_OP_CONVOLUTION || item->op.kind == FERRY_OP_INNER_PRODUCT)
+        return join_before(p, at);
     if (item->op.kind == FERRY_OP_UNARY) {
         host = host_of(p, at, 0);
         if (host >= 0)

@@ -19,6 +19,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/debug.c \
 	%D%/fill.c \
 	%D%/fold.c \
+	%D%/fold.h \
+	%D%/fold_weights.c \
 	%D%/fuse.c \
 	%D%/graph.c \
 	%D%/graph.h \

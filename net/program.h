@@ -170,7 +170,10 @@ int ferry__item_query(struct ferry__item *item, const ferry_op *op, ferry_op_pla
 /* Takes item `by` into `item`, whose output it changes by an affine function; 1, 0, FERRY_ENOMEM. */
 int ferry__fold_try(struct ferry__program *p, struct ferry__item *item,
                     const struct ferry__item *by);
-/* Makes the constants anew whose sources were written. */
+/* Takes item `by`, which makes the input of `item` by an affine function, into it; 1, 0, FERRY_ENOMEM. */
+int ferry__fold_before(struct ferry__program *p, struct ferry__item *item,
+                       const struct ferry__item *by);
+/* Makes the constants anew whose sources were written: fold_weights.c. */
 int ferry__fold_refresh(struct ferry__fold *fold);
 /* Has all of them made anew at their next refresh: sources are others. */
 void ferry__folds_forget(ferry_net *net);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Concatenations in place: what would be copied into a part of another value lies there from the
- * start.
+ * start. And what would be copied out of a part of one is looked at there.
  */
 #include "net/program.h"
 
@@ -86,12 +86,11 @@ static int users_take(const struct ferry__program *p, int part, bool *out)
     return 0;
 }
 
-/* The part's strides and its first element, as item `at` would have put it there. */
-static bool lie_within(struct ferry__program *p, const struct ferry__item *item, int part,
-                       int whole)
+/* The part's strides and its first element, at element `at` of the whole in row-major order. */
+static bool lie_within(struct ferry__program *p, int64_t at, int part, int whole)
 {
     struct ferry__value *v = &p->values[part], *w = &p->values[whole];
-    int64_t at = item->out[0].start, step = 1;
+    int64_t step = 1;
     int i;
 
     if (v->rank != w->rank || v->dtype != w->dtype)
@@ -107,16 +106,15 @@ static bool lie_within(struct ferry__program *p, const struct ferry__item *item,
     return true;
 }
 
-/* Whether the copy of all of `part` is to a part of `whole` with the same axes, one of them shorter. */
-static bool is_slice(const struct ferry__program *p, const struct ferry__item *item)
+/* Whether operand `y` of a copy, at `start`, is all of `part` in `whole`: the same axes, one shorter. */
+static bool is_slice(const struct ferry__program *p, int part, int whole, const ferry_operand *y,
+                     int64_t start)
 {
-    const struct ferry__value *v = &p->values[item->in[0].value];
-    const struct ferry__value *w = &p->values[item->out[0].value];
+    const struct ferry__value *v = &p->values[part], *w = &p->values[whole];
     int64_t plain[FERRY_OP_AXES], step = 1, outer = 1, inner = 1;
-    const ferry_operand *y = &item->op.out[0];
     int i, axis = -1;
 
-    if (v->rank != w->rank || y->rank != 3 || !ferry__is_whole(p, &item->op.in[0], &item->in[0]))
+    if (v->rank != w->rank || y->rank != 3)
         return false;
     for (i = w->rank; i-- > 0; step *= w->dims[i]) {
         plain[i] = step;
@@ -126,47 +124,119 @@ static bool is_slice(const struct ferry__program *p, const struct ferry__item *i
             return false;
         axis = i;
     }
-    if (axis < 0 || item->out[0].start % plain[axis] ||
-        item->out[0].start / plain[axis] + v->dims[axis] > w->dims[axis])
+    if (axis < 0 || start % plain[axis] || start / plain[axis] + v->dims[axis] > w->dims[axis])
         return false;
     for (i = 0; i < axis; i++)
         outer *= v->dims[i];
     for (i = axis + 1; i < v->rank; i++)
         inner *= v->dims[i];
-    return y->shape[0] == outer && y->shape[1] == v->dims[axis] && y->shape[2] == inner;
+    return y->shape[0] == outer && y->shape[1] == v->dims[axis] && y->shape[2] == inner &&
+           y->stride[2] == 1 && y->stride[1] == plain[axis] &&
+           y->stride[0] == plain[axis] * w->dims[axis];
 }
 
-static int try_slice(struct ferry__program *p, int at)
+/* Has `part` lie in `whole`, in place of the copy that item `at` is, if all that use it take it so. */
+static int try_within(struct ferry__program *p, int at, int part, int whole, int64_t start)
 {
-    struct ferry__item *item = &p->items[at];
-    int part = item->in[0].value, whole = item->out[0].value, err;
-    struct ferry__value before;
+    struct ferry__value before = p->values[part];
     bool fits;
+    int err;
 
-    if (part < 0 || !is_part_copy(p, item, whole) || whole < 0 || p->values[part].own ||
-        p->values[part].pinned || p->values[part].within >= 0 ||
-        p->values[part].last != p->values[whole].last || !is_slice(p, item) ||
-        !on_one_side(p, at, part, whole) || !can_be_there(p, at, part, whole))
-        return 0;
-    before = p->values[part];
-    item->dropped = true;
-    fits = lie_within(p, item, part, whole);
+    p->items[at].dropped = true;
+    fits = lie_within(p, start, part, whole);
     err = fits ? users_take(p, part, &fits) : 0;
     if (!err && fits)
         return 0;
     p->values[part] = before;
-    item->dropped = false;
+    p->items[at].dropped = false;
     return err;
 }
 
-/* Outer concatenations first: what lies in a part of them then has their strides. */
+/* Whether a value can lie in another one at all: nobody looks at it, and it is there by itself. */
+static bool may_lie_within(const struct ferry__program *p, int at, int part, int whole)
+{
+    const struct ferry__value *v = &p->values[part];
+
+    return !v->own && !v->pinned && v->within < 0 && v->last == p->values[whole].last &&
+           on_one_side(p, at, part, whole);
+}
+
+static int try_concat(struct ferry__program *p, int at)
+{
+    struct ferry__item *item = &p->items[at];
+    int part = item->in[0].value, whole = item->out[0].value;
+
+    if (part < 0 || whole < 0 || !is_part_copy(p, item, whole) ||
+        !ferry__is_whole(p, &item->op.in[0], &item->in[0]) ||
+        !is_slice(p, part, whole, &item->op.out[0], item->out[0].start) ||
+        !may_lie_within(p, at, part, whole) || !can_be_there(p, at, part, whole))
+        return 0;
+    return try_within(p, at, part, whole, item->out[0].start);
+}
+
+/* ---- what is cut out ------------------------------------------------------------------------------- */
+
+/* Whether an item writes a value, or what that lies in. */
+static bool writes_around(const struct ferry__program *p, const struct ferry__item *item, int value)
+{
+    for (; value >= 0; value = p->values[value].within)
+        if (ferry__item_writes(p, item, value))
+            return true;
+    return false;
+}
+
+/*
+ * Whether the part may be looked at where it was before item `at` copies it: nobody writes it, and what
+ * it is in stays as it is until its last reader.
+ */
+static bool can_stay_there(const struct ferry__program *p, int at, int part, int whole)
+{
+    int i, last = at;
+
+    for (i = 0; i < p->n_items; i++) {
+        if (i != at && (ferry__item_writes(p, &p->items[i], part) ||
+                        (i < at && ferry__item_uses(p, &p->items[i], part))))
+            return false;
+        if (ferry__item_uses(p, &p->items[i], part))
+            last = i;
+    }
+    for (i = at + 1; i <= last; i++)
+        if (writes_around(p, &p->items[i], whole))
+            return false;
+    for (i = 0; i < p->n_values; i++)
+        if (p->values[i].within == part)
+            return false;
+    return true;
+}
+
+static int try_cut(struct ferry__program *p, int at)
+{
+    struct ferry__item *item = &p->items[at];
+    int part = item->out[0].value, whole = item->in[0].value;
+
+    if (part < 0 || whole < 0 || part == whole ||
+        !ferry__is_whole(p, &item->op.out[0], &item->out[0]) ||
+        !is_slice(p, part, whole, &item->op.in[0], item->in[0].start) ||
+        !may_lie_within(p, at, part, whole) || !can_stay_there(p, at, part, whole))
+        return 0;
+    return try_within(p, at, part, whole, item->in[0].start);
+}
+
+static bool is_copy(const struct ferry__item *item)
+{
+    return !item->call && !item->dropped && item->op.kind == FERRY_OP_STRIDED_COPY;
+}
+
+/* Outer ones first, since what lies in a part of them has their strides: the last of concatenations. */
 int ferry__program_slice(struct ferry__program *p)
 {
     int i, err = 0;
 
     for (i = p->n_items; !err && i-- > 0;)
-        if (!p->items[i].call && !p->items[i].dropped &&
-            p->items[i].op.kind == FERRY_OP_STRIDED_COPY)
-            err = try_slice(p, i);
+        if (is_copy(&p->items[i]))
+            err = try_concat(p, i);
+    for (i = 0; !err && i < p->n_items; i++)
+        if (is_copy(&p->items[i]))
+            err = try_cut(p, i);
     return err;
 }

@@ -20,6 +20,11 @@
 #define CONV                                                                             \
     "layer { name: 'conv' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { " \
     "num_output: 4 kernel_size: 3 pad: 1 } }\n"
+#define SIX INPUT("dim: 2 dim: 6 dim: 5 dim: 4")
+#define GROUPS(bottom, top)                   \
+    LAYER("conv", "Convolution", bottom, top, \
+          "convolution_param { num_output: 4 group: 2 kernel_size: 3 bias_term: false }")
+#define PADDED "convolution_param { num_output: 4 kernel_size: 3 pad: 1 }"
 #define LAYER(name, type, bottom, top, more) \
     "layer { name: '" name "' type: '" type "' bottom: '" bottom "' top: '" top "' " more " }\n"
 #define BN(bottom, top)    LAYER("bn", "BatchNorm", bottom, top, "")
@@ -99,6 +104,36 @@ static const struct pattern patterns[] = {
              "layer { name: 'e' type: 'Eltwise' bottom: 'c' bottom: 'd' top: 'y' eltwise_param { "
              "coeff: 1 coeff: -1 } }\n",
       3 },
+    { "batch norm and scale before a convolution",
+      X BN("x", "a") SCALE("a", "b") LAYER("conv", "Convolution", "b", "y",
+                                           "convolution_param { num_output: 4 kernel_size: 3 }"),
+      1 },
+    { "batch norm before a convolution in groups, and behind it",
+      SIX BN("x", "a") SCALE("a", "b") GROUPS("b", "c") LAYER("bn2", "BatchNorm", "c", "y", ""),
+      1 },
+    { "in place, without a plan: not",
+      SIX LAYER("p", "TanH", "x", "a", "") BN("a", "a") GROUPS("a", "y"), 3 },
+    { "a shift before padding: not", X BN("x", "c") LAYER("conv", "Convolution", "c", "y", PADDED),
+      2 },
+    { "a scale before padding",
+      X LAYER("s", "Scale", "x", "c", "") LAYER("conv", "Convolution", "c", "y", PADDED), 1 },
+    { "power before a convolution of two consumers: not",
+      X LAYER("p", "Power", "x", "c", "power_param { scale: 2 shift: -1 }") LAYER(
+          "conv", "Convolution", "c", "y", "convolution_param { num_output: 4 kernel_size: 2 }")
+          LAYER("t", "TanH", "c", "t", ""),
+      3 },
+    { "batch norm, power before an inner product",
+      X BN("x", "a") LAYER("p", "Power", "a", "b", "power_param { scale: 2 shift: -1 }")
+          LAYER("ip", "InnerProduct", "b", "y", "inner_product_param { num_output: 7 }"),
+      1 },
+    { "batch norm before a transposed inner product",
+      X BN("x", "a") LAYER("ip", "InnerProduct", "a", "y",
+                           "inner_product_param { num_output: 7 transpose: true }"),
+      1 },
+    { "batch norm before a deconvolution: not",
+      X BN("x", "a") LAYER("d", "Deconvolution", "a", "y",
+                           "convolution_param { num_output: 2 kernel_size: 3 stride: 2 }"),
+      2 },
     { "shared parameters are folded apart",
       X "layer { name: 'a' type: 'Convolution' bottom: 'x' top: 'a' param { name: 'w' } "
         "convolution_param { num_output: 4 kernel_size: 1 bias_term: false } }\n"

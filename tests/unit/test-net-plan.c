@@ -197,6 +197,78 @@ static void concatenations_are_written_in_place_channels_last(void)
     fx_end();
 }
 
+/* What is cut along the channels, once more and along the images; one of the parts is changed in place. */
+static const char cut[] =
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 8 dim: 3 dim: 5 } "
+    "} }\n"
+    "layer { name: 'a' type: 'TanH' bottom: 'x' top: 'a' }\n"
+    "layer { name: 's' type: 'Slice' bottom: 'a' top: 'b' top: 'c' top: 'd' slice_param { "
+    "slice_point: "
+    "4 slice_point: 6 } }\n"
+    "layer { name: 't' type: 'Slice' bottom: 'b' top: 'e' top: 'f' }\n"
+    "layer { name: 'u' type: 'Slice' bottom: 'c' top: 'g' top: 'h' slice_param { axis: 0 } }\n"
+    "layer { name: 'v' type: 'Power' bottom: 'd' top: 'd' power_param { scale: 3 } }\n"
+    "layer { name: 'w' type: 'Eltwise' bottom: 'e' bottom: 'f' bottom: 'd' top: 'w' }\n"
+    "layer { name: 'p' type: 'Convolution' bottom: 'g' top: 'p' convolution_param { num_output: 3 "
+    "kernel_size: 1 weight_filler { type: 'constant' value: 0.5 } } }\n"
+    "layer { name: 'q' type: 'Concat' bottom: 'p' bottom: 'h' top: 'q' }\n"
+    "layer { name: 'z' type: 'TanH' bottom: 'q' top: 'z' }\n";
+
+/* Without fusion and plan. */
+static ferry_net *open_bare(const char *text)
+{
+    ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
+    ferry_net *net = NULL;
+
+    o.fuse = o.plan = -1;
+    FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+    return net;
+}
+
+/* Whether two nets of one text have the same outputs of the same input. */
+static bool agree(ferry_net *a, ferry_net *b)
+{
+    ferry_net *nets[2] = { a, b };
+    bool good = true;
+
+    for (int k = 0; k < 2; k++) {
+        float *x = ferry_blob_overwrite_host_data(ferry_net_input(nets[k], 0));
+
+        for (int64_t i = 0; i < ferry_blob_count(ferry_net_input(nets[k], 0)); i++)
+            x[i] = (float)(i * 37 % 101) / 101 - 0.5f;
+        FX_OK(ferry_net_forward(nets[k], NULL));
+    }
+    for (int i = 0; i < ferry_net_n_outputs(a); i++) {
+        const float *x = ferry_blob_host_data(ferry_net_output(a, i));
+        const float *y = ferry_blob_host_data(ferry_net_output(b, i));
+
+        for (int64_t k = 0; k < ferry_blob_count(ferry_net_output(a, i)); k++)
+            good = good && fabsf(x[k] - y[k]) <= 1e-5f;
+    }
+    return good;
+}
+
+static void slices_are_looked_at_where_they_are(void)
+{
+    ferry_net *net = open_text(cut, NULL), *whole = open_bare(cut);
+    const struct ferry__program *p = net->stages[0].now;
+    int copies = 0, within = 0;
+
+    for (int i = 0; i < p->n_items; i++)
+        copies += !p->items[i].dropped && p->items[i].op.kind == FERRY_OP_STRIDED_COPY &&
+                  !p->items[i].border;
+    for (int i = 0; i < p->n_values; i++)
+        within += p->values[i].within >= 0;
+    CU_ASSERT_EQUAL(copies + within, 9);
+    CU_ASSERT(copies <= 3); /* d, which is changed; h to q, and p where its channels are last */
+    CU_ASSERT(agree(net, whole));
+    CU_ASSERT_EQUAL(collisions(net), 0);
+    ferry_net_close(net);
+    ferry_net_close(whole);
+    fx_end();
+}
+
 /* ---- what moves ------------------------------------------------------------------------------------ */
 
 static uint64_t moved_by_a_pass(ferry_net *net)
@@ -263,6 +335,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(blobs_that_never_live_together_share_memory),
     FERRY_TEST(real_nets_take_a_third_at_most),
     FERRY_TEST(concatenations_are_written_in_place_channels_last),
+    FERRY_TEST(slices_are_looked_at_where_they_are),
     FERRY_TEST(no_more_moves_than_has_to),
     FERRY_TEST(a_layer_elsewhere_moves_its_own_blobs),
 };
