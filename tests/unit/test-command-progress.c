@@ -15,8 +15,8 @@
 /* The line that says how far a long command is: on a terminal, here one of the test's own. */
 
 /* Of each input 1 MiB; a simulated device takes so few bytes a second that there is much left. */
-#define ARRAYS 16
-#define EACH   (16 << 10) /* elements */
+#define ARRAYS 64
+#define EACH   (4 << 10) /* elements */
 #define SLOW   "FERRY_BACKEND=sim FERRY_CONF=slow.conf"
 
 struct session {
@@ -134,7 +134,7 @@ static void the_line_has_part_rate_and_what_is_left(void)
         return;
     }
     fx_device();
-    CU_ASSERT_EQUAL(shell("printf '[plugin sim]\\noption.bandwidth = 500KiB/s\\n' > slow.conf"), 0);
+    CU_ASSERT_EQUAL(shell("printf '[plugin sim]\\noption.bandwidth = 200KiB/s\\n' > slow.conf"), 0);
     make_input();
     start = now();
     quiet = begin(SLOW, "merge --quiet -o b.npz a.npz a.npz");
