@@ -71,6 +71,7 @@ EXTRA_DIST += \
 	%D%/decisions/0099-where-kernels-may-begin.md \
 	%D%/decisions/0100-memory-for-the-work-of-one-entry.md \
 	%D%/decisions/0101-where-arrays-go.md \
+	%D%/decisions/0102-caffes-names-for-cxx.md \
 	%D%/decisions/0108-a-view-is-asked-for-and-lent.md \
 	%D%/decisions/0109-pythons-declarations-are-held-to-the-dumps.md \
 	%D%/decisions/0119-what-debug-info-says.md \

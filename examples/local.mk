@@ -11,6 +11,7 @@ EXAMPLES = %D%/first %D%/tour $(TOPICS)
 noinst_PROGRAMS += $(EXAMPLES) %D%/weights %D%/classify
 
 EXTRA_DIST += \
+	%D%/classify.cpp \
 	%D%/expected/adoption.txt \
 	%D%/expected/digits.txt \
 	%D%/expected/dlpack.txt \
@@ -112,6 +113,11 @@ demo: all
 	for digit in 4 7; do \
 	    say %D%/classify digits/digits.prototxt digits/digits.caffemodel digits/digit-$$digit.png; \
 	done; \
+	if test '$(CXX)' != no; then \
+	    $(CXX) -std=c++11 -I'$(srcdir)/include/ferry/compat' -I'$(srcdir)/include' '$(srcdir)/%D%/classify.cpp' \
+	        -o digits/classify-caffe -L.libs -lferrynet -lferryio -lferry -Wl,-rpath,"$$(pwd)/.libs"; \
+	    say digits/classify-caffe digits/digits.prototxt digits/digits.caffemodel digits/digit-7.png; \
+	fi; \
 	say tools/ferry/ferry run --layers "$$(pwd)/%D%/.libs/acme_layers.so" '$(srcdir)/%D%/acme.prototxt'; \
 	say tools/ferry/ferry time digits/digits.caffemodel; \
 	if command -v dot >/dev/null; then picture=digits/digits.svg; else picture=digits/digits.dot; fi; \

@@ -244,6 +244,7 @@ TEXT_TESTS = \
 	%D%/scripts/check-rooms.sh
 
 SCRIPT_TESTS = \
+	%D%/scripts/check-caffe-names.sh \
 	%D%/scripts/check-examples.sh \
 	%D%/scripts/check-exports.sh \
 	%D%/scripts/check-full-disk.sh \
@@ -590,6 +591,7 @@ clean-gpu:
 EXTRA_DIST += \
 	$(SCRIPT_TESTS) \
 	$(TEXT_TESTS) \
+	%D%/cxx/caffe.cpp \
 	%D%/gpu/pack \
 	%D%/gpu/run \
 	%D%/scripts/check-interop.py \

@@ -4,6 +4,7 @@
 ferryincludedir = $(includedir)/ferry
 ferryinclude_HEADERS = \
 	%D%/blob.h \
+	%D%/caffe.hpp \
 	%D%/descriptor.h \
 	%D%/device.h \
 	%D%/ferry.h \
@@ -25,3 +26,18 @@ ferryinclude_HEADERS = \
 	%D%/status.h \
 	%D%/types.h \
 	%D%/version.h
+
+# Caffe's own names for C++: below compat, so that its path alone makes <caffe/caffe.hpp> be these.
+compatdir = $(ferryincludedir)/compat/caffe
+compat_HEADERS = \
+	%D%/compat/caffe/blob.hpp \
+	%D%/compat/caffe/caffe.hpp \
+	%D%/compat/caffe/common.hpp \
+	%D%/compat/caffe/layer.hpp \
+	%D%/compat/caffe/logging.hpp \
+	%D%/compat/caffe/net.hpp \
+	%D%/compat/caffe/syncedmem.hpp
+compatprotodir = $(compatdir)/proto
+compatproto_HEADERS = %D%/compat/caffe/proto/caffe.pb.h
+compatutildir = $(compatdir)/util
+compatutil_HEADERS = %D%/compat/caffe/util/io.hpp

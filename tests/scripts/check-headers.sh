@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Each installed header compiles alone, as C11 and as C++17, without a warning.
+# Each installed header compiles alone, as C11 and as C++17, those for C++ as C++11, without a warning.
 # Usage: check-headers.sh [INCLUDE_FOLDER]    default: the source tree's
 set -u
 : "${FERRY_TEST_SRCDIR:?}" "${CC:=cc}" "${CXX:=c++}"
@@ -32,6 +32,15 @@ for path in "$include"/ferry/*.h; do
         skip "${stem}_h_compiles_alone_as_cxx17" 'no C++ compiler was found'
     else
         check "${stem}_h_compiles_alone_as_cxx17" compile "$CXX" c++ c++17 "$header"
+    fi
+done
+for path in "$include"/ferry/caffe.hpp "$include"/ferry/compat/caffe/*.hpp "$include"/ferry/compat/caffe/*/*.h*; do
+    header=${path#"$include"/ferry/}
+    name=$(echo "${header#compat/caffe/}" | tr ./ __)_compiles_alone_as_cxx11
+    if [ "$CXX" = no ]; then
+        skip "$name" 'no C++ compiler was found'
+    else
+        check "$name" compile "$CXX" c++ c++11 "$header"
     fi
 done
 check a_plugin_begins_in_c11 begin_plugin "$CC" c c11
