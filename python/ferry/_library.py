@@ -7,6 +7,7 @@ is set. Without it the system's loader looks (LD_LIBRARY_PATH, ld.so.conf), then
 
 import ctypes
 import os
+import signal
 import sys
 import threading
 from types import SimpleNamespace
@@ -53,6 +54,33 @@ def called_back(function):
             _raised.last = (code, error)
             return code
     return run
+
+
+class InterruptWaits:
+    """A block in which ferry calls Python. Ctrl-C could strike where such a call begins, before anything can
+    catch it; ctypes then says so, and goes on. So it waits for the block's end; `told` is called at once."""
+
+    def __init__(self, told=None):
+        self._told = told
+        self._before = self._struck = None
+
+    def _note(self, *arguments):
+        self._struck = arguments
+        if self._told:
+            self._told()
+
+    def __enter__(self):
+        if threading.current_thread() is threading.main_thread():
+            before = signal.getsignal(signal.SIGINT)
+            if callable(before):
+                self._before = before
+                signal.signal(signal.SIGINT, self._note)
+
+    def __exit__(self, *_):
+        if self._before:
+            signal.signal(signal.SIGINT, self._before)
+        if self._struck:
+            self._before(*self._struck)
 
 
 def _raise(code):

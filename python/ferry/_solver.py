@@ -6,7 +6,7 @@ from collections import namedtuple
 
 from . import _abi
 from ._blob import Blob
-from ._library import Handle, Held, called_back, lib, out_pointer, string, texts
+from ._library import Handle, Held, InterruptWaits, called_back, lib, out_pointer, string, texts
 from ._library import text as encoded
 from ._net import Net
 
@@ -107,12 +107,14 @@ class Solver(Held):
 
     def step(self, n=1):
         """Does n iterations, with the tests and snapshots that are due. False where stop() ended it."""
-        lib.ferry_solver_step(self._use(), n)
+        with InterruptWaits(self.stop):
+            lib.ferry_solver_step(self._use(), n)
         return not lib.ferry_solver_stopped(self._use())
 
     def solve(self):
         """Steps up to max_iter, with the last snapshot and the last test. False where stop() ended it."""
-        lib.ferry_solver_solve(self._use())
+        with InterruptWaits(self.stop):
+            lib.ferry_solver_solve(self._use())
         return not lib.ferry_solver_stopped(self._use())
 
     def stop(self):

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layers that a class in Python computes."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 
@@ -139,6 +142,24 @@ def test_what_a_layer_raises_is_what_one_gets(tmp_path):
     with pytest.raises(LookupError, match="in backward"):
         net.backward()
     assert np.array_equal(net.forward(data=X)["a"], X)
+
+
+class Strikes(Times):
+    """Has an interrupt come while it computes."""
+
+    def forward(self, bottom, top):
+        if bottom[0].data[0, 0] == 7:
+            os.kill(os.getpid(), signal.SIGINT)
+        super().forward(bottom, top)
+
+
+def test_an_interrupt_waits_for_the_end_of_a_pass(tmp_path):
+    net = net_of(tmp_path, python("a", "Strikes", param="2") + python("b", "Times", "a", "3"))
+    net.blobs["data"].data[...] = 7
+    with pytest.raises(KeyboardInterrupt):
+        net.forward()
+    assert (net.blobs["b"].data == 42).all()
+    assert np.array_equal(net.forward(data=X)["b"], 6 * X)
 
 
 def test_an_exception_that_was_lost_is_not_told_later(tmp_path):

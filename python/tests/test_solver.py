@@ -2,6 +2,7 @@
 """Solvers: a line through one point, whose numbers can be written down."""
 
 import os
+import signal
 
 import numpy as np
 import pytest
@@ -66,6 +67,22 @@ def test_who_wants_to_know_is_told_and_may_end_it(solver):
         solver.solve()
     solver.on_iteration(None)
     assert solver.solve() and solver.iter == 10
+
+
+def test_an_interrupt_ends_it_between_two_iterations(solver):
+    interrupts = []
+
+    def strike(event):
+        if event.iter == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+            interrupts.append(event.iter)
+
+    solver.on_iteration(strike)
+    with pytest.raises(KeyboardInterrupt):
+        solver.step(5)
+    assert interrupts == [1] and solver.iter == 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert solver.step(1) and solver.iter == 3
 
 
 def test_gradients_may_be_changed(solver):

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _net
 from .._errors import InvalidArgument
-from .._library import lib, string
+from .._library import InterruptWaits, lib, string
 from . import _state
 from ._blob import BlobVec, Views
 from ._layer import NetLayer, blob_over, object_of, opening
@@ -34,7 +34,7 @@ class Net:
         if phase not in (TRAIN, TEST):
             raise InvalidArgument(f"a net's phase is caffe.TRAIN or caffe.TEST, not {phase!r}")
         views = Views()
-        with opening(views):
+        with InterruptWaits(), opening(views):
             net = _net.Net(_state.device(), network_file, phase=_PHASES[phase], keep="*", backward=True,
                            level=level or 0, stages=list(stages or ()), seed=_state.seed)
         self._begin(net, views)
@@ -50,7 +50,6 @@ class Net:
 
     def _begin(self, net, views):
         self.ferry, self._views = net, views
-        self._moves = True
         self._feed = None
         self._called = {"before_forward": [], "after_forward": [], "before_backward": [],
                         "after_backward": []}
@@ -65,6 +64,7 @@ class Net:
         self.layers = [self._layer(i) for i in range(len(self._handles))]
         self.params = OrderedDict((name, layer.blobs) for name, layer in zip(self._layer_names, self.layers)
                                   if layer.blobs)
+        self._name_all()
 
     def _layer(self, index):
         handle = self.ferry._use()
@@ -83,19 +83,18 @@ class Net:
         return OrderedDict((name, [self._name_of(get(layer, i)) for i in range(count(layer))])
                            for name, layer in handles)
 
+    def _name_all(self):
+        """By layer: the names of its tops, of its bottoms. Those of what Input layers make, and of the blobs
+        that nobody consumes."""
+        self.top_names = self._names(lib.ferry_layer_n_tops, lib.ferry_layer_top)
+        self.bottom_names = self._names(lib.ferry_layer_n_bottoms, lib.ferry_layer_bottom)
+        self.inputs = [top for name, layer in zip(self._layer_names, self.layers) if layer.type == "Input"
+                       for top in self.top_names[name]]
+        self.outputs = list(self.ferry.outputs)
+
     @staticmethod
     def _name_of(pointer):
         return string(lib.ferry_blob_name(pointer))
-
-    @property
-    def top_names(self):
-        """By layer: the names of its tops."""
-        return self._names(lib.ferry_layer_n_tops, lib.ferry_layer_top)
-
-    @property
-    def bottom_names(self):
-        """By layer: the names of its bottoms."""
-        return self._names(lib.ferry_layer_n_bottoms, lib.ferry_layer_bottom)
 
     def _top_ids(self, index):
         return [self._blob_names.index(name) for name in self.top_names[self._layer_names[index]]]
@@ -107,18 +106,6 @@ class Net:
     def layer_dict(self):
         """The layers by name."""
         return OrderedDict(zip(self._layer_names, self.layers))
-
-    @property
-    def inputs(self):
-        """The names of what Input layers make."""
-        tops = self.top_names
-        return [top for name, layer in zip(self._layer_names, self.layers) if layer.type == "Input"
-                for top in tops[name]]
-
-    @property
-    def outputs(self):
-        """The names of the blobs that nobody consumes."""
-        return list(self.ferry.outputs)
 
     @property
     def blob_loss_weights(self):
@@ -134,7 +121,7 @@ class Net:
     def _move(self):
         """To where the mode says now."""
         device = _state.device()
-        if self._moves and self.ferry.device != device:
+        if self.ferry.device != device:
             self.ferry.to(device)
 
     def _index(self, name, other):
@@ -160,7 +147,7 @@ class Net:
         self._refill()
         loss = 0
         for first, last in self._ranges(start, end, "before_forward", "after_forward"):
-            with self._views:
+            with InterruptWaits(), self._views:
                 loss += self.ferry.forward_range(self._layer_names[first], self._layer_names[last])
         return loss
 
@@ -168,7 +155,7 @@ class Net:
         """Layers `start` back to `end`."""
         self._move()
         for first, last in self._ranges(start, end, "before_backward", "after_backward"):
-            with self._views:
+            with InterruptWaits(), self._views:
                 self.ferry.reshape()
                 self.ferry.backward(self._layer_names[first], self._layer_names[last])
 
