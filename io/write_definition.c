@@ -41,7 +41,8 @@ static const struct form *form_of(const struct ferry__field *field)
 /* What is left of the definition; `file` stands for it in messages. */
 static struct ferry__wire rest_of(const ferry_io_writer *w, struct ferry__io_file *file)
 {
-    *file = (struct ferry__io_file){ .path = w->out.shown, .fd = -1 };
+    *file = (struct ferry__io_file){ .fd = -1 };
+    file->path = w->definition.lender ? w->definition.lender : w->out.shown;
     file->bytes = w->definition.bytes;
     file->size = w->definition.size;
     return (struct ferry__wire){ file, &net_names, w->definition.at,
@@ -99,10 +100,10 @@ static int check_layer(const ferry_io_writer *w, const struct ferry__wire *net,
     struct layer layer;
     int err;
 
-    if (field->number == V1_LAYERS && !w->definition.lent)
+    if (field->number == V1_LAYERS && !w->definition.lender)
         return ferry__wire_error(net, field, FERRY_EFORMAT, "a definition is of today's form");
     err = look(net, field, &layer);
-    if (!err && layer.blobs && !w->definition.lent)
+    if (!err && layer.blobs && !w->definition.lender)
         return ferry__wire_error(net, field, FERRY_EFORMAT, "a definition has no blobs of its own");
     return err || field->number != V1_LAYERS ? err : refuse_v0(net, field);
 }
@@ -119,25 +120,25 @@ static int check(const ferry_io_writer *w)
     return got;
 }
 
-int ferry__definition_set(ferry_io_writer *w, const void *bytes, size_t size, bool lent)
+int ferry__definition_set(ferry_io_writer *w, const void *bytes, size_t size, char *lender)
 {
-    unsigned char *copy = lent ? NULL : ferry__io_arena_alloc(&w->arena, size + 1);
+    unsigned char *copy = lender ? NULL : ferry__io_arena_alloc(&w->arena, size + 1);
     int err;
 
-    if (!lent && !copy)
+    if (!lender && !copy)
         return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", w->out.shown);
     if (copy && size > 0)
         memcpy(copy, bytes, size);
-    w->definition.bytes = w->definition.at = lent ? bytes : copy;
+    w->definition.bytes = w->definition.at = lender ? bytes : copy;
     w->definition.size = size;
-    w->definition.lent = lent;
+    w->definition.lender = lender;
     err = check(w);
     if (err)
         memset(&w->definition, 0, sizeof(w->definition));
     return err;
 }
 
-static int define(ferry_io_writer *w, const void *bytes, size_t size, bool lent)
+static int define(ferry_io_writer *w, const void *bytes, size_t size, char *lender)
 {
     if (w->begun || w->count > 0)
         return ferry_error_set(FERRY_EINVAL, "%s: a definition comes before the first array",
@@ -145,14 +146,14 @@ static int define(ferry_io_writer *w, const void *bytes, size_t size, bool lent)
     if (!w->ops->define || w->format != FERRY_IO_CAFFEMODEL)
         return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %s has no place for a net's definition",
                                w->out.shown, ferry_io_format_name(w->format));
-    return w->ops->define(w, bytes, size, lent);
+    return w->ops->define(w, bytes, size, lender);
 }
 
 int ferry_io_set_definition(ferry_io_writer *w, const void *bytes, size_t size)
 {
     if (!w || (!bytes && size > 0))
         return ferry_error_set(FERRY_EINVAL, "ferry_io_set_definition: an argument is NULL");
-    return define(w, bytes, size, false);
+    return define(w, bytes, size, NULL);
 }
 
 int ferry_io_copy_definition(ferry_io_writer *w, ferry_io *from)
@@ -162,7 +163,7 @@ int ferry_io_copy_definition(ferry_io_writer *w, ferry_io *from)
     if (from->format != FERRY_IO_CAFFEMODEL)
         return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a %s has no net's definition",
                                from->file.path, ferry_io_format_name(from->format));
-    return define(w, from->file.bytes, (size_t)from->file.size, true);
+    return define(w, from->file.bytes, (size_t)from->file.size, from->file.path);
 }
 
 /* ---- writing it ----------------------------------------------------------------------------- */
@@ -223,7 +224,7 @@ static int find(const ferry_io_writer *w, const char *name, size_t name_size,
 
     while (ferry__wire_next(&wire, out) > 0)
         if (form_of(out) && look(&wire, out, &has) == FERRY_OK &&
-            (has.blobs || !w->definition.lent) && has.name.size == name_size &&
+            (has.blobs || !w->definition.lender) && has.name.size == name_size &&
             (!name_size || !memcmp(has.name.bytes, name, name_size)))
             return 1;
     return 0;

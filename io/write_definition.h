@@ -9,10 +9,11 @@
 #include "writer.h"
 
 /*
- * Keeps a copy; FERRY_EFORMAT for what is no NetParameter of today, or has blobs. Lent bytes are a file's:
- * they stay where they are, their blobs are passed over, and only layers that have some get others.
+ * Keeps a copy; FERRY_EFORMAT for what is no NetParameter of today, or has blobs. `lender`: the file whose bytes
+ * they are, or NULL. They stay where they are then, their blobs are passed over, and only layers that have some
+ * get others.
  */
-int ferry__definition_set(ferry_io_writer *w, const void *bytes, size_t size, bool lent);
+int ferry__definition_set(ferry_io_writer *w, const void *bytes, size_t size, char *lender);
 
 /*
  * What comes before the blobs of the next layer of that name: everything up to it, its tag, its length

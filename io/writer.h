@@ -43,8 +43,8 @@ struct ferry__io_writer_ops {
     const char *(*can_hold)(const ferry_io_writer *w, const ferry_io_entry *entry);
     /* Whether the file has a place for such a string about itself. NULL: it has none. */
     bool (*takes_metadata)(const ferry_io_writer *w, const char *key, const char *value);
-    /* Keeps the net's definition, of lent bytes no copy. NULL: it has no place for one. */
-    int (*define)(ferry_io_writer *w, const void *bytes, size_t size, bool lent);
+    /* Keeps the net's definition, of a lender's no copy. NULL: it has no place for one. */
+    int (*define)(ferry_io_writer *w, const void *bytes, size_t size, char *lender);
     /* Finds out which groups and arrays there will be, and whether one is there. NULL: no attributes. */
     int (*plan_objects)(ferry_io_writer *w);
     bool (*has_object)(const ferry_io_writer *w, const char *path);
@@ -85,7 +85,7 @@ struct ferry_io_writer {
     struct {
         const unsigned char *bytes; /* the arena's, or lent; NULL: none was given */
         size_t size;
-        bool lent;                    /* another file's, with that one's blobs */
+        char *lender;                 /* the file whose they are, with its blobs; NULL */
         const unsigned char *at;      /* how far it has been written */
         uint32_t blobs;               /* the field of its last layer that has blobs */
     } definition;                     /* of a net */

@@ -217,6 +217,7 @@ static void a_definition_that_cannot_be_copied_is_refused(void)
     FX_FAILS(FERRY_EINVAL, ferry_io_copy_definition(w, NULL));
     FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_copy_definition(w, io));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "first form"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "/in: ")); /* the file that has it */
     FX_OK(ferry_blob_fill_data(b, 2));
     FX_OK(ferry_io_write(w, "new/0", b, false)); /* which is as if nothing had been asked for */
     FX_FAILS(FERRY_EINVAL, ferry_io_copy_definition(w, io));
