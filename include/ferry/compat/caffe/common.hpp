@@ -8,6 +8,8 @@
 #include <climits>
 #include <cmath>
 #include <fstream>
+#include <iomanip>
+#include <iostream>
 #include <map>
 #include <memory>
 #include <set>
