@@ -77,6 +77,7 @@ EXTRA_DIST += \
 	%D%/decisions/0119-what-debug-info-says.md \
 	%D%/decisions/0120-statistics-that-a-pass-moves.md \
 	%D%/decisions/0122-vectors-on-cuda-by-kernels.md \
+	%D%/decisions/0123-convolutions-by-cudnn.md \
 	%D%/decisions/0126-a-driver-ends-before-the-program-does.md \
 	%D%/decisions/0127-sharing-has-to-be-worth-it.md \
 	%D%/decisions/0128-opencls-own-kernels-on-gpus.md \

@@ -126,8 +126,10 @@ UNIT_TESTS = \
 # The CUDA plugin on its own, without ferry; skipped where it was not built.
 CUDA_TESTS = \
 	%D%/unit/test-cuda \
+	%D%/unit/test-cuda-dnn \
 	%D%/unit/test-cuda-faults \
 	%D%/unit/test-cuda-kernels \
+	%D%/unit/test-cuda-lost \
 	%D%/unit/test-cuda-math \
 	%D%/unit/test-cuda-queues \
 	%D%/unit/test-cuda-unified \
@@ -435,9 +437,11 @@ check_LTLIBRARIES += %D%/unit/libsimdriver.la
 check_LTLIBRARIES += %D%/unit/libcudadriver.la
 CUDA_LIBS = %D%/unit/libcudadriver.la $(UNIT_LIBS)
 %C%_unit_test_cuda_LDADD = $(CUDA_LIBS)
+%C%_unit_test_cuda_dnn_LDADD = %D%/unit/libcudadriver.la $(NET_LIBS)
 %C%_unit_test_cuda_faults_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_kernels_CPPFLAGS = $(AM_CPPFLAGS) -DNVRTC_PATH='"$(CUDA_LIBDIR)/libnvrtc.so"'
 %C%_unit_test_cuda_kernels_LDADD = %D%/unit/libcudadriver.la kernels/libkernelplans.la $(NET_LIBS)
+%C%_unit_test_cuda_lost_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_math_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_queues_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_unified_LDADD = $(CUDA_LIBS)
@@ -503,7 +507,7 @@ RUN_ENV = \
 # the other kind, shared with the host or not, and the kernels are those for a GPU.
 TEST_VARIANTS =
 if BUILD_CUDA
-TEST_VARIANTS += cuda(double)[CUDA_DOUBLE_DEVICES=3,CUDA_DOUBLE_POOLS=0,device_order=pci]
+TEST_VARIANTS += cuda(double)[CUDA_DOUBLE_DEVICES=3,CUDA_DOUBLE_POOLS=0,device_order=pci,cudnn=off]
 TEST_VARIANTS += cuda(double)[CUDA_DOUBLE_UNIFIED=integrated]
 endif
 if BUILD_OPENCL
@@ -577,15 +581,29 @@ installcheck-local:
 	    FERRY_TEST_SRCDIR='$(abs_top_srcdir)' FERRY_TEST_BACKENDS='$(BUILT_BACKENDS)' \
 	    $(SHELL) '$(srcdir)/%D%/outside/run.sh'
 
-# What goes to a machine with a GPU, in one folder; there, `sh run` writes one report.
+# What goes to a machine with a GPU, in one folder; there, `sh run` writes one report. It is built apart, as
+# this build is but for what such a machine need not have.
 GPU_FOLDER = ferry-gpu
-gpu-pack: all $(check_PROGRAMS) $(check_DATA) $(BENCHES)
+GPU_BUILD = gpu-build
+gpu-pack:
+	@$(MKDIR_P) '$(GPU_BUILD)'
+	cd '$(GPU_BUILD)' && { test -f config.status || { \
+	    eval "set -- `'$(abs_top_builddir)/config.status' --config`" && \
+	    $(SHELL) '$(abs_top_srcdir)/configure' "$$@" --enable-cuda=yes --enable-opencl=no \
+	        --with-hdf5=no -q CFLAGS='$(CFLAGS) -ffunction-sections -fdata-sections' \
+	        LDFLAGS='$(LDFLAGS) -Wl,--gc-sections'; }; } && \
+	    $(MAKE) $(AM_MAKEFLAGS) gpu-folder GPU_FOLDER='$(abs_top_builddir)/$(GPU_FOLDER)'
+gpu-folder: all $(check_PROGRAMS) $(check_DATA) $(BENCHES) $(BENCH_CHILDREN)
 	$(SHELL) '$(srcdir)/%D%/gpu/pack' . '$(GPU_FOLDER)'
+
+# What was packed, run on the doubles in a root that has nothing but the pack, libc and a shell.
+check-gpu-pack: gpu-pack
+	$(SHELL) '$(srcdir)/%D%/gpu/root' '$(GPU_FOLDER)' '$(GPU_BUILD)/%D%/doubles/lib'
 clean-local: clean-gpu
 clean-gpu:
-	rm -rf '$(GPU_FOLDER)'
+	rm -rf '$(GPU_FOLDER)' '$(GPU_BUILD)'
 
-.PHONY: gpu-pack clean-gpu
+.PHONY: gpu-pack gpu-folder check-gpu-pack clean-gpu
 .PHONY: check-training check-oclgrind print-package-tests print-code-tests check-threads check-valgrind check-model check-model-full
 
 EXTRA_DIST += \
@@ -593,6 +611,7 @@ EXTRA_DIST += \
 	$(TEXT_TESTS) \
 	%D%/cxx/caffe.cpp \
 	%D%/gpu/pack \
+	%D%/gpu/root \
 	%D%/gpu/run \
 	%D%/scripts/check-interop.py \
 	%D%/scripts/check-proto.py \

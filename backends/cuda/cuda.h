@@ -23,7 +23,7 @@
 #endif
 
 #define CUDA_MAX_DEVICES  64u
-#define CUDA_OPTIONS      4u
+#define CUDA_OPTIONS      5u
 #define CUDA_SPARE_EVENTS 64u
 
 /* ---- the driver's own calls (driver.c) ---- */
@@ -86,6 +86,7 @@ struct cuda_queue {
     cudaStream_t stream;
     bool owned; /* the stream is the plugin's own */
     cublasHandle_t blas;
+    void *dnn;             /* the handle of cuDNN, dnn.h */
     void *sums;            /* of reductions by kernels, on the device; NULL until one needs it */
     float *scratch, *room; /* the same, of those by cuBLAS */
     struct cuda_queue *next;
@@ -121,6 +122,8 @@ struct cuda_device {
     cudaMemPool_t pool;    /* NULL: plain cudaMalloc */
     uint64_t memory_total;
     struct cuda_modules *modules;    /* kernels.h */
+    bool dnn;                        /* cuDNN is there, and let */
+    struct cuda_queue chooser;       /* for a handle of cuDNN's that chooses; its stream is none of its own */
     struct cuda_queue main, *queues; /* `queues`: the others */
     pthread_mutex_t lock;            /* for what follows, and `queues` */
     struct cuda_blocks blocks, imports;
@@ -150,6 +153,7 @@ struct cuda_settings {
     bool pci_order, ordered_alloc;
     enum cuda_unified unified;
     enum cuda_source kernels;
+    bool dnn;
     uint64_t pool_limit; /* UINT64_MAX: not said */
 };
 int cuda_settings_read(struct cuda_settings *out);

@@ -3,6 +3,7 @@
  * A device as a whole: how it is opened, adopted and closed. Opening retains the primary context,
  * which the program's own runtime calls share.
  */
+#include "dnn.h"
 #include "kernels.h"
 
 #include <stdlib.h>
@@ -62,6 +63,7 @@ static int furnish(struct cuda_device *dev)
     dev->unified = (p.flags & FERRY_DEVICE_UNIFIED) != 0;
     dev->host_page_tables = page_tables != 0;
     dev->memory_total = p.memory_total;
+    dev->dnn = set.dnn && set.kernels != CUDA_KERNELS_OFF && cuda_dnn_load();
     err = cuda_modules_create(dev, set.kernels, &dev->modules);
     if (err)
         return err;
@@ -256,6 +258,7 @@ static void strip(struct cuda_device *dev)
     for (unsigned i = 0; i < dev->spares; i++)
         (void)cudaEventDestroy(dev->spare[i]);
     cuda_queue_release(dev, &dev->main);
+    cuda_queue_release(dev, &dev->chooser);
     cuda_modules_destroy(dev->modules);
     if (dev->pool)
         (void)cudaMemPoolDestroy(dev->pool);

@@ -8,9 +8,12 @@ backends_ferry_cuda_la_SOURCES = \
 	%D%/blas.c \
 	%D%/blocks.c \
 	%D%/built.c \
+	%D%/convolution.c \
 	%D%/copy.c \
 	%D%/cuda.h \
 	%D%/device.c \
+	%D%/dnn.c \
+	%D%/dnn.h \
 	%D%/driver.c \
 	%D%/error.c \
 	%D%/fill.c \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Prepared operations, the table "ferry.op/1": an operation is a few launches of the kernels in
- * kernels/, as its plan says.
+ * kernels/, as its plan says, or a call of cuDNN.
  */
+#include "dnn.h"
 #include "kernels.h"
 
 #include "kernels/descriptor.h"
@@ -13,6 +14,7 @@
 #include <string.h>
 
 struct prepared {
+    struct cuda_convolution *convolution; /* NULL: launches */
     struct kernel_plan plan;
     CUfunction launch[KERNEL_LAUNCHES], pack;
 };
@@ -34,11 +36,39 @@ static int make_plan(const struct cuda_device *dev, const ferry_op *op, struct k
     return err;
 }
 
+/*
+ * Whether cuDNN is asked, and with which answer. In `out` is how the kernels would do it with the same answer, so
+ * that they can take it over: nothing is packed for good, and only the steps that are taken are there.
+ */
+static bool ask_dnn(const struct cuda_device *dev, const ferry_op *op, struct kernel_plan *out,
+                    ferry_op_answer *answer)
+{
+    ferry_op same;
+    uint32_t own = descriptor_take(op, &same);
+
+    if (!cuda_convolution_query(dev, &same, answer))
+        return false;
+    same.constants = 0;
+    same.n_in = own;
+    same.n_epilogue = answer->epilogue;
+    if (make_plan(dev, &same, out) || out->answer.epilogue != answer->epilogue)
+        return false;
+    if (out->answer.workspace_bytes > answer->workspace_bytes)
+        answer->workspace_bytes = out->answer.workspace_bytes;
+    return true;
+}
+
 static int query(void *device, const ferry_op *op, ferry_op_answer *out)
 {
+    ferry_op_answer answer;
     struct kernel_plan p;
-    int err = make_plan(device, op, &p);
+    int err;
 
+    if (ask_dnn(device, op, &p, &answer)) {
+        descriptor_answer(&answer, out);
+        return 0;
+    }
+    err = make_plan(device, op, &p);
     if (!err)
         descriptor_answer(&p.answer, out);
     return err;
@@ -47,32 +77,49 @@ static int query(void *device, const ferry_op *op, ferry_op_answer *out)
 /* What its launches need is compiled now. */
 static int find_functions(struct cuda_device *dev, struct prepared *p)
 {
-    struct cuda_scope scope;
-    int err = cuda_enter(dev, &scope);
+    int err = 0;
 
-    if (err)
-        return err;
     for (uint32_t i = 0; i < p->plan.launches && !err; i++)
         err = cuda_modules_function(dev->modules, p->plan.launch[i].kernel, &p->launch[i]);
     if (!err && p->plan.answer.packed_bytes)
         err = cuda_modules_function(dev->modules, p->plan.pack.kernel, &p->pack);
-    cuda_leave(&scope);
     return err;
+}
+
+/* With the context current: as query has answered. What cuDNN then does not take is the kernels'. */
+static int make(struct cuda_device *dev, const ferry_op *op, struct prepared *p)
+{
+    ferry_op_answer answer;
+    int err = FERRY_EUNSUPPORTED;
+
+    if (ask_dnn(dev, op, &p->plan, &answer)) {
+        err = cuda_convolution_create(dev, &p->plan.op, &p->convolution);
+        if (err != FERRY_EUNSUPPORTED)
+            return err;
+        cuda_host->log(FERRY_LOG_DEBUG,
+                       "cuDNN has nothing for a convolution, which is the kernels'");
+        return find_functions(dev, p);
+    }
+    err = make_plan(dev, op, &p->plan);
+    if (err)
+        return cuda_host->error(err, "operation %" PRIu32 ", pass %" PRIu32, op->kind, op->pass);
+    return find_functions(dev, p);
 }
 
 static int create(void *device, const ferry_op *op, void **out_prepared)
 {
     struct cuda_device *dev = device;
-    struct prepared *p = malloc(sizeof(*p));
+    struct prepared *p = calloc(1, sizeof(*p));
+    struct cuda_scope scope;
     int err;
 
     if (!p)
         return cuda_host->error(FERRY_ENOMEM, "no memory for a prepared operation");
-    err = make_plan(dev, op, &p->plan);
-    if (err)
-        (void)cuda_host->error(err, "operation %" PRIu32 ", pass %" PRIu32, op->kind, op->pass);
-    else
-        err = find_functions(dev, p);
+    err = cuda_enter(dev, &scope);
+    if (!err) {
+        err = make(dev, op, p);
+        cuda_leave(&scope);
+    }
     if (err) {
         free(p);
         return err;
@@ -83,8 +130,12 @@ static int create(void *device, const ferry_op *op, void **out_prepared)
 
 static void destroy(void *dev, void *prepared)
 {
+    struct prepared *p = prepared;
+
     (void)dev;
-    free(prepared);
+    if (p->convolution)
+        cuda_convolution_destroy(p->convolution);
+    free(p);
 }
 
 /* ---- launching ------------------------------------------------------------------------------ */
@@ -134,6 +185,16 @@ static int prepare(void *device, void *queue, void *prepared, const ferry_cref *
     return err;
 }
 
+static int launch_all(CUstream stream, const struct prepared *p, const struct kernel_place *places,
+                      const ferry_op_run_args *args)
+{
+    int err = 0;
+
+    for (uint32_t i = 0; i < p->plan.launches && !err; i++)
+        err = launch(stream, p->launch[i], &p->plan.launch[i], places, args);
+    return err;
+}
+
 static int run(void *device, void *queue, void *prepared, const ferry_op_run_args *args)
 {
     struct cuda_device *dev = device;
@@ -151,9 +212,10 @@ static int run(void *device, void *queue, void *prepared, const ferry_op_run_arg
         err = cuda_enter_on(dev, queue, &scope);
     if (err)
         return err;
-    for (uint32_t i = 0; i < p->plan.launches && !err; i++)
-        err = launch((CUstream)cuda_queue_of(dev, queue)->stream, p->launch[i], &p->plan.launch[i],
-                     places, args);
+    if (p->convolution)
+        err = cuda_convolution_run(cuda_queue_of(dev, queue), p->convolution, args);
+    else
+        err = launch_all((CUstream)cuda_queue_of(dev, queue)->stream, p, places, args);
     cuda_leave(&scope);
     return err;
 }

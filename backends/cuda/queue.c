@@ -3,7 +3,7 @@
  * Queues are streams, events are events without timing. A stream of the plugin's own does not wait
  * for the legacy default stream, nor that one for it.
  */
-#include "cuda.h"
+#include "dnn.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +13,7 @@ void cuda_queue_release(struct cuda_device *dev, struct cuda_queue *queue)
     (void)dev;
     if (queue->blas)
         (void)cuda_blas.destroy(queue->blas);
+    cuda_dnn_release(queue->dnn);
     if (queue->sums)
         (void)cudaFree(queue->sums);
     if (queue->scratch)
@@ -22,6 +23,7 @@ void cuda_queue_release(struct cuda_device *dev, struct cuda_queue *queue)
     if (queue->owned && queue->stream)
         (void)cudaStreamDestroy(queue->stream);
     queue->blas = NULL;
+    queue->dnn = NULL;
     queue->sums = queue->scratch = queue->room = NULL;
 }
 

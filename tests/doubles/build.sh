@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Builds libcudart, libcublas and libnvrtc as the plugin looks for them: by their sonames, and with the version
+# Builds libcudart, libcublas, libnvrtc and libcudnn as the plugin looks for them: by their sonames, and with the version
 # node that the real ones give their symbols.
 # usage: build.sh SOURCES TOP FOLDER CUDART CUBLAS; CUDART and CUBLAS are the numbers in the sonames,
 # the compiler is $CC with $CPPFLAGS, $CFLAGS and $LDFLAGS.
@@ -30,3 +30,4 @@ library "$cudart" cuda "$sources/arena.c" "$sources/context.c" "$sources/control
 library "$cublas" cublas "$sources/cublas.c" "$sources/cublas-matrix.c" \
     "$sources/compute.c" "$folder/$cudart"
 library "$nvrtc" nvrtc "$sources/nvrtc.c" "$folder/$cudart"
+library libcudnn.so.9 cudnn "$sources/cudnn.c" "$folder/$cudart"

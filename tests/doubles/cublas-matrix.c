@@ -136,6 +136,8 @@ static cublasStatus_t times_vector(const char *call, cublasHandle_t handle, stru
                               span(1, out, incy, 0, 1, work->type) };
     cublasStatus_t status = begin(call, handle);
 
+    if (status == CUBLAS_STATUS_SUCCESS && (!incx || !incy))
+        status = refuse(call, "an increment of 0");
     if (status == CUBLAS_STATUS_SUCCESS && work->lda < (work->m > 1 ? work->m : 1))
         status = refuse(call, "a leading dimension that is too short");
     if (status == CUBLAS_STATUS_SUCCESS)

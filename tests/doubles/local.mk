@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Stand-ins for the CUDA runtime and cuBLAS, on which the CUDA plugin runs where there is no GPU. The
+# Stand-ins for the CUDA runtime, cuBLAS, libnvrtc and cuDNN, on which the CUDA plugin runs where there is no GPU. The
 # plugin is the one that is installed: LD_LIBRARY_PATH decides what it finds.
 
 DOUBLES_FROM = \
@@ -14,6 +14,7 @@ DOUBLES_FROM = \
 	%D%/cublas-matrix.c \
 	%D%/cublas.c \
 	%D%/cublas.h \
+	%D%/cudnn.c \
 	%D%/device.c \
 	%D%/double.h \
 	%D%/kernels.c \

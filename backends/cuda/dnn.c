@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cuDNN as a library: hundreds of megabytes in parts that it opens itself, so it is opened when a
+ * device's operations are first asked for. A queue has a handle of its own, made when it first
+ * convolves.
+ */
+#include "dnn.h"
+
+#include <dlfcn.h>
+
+#define SONAME "libcudnn.so.9"
+
+struct cuda_dnn_table cuda_dnn;
+
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
+static enum { NOT_TRIED, LOADED, ABSENT } state;
+
+static bool load(void)
+{
+    void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
+
+    if (!library) {
+        cuda_host->log(FERRY_LOG_DEBUG, "convolutions are kernels': %s", dlerror());
+        return false;
+    }
+#define LOAD(member, function, ...)                                   \
+    *(void **)(void *)&cuda_dnn.member = dlsym(library, #function);   \
+    if (!cuda_dnn.member) {                                           \
+        cuda_host->log(FERRY_LOG_DEBUG, SONAME " has no " #function); \
+        dlclose(library);                                             \
+        return false;                                                 \
+    }
+    DNN_ENTRIES(LOAD)
+    LOAD(error, cudnnGetErrorString, )
+#undef LOAD
+    return true;
+}
+
+bool cuda_dnn_load(void)
+{
+    bool loaded;
+
+    pthread_mutex_lock(&load_lock);
+    if (state == NOT_TRIED)
+        state = load() ? LOADED : ABSENT;
+    loaded = state == LOADED;
+    pthread_mutex_unlock(&load_lock);
+    return loaded;
+}
+
+/* ---- failures ---- */
+
+static int code_of(int status)
+{
+    if (status == DNN_NO_MEMORY || status == DNN_NO_HOST_MEMORY)
+        return FERRY_ENOMEM;
+    return DNN_CATEGORY(status) == DNN_BAD_PARAM       ? FERRY_EINVAL
+           : DNN_CATEGORY(status) == DNN_NOT_SUPPORTED ? FERRY_EUNSUPPORTED
+                                                       : FERRY_EDEVICE;
+}
+
+/* What could be the end of the device is asked of the device: cuDNN has a runtime of its own. */
+int cuda_fail_dnn(const char *call, int status, cudaStream_t stream)
+{
+    cudaError_t behind = cudaSuccess;
+
+    if (DNN_CATEGORY(status) == DNN_INTERNAL || DNN_CATEGORY(status) == DNN_EXECUTION ||
+        status == DNN_NOT_INITIALIZED)
+        behind = cudaStreamQuery(stream);
+    if (behind != cudaSuccess)
+        (void)cudaGetLastError();
+    if (!cuda_is_lost(behind))
+        return cuda_host->error(code_of(status), "%s: %s", call, cuda_dnn.error(status));
+    return cuda_host->error(FERRY_ELOST, "%s: %s, after %s (%s)", call, cuda_dnn.error(status),
+                            cudaGetErrorName(behind), cudaGetErrorString(behind));
+}
+
+/* ---- handles ---- */
+
+/* As cublasCreate, it says that it is not initialized where memory is short. */
+static int fail_handle(int status, cudaStream_t stream)
+{
+    size_t left = 0, total = 0;
+
+    if (status != DNN_NOT_INITIALIZED || cudaMemGetInfo(&left, &total) != cudaSuccess)
+        return cuda_fail_dnn("cudnnCreate", status, stream);
+    return cuda_host->error(
+        FERRY_ENOMEM, "cudnnCreate: %s, which may be for want of memory: %zu of %zu bytes are free",
+        cuda_dnn.error(status), left, total);
+}
+
+int cuda_dnn_handle(struct cuda_queue *queue, void **out)
+{
+    void *handle;
+    int status = DNN_SUCCESS;
+
+    if (!queue->dnn) {
+        status = cuda_dnn.create(&handle);
+        if (status)
+            return fail_handle(status, queue->stream);
+        status = cuda_dnn.set_stream(handle, queue->stream);
+        if (status) {
+            int err = cuda_fail_dnn("cudnnSetStream", status, queue->stream);
+
+            (void)cuda_dnn.destroy(handle);
+            return err;
+        }
+        queue->dnn = handle;
+    }
+    *out = queue->dnn;
+    return 0;
+}
+
+void cuda_dnn_release(void *handle)
+{
+    if (handle)
+        (void)cuda_dnn.destroy(handle);
+}

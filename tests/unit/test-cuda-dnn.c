@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "cuda-driver.h"
+
+#include <ferry/op.h>
+#include <ferry/op_plugin.h>
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Convolutions of the CUDA plugin by cuDNN, on its double, which is as inexact, as irregular and as greedy as it is
+ * allowed to be. What they compute in every shape is test-op-random's.
+ */
+
+#define IMAGES   2
+#define CHANNELS 6
+#define OUTPUTS  8
+#define SIDE     9
+#define X_COUNT  (IMAGES * CHANNELS * SIDE * SIDE)
+#define Y_COUNT  (IMAGES * OUTPUTS * SIDE * SIDE)
+
+struct rig {
+    void *dev, *x, *w, *bias, *y, *room, *prepared;
+    const ferry_op_table *table;
+    ferry_op op;
+    ferry_op_answer answer;
+    float host_x[X_COUNT], host_w[OUTPUTS * CHANNELS * 9], host_bias[OUTPUTS];
+};
+
+/* 3 × 3 with a pad of 1; `group` divides the channels. */
+static ferry_op convolution(uint32_t group, bool bias, bool relu)
+{
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_CONVOLUTION);
+    op.n_in = bias ? 3 : 2;
+    op.n_out = 1;
+    op.in[0] = ferry_operand_of(FERRY_F32, 4, (int64_t[]){ IMAGES, CHANNELS, SIDE, SIDE }, NULL);
+    op.in[1] = ferry_operand_of(FERRY_F32, 4, (int64_t[]){ OUTPUTS, CHANNELS / group, 3, 3 }, NULL);
+    op.in[2] = ferry_operand_of(FERRY_F32, 1, (int64_t[]){ OUTPUTS }, NULL);
+    op.out[0] = ferry_operand_of(FERRY_F32, 4, (int64_t[]){ IMAGES, OUTPUTS, SIDE, SIDE }, NULL);
+    op.constants = 6;
+    op.params.window = (ferry_op_window){ .axes = 2,
+                                          .group = group,
+                                          .kernel = { 3, 3 },
+                                          .stride = { 1, 1 },
+                                          .dilation = { 1, 1 },
+                                          .pad = { 1, 1 },
+                                          .pad_end = { 1, 1 } };
+    op.n_epilogue = relu;
+    op.epilogue[0].step = FERRY_STEP_UNARY;
+    op.epilogue[0].function = FERRY_UNARY_RELU;
+    return op;
+}
+
+static double want(const struct rig *r, int image, int output, int row, int column)
+{
+    const ferry_op_window *v = &r->op.params.window;
+    int channels = CHANNELS / (int)v->group, outputs = OUTPUTS / (int)v->group;
+    double sum = r->op.n_in > 2 ? (double)r->host_bias[output] : 0;
+
+    for (int c = 0; c < channels; c++)
+        for (int k = 0; k < 9; k++) {
+            int h = row + k / 3 - 1, l = column + k % 3 - 1;
+            int from = output / outputs * channels + c;
+
+            if (h >= 0 && h < SIDE && l >= 0 && l < SIDE)
+                sum += (double)r->host_x[((image * CHANNELS + from) * SIDE + h) * SIDE + l] *
+                       (double)r->host_w[(output * channels + c) * 9 + k];
+        }
+    return r->op.n_epilogue && sum < 0 ? 0 : sum;
+}
+
+static void fill(float *at, int n, unsigned seed)
+{
+    for (int i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        at[i] = (float)(seed >> 8) / 16777216.0f - 0.5f;
+    }
+}
+
+static void open_rig(struct rig *r)
+{
+    const void *table = NULL;
+
+    r->dev = cuda_open(0);
+    fill(r->host_x, X_COUNT, 1);
+    fill(r->host_w, OUTPUTS * CHANNELS * 9, 2);
+    fill(r->host_bias, OUTPUTS, 3);
+    r->x = cuda_block(r->dev, sizeof(r->host_x));
+    r->w = cuda_block(r->dev, sizeof(r->host_w));
+    r->bias = cuda_block(r->dev, sizeof(r->host_bias));
+    r->y = cuda_block(r->dev, Y_COUNT * sizeof(float));
+    r->room = cuda_block(r->dev, 1 << 20);
+    cuda_put(r->dev, r->x, r->host_x, sizeof(r->host_x));
+    cuda_put(r->dev, r->w, r->host_w, sizeof(r->host_w));
+    cuda_put(r->dev, r->bias, r->host_bias, sizeof(r->host_bias));
+    CU_ASSERT_EQUAL_FATAL(cuda->extension(r->dev, FERRY_OP_EXTENSION, &table), 0);
+    r->table = table;
+    r->prepared = NULL;
+}
+
+static int prepare(struct rig *r, ferry_op op)
+{
+    r->op = op;
+    memset(&r->answer, 0, sizeof(r->answer));
+    r->answer.struct_size = sizeof(r->answer);
+    CU_ASSERT_EQUAL(r->table->query(r->dev, &op, &r->answer), 0);
+    CU_ASSERT(r->answer.workspace_bytes <= 1 << 20);
+    return r->table->create(r->dev, &op, &r->prepared);
+}
+
+static int run(const struct rig *r)
+{
+    const ferry_cref in[] = { driver_cref(r->x, 0), driver_cref(r->w, 0), driver_cref(r->bias, 0) };
+    const ferry_ref out = driver_ref(r->y, 0);
+    const ferry_op_run_args args = {
+        .struct_size = sizeof(args), .in = in, .out = &out, .workspace = driver_ref(r->room, 64)
+    };
+
+    return r->table->run(r->dev, NULL, r->prepared, &args);
+}
+
+/* The largest error of what a run gives. */
+static double error_of(const struct rig *r)
+{
+    static float y[Y_COUNT];
+    double most = 0;
+    int i = 0;
+
+    CU_ASSERT_EQUAL(run(r), 0);
+    cuda_get(r->dev, r->y, y, sizeof(y));
+    for (int image = 0; image < IMAGES; image++)
+        for (int output = 0; output < OUTPUTS; output++)
+            for (int row = 0; row < SIDE; row++)
+                for (int column = 0; column < SIDE; column++, i++)
+                    most = fmax(most, fabs((double)y[i] - want(r, image, output, row, column)));
+    return most;
+}
+
+static void finish(struct rig *r)
+{
+    if (r->prepared)
+        r->table->destroy(r->dev, r->prepared);
+    r->prepared = NULL;
+}
+
+static void close_rig(struct rig *r)
+{
+    finish(r);
+    cuda_free_block(r->dev, r->x);
+    cuda_free_block(r->dev, r->w);
+    cuda_free_block(r->dev, r->bias);
+    cuda_free_block(r->dev, r->y);
+    cuda_free_block(r->dev, r->room);
+    cuda_close(r->dev);
+    CU_ASSERT_EQUAL(control->live_handles(), 0); /* descriptors among them */
+}
+
+/* ---- what is cuDNN's ------------------------------------------------------------------------ */
+
+static unsigned convolutions(void)
+{
+    return control->calls("cudnnConvolutionForward") +
+           control->calls("cudnnConvolutionBiasActivationForward");
+}
+
+static void a_convolution_is_one_call_and_whole_floats(void)
+{
+    struct rig r;
+
+    if (!cuda_load(1, true))
+        return;
+    open_rig(&r);
+    for (uint32_t group = 1; group <= 2; group++)
+        for (int bias = 0; bias < 2; bias++)
+            for (int relu = 0; relu < 2; relu++) {
+                unsigned calls = convolutions(), added = control->calls("cudnnAddTensor");
+
+                CU_ASSERT_EQUAL_FATAL(prepare(&r, convolution(group, bias, relu)), 0);
+                CU_ASSERT_EQUAL(r.answer.epilogue, bias && relu);
+                if (r.answer.epilogue < (uint32_t)relu)
+                    r.op.n_epilogue = 0; /* ferry does it */
+                CU_ASSERT(error_of(&r) < 2e-6);
+                CU_ASSERT_EQUAL(convolutions() - calls, 1);
+                CU_ASSERT_EQUAL(control->calls("cudnnAddTensor") - added, bias && !relu);
+                finish(&r);
+            }
+    close_rig(&r);
+}
+
+static void bits_are_the_same_every_time(void)
+{
+    static float first[Y_COUNT], again[Y_COUNT];
+    struct rig r;
+
+    if (!cuda_load(1, true))
+        return;
+    open_rig(&r);
+    CU_ASSERT_EQUAL_FATAL(prepare(&r, convolution(1, true, true)), 0);
+    CU_ASSERT_EQUAL(run(&r), 0);
+    cuda_get(r.dev, r.y, first, sizeof(first));
+    for (int i = 0; i < 8; i++) {
+        CU_ASSERT_EQUAL(run(&r), 0);
+        cuda_get(r.dev, r.y, again, sizeof(again));
+        CU_ASSERT_EQUAL(memcmp(first, again, sizeof(first)), 0);
+    }
+    close_rig(&r);
+}
+
+/* What an operation allows is what it gets: the double has it first. */
+static void short_arithmetic_is_for_who_asks(void)
+{
+    struct rig r;
+    ferry_op op = convolution(1, false, false);
+    double exact, loose;
+
+    if (!cuda_load(1, true))
+        return;
+    open_rig(&r);
+    CU_ASSERT_EQUAL_FATAL(prepare(&r, op), 0);
+    exact = error_of(&r);
+    finish(&r);
+    op.math = FERRY_MATH_TF32;
+    CU_ASSERT_EQUAL_FATAL(prepare(&r, op), 0);
+    loose = error_of(&r);
+    CU_ASSERT(exact < 2e-6);
+    CU_ASSERT(loose > 1e-5 && loose < 1e-2);
+    close_rig(&r);
+}
+
+/* ---- what is not ---------------------------------------------------------------------------- */
+
+static void what_it_does_not_take_is_the_kernels(void)
+{
+    ferry_op apart = convolution(1, false, false), lopsided = apart, turned = apart;
+    struct rig r;
+    unsigned calls;
+
+    if (!cuda_load(1, true))
+        return;
+    open_rig(&r);
+    calls = control->calls("cudnnCreateConvolutionDescriptor");
+    apart.params.window.group = CHANNELS;
+    apart.in[1] = ferry_operand_of(FERRY_F32, 4, (int64_t[]){ CHANNELS, 1, 3, 3 }, NULL);
+    apart.out[0] =
+        ferry_operand_of(FERRY_F32, 4, (int64_t[]){ IMAGES, CHANNELS, SIDE, SIDE }, NULL);
+    lopsided.params.window.pad_end[1] = 0;
+    lopsided.out[0] =
+        ferry_operand_of(FERRY_F32, 4, (int64_t[]){ IMAGES, OUTPUTS, SIDE, SIDE - 1 }, NULL);
+    turned.in[1] = ferry_operand_of(FERRY_F32, 4, (int64_t[]){ CHANNELS, OUTPUTS, 3, 3 }, NULL);
+    turned.params.window.transposed = 1;
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL_FATAL(prepare(&r, i == 0 ? apart : i == 1 ? lopsided : turned), 0);
+        finish(&r);
+    }
+    CU_ASSERT_EQUAL(control->calls("cudnnCreateConvolutionDescriptor"), calls);
+    close_rig(&r);
+}
+
+static void without_it_all_is_the_kernels(void)
+{
+    struct rig r;
+    unsigned calls;
+
+    if (!cuda_load(1, true))
+        return;
+    driver_set("cudnn", "off");
+    open_rig(&r);
+    calls = convolutions();
+    CU_ASSERT_EQUAL_FATAL(prepare(&r, convolution(1, true, false)), 0);
+    CU_ASSERT(r.answer.packed_bytes > 0);
+    CU_ASSERT_EQUAL(convolutions(), calls);
+    close_rig(&r);
+    driver_set("cudnn", "perhaps");
+    CU_ASSERT(driver_failed(cuda->device_open(NULL, 0, &r.dev), FERRY_ECONF, "auto|off"));
+}
+
+/* ---- failures ------------------------------------------------------------------------------- */
+
+/* Each call of its on the way fails once: said, nothing is left, and the next time it works. */
+static void each_call_that_fails_can_be_tried_again(void)
+{
+    static const char *const calls[] = {
+        "cudnnCreate",
+        "cudnnSetStream",
+        "cudnnCreateTensorDescriptor",
+        "cudnnCreateFilterDescriptor",
+        "cudnnCreateConvolutionDescriptor",
+        "cudnnCreateActivationDescriptor",
+        "cudnnGetConvolutionForwardAlgorithm_v7",
+    };
+    struct rig r;
+
+    if (!cuda_load(1, true))
+        return;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        open_rig(&r);
+        control->fail(calls[i], 1, CUDA_MEMORY_ALLOCATION);
+        CU_ASSERT_EQUAL(prepare(&r, convolution(1, true, true)), FERRY_ENOMEM);
+        CU_ASSERT_EQUAL(prepare(&r, convolution(1, true, true)), 0);
+        CU_ASSERT(error_of(&r) < 2e-6);
+        control->fail("cudnnConvolutionBiasActivationForward", 1, CUDA_MEMORY_ALLOCATION);
+        CU_ASSERT(driver_failed(run(&r), FERRY_ENOMEM, "cudnnConvolutionBiasActivationForward"));
+        CU_ASSERT(error_of(&r) < 2e-6);
+        close_rig(&r);
+    }
+}
+
+static void a_device_that_is_lost_in_it_is_lost(void)
+{
+    struct rig r;
+
+    if (!cuda_load(1, true))
+        return;
+    open_rig(&r);
+    CU_ASSERT_EQUAL_FATAL(prepare(&r, convolution(1, false, false)), 0);
+    control->fail_later("cudnnConvolutionForward", 1, CUDA_ILLEGAL_ADDRESS);
+    CU_ASSERT_EQUAL(run(&r), 0);
+    CU_ASSERT(driver_failed(cuda->synchronize(r.dev), FERRY_ELOST, "cudaErrorIllegalAddress"));
+    CU_ASSERT(driver_failed(run(&r), FERRY_ELOST, "CUDNN_STATUS_EXECUTION_FAILED, after cudaErr"));
+    finish(&r);
+    (void)cuda->free(r.dev, NULL, r.x);
+    (void)cuda->free(r.dev, NULL, r.w);
+    (void)cuda->free(r.dev, NULL, r.bias);
+    (void)cuda->free(r.dev, NULL, r.y);
+    (void)cuda->free(r.dev, NULL, r.room);
+    cuda->device_close(r.dev);
+    CU_ASSERT_EQUAL(control->live_handles(), 0);
+}
+
+/* ---- the double itself ---------------------------------------------------------------------- */
+
+struct library {
+    int (*tensor)(void **), (*filter)(void **), (*window)(void **), (*handle)(void **);
+    int (*end_tensor)(void *), (*end_filter)(void *), (*end_window)(void *), (*end_handle)(void *);
+    int (*set)(void *, int, int, const int *, const int *);
+    int (*set_filter)(void *, int, int, int, const int *);
+    int (*set_window)(void *, int, const int *, const int *, const int *, int, int);
+    int (*forward)(void *, const void *, void *, const void *, void *, const void *, void *, int,
+                   void *, size_t, const void *, void *, void *);
+};
+
+static void bind_library(struct library *l)
+{
+    static const char *const names[] = {
+        "cudnnCreateTensorDescriptor",       "cudnnCreateFilterDescriptor",
+        "cudnnCreateConvolutionDescriptor",  "cudnnCreate",
+        "cudnnDestroyTensorDescriptor",      "cudnnDestroyFilterDescriptor",
+        "cudnnDestroyConvolutionDescriptor", "cudnnDestroy",
+        "cudnnSetTensorNdDescriptor",        "cudnnSetFilterNdDescriptor",
+        "cudnnSetConvolutionNdDescriptor",   "cudnnConvolutionForward"
+    };
+    void **at = (void **)(void *)l;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        at[i] = dlsym(cuda_library("libcudnn"), names[i]);
+}
+
+static bool is_found(int status, const char *what)
+{
+    return status == 2000 && strstr(control->misuse(), what);
+}
+
+/* x as a rig has it, w of 3 × 3, y of as many rows. */
+static void describe(const struct library *l, void *x, void *w, void *v, void *y)
+{
+    static const int ones[] = { 1, 1 };
+    const int of_x[] = { IMAGES, CHANNELS, SIDE, SIDE }, of_y[] = { IMAGES, OUTPUTS, SIDE, SIDE };
+    const int of_w[] = { OUTPUTS, CHANNELS, 3, 3 };
+    const int steps_x[] = { CHANNELS * SIDE * SIDE, SIDE * SIDE, SIDE, 1 };
+    const int steps_y[] = { OUTPUTS * SIDE * SIDE, SIDE * SIDE, SIDE, 1 };
+
+    CU_ASSERT_EQUAL(l->set(x, 0, 4, of_x, steps_x), 0);
+    CU_ASSERT_EQUAL(l->set(y, 0, 4, of_y, steps_y), 0);
+    CU_ASSERT_EQUAL(l->set_filter(w, 0, 0, 4, of_w), 0);
+    CU_ASSERT_EQUAL(l->set_window(v, 2, ones, ones, ones, 1, 0), 0);
+}
+
+static void the_double_finds_what_cudnn_forbids(void)
+{
+    const float one = 1, zero = 0;
+    static const int wrong[] = { 1, 0, 1, 1 }, two[] = { 2, 2, 2, 2 };
+    void *x, *w, *v, *y, *h;
+    struct library l;
+    struct rig r;
+
+    if (!cuda_load(1, true))
+        return;
+    open_rig(&r);
+    bind_library(&l);
+    CU_ASSERT_EQUAL(rt.set_device(0), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        l.tensor(&x) || l.filter(&w) || l.window(&v) || l.tensor(&y) || l.handle(&h), 0);
+    control->tolerate(1);
+#define FORWARD(to, room, bytes) l.forward(h, &one, x, r.x, w, r.w, v, 1, room, bytes, &zero, y, to)
+    CU_ASSERT(is_found(FORWARD(r.y, r.room, 4096), "shapes that do not fit")); /* none is set */
+    CU_ASSERT(is_found(l.set(x, 0, 3, two, two), "fewer than four dimensions"));
+    CU_ASSERT(is_found(l.set(x, 0, 4, wrong, two), "a dimension or a stride below 1"));
+    CU_ASSERT(is_found(l.set_window(v, 2, two, wrong, two, 1, 0), "a stride below 1"));
+    describe(&l, x, w, v, y);
+    CU_ASSERT(is_found(FORWARD(r.y, NULL, 0), "a workspace smaller"));
+    CU_ASSERT(is_found(FORWARD(r.y, (char *)r.room + 8, 4096), "not aligned"));
+    CU_ASSERT(is_found(FORWARD(r.x, r.room, 4096), "an output over an input"));
+    CU_ASSERT(is_found(l.end_tensor(w), "no such descriptor"));
+    CU_ASSERT_EQUAL(l.set(y, 0, 4, two, two), 0);
+    CU_ASSERT(is_found(FORWARD(r.y, r.room, 4096), "shapes that do not fit"));
+#undef FORWARD
+    control->tolerate(0);
+    CU_ASSERT_EQUAL(l.end_tensor(x) || l.end_filter(w) || l.end_window(v) || l.end_tensor(y) ||
+                        l.end_handle(h),
+                    0);
+    close_rig(&r);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_convolution_is_one_call_and_whole_floats),
+    FERRY_TEST(bits_are_the_same_every_time),
+    FERRY_TEST(short_arithmetic_is_for_who_asks),
+    FERRY_TEST(what_it_does_not_take_is_the_kernels),
+    FERRY_TEST(without_it_all_is_the_kernels),
+    FERRY_TEST(each_call_that_fails_can_be_tried_again),
+    FERRY_TEST(the_double_finds_what_cudnn_forbids),
+    FERRY_TEST(a_device_that_is_lost_in_it_is_lost),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "cuda, cudnn (double)", cases, FERRY_TEST_COUNT(cases));
+}
