@@ -17,6 +17,8 @@ struct bench_suite {
 
 /* Of the program, up to one without a name. */
 extern const struct bench_suite bench_suites[];
+/* The backend of the device that its suites are given; NULL: each opens its own. */
+extern const char *const bench_backend;
 
 /* The path of a program beside this one; lives until the next call. */
 const char *bench_beside(const char *name);
@@ -48,6 +50,7 @@ void bench_blob(struct bench *b);
 void bench_coherence(struct bench *b);
 void bench_conv(struct bench *b);
 void bench_cuda(struct bench *b);
+void bench_cuda_kernels(struct bench *b);
 void bench_data(struct bench *b);
 void bench_io(struct bench *b);
 void bench_math(struct bench *b);

@@ -85,11 +85,22 @@ BENCHES += %D%/ferry-bench-cuda
 
 %C%_ferry_bench_cuda_SOURCES = \
 	$(BENCH_HARNESS) \
+	%D%/bench-cuda-kernels.c \
 	%D%/bench-cuda.c \
+	%D%/conv-device.c \
+	%D%/conv.c \
+	%D%/conv.h \
 	%D%/suites-cuda.c
 %C%_ferry_bench_cuda_CPPFLAGS = $(PUBLIC_CPPFLAGS) $(CUDA_CPPFLAGS)
-%C%_ferry_bench_cuda_LDADD = libferry.la -lcudart $(CORE_SYSTEM_LIBS)
+%C%_ferry_bench_cuda_LDADD = libferrynet.la libferry.la -lcudart $(CORE_SYSTEM_LIBS)
 %C%_ferry_bench_cuda_LDFLAGS = -no-install $(CUDA_LDFLAGS)
+
+# What `ferry time` is given on a machine with a GPU.
+BENCH_CHILDREN += %D%/write-net
+%C%_write_net_SOURCES = %D%/nets.c %D%/nets.h %D%/conv.h %D%/write-net.c
+%C%_write_net_CPPFLAGS = $(PUBLIC_CPPFLAGS)
+%C%_write_net_LDADD =
+%C%_write_net_LDFLAGS = -no-install
 endif
 
 if BUILD_OPENCL

@@ -7,3 +7,4 @@ const struct bench_suite bench_suites[] = {
     { .name = "op", .run = bench_op },
     { .name = NULL },
 };
+const char *const bench_backend = "cpu";

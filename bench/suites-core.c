@@ -6,3 +6,4 @@ const struct bench_suite bench_suites[] = {
     { .name = "pool", .run = bench_pool },
     { .name = NULL },
 };
+const char *const bench_backend = "cpu";

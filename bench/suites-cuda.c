@@ -3,5 +3,7 @@
 
 const struct bench_suite bench_suites[] = {
     { "cuda", bench_cuda },
+    { "cuda-kernels", bench_cuda_kernels },
     { NULL, NULL },
 };
+const char *const bench_backend = NULL;

@@ -8,3 +8,4 @@ const struct bench_suite bench_suites[] = {
     { .name = "data", .run = bench_data },
     { .name = NULL },
 };
+const char *const bench_backend = "cpu";

@@ -6,3 +6,4 @@ const struct bench_suite bench_suites[] = {
     { "opencl-conv", bench_opencl_conv },
     { NULL, NULL },
 };
+const char *const bench_backend = "cpu";

@@ -12,3 +12,4 @@ const struct bench_suite bench_suites[] = {
     { .name = "transfers", .run = bench_transfers },
     { .name = NULL },
 };
+const char *const bench_backend = "cpu";

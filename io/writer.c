@@ -46,8 +46,10 @@ int ferry_io_create(const char *path, ferry_io_format format, ferry_io_writer **
     if (!path || !out)
         return ferry_error_set(FERRY_EINVAL, "ferry_io_create: %s is NULL", path ? "out" : "path");
     if (!ops)
-        return ferry_error_set(FERRY_EINVAL, "%.400s: format %s cannot be written", path,
-                               ferry_io_format_name(format));
+        return ferry_error_set(format == FERRY_IO_HDF5 ? FERRY_EUNSUPPORTED : FERRY_EINVAL,
+                               "%.400s: format %s cannot be written%s", path,
+                               ferry_io_format_name(format),
+                               format == FERRY_IO_HDF5 ? ": libferryio was built without it" : "");
     w = calloc(1, sizeof(*w));
     if (!w)
         return ferry_error_set(FERRY_ENOMEM, "%.400s: out of memory", path);

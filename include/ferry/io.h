@@ -177,7 +177,8 @@ FERRY_API int ferry_io_read_diff_values(ferry_io *io, const ferry_io_entry *entr
 
 /**
  * Starts a file. Nothing appears under `path` until ferry_io_commit: the bytes go to a temporary
- * file beside it. FERRY_EINVAL for a format that cannot be written, FERRY_EIO, FERRY_ENOMEM.
+ * file beside it. FERRY_EINVAL for a format that cannot be written, FERRY_EUNSUPPORTED for
+ * HDF5 where libferryio was built without it, FERRY_EIO, FERRY_ENOMEM.
  */
 FERRY_API int ferry_io_create(const char *path, ferry_io_format format, ferry_io_writer **out);
 

@@ -325,7 +325,7 @@ static void run_world(const struct world *w, bool (*all)(const struct world *), 
 
 int main(int argc, char **argv)
 {
-    const char *built = getenv("FERRY_TEST_BACKENDS");
+    const char *built = getenv("FERRY_TEST_PLUGINS");
     bool quick = getenv("FERRY_TEST_QUICK") || getenv("FERRY_TEST_VALGRIND");
 
     if (built && (!strstr(built, "sim") || !strstr(built, "cpu"))) {

@@ -293,6 +293,15 @@ static int run_on(const char *given, const char *suite, const char *only,
     return result;
 }
 
+bool ferry_test_is_built(const char *plugin)
+{
+    const char *built = getenv("FERRY_TEST_PLUGINS");
+
+    if (!built)
+        built = getenv("FERRY_TEST_BACKENDS");
+    return !built || strstr(built, plugin);
+}
+
 static int run_on_each(const char *only, const char *suite, const ferry_test_case *cases,
                        size_t ncases, bool with_options)
 {

@@ -3,6 +3,7 @@
 #define FERRY_TEST_H
 
 #include <CUnit/CUnit.h>
+#include <stdbool.h>
 
 /*
  * The frame of every unit test: a table of cases, run by CUnit, each counted once as passed,
@@ -49,6 +50,9 @@ const char *ferry_test_backend(void);
 
 /* Marks the running case skipped and says why. It does not return from the case: the caller does. */
 void ferry_test_skip(const char *reason, ...) __attribute__((format(printf, 1, 2)));
+
+/* Whether the plugin was built: FERRY_TEST_PLUGINS says which, else FERRY_TEST_BACKENDS, else all were. */
+bool ferry_test_is_built(const char *plugin);
 
 /*
  * The path of a file of FERRY_TEST_DATA, the folder of real weights that is too large for the

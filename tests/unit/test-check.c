@@ -88,9 +88,7 @@ static void one_of_our_own_passes(void)
 
 static bool sim_is_there(void)
 {
-    const char *backends = getenv("FERRY_TEST_BACKENDS");
-
-    if (backends && strstr(backends, "sim"))
+    if (ferry_test_is_built("sim"))
         return true;
     ferry_test_skip("sim is not built");
     return false;

@@ -85,7 +85,11 @@ static void a_net_that_is_loaded_again_computes_the_same_bits(void)
     net = open_text(text, 5);
     answer(net, wanted);
     for (size_t i = 0; i < FERRY_TEST_COUNT(formats); i++) {
-        FX_OK(ferry_net_save(net, in_folder(formats[i].name), formats[i].format));
+        int err = ferry_net_save(net, in_folder(formats[i].name), formats[i].format);
+
+        if (err == FERRY_EUNSUPPORTED) /* built without HDF5 */
+            continue;
+        FX_OK(err);
         other = open_text(text, 6);
         answer(other, got);
         CU_ASSERT(memcmp(wanted, got, sizeof got) != 0);

@@ -69,9 +69,7 @@ static bool is_of_cuda(const char *const *options)
 /* Whether the world's plugin was built. */
 static bool is_there(const struct wx_world *world)
 {
-    const char *built = getenv("FERRY_TEST_PLUGINS");
-
-    return !built || strstr(built, is_of_cuda(world->options) ? "cuda" : "sim");
+    return ferry_test_is_built(is_of_cuda(world->options) ? "cuda" : "sim");
 }
 
 int wx_main(int argc, char **argv, const char *suite, const struct wx_world *worlds, size_t n)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "nets.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Writes a net of the bench as the prototxt that it is, for `ferry time`. */
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*write)(struct net_text *);
+    } known[] = { { "lenet", net_lenet },
+                  { "squeezenet", net_squeezenet },
+                  { "mobilenet", net_mobilenet },
+                  { "resnet50", net_resnet50 } };
+    struct net_text text;
+
+    for (size_t i = 0; argc == 2 && i < sizeof(known) / sizeof(known[0]); i++)
+        if (!strcmp(argv[1], known[i].name)) {
+            known[i].write(&text);
+            if (!text.failed)
+                fputs(text.text, stdout);
+            free(text.text);
+            return text.failed;
+        }
+    fputs("usage: write-net lenet|squeezenet|mobilenet|resnet50\n", stderr);
+    return 2;
+}
