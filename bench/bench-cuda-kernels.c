@@ -15,6 +15,10 @@
 #define MOST (INT64_C(1) << 28)
 #define SIDE 8192 /* of matrices, at most */
 
+/* What a processor is soon done with. */
+#define QUICK_SIDE      256
+#define QUICK_GIGAFLOPS 0.02
+
 struct world {
     ferry_device *device;
     ferry_queue *queue;
@@ -142,8 +146,10 @@ static void measure_memory(struct bench *b, struct world *w)
 
 static void measure_matrices(struct bench *b, struct world *w)
 {
-    double n = (double)w->side, bare = 8 * (double)w->count / bench_time(b, copy_bare, w);
+    int64_t side = b->quick && w->side > QUICK_SIDE ? QUICK_SIDE : w->side;
+    double n = (double)side, bare = 8 * (double)w->count / bench_time(b, copy_bare, w);
 
+    w->side = side;
     w->dtype = FERRY_F32;
     bench_add(b, "cuda: gemv F32 : a copy", "GB/s", 4 * n * n / bench_time(b, gemv, w) * 1e-9,
               bare * 1e-9, BENCH_AT_LEAST, 0.85);
@@ -162,6 +168,8 @@ static void measure_operations(struct bench *b, const struct world *w)
     for (int i = 0; i < CONV_SHAPES; i++) {
         char figure[96];
 
+        if (b->quick && conv_gigaflops(&conv_shapes[i], 1) > QUICK_GIGAFLOPS)
+            continue;
         snprintf(figure, sizeof(figure), "cuda: %s", conv_shapes[i].name);
         if (conv_device(&conv_shapes[i], w->device, &c) != 0) {
             bench_skip(b, figure, "%s", ferry_last_error());
