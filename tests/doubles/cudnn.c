@@ -32,10 +32,11 @@ struct handle {
     cudaStream_t stream;
 };
 
-/* A tensor, a filter, a window or an activation. */
+enum { TENSOR = 1, FILTER, WINDOW, ACTIVATION };
+
 struct shape {
     unsigned magic;
-    enum { TENSOR = 1, FILTER, WINDOW, ACTIVATION } kind;
+    int kind;
     int rank, size[AXES], stride[AXES];
     int pad[AXES], step[AXES], dilation[AXES], group, math; /* of a window */
     bool is_set;
@@ -149,7 +150,7 @@ static cudnnStatus_t make(const char *call, int kind, struct shape **out)
 
 static cudnnStatus_t end(const char *call, struct shape *s, int kind)
 {
-    if (!s || s->magic != MAGIC || (int)s->kind != kind)
+    if (!s || s->magic != MAGIC || s->kind != kind)
         return refuse(call, "no such descriptor");
     s->magic = 0;
     ferry_cuda_double_handle(-1);

@@ -384,7 +384,7 @@ static void the_double_finds_what_cudnn_forbids(void)
 {
     const float one = 1, zero = 0;
     static const int wrong[] = { 1, 0, 1, 1 }, two[] = { 2, 2, 2, 2 };
-    void *x, *w, *v, *y, *h;
+    void *x = NULL, *w = NULL, *v = NULL, *y = NULL, *h = NULL;
     struct library l;
     struct rig r;
 
