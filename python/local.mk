@@ -24,6 +24,7 @@ EXTRA_DIST += \
 	%D%/ferry/caffe/_solver.py \
 	%D%/ferry/caffe/_state.py \
 	%D%/ferry/caffe/classifier.py \
+	%D%/ferry/caffe/coord_map.py \
 	%D%/ferry/caffe/detector.py \
 	%D%/ferry/caffe/draw.py \
 	%D%/ferry/caffe/io.py \

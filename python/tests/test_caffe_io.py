@@ -184,6 +184,26 @@ def test_nets_are_written_in_python(tmp_path):
     assert '"conv_Convolution" -> "conv_blob" [label="2"]' in drawn and "kernel size: 3" in drawn
 
 
+def test_a_top_is_cropped_to_where_another_lies():
+    pytest.importorskip("google.protobuf", reason="there is no protobuf")
+    L, n = caffe.layers, caffe.NetSpec()
+    n.data = L.Input(shape=dict(dim=[1, 1, 40, 40]))
+    n.conv = L.Convolution(n.data, num_output=2, kernel_size=3, pad=10)
+    n.pool = L.Pooling(L.ReLU(n.conv), kernel_size=2, stride=2)
+    n.up = L.Deconvolution(n.pool, convolution_param=dict(num_output=2, kernel_size=4, stride=2))
+    axis, scale, shift = caffe.coord_map.coord_map_from_to(n.up, n.data)
+    assert axis == 1 and scale == 1 and shift == -10
+    n.score = caffe.coord_map.crop(n.up, n.data)
+    assert list(n.to_proto().layer[-1].crop_param.offset) == [10] and n.to_proto().layer[-1].crop_param.axis == 2
+    assert caffe.coord_map.coord_map_from_to(n.score, n.data)[2] == 0
+    with pytest.raises(RuntimeError):
+        caffe.coord_map.coord_map_from_to(L.InnerProduct(n.up, num_output=1), n.data)
+    with pytest.raises(AssertionError, match="scales"):
+        caffe.coord_map.crop(n.pool, n.data)
+    with pytest.raises(AssertionError, match="kernel_h"):
+        caffe.coord_map.coord_map(L.Convolution(n.data, kernel_h=1).fn)
+
+
 SCRIPT = """
 import sys
 import caffe, caffe.io

@@ -56,6 +56,8 @@ def test_inputs_are_written_in_place_or_given(net):
     assert set(out) == {"twice", "ip"} and np.allclose(out["ip"], -X @ WEIGHT.T)
     with pytest.raises(ValueError, match="data"):
         net.forward(dota=X)
+    with pytest.raises(ValueError, match="no layer 'nobody'"):
+        net.forward(start="nobody")
     with pytest.raises(ValueError, match="batch of 2"):
         net.forward(data=X[:1])
 

@@ -38,7 +38,7 @@ __all__ = ["AdaDeltaSolver", "AdaGradSolver", "AdamSolver", "Blob", "Classifier"
            "set_solver_rank", "solver_count", "solver_rank"]
 
 # What wants protobuf is brought in when it is asked for.
-_LATER = {"proto": "proto", "draw": "draw", "net_spec": "net_spec"}
+_LATER = {"proto": "proto", "draw": "draw", "net_spec": "net_spec", "coord_map": "coord_map"}
 _OF_NET_SPEC = ("layers", "params", "NetSpec", "to_proto")
 
 

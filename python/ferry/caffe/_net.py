@@ -125,9 +125,9 @@ class Net:
             self.ferry.to(device)
 
     def _index(self, name, other):
-        if name is None:
-            return other
-        return self._layer_names.index(name)
+        if name is not None and name not in self._layer_names:
+            raise InvalidArgument(f"the net has no layer {name!r}")
+        return other if name is None else self._layer_names.index(name)
 
     def _ranges(self, first, last, before, after):
         """One pass from layer `first` to layer `last`, or where somebody wants to be called, one a layer."""
