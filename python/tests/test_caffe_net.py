@@ -6,6 +6,7 @@ import pytest
 
 import ferry
 import ferry.caffe as caffe
+from ferry.caffe import _state
 
 TEXT = """
 layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 4 } } }
@@ -57,7 +58,7 @@ def test_inputs_are_written_in_place_or_given(net):
     with pytest.raises(ValueError, match="data"):
         net.forward(dota=X)
     with pytest.raises(ValueError, match="no layer 'nobody'"):
-        net.forward(start="nobody")
+        net.forward(end="nobody")
     with pytest.raises(ValueError, match="batch of 2"):
         net.forward(data=X[:1])
 
@@ -257,4 +258,15 @@ def test_what_there_is_one_of():
     timer.stop()
     assert timer.ms >= 0
     caffe.set_mode_gpu()  # where FERRY_BACKEND says
+    caffe.set_mode_cpu()
+
+
+def test_a_gpu_that_is_not_there_is_a_warning(device, monkeypatch):
+    if device.properties.plugin != "cpu":
+        pytest.skip("the device is no CPU")
+    monkeypatch.delenv("FERRY_BACKEND", raising=False)
+    monkeypatch.setattr(_state, "_found", {})
+    with pytest.warns(RuntimeWarning, match="no GPU"):
+        caffe.set_mode_gpu()
+    assert _state.device() == device
     caffe.set_mode_cpu()

@@ -172,19 +172,21 @@ class Net:
         """Computes the layers from `start` to `end`, by name. `kwargs` are all inputs, in the shapes that the
         blobs have. Returns the arrays of the outputs (of layer `end`'s tops) and of `blobs`, by name: they are
         the blobs' own, as everywhere here."""
+        first, last = self._index(start, 0), self._index(end, len(self.layers) - 1)
         if kwargs:
             self._fill(kwargs, self.inputs, False)
         wanted = (self.outputs if end is None else self.top_names[end]) + list(blobs or ())
-        self._forward(self._index(start, 0), self._index(end, len(self.layers) - 1))
+        self._forward(first, last)
         return {name: self.blobs[name].data for name in wanted}
 
     def backward(self, diffs=None, start=None, end=None, **kwargs):
         """Computes diffs from layer `start` back to layer `end`, by name. `kwargs` are the diffs of all
         outputs. Returns the diffs of the inputs (of layer `end`'s bottoms) and of `diffs`."""
+        first, last = self._index(start, len(self.layers) - 1), self._index(end, 0)
         if kwargs:
             self._fill(kwargs, self.outputs, True)
         wanted = (self.inputs if end is None else self.bottom_names[end]) + list(diffs or ())
-        self._backward(self._index(start, len(self.layers) - 1), self._index(end, 0))
+        self._backward(first, last)
         return {name: self.blobs[name].diff for name in wanted}
 
     # ---- many batches ----------------------------------------------------------------------------
