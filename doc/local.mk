@@ -74,6 +74,8 @@ EXTRA_DIST += \
 	%D%/decisions/0102-caffes-names-for-cxx.md \
 	%D%/decisions/0108-a-view-is-asked-for-and-lent.md \
 	%D%/decisions/0109-pythons-declarations-are-held-to-the-dumps.md \
+	%D%/decisions/0110-what-a-small-blob-costs.md \
+	%D%/decisions/0111-who-stands-in-line-for-a-queue.md \
 	%D%/decisions/0119-what-debug-info-says.md \
 	%D%/decisions/0120-statistics-that-a-pass-moves.md \
 	%D%/decisions/0122-vectors-on-cuda-by-kernels.md \
@@ -86,6 +88,7 @@ EXTRA_DIST += \
 	%D%/decisions/0134-what-python-raises-comes-back.md \
 	%D%/decisions/0135-messages-from-ferrys-tables.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
+	%D%/measurements/2026-11-22-core.md \
 	%D%/measurements/2026-11-22-small-things.md \
 	%D%/measurements/2026-11-22-strangers-files.md \
 	%D%/measurements/2026-11-22-kernels.md \

@@ -18,24 +18,31 @@ static inline bool ferry__at_once(const ferry_blob *b, const ferry_memory *m, ui
 }
 
 /*
- * Enters whichever side has what is to be read and written: the memory's start there. The write is
- * for the caller to count. False: that has to be found out.
+ * The side that has what is to be read and written, or can be given it: the host, or else the home.
+ * Changes nothing. False: that has to be found out.
  */
-static inline bool ferry__at_once_enter(ferry_memory *m, bool *at_host, ferry_ref *out)
+static inline bool ferry__at_once_side(const ferry_memory *m, bool *at_host)
 {
     const unsigned access = FERRY_READ | FERRY_WRITE;
 
     *at_host = ferry__memory_host_settled(m, access);
-    if (*at_host)
-        *out = (ferry_ref){ m->host, 0 };
-    else if (ferry__memory_device_settled(m, access) || ferry__memory_flip(m, m->home_slot, access))
-        *out = m->home_ref;
-    else
+    return *at_host || ferry__memory_device_settled(m, access) || ferry__memory_can_flip(m);
+}
+
+/*
+ * Enters that side to read and write: the memory's start there. The write is for the caller to count.
+ * False, and nothing has changed, where another thread came in between.
+ */
+static inline bool ferry__at_once_enter(ferry_memory *m, bool at_host, ferry_ref *out)
+{
+    if (!at_host && !ferry__memory_device_settled(m, FERRY_READ | FERRY_WRITE) &&
+        !ferry__memory_flip(m, m->home_slot, FERRY_READ | FERRY_WRITE))
         return false;
+    *out = at_host ? (ferry_ref){ m->host, 0 } : m->home_ref;
     return true;
 }
 
-/* What is to be read, on the side that was entered. */
+/* What is only to be read, on that side. */
 static inline bool ferry__at_once_read(ferry_memory *m, bool at_host, ferry_cref *out)
 {
     if (at_host ? !ferry__memory_host_at_once(m, FERRY_READ)

@@ -67,6 +67,7 @@ struct part {
     uint64_t mark;
     bool regains;  /* what left V for a larger use comes back if the operation is refused */
     size_t filled; /* then: see ferry__memory_filled */
+    bool whole;    /* entered with the old contents, all of which are to be overwritten */
 };
 
 static int part_of(const ferry_blob *b, enum ferry__which which, struct part *out)
@@ -76,7 +77,7 @@ static int part_of(const ferry_blob *b, enum ferry__which which, struct part *ou
     out->offset = b->half[which].offset;
     out->bytes = ferry__blob_bytes(b);
     out->dtype = (ferry_dtype)b->dtype;
-    out->regains = false;
+    out->regains = out->whole = false;
     return out->m ? 0 : ferry_last_error_code();
 }
 
@@ -111,6 +112,7 @@ static int get(struct part *part, const struct place *p, unsigned access, ferry_
 
     if (access != FERRY_WRITE || (covers && !ferry__memory_is_short(m, p->where)))
         return reach(part, p, access, out);
+    part->whole = covers;
     err = reach(part, p, FERRY_READ | FERRY_WRITE, out);
     /* what was lost would have been overwritten, and its tail with it */
     return err == FERRY_ELOST && covers ? reach(part, p, FERRY_WRITE, out) : err;
@@ -162,7 +164,7 @@ static int end(const struct place *p, struct part *to, const struct part *from, 
     if (err)
         ferry__memory_restore(to->m, to->mark, p->where, is_intact(to), to->filled);
     if (p->where && (!err || !is_intact(to)))
-        ferry__record_work(to->m, from ? from->m : NULL, p->q, e);
+        ferry__record_work(to->m, from ? from->m : NULL, p->q, e, to->whole && !err);
     else if (!err)
         err = finish(to, e);
     ferry__event_release(e);
@@ -243,7 +245,8 @@ int ferry_blob_update(ferry_blob *b)
     int err;
 
     if (!diff || diff->home != data->home || !ferry__at_once(b, data, FERRY_OP_AXPY) ||
-        !ferry__at_once_enter(data, &at_host, &y) || !ferry__at_once_read(diff, at_host, &x))
+        !ferry__at_once_side(data, &at_host) || !ferry__at_once_read(diff, at_host, &x) ||
+        !ferry__at_once_enter(data, at_host, &y)) /* last: a refusal leaves it as it was */
         return update_anywhere(b);
     ferry__memory_count_write(data);
     x.offset += b->half[FERRY__DIFF].offset;
@@ -357,7 +360,8 @@ static int scale(ferry_blob *b, enum ferry__which which, double factor)
     bool at_host;
     int err;
 
-    if (!m || !ferry__at_once(b, m, FERRY_OP_SCAL) || !ferry__at_once_enter(m, &at_host, &x))
+    if (!m || !ferry__at_once(b, m, FERRY_OP_SCAL) || !ferry__at_once_side(m, &at_host) ||
+        !ferry__at_once_enter(m, at_host, &x))
         return scale_anywhere(b, which, factor);
     ferry__memory_count_write(m);
     q = &m->home->queue;

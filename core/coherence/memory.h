@@ -139,6 +139,20 @@ static inline bool ferry__memory_device_settled(const ferry_memory *m, unsigned 
     return (s & (FERRY__VALID_MASK | FERRY__SLOW(h) | FERRY__READERS)) == FERRY__VALID(h);
 }
 
+/* Whether the turn can be passed as things stand. */
+static inline bool ferry__memory_turns(const ferry_memory *m, uint64_t s)
+{
+    uint64_t both = FERRY__VALID(FERRY__HOST) | FERRY__VALID(m->home_slot);
+
+    return (s & both) && (s & ~both) == FERRY__TURNS && ferry__device_ready(m->home);
+}
+
+static inline bool ferry__memory_can_flip(const ferry_memory *m)
+{
+    return ferry__memory_turns(
+        m, atomic_load_explicit(&((ferry_memory *)m)->state, memory_order_acquire));
+}
+
 /*
  * Passes the turn to the host or to the home, without the lock, where no bytes move for it and nothing
  * is to be waited for. False: the access has to take the lock.
@@ -152,7 +166,7 @@ static inline bool ferry__memory_flip(ferry_memory *m, unsigned slot, unsigned a
     uint64_t both = FERRY__VALID(FERRY__HOST) | FERRY__VALID(m->home_slot);
     uint64_t turn = (access == FERRY_READ ? s & both : 0) | FERRY__VALID(slot) | FERRY__TURNS;
 
-    return (s & both) && (s & ~both) == FERRY__TURNS && ferry__device_ready(m->home) &&
+    return ferry__memory_turns(m, s) &&
            atomic_compare_exchange_strong_explicit(&m->state, &s, turn, memory_order_acq_rel,
                                                    memory_order_relaxed);
 }

@@ -86,6 +86,7 @@ struct work {
     ferry_event *e;           /* NULL: done */
     struct ferry__uses *came; /* what it was done on came from those: it fails with them */
     int failed;               /* it is known to have failed, or what it was done on has */
+    bool whole;               /* what it wrote has nothing left of what was there */
 };
 
 /* Without memory to note it in, the work is waited for, and what it read is looked at by its end. */
@@ -141,10 +142,24 @@ static int note_late(struct ferry__request *req, struct work *w, int err)
     return err;
 }
 
+/* Contents that were written anew throughout, in storage whose former ones may have failed meanwhile. */
+static bool renew(struct ferry__request *req, struct ferry__replica *r)
+{
+    uint32_t bit = ferry__valid_bit(req->slot);
+
+    if (!r || !r->ref.handle || !((req->valid & bit) || r->failed))
+        return false;
+    ferry__uses_clear(r->uses);
+    *ferry__replica_filled(req->m, req->slot) = req->m->used;
+    req->m->lost = 0;
+    req->valid |= bit;
+    return true;
+}
+
 static int note_write(struct ferry__request *req, struct work *w)
 {
     struct ferry__replica *r = ferry__replica_find(req->m, req->slot);
-    int err = check_valid(req, w->q->device);
+    int err = w->whole && renew(req, r) ? 0 : check_valid(req, w->q->device);
 
     if (!err)
         err = ferry__valid_claim(req, UINT32_C(1) << req->slot);
@@ -187,9 +202,10 @@ static int note_input(ferry_memory *m, struct work *w)
     return err;
 }
 
-void ferry__record_work(ferry_memory *to, ferry_memory *from, ferry_queue *q, ferry_event *e)
+void ferry__record_work(ferry_memory *to, ferry_memory *from, ferry_queue *q, ferry_event *e,
+                        bool whole)
 {
-    struct work w = { q, e, NULL, 0 };
+    struct work w = { .q = q, .e = e, .whole = whole };
 
     if (!e)
         return;
@@ -219,7 +235,7 @@ static int note_all(const ferry_memory_use *uses, size_t n, struct work *w)
 
 int ferry_memory_record_all(const ferry_memory_use *uses, size_t n, ferry_queue *q, ferry_event *e)
 {
-    struct work w = { q, e, NULL, 0 };
+    struct work w = { .q = q, .e = e };
     size_t i;
     int err;
 

@@ -12,9 +12,11 @@
 
 /*
  * Notes ferry's own work on `q`, in a section that ended with `e` (NULL: nothing is pending): `to` was
- * written, from what is in `from` (NULL: from nothing else). No lock is held. Cannot fail: where
- * memory is short, it waits.
+ * written, from what is in `from` (NULL: from nothing else); with `whole`, all that is in use, by work
+ * that was ordered after everything there: whether that has failed is nothing to it. No lock is held.
+ * Cannot fail: where memory is short, it waits.
  */
-void ferry__record_work(ferry_memory *to, ferry_memory *from, ferry_queue *q, ferry_event *e);
+void ferry__record_work(ferry_memory *to, ferry_memory *from, ferry_queue *q, ferry_event *e,
+                        bool whole);
 
 #endif

@@ -97,6 +97,23 @@ static void every_cell_of_the_update_table_ends_in_its_states_at_its_price(void)
     fx_end();
 }
 
+/* Where host and device are the same bytes, data must not have changed sides by then. */
+static void an_update_without_memory_for_diff_leaves_data_as_it_was(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_blob *b = FX_BLOB(FERRY_F32, 2, 3, 4);
+    int err;
+
+    put(b, false, S, 20);
+    FX_OK(ferry_device_set_budget(dev, 1));
+    err = ferry_blob_update(b); /* what is shared with the host may not count as the device's */
+    FX_OK(ferry_device_set_budget(dev, 0));
+    CU_ASSERT(err == 0 || err == FERRY_ENOMEM);
+    CU_ASSERT_EQUAL(data_head(b), err ? S : D);
+    ferry_blob_destroy(b);
+    fx_end();
+}
+
 static void an_update_of_data_never_written_is_an_error_whatever_the_diff(void)
 {
     static const ferry_head heads[] = { U, H, D, S };
@@ -335,6 +352,7 @@ static void sums_need_somewhere_to_put_their_result(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_cell_of_the_update_table_ends_in_its_states_at_its_price),
+    FERRY_TEST(an_update_without_memory_for_diff_leaves_data_as_it_was),
     FERRY_TEST(an_update_of_data_never_written_is_an_error_whatever_the_diff),
     FERRY_TEST(sums_are_computed_where_the_head_is),
     FERRY_TEST(scale_works_where_the_head_is_and_leaves_the_other_half_alone),

@@ -223,6 +223,28 @@ static ferry_blob *lost_blob(void)
     return b;
 }
 
+/* A fill that could be undone keeps what is there until it is accepted; then that is of no interest. */
+static void a_fill_of_a_longer_blob_is_not_lost_with_what_was_there(void)
+{
+    const float *p;
+    ferry_blob *b;
+
+    wx_begin();
+    b = wx_blob(48);
+    wx_reshape(b, 12);
+    wx_put(b, 1);
+    wx_fail_later(0, SIM_CALL_MEMCPY, 1, FERRY_EDEVICE);
+    CU_ASSERT_PTR_NOT_NULL(ferry_blob_mutable_device_data(b).handle);
+    wx_reshape(b, 48);
+    FX_OK(ferry_blob_fill_data(b, 40));
+    p = ferry_blob_host_data(b);
+    CU_ASSERT(p && p[0] == 40 && p[47] == 40);
+    (void)ferry_device_synchronize(
+        wx_dev(0)); /* which tells of the copy: nobody else was to know */
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
 static void a_refused_fill_leaves_what_was_lost_lost(void)
 {
     ferry_blob *b;
@@ -474,6 +496,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(failed_arithmetic_is_told_wherever_it_is_read),
     FERRY_TEST(arithmetic_on_a_copy_that_failed_has_failed_too),
     FERRY_TEST(many_scales_of_which_one_failed_are_lost),
+    FERRY_TEST(a_fill_of_a_longer_blob_is_not_lost_with_what_was_there),
     FERRY_TEST(a_refused_fill_leaves_what_was_lost_lost),
     FERRY_TEST(a_lost_source_or_diff_is_no_zeros),
     FERRY_TEST(a_kernel_of_the_programs_takes_no_copy_of_ferrys_along),
