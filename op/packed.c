@@ -191,6 +191,17 @@ static int submit(struct ferry__packed *p, bool on_device, struct packing *job, 
     return err ? err : late;
 }
 
+/* Once more after evictions where the plugin lacked memory. */
+static int submit_or_make_room(struct ferry__packed *p, bool on_device, struct packing *job,
+                               ferry_queue *q)
+{
+    int err = submit(p, on_device, job, q);
+
+    if (err == FERRY_ENOMEM && !ferry_device_make_room(ferry_queue_device(q), FERRY__PLAN_ROOM))
+        err = submit(p, on_device, job, q);
+    return err;
+}
+
 /* The versions are read first: what is written meanwhile makes it stale. */
 static int pack(struct ferry__packed *p, const struct ferry__constants *c, ferry_queue *q)
 {
@@ -215,7 +226,7 @@ static int pack(struct ferry__packed *p, const struct ferry__constants *c, ferry
     if (!err)
         err = ferry_memory_access(p->memory, c->target->device, FERRY_WRITE, q, &job.packed);
     if (!err)
-        err = submit(p, where != NULL, &job, q);
+        err = submit_or_make_room(p, where != NULL, &job, q);
     p->done = !err;
     return err;
 }

@@ -16,6 +16,9 @@ enum ferry__source {
     FERRY__FROM_TEMP /* the plan's temporary memory */
 };
 
+/* What an entry that found no memory may want besides: a library's workspace, and code. */
+#define FERRY__PLAN_ROOM (UINT64_C(64) << 20)
+
 struct ferry__binding {
     enum ferry__source source;
     uint32_t index;

@@ -182,14 +182,7 @@ void ferry__run_end(struct ferry__run *r)
 
 int ferry__run_submit(struct ferry__run *r, ferry_queue *q, ferry_ref workspace)
 {
-    const char *what = ferry_op_kind_name(r->operation->op.kind);
-    int err;
-
     r->workspace = workspace;
-    if (!q)
-        return enqueue(NULL, NULL, r);
-    err = ferry_queue_call(q, what, enqueue, r);
-    if (err == FERRY_ENOMEM && !ferry_device_trim(ferry_queue_device(q)))
-        err = ferry_queue_call(q, what, enqueue, r);
-    return err;
+    return q ? ferry_queue_call(q, ferry_op_kind_name(r->operation->op.kind), enqueue, r)
+             : enqueue(NULL, NULL, r);
 }

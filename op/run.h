@@ -33,8 +33,8 @@ int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_op_args *arg
 void ferry__run_end(struct ferry__run *r);
 
 /*
- * Submits the steps; `workspace` has the operation's room. Once more where the plugin lacked memory
- * that ferry's pool only keeps.
+ * Submits the steps; `workspace` has the operation's room. After a failure another call goes on with the
+ * step that failed.
  */
 int ferry__run_submit(struct ferry__run *r, ferry_queue *q, ferry_ref workspace);
 

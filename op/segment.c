@@ -98,19 +98,20 @@ static void count(ferry_operation *o)
         atomic_fetch_add_explicit(&o->host_bytes, operand_bytes(&o->op), memory_order_relaxed);
 }
 
-static int submit_runs(struct ferry__segment *s, ferry_ref workspace)
+/* From `*next` on, which is where it failed if it fails. */
+static int submit_runs(struct ferry__segment *s, ferry_ref workspace, size_t *next)
 {
-    size_t i;
-    int err = 0;
+    int err;
 
-    for (i = 0; !err && i < s->n_runs; i++) {
-        err = ferry__run_submit(&s->runs[i], s->queue, workspace);
-        if (!err)
-            count(s->runs[i].operation);
-        else
-            s->failed = s->runs[i].who;
+    for (; *next < s->n_runs; ++*next) {
+        err = ferry__run_submit(&s->runs[*next], s->queue, workspace);
+        if (err) {
+            s->failed = s->runs[*next].who;
+            return err;
+        }
+        count(s->runs[*next].operation);
     }
-    return err;
+    return 0;
 }
 
 /* What is packed may fail later, and then so has whatever was computed with it. */
@@ -125,14 +126,14 @@ static void use_constants(struct ferry__segment *s)
 }
 
 /* Between begin and end, so that the event is about these runs alone; it is noted on what they used. */
-static int submit_and_note(struct ferry__segment *s, ferry_ref workspace)
+static int submit_and_note(struct ferry__segment *s, ferry_ref workspace, size_t *next)
 {
     ferry_event *event = NULL;
     int err = ferry_queue_begin(s->queue), late;
 
     if (err)
         return err;
-    err = submit_runs(s, workspace);
+    err = submit_runs(s, workspace, next);
     late = ferry_queue_end(s->queue, &event);
     if (event) /* else all of it is done */
         use_constants(s);
@@ -142,17 +143,32 @@ static int submit_and_note(struct ferry__segment *s, ferry_ref workspace)
     return err ? err : late;
 }
 
+/* Once more from where the plugin lacked memory, after evictions, which no section allows. */
+static int submit_or_make_room(struct ferry__segment *s, ferry_ref workspace)
+{
+    size_t next = 0;
+    int err = submit_and_note(s, workspace, &next);
+
+    if (err == FERRY_ENOMEM && next < s->n_runs &&
+        !ferry_device_make_room(ferry_queue_device(s->queue), FERRY__PLAN_ROOM)) {
+        s->failed = NULL;
+        err = submit_and_note(s, workspace, &next);
+    }
+    return err;
+}
+
 /* On the host's copies: the target is synchronous, and there is nothing to note. */
 static int submit(struct ferry__segment *s)
 {
     struct ferry__workspace *w = NULL;
     ferry_ref workspace = { NULL, 0 };
+    size_t next = 0;
     int err = 0;
 
     if (s->space && s->queue)
         err = ferry__workspace_take(s->queue, s->space, &w, &workspace);
     if (!err)
-        err = s->host ? submit_runs(s, workspace) : submit_and_note(s, workspace);
+        err = s->host ? submit_runs(s, workspace, &next) : submit_or_make_room(s, workspace);
     ferry__workspace_give_back(w);
     return err;
 }

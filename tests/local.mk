@@ -80,6 +80,7 @@ UNIT_TESTS = \
 	%D%/unit/test-net-running \
 	%D%/unit/test-op \
 	%D%/unit/test-op-check \
+	%D%/unit/test-op-memory \
 	%D%/unit/test-op-backward \
 	%D%/unit/test-op-random \
 	%D%/unit/test-proto-data \
@@ -331,6 +332,7 @@ OP_RIG = %D%/unit/op-rig.c %D%/unit/op-rig.h
 %C%_unit_test_cpu_winograd_LDADD = $(NET_LIBS)
 %C%_unit_test_sim_operations_LDADD = $(NET_LIBS)
 %C%_unit_test_op_check_LDADD = $(NET_LIBS)
+%C%_unit_test_op_memory_LDADD = $(NET_LIBS)
 %C%_unit_test_kernels_SOURCES = %D%/unit/test-kernels.c \
 	%D%/unit/op-backward.c %D%/unit/op-backward.h %D%/unit/op-make.c %D%/unit/op-make.h
 %C%_unit_test_kernels_LDADD = kernels/libkernelhost.la $(NET_LIBS)

@@ -185,6 +185,15 @@ FERRY_API int ferry_device_set_budget(ferry_device *dev, uint64_t bytes);
  */
 FERRY_API int ferry_device_trim(ferry_device *dev);
 
+/**
+ * Makes room on the device for work that found no memory there, a vendor library's of the program's own
+ * above all: evicts up to `bytes` of memories under ferry_memory_wont_use, for whose copies to the host
+ * it waits, and does what ferry_device_trim does. That is what ferry does by itself before it tries an
+ * allocation, arithmetic or an operation once more. Whether there is enough now the next try tells.
+ * FERRY_EINVAL between ferry_queue_begin and ferry_queue_end. Any thread.
+ */
+FERRY_API int ferry_device_make_room(ferry_device *dev, uint64_t bytes);
+
 FERRY_END_DECLS
 
 #endif

@@ -54,6 +54,9 @@ fake hangs hangs HANGS
 fake owns_two owns_two OWNS_TWO
 fake typed typed TYPED
 fake pairs pairs PAIRS
+fake with_2 with_2 MEMORY=2
+fake with_8 with_8 MEMORY=8
+fake with_48 with_48 MEMORY=48
 fake unified unified UNIFIED=1
 fake unified_refuses unified_refuses UNIFIED=2
 fake unified_deaf unified_deaf UNIFIED=3

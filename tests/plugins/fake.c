@@ -332,6 +332,15 @@ static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_prop
 }
 #endif
 
+#ifdef FAKE_MEMORY
+static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)
+{
+    (void)plugin, (void)index, (void)dev;
+    out->memory_total = (uint64_t)FAKE_MEMORY << 30;
+    return 0;
+}
+#endif
+
 #ifdef FAKE_OWNS_TWO
 /* Neither yes nor no. */
 static int owns(void *dev, const void *handle)
@@ -376,7 +385,7 @@ static const struct {
                 .unmap = unmap,
 #endif
 #endif
-#ifdef FAKE_HOST_PROCESSORS
+#if defined(FAKE_HOST_PROCESSORS) || defined(FAKE_MEMORY)
                 .properties = properties,
 #endif
 #ifdef FAKE_OWNS_TWO

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "fakes.h"
 #include "fixture.h"
 
 #include <pthread.h>
@@ -255,6 +256,42 @@ static void a_device_outlives_its_blocks_and_nothing_else(void)
     }
 }
 
+#define MIB (UINT64_C(1) << 20)
+
+/* How many MiB of blocks given back together are found again, on a device that nobody touches them on. */
+static uint64_t kept(const char *fake)
+{
+    enum { BLOCKS = 16 };
+    const uint64_t block = 256 * MIB;
+    const char *folder = fakes_folder();
+    ferry_memory *m[BLOCKS] = { NULL };
+    ferry_device *dev = NULL;
+    uint64_t hits;
+
+    fakes_put(folder, fake, NULL);
+    rt = fakes_open(folder, fake, NULL);
+    FX_OK_FATAL(ferry_runtime_device(rt, NULL, &dev));
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < BLOCKS; i++) {
+            FX_OK_FATAL(ferry_memory_create(dev, block, &m[i]));
+            CU_ASSERT_PTR_NOT_NULL(ferry_memory_overwrite_device_data(m[i]).handle);
+        }
+        for (int i = 0; i < BLOCKS; i++)
+            ferry_memory_release(m[i]);
+    }
+    hits = stats(dev).pool_hits;
+    ferry_runtime_close(rt);
+    return hits * block / MIB;
+}
+
+/* A GiB is a lot to keep for most, and little where models take tens of them. */
+static void a_large_device_keeps_a_sixteenth_of_its_memory(void)
+{
+    CU_ASSERT_EQUAL(kept("with_48"), 3072);
+    CU_ASSERT_EQUAL(kept("with_8"), 1024);
+    CU_ASSERT_EQUAL(kept("with_2"), 512);
+}
+
 /* The name that reads as a deallocator is kept, and frees nothing. */
 static void free_memory_is_told_under_both_names(void)
 {
@@ -288,6 +325,7 @@ int main(int argc, char **argv)
         FERRY_TEST(a_smaller_budget_evicts_at_once),
         FERRY_TEST(a_device_outlives_its_blocks_and_nothing_else),
         FERRY_TEST(free_memory_is_told_under_both_names),
+        FERRY_TEST(a_large_device_keeps_a_sixteenth_of_its_memory), /* fakes come last */
     };
 
     return ferry_test_main(argc, argv, "pool", cases, FERRY_TEST_COUNT(cases));
