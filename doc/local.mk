@@ -83,6 +83,7 @@ EXTRA_DIST += \
 	%D%/decisions/0126-a-driver-ends-before-the-program-does.md \
 	%D%/decisions/0127-sharing-has-to-be-worth-it.md \
 	%D%/decisions/0128-opencls-own-kernels-on-gpus.md \
+	%D%/decisions/0129-which-opencl-drivers-are-tried.md \
 	%D%/decisions/0130-a-copied-net-keeps-its-bytes.md \
 	%D%/decisions/0133-pycaffes-arrays-may-be-written-at-any-time.md \
 	%D%/decisions/0134-what-python-raises-comes-back.md \

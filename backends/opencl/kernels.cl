@@ -431,7 +431,7 @@ kernel void gemm(ulong m, ulong n, ulong k, real alpha, global const stored *a, 
 
 #ifdef CONVERT
 
-/* Whole numbers come as long, the others as float or double. */
+/* Whole numbers come in 32 bits where they have no more, the others as float or double. */
 #if X == 0
 typedef float from_stored;
 typedef float from;
@@ -450,24 +450,24 @@ typedef float from;
 #define LOAD(p) bf16_load(*(p))
 #elif X == 4
 typedef char from_stored;
-typedef long from;
-#define LOAD(p) ((long)*(p))
+typedef int from;
+#define LOAD(p) ((int)*(p))
 #elif X == 5
 typedef uchar from_stored;
-typedef long from;
-#define LOAD(p) ((long)*(p))
+typedef int from;
+#define LOAD(p) ((int)*(p))
 #elif X == 6
 typedef int from_stored;
-typedef long from;
-#define LOAD(p) ((long)*(p))
+typedef int from;
+#define LOAD(p) (*(p))
 #elif X == 7
 typedef long from_stored;
 typedef long from;
 #define LOAD(p) (*(p))
 #else
 typedef uint from_stored;
-typedef long from;
-#define LOAD(p) ((long)*(p))
+typedef uint from;
+#define LOAD(p) (*(p))
 #endif
 
 /*
@@ -485,7 +485,8 @@ inline float to_odd(from v)
     bool inexact = !isnan(v) && back != v, beyond = fabs(back) > fabs(v);
 #else
     long back = convert_long_sat(near);
-    bool inexact = back != v, beyond = v < 0 ? back < v : back > v;
+    long exact = v;
+    bool inexact = back != exact, beyond = exact < 0 ? back < exact : back > exact;
 #endif
 
     if (!inexact)
@@ -496,7 +497,8 @@ inline float to_odd(from v)
 #endif
 
 #if X <= 3
-#define WHOLE(v, type) (isnan(v) ? (type)0 : convert_##type##_sat_rte(v))
+/* the choice is between floats: llvmpipe cannot choose between bytes */
+#define WHOLE(v, type) convert_##type##_sat_rte(isnan(v) ? (from)0 : (v))
 #else
 #define WHOLE(v, type) convert_##type##_sat(v)
 #endif

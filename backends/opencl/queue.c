@@ -213,6 +213,40 @@ static struct ocl_failure take_failure(struct ocl_queue *queue)
     return failure;
 }
 
+/* A queue to wait for, and the event that was recorded last on it; both are kept meanwhile. */
+struct waited {
+    cl_command_queue q;
+    cl_event marker; /* NULL: all are settled */
+};
+
+/* (locked) */
+static struct waited to_wait_for(struct ocl_queue *queue)
+{
+    struct waited w = { queue->q, queue->events ? queue->events->marker : NULL };
+
+    clRetainCommandQueue(w.q);
+    if (w.marker)
+        clRetainEvent(w.marker);
+    return w;
+}
+
+/* Rusticl's clFinish comes back before its events say that they are done. */
+static int finish(struct waited w)
+{
+    cl_int status = CL_COMPLETE;
+    int error = clFinish(w.q);
+
+    if (w.marker &&
+        !clGetEventInfo(w.marker, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status,
+                        NULL) &&
+        status > CL_COMPLETE)
+        (void)clWaitForEvents(1, &w.marker);
+    if (w.marker)
+        clReleaseEvent(w.marker);
+    clReleaseCommandQueue(w.q);
+    return error;
+}
+
 static int verdict(int error, struct ocl_failure failure)
 {
     if (failure.error)
@@ -225,45 +259,51 @@ int ocl_queue_synchronize(void *device, void *handle)
     struct ocl_device *dev = device;
     struct ocl_queue *queue = ocl_queue_of(dev, handle);
     struct ocl_failure failure;
-    int error = clFinish(queue->q);
+    struct waited w;
+    int error;
 
+    ocl_lock(dev);
+    w = to_wait_for(queue);
+    ocl_unlock(dev);
+    error = finish(w);
     ocl_lock(dev);
     failure = take_failure(queue);
     ocl_unlock(dev);
     return verdict(error, failure);
 }
 
-/* Waits for the queues besides the default one; others may destroy them meanwhile. */
-static int finish_others(struct ocl_device *dev)
+/* Waits for all queues; others may destroy them meanwhile. */
+static int finish_all(struct ocl_device *dev)
 {
-    cl_command_queue *qs;
-    size_t count = 0;
+    struct waited *all;
+    size_t count = 1;
     int error = 0, one;
 
     ocl_lock(dev);
     for (struct ocl_queue *queue = dev->queues; queue; queue = queue->next)
         count++;
-    qs = calloc(count + 1, sizeof(*qs));
+    all = calloc(count, sizeof(*all));
     count = 0;
-    for (struct ocl_queue *queue = dev->queues; queue && qs; queue = queue->next) {
-        clRetainCommandQueue(queue->q);
-        qs[count++] = queue->q;
-    }
+    if (all)
+        all[count++] = to_wait_for(&dev->main);
+    for (struct ocl_queue *queue = dev->queues; queue && all; queue = queue->next)
+        all[count++] = to_wait_for(queue);
     ocl_unlock(dev);
     for (size_t i = 0; i < count; i++) {
-        one = clFinish(qs[i]);
+        one = finish(all[i]);
         error = error ? error : one;
-        clReleaseCommandQueue(qs[i]);
     }
-    free(qs);
-    return qs ? error : CL_OUT_OF_HOST_MEMORY;
+    if (!all)
+        error = CL_OUT_OF_HOST_MEMORY;
+    free(all);
+    return error;
 }
 
 int ocl_synchronize(void *device)
 {
     struct ocl_device *dev = device;
     struct ocl_failure failure, other;
-    int error = clFinish(dev->main.q), others = finish_others(dev);
+    int error = finish_all(dev);
 
     ocl_lock(dev);
     failure = take_failure(&dev->main);
@@ -272,7 +312,7 @@ int ocl_synchronize(void *device)
         failure = failure.error ? failure : other;
     }
     ocl_unlock(dev);
-    return verdict(error ? error : others, failure);
+    return verdict(error, failure);
 }
 
 int ocl_queue_native(void *device, void *handle, const char *what, void *out, uint64_t size)

@@ -264,6 +264,8 @@ int ferry__device_adopt(const struct ferry__plugin *plugin, const ferry_native *
         plugin->ops.device_close(dev->dev);
         goto out_free;
     }
+    if (!dev->opened.properties.host_memory)
+        ferry__at_exit_watch(plugin);
     atomic_store(&dev->state, FERRY__DEVICE_OPEN);
     *out = dev;
     dev = NULL;

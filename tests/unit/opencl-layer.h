@@ -13,6 +13,7 @@ struct ocl_layer {
     bool
         copies_at_map; /* what lies under CL_MEM_USE_HOST_PTR is a copy, made at each map and unmap */
     bool gathers;      /* commands start when somebody flushes or waits */
+    bool lags;         /* clFinish comes back before events say that they are done */
     bool ends;         /* exit() ends the driver; who calls it afterwards ends the program */
     unsigned copies;   /* made by maps and unmaps */
     char built_with[512]; /* options of the latest build */

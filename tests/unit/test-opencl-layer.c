@@ -159,11 +159,36 @@ static void many_commands_begin_by_themselves(void)
     reset();
 }
 
+/* Rusticl's events are done a little later than their queue. */
+static void what_was_waited_for_is_done(void)
+{
+    void *block, *queue = NULL, *event = NULL;
+
+    reset();
+    if (!ocl_open(0, NULL))
+        return;
+    block = ocl_block(64);
+    CU_ASSERT_EQUAL_FATAL(ocl->queue_create(dev, 0, &queue), 0);
+    ocl_layer.lags = true;
+    for (int all = 0; all < 2; all++) {
+        CU_ASSERT_EQUAL(ocl->memset(dev, queue, driver_ref(block, 0), 5, 64), 0);
+        CU_ASSERT_EQUAL_FATAL(ocl->event_record(dev, queue, &event), 0);
+        CU_ASSERT_EQUAL(all ? ocl->synchronize(dev) : ocl->queue_synchronize(dev, queue), 0);
+        CU_ASSERT_EQUAL(ocl->event_query(dev, event), 1);
+        CU_ASSERT_EQUAL(ocl->event_destroy(dev, event), 0);
+    }
+    reset();
+    CU_ASSERT_EQUAL(ocl->queue_destroy(dev, queue), 0);
+    ocl_free_block(block);
+    ocl_close();
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_host_block_of_a_gpu_is_the_drivers_own),
     FERRY_TEST(memory_of_somebody_else_is_copied_by_the_driver),
     FERRY_TEST(a_gpu_adds_floats_up_without_doubles),
     FERRY_TEST(many_commands_begin_by_themselves),
+    FERRY_TEST(what_was_waited_for_is_done),
 };
 
 int main(int argc, char **argv)
