@@ -56,7 +56,7 @@ fake typed typed TYPED
 fake pairs pairs PAIRS
 fake with_2 with_2 MEMORY=2
 fake with_8 with_8 MEMORY=8
-fake with_48 with_48 MEMORY=48
+fake with_24 with_24 MEMORY=24
 fake unified unified UNIFIED=1
 fake unified_refuses unified_refuses UNIFIED=2
 fake unified_deaf unified_deaf UNIFIED=3
