@@ -76,6 +76,8 @@ EXTRA_DIST += \
 	%D%/decisions/0109-pythons-declarations-are-held-to-the-dumps.md \
 	%D%/decisions/0110-what-a-small-blob-costs.md \
 	%D%/decisions/0111-who-stands-in-line-for-a-queue.md \
+	%D%/decisions/0116-operations-shorter-than-the-librarys.md \
+	%D%/decisions/0117-what-is-folded-forward-and-looked-at-in-parts.md \
 	%D%/decisions/0119-what-debug-info-says.md \
 	%D%/decisions/0120-statistics-that-a-pass-moves.md \
 	%D%/decisions/0122-vectors-on-cuda-by-kernels.md \
