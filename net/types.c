@@ -11,11 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Room for ferry's own and some more: those are there once for all, whatever memory there is. */
+static const ferry_layer_type *first_room[128];
+
 static struct {
     pthread_mutex_t lock;
     const ferry_layer_type **at; /* by name */
     int count, room;
-} types = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} types = { PTHREAD_MUTEX_INITIALIZER, first_room, 0, sizeof first_room / sizeof *first_room };
 
 static pthread_once_t own_types = PTHREAD_ONCE_INIT;
 
@@ -52,6 +55,21 @@ static int place_of(const char *name, bool *found)
     return low;
 }
 
+static int grow(void)
+{
+    size_t size = (size_t)types.room * sizeof(const ferry_layer_type *);
+    const ferry_layer_type **grown = malloc(2 * size);
+
+    if (!grown)
+        return ferry_error_set(FERRY_ENOMEM, "ferry_layer_register: no memory");
+    memcpy(grown, types.at, size);
+    if (types.at != first_room)
+        free(types.at);
+    types.at = grown;
+    types.room *= 2;
+    return 0;
+}
+
 static int add(const ferry_layer_type *type)
 {
     bool found;
@@ -61,16 +79,8 @@ static int add(const ferry_layer_type *type)
         types.at[i] = type;
         return 0;
     }
-    if (types.count == types.room) {
-        int room = types.room ? 2 * types.room : 128;
-        const ferry_layer_type **grown =
-            realloc(types.at, (size_t)room * sizeof(const ferry_layer_type *));
-
-        if (!grown)
-            return ferry_error_set(FERRY_ENOMEM, "ferry_layer_register: no memory");
-        types.at = grown;
-        types.room = room;
-    }
+    if (types.count == types.room && grow())
+        return FERRY_ENOMEM;
     memmove(&types.at[i + 1], &types.at[i],
             (size_t)(types.count - i) * sizeof(const ferry_layer_type *));
     types.at[i] = type;
