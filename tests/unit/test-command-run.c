@@ -2,9 +2,14 @@
 #define _GNU_SOURCE
 #include "command.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 /* `ferry run`, above all with pictures. */
 
@@ -321,6 +326,120 @@ static void passes_go_behind_each_other_in_a_file(void)
     remove(in_folder("o.npz"));
 }
 
+/* ---- killed ---------------------------------------------------------------------------------------- */
+
+/* Starts `ferry run` of the net with an output of some megabytes, in a process of its own. */
+static pid_t start_run(const char *output)
+{
+    const char *command = getenv("FERRY_TEST_COMMAND");
+    char to[512], definition[512];
+    pid_t child;
+
+    snprintf(to, sizeof(to), "%s", in_folder(output));
+    snprintf(definition, sizeof(definition), "%s", in_folder("large.prototxt"));
+    child = fork();
+    if (child == 0) {
+        int null = open("/dev/null", O_WRONLY);
+
+        setenv("FERRY_BACKEND", ferry_test_backend(), 1);
+        dup2(null, 1);
+        dup2(null, 2);
+        execl(command, command, "run", definition, "--iterations", "3", "--output", to,
+              (char *)NULL);
+        _exit(127);
+    }
+    return child;
+}
+
+static long milliseconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long)(t.tv_sec * 1000 + t.tv_nsec / 1000000);
+}
+
+/*
+ * How many files the case's folder has, but for hidden ones on their way to a name: HDF5's, and all where
+ * the file system has no files without one.
+ */
+static int files(void)
+{
+    char command[512];
+
+    snprintf(command, sizeof(command), "ls -A $(dirname %s) | grep -vc '^[.].*[.]tmp$'",
+             in_folder("o"));
+    shell(command);
+    return atoi(out);
+}
+
+/* Whether the file is the one that was there before, or a whole new one. */
+static bool is_old_or_whole(const char *name, bool *out_new)
+{
+    char command[512], head[4] = "";
+    FILE *file = fopen(in_folder(name), "r");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    *out_new = fread(head, 1, 3, file) != 3 || memcmp(head, "old", 3) != 0;
+    fclose(file);
+    snprintf(command, sizeof(command), "inspect %s", in_folder(name));
+    return !*out_new || ferry(command) == 0;
+}
+
+/* Killed at any time it leaves the file that was there, or all of its own, and nothing beside it. */
+static void killed_it_leaves_a_whole_file_or_the_one_before(const char *output)
+{
+    long began = milliseconds(), whole;
+    char command[512];
+    int status, before, news = 0, i;
+    pid_t child = start_run(output);
+
+    waitpid(child, &status, 0);
+    whole = milliseconds() - began;
+    CU_ASSERT_FATAL(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    before = files();
+    for (i = 0; i <= 8; i++) {
+        long wait = whole * i / 8;
+        struct timespec t = { wait / 1000, wait % 1000 * 1000000 };
+        bool is_new = false;
+
+        write_text(output, "old\n");
+        child = start_run(output);
+        nanosleep(&t, NULL);
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+        CU_ASSERT(is_old_or_whole(output, &is_new));
+        CU_ASSERT_EQUAL(files(), before);
+        news += is_new;
+    }
+    CU_ASSERT(news < 9); /* some were killed before their end */
+    remove(in_folder(output));
+    snprintf(command, sizeof(command), "rm -f $(dirname %s)/.*.tmp", in_folder("o"));
+    shell(command);
+}
+
+static void a_killed_run_leaves_nothing_half_written(void)
+{
+    char command[1024];
+
+    if (strcmp(ferry_test_backend(), "cpu") || ferry_test_is_slow()) {
+        ferry_test_skip(
+            "files are written alike from every device; and not where processes are slow");
+        return;
+    }
+    write_text(
+        "large.prototxt",
+        "layer { name: 'in' type: 'DummyData' top: 'x' dummy_data_param { shape { dim: 4 dim: "
+        "3 dim: 200 dim: 200 } } }\n"
+        "layer { name: 'y' type: 'Power' bottom: 'x' top: 'y' power_param { shift: 1 } }\n");
+    killed_it_leaves_a_whole_file_or_the_one_before("k.npz");
+    snprintf(command, sizeof(command), "run %s --output %s", in_folder("large.prototxt"),
+             in_folder("k.h5"));
+    if (ferry(command) == 0) /* there is HDF5 */
+        killed_it_leaves_a_whole_file_or_the_one_before("k.h5");
+    remove(in_folder("large.prototxt"));
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_picture_becomes_an_input),
     FERRY_TEST(a_mean_may_be_a_picture_of_values),
@@ -331,6 +450,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(chosen_blobs_are_shown_where_no_file_is_given),
     FERRY_TEST(a_folder_is_gone_through_and_a_bad_file_has_its_line),
     FERRY_TEST(passes_go_behind_each_other_in_a_file),
+    FERRY_TEST(a_killed_run_leaves_nothing_half_written),
 };
 
 int main(int argc, char **argv)
