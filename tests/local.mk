@@ -73,6 +73,7 @@ UNIT_TESTS = \
 	%D%/unit/test-net-save \
 	%D%/unit/test-net-backward-faults \
 	%D%/unit/test-net-faults \
+	%D%/unit/test-net-lost \
 	%D%/unit/test-net-backward \
 	%D%/unit/test-net-fuse \
 	%D%/unit/test-net-oom \
@@ -288,6 +289,7 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_net_fuse_LDADD = $(NET_LIBS)
 %C%_unit_test_net_backward_faults_LDADD = $(NET_LIBS)
 %C%_unit_test_net_faults_LDADD = $(NET_LIBS)
+%C%_unit_test_net_lost_LDADD = $(NET_LIBS)
 %C%_unit_test_net_oom_LDADD = $(NET_LIBS)
 %C%_unit_test_net_running_LDADD = $(NET_LIBS)
 %C%_unit_test_net_plan_SOURCES = %D%/unit/test-net-plan.c $(NET_DATA_TEST)
