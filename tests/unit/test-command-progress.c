@@ -115,7 +115,7 @@ static void check_line(const char *line, double elapsed)
 static void make_input(void)
 {
     struct array arrays[ARRAYS];
-    char names[ARRAYS][8];
+    char names[ARRAYS][16];
 
     for (int i = 0; i < ARRAYS; i++) {
         snprintf(names[i], sizeof(names[i]), "x%d", i);
