@@ -174,7 +174,7 @@ static void convolutions_at_their_boundaries(void)
         }
 }
 
-/* Three taps at once and six pixels: what two of them share depends on both steps. */
+/* Three taps at once and seven pixels: what two of them share depends on both steps. */
 static void a_group_a_channel_at_every_stride_and_dilation(void)
 {
     for (int64_t step = 0; step < 16; step++) {
@@ -182,6 +182,47 @@ static void a_group_a_channel_at_every_stride_and_dilation(void)
 
         run_square(&q, RIG_LAST, RIG_LAST);
         run_square(&q, RIG_PLAIN, RIG_PLAIN);
+    }
+}
+
+static void group_a_channel(int64_t lines, int64_t pixels, int64_t step, int64_t pad,
+                            int64_t pad_end)
+{
+    struct shape s = { 2, 19, 19, { lines, pixels } };
+    ferry_op_window *w;
+    struct rig r;
+
+    rig_begin(&r, FERRY_OP_CONVOLUTION);
+    w = &r.op.params.window;
+    *w = (ferry_op_window){ .axes = 2, .group = 19 };
+    for (int a = 0; a < 2; a++) {
+        w->kernel[a] = 3;
+        w->stride[a] = step;
+        w->dilation[a] = 1;
+        w->pad[a] = pad;
+        w->pad_end[a] = pad_end;
+    }
+    convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST_SLICE, 1);
+    rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_CLIP, -0.5, 0.75);
+    rig_run(&r, NULL);
+}
+
+/* Blocks of seven pixels, and lines by twos: which of them see padding, and which lie over others. */
+static void a_group_a_channel_of_every_width_and_padding(void)
+{
+    for (int64_t pixels = 5; pixels < 24; pixels++)
+        for (int64_t pad = 0; pad < 9; pad++)
+            for (int64_t step = 1; step < 3; step++)
+                group_a_channel(3 + pixels % 4, pixels, step, pad / 3, pad % 3);
+}
+
+/* Sums so short that pixels beside the padding are tiles of their own, and lines cut by a task's end. */
+static void first_layers_of_every_width(void)
+{
+    for (int64_t i = 0; i < 32; i++) {
+        struct square q = { 1, 3, 33, 12 + i, 3, 1 + i % 2, 1, 1 + i % 3 / 2, 1, 0 };
+
+        run_square(&q, RIG_LAST, i % 4 ? RIG_LAST : RIG_LAST_SLICE);
     }
 }
 
@@ -344,6 +385,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(convolutions_of_any_shape),
     FERRY_TEST(convolutions_at_their_boundaries),
     FERRY_TEST(a_group_a_channel_at_every_stride_and_dilation),
+    FERRY_TEST(a_group_a_channel_of_every_width_and_padding),
+    FERRY_TEST(first_layers_of_every_width),
     FERRY_TEST(inner_products_of_any_shape),
     FERRY_TEST(batched_products_of_any_shape),
     FERRY_TEST(no_number_of_threads_changes_a_bit),

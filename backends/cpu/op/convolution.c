@@ -7,6 +7,11 @@
  * b the kernels of the outputs, each group a batch.
  */
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* ---- planning ------------------------------------------------------------------------------- */
 
 /* Whether pixels, of images one after the other, follow one another at one distance. */
@@ -187,7 +192,8 @@ struct places {
     const struct cpu_op *op;
     const struct cpu_window *window;
     struct cpu_patches patches;
-    int64_t add[5]; /* strides of what is added */
+    struct cpu_span inner; /* pixels of a line that see no padding at its ends */
+    int64_t add[5];        /* strides of what is added */
 };
 
 static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
@@ -204,28 +210,30 @@ static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
  * Pixels of one line of y whose lines of taps all see the image, and lie in it as they are wanted,
  * need not be brought together.
  */
-static bool reach(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
-                  int64_t k, int64_t depth, struct cpu_tile *tile)
+static int64_t reach(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
+                     int64_t k, int64_t depth, struct cpu_tile *tile)
 {
     const struct places *s = r->arg;
     const struct cpu_window *w = s->window;
     int64_t line = first / w->out[2], at = first % w->out[2], k_line = r->plan->k_line;
     int64_t row = w->stride[2] * w->x[4], left = at * w->stride[2] - w->pad[2];
-    int64_t right = left + (rows - 1) * w->stride[2] + w->kernel[2];
     int64_t top = line % w->out[1] * w->stride[1] - w->pad[1] + k / k_line * w->dilation[1];
     int64_t lines = depth > k_line ? depth / k_line : 1;
 
-    if (!s->patches.is_dense || w->in[0] > 1 || w->kernel[0] > 1 || w->out[0] > 1 ||
-        at + rows > w->out[2] || left < 0 || right > w->in[2] || top < 0 ||
-        top + (lines - 1) * w->dilation[1] >= w->in[1] || is_crowded(row, rows))
-        return false;
+    rows = least(rows, w->out[2] - at);
+    if (!s->patches.is_dense || w->in[0] > 1 || w->kernel[0] > 1 || w->out[0] > 1 || top < 0 ||
+        top + (lines - 1) * w->dilation[1] >= w->in[1] || is_crowded(row, r->loops->rows) ||
+        at >= s->inner.end)
+        return -rows;
+    if (at < s->inner.first)
+        return -least(s->inner.first - at, rows);
     tile->a = s->patches.x + line / w->out[1] * w->x[0] + batch * s->patches.channels * w->x[1] +
               top * w->x[3] + left * w->x[4] + k % k_line;
     tile->a_row = row;
     tile->spans = lines;
     tile->span = depth / lines;
     tile->jump = w->dilation[1] * w->x[3] - k_line;
-    return true;
+    return least(rows, s->inner.end - at);
 }
 
 static int64_t offset_of(const int64_t *stride, int64_t image, const int64_t *at)
@@ -274,6 +282,7 @@ static void find_places(const struct cpu_op *p, const struct cpu_op_args *args, 
     *s = (struct places){
         .op = p,
         .window = w,
+        .inner = cpu_window_whole(w, 2),
         .patches = { .window = w,
                      .x = args->in[0],
                      .channels = channels,

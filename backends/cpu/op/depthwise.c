@@ -73,6 +73,15 @@ static void see(const struct cpu_window *w, int axis, int64_t at, int64_t *first
         *end = w->kernel[axis];
 }
 
+/* Whether line `at` and the one below it see all taps, of three that are as far apart as they are. */
+static bool is_pair(const struct cpu_window *w, int64_t at)
+{
+    struct cpu_span whole = cpu_window_whole(w, 1);
+
+    return w->kernel[1] == 3 && w->stride[1] == 1 && w->dilation[1] == 1 && at >= whole.first &&
+           at + 1 < whole.end;
+}
+
 /* Lines, or lines of each plane where channels are not side by side. */
 static void do_lines(void *arg, int64_t first, int64_t count, int64_t piece)
 {
@@ -84,13 +93,16 @@ static void do_lines(void *arg, int64_t first, int64_t count, int64_t piece)
     for (int64_t i = first; i < first + count; i++) {
         int64_t at[2] = { i / w->out[1] % w->out[0], i % w->out[1] };
         int64_t plane = i / w->out[1] / w->out[0], image = plane / planes;
-        struct cpu_line l;
+        struct cpu_line l = { .lines = 1 };
 
         l.x = s->depthwise.x + image * w->x[0] + (at[0] * w->stride[0] - w->pad[0]) * w->x[2] +
               (at[1] * w->stride[1] - w->pad[1]) * w->x[3] - w->pad[2] * w->x[4];
         l.y = image * w->y[0] + at[0] * w->y[2] + at[1] * w->y[3];
         for (int axis = 0; axis < 2; axis++)
             see(w, axis, at[axis], &l.first[axis], &l.end[axis]);
+        if (s->is_last && i + 1 < first + count && is_pair(w, at[1]))
+            l.lines = 2;
+        i += l.lines - 1;
         if (s->is_last)
             s->op->loops->depthwise_last(&s->depthwise, &l);
         else

@@ -8,6 +8,8 @@
 /* What a task's sums and its panels of b should take at most, in floats, so that they stay near. */
 #define MOST_SUMS   (48 * 1024)
 #define MOST_PANELS (128 * 1024)
+/* Products that an element of y is the sum of, up to which it counts how a row is brought. */
+#define SHORT_SUMS 64
 
 static int64_t cut(int64_t n, int64_t most)
 {
@@ -235,7 +237,7 @@ bool cpu_gemm_make_store(struct cpu_gemm_run *r)
 
 /* What has been brought together for a tile. */
 struct place {
-    int64_t batch, rows, y_at[TILE_MOST_ROWS], add_at[TILE_MOST_ROWS];
+    int64_t batch, rows;
     float *y[TILE_MOST_ROWS];
     const float *add[TILE_MOST_ROWS];
 };
@@ -248,7 +250,7 @@ static void step_row(const struct cpu_gemm_run *r, const struct place *p, int64_
 
         if (s.step == FERRY_STEP_ADD) {
             for (int64_t j = 0; j < columns; j++)
-                sums[j] += (float)s.a * r->add[p->add_at[row] + (column + j) * r->add_column];
+                sums[j] += (float)s.a * p->add[row][(column + j) * r->add_column];
             continue;
         }
         s.operand += (p->batch * r->step_batch + column) * s.stride;
@@ -264,7 +266,7 @@ static void finish(const struct cpu_gemm_run *r, const struct place *p, const st
         step_row(r, p, i, t->column, columns, t->sums + i * t->sums_row);
     for (int64_t j = 0; j < columns; j++)
         for (int64_t i = 0; i < p->rows; i++)
-            r->y[p->y_at[i] + (t->column + j) * r->y_column] = t->sums[i * t->sums_row + j];
+            p->y[i][(t->column + j) * r->y_column] = t->sums[i * t->sums_row + j];
 }
 
 /* ---- tasks ---------------------------------------------------------------------------------- */
@@ -274,6 +276,9 @@ struct task {
     int64_t batch, first, rows, panel, end; /* rows and panels of it */
     int64_t k, depth;
     float *a, *sums;
+    /* Of its batch. */
+    const float *b, *bias;
+    struct cpu_store store;
 };
 
 /*
@@ -315,27 +320,23 @@ static void multiply_tile(const struct task *task, const struct place *place, st
 {
     const struct cpu_gemm_run *r = task->run;
     const struct cpu_gemm *g = r->plan;
-    const float *b = r->b + task->batch * r->b_batch;
     bool is_last = task->k + task->depth == g->k;
-    const float *bias = r->store.bias ? r->store.bias + task->batch * r->step_batch : NULL;
-    struct cpu_store store = r->store;
     float *const *y = tile->y;
+    float *sums = tile->sums;
     struct narrow narrow;
 
-    store.slopes = store.slopes ? store.slopes + task->batch * r->step_batch : NULL;
     for (int64_t p = task->panel; p < task->end; p++) {
         int64_t width = width_of(g, p), column = p * g->panel;
         int64_t columns = least(g->n - column, width);
-        bool is_narrow = columns < width, stores = r->stores && !(is_narrow && store.adds);
-        float *sums = tile->sums;
+        bool is_narrow = columns < width, stores = r->stores && !(is_narrow && task->store.adds);
 
         tile->column = column;
-        tile->b = b + column * g->k + task->k * width;
-        tile->bias = stores ? bias : NULL;
-        tile->store = stores && is_last ? &store : NULL;
-        tile->sums += (p - task->panel) * g->panel;
+        tile->b = task->b + column * g->k + task->k * width;
+        tile->bias = stores ? task->bias : NULL;
+        tile->store = stores && is_last ? &task->store : NULL;
+        tile->sums = sums + (p - task->panel) * g->panel;
         if (stores && is_narrow)
-            begin_narrow(&narrow, &store, bias, column, columns, tile);
+            begin_narrow(&narrow, &task->store, task->bias, column, columns, tile);
         r->loops->micro[width == g->panel][place->rows](tile);
         tile->column = column;
         tile->y = y;
@@ -343,72 +344,101 @@ static void multiply_tile(const struct task *task, const struct place *place, st
             end_narrow(&narrow, place, column, columns);
         else if (is_last && !stores)
             finish(r, place, tile, columns);
-        tile->sums = sums;
     }
+    tile->sums = sums;
 }
 
 static void find_place(const struct task *task, int64_t first, struct place *place)
 {
     const struct cpu_gemm_run *r = task->run;
+    int64_t y_at[TILE_MOST_ROWS], add_at[TILE_MOST_ROWS];
+    float *y = r->y + task->batch * r->y_batch + first * r->y_row;
 
-    if (r->place)
-        r->place(r, task->batch, first, place->rows, place->y_at, place->add_at);
-    for (int64_t i = 0; i < place->rows && !r->place; i++) {
-        place->y_at[i] = task->batch * r->y_batch + (first + i) * r->y_row;
-        place->add_at[i] = task->batch * r->add_batch + (first + i) * r->add_row;
+    if (r->place) {
+        r->place(r, task->batch, first, place->rows, y_at, add_at);
+        for (int64_t i = 0; i < place->rows; i++) {
+            place->y[i] = r->y + y_at[i];
+            place->add[i] = r->add ? r->add + add_at[i] : NULL;
+        }
+        return;
     }
-    for (int64_t i = 0; i < place->rows; i++) {
-        place->y[i] = r->y + place->y_at[i];
-        place->add[i] = r->add ? r->add + place->add_at[i] : NULL;
-    }
+    for (int64_t i = 0; i < place->rows; i++, y += r->y_row)
+        place->y[i] = y;
+    for (int64_t i = 0; i < place->rows && r->add; i++)
+        place->add[i] = r->add + task->batch * r->add_batch + (first + i) * r->add_row;
 }
 
-/* One tile's rows in one block of k. */
-static void do_tile(const struct task *task, int64_t first, int64_t rows)
+/* How many of the rows from `first` on lie as they are wanted, or, negative, do not. */
+static int64_t find_rows(const struct task *task, int64_t first, int64_t rows,
+                         struct cpu_tile *tile)
 {
     const struct cpu_gemm_run *r = task->run;
-    const struct cpu_gemm *g = r->plan;
-    struct place place;
+
+    if (r->a) {
+        tile->a = r->a + task->batch * r->a_batch + first * r->a_row + task->k;
+        tile->a_row = r->a_row;
+        return rows;
+    }
+    return r->reach ? r->reach(r, task->batch, first, rows, task->k, task->depth, tile) : -rows;
+}
+
+static void bring_rows(const struct task *task, int64_t first, int64_t rows, struct cpu_tile *tile)
+{
+    const struct cpu_gemm_run *r = task->run;
+
+    tile->a = task->a;
+    tile->a_row = r->plan->a_row;
+    tile->spans = 1;
+    tile->span = task->depth;
+    r->bring(r, task->batch, first, rows, task->k, task->depth, task->a, tile->a_row);
+}
+
+/*
+ * How many rows the next tile has, of those before `stop`: tiles as even as can be. Where the sums are
+ * short, rows that lie and rows that do not are told apart, for bringing them takes as long.
+ */
+static int64_t rows_of_tile(const struct cpu_gemm *g, int64_t most, int64_t left, int64_t lie)
+{
+    bool tells = g->k <= SHORT_SUMS && g->m_line > 0;
+
+    if (tells && lie != 0 && left > (lie < 0 ? -lie : lie))
+        left = lie < 0 ? -lie : lie;
+    return left / cut(left, most);
+}
+
+/* The rows of a task in one block of k, a line's for themselves. */
+static void do_rows(const struct task *task)
+{
+    const struct cpu_gemm *g = task->run->plan;
+    int64_t first = task->first, end = task->first + task->rows, lie = 0; /* from `first` on */
     bool is_split = g->depth < g->k;
-    struct cpu_tile tile = { .a = task->a,
-                             .a_row = g->a_row,
-                             .spans = 1,
+    struct place place = { .batch = task->batch };
+    struct cpu_tile tile = { .spans = 1,
                              .span = task->depth,
                              .first = task->k == 0,
-                             .sums =
-                                 task->sums + (is_split ? (first - task->first) * g->sums_row : 0),
+                             .sums = task->sums,
                              .sums_row = g->sums_row,
                              .y = place.y,
                              .add = place.add };
 
-    place.batch = task->batch;
-    place.rows = rows;
-    if (r->a) {
-        tile.a = r->a + task->batch * r->a_batch + first * r->a_row + task->k;
-        tile.a_row = r->a_row;
-    } else if (!r->reach || !r->reach(r, task->batch, first, rows, task->k, task->depth, &tile)) {
-        r->bring(r, task->batch, first, rows, task->k, task->depth, task->a, g->a_row);
-    }
-    if (task->k + task->depth == g->k)
-        find_place(task, first, &place);
-    multiply_tile(task, &place, &tile);
-}
-
-/* The rows of a task in one block of k: tiles as even as can be, a line's for themselves. */
-static void do_rows(const struct task *task)
-{
-    const struct cpu_gemm *g = task->run->plan;
-    int64_t first = task->first, end = task->first + task->rows;
-
     while (first < end) {
         int64_t line = g->m_line ? (first / g->m_line + 1) * g->m_line : end;
-        int64_t stop = least(line, end), tiles = cut(stop - first, task->run->loops->rows);
+        int64_t stop = least(line, end);
 
-        for (; tiles > 0; tiles--) {
-            int64_t rows = (stop - first) / tiles;
-
-            do_tile(task, first, rows);
-            first += rows;
+        lie = 0;
+        while (first < stop) {
+            if (lie == 0)
+                lie = find_rows(task, first, stop - first, &tile);
+            place.rows = rows_of_tile(g, task->run->loops->rows, stop - first, lie);
+            if (lie < place.rows)
+                bring_rows(task, first, place.rows, &tile);
+            lie = lie < place.rows ? 0 : lie - place.rows;
+            if (task->k + task->depth == g->k)
+                find_place(task, first, &place);
+            multiply_tile(task, &place, &tile);
+            tile.a += place.rows * tile.a_row;
+            tile.sums += is_split ? place.rows * g->sums_row : 0;
+            first += place.rows;
         }
     }
 }
@@ -425,6 +455,10 @@ static void do_task(void *arg, int64_t number, unsigned slot)
                          .a = r->scratch + (int64_t)slot * g->slot_floats };
 
     task.sums = task.a + g->a_floats;
+    task.b = r->b + task.batch * r->b_batch;
+    task.bias = r->store.bias ? r->store.bias + task.batch * r->step_batch : NULL;
+    task.store = r->store;
+    task.store.slopes = r->store.slopes ? r->store.slopes + task.batch * r->step_batch : NULL;
     task.rows = least(g->m - task.first, g->row_block);
     task.end = least(g->panels, task.panel + g->panel_block);
     do {

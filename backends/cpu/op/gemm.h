@@ -34,9 +34,12 @@ struct cpu_gemm_run {
     /* a, either as it lies or brought together. */
     const float *a;         /* NULL: see `reach` and `bring` */
     int64_t a_batch, a_row; /* strides; columns lie side by side */
-    /* Whether rows can be read as they lie: a, a_row, spans, span and jump of the tile. May be NULL. */
-    bool (*reach)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
-                  int64_t k, int64_t depth, struct cpu_tile *tile);
+    /*
+     * How many of these rows, from the first on, can be read as they lie, and a, a_row, spans, span
+     * and jump of a tile of them; or, negative, how many cannot. May be NULL.
+     */
+    int64_t (*reach)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
+                     int64_t k, int64_t depth, struct cpu_tile *tile);
     void (*bring)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                   int64_t k, int64_t depth, float *to, int64_t to_row);
     /* Where rows of y, and of what is added, begin: at column 0 of the batch. NULL: by strides. */

@@ -32,9 +32,9 @@
     c##i##_0 = LOAD(sums + i * sums_row); \
     c##i##_1 = LOAD(sums + i * sums_row + LANES);
 /* What will be stored to is on its way while the sums are made. */
-#define FETCH_2(i, p, r)                        \
-    __builtin_prefetch(t->y[i] + t->column, 1); \
-    __builtin_prefetch(t->y[i] + t->column + LANES, 1);
+#define FETCH_2(i, p, r)                  \
+    __builtin_prefetch(y[i] + column, 1); \
+    __builtin_prefetch(y[i] + column + LANES, 1);
 #define MULTIPLY_2(i, p, r)              \
     {                                    \
         vec v = SPLAT(a##p[(r)*row]);    \
@@ -64,16 +64,20 @@
 #define CLIP_2(i, p, r)                \
     c##i##_0 = CLIP(c##i##_0, b0, b1); \
     c##i##_1 = CLIP(c##i##_1, b0, b1);
-#define STORE_2(i, p, r)                  \
-    STORE(t->y[i] + t->column, c##i##_0); \
-    STORE(t->y[i] + t->column + LANES, c##i##_1);
+#define STORE_2(i, p, r)             \
+    {                                \
+        float *to = y[i] + column;   \
+                                     \
+        STORE(to, c##i##_0);         \
+        STORE(to + LANES, c##i##_1); \
+    }
 #define WIDE_2(p) vec b0 = LOAD(p), b1 = LOAD((p) + LANES)
 
 /* ---- a row, one vector wide ----------------------------------------------------------------- */
 
 #define ZERO_1(i, p, r)     vec c##i = { 0 };
 #define LOAD_1(i, p, r)     c##i = LOAD(sums + i * sums_row);
-#define FETCH_1(i, p, r)    __builtin_prefetch(t->y[i] + t->column, 1);
+#define FETCH_1(i, p, r)    __builtin_prefetch(y[i] + column, 1);
 #define MULTIPLY_1(i, p, r) c##i = FMA(SPLAT(a##p[(r)*row]), b0, c##i);
 #define SUM_1(i, p, r)      STORE(sums + i * sums_row, c##i);
 #define BIAS_1(i, p, r)     c##i = b0;
@@ -82,7 +86,7 @@
 #define PRELU_1(i, p, r)    c##i = SELECT_POSITIVE(c##i, c##i * b0);
 #define POSITIVE_1(i, p, r) c##i = MOST(c##i, b0);
 #define CLIP_1(i, p, r)     c##i = CLIP(c##i, b0, b1);
-#define STORE_1(i, p, r)    STORE(t->y[i] + t->column, c##i);
+#define STORE_1(i, p, r)    STORE(y[i] + column, c##i);
 #define WIDE_1(p)           vec b0 = LOAD(p)
 
 /* ---- the kernel ----------------------------------------------------------------------------- */
@@ -96,6 +100,8 @@
         const float *a0 = t->a, *a1 = a0 + 3 * row, *a2 = a0 + 6 * row, *a3 = a0 + 9 * row;      \
         const float *a4 = a0 + 12 * row, *b = t->b;                                              \
         const struct cpu_store *s = t->store;                                                    \
+        float *const *y = t->y;                                                                  \
+        const int64_t column = t->column;                                                        \
         float *sums = t->sums;                                                                   \
         int64_t spans = t->spans;                                                                \
         ROWS_##m(ZERO_##wide)                                                                    \
