@@ -70,7 +70,7 @@ int conv_device(const struct conv_shape *s, ferry_device *device, struct conv *o
         return -1;
     }
     p->queue = ferry_device_queue(device);
-    *out = (struct conv){ run, destroy, p, wait };
+    *out = (struct conv){ run, destroy, p, wait, 0 };
     return 0;
 }
 

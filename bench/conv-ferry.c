@@ -162,7 +162,7 @@ int conv_ferry(const struct conv_shape *s, const char *set, int threads, struct 
         p->table = table;
         *why = "the plugin does not do it";
         if (prepare(s, p) == 0) {
-            *out = (struct conv){ run, destroy, p, NULL };
+            *out = (struct conv){ run, destroy, p, NULL, 0 };
             return 0;
         }
     }

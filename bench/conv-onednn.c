@@ -124,7 +124,7 @@ int conv_onednn(const struct conv_shape *s, int threads, struct conv *out)
     }
     for (int i = 0; i < OPERANDS; i++)
         err |= give_memory(p, i, what[i]);
-    *out = (struct conv){ run, destroy, p, NULL };
+    *out = (struct conv){ run, destroy, p, NULL, threads > 1 ? 0.01 : 0 };
     if (err)
         destroy(p);
     return err;

@@ -108,7 +108,7 @@ int conv_openblas(const struct conv_shape *s, int threads, struct conv *out)
                             floats(s->outputs),
                             floats(k * pixels),
                             floats(s->outputs * pixels) };
-    *out = (struct conv){ run, destroy, m, NULL };
+    *out = (struct conv){ run, destroy, m, NULL, threads > 1 ? 0.03 : 0 };
     if (m->x && m->w && m->bias && m->columns && m->y)
         return 0;
     destroy(m);

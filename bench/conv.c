@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
 #include "conv.h"
+
+#include <time.h>
 
 const struct conv_shape conv_shapes[CONV_SHAPES] = {
     { "resnet 7x7/2 3-64 @224", 3, 64, 224, 7, 2, 3, 1 },
@@ -65,18 +68,28 @@ void conv_describe(const struct conv_shape *s, ferry_op *op)
 
 #define ROUNDS         9
 #define SAMPLE_SECONDS 0.004
-/* Where a device's own threads have to be woken, and to spread over the processors. */
+/* Where threads have to be woken, and to spread over the processors. */
 #define WAKING_SECONDS 0.025
+
+static void rest(double seconds)
+{
+    const struct timespec t = { 0, (long)(seconds * 1e9) };
+
+    nanosleep(&t, NULL);
+}
 
 static double sample(const struct conv *c, int64_t times)
 {
-    double begin = bench_now();
+    double begin = bench_now(), end;
 
     for (int64_t i = 0; i < times; i++)
         c->run(c->state);
     if (c->wait)
         c->wait(c->state);
-    return (bench_now() - begin) / (double)times;
+    end = bench_now();
+    if (c->rest > 0)
+        rest(c->rest);
+    return (end - begin) / (double)times;
 }
 
 void conv_measure(const struct bench *b, const struct conv *c, int count, double *out)
@@ -85,7 +98,7 @@ void conv_measure(const struct bench *b, const struct conv *c, int count, double
     int64_t times[3] = { 1, 1, 1 };
 
     for (int i = 0; i < count; i++)
-        enough = c[i].wait ? WAKING_SECONDS : enough;
+        enough = c[i].wait || c[i].rest > 0 ? WAKING_SECONDS : enough;
     enough = b->quick ? enough / 8 : enough;
     for (int i = 0; i < count; i++) {
         out[i] = sample(&c[i], 1);

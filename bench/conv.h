@@ -34,6 +34,7 @@ struct conv {
     void (*destroy)(void *state);
     void *state;
     void (*wait)(void *state); /* until all runs are done; NULL: each is when it returns */
+    double rest; /* seconds for which its threads look for more to do, in the way of the next */
 };
 
 /* Seconds a time of each, by turns, the least of several samples: what else runs on the machine only ever adds. */
