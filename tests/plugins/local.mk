@@ -51,6 +51,8 @@ BAD_FROM = \
 	%D%/bad-op-gap.c \
 	%D%/bad-op-pass.c \
 	%D%/bad-op-query.c \
+	%D%/bad-op-resize.c \
+	%D%/bad-op-roi.c \
 	%D%/bad-op-scalars.c \
 	%D%/bad-options.c \
 	%D%/bad-outlive.c \
