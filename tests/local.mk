@@ -100,6 +100,7 @@ UNIT_TESTS = \
 	%D%/unit/test-solver-runs \
 	%D%/unit/test-solver-snapshot \
 	%D%/unit/test-status \
+	%D%/unit/test-store \
 	%D%/unit/test-threads \
 	%D%/unit/test-threads-devices \
 	%D%/unit/test-trace \
@@ -338,6 +339,7 @@ OP_RIG = %D%/unit/op-rig.c %D%/unit/op-rig.h
 %C%_unit_test_kernels_SOURCES = %D%/unit/test-kernels.c \
 	%D%/unit/op-backward.c %D%/unit/op-backward.h %D%/unit/op-make.c %D%/unit/op-make.h
 %C%_unit_test_kernels_LDADD = kernels/libkernelhost.la $(NET_LIBS)
+%C%_unit_test_store_LDADD = kernels/libkernelplans.la $(UNIT_LIBS)
 %C%_unit_test_op_backward_SOURCES = %D%/unit/test-op-backward.c \
 	%D%/unit/op-backward.c %D%/unit/op-backward.h %D%/unit/op-make.c %D%/unit/op-make.h
 %C%_unit_test_op_backward_LDADD = $(NET_LIBS)

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "kernels/store.h"
+
+#include "ferry-test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Files of compiled programs: each way in which one cannot be trusted. */
+
+#define KEY "device|driver|text"
+
+static char folder[] = "/tmp/ferry-store-XXXXXX", path[64];
+static const unsigned char binary[] = { 0x7f, 'E', 'L', 'F', 0, 1, 2, 3, 0xff, 0, 0, 'x' };
+static unsigned char whole[256];
+static size_t bytes;
+
+/* What a reader says of the file as it is; "taken" if it gives the binary. */
+static const char *said(const char *key)
+{
+    struct stored s;
+    const char *why = store_read(path, key, &s);
+
+    if (!why) {
+        CU_ASSERT_EQUAL(s.bytes, sizeof(binary));
+        CU_ASSERT_EQUAL(memcmp(s.binary, binary, sizeof(binary)), 0);
+    }
+    free(s.file);
+    return why ? why : "taken";
+}
+
+static void put(const unsigned char *from, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    CU_ASSERT_EQUAL(fwrite(from, 1, n, f), n);
+    CU_ASSERT_EQUAL(fclose(f), 0);
+}
+
+static void begin(void)
+{
+    FILE *f;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(strcpy(folder, "/tmp/ferry-store-XXXXXX")));
+    snprintf(path, sizeof(path), "%s/one", folder);
+    CU_ASSERT_STRING_EQUAL(said(KEY), "");
+    CU_ASSERT_TRUE(store_write(path, KEY, binary, sizeof(binary)));
+    f = fopen(path, "rb");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    bytes = fread(whole, 1, sizeof(whole), f);
+    fclose(f);
+    CU_ASSERT_FATAL(bytes > sizeof(binary) + strlen(KEY) && bytes < sizeof(whole));
+}
+
+static void end(void)
+{
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    CU_ASSERT_EQUAL(rmdir(folder), 0); /* and nothing else was left */
+}
+
+static void what_was_written_is_read(void)
+{
+    struct stat s;
+
+    begin();
+    CU_ASSERT_EQUAL(stat(path, &s), 0);
+    CU_ASSERT_EQUAL(s.st_mode & 07777, 0600);
+    CU_ASSERT_STRING_EQUAL(said(KEY), "taken");
+    CU_ASSERT_STRING_EQUAL(said("device|driver|other"), "it is of another driver");
+    CU_ASSERT_STRING_EQUAL(said("device|driver|tex"), "it is of another driver");
+    end();
+}
+
+static void no_bit_can_change_unseen(void)
+{
+    begin();
+    for (size_t bit = 0; bit < 8 * bytes; bit++) {
+        whole[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        put(whole, bytes);
+        CU_ASSERT_STRING_NOT_EQUAL(said(KEY), "taken");
+        whole[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    }
+    put(whole, bytes);
+    CU_ASSERT_STRING_EQUAL(said(KEY), "taken");
+    end();
+}
+
+static void no_end_can_be_missing_nor_follow(void)
+{
+    begin();
+    for (size_t n = 0; n < bytes; n++) {
+        put(whole, n);
+        CU_ASSERT_STRING_NOT_EQUAL(said(KEY), "taken");
+    }
+    whole[bytes] = 0;
+    put(whole, bytes + 1);
+    CU_ASSERT_STRING_EQUAL(said(KEY), "it is cut off");
+    end();
+}
+
+static void what_others_can_write_is_not_read(void)
+{
+    begin();
+    CU_ASSERT_EQUAL(chmod(path, 0620), 0);
+    CU_ASSERT_STRING_EQUAL(said(KEY), "others can write it");
+    CU_ASSERT_EQUAL(chmod(path, 0602), 0);
+    CU_ASSERT_STRING_EQUAL(said(KEY), "others can write it");
+    CU_ASSERT_EQUAL(chmod(path, 0644), 0);
+    CU_ASSERT_STRING_EQUAL(said(KEY), "taken");
+    end();
+}
+
+static void what_somebody_else_owns_is_not_read(void)
+{
+    begin();
+    if (chown(path, 65534, 65534) != 0) {
+        ferry_test_skip("only root can give a file away");
+    } else {
+        CU_ASSERT_STRING_EQUAL(said(KEY), "others can write it");
+        CU_ASSERT_TRUE(store_write(path, KEY, binary, sizeof(binary))); /* takes its place */
+        CU_ASSERT_STRING_EQUAL(said(KEY), "taken");
+    }
+    end();
+}
+
+/* Opened without waiting, and never through a link. */
+static void what_is_no_file_is_not_read(void)
+{
+    char other[80];
+
+    begin();
+    snprintf(other, sizeof(other), "%s/other", folder);
+    CU_ASSERT_EQUAL(rename(path, other), 0);
+    CU_ASSERT_EQUAL(symlink(other, path), 0);
+    CU_ASSERT_STRING_EQUAL(said(KEY), "");
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    CU_ASSERT_EQUAL(mkfifo(path, 0600), 0);
+    CU_ASSERT_STRING_EQUAL(said(KEY), "it is no file");
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    CU_ASSERT_EQUAL(mkdir(path, 0700), 0);
+    CU_ASSERT_STRING_EQUAL(said(KEY), "it is no file");
+    CU_ASSERT_FALSE(store_write(path, KEY, binary, sizeof(binary)));
+    CU_ASSERT_EQUAL(rmdir(path), 0);
+    CU_ASSERT_EQUAL(rename(other, path), 0);
+    end();
+}
+
+int main(int argc, char **argv)
+{
+    static const ferry_test_case cases[] = {
+        FERRY_TEST(what_was_written_is_read),
+        FERRY_TEST(no_bit_can_change_unseen),
+        FERRY_TEST(no_end_can_be_missing_nor_follow),
+        FERRY_TEST(what_others_can_write_is_not_read),
+        FERRY_TEST(what_somebody_else_owns_is_not_read),
+        FERRY_TEST(what_is_no_file_is_not_read),
+    };
+
+    return ferry_test_main(argc, argv, "store", cases, FERRY_TEST_COUNT(cases));
+}
