@@ -96,6 +96,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-22-small-things.md \
 	%D%/measurements/2026-11-22-strangers-files.md \
 	%D%/measurements/2026-11-22-kernels.md \
+	%D%/measurements/2026-11-22-convolutions.md \
 	%D%/measurements/2026-11-22-models.md \
 	%D%/measurements/2026-11-22-nets.md \
 	%D%/measurements/2026-11-22-training-iteration.md \
