@@ -41,6 +41,7 @@ static void feed(ferry_net *net, const char *name, const float *values)
     memcpy(to, values, (size_t)ferry_blob_count(b) * sizeof *to);
 }
 
+/* To 1e-5, of what is larger than 1 relatively. */
 static bool holds(ferry_net *net, const char *name, int64_t n, const float *wanted)
 {
     ferry_blob *b = ferry_net_blob(net, name);
@@ -50,7 +51,7 @@ static bool holds(ferry_net *net, const char *name, int64_t n, const float *want
     if (!got || ferry_blob_count(b) != n)
         return false;
     for (i = 0; i < n; i++)
-        if (fabsf(got[i] - wanted[i]) > 1e-5f)
+        if (fabsf(got[i] - wanted[i]) > 1e-5f * fmaxf(1, fabsf(wanted[i])))
             return false;
     return true;
 }
