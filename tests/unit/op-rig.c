@@ -187,17 +187,16 @@ static void *aligned(uint64_t bytes)
 static int run_prepared(struct rig *r, const ferry_op_answer *answer, void *prepared,
                         struct buffers *b)
 {
-    ferry_cref in[FERRY_OP_INPUTS];
+    ferry_cref *in = calloc(r->op.n_in, sizeof(*in)); /* no longer: a sanitizer sees who reads on */
     ferry_ref out[FERRY_OP_OUTPUTS];
     ferry_op_run_args args = { .struct_size = sizeof(args), .in = in, .out = out };
     int err = 0;
 
+    CU_ASSERT_FATAL(in || !r->op.n_in);
     for (uint32_t i = 0; i < r->op.n_in; i++)
         in[i] = (ferry_cref){ answer->packed_inputs >> i & 1u ? b->in[i] : NULL, 0 };
     if (answer->packed_bytes)
         err = rig_table->prepare(rig_device, NULL, prepared, in, (ferry_ref){ b->packed, 0 });
-    if (err)
-        return err;
     for (uint32_t i = 0; i < r->op.n_in; i++)
         in[i].handle = answer->packed_inputs >> i & 1u ? NULL : b->in[i];
     for (uint32_t i = 0; i < r->op.n_out; i++)
@@ -206,7 +205,10 @@ static int run_prepared(struct rig *r, const ferry_op_answer *answer, void *prep
     args.workspace = (ferry_ref){ b->workspace, 0 };
     args.seed = r->seed;
     args.offset = r->offset;
-    return rig_table->run(rig_device, NULL, prepared, &args);
+    if (!err)
+        err = rig_table->run(rig_device, NULL, prepared, &args);
+    free(in);
+    return err;
 }
 
 static int run_plugin(struct rig *r, ferry_op_answer *answer, struct buffers *b)

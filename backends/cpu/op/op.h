@@ -76,6 +76,7 @@ struct cpu_op {
     ferry_op op; /* strides of dimensions that are 1 are 0 */
     ferry_op_answer answer;
     uint32_t own_in; /* inputs of the kind itself; those of the epilogue follow */
+    uint32_t given;  /* inputs that a run is given: `op` may have more, made of outputs */
     bool is_empty;   /* an output has no element */
     union {
         struct cpu_walk walk;

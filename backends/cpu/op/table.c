@@ -62,6 +62,7 @@ static int make_plan(const struct cpu_device *d, const ferry_op *op, struct cpu_
 {
     memset(p, 0, sizeof(*p));
     p->own_in = descriptor_take(op, &p->op);
+    p->given = p->op.n_in;
     p->kind = cpu_op_kind_of(p->op.kind, p->op.pass);
     if (!p->kind)
         return FERRY_EUNSUPPORTED;
@@ -106,7 +107,7 @@ static int prepare(void *dev, void *queue, void *prepared, const ferry_cref *in,
     (void)queue;
     if (p->answer.packed_bytes == 0)
         return 0;
-    for (uint32_t i = 0; i < p->op.n_in; i++)
+    for (uint32_t i = 0; i < p->given; i++)
         if (p->answer.packed_inputs >> i & 1u)
             pointer[i] = cpu_const_pointer(in[i]);
     p->kind->prepare(dev, p, pointer, cpu_pointer(packed));
@@ -119,7 +120,7 @@ static int run(void *dev, void *queue, void *prepared, const ferry_op_run_args *
     struct cpu_op_args a = { .seed = args->seed, .offset = args->offset, .scalars = args->scalars };
 
     (void)queue;
-    for (uint32_t i = 0; i < p->op.n_in; i++)
+    for (uint32_t i = 0; i < p->given; i++)
         a.in[i] = args->in[i].handle ? cpu_const_pointer(args->in[i]) : NULL;
     for (uint32_t i = 0; i < p->op.n_out; i++)
         a.out[i] = cpu_pointer(args->out[i]);
