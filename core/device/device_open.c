@@ -162,16 +162,21 @@ static int open_up(ferry_device *dev)
     return err;
 }
 
-/* The last reference is gone. */
+/*
+ * The last reference is gone. A device that has ended with the process keeps its place, so that what
+ * its plugin could not free is seen to be held.
+ */
 static void end(ferry_device *dev)
 {
     ferry__queue_forget(&dev->queue);
+    if (atomic_load(&dev->ended))
+        return;
     if (dev->dev && !ferry__device_forked(dev)) {
         ferry__lent_trim(dev); /* its default queue's: the others are gone */
         ferry__pool_destroy(dev->pool);
         dev->ops->device_close(dev->dev);
-        ferry__device_list_give_slot(dev);
     }
+    ferry__device_list_give_slot(dev);
     ferry__device_list_forget(dev);
     device_delete(dev);
 }

@@ -202,6 +202,33 @@ static void a_blob_on_the_host_can_be_read_in_the_child(void)
     wx_end();
 }
 
+static void scale_a_blob(void *arg)
+{
+    ferry_blob *b = arg;
+    double sum = 0;
+
+    wx_close(); /* the devices but the blob's own are gone: whoever looks for one finds none of them */
+    EXPECT(ferry_blob_scale_data(b, 2) == 0);
+    EXPECT(ferry_blob_asum_data(b, &sum) == 0 && sum == 32);
+    ferry_blob_destroy(b);
+}
+
+static void a_device_that_has_gone_in_the_child_is_not_looked_at(void)
+{
+    ferry_blob *b = NULL;
+    float *values;
+
+    wx_begin();
+    FX_OK(ferry_queue_synchronize(wx_queue(0))); /* open */
+    FX_OK_FATAL(ferry_blob_create(wx_dev(1), FERRY_F32, 1, (int64_t[]){ 8 }, &b));
+    FX_OK(ferry_blob_fill_data(b, 2));
+    values = ferry_blob_mutable_host_data(b);
+    CU_ASSERT_FATAL(values && values[7] == 2);
+    in_child(scale_a_blob, b);
+    ferry_blob_destroy(b);
+    wx_end();
+}
+
 /* ---- what was going on when it happened --------------------------------------------------------- */
 
 static void release_pending(void *arg)
@@ -375,6 +402,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(device_calls_say_that_the_device_stayed_with_the_parent),
     FERRY_TEST(everything_can_be_destroyed_in_the_child),
     FERRY_TEST(a_blob_on_the_host_can_be_read_in_the_child),
+    FERRY_TEST(a_device_that_has_gone_in_the_child_is_not_looked_at),
     FERRY_TEST(promises_of_the_parent_are_not_the_childs),
 };
 
