@@ -34,7 +34,7 @@ int ferry_memory_create(ferry_device *home, size_t bytes, ferry_memory **out)
                             bytes);
     m->size = m->used = bytes;
     atomic_init(&m->refs, 1);
-    pthread_mutex_init(&m->lock, NULL);
+    m->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* at every first touch: no call */
     m->home = ferry__device_retain(home);
     m->home_slot = (uint8_t)home->slot;
     if (ferry__device_is(home, FERRY_DEVICE_HOST_MEMORY)) { /* kept alive as the home */
@@ -89,8 +89,10 @@ void ferry_memory_release(ferry_memory *m)
         let_go(m, &after);
     home = m->home;
     pthread_mutex_destroy(&m->lock);
-    free(m->sharers);
-    free(m->name);
+    if (m->sharers) /* seldom: it is a call for NULL, too */
+        free(m->sharers);
+    if (m->name)
+        free(m->name);
     free(m);
     if (!at_once)
         ferry__after_unlock_run(&after); /* one of them may not return, and may need the device */
