@@ -406,6 +406,8 @@ static void files_that_are_not_there_are_named(void)
         { "type: 'HDF5Data' top: 'y' hdf5_data_param { source: '/none/list' batch_size: 2 }",
           "/none/list", FERRY_EIO },
         { "type: 'HDF5Data' top: 'y' hdf5_data_param { source: '/dev/null' batch_size: 2 }",
+          "it is a device, and no file", FERRY_EIO },
+        { "type: 'HDF5Data' top: 'y' hdf5_data_param { source: 'EMPTY' batch_size: 2 }",
           "lists no file", FERRY_EFORMAT },
         { "type: 'HDF5Data' top: 'y' hdf5_data_param { source: '/dev/null' }", "batch_size",
           FERRY_EFORMAT },
@@ -415,13 +417,20 @@ static void files_that_are_not_there_are_named(void)
         { "type: 'InfogainLoss' bottom: 'x' bottom: 'u' top: 'y'", "third bottom", FERRY_EFORMAT },
     };
 
+    char empty[] = "/tmp/ferry-empty-XXXXXX";
+    int fd = mkstemp(empty);
+
+    CU_ASSERT_FATAL(fd >= 0);
+    close(fd);
     for (size_t i = 0; i < FERRY_TEST_COUNT(broken); i++) {
         ferry_net_options o = { .struct_size = sizeof o };
+        const char *layer = broken[i].layer, *place = strstr(layer, "EMPTY");
+        int before = (int)(place ? place - layer : (long)strlen(layer));
         ferry_net *net = NULL;
         char text[1024];
 
-        snprintf(text, sizeof(text), "%s%slayer { name: 'l' %s }", X("dim: 2 dim: 3"), U("dim: 2"),
-                 broken[i].layer);
+        snprintf(text, sizeof(text), "%s%slayer { name: 'l' %.*s%s%s }", X("dim: 2 dim: 3"),
+                 U("dim: 2"), before, layer, place ? empty : "", place ? place + 5 : "");
         o.text = text;
         o.text_size = strlen(text);
         CU_ASSERT_EQUAL(ferry_net_open(fx_device(), "broken.prototxt", &o, &net), broken[i].code);
@@ -431,6 +440,7 @@ static void files_that_are_not_there_are_named(void)
             CU_FAIL("the message does not say so");
         }
     }
+    unlink(empty);
 }
 
 #define LSTM(more)                                                                       \

@@ -208,12 +208,20 @@ static void an_imported_block_is_the_same_memory_on_both_sides(void)
     void *handle = NULL, *view = NULL;
     uint32_t flags;
     ferry_plugin_counters c;
+    int err;
 
     if (!ocl_open(0, "zero_copy", "on", NULL))
         return;
     CU_ASSERT_EQUAL_FATAL(ocl->host_alloc(dev, 5000, 0, (void **)&p, &flags), 0);
     memset(p, 1, 5000);
-    CU_ASSERT_EQUAL_FATAL(ocl->import_host(dev, p, 5000, 0, &handle), 0);
+    err = ocl->import_host(dev, p, 5000, 0, &handle);
+    if (err == FERRY_EUNSUPPORTED && driver_failed(err, err, "no import of this device's own")) {
+        ferry_test_skip("the driver's own blocks, and not on a cache line: Oclgrind's");
+        CU_ASSERT_EQUAL(ocl->host_free(dev, p), 0);
+        ocl_close();
+        return;
+    }
+    CU_ASSERT_EQUAL_FATAL(err, 0);
     CU_ASSERT_EQUAL(clGetMemObjectInfo(handle, CL_MEM_HOST_PTR, sizeof(view), &view, NULL), 0);
     CU_ASSERT_PTR_EQUAL(view, p); /* no arithmetic, no other block: the very memory */
     ocl_get(handle, 4999, &byte, 1);
@@ -288,7 +296,15 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_device_that_is_opened_again_finds_its_context_and_its_programs),
 };
 
+/*
+ * exit() ends a thread's objects before it calls its handlers. Oclgrind keeps one of them in use, so that who
+ * calls it in a handler, as CLBlast's cache of programs must, has it write to memory that it freed.
+ */
 int main(int argc, char **argv)
 {
-    return ferry_test_main(argc, argv, "opencl", cases, FERRY_TEST_COUNT(cases));
+    int result = ferry_test_main(argc, argv, "opencl", cases, FERRY_TEST_COUNT(cases));
+
+    if (getenv("FERRY_TEST_NO_HANDLERS"))
+        _Exit(result);
+    return result;
 }
