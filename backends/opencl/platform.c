@@ -374,6 +374,8 @@ int ocl_properties(void *plugin, uint32_t index, void *device, ferry_plugin_prop
     p.flags = unified ? FERRY_DEVICE_UNIFIED : 0;
     if (ocl_is_processor(dev ? dev->id : unit->id))
         p.flags |= FERRY_DEVICE_HOST_PROCESSORS;
+    else
+        p.flags |= FERRY_DEVICE_MAP_MAY_COPY;
     p.sync_domain = dev ? (uint64_t)(uintptr_t)dev->context->context : 0;
     memcpy(out, &p, size);
     return 0;

@@ -270,7 +270,8 @@ static bool is_worth_it(struct probe *p)
     struct probe many;
     bool slow;
 
-    if (!(p->dev->plugin->given & FERRY__GIVEN_MAP))
+    if (!ferry__device_is(p->dev, FERRY_DEVICE_MAP_MAY_COPY) ||
+        !(p->dev->plugin->given & FERRY__GIVEN_MAP))
         return true;
     prepare(&many, p->dev, MEASURED_BYTES);
     slow = many.bytes > p->bytes && many.bytes <= p->dev->max_block && !acquire(&many) &&

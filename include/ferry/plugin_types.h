@@ -93,6 +93,11 @@ typedef struct ferry_host {
 #define FERRY_DEVICE_HOST_PROCESSORS 32u
 /** Its entries use host->scratch; ferry notes for which queue it calls one. Since 1.1. */
 #define FERRY_DEVICE_SCRATCH 64u
+/**
+ * Its driver may copy at map and unmap. ferry measures a device with this and FERRY_DEVICE_UNIFIED when it
+ * is opened, and uses it as a discrete one where they take as long as copies. Since 1.1.
+ */
+#define FERRY_DEVICE_MAP_MAY_COPY 128u
 
 /**
  * What a device is; ferry sets struct_size and zeroes the rest before the call. Unknown: 0 or "".

@@ -256,6 +256,8 @@ static int properties(void *plugin, uint32_t index, void *dev, ferry_plugin_prop
     (void)plugin;
     (void)index;
     out->flags = FERRY_DEVICE_POINTERS | FERRY_DEVICE_UNIFIED;
+    if (FAKE_UNIFIED == UNIFIED_SLOW)
+        out->flags |= FERRY_DEVICE_MAP_MAY_COPY;
     out->host_alignment = PAGE;
     out->memory_total = UINT64_C(1) << (dev ? 31 : 30); /* it finds out more when it is opened */
     strcpy(out->description, dev ? "as it is" : "as it seems");

@@ -117,9 +117,8 @@ static void sim_passes_without_a_thread_with_slow_copies_and_small_bindings(void
     passes("sim --set clock=sync,memory=64MiB --only queues,events,threads,fork,coherence");
     passes("sim --set latency=200,bandwidth=2GiB/s,op_latency=100 "
            "--only queues,events,threads,fork,coherence");
-    passes(is_in_a_hurry()
-               ? "sim --set offset_alignment=256,max_binding=64MiB --only memory,copy,axpy"
-               : "sim --set offset_alignment=256,max_binding=64MiB");
+    passes(
+        "sim --set offset_alignment=256,max_binding=64MiB --only memory,copy,memset,axpy,dot,gemv");
 }
 
 static void sim_passes_with_axpy_alone(void)

@@ -37,9 +37,15 @@ static bool everything(void)
     return value && *value && strcmp(value, "0") != 0;
 }
 
-/* Iterations of a run that are done where not all are; and of a smooth one, which is told apart sooner. */
-#define SOME   (ferry_test_is_slow() ? 1 : strcmp(ferry_test_backend(), "cpu") ? 3 : 10)
-#define SMOOTH (ferry_test_is_slow() ? 1 : 10)
+/* Of a variant of a backend, and with a sanitizer, that it goes at all. */
+static bool is_short(void)
+{
+    return ferry_test_is_slow() || strchr(ferry_test_backend(), '[');
+}
+
+/* Iterations of a run, and of a smooth one, that are done where not all are. */
+#define SOME   (is_short() ? 1 : strcmp(ferry_test_backend(), "cpu") ? 3 : 10)
+#define SMOOTH (is_short() ? 1 : 10)
 
 /* ---- a copy of the tree ---------------------------------------------------------------------------- */
 
