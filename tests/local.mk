@@ -145,6 +145,7 @@ SIM_TESTS = \
 	%D%/unit/test-sim-faults \
 	%D%/unit/test-sim-math \
 	%D%/unit/test-sim-operations \
+	%D%/unit/test-sim-queues \
 	%D%/unit/test-sim-unified
 
 if HAVE_HDF5
@@ -457,6 +458,7 @@ SIM_LIBS = %D%/unit/libsimdriver.la %D%/unit/libferrytest.la $(CUNIT_LIBS) $(COR
 %C%_unit_test_sim_clock_LDADD = $(SIM_LIBS)
 %C%_unit_test_sim_faults_LDADD = $(SIM_LIBS)
 %C%_unit_test_sim_math_LDADD = $(SIM_LIBS)
+%C%_unit_test_sim_queues_LDADD = $(SIM_LIBS)
 %C%_unit_test_sim_unified_LDADD = $(SIM_LIBS)
 if BUILD_OPENCL
 %C%_unit_libopencldriver_la_SOURCES = \

@@ -6,15 +6,12 @@
 /* Runs the first command that can run, of one queue or of all. (locked) */
 static bool step_once(struct sim_device *dev, const struct sim_queue *only)
 {
-    struct sim_queue *first = NULL;
+    struct sim_queue *first = only ? sim_queues_at(&dev->queues, only) : dev->ready;
 
-    for (struct sim_queue *queue = dev->queues; queue; queue = queue->next)
-        if ((!only || queue == only) && sim_queue_ready(queue) &&
-            (!first || queue->head->seq < first->head->seq))
-            first = queue;
-    if (first)
-        sim_queue_run(first);
-    return first != NULL;
+    if (!first || !sim_queue_ready(first))
+        return false;
+    sim_queue_run(first);
+    return true;
 }
 
 static uint64_t step_some(struct sim_device *dev, const struct sim_queue *only, uint64_t n)
@@ -52,7 +49,7 @@ static uint64_t pending(void *sim)
     uint64_t count = 0;
 
     sim_lock();
-    for (const struct sim_queue *queue = dev->queues; queue; queue = queue->next)
+    for (const struct sim_queue *queue = dev->queues.first; queue; queue = queue->next)
         for (const struct sim_command *c = queue->head; c; c = c->next)
             count++;
     sim_unlock();
@@ -101,7 +98,7 @@ static void lose(void *sim)
 
     sim_lock();
     dev->lost = true;
-    for (struct sim_queue *queue = dev->queues; queue; queue = queue->next)
+    for (struct sim_queue *queue = dev->queues.first; queue; queue = queue->next)
         sim_queue_drop(queue, FERRY_ELOST, "the device is lost");
     sim_unlock();
 }

@@ -112,7 +112,8 @@ int sim_device_open(void *plugin, uint32_t index, void **out_dev)
     dev->index = index;
     dev->unified = is_unified(&dev->set, index);
     sim_queue_init(&dev->main, dev);
-    dev->queues = &dev->main;
+    if (sim_queues_add(&dev->queues, &dev->main, &why))
+        goto err_finish_worker;
     arm(dev);
     sim_lock();
     dev->next = sim_shared.devices;
@@ -121,6 +122,8 @@ int sim_device_open(void *plugin, uint32_t index, void **out_dev)
     *out_dev = dev;
     return 0;
 
+err_finish_worker:
+    sim_worker_finish(dev);
 err_close_arena:
     sim_arena_close(&dev->arena);
 err_free_dev:
@@ -161,15 +164,17 @@ static void release_memory(struct sim_device *dev)
 
 static void release_queues(struct sim_device *dev)
 {
-    for (struct sim_queue *queue = dev->queues; queue; queue = queue->next)
+    for (struct sim_queue *queue = dev->queues.first; queue; queue = queue->next)
         sim_queue_drop(queue, FERRY_ELOST, "the device was closed");
     sim_event_forget(dev);
-    while (dev->queues != &dev->main) {
-        struct sim_queue *queue = dev->queues;
+    while (dev->queues.first != &dev->main) {
+        struct sim_queue *queue = dev->queues.first;
 
-        dev->queues = queue->next;
+        sim_queues_remove(&dev->queues, queue);
         free(queue);
     }
+    sim_queues_remove(&dev->queues, &dev->main);
+    free(dev->queues.buckets);
 }
 
 void sim_device_close(void *device)

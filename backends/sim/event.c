@@ -155,11 +155,12 @@ int sim_event_record(void *device, void *queue, void **out_event)
 /* What a done event has to say; the queue need not say it again. (locked) */
 static int report(struct sim_event *event, struct sim_why *why)
 {
+    struct sim_queue *queue = sim_queues_at(&event->dev->queues, event->queue);
+
     if (!event->failure.serial)
         return 0;
-    for (struct sim_queue *queue = event->dev->queues; queue; queue = queue->next)
-        if (queue->for_sync.serial == event->failure.serial)
-            queue->for_sync.serial = 0;
+    if (queue && queue->for_sync.serial == event->failure.serial)
+        queue->for_sync.serial = 0;
     *why = event->failure.why;
     return why->code;
 }
@@ -257,7 +258,7 @@ int sim_synchronize(void *device)
     if (!sim_alive(dev, &why))
         sim_queue_drain_all(dev, seq);
     if (!sim_alive(dev, &why))
-        for (struct sim_queue *queue = dev->queues; queue; queue = queue->next)
+        for (struct sim_queue *queue = dev->queues.first; queue; queue = queue->next)
             (void)sim_queue_take_failure(queue, &why);
     sim_unlock();
     return sim_why_tell(&why);
@@ -275,9 +276,8 @@ int sim_queue_create(void *device, uint32_t flags, void **out_queue)
         sim_why_set(&why, FERRY_ENOMEM, "host memory is short");
     else if (!sim_alive(dev, &why) && !sim_fault(dev, SIM_CALL_QUEUE, &why)) {
         sim_queue_init(queue, dev);
-        queue->next = dev->queues;
-        dev->queues = queue;
-        dev->counters.live_queues++;
+        if (!sim_queues_add(&dev->queues, queue, &why))
+            dev->counters.live_queues++;
     }
     sim_unlock();
     if (why.code)
@@ -290,16 +290,10 @@ int sim_queue_create(void *device, uint32_t flags, void **out_queue)
 /* Takes the queue out of the device once its work is done. (locked) */
 static int retire(struct sim_device *dev, struct sim_queue *wanted, struct sim_why *why)
 {
-    struct sim_queue **link = &dev->queues;
-
-    while (*link && *link != wanted)
-        link = &(*link)->next;
-    if (!*link || wanted == &dev->main)
+    if (!sim_queues_at(&dev->queues, wanted) || wanted == &dev->main)
         return sim_why_set(why, FERRY_EINVAL, "%p is no queue of queue_create", (void *)wanted);
     sim_queue_drain(wanted, sim_shared.seq);
-    for (link = &dev->queues; *link != wanted; link = &(*link)->next)
-        ;
-    *link = wanted->next;
+    sim_queues_remove(&dev->queues, wanted);
     dev->counters.live_queues--;
     return 0;
 }

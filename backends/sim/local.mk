@@ -13,6 +13,7 @@ backends_ferry_sim_la_SOURCES = \
 	%D%/element.c \
 	%D%/event.c \
 	%D%/fault.c \
+	%D%/handles.c \
 	%D%/hostmem.c \
 	%D%/hostrange.c \
 	%D%/math.c \
@@ -20,6 +21,8 @@ backends_ferry_sim_la_SOURCES = \
 	%D%/operation.c \
 	%D%/ops.c \
 	%D%/options.c \
+	%D%/path.c \
+	%D%/place.c \
 	%D%/queue.c \
 	%D%/run.c \
 	%D%/shared.c \

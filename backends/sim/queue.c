@@ -62,6 +62,7 @@ static void mark(struct sim_queue *queue, struct sim_event *event, int64_t finis
     queue->for_event.serial = 0;
     event->finish = finish;
     event->done = true;
+    sim_event_let_go(event);
 }
 
 /* The head is over: takes it off and lets go of what it held. */
@@ -69,6 +70,7 @@ static void complete(struct sim_queue *queue)
 {
     struct sim_command *command = queue->head;
 
+    sim_queue_lift(queue);
     queue->head = command->next;
     if (!queue->head)
         queue->tail = &queue->head;
@@ -89,6 +91,7 @@ static void complete(struct sim_queue *queue)
     }
     free(command->run);
     free(command);
+    sim_queue_place(queue);
 }
 
 void sim_queue_drop(struct sim_queue *queue, int code, const char *text)
@@ -96,6 +99,7 @@ void sim_queue_drop(struct sim_queue *queue, int code, const char *text)
     while (queue->head && !queue->running) {
         sim_why_set(&queue->head->why, code, "%s", text);
         complete(queue);
+        sim_shared.broken++;
     }
 }
 
@@ -110,51 +114,12 @@ void sim_queue_submit(struct sim_queue *queue, struct sim_command *command)
             command->uses[i]->pending++;
     *queue->tail = command;
     queue->tail = &command->next;
+    if (queue->head == command)
+        sim_queue_place(queue);
     if (queue->dev->set.clock == SIM_CLOCK_SYNC)
         sim_queue_drain(queue, seq);
     else
         sim_device_wake(queue->dev);
-}
-
-bool sim_queue_ready(const struct sim_queue *queue)
-{
-    const struct sim_command *head = queue->head;
-
-    return head && !queue->running && (head->kind != SIM_WAIT || head->event->done);
-}
-
-void sim_queue_schedule(struct sim_queue *queue)
-{
-    struct sim_command *head = queue->head;
-    int64_t *engine = &queue->dev->engine_free[head->engine];
-    int64_t start = head->submitted;
-
-    if (head->scheduled)
-        return;
-    if (queue->free_at > start)
-        start = queue->free_at;
-    if (head->kind == SIM_WAIT && head->event->finish > start)
-        start = head->event->finish;
-    if (head->engine != SIM_NO_ENGINE && *engine > start)
-        start = *engine;
-    head->finish = start + head->cost;
-    head->scheduled = true;
-    if (head->engine != SIM_NO_ENGINE)
-        *engine = head->finish;
-}
-
-/*
- * Moving bytes takes time of its own: a copy begins so much earlier that it can end in time, if the
- * host moves eight bytes a nanosecond.
- */
-int64_t sim_queue_due(const struct sim_queue *queue)
-{
-    const struct sim_command *head = queue->head;
-    int64_t lead = head->kind == SIM_COPY ? (int64_t)(head->bytes / 8) : 0;
-
-    if (head->moved)
-        lead = 0;
-    return head->finish - (lead < head->cost ? lead : head->cost);
 }
 
 /* What the command does to bytes. A failure leaves rubbish where it was to write. */
@@ -199,9 +164,10 @@ static void move(struct sim_queue *queue)
         sim_host_check(queue->dev, head->host, head->bytes, head->host_access, &head->why))
         moves = false;
     head->moved = true;
-    if (!moves && !sync)
+    queue->running = moves || sync;
+    sim_queue_place(queue);
+    if (!queue->running)
         return;
-    queue->running = true;
     sim_unlock();
     if (sync)
         sleep_until(due);
@@ -211,6 +177,7 @@ static void move(struct sim_queue *queue)
         sleep_until(head->finish);
     sim_lock();
     queue->running = false;
+    sim_queue_place(queue);
 }
 
 void sim_queue_run(struct sim_queue *queue)
@@ -224,19 +191,13 @@ void sim_queue_run(struct sim_queue *queue)
         complete(queue);
 }
 
-/* The queue whose head has to run before this one gets on; on the real clock, its thread's. */
-static struct sim_queue *first_behind(struct sim_queue *queue)
+/*
+ * Brings the queue that the path leads from a step further, or waits until somebody else, such as
+ * the thread of a device on the real clock, has done anything.
+ */
+static void progress(struct sim_path *path)
 {
-    while (queue->head && !queue->running && queue->head->kind == SIM_WAIT &&
-           !queue->head->event->done)
-        queue = queue->head->event->queue;
-    return queue;
-}
-
-/* Brings the queue a step further, or waits until somebody else has done anything. */
-static void progress(struct sim_queue *queue)
-{
-    struct sim_queue *first = first_behind(queue);
+    struct sim_queue *first = sim_path_first(path);
 
     if (first->dev->set.clock != SIM_CLOCK_REAL && sim_queue_ready(first))
         sim_queue_run(first);
@@ -244,30 +205,51 @@ static void progress(struct sim_queue *queue)
         pthread_cond_wait(&sim_shared.changed, &sim_shared.lock);
 }
 
+static bool has(const struct sim_queue *queue, uint64_t seq)
+{
+    return queue->head && queue->head->seq <= seq;
+}
+
 void sim_queue_drain(struct sim_queue *queue, uint64_t seq)
 {
-    while (queue->head && queue->head->seq <= seq)
-        progress(queue);
+    struct sim_path path = { 0 };
+
+    sim_path_start(&path, queue);
+    while (has(queue, seq))
+        progress(&path);
+    sim_path_end(&path);
 }
 
 void sim_queue_drain_all(struct sim_device *dev, uint64_t seq)
 {
-    struct sim_queue *queue = dev->queues;
+    struct sim_queue *queue = dev->queues.first;
+    struct sim_path path = { 0 };
 
-    while (queue)
-        if (queue->head && queue->head->seq <= seq) {
-            progress(queue);
-            queue = dev->queues; /* it may be gone by now */
-        } else {
+    while (queue) {
+        uint64_t broken = sim_shared.broken;
+
+        if (!has(queue, seq)) {
             queue = queue->next;
+            continue;
         }
+        if (path.from != queue)
+            sim_path_start(&path, queue);
+        progress(&path);
+        if (sim_shared.broken != broken)
+            queue = dev->queues.first; /* it may be gone by now */
+    }
+    sim_path_end(&path);
 }
 
 void sim_queue_await(struct sim_event *event)
 {
+    struct sim_path path = { 0 };
+
     event->refs++;
+    sim_path_start(&path, event->queue);
     while (!event->done)
-        progress(event->queue);
+        progress(&path);
+    sim_path_end(&path);
     sim_event_release(event);
 }
 

@@ -174,7 +174,8 @@ struct sim_failure {
 
 struct sim_event {
     struct sim_device *dev;
-    struct sim_queue *queue; /* valid until done */
+    struct sim_queue *queue;   /* valid until done */
+    struct sim_queue *waiting; /* a heap: those whose head waits for it */
     struct sim_failure failure;
     int64_t finish; /* modelled time of completion */
     uint32_t refs;  /* its handle, its mark, and the waits for it */
@@ -205,10 +206,17 @@ struct sim_command {
 };
 
 struct sim_queue {
-    struct sim_queue *next;
+    struct sim_queue *next, **link; /* its device's queues, and who points here */
+    struct sim_queue *same_bucket;
     struct sim_device *dev;
     struct sim_command *head, **tail;
-    bool running; /* the head's bytes are being moved, without the lock */
+    uint64_t number; /* of its creation */
+    bool running;    /* the head's bytes are being moved, without the lock */
+    /* Where it stands (place.c): */
+    struct sim_queue **heap;          /* NULL: nowhere */
+    struct sim_queue *under, *beside; /* the first one below, the next one on its level */
+    struct sim_queue **at;            /* who points here */
+    int64_t key;
     int64_t free_at;
     struct sim_failure for_event; /* the first one since the latest event */
     struct sim_failure for_sync;  /* the latest one, unless an event has reported it */
@@ -220,12 +228,6 @@ void sim_queue_init(struct sim_queue *queue, struct sim_device *dev);
 void sim_queue_submit(struct sim_queue *queue, struct sim_command *command);
 /* Ends what is on the queue, unrun, with `code`. (locked) */
 void sim_queue_drop(struct sim_queue *queue, int code, const char *text);
-/* Whether the head can run, in whatever time. (locked) */
-bool sim_queue_ready(const struct sim_queue *queue);
-/* Gives the head, which is ready, its time. (locked) */
-void sim_queue_schedule(struct sim_queue *queue);
-/* When somebody has to run the scheduled head. (locked) */
-int64_t sim_queue_due(const struct sim_queue *queue);
 /*
  * Runs the head, which is ready; the lock is released meanwhile. On the real clock it may be that
  * its bytes have moved but that it has to be run again to complete. (locked)
@@ -247,6 +249,63 @@ void sim_device_wake(struct sim_device *dev);
 void sim_op_run(const struct sim_op *op);
 /* The same (run.c); `fails`: what was to be written is rubbish. */
 void sim_run_run(const struct sim_run *run, bool fails);
+
+/* ---- place.c: which queue is next ---- */
+
+/* Whether the head waits for an event that is not done. (locked) */
+bool sim_queue_waits(const struct sim_queue *queue);
+/* Whether the head can run, in whatever time. (locked) */
+bool sim_queue_ready(const struct sim_queue *queue);
+/* Gives the head, which is ready, its time. (locked) */
+void sim_queue_schedule(struct sim_queue *queue);
+/* When somebody has to run the scheduled head. (locked) */
+int64_t sim_queue_due(const struct sim_queue *queue);
+/* Puts the queue where it belongs, whenever its head is another or is another way. (locked) */
+void sim_queue_place(struct sim_queue *queue);
+/* Takes it out of where it stands, before its head goes. (locked) */
+void sim_queue_lift(struct sim_queue *queue);
+/* The event is done: those that waited can run. (locked) */
+void sim_event_let_go(struct sim_event *event);
+/*
+ * The queue whose head is due first; NULL: none can run. Heads that became ready together get their
+ * engine in the order of their submission. (locked)
+ */
+struct sim_queue *sim_queue_earliest(struct sim_device *dev);
+
+/* ---- path.c: what holds a queue up ---- */
+
+struct sim_step {
+    struct sim_queue *queue, *behind; /* the one waits for an event of the other */
+    uint64_t seq;                     /* of the command that waits */
+};
+
+struct sim_path {
+    struct sim_queue *from;
+    struct sim_step *steps;
+    size_t count, room;
+    uint64_t broken; /* as sim_shared had it */
+};
+
+/* A path of zeros, or one that has been started before, leads from that queue. (locked) */
+void sim_path_start(struct sim_path *path, struct sim_queue *from);
+/* The queue whose head has to run before `from` gets on; itself, if nothing holds it up. (locked) */
+struct sim_queue *sim_path_first(struct sim_path *path);
+void sim_path_end(struct sim_path *path);
+
+/* ---- handles.c: a device's queues ---- */
+
+struct sim_queues {
+    struct sim_queue *first;    /* all of them, the latest first */
+    struct sim_queue **buckets; /* by handle */
+    size_t count, room;
+    uint64_t created;
+};
+
+/* Adds it. (locked) FERRY_ENOMEM. */
+int sim_queues_add(struct sim_queues *queues, struct sim_queue *queue, struct sim_why *why);
+void sim_queues_remove(struct sim_queues *queues, struct sim_queue *queue); /* (locked) */
+/* The queue of that handle, which may be anything; NULL if none. (locked) */
+struct sim_queue *sim_queues_at(const struct sim_queues *queues, const void *handle);
 
 /* ---- worker.c: the real clock ---- */
 
@@ -282,7 +341,9 @@ struct sim_device {
     uint64_t used; /* bytes of device memory */
     struct sim_host *hosts;
     struct sim_queue main;
-    struct sim_queue *queues; /* all of them, `main` last */
+    struct sim_queues queues; /* `main` is the first that was created */
+    struct sim_queue *ready;  /* a heap: those whose head can run, in the order of submission */
+    struct sim_queue *due;    /* a heap: those whose head has its time, in that order */
     int64_t engine_free[SIM_ENGINES];
     struct sim_fault faults[SIM_CALL_COUNT];
     struct {
@@ -301,6 +362,7 @@ struct sim_shared {
     struct sim_device *devices;
     uint64_t seq;      /* of the latest command */
     uint64_t failures; /* serial of the latest failure */
+    uint64_t broken;   /* how often a queue has gone, or what was on it has been dropped */
 };
 
 extern struct sim_shared sim_shared;

@@ -25,31 +25,6 @@ int sim_worker_init(struct sim_worker *worker, struct sim_why *why)
     return failed ? sim_why_set(why, FERRY_ENOMEM, "pthread_cond_init: %s", strerror(failed)) : 0;
 }
 
-/*
- * The queue whose head is due first. Heads that became ready together get their engine in the
- * order of their submission.
- */
-static struct sim_queue *earliest(struct sim_device *dev)
-{
-    struct sim_queue *best = NULL;
-
-    for (;;) {
-        struct sim_queue *first = NULL;
-
-        for (struct sim_queue *queue = dev->queues; queue; queue = queue->next)
-            if (sim_queue_ready(queue) && !queue->head->scheduled &&
-                (!first || queue->head->seq < first->head->seq))
-                first = queue;
-        if (!first)
-            break;
-        sim_queue_schedule(first);
-    }
-    for (struct sim_queue *queue = dev->queues; queue; queue = queue->next)
-        if (sim_queue_ready(queue) && (!best || sim_queue_due(queue) < sim_queue_due(best)))
-            best = queue;
-    return best;
-}
-
 static void sleep_until(struct sim_worker *worker, int64_t when)
 {
     struct timespec until;
@@ -69,7 +44,7 @@ static void *work(void *argument)
 
     sim_lock();
     while (!dev->worker.stop) {
-        struct sim_queue *queue = earliest(dev);
+        struct sim_queue *queue = sim_queue_earliest(dev);
 
         if (!queue)
             sleep_until(&dev->worker, NEVER);
@@ -120,13 +95,11 @@ void sim_worker_finish(struct sim_device *dev)
 int sim_queue_find(struct sim_device *dev, void *handle, struct sim_queue **out,
                    struct sim_why *why)
 {
-    struct sim_queue *queue = handle ? dev->queues : &dev->main;
+    struct sim_queue *queue = handle ? sim_queues_at(&dev->queues, handle) : &dev->main;
     int err = sim_alive(dev, why);
 
     if (err)
         return err;
-    while (handle && queue && queue != handle)
-        queue = queue->next;
     if (!queue)
         return sim_why_set(why, FERRY_EINVAL, "%p is no queue of this device", handle);
     err = sim_worker_start(dev, why);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The way from a queue over the events that hold it up to the queue that has to run first. It is
+ * walked once, not once for each command: a queue that waits stands still, and so do all before it.
+ */
+#include "sim.h"
+
+#include <stdlib.h>
+
+void sim_path_start(struct sim_path *path, struct sim_queue *from)
+{
+    path->from = from;
+    path->count = 0;
+    path->broken = sim_shared.broken;
+}
+
+void sim_path_end(struct sim_path *path)
+{
+    free(path->steps);
+}
+
+/* Whether its queue still waits as it did when the step was taken. */
+static bool holds(const struct sim_step *step)
+{
+    return sim_queue_waits(step->queue) && step->queue->head->seq == step->seq;
+}
+
+/* Without memory there is no step, and the next look walks again. */
+static bool add_step(struct sim_path *path, struct sim_queue *queue)
+{
+    if (path->count == path->room) {
+        size_t room = path->room ? path->room * 2 : 16;
+        struct sim_step *steps = realloc(path->steps, room * sizeof(*steps));
+
+        if (!steps)
+            return false;
+        path->steps = steps;
+        path->room = room;
+    }
+    path->steps[path->count++] =
+        (struct sim_step){ queue, queue->head->event->queue, queue->head->seq };
+    return true;
+}
+
+struct sim_queue *sim_path_first(struct sim_path *path)
+{
+    struct sim_queue *queue = path->from;
+    bool kept = true;
+
+    if (path->broken != sim_shared.broken)
+        sim_path_start(path, path->from);
+    while (path->count && !holds(&path->steps[path->count - 1]))
+        path->count--;
+    if (path->count)
+        queue = path->steps[path->count - 1].behind;
+    for (; sim_queue_waits(queue); queue = queue->head->event->queue)
+        kept = kept && add_step(path, queue);
+    return queue;
+}
