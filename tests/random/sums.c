@@ -103,7 +103,7 @@ void step_update(struct dice *d)
         a.expected = FERRY_EUNINIT;
     else if (is_uninit(o, DATA))
         a.allowed = FERRY_EUNINIT;
-    if (o->count == 0 && !a.expected && is_lost(o, DATA))
+    else if (o->count == 0 && is_lost(o, DATA))
         a.allowed = FERRY_ELOST;
     if (a.expected == FERRY_EUNINIT || o->count == 0)
         a.touched[0].access = a.touched[1].access = 0;
