@@ -19,6 +19,7 @@ UNIT_TESTS = \
 	%D%/unit/test-blob-storage \
 	%D%/unit/test-caffe-cases \
 	%D%/unit/test-check \
+	%D%/unit/test-check-faults \
 	%D%/unit/test-command \
 	%D%/unit/test-command-arrays \
 	%D%/unit/test-command-dataset \
@@ -361,6 +362,7 @@ check_PROGRAMS += %D%/unit/proto-tool
 # It runs the command and the examples, and reads their JSON; of ferry itself it links nothing.
 %C%_unit_test_trace_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
 %C%_unit_test_check_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
+%C%_unit_test_check_faults_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) -lm
 %C%_unit_test_command_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
 %C%_unit_test_command_backward_LDADD = $(%C%_unit_test_command_LDADD)
 %C%_unit_test_command_net_LDADD = $(%C%_unit_test_command_LDADD)
@@ -392,6 +394,9 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/proto-text.h \
 	%D%/unit/world.c \
 	%D%/unit/world.h
+CHECK_TEST = %D%/unit/check-run.c %D%/unit/check-run.h
+%C%_unit_test_check_SOURCES = %D%/unit/test-check.c $(CHECK_TEST)
+%C%_unit_test_check_faults_SOURCES = %D%/unit/test-check-faults.c $(CHECK_TEST)
 COMMAND_TEST = %D%/unit/command.c %D%/unit/command.h
 ARRAYS_TEST = %D%/unit/array-files.c %D%/unit/array-files.h
 %C%_unit_test_command_arrays_SOURCES = %D%/unit/test-command-arrays.c $(ARRAYS_TEST)

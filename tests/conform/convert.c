@@ -71,10 +71,10 @@ static void check_element(ferry_dtype from, ferry_dtype to, const struct mirror 
         kit_fail("element %" PRId64 ", %s0, lost its sign", i, signbit(value) ? "-" : "+");
 }
 
-/* Whether the plugin says that it can. */
+/* Whether ferry would have it convert: for anything more than 0. */
 static bool is_offered(ferry_dtype from, ferry_dtype to)
 {
-    return kit.ops.supports_convert ? kit.ops.supports_convert(kit.dev, from, to) == 1
+    return kit.ops.supports_convert ? kit.ops.supports_convert(kit.dev, from, to) > 0
                                     : kit_supports(FERRY_OP_CONVERT, to);
 }
 
@@ -133,8 +133,8 @@ void group_convert(void)
         if (!kit_supports(FERRY_OP_CONVERT, from))
             continue;
         for (uint32_t to = 0; to < FERRY_DTYPE_COUNT; to++)
-            if (to != from && (!kit.ops.supports_convert ||
-                               is_offered((ferry_dtype)from, (ferry_dtype)to)))
+            if (to != from &&
+                (!kit.ops.supports_convert || is_offered((ferry_dtype)from, (ferry_dtype)to)))
                 pairs += convert_pair((ferry_dtype)from, (ferry_dtype)to);
     }
     if (!pairs)

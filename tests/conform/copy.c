@@ -231,5 +231,6 @@ void group_memset(void)
     for (size_t i = 0; i < LENGTH(whole); i++)
         mirror_crowd(whole[i], set_all);
     kit_far_memset();
+    kit_large_memset();
     kit_remark("1 byte to 1 MB at 7 offsets");
 }

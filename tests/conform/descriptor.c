@@ -252,6 +252,27 @@ static void one_properties(void *dev, uint32_t index)
         kit_fail("max_binding %" PRIu64 " is less than 16 MiB", out.p.max_binding);
 }
 
+/* Asked where supports says 1 for the source; a target may be younger than the plugin. */
+static void pairs_of_dtypes(void)
+{
+    static const uint32_t unknown[] = {
+        FERRY_DTYPE_COUNT, FERRY_DTYPE_COUNT + 1, 41, 64, 255, 256, 1000, UINT32_MAX
+    };
+    size_t targets = FERRY_DTYPE_COUNT + sizeof(unknown) / sizeof(unknown[0]);
+
+    kit_case("supports_convert");
+    for (uint32_t from = 0; from < FERRY_DTYPE_COUNT && kit.ops.supports_convert; from++)
+        for (uint32_t i = 0; i < targets && kit_supports(FERRY_OP_CONVERT, from); i++) {
+            bool known = i < FERRY_DTYPE_COUNT;
+            uint32_t to = known ? i : unknown[i - FERRY_DTYPE_COUNT];
+            int answer = kit.ops.supports_convert(kit.dev, from, to);
+
+            if (answer != 0 && (answer != 1 || !known))
+                kit_fail("%s to dtype %u: %d; %s", kit_dtype_name(from), to, answer,
+                         known ? "it is 1 or 0" : "what was not known then is 0");
+        }
+}
+
 static void answers_of_the_device(void)
 {
     uint64_t available = 0, total = 0;
@@ -268,6 +289,7 @@ static void answers_of_the_device(void)
         }
     if (kit.ops.supports && kit.ops.supports(kit.dev, FERRY_OP_AXPY, FERRY_F32) != 1)
         kit_fail("axpy of F32 is mandatory, and supports says 0");
+    pairs_of_dtypes();
     kit_case("memory_info");
     if (kit.ops.memory_info) {
         int code = kit.ops.memory_info(kit.dev, &available, &total);

@@ -96,6 +96,8 @@ void kit_log(void *arg, int level, const char *line);
 
 /* event_query, and queue_wait of another queue, do not wait for a busy one (busy.c). */
 void kit_calls_come_back(void *queue, void *other);
+/* queue_wait: the one does not go on before an event of the other, which is busy. */
+void kit_queue_waits(void *busy, void *waiting);
 /* synchronize, and queue_synchronize, wait for a busy queue while the default one is idle. */
 void kit_queue_is_waited_for(void *queue);
 
@@ -176,6 +178,7 @@ void mirror_crowd(uint64_t bytes, void (*operation)(struct mirror *m));
 void kit_far_copies(void);
 void kit_far_memset(void);
 void kit_far_axpy(void);
+void kit_large_memset(void);
 void kit_large_axpy(void);
 void kit_large_scal(void);
 void kit_large_copy(void);

@@ -64,16 +64,23 @@ static void floats_destroy(struct floats *f)
     free(f->got);
 }
 
-static void floats_check(struct floats *f)
+/* What is on the device, byte by byte. */
+static unsigned char *floats_get(struct floats *f)
 {
-    int64_t n = (int64_t)(f->bytes / sizeof(float));
-
     kit_wait(NULL);
     memset(f->got, 0xff, f->bytes);
     kit_ok(kit.ops.memcpy(kit.dev, NULL, FERRY_MEMCPY_D2H, (ferry_ref){ f->got, 0 },
                           (ferry_cref){ f->block, 0 }, f->bytes),
            "memcpy D2H");
     kit_wait(NULL);
+    return (unsigned char *)f->got;
+}
+
+static void floats_check(struct floats *f)
+{
+    int64_t n = (int64_t)(f->bytes / sizeof(float));
+
+    floats_get(f);
     if (memcmp(f->got, f->want, f->bytes) == 0)
         return;
     for (int64_t i = 0; i < n; i++)
@@ -102,6 +109,29 @@ static void for_large_counts(const char *op, size_t how_many, int blocks,
         if (y.block)
             floats_destroy(&y);
     }
+}
+
+/* A length that 24 bits do not hold. */
+void kit_large_memset(void)
+{
+    struct floats x;
+    int64_t n = (int64_t)(counts[1].n / (int64_t)sizeof(float) + 1);
+    uint64_t bytes = (uint64_t)counts[1].n;
+    unsigned char *got;
+
+    kit_case("memset of %s bytes", counts[1].name);
+    if (!floats_create(&x, n)) {
+        kit_skipped("the device has no room for so many");
+        return;
+    }
+    kit_ok(kit.ops.memset(kit.dev, NULL, (ferry_ref){ x.block, 0 }, 0xa7, bytes), "memset");
+    memset(x.want, 0xa7, bytes);
+    got = floats_get(&x);
+    for (uint64_t i = 0; i < x.bytes; i++)
+        if (got[i] != ((unsigned char *)x.want)[i])
+            kit_fail("byte %" PRIu64 " is 0x%02x, should be 0x%02x", i, got[i],
+                     ((unsigned char *)x.want)[i]);
+    floats_destroy(&x);
 }
 
 static void axpy(struct floats *x, struct floats *y, int64_t n)

@@ -210,8 +210,12 @@ void group_queues(void)
     }
     for (int round = 0; round < 6 && !kit_synchronous(); round++)
         wait_across(queues[round % 4], queues[(round + 1) % 4], round);
-    if (!kit_synchronous())
+    if (!kit_synchronous()) {
+        kit_queue_waits(queues[1], NULL);
+        kit_queue_waits(NULL, queues[1]);
+        kit_queue_waits(queues[1], queues[2]);
         kit_queue_is_waited_for(queues[1]);
+    }
     synchronize_all(queues, 4);
     kit_case("queue_destroy");
     destroy_all(queues, 4);
@@ -409,7 +413,9 @@ void group_events(void)
     if (queue)
         outlives_its_queue();
     kit_calls_come_back(NULL, queue);
-    if (queue)
+    if (queue) {
+        kit_calls_come_back(queue, NULL);
         kit_ok(kit.ops.queue_destroy(kit.dev, queue), "queue_destroy");
+    }
     kit_remark("of the default queue%s", queue ? " and another" : "");
 }

@@ -21,6 +21,7 @@ BAD_FROM = \
 	%D%/bad-bool.c \
 	%D%/bad-chunk.c \
 	%D%/bad-close.c \
+	%D%/bad-convert.c \
 	%D%/bad-copy.c \
 	%D%/bad-counters.c \
 	%D%/bad-crash.c \
@@ -41,6 +42,7 @@ BAD_FROM = \
 	%D%/bad-manners.c \
 	%D%/bad-map.c \
 	%D%/bad-memset.c \
+	%D%/bad-memset24.c \
 	%D%/bad-needed.c \
 	%D%/bad-null.c \
 	%D%/bad-offset24.c \
@@ -58,6 +60,7 @@ BAD_FROM = \
 	%D%/bad-outlive.c \
 	%D%/bad-outside.c \
 	%D%/bad-owns.c \
+	%D%/bad-query-third.c \
 	%D%/bad-query.c \
 	%D%/bad-queues.c \
 	%D%/bad-rounding.c \
@@ -66,6 +69,8 @@ BAD_FROM = \
 	%D%/bad-submit.c \
 	%D%/bad-synchronize.c \
 	%D%/bad-threads.c \
+	%D%/bad-wait-default.c \
+	%D%/bad-wait-none.c \
 	%D%/bad-wait.c \
 	%D%/bad-zero.c \
 	%D%/good-async.c \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
-#include "ferry-test.h"
+#include "check-run.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -8,45 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* `ferry check`: our own plugins pass, and each of the wrong ones is caught by the right group. */
-
-static char out[262144];
-
-/* Runs a command and keeps what it prints; returns its exit status. */
-static int shell(const char *command)
-{
-    FILE *pipe = popen(command, "r");
-    size_t n;
-    int status;
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(pipe);
-    n = fread(out, 1, sizeof(out) - 1, pipe);
-    out[n] = '\0';
-    status = pclose(pipe);
-    CU_ASSERT_FATAL(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
-static int check(const char *arguments)
-{
-    char line[2048];
-
-    snprintf(line, sizeof(line), "\"$FERRY_TEST_COMMAND\" check %s 2>&1", arguments);
-    return shell(line);
-}
-
-/* One of the plugins that tests/plugins/build-bad.sh has made. */
-static int check_bad(const char *name, const char *more)
-{
-    char arguments[1024];
-
-    snprintf(arguments, sizeof(arguments),
-             "\"$FERRY_TEST_BUILDDIR\"/tests/plugins/bad/ferry_%s.so %s", name, more);
-    return check(arguments);
-}
 
 /* No group failed. What did is shown. */
 static void passes(const char *arguments)
@@ -58,12 +22,6 @@ static void passes(const char *arguments)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, " 0 failed"));
     if (status)
         printf("     check %s\n%s", arguments, out);
-}
-
-/* A sanitizer's run that has no time for what it cannot see: other options, a wait. */
-static bool is_in_a_hurry(void)
-{
-    return ferry_test_is_slow() && getenv("FERRY_TEST_QUICK");
 }
 
 /*
@@ -144,31 +102,6 @@ static void the_plugins_that_are_spoiled_pass_before(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "not offered  ops"));
     CU_ASSERT_EQUAL(check_bad("good_ops", "--only ops"), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "F32: strided copy"));
-}
-
-/* One of four then: what a sanitizer is there for, each of them does. */
-static bool is_left_out(void)
-{
-    static unsigned n;
-
-    return is_in_a_hurry() && n++ % 4;
-}
-
-/* The group fails, and says something that has these words in it. */
-static void caught(const char *name, const char *group, const char *words)
-{
-    char more[128], line[64], *found;
-
-    if (is_left_out())
-        return;
-    snprintf(more, sizeof(more), "--timeout 20 --only %s", group);
-    snprintf(line, sizeof(line), "fail         %-10s  ", group);
-    CU_ASSERT_EQUAL(check_bad(name, more), 1);
-    found = strstr(out, line);
-    CU_ASSERT_PTR_NOT_NULL(found);
-    CU_ASSERT(found && strstr(found, words));
-    if (!found || !strstr(found, words))
-        printf("     %s: %s", name, out);
 }
 
 static void a_memcpy_that_is_off_by_one_is_caught(void)
@@ -596,10 +529,8 @@ int main(int argc, char **argv)
 {
     int own, rest;
 
-    if (!getenv("FERRY_TEST_COMMAND") || !getenv("FERRY_TEST_BUILDDIR")) {
-        puts("FERRY_TEST_COMMAND and FERRY_TEST_BUILDDIR say where the programs are");
+    if (!check_can_run())
         return 77;
-    }
     own = ferry_test_main_backends(argc, argv, "check", own_cases, FERRY_TEST_COUNT(own_cases));
     unsetenv("FERRY_BACKEND");
     rest = ferry_test_main(argc, argv, "check", cases, FERRY_TEST_COUNT(cases));
