@@ -141,4 +141,15 @@ else
     skip the_files_of_a_plugin_call_without_a_circle "$NM cannot be run"
 fi
 
+# prints: where a subcommand prints by itself, past what makes names harmless to a terminal.
+prints() {
+    grep -nE '(^|[^[:alnum:]_])(v?printf|puts|vfprintf)\(' "$FERRY_TEST_SRCDIR"/tools/ferry/*.c |
+        grep -v '/output\.c:'
+}
+if found=$(prints); then
+    fail no_subcommand_prints_by_itself "$found"
+else
+    pass no_subcommand_prints_by_itself
+fi
+
 finish rooms

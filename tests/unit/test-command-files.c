@@ -236,6 +236,55 @@ static void what_a_terminal_would_obey_is_not_printed(void)
     fx_end();
 }
 
+static bool is_plain(const char *text)
+{
+    return !strpbrk(text, "\x1b\x9b\r") && !strstr(text, "\xe2\x80\xae");
+}
+
+/* Nor where something went wrong: each of these names the array, the file or both. */
+static void errors_print_no_more_of_a_name_than_tables(void)
+{
+    static const char *const commands[] = {
+        "inspect e*.npz",
+        "rename e*.npz -o e*.npz --map x=x",
+        "split e*.npz q=z.safetensors",
+        "merge e*.npz f.npz -o m.npz",
+        "inspect $(printf 'no\\033[31m\\233.npz')",
+        "convert e*.npz o.safetensors --ferry$(printf '\\033[31m')"
+    };
+
+    fx_device();
+    MAKE("e\x1b[31m\x9b.npz", { "a\xe2\x80\xae\x1b[2J\xc2\x9b", FERRY_F32, 3, 1, false });
+    MAKE("f.npz", { "a\xe2\x80\xae\x1b[2J\xc2\x9b", FERRY_F32, 4, 1, false });
+    for (size_t i = 0; i < FERRY_TEST_COUNT(commands); i++) {
+        CU_ASSERT_EQUAL(ferry(commands[i]) != 0, i > 0);
+        CU_ASSERT(is_plain(out));
+        CU_ASSERT(is_plain(err));
+    }
+    CU_ASSERT_EQUAL(ferry("inspect e*.npz --plot p.svg"), 0);
+    slurp("p.svg", out, sizeof(out));
+    CU_ASSERT(strlen(out) > 0 && is_plain(out));
+    clean();
+    fx_end();
+}
+
+static void a_full_output_is_called_so(void)
+{
+    struct array arrays[64];
+    char names[64][8];
+
+    fx_device();
+    for (int i = 0; i < 64; i++) { /* more than a buffer's worth */
+        snprintf(names[i], sizeof(names[i]), "x%d", i);
+        arrays[i] = (struct array){ names[i], FERRY_F32, 1, 1, false };
+    }
+    make("a.npz", arrays, 64);
+    CU_ASSERT_EQUAL(ferry("inspect a.npz --json >/dev/full"), 1);
+    CU_ASSERT_STRING_EQUAL(err, "ferry: standard output: No space left on device\n");
+    clean();
+    fx_end();
+}
+
 /* The files of one array have no name for it, and are called after themselves. */
 static void arrays_without_a_name_are_pairs(void)
 {
@@ -490,6 +539,22 @@ static void statistics_sorting_and_digests_are_shown(void)
     fx_end();
 }
 
+/* 1e308 and -1e308, whose sums and squares no double holds. */
+static void statistics_of_the_largest_numbers_are_finite(void)
+{
+    fx_device();
+    CU_ASSERT_EQUAL(shell("{ printf '\\223NUMPY\\001\\000\\166\\000%-117s\\n' \""
+                          "{'descr': '<f8', 'fortran_order': False, 'shape': (4,), }\" && for s in "
+                          "'177' '377' '177' '377'; do printf '\\240\\310\\353\\205\\363\\314"
+                          "\\341\\'$s; done; } >l.npy"),
+                    0);
+    CU_ASSERT_EQUAL(ferry("inspect l.npy --stats --json"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "\"std\": 1e308"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "\"mean\": 0.0"));
+    clean();
+    fx_end();
+}
+
 /* ---- words ---------------------------------------------------------------------------------- */
 
 static void help_version_and_weights_are_understood(void)
@@ -513,6 +578,7 @@ static void help_version_and_weights_are_understood(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(help_version_and_weights_are_understood),
     FERRY_TEST(statistics_sorting_and_digests_are_shown),
+    FERRY_TEST(statistics_of_the_largest_numbers_are_finite),
     FERRY_TEST(what_cannot_be_read_is_marked),
     FERRY_TEST(arrays_go_from_format_to_format),
     FERRY_TEST(what_cannot_be_expressed_is_an_error_and_nothing_is_written),
@@ -523,6 +589,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(sums_are_weighted_and_rounded_once),
     FERRY_TEST(arrays_without_a_name_are_pairs),
     FERRY_TEST(what_a_terminal_would_obey_is_not_printed),
+    FERRY_TEST(errors_print_no_more_of_a_name_than_tables),
+    FERRY_TEST(a_full_output_is_called_so),
     FERRY_TEST(all_mismatches_are_listed_before_anything_is_written),
     FERRY_TEST(tiles_fit_the_data_the_device_and_the_budget),
     FERRY_TEST(the_memory_of_a_merge_does_not_grow_with_the_files),

@@ -161,7 +161,7 @@ static json_t *note_skipped(struct check *c, const char *group, char *lines)
         if (c->groups)
             json_array_append_new(list, tool_json_string(one));
         else
-            printf("%-11s  %-10s  %s\n", "skipped", group, one);
+            tool_printf("%-11s  %-10s  %s\n", "skipped", group, one);
     }
     return list;
 }
@@ -174,7 +174,7 @@ static int note_result(struct check *c, const char *group, struct conform_report
     c->failed += r->result == CONFORM_FAIL;
     c->not_offered += r->result == CONFORM_NOT_OFFERED;
     if (!c->groups)
-        printf("%-11s  %-10s  %s\n", results[r->result], group, r->detail);
+        tool_printf("%-11s  %-10s  %s\n", results[r->result], group, r->detail);
     skipped = note_skipped(c, group, r->skipped);
     if (!c->groups) {
         fflush(stdout);
@@ -224,10 +224,10 @@ static int summary(struct check *c)
         c->groups = NULL;
         return tool_json_print(document);
     }
-    printf("%s (%s): %d passed, %d failed, %d not offered", c->name, c->path, c->passed, c->failed,
-           c->not_offered);
+    tool_printf("%s (%s): %d passed, %d failed, %d not offered", c->name, c->path, c->passed,
+                c->failed, c->not_offered);
     if (c->skipped)
-        printf("; %d case%s skipped", c->skipped, c->skipped == 1 ? "" : "s");
+        tool_printf("; %d case%s skipped", c->skipped, c->skipped == 1 ? "" : "s");
     putchar('\n');
     return TOOL_OK;
 }

@@ -26,7 +26,7 @@ static void offer(const char *candidate, size_t length, const char *word)
     size_t n = strlen(word);
 
     if (n <= length && memcmp(candidate, word, n) == 0)
-        printf("%.*s\n", (int)length, candidate);
+        tool_printf("%.*s\n", (int)length, candidate);
 }
 
 static void offer_words(const char *words, const char *word)

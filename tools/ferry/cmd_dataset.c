@@ -241,10 +241,10 @@ static int tell(const struct making *m, const char *folder)
                       "encoded", m->encoded, "shuffled", m->shuffle));
     tool_print(folder);
     if (m->several)
-        printf(": %lld records of several shapes\n", (long long)m->source.count);
+        tool_printf(": %lld records of several shapes\n", (long long)m->source.count);
     else
-        printf(": %lld records of %lld x %lld x %lld\n", (long long)m->source.count,
-               (long long)m->first[0], (long long)m->first[1], (long long)m->first[2]);
+        tool_printf(": %lld records of %lld x %lld x %lld\n", (long long)m->source.count,
+                    (long long)m->first[0], (long long)m->first[1], (long long)m->first[2]);
     return TOOL_OK;
 }
 

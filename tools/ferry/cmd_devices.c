@@ -129,7 +129,7 @@ static int print_table(ferry_runtime *rt, int count, const ferry_device *selecte
         tool_table_print(t, tool_width());
     tool_table_destroy(t);
     for (int i = 0; status == TOOL_OK && selected && (c = next_without_devices(rt, &i));)
-        printf("no device of %s: %s\n", c->name, c->reason);
+        tool_printf("no device of %s: %s\n", c->name, c->reason);
     return status;
 }
 

@@ -240,13 +240,13 @@ static void print_summary(const struct comparison *c)
 {
     int64_t all = c->equal + c->different + c->apart;
 
-    printf("%" PRId64 " array%s: %" PRId64 " equal, %" PRId64 " different, %" PRId64
-           " not compared",
-           all, all == 1 ? "" : "s", c->equal, c->different, c->apart);
+    tool_printf("%" PRId64 " array%s: %" PRId64 " equal, %" PRId64 " different, %" PRId64
+                " not compared",
+                all, all == 1 ? "" : "s", c->equal, c->different, c->apart);
     if (c->furthest_at) {
         fputs("; furthest apart: ", stdout);
         tool_print(c->furthest_at);
-        printf(", by %.4g", c->furthest);
+        tool_printf(", by %.4g", c->furthest);
     }
     putchar('\n');
 }

@@ -21,11 +21,13 @@ extern char **environ;
 /* Inside quotes of a .dot; what no terminal should see becomes '?'. */
 static void put_escaped(FILE *to, const char *text)
 {
-    for (size_t n; *text; text += n ? n : 1) {
-        n = tool_control(text);
+    bool plain;
+
+    for (size_t n; *text; text += n) {
+        n = tool_character(text, &plain);
         if (*text == '"' || *text == '\\')
             fputc('\\', to);
-        fputc(n ? '?' : *text, to);
+        fwrite(plain ? text : "?", 1, plain ? n : 1, to);
     }
 }
 

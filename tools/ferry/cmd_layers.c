@@ -38,7 +38,7 @@ static const char *tier_of(ferry_device *dev, const ferry_layer_type *type)
             tier = ferry_op_tier_name(info.tier);
     }
     ferry_net_close(net);
-    ferry_log_set(NULL, NULL);
+    tool_log();
     return tier;
 }
 
@@ -146,12 +146,12 @@ static int show_type(const ferry_layer_type *type, ferry_device *dev)
 {
     char bottoms[32], tops[32];
 
-    printf("%s: bottoms: %s, tops: %s%s%s; on %s: %s\n", type->name,
-           range(type->min_bottoms, type->max_bottoms, bottoms, sizeof(bottoms)),
-           range(type->min_tops, type->max_tops, tops, sizeof(tops)),
-           type->flags & FERRY_LAYER_IN_PLACE ? ", in place" : "",
-           type->flags & FERRY_LAYER_LOSS ? ", a loss" : "", ferry_device_name(dev),
-           tier_of(dev, type));
+    tool_printf("%s: bottoms: %s, tops: %s%s%s; on %s: %s\n", type->name,
+                range(type->min_bottoms, type->max_bottoms, bottoms, sizeof(bottoms)),
+                range(type->min_tops, type->max_tops, tops, sizeof(tops)),
+                type->flags & FERRY_LAYER_IN_PLACE ? ", in place" : "",
+                type->flags & FERRY_LAYER_LOSS ? ", a loss" : "", ferry_device_name(dev),
+                tier_of(dev, type));
     return type->messages && *type->messages ? show_parameters(type) : TOOL_OK;
 }
 

@@ -191,6 +191,6 @@ int cmd_new_plugin(const struct tool_command *self, int argc, char **argv)
         return tool_error(TOOL_FAILURE, "%s: %s", p.folder, strerror(errno));
     status = make(&p, cxx);
     if (status == TOOL_OK)
-        printf("%s: autoreconf -fi && ./configure && make && make check\n", p.folder);
+        tool_printf("%s: autoreconf -fi && ./configure && make && make check\n", p.folder);
     return status;
 }

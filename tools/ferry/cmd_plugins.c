@@ -94,7 +94,7 @@ static int print_table(ferry_runtime *rt)
     if (status != TOOL_OK)
         tool_error(TOOL_FAILURE, "out of memory");
     if (status == TOOL_OK && count == 0)
-        puts("no plugin was found; FERRY_PLUGIN_PATH adds folders to look in");
+        tool_printf("no plugin was found; FERRY_PLUGIN_PATH adds folders to look in\n");
     else if (status == TOOL_OK)
         tool_table_print(t, tool_width());
     tool_table_destroy(t);
@@ -106,16 +106,16 @@ static void print_option(const ferry_option_info *o)
 {
     const char *type = o->values[0] ? o->values : o->type;
 
-    printf("    %s  %s = %s  (%s", o->core ? "key   " : "option", o->name,
-           o->value[0] ? o->value : "unset", type);
+    tool_printf("    %s  %s = %s  (%s", o->core ? "key   " : "option", o->name,
+                o->value[0] ? o->value : "unset", type);
     if (!o->origin[0])
-        printf(", default)\n");
+        tool_printf(", default)\n");
     else if (o->default_value[0])
-        printf(", from %s; default %s)\n", o->origin, o->default_value);
+        tool_printf(", from %s; default %s)\n", o->origin, o->default_value);
     else
-        printf(", from %s)\n", o->origin);
+        tool_printf(", from %s)\n", o->origin);
     if (o->description[0])
-        printf("            %s\n", o->description);
+        tool_printf("            %s\n", o->description);
 }
 
 static int print_verbose(ferry_runtime *rt)
@@ -127,13 +127,14 @@ static int print_verbose(ferry_runtime *rt)
     for (int i = 0; i < ferry_runtime_candidate_count(rt); i++) {
         if (ferry_runtime_candidate_at(rt, i, &c) != FERRY_OK)
             return tool_ferry_error();
-        printf("%s%s: %s\n", i ? "\n" : "", c->name[0] ? c->name : "a folder",
-               c->ok ? "ok" : "not usable");
-        printf("    path    %s\n    origin  %s\n    stage   %s\n", c->path, c->origin, c->stage);
+        tool_printf("%s%s: %s\n", i ? "\n" : "", c->name[0] ? c->name : "a folder",
+                    c->ok ? "ok" : "not usable");
+        tool_printf("    path    %s\n    origin  %s\n    stage   %s\n", c->path, c->origin,
+                    c->stage);
         if (c->reason[0])
-            printf("    reason  %s\n", c->reason);
+            tool_printf("    reason  %s\n", c->reason);
         if (c->hint[0])
-            printf("    hint    %s\n", c->hint);
+            tool_printf("    hint    %s\n", c->hint);
         options = option_count(rt, c);
         for (int k = 0; k < options; k++)
             if (ferry_runtime_option_at(rt, c->name, k, &o, sizeof(o)) == FERRY_OK)

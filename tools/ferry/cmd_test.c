@@ -100,9 +100,9 @@ static int show_one(struct testing *t, const ferry_net *net, int output, int ind
     (void)value;
     if (!arg) {
         tool_print(name);
-        printf(" = %g", mean);
+        tool_printf(" = %g", mean);
         if (weight != 0)
-            printf(" (* %g = %g loss)", weight, weight * mean);
+            tool_printf(" (* %g = %g loss)", weight, weight * mean);
         putchar('\n');
     } else if (!old) {
         json_object_set_new(arg, name, tool_json_real(mean));
@@ -120,7 +120,7 @@ static int show(struct testing *t, const ferry_net *net)
     int status;
 
     if (!t->json)
-        printf("Loss: %g\n", t->loss);
+        tool_printf("Loss: %g\n", t->loss);
     status = each_value(t, net, show_one, outputs);
     if (!t->json)
         return status;

@@ -173,8 +173,9 @@ static int show(const struct timing *t, const ferry_net *net)
     if (good)
         tool_table_print(table, tool_width());
     tool_table_destroy(table);
-    printf("%s: %.3f ms a pass (best %.3f), %.3f with each layer by itself; %lld passes\n",
-           ferry_device_name(ferry_net_device(net)), t->mean, t->best, t->sum, (long long)t->n);
+    tool_printf("%s: %.3f ms a pass (best %.3f), %.3f with each layer by itself; %lld passes\n",
+                ferry_device_name(ferry_net_device(net)), t->mean, t->best, t->sum,
+                (long long)t->n);
     return good ? TOOL_OK : tool_error(TOOL_FAILURE, "out of memory");
 }
 

@@ -88,7 +88,7 @@ static int fail(const struct training *t, const ferry_solver *s)
     if (t->status == TOOL_OK)
         tool_ferry_error();
     if (last[0])
-        fprintf(stderr, "the latest snapshot is %s\n", last);
+        (void)tool_error(TOOL_OK, "the latest snapshot is %s", last);
     return TOOL_FAILURE;
 }
 

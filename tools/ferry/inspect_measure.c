@@ -55,9 +55,13 @@ static int walk(ferry_io *io, const ferry_io_entry *entry, void *tile, struct pa
 
 /* ---- statistics ----------------------------------------------------------------------------- */
 
+/* So many times smaller, no sum of a file's numbers is too large for a double. */
+#define SMALL 0x1p-100
+
 struct extent {
     struct inspect_stats *stats;
-    double sum;
+    double sum, part; /* the same sum, times SMALL */
+    double scale;     /* keeps the squares inside a double's range: a power of two */
     int64_t finite;
 };
 
@@ -78,6 +82,7 @@ static void see_extent(void *arg, const double *values, int n)
         s->min = e->finite == 0 || x < s->min ? x : s->min;
         s->max = e->finite == 0 || x > s->max ? x : s->max;
         e->sum += x;
+        e->part += x * SMALL;
         e->finite++;
     }
 }
@@ -87,17 +92,24 @@ static void see_spread(void *arg, const double *values, int n)
 {
     struct extent *e = arg;
     struct inspect_stats *s = e->stats;
-    double width = s->max - s->min;
+    double scale = e->scale, width = s->max * scale - s->min * scale;
 
     for (int i = 0; i < n; i++) {
-        double x = values[i], part;
+        double x = values[i] * scale, part;
 
-        if (!isfinite(x))
+        if (!isfinite(values[i]))
             continue;
-        part = width > 0 ? (x - s->min) / width * INSPECT_BINS : 0;
+        part = width > 0 ? (x - s->min * scale) / width * INSPECT_BINS : 0;
         s->bins[part < INSPECT_BINS ? (int)part : INSPECT_BINS - 1]++;
-        e->sum += (x - s->mean) * (x - s->mean);
+        e->sum += (x - s->mean * scale) * (x - s->mean * scale);
     }
+}
+
+static double scale_of(const struct inspect_stats *s)
+{
+    double largest = fmax(fabs(s->min), fabs(s->max));
+
+    return largest > 1e150 ? 0x1p-600 : largest > 0 && largest < 1e-100 ? 0x1p600 : 1;
 }
 
 int inspect_measure(ferry_io *io, const ferry_io_entry *entry, void *tile,
@@ -115,10 +127,11 @@ int inspect_measure(ferry_io *io, const ferry_io_entry *entry, void *tile,
         out->min = out->max = out->mean = out->std = (double)NAN;
         return FERRY_OK;
     }
-    out->mean = e.sum / (double)e.finite;
+    out->mean = isfinite(e.sum) ? e.sum / (double)e.finite : e.part / (double)e.finite / SMALL;
+    e.scale = scale_of(out);
     e.sum = 0;
     err = walk(io, entry, tile, &second);
-    out->std = sqrt(e.sum / (double)e.finite);
+    out->std = sqrt(e.sum / (double)e.finite) / e.scale;
     return err;
 }
 

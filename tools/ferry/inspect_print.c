@@ -168,15 +168,16 @@ static int print_table(const struct inspection *in)
         return tool_error(TOOL_FAILURE, "out of memory");
     }
     tool_print(in->path);
-    printf(": %s, ", ferry_io_format_name(ferry_io_get_format(in->io)));
+    tool_printf(": %s, ", ferry_io_format_name(ferry_io_get_format(in->io)));
     if (in->count != (size_t)all)
-        printf("%zu of ", in->count);
-    printf("%" PRId64 " array%s, on %s\n", all, all == 1 ? "" : "s", ferry_device_name(in->device));
+        tool_printf("%zu of ", in->count);
+    tool_printf("%" PRId64 " array%s, on %s\n", all, all == 1 ? "" : "s",
+                ferry_device_name(in->device));
     tool_table_print(table, 0);
     tool_table_destroy(table);
     totals_of(in, &count, &bytes);
-    printf("total: %" PRId64 " elements, %s in the file\n", count,
-           tool_bytes(bytes, text, sizeof(text)));
+    tool_printf("total: %" PRId64 " elements, %s in the file\n", count,
+                tool_bytes(bytes, text, sizeof(text)));
     return TOOL_OK;
 }
 
@@ -281,14 +282,14 @@ int inspect_print(const struct inspection *in)
 
 static void put_escaped(FILE *file, const char *text)
 {
-    for (size_t n; *text; text += n ? n : 1) {
-        n = tool_control(text);
-        if (n)
-            fputc('?', file);
-        else if (*text == '<' || *text == '>' || *text == '&')
+    bool plain;
+
+    for (size_t n; *text; text += n) {
+        n = tool_character(text, &plain);
+        if (*text == '<' || *text == '>' || *text == '&')
             fprintf(file, "&#%d;", *text);
         else
-            fputc(*text, file);
+            fwrite(plain ? text : "?", 1, plain ? n : 1, file);
     }
 }
 

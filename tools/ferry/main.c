@@ -51,7 +51,7 @@ static int run(int argc, char **argv)
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
         strcmp(argv[1], "version") == 0) {
-        printf("ferry %s\n", ferry_version());
+        tool_printf("ferry %s\n", ferry_version());
         return TOOL_OK;
     }
     for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -67,9 +67,12 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    int status = run(argc, argv);
-    FILE *to = tool_output();
+    FILE *to;
+    int status;
 
+    tool_log();
+    status = run(argc, argv);
+    to = tool_output();
     /* A full disk behind a redirection shows only here. */
     if ((fflush(to) != 0 || ferror(to)) && status == TOOL_OK)
         return tool_error(TOOL_FAILURE, "standard output: %s", strerror(errno));

@@ -2,8 +2,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tool.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,35 +15,92 @@
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-size_t tool_control(const char *text)
+/* Bytes of the UTF-8 sequence at `c`, or 0 if what is there is none. */
+static size_t sequence(const unsigned char *c, unsigned *out_code)
 {
-    const unsigned char *c = (const unsigned char *)text;
+    static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    size_t n = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : *c < 0xf5 ? 4 : 0;
+    unsigned code = n == 1 ? *c : n ? *c & (0x7fu >> n) : 0;
 
-    if ((*c && *c < ' ') || *c == 0x7f)
-        return 1;
-    if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
-        return 2;
-    if (c[0] == 0xe2 && c[1] == 0x80 &&
-        ((c[2] >= 0x8b && c[2] <= 0x8f) || (c[2] >= 0xaa && c[2] <= 0xae)))
-        return 3; /* U+200B … U+200F, U+202A … U+202E */
-    if (c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9)
-        return 3; /* U+2066 … U+2069 */
-    return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((c[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (c[i] & 0x3fu);
+    }
+    *out_code = code;
+    return n && code >= least[n] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? n : 0;
+}
+
+size_t tool_character(const char *text, bool *out_plain)
+{
+    unsigned code = 0;
+    size_t n = sequence((const unsigned char *)text, &code);
+
+    *out_plain = n > 0 && code >= ' ' && !(code >= 0x7f && code <= 0x9f) &&
+                 !(code >= 0x200b && code <= 0x200f) && !(code >= 0x2028 && code <= 0x202e) &&
+                 !(code >= 0x2060 && code <= 0x206f) && code != 0x61c && code != 0xfeff &&
+                 (code & 0xfffe) != 0xfffe && !(code >= 0xe0000 && code <= 0xe0fff);
+    return n ? n : 1;
+}
+
+/* '?' for what is not plain, but for the controls that are `kept`. */
+static void replace(char *text, const char *kept)
+{
+    bool plain;
+
+    for (size_t n; *text; text += n) {
+        n = tool_character(text, &plain);
+        if (!plain && !strchr(kept, *text))
+            memset(text, '?', n);
+    }
 }
 
 char *tool_printable(char *text)
 {
-    for (char *at = text; *at; at++)
-        memset(at, '?', tool_control(at));
+    replace(text, "");
     return text;
 }
 
 void tool_print(const char *text)
 {
-    for (size_t n; *text; text += n ? n : 1) {
-        n = tool_control(text);
-        putchar(n ? '?' : *text);
+    bool plain;
+
+    for (size_t n; *text; text += n) {
+        n = tool_character(text, &plain);
+        if (plain)
+            fwrite(text, 1, n, stdout);
+        else
+            putchar('?');
     }
+}
+
+void tool_vprint(FILE *to, const char *kept, const char *fmt, va_list args)
+{
+    char some[1024], *text = some;
+    va_list again;
+    int size;
+
+    va_copy(again, args);
+    size = vsnprintf(some, sizeof(some), fmt, args);
+    if (size >= (int)sizeof(some) && (text = malloc((size_t)size + 1)))
+        vsnprintf(text, (size_t)size + 1, fmt, again);
+    va_end(again);
+    text = text ? text : some; /* without memory, its beginning */
+    if (size >= 0) {
+        replace(text, kept);
+        fputs(text, to);
+    }
+    if (text != some)
+        free(text);
+}
+
+void tool_printf(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    tool_vprint(stdout, "\n", fmt, args);
+    va_end(args);
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */
@@ -314,10 +373,13 @@ int tool_json_print(json_t *document)
     FILE *to = tool_output();
     int status = TOOL_OK;
 
-    if (!document || json_dumpf(document, to, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) != 0)
-        status = tool_error(TOOL_FAILURE, "out of memory");
-    else
+    errno = 0;
+    if (document && json_dumpf(document, to, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) == 0)
         putc('\n', to);
+    else if (ferror(to))
+        status = tool_error(TOOL_FAILURE, "standard output: %s", strerror(errno));
+    else
+        status = tool_error(TOOL_FAILURE, "out of memory");
     json_decref(document);
     return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "plot.h"
+#include "tool.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -95,7 +96,10 @@ static double place_y(const struct range *r, double y)
 
 static void put_text(FILE *to, const char *text)
 {
-    for (; *text; text++)
+    bool plain;
+
+    for (size_t n; *text; text += n) {
+        n = tool_character(text, &plain);
         switch (*text) {
         case '<':
             fputs("&lt;", to);
@@ -107,9 +111,9 @@ static void put_text(FILE *to, const char *text)
             fputs("&quot;", to);
             break;
         default:
-            if ((unsigned char)*text >= 32)
-                fputc(*text, to);
+            fwrite(plain ? text : "?", 1, plain ? n : 1, to);
         }
+    }
 }
 
 static void axes(FILE *to, const struct range *x, const struct range *y)

@@ -162,8 +162,8 @@ static void show_best(const struct run *run, const float *values, int64_t n)
     int count = best(values, n, index, run->k);
 
     for (int i = 0; i < count; i++)
-        printf("    %-8lld %-12g %s\n", (long long)index[i], (double)values[index[i]],
-               (size_t)index[i] < run->n_names ? run->names[index[i]] : "");
+        tool_printf("    %-8lld %-12g %s\n", (long long)index[i], (double)values[index[i]],
+                    (size_t)index[i] < run->n_names ? run->names[index[i]] : "");
 }
 
 /* A line a detection: whose, what, how sure, where. */
@@ -173,9 +173,9 @@ static void show_rows(const struct run *run, const struct run_view *v)
         const float *r = v->values + i * 7;
         size_t label = r[1] >= 0 ? (size_t)r[1] : SIZE_MAX;
 
-        printf("    item %g, label %g, %g: %g %g %g %g %s\n", (double)r[0], (double)r[1],
-               (double)r[2], (double)r[3], (double)r[4], (double)r[5], (double)r[6],
-               label < run->n_names ? run->names[label] : "");
+        tool_printf("    item %g, label %g, %g: %g %g %g %g %s\n", (double)r[0], (double)r[1],
+                    (double)r[2], (double)r[3], (double)r[4], (double)r[5], (double)r[6],
+                    label < run->n_names ? run->names[label] : "");
     }
 }
 
@@ -191,11 +191,11 @@ static void show_line(const ferry_blob *b, const struct run_view *v)
         high = fmax(high, (double)v->values[i]);
     }
     tool_print(v->name);
-    printf(": %s", shape);
+    tool_printf(": %s", shape);
     if (v->count > 10)
-        printf(", from %g to %g", low, high);
+        tool_printf(", from %g to %g", low, high);
     for (int64_t i = 0; i < v->count && v->count <= 10; i++)
-        printf(" %g", (double)v->values[i]);
+        tool_printf(" %g", (double)v->values[i]);
     putchar('\n');
 }
 
@@ -210,7 +210,7 @@ static void show_output(const struct run *run, const ferry_blob *b, const struct
     }
     for (int64_t i = 0; run->k && width > 1 && i < items; i++) {
         if (items > 1)
-            printf("  item %lld\n", (long long)i);
+            tool_printf("  item %lld\n", (long long)i);
         show_best(run, v->values + i * width, width);
     }
 }

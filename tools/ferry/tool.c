@@ -15,10 +15,23 @@ int tool_error(int status, const char *fmt, ...)
     fflush(stdout);
     fputs("ferry: ", stderr);
     va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
+    tool_vprint(stderr, "", fmt, args);
     va_end(args);
     fputc('\n', stderr);
     return status;
+}
+
+static void log_line(void *arg, int level, const char *text)
+{
+    static const char *const names[] = { "error", "warn", "info", "debug" };
+
+    (void)arg;
+    (void)tool_error(TOOL_OK, "%s: %s", names[level], text);
+}
+
+void tool_log(void)
+{
+    ferry_log_set(log_line, NULL);
 }
 
 int tool_ferry_error(void)
@@ -30,8 +43,8 @@ int tool_ferry_error(void)
 
 static void print_help(const struct tool_command *self)
 {
-    printf("usage: ferry %s %s\n\n%s.\n%s", self->name, self->arguments, self->summary,
-           self->details);
+    tool_printf("usage: ferry %s %s\n\n%s.\n%s", self->name, self->arguments, self->summary,
+                self->details);
 }
 
 /* "--option=value" is its option too; *out_value is then what stands behind the sign. */

@@ -4,6 +4,7 @@
 
 #include <ferry/ferry.h>
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -85,12 +86,24 @@ const char *tool_nearest(const char *word, const char *const *candidates, size_t
 
 /* ---- output --------------------------------------------------------------------------------- */
 
-/* Bytes at `text` of a control, or of a character that turns the direction of text or has no width; or 0. */
-size_t tool_control(const char *text);
-/* The text with '?' where a terminal would obey it or not show it; the same pointer. */
+/*
+ * What names may have in them that a terminal would obey or not show: controls, what turns the direction
+ * of text or has no width, bytes that are no UTF-8. Nothing is printed but through what follows, which
+ * makes '?' of them: no subcommand calls printf, nor writes to standard error by itself.
+ */
+
+/* Bytes of the character at `text`, which is not its end; 1 for what is none. */
+size_t tool_character(const char *text, bool *out_plain);
+/* The text with '?' for what is not plain; the same pointer. */
 char *tool_printable(char *text);
 /* Prints the text so, to standard output. */
 void tool_print(const char *text);
+/* printf, but for that; the lines' ends are kept. */
+void tool_printf(const char *fmt, ...) FERRY_PRINTF(1, 2);
+/* The same to any stream; of the controls those in `kept` stay. */
+void tool_vprint(FILE *to, const char *kept, const char *fmt, va_list args);
+/* What the library logs goes to standard error so, too. */
+void tool_log(void);
 
 /* A table of text: rows are kept, so that columns can be as wide as what is in them. */
 struct tool_table;

@@ -68,7 +68,7 @@ void train_lines_begin(void)
 void train_lines_end(void)
 {
     train_progress_end();
-    ferry_log_set(NULL, NULL);
+    tool_log();
 }
 
 /* ---- progress --------------------------------------------------------------------------------------- */
