@@ -31,6 +31,14 @@ struct deflated {
     uint64_t header_size;
 };
 
+/* What a stored one remembers: how far its checksum has come. */
+struct stored {
+    struct ferry__zip_member member;
+    int64_t next; /* the element behind those that are in crc */
+    uint32_t crc;
+    bool checked;
+};
+
 static ferry_io_format probe(const struct ferry__io_file *file)
 {
     if (file->size >= 4 &&
@@ -234,6 +242,48 @@ static int read_deflated(struct ferry_io *io, const struct ferry__io_array *arra
     return err;
 }
 
+/* ---- stored values -------------------------------------------------------------------------- */
+
+static int check_end(const struct ferry_io *io, struct stored *s, uint32_t crc)
+{
+    const struct ferry__zip_member *m = &s->member;
+
+    s->checked = crc == m->crc;
+    if (s->checked)
+        return FERRY_OK;
+    return ferry_error_set(FERRY_EFORMAT,
+                           "%s: %.*s: stored bytes at byte %llu: the checksum is wrong",
+                           io->file.path, m->name_size < 100 ? (int)m->name_size : 100,
+                           (const char *)m->name, (unsigned long long)(m->bytes - io->file.bytes));
+}
+
+/*
+ * The checksum is one of the whole member: it is known once all was read, at once or piece after
+ * piece. A piece out of the middle is not worth reading the rest.
+ */
+static int check_stored(struct ferry_io *io, const struct ferry__io_array *array, int64_t start,
+                        int64_t count, const void *out)
+{
+    struct stored *s = (struct stored *)(uintptr_t)array->own;
+    const struct ferry__values *v = &array->data;
+    const unsigned char *end = s->member.bytes + s->member.size;
+    uint64_t size = ferry__values_element(v);
+    const unsigned char *at = v->bytes + (uint64_t)start * size;
+
+    if (s->checked || (start > 0 && (start != s->next || v->fortran)))
+        return FERRY_OK;
+    if (!out || v->fortran) /* whose elements do not lie in the order in which they are read */
+        return check_end(io, s, ferry__crc32(0, s->member.bytes, (size_t)s->member.size));
+    if (start == 0)
+        s->crc = ferry__crc32(0, s->member.bytes, (size_t)(v->bytes - s->member.bytes));
+    s->crc = ferry__crc32(s->crc, v->swap ? at : out, (size_t)((uint64_t)count * size));
+    s->next = start + count;
+    at += (uint64_t)count * size;
+    return s->next < array->entry.count
+               ? FERRY_OK
+               : check_end(io, s, ferry__crc32(s->crc, at, (size_t)(end - at)));
+}
+
 /* ---- members -------------------------------------------------------------------------------- */
 
 static int check_size(const struct ferry_io *io, const char *name, uint64_t offset,
@@ -291,11 +341,16 @@ static int add_stored(struct ferry_io *io, const char *name, const struct ferry_
 {
     struct ferry__npy_source source = { io->file.path, name, m->bytes, m->size,
                                         (uint64_t)(m->bytes - io->file.bytes) };
+    struct stored *stored = ferry__io_alloc(io, sizeof(*stored));
     struct ferry__io_array *array;
     struct ferry__values values;
     struct ferry__npy npy;
-    int err = ferry__npy_parse(&source, &npy);
+    int err;
 
+    if (!stored)
+        return ferry_last_error_code();
+    *stored = (struct stored){ .member = *m };
+    err = ferry__npy_parse(&source, &npy);
     if (!err)
         err = check_size(io, name, source.offset, &npy, m->size);
     if (!err)
@@ -306,6 +361,7 @@ static int add_stored(struct ferry_io *io, const char *name, const struct ferry_
     values.encoding = FERRY__VALUES_PLAIN;
     values.bytes = m->bytes + npy.header_size;
     values.size = m->size - npy.header_size;
+    array->own = stored;
     return complete(io, array, &npy, &values);
 }
 
@@ -422,5 +478,6 @@ const struct ferry__io_reader ferry__npz_reader = {
     .probe = probe,
     .open = open_file,
     .read = read_deflated,
+    .check = check_stored,
     .close = close_file,
 };

@@ -28,11 +28,13 @@ static int read_stored(struct ferry_io *io, const struct ferry__io_array *array,
                        int64_t start, int64_t count, void *out)
 {
     const struct ferry__values *values = diff ? &array->diff : &array->data;
+    int err;
 
     if (values->encoding == FERRY__VALUES_OWN)
         return io->reader->read(io, array, diff, start, count, out);
-    return ferry__values_read(&io->file, values, array->entry.naxes, array->entry.dims, start,
-                              count, out);
+    err = ferry__values_read(&io->file, values, array->entry.naxes, array->entry.dims, start, count,
+                             out);
+    return err || !io->reader->check ? err : io->reader->check(io, array, start, count, out);
 }
 
 /* Bytes that are widened at a time. */
@@ -116,16 +118,21 @@ int ferry_io_read_diff_values(ferry_io *io, const ferry_io_entry *entry, int64_t
 
 /* ---- blobs ---------------------------------------------------------------------------------- */
 
-/* 1: adopted; 0: the caller copies. */
-static int try_adopt(const struct ferry_io *io, const struct ferry__io_array *array, ferry_blob *b)
+/* 1: adopted; 0: the caller copies; negative: the values are not what was written. */
+static int try_adopt(struct ferry_io *io, const struct ferry__io_array *array, ferry_blob *b)
 {
     const struct ferry__values *v = &array->data;
     ferry_memory *memory;
     void *bytes, *mapping;
     ferry_ref ref = { NULL, 0 };
+    int err = FERRY_OK;
 
     if (!io->reader->adoptable || v->size < ADOPT_THRESHOLD || !ferry__values_adoptable(v))
         return 0;
+    if (io->reader->check)
+        err = io->reader->check(io, array, 0, array->entry.count, NULL);
+    if (err)
+        return err;
     memory = ferry_blob_data_memory(b);
     if (!memory || ferry__io_file_map_private(&io->file, (uint64_t)(v->bytes - io->file.bytes),
                                               v->size, &bytes, &mapping) != FERRY_OK)
@@ -175,11 +182,13 @@ int ferry__io_fill_converted(ferry_blob *b, bool diff, ferry_dtype dtype, ferry_
 static int fill(const struct source *source, bool diff, ferry_blob *b)
 {
     ferry_dtype dtype = diff ? source->array->diff.dtype : source->array->data.dtype;
+    int adopted;
 
     if (dtype != ferry_blob_dtype(b))
         return ferry__io_fill_converted(b, diff, dtype, read_source, source);
-    if (!diff && try_adopt(source->io, source->array, b))
-        return FERRY_OK;
+    adopted = diff ? 0 : try_adopt(source->io, source->array, b);
+    if (adopted)
+        return adopted < 0 ? adopted : FERRY_OK;
     return ferry__io_fill(b, diff, read_source, source);
 }
 

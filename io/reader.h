@@ -39,8 +39,17 @@ struct ferry__io_reader {
      */
     int (*read)(struct ferry_io *io, const struct ferry__io_array *array, bool diff, int64_t start,
                 int64_t count, void *out);
+    /*
+     * Of values of encoding FERRY__VALUES_PLAIN, whether they are what was written: after elements
+     * start … start + count − 1 were read into `out`, or before all of them are adopted, `out` NULL.
+     * May be NULL: the format has no checksums.
+     */
+    int (*check)(struct ferry_io *io, const struct ferry__io_array *array, int64_t start,
+                 int64_t count, const void *out);
     /* All attributes, in the arena; asked for once. May be NULL: the format has none. */
     int (*attributes)(struct ferry_io *io, struct ferry__io_attribute **out);
+    /* Where in the file the array is, from the root. NULL: its name says all. */
+    const char *(*path)(const struct ferry__io_array *array);
     /* Frees io->state, which open may have set before it failed. May be NULL. */
     void (*close)(struct ferry_io *io);
 };

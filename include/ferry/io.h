@@ -156,17 +156,19 @@ FERRY_API int ferry_io_metadata(const ferry_io *io, int64_t index, const char **
  * `entry` must be one of this file's. Where the blob's dtype differs from the file's, values are
  * converted as ferry_blob_copy_from converts. Where they agree and the bytes of a .npy, .npz or
  * safetensors file can serve as they are, large arrays are adopted: the blob's memory becomes a private mapping of the file,
- * whose pages the kernel reads when they are touched and copies when they are written. Errors:
- * FERRY_EIO, FERRY_ENOMEM, FERRY_EINVAL, FERRY_EUNSUPPORTED for an entry that is unreadable, those of
+ * whose pages the kernel reads when they are touched and copies when they are written; those of a .npz are
+ * read once before, for its checksum. Errors: FERRY_EFORMAT for values that are damaged, FERRY_EIO, FERRY_ENOMEM, FERRY_EINVAL, FERRY_EUNSUPPORTED for an entry that is unreadable, those of
  * ferry_blob_reshape; the blob is then as before,
- * except that after FERRY_EIO its values are unspecified.
+ * except that after FERRY_EIO and FERRY_EFORMAT its values are unspecified.
  */
 FERRY_API int ferry_io_read(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b);
 
 /**
  * Copies elements start … start + count − 1 of an entry's data, in row-major order, to `out`: in
  * the entry's dtype and this machine's byte order. For whoever works in tiles. FERRY_EINVAL for a
- * range outside the array, FERRY_EUNSUPPORTED for an entry that is unreadable, FERRY_EIO, FERRY_ENOMEM.
+ * range outside the array, FERRY_EUNSUPPORTED for an entry that is unreadable, FERRY_EIO, FERRY_ENOMEM;
+ * FERRY_EFORMAT for values that are damaged: a stored member of a .npz by its checksum, once all of it was read,
+ * at once or in tiles in their order.
  */
 FERRY_API int ferry_io_read_values(ferry_io *io, const ferry_io_entry *entry, int64_t start,
                                    int64_t count, void *out);
@@ -207,7 +209,8 @@ typedef void (*ferry_io_left_fn)(void *arg, const char *path, const char *name, 
  * Has the new file get the attributes that an HDF5 file has on its groups and arrays, where it has the same;
  * behind the declared arrays and before their values. What cannot be kept is told `left`, which may be NULL, at
  * once: references, what is longer than 64000 bytes, attributes of what the new file has not, and all of them
- * where it is no HDF5. `from` stays open until the first value is written or the file committed. A file
+ * where it is no HDF5. From one HDF5 file to another, arrays keep their paths too: a name that `from` has stays
+ * where it is there, under /data or not. `from` stays open until the first value is written or the file committed. A file
  * without attributes changes nothing. FERRY_EFORMAT for attributes that cannot be read, FERRY_EINVAL,
  * FERRY_ENOMEM, FERRY_EIO from the write that makes them.
  */

@@ -375,6 +375,59 @@ static void an_entry_of_another_size_is_read_as_far_as_it_goes(void)
     unlink(in_folder("file"));
 }
 
+/* ---- a member's checksum -------------------------------------------------------------------- */
+
+/* A .npz of one array, 0, 1, 2, …, with one bit of element 5 flipped. */
+static void put_flipped(int n)
+{
+    const int64_t dims[] = { n };
+    ferry_io_entry e = { sizeof(e),  .name = "flipped", .dtype = FERRY_I32,
+                         .naxes = 1, .dims = dims,      .count = n };
+    ferry_io_writer *w = create("file", FERRY_IO_NPZ);
+    const ferry_io_entry *entry;
+    ferry_io *io;
+    FILE *file;
+
+    FX_OK_FATAL(ferry_io_declare(w, &e));
+    for (int32_t i = 0; i < n; i++)
+        FX_OK_FATAL(ferry_io_write_values(w, &i, sizeof(i)));
+    FX_OK_FATAL(ferry_io_commit(w));
+    io = open_file("file");
+    FX_OK_FATAL(ferry_io_entry_at(io, 0, &entry));
+    file = fopen(in_folder("file"), "r+b");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fseek(file, (long)entry->offset + 5 * (long)sizeof(int32_t), SEEK_SET), 0);
+    CU_ASSERT_EQUAL(fputc(5 ^ 64, file), 5 ^ 64);
+    CU_ASSERT_EQUAL(fclose(file), 0);
+    ferry_io_close(io);
+}
+
+static void a_flipped_bit_of_a_stored_member_is_found(void)
+{
+    static const int sizes[] = { 1000, 100000 }; /* the second would be adopted */
+    static int32_t values[100000];
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        const ferry_io_entry *entry;
+        ferry_blob *b = NULL;
+        int n = sizes[i];
+        ferry_io *io;
+
+        put_flipped(n);
+        io = open_file("file");
+        FX_OK_FATAL(ferry_io_entry_at(io, 0, &entry));
+        FX_FAILS(FERRY_EFORMAT, ferry_io_read_values(io, entry, 0, n, values));
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "flipped.npy: stored bytes at byte"));
+        FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_I32, FERRY_UNSHAPED, NULL, &b));
+        FX_FAILS(FERRY_EFORMAT, ferry_io_read(io, entry, b));
+        ferry_blob_destroy(b);
+        FX_OK(ferry_io_read_values(io, entry, 0, n - 7, values));
+        FX_FAILS(FERRY_EFORMAT, ferry_io_read_values(io, entry, n - 7, 7, values));
+        ferry_io_close(io);
+    }
+    unlink(in_folder("file"));
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(every_dtype_and_shape_survives_each_format),
     FERRY_TEST(hdf5_survives_where_it_was_built),
@@ -384,6 +437,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(safetensors_keep_their_metadata_and_strange_names),
     FERRY_TEST(values_may_come_in_pieces),
     FERRY_TEST(an_entry_of_another_size_is_read_as_far_as_it_goes),
+    FERRY_TEST(a_flipped_bit_of_a_stored_member_is_found),
 };
 
 int main(int argc, char **argv)
