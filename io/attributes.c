@@ -30,6 +30,29 @@ static const char *reason(const ferry_io_writer *w, const struct ferry__io_attri
     return w->ops->has_object(w, a->path) ? NULL : "what it is of is not in the new file";
 }
 
+/* From one HDF5 file to another an array stays where it is; a new name is one beside the others. */
+static int keep_paths(ferry_io_writer *w, ferry_io *from)
+{
+    w->own_paths = from->count > 0;
+    for (const struct ferry__io_array *a = from->first; a; a = a->next)
+        w->own_paths = w->own_paths && strcmp(from->reader->path(a), a->entry.name) == 0;
+    for (struct ferry__out_array *a = w->first; a; a = a->next) {
+        const ferry_io_entry *entry = NULL;
+        const char *path;
+        int err = ferry_io_find(from, a->entry.name, &entry);
+
+        if (err)
+            return err;
+        if (!entry)
+            continue;
+        path = from->reader->path(from->table[entry->index]);
+        a->path = ferry__io_arena_string(&w->arena, path, strlen(path));
+        if (!a->path)
+            return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", w->out.shown);
+    }
+    return FERRY_OK;
+}
+
 int ferry_io_copy_attributes(ferry_io_writer *w, ferry_io *from, ferry_io_left_fn left, void *arg)
 {
     const struct ferry__io_attribute *list = NULL;
@@ -42,6 +65,8 @@ int ferry_io_copy_attributes(ferry_io_writer *w, ferry_io *from, ferry_io_left_f
                                "%s: attributes come behind the declared arrays, before a value",
                                w->out.shown);
     err = ferry__io_attributes(from, &list);
+    if (!err && w->format == from->format && from->reader->path)
+        err = keep_paths(w, from);
     if (!err && list && w->ops->plan_objects)
         err = w->ops->plan_objects(w);
     if (err)

@@ -339,6 +339,11 @@ static int read_values(struct ferry_io *io, const struct ferry__io_array *array,
     return err;
 }
 
+static const char *path_of(const struct ferry__io_array *array)
+{
+    return ((const struct source *)array->own)->data->path;
+}
+
 /* ---- attributes ----------------------------------------------------------------------------- */
 
 static int try_attributes(struct ferry_io *io)
@@ -365,5 +370,6 @@ const struct ferry__io_reader ferry__hdf5_reader = {
     .open = open_file,
     .read = read_values,
     .attributes = list_attributes,
+    .path = path_of,
     .close = close_file,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * HDF5: an array has the path that is its name; blobs of layers lie as Caffe lays weights out,
+ * HDF5: an array has the path that is its name, or the one that it had in the HDF5 file that it comes
+ * from; blobs of layers of other formats lie as Caffe lays weights out,
  * /data/<name>, /diff/<name>; and where "iter" is said about the file it is a solver's state: /iter,
  * /current_step, /learned_net, and no /data. libhdf5 makes the groups and the datasets and sets space
  * aside; the values are then written there like those of any other format.
@@ -80,19 +81,19 @@ static bool is_caffes(const ferry_io_entry *entry)
 }
 
 /* *out_place: where in the file its values go. */
-static int make_set(const struct plan *plan, const struct ferry__out_array *array,
+static int make_set(const struct plan *plan, const struct ferry__out_array *array, const char *name,
                     const char *group, uint64_t *out_place)
 {
     const ferry_io_entry *entry = &array->entry;
     hid_t type = ferry__hdf5_stored_type(array->storage, entry->dtype), space = make_space(entry),
           set = -1;
-    size_t size = strlen(entry->name) + 8;
+    size_t size = strlen(name) + 8;
     char *path = malloc(size);
     haddr_t place = HADDR_UNDEF;
     int err = FERRY_OK;
 
     if (path) {
-        snprintf(path, size, "%s/%s", group, entry->name);
+        snprintf(path, size, "%s/%s", group, name);
         set = H5Dcreate2(plan->file, path, type, space, plan->links, plan->sets, H5P_DEFAULT);
     }
     if (set >= 0)
@@ -174,7 +175,16 @@ static int make_fields(const struct plan *plan)
 /* "data", or nothing: where the array's name begins. */
 static const char *group_of(const ferry_io_writer *w, const struct ferry__out_array *array)
 {
-    return find_metadata(w, "iter") || !is_caffes(&array->entry) ? "" : "data";
+    bool rooted = array->path || find_metadata(w, "iter") ||
+                  (w->own_paths && !array->entry.has_diff) || !is_caffes(&array->entry);
+
+    return rooted ? "" : "data";
+}
+
+/* What follows the group. */
+static const char *name_of(const struct ferry__out_array *array)
+{
+    return array->path ? array->path : array->entry.name;
 }
 
 static int make_sets(const struct plan *plan)
@@ -182,9 +192,9 @@ static int make_sets(const struct plan *plan)
     int err = make_fields(plan);
 
     for (struct ferry__out_array *a = plan->w->first; a && !err; a = a->next) {
-        err = make_set(plan, a, group_of(plan->w, a), &a->place);
+        err = make_set(plan, a, name_of(a), group_of(plan->w, a), &a->place);
         if (!err && a->entry.has_diff)
-            err = make_set(plan, a, "diff", &a->mark);
+            err = make_set(plan, a, a->entry.name, "diff", &a->mark);
     }
     return err;
 }
@@ -222,7 +232,7 @@ static int plan_objects(ferry_io_writer *w)
     int err = FERRY_OK;
 
     for (const struct ferry__out_array *a = w->first; a && !err; a = a->next) {
-        err = add_object(w, group_of(w, a), a->entry.name);
+        err = add_object(w, group_of(w, a), name_of(a));
         if (!err && a->entry.has_diff)
             err = add_object(w, "diff", a->entry.name);
     }

@@ -21,6 +21,8 @@ struct ferry__out_array {
     uint64_t bytes;    /* in the file; a diff is of the same dtype and has as many */
     uint64_t place;    /* the format's: where in the file */
     uint64_t mark;     /* the format's */
+    const char
+        *path; /* where it is in the file of the same format that it comes from; NULL: unknown */
     struct ferry__out_array *next;
 };
 
@@ -81,7 +83,8 @@ struct ferry_io_writer {
     struct ferry__out_metadata *metadata, *last_metadata;
     const struct ferry__io_attribute *attributes; /* of another file, still open; NULL: none */
     const char *attributes_path;                  /* that file's */
-    struct ferry__names objects;                  /* the paths of groups and arrays, once planned */
+    bool own_paths;              /* that file has none but its arrays' names: so will this one */
+    struct ferry__names objects; /* the paths of groups and arrays, once planned */
     struct {
         const unsigned char *bytes; /* the arena's, or lent; NULL: none was given */
         size_t size;

@@ -188,6 +188,32 @@ static void what_stays_behind_is_told(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(left, "/ optimizer the new file's format has no attributes\n"));
 }
 
+/* Of one array at the path, with an attribute. */
+static void make_single(const char *path)
+{
+    hid_t file = H5Fcreate("a.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const double rate = 0.25;
+
+    CU_ASSERT_FATAL(file >= 0);
+    put_set(file, path);
+    put_attribute(file, path, "rate", H5Tcopy(H5T_IEEE_F64LE), 0, H5T_NATIVE_DOUBLE, &rate);
+    CU_ASSERT_EQUAL(H5Fclose(file), 0);
+}
+
+/* Also what would be put under /data had it come from another format, and what Caffe put there. */
+static void arrays_stay_where_they_are(void)
+{
+    static const char *const paths[] = { "layer/0", "history/0",   "data",   "diff/x",
+                                         "data/x",  "data/conv/0", "embed/w" };
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(paths); i++) {
+        make_single(paths[i]);
+        FX_OK_FATAL(copy(FERRY_IO_HDF5, 1, 0));
+        CU_ASSERT_STRING_EQUAL(left, "");
+        CU_ASSERT_EQUAL(number(paths[i], "rate", 0), 0.25);
+    }
+}
+
 static void attributes_are_asked_for_in_time(void)
 {
     ferry_io_writer *w = NULL;
@@ -227,9 +253,8 @@ static void every_allocation_may_fail(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(attributes_come_along),
-    FERRY_TEST(what_stays_behind_is_told),
-    FERRY_TEST(attributes_are_asked_for_in_time),
+    FERRY_TEST(attributes_come_along),      FERRY_TEST(what_stays_behind_is_told),
+    FERRY_TEST(arrays_stay_where_they_are), FERRY_TEST(attributes_are_asked_for_in_time),
     FERRY_TEST(every_allocation_may_fail),
 };
 
