@@ -157,6 +157,15 @@ static void files_are_split_by_name(void)
     CU_ASSERT_EQUAL(ferry("split a.npz c.npz"), 2);
     CU_ASSERT_EQUAL(ferry("split a.npz '*=-'"), 2);
     CU_ASSERT_EQUAL(files(), 3);
+    CU_ASSERT_EQUAL(shell("rm -f x.npz && mkdir real && ln -s real alias"), 0);
+    CU_ASSERT_EQUAL(ferry("split a.npz 'c.*=x.npz' '*=./x.npz'"), 2);
+    REFUSES("split: x.npz and ./x.npz are one file");
+    CU_ASSERT(!is_there("x.npz"));
+    CU_ASSERT_EQUAL(ferry("split a.npz 'c.*=real/x.npz' '*=alias/x.npz'"), 2);
+    REFUSES("split: real/x.npz and alias/x.npz are one file");
+    CU_ASSERT(!is_there("real/x.npz"));
+    CU_ASSERT_EQUAL(ferry("split a.npz 'c.*=real/x.npz' '*=real/y.npz'"), 0);
+    CU_ASSERT_EQUAL(shell("rm -r real alias"), 0);
     CU_ASSERT_EQUAL(ferry("split a.npz 'c.*=x.npz' --drop-rest"), 0);
     CU_ASSERT_EQUAL(value("x.npz", "c.w", 0), 1);
     clean();

@@ -5,6 +5,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* `ferry split`: the arrays of a file into several. */
 
@@ -92,12 +93,49 @@ static int place_all(struct splitting *s)
     return status;
 }
 
+/* ---- which files ---------------------------------------------------------------------------- */
+
+/* Where a path leads: its folder, wherever links lead to it, and a name there. */
+static bool find_place(const char *path, struct stat *out_folder, const char **out_name)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = !slash ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+    bool found = folder && stat(folder, out_folder) == 0;
+
+    *out_name = slash ? slash + 1 : path;
+    free(folder);
+    return found;
+}
+
+static bool same_place(const char *a, const char *b)
+{
+    struct stat folder[2];
+    const char *name[2];
+
+    return find_place(a, &folder[0], &name[0]) && find_place(b, &folder[1], &name[1]) &&
+           folder[0].st_dev == folder[1].st_dev && folder[0].st_ino == folder[1].st_ino &&
+           strcmp(name[0], name[1]) == 0;
+}
+
+/* Two names of one file: the second would be written over the first. */
+static int check_places(const struct splitting *s)
+{
+    for (size_t i = 1; i < s->part_count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (same_place(s->parts[k].target.path, s->parts[i].target.path))
+                return tool_error(TOOL_USAGE, "split: %s and %s are one file",
+                                  s->parts[k].target.path, s->parts[i].target.path);
+    return TOOL_OK;
+}
+
 /* ---- the command ---------------------------------------------------------------------------- */
 
 static int run(const struct tool_command *self, struct splitting *s)
 {
     int status = TOOL_OK;
 
+    if (check_places(s) != TOOL_OK)
+        return TOOL_USAGE;
     if (files_open(s->path, s->trust, &s->in))
         return tool_ferry_error();
     for (size_t i = 0; i < s->part_count && status == TOOL_OK; i++) {
