@@ -2,6 +2,7 @@
 /*
  * Caffe's files: NetParameter, SolverState, BlobProtoVector and a BlobProto on its own.
  */
+#include "caffe_proof.h"
 #include "layer_types.h"
 #include "proto.h"
 #include "reader.h"
@@ -137,11 +138,13 @@ static struct ferry__wire whole_file(const struct ferry__io_file *file,
 static ferry_io_format probe(const struct ferry__io_file *file)
 {
     struct ferry__wire wire = whole_file(file, &unknown_names);
+    ferry_io_format format;
     struct seen seen;
 
     wire.quiet = true;
     seen = survey(&wire);
-    return seen.nothing ? FERRY_IO_UNKNOWN : format_of(&wire, &seen);
+    format = seen.nothing ? FERRY_IO_UNKNOWN : format_of(&wire, &seen);
+    return ferry__caffe_is_sure(&wire, format) ? format : FERRY_IO_UNKNOWN;
 }
 
 /* ---- blobs ---------------------------------------------------------------------------------- */

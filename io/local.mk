@@ -10,6 +10,7 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/attributes.c \
 	%D%/attributes.h \
 	%D%/blob_proto.c \
+	%D%/caffe_proof.c \
 	%D%/caffemodel.c \
 	%D%/crc32.c \
 	%D%/crc32.h \

@@ -208,6 +208,32 @@ static void what_is_somebody_elses_is_named(void)
     check_wrong(BYTES("\x08\x07\x1a\x00\x28\x01"), FERRY_EFORMAT, "is none of");
 }
 
+/* What other programs' messages look like to one who knows Caffe's alone. */
+static void a_message_that_fits_by_luck_is_none_of_caffes(void)
+{
+    static const struct {
+        size_t size;
+        const char *bytes;
+    } files[] = {
+        /* TensorFlow: a SavedModel, a GraphDef, the same with a library, an Example */
+        { 27, "\x08\x01\x12\x17\x0a\x09\x22\x05serve*\0\x12\x0a\x0a\x08\x0a\x01x\x12\x03NoO" },
+        { 20, "\x0a\x0d\x0a\x05node0\x12\x04NoOp\x22\x03\x08\xf3\x0a" },
+        { 24, "\x0a\x0d\x0a\x05node0\x12\x04NoOp\x12\x07\x0a\x05\x0a\x03\x0a\x01"
+              "f" },
+        { 15, "\x0a\x0d\x0a\x0b\x0a\x01"
+              "f\x12\x06\x1a\x04\x0a\x02\x01\x02" },
+        /* Paddle's ProgramDesc; numbers, a shape's beginning */
+        { 16, "\x0a\x0a\x08\0\x10\x01\x1a\x03\x0a\x01w\x22\x22\x02\x08\x03" },
+        { 2, "\x20\x0f" },
+        { 4, "\x08\x01\x10\x02" },
+        { 5, "\x2d\x01\x02\x03\x04" },
+        { 8, "\x1a\x06\x0a\x04\x0a\x02\x08\x01" },
+    };
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(files); i++)
+        check_wrong(files[i].bytes, files[i].size, FERRY_EFORMAT, "is none of");
+}
+
 /* Every shorter piece of a good file is an error, or a good file of fewer arrays; never a crash. */
 static void check_pieces(const unsigned char *bytes, size_t size)
 {
@@ -245,6 +271,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(malformed_nets_are_named),
     FERRY_TEST(what_is_no_file_of_arrays_is_refused),
     FERRY_TEST(what_is_somebody_elses_is_named),
+    FERRY_TEST(a_message_that_fits_by_luck_is_none_of_caffes),
     FERRY_TEST(truncation_at_every_byte_is_found),
 };
 

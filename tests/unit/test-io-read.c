@@ -177,7 +177,7 @@ static void a_solverstate_has_a_history(void)
 
 static void a_vector_of_blobs_is_told_from_a_net(void)
 {
-    struct msg vector = { .size = 0 }, net = { .size = 0 };
+    struct msg vector = { .size = 0 }, net = { .size = 0 }, layer = { .size = 0 };
     ferry_io *io;
 
     put_blob(&vector, 1, 2, 1);
@@ -187,6 +187,10 @@ static void a_vector_of_blobs_is_told_from_a_net(void)
     check_entry(io, 1, "blobs/1", FERRY_F32, "blobs", "");
     ferry_io_close(io);
     put_string(&net, 1, "only a name");
+    CU_ASSERT_EQUAL(ferry_io_open_bytes(net.at, net.size, "x", &io), FERRY_EFORMAT);
+    put_string(&layer, 1, "relu");
+    put_string(&layer, 2, "ReLU");
+    put_bytes(&net, 100, layer.at, layer.size);
     io = open_bytes(net.at, net.size, "x");
     CU_ASSERT_EQUAL(ferry_io_get_format(io), FERRY_IO_CAFFEMODEL);
     CU_ASSERT_EQUAL(ferry_io_count(io), 0);
