@@ -3,6 +3,7 @@
  * HDF5: every dataset is an array. In Caffe's weights, /data/<layer>/<i> is blob i of a layer and
  * /diff/<layer>/<i> its diff.
  */
+#define _GNU_SOURCE
 #include "hdf5_attributes.h"
 #include "hdf5_proof.h"
 #include "hdf5_set.h"
@@ -295,6 +296,11 @@ static int open_file(struct ferry_io *io)
     if (io->file.fd < 0)
         return ferry_error_set(FERRY_EUNSUPPORTED,
                                "%s: format at byte 0: HDF5 is read from files, not from memory",
+                               io->file.path);
+    if (memmem(io->file.bytes, io->file.size < 512 ? (size_t)io->file.size : 512, "NCSAfami", 8))
+        return ferry_error_set(FERRY_EUNSUPPORTED,
+                               "%s: format at byte 0: is a member of an HDF5 family: open them "
+                               "together with h5py's driver \"family\", or join them by h5repart",
                                io->file.path);
     io->state = state = calloc(1, sizeof(*state));
     if (!state)

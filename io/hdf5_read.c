@@ -171,8 +171,11 @@ static int scatter_fill(const struct chunk *c)
     size_t size = c->set->element.size;
     unsigned char bytes[PIECE];
     int64_t most = PIECE / (int64_t)size;
+    const unsigned char zeros[sizeof(c->set->fill)] = { 0 };
     int err = FERRY_OK;
 
+    if (c->to->fd >= 0 && memcmp(c->set->fill, zeros, size) == 0)
+        return FERRY_OK; /* so it reads already */
     for (int64_t i = 0; i < most; i++)
         memcpy(bytes + i * (int64_t)size, c->set->fill, size);
     for (int64_t at = 0; at < c->elements && !err; at += most)

@@ -10,9 +10,10 @@
 
 /*
  * What a file may hold beyond its size: values that were never written read as zeros, and deflate
- * makes up to 1032 bytes of one. A shape beyond that is damaged, or would fill memory and disks.
+ * makes up to 1032 bytes of one. A shape beyond that is damaged, or would fill memory and disks; it is
+ * listed, and not read.
  */
-#define UNWRITTEN    (64u * 1024 * 1024)
+#define UNWRITTEN    (256u * 1024 * 1024)
 #define MOST_INFLATE 1032
 
 int ferry__hdf5_fail(const struct ferry_io *io, int code, const char *path, const char *what)
@@ -160,15 +161,11 @@ static int take_place(struct ferry_io *io, struct ferry__hdf5_set *set, hid_t id
 }
 
 /* What the library takes at its word, and then copies from past the end of its own buffers. */
-static int check_storage(const struct ferry_io *io, const struct ferry__hdf5_set *set)
+static int check_storage(const struct ferry_io *io, struct ferry__hdf5_set *set)
 {
     uint64_t size = io->file.size, needed = (uint64_t)set->count * set->element.size;
     bool one_piece = set->place == FERRY__HDF5_COMPACT || set->place == FERRY__HDF5_PIECE;
 
-    if (needed > UNWRITTEN && (needed - UNWRITTEN) / MOST_INFLATE > size)
-        return ferry_error_set(
-            FERRY_ESHAPE, "%s: %.200s: the shape takes %llu bytes, the file has %llu",
-            io->file.path, set->path, (unsigned long long)needed, (unsigned long long)size);
     if (one_piece && set->stored < needed)
         return ferry_error_set(
             FERRY_ESHAPE, "%s: %.200s: %llu bytes are stored, the shape takes %llu", io->file.path,
@@ -177,6 +174,8 @@ static int check_storage(const struct ferry_io *io, const struct ferry__hdf5_set
         return ferry_error_set(FERRY_EFORMAT, "%s: %.200s at byte %llu: %llu bytes go past the end",
                                io->file.path, set->path, (unsigned long long)set->offset,
                                (unsigned long long)set->stored);
+    if (needed > UNWRITTEN && (needed - UNWRITTEN) / MOST_INFLATE > size)
+        set->unreadable = "its shape takes far more bytes than the file can have for it";
     return FERRY_OK;
 }
 

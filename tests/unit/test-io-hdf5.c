@@ -352,6 +352,53 @@ static void what_was_never_written_is_the_fill_value(void)
 }
 
 /* One filter with a number of its own, whose chunks are written as they are. */
+/* As large as is read, in columns, and larger than that: listed, and no reason to refuse the others. */
+static void what_is_hardly_written_takes_little(void)
+{
+    const hsize_t column[] = { 20000, 1 };
+    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+    const ferry_io_entry *entry;
+    float values[8];
+    ferry_io *io;
+
+    make_begin();
+    H5Dclose(put("none", H5T_IEEE_F32LE, DIMS(5000, 5000), H5P_DEFAULT, 0, NULL));
+    H5Pset_chunk(plist, 2, column);
+    H5Dclose(put("columns", H5T_IEEE_F32LE, DIMS(20000, 3000), plist, 0, NULL));
+    H5Dclose(put("far", H5T_IEEE_F32LE, DIMS(20000, 3000, 1000), H5P_DEFAULT, 0, NULL));
+    put_simple("ok", 3);
+    H5Pclose(plist);
+    io = make_end();
+    check_ramp(io, "ok", 1, 1);
+    FX_OK(ferry_io_read_values(io, find(io, "none"), 24999990, 8, values));
+    CU_ASSERT_EQUAL(values[7], 0);
+    FX_OK(ferry_io_read_values(io, find(io, "columns"), 59999990, 8, values));
+    CU_ASSERT_EQUAL(values[7], 0);
+    entry = find(io, "far");
+    CU_ASSERT_PTR_NOT_NULL(entry->unreadable);
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_read_values(io, entry, 0, 8, values));
+    ferry_io_close(io);
+}
+
+/* The driver's name stands where the superblock says how the file is split. */
+static void a_member_of_a_family_is_named(void)
+{
+    ferry_io *io = NULL;
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), file;
+    char pattern[80];
+
+    snprintf(pattern, sizeof(pattern), "%s/f%%d.h5", folder);
+    H5Pset_fapl_family(access, 4096, H5P_DEFAULT);
+    file = H5Fcreate(pattern, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    CU_ASSERT_FATAL(file >= 0);
+    H5Fclose(file);
+    H5Pclose(access);
+    snprintf(path, sizeof(path), "%s/f0.h5", folder);
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_open(path, &io));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "is a member of an HDF5 family"));
+    unlink(path);
+}
+
 static void put_filtered(const char *name, unsigned id, const void *raw, size_t size)
 {
     hid_t plist = H5Pcreate(H5P_DATASET_CREATE), set;
@@ -572,6 +619,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(types_are_read_in_any_byte_order),
     FERRY_TEST(chunks_are_decoded),
     FERRY_TEST(what_was_never_written_is_the_fill_value),
+    FERRY_TEST(what_is_hardly_written_takes_little),
+    FERRY_TEST(a_member_of_a_family_is_named),
     FERRY_TEST(lzf_is_undone_and_others_are_named),
     FERRY_TEST(damaged_chunks_are_errors),
     FERRY_TEST(a_crash_of_the_library_is_an_error_that_names_the_file),
