@@ -3,9 +3,11 @@
  * PyTorch's archive: a zip of a pickle, which says what the tensors are called and how they lie in
  * their storages, and of the storages, NAME/data/0, 1, …, stored as they are.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "pickle.h"
 #include "zip.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -370,6 +372,18 @@ static int walk_call(struct archive *a, const struct ferry__pickle *call, const 
     return call->state ? walk(a, call->state, path, depth + 1) : FERRY_OK;
 }
 
+/* With a point, whatever the program's locale has for it. */
+static void put_real(double value, char *out, size_t size)
+{
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = c ? uselocale(c) : c;
+
+    snprintf(out, size, "%.17g", value);
+    if (!c)
+        return;
+    uselocale(before);
+    freelocale(c);
+}
+
 /* Numbers and strings beside the tensors are what the file says about itself. */
 static int note(struct archive *a, const struct ferry__pickle *p, const char *path)
 {
@@ -379,7 +393,7 @@ static int note(struct archive *a, const struct ferry__pickle *p, const char *pa
     if (!*path)
         return FERRY_OK;
     if (p->kind == FERRY__PICKLE_FLOAT)
-        snprintf(number, sizeof(number), "%.17g", p->real);
+        put_real(p->real, number, sizeof(number));
     else if (p->kind == FERRY__PICKLE_BOOL)
         snprintf(number, sizeof(number), "%s", p->number ? "true" : "false");
     else

@@ -4,6 +4,8 @@
 #include "core/base/text.h"
 
 #include <ctype.h>
+#include <locale.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +124,44 @@ bool ferry__text_size(const char *text, uint64_t *out)
         return false;
     *out = (value << shift) + more;
     return true;
+}
+
+/* This thread's locale is C's from here on: its point is a point. */
+static locale_t enter_c(locale_t *out_before)
+{
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* glibc has it; nothing is allocated */
+
+    *out_before = c ? uselocale(c) : (locale_t)0;
+    return c;
+}
+
+static void leave_c(locale_t c, locale_t before)
+{
+    if (!c)
+        return;
+    uselocale(before);
+    freelocale(c);
+}
+
+bool ferry__text_real(const char *text, double *out)
+{
+    locale_t before, c = enter_c(&before);
+    char *end;
+    double value = strtod(text, &end);
+
+    leave_c(c, before);
+    if (end == text || *end || !isfinite(value))
+        return false;
+    *out = value;
+    return true;
+}
+
+void ferry__text_put_real(double value, char *out, size_t size)
+{
+    locale_t before, c = enter_c(&before);
+
+    snprintf(out, size, "%g", value);
+    leave_c(c, before);
 }
 
 /* Edits that turn a into b (Levenshtein), with a swap of neighbours as one edit. */

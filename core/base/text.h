@@ -18,6 +18,12 @@ bool ferry__text_bool(const char *text, bool *out);
 /* "4096", "64KiB", "1.5 GiB"; "KiB", "MiB", "GiB", "TiB", "B". False if it is none, or too large. */
 bool ferry__text_size(const char *text, uint64_t *out);
 
+/* A finite number as strtod reads it in the C locale, whatever the program's is. False if it is none. */
+bool ferry__text_real(const char *text, double *out);
+
+/* A number as printf's %g writes it in the C locale, whatever the program's is. */
+void ferry__text_put_real(double value, char *out, size_t size);
+
 /* Which of the words in "on|off|auto" that is, from 0; negative if it is none. */
 int ferry__text_word(const char *text, const char *words);
 

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -131,17 +130,18 @@ static int host_integer(const char *key, int64_t least, int64_t most, int64_t *o
 static int host_real(const char *key, double least, double most, double *out)
 {
     const char *text = host_option(key);
-    char wanted[96], *end;
+    char wanted[96], from[32], to[32];
     double value;
 
     if (!text)
         return 0;
-    value = strtod(text, &end);
-    if (end != text && !*end && value >= least && value <= most && isfinite(value)) {
+    if (ferry__text_real(text, &value) && value >= least && value <= most) {
         *out = value;
         return 0;
     }
-    snprintf(wanted, sizeof(wanted), "a number from %g to %g", least, most);
+    ferry__text_put_real(least, from, sizeof(from));
+    ferry__text_put_real(most, to, sizeof(to));
+    snprintf(wanted, sizeof(wanted), "a number from %s to %s", from, to);
     return refuse(key, text, wanted);
 }
 

@@ -98,15 +98,12 @@ bool ferry__options_at(const struct ferry__plugin *plugin, uint32_t index, ferry
     return out->name != NULL;
 }
 
-static bool is_number(const char *value, bool whole)
+static bool is_whole(const char *value)
 {
     char *end;
 
     errno = 0;
-    if (whole)
-        strtoll(value, &end, 10);
-    else
-        strtod(value, &end);
+    strtoll(value, &end, 10);
     return errno == 0 && end != value && *end == '\0';
 }
 
@@ -114,13 +111,14 @@ static bool is_number(const char *value, bool whole)
 static const char *complaint(const ferry_plugin_option *option, const char *value)
 {
     uint64_t size;
+    double number;
     bool is;
 
     switch (option->type) {
     case FERRY_OPTION_INT:
-        return is_number(value, true) ? NULL : "a whole number";
+        return is_whole(value) ? NULL : "a whole number";
     case FERRY_OPTION_REAL:
-        return is_number(value, false) ? NULL : "a number";
+        return ferry__text_real(value, &number) ? NULL : "a number";
     case FERRY_OPTION_BOOL:
         return ferry__text_bool(value, &is) ? NULL : "yes or no";
     case FERRY_OPTION_SIZE:

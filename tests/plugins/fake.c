@@ -323,6 +323,10 @@ static const ferry_plugin_option options[] = {
       .description = "how it goes about it",
       .values = "slow|fast",
       .type = FERRY_OPTION_ENUM },
+    { .name = "scale",
+      .default_value = "1.5",
+      .description = "how much it makes of it",
+      .type = FERRY_OPTION_REAL },
 };
 
 #ifdef FAKE_HOST_PROCESSORS
@@ -364,7 +368,7 @@ static const struct {
 #else
                 .struct_size = sizeof(ferry_plugin_ops),
 #endif
-                .option_count = 3,
+                .option_count = 4,
                 .option_size = sizeof(ferry_plugin_option),
                 .options = options,
                 .device_count = count,

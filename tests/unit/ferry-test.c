@@ -4,12 +4,15 @@
 
 #include <CUnit/TestRun.h>
 
+#include <locale.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -75,6 +78,43 @@ int ferry_test_is_slow(void)
 #endif
 #endif
     return getenv("FERRY_TEST_VALGRIND") != NULL;
+}
+
+/* glibc's file of a locale's numbers: a magic word, how many strings, where each begins, and they. */
+static bool write_numbers(const char *path)
+{
+    static const uint32_t head[] = { 0x20031114, 6, 32, 34, 36, 40, 44, 48 };
+    static const char point[] = ",\0.\0\3\3\0", codeset[] = "UTF-8";
+    static const uint32_t wide[] = { ',', '.' };
+    FILE *f = fopen(path, "wb");
+    bool good = f && fwrite(head, sizeof(head), 1, f) == 1 && fwrite(point, 8, 1, f) == 1 &&
+                fwrite(wide, sizeof(wide), 1, f) == 1 && fwrite(codeset, 6, 1, f) == 1;
+
+    return f && fclose(f) == 0 && good;
+}
+
+bool ferry_test_comma(void)
+{
+    char top[] = "/tmp/ferry-locale-XXXXXX", folder[64], path[96];
+    bool is;
+
+    if (setlocale(LC_NUMERIC, "de_DE.UTF-8") || setlocale(LC_NUMERIC, "fr_FR.UTF-8"))
+        return true;
+    if (!mkdtemp(top))
+        return false;
+    snprintf(folder, sizeof(folder), "%s/xx_XX.UTF-8", top);
+    snprintf(path, sizeof(path), "%s/LC_NUMERIC", folder);
+    setenv("LOCPATH", top, 1);
+    is = mkdir(folder, 0700) == 0 && write_numbers(path) && setlocale(LC_NUMERIC, "xx_XX.UTF-8");
+    unsetenv("LOCPATH");
+    unlink(path);
+    rmdir(folder);
+    rmdir(top);
+    if (!is || strcmp(localeconv()->decimal_point, ",") != 0) {
+        ferry_test_skip("there is no locale with a decimal comma");
+        return false;
+    }
+    return true;
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */

@@ -64,6 +64,13 @@ const char *ferry_test_data(const char *name);
 /* The path of a file below tests/data, which is always there; lives until the next call. */
 const char *ferry_test_own_data(const char *name);
 
+/*
+ * Makes LC_NUMERIC a locale whose decimal point is a comma: one of the system's, or one that is written
+ * for it, as glibc has it. setlocale(LC_NUMERIC, "C") ends it. Where neither goes the running case is
+ * skipped and the result is false.
+ */
+bool ferry_test_comma(void);
+
 /* Whether the program runs under valgrind, or with a sanitizer: shorten what takes long. */
 int ferry_test_is_slow(void);
 

@@ -3,6 +3,7 @@
 #include "oom.h"
 
 #include <ferry/io.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,6 +138,24 @@ static void tensors_have_the_names_of_their_dictionaries(void)
     ferry_io_close(io);
 }
 
+static void a_number_has_a_point_in_every_locale(void)
+{
+    static const char pickle[] =
+        "\x80\2}(X\1\0\0\0w" TENSOR("FloatStorage") "K\0K\2K\3\x86K\3K\1\x86\x89}tR"
+                                                    "X\1\0\0\0fG\x3f\xe0\0\0\0\0\0\0u.";
+    const char *key, *value;
+    ferry_io *io;
+
+    if (!ferry_test_comma())
+        return;
+    io = open_archive(BYTES(pickle));
+    setlocale(LC_NUMERIC, "C");
+    FX_OK(ferry_io_metadata_at(io, 0, &key, &value));
+    CU_ASSERT_STRING_EQUAL(key, "f");
+    CU_ASSERT_STRING_EQUAL(value, "0.5");
+    ferry_io_close(io);
+}
+
 static void a_tensor_alone_has_the_files_name(void)
 {
     static const char pickle[] = "\x80\2" TENSOR("FloatStorage") "K\1K\2\x85K\2\x85\x89}tR.";
@@ -268,6 +287,7 @@ static void every_allocation_may_fail(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(tensors_have_the_names_of_their_dictionaries),
+    FERRY_TEST(a_number_has_a_point_in_every_locale),
     FERRY_TEST(a_tensor_alone_has_the_files_name),
     FERRY_TEST(nothing_is_run),
     FERRY_TEST(malformed_archives_are_named),

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "fakes.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,8 @@ static void a_wrong_value_is_an_error_with_its_place(void)
         { "word = of", "c.conf:2: option.word = of: not one of off|on|auto" },
         /* of its table: before it is asked anything */
         { "devices = two", "c.conf:2: option.devices = two: not a whole number" },
+        { "scale = inf", "c.conf:2: option.scale = inf: not a number" },
+        { "scale = nan", "c.conf:2: option.scale = nan: not a number" },
         { "mode = fats", "c.conf:2: option.mode = fats: not slow|fast" },
     };
     char text[256];
@@ -71,6 +74,18 @@ static void a_wrong_value_is_an_error_with_its_place(void)
         }
         CU_ASSERT_PTR_NULL(strstr(fakes_tracked(), "none"));
     }
+}
+
+static void the_program_s_locale_changes_no_option(void)
+{
+    if (!ferry_test_comma())
+        return;
+    fakes_track();
+    CU_ASSERT_EQUAL(open_typed("[plugin typed]\noption.rate = 0.25\noption.scale = 1.5\n"), 0);
+    CU_ASSERT_EQUAL(open_typed("[plugin typed]\noption.rate = 0,25\n"), FERRY_ECONF);
+    CU_ASSERT_EQUAL(open_typed("[plugin typed]\noption.scale = 1,5\n"), FERRY_ECONF);
+    setlocale(LC_NUMERIC, "C");
+    CU_ASSERT_PTR_NOT_NULL(strstr(fakes_tracked(), "typed 1 0,25 "));
 }
 
 static void a_conversion_that_a_plugin_cannot_do_is_not_asked_of_it(void)
@@ -112,6 +127,7 @@ static void a_conversion_that_a_plugin_cannot_do_is_not_asked_of_it(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(options_come_by_their_types_over_a_default),
     FERRY_TEST(a_wrong_value_is_an_error_with_its_place),
+    FERRY_TEST(the_program_s_locale_changes_no_option),
     FERRY_TEST(a_conversion_that_a_plugin_cannot_do_is_not_asked_of_it),
 };
 

@@ -185,7 +185,7 @@ static void every_option_tells_its_value_and_where_that_came_from(void)
     CU_ASSERT_EQUAL(ferry_runtime_option(rt, "alpha", 4, &info, sizeof(info)), 0);
     CU_ASSERT_STRING_EQUAL(info.values, "slow|fast");
     CU_ASSERT_STRING_EQUAL(info.value, "fast");
-    CU_ASSERT_EQUAL(ferry_runtime_option(rt, "alpha", 5, &info, sizeof(info)), FERRY_EINVAL);
+    CU_ASSERT_EQUAL(ferry_runtime_option(rt, "alpha", 6, &info, sizeof(info)), FERRY_EINVAL);
     CU_ASSERT_EQUAL(ferry_runtime_option(rt, "alpha", -1, &info, sizeof(info)), FERRY_EINVAL);
     CU_ASSERT_EQUAL(ferry_runtime_option(rt, "nosuch", 0, &info, sizeof(info)), FERRY_ENODEV);
     ferry_runtime_close(rt);
@@ -303,11 +303,11 @@ static void whatever_is_listed_has_a_count_and_an_at(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "ferry_runtime_candidate_at: index "));
     CU_ASSERT_EQUAL(ferry_runtime_candidate_at(rt, -1, &line), FERRY_EINVAL);
     CU_ASSERT_EQUAL(ferry_runtime_option_count(rt, "alpha", &count), 0);
-    CU_ASSERT_EQUAL(count, 5); /* two keys of ferry's own, three options */
+    CU_ASSERT_EQUAL(count, 6); /* two keys of ferry's own, four options */
     CU_ASSERT_EQUAL(ferry_runtime_option_at(rt, "alpha", 4, &info, sizeof(info)), 0);
     CU_ASSERT_STRING_EQUAL(info.name, "mode");
-    CU_ASSERT_EQUAL(ferry_runtime_option_at(rt, "alpha", 5, &info, sizeof(info)), FERRY_EINVAL);
-    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "ferry_runtime_option_at: alpha has no option 5");
+    CU_ASSERT_EQUAL(ferry_runtime_option_at(rt, "alpha", 6, &info, sizeof(info)), FERRY_EINVAL);
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "ferry_runtime_option_at: alpha has no option 6");
     count = -1;
     CU_ASSERT_EQUAL(ferry_runtime_option_count(rt, "open_fails", &count), FERRY_EPLUGIN);
     CU_ASSERT_EQUAL(count, -1);
