@@ -353,9 +353,17 @@ static void a_new_plugin_is_the_template_under_its_name(void)
         0);
     CU_ASSERT_EQUAL(ferry("check \"$FERRY_TEST_FOLDER\"/new/ferry_my-plug.so --only descriptor"),
                     0);
+    CU_ASSERT_EQUAL(shell("mkdir \"$FERRY_TEST_FOLDER\"/half && cd \"$FERRY_TEST_FOLDER\"/half && "
+                          "cp ../new/my-plug.c acme.c && cp ../new/acme_driver.c ."),
+                    0);
+    CU_ASSERT_EQUAL(ferry("new-plugin my-plug \"$FERRY_TEST_FOLDER\"/less "
+                          "--template \"$FERRY_TEST_FOLDER\"/half"),
+                    1);
+    CU_ASSERT(one_line_of_error("/half/acme_driver.h: "));
+    CU_ASSERT_EQUAL(shell("test ! -e \"$FERRY_TEST_FOLDER\"/less"), 0); /* nothing is left */
     CU_ASSERT_EQUAL(ferry("new-plugin My"), 2);
     CU_ASSERT(one_line_of_error("is no plugin's name"));
-    CU_ASSERT_EQUAL(shell("rm -rf \"$FERRY_TEST_FOLDER\"/new"), 0);
+    CU_ASSERT_EQUAL(shell("rm -rf \"$FERRY_TEST_FOLDER\"/new \"$FERRY_TEST_FOLDER\"/half"), 0);
 }
 
 static void output_that_cannot_be_written_is_status_1(void)

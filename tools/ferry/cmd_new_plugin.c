@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* `ferry new-plugin`: the template under another name, ready to build. */
 
@@ -152,6 +153,20 @@ static int make(const struct project *p, bool cxx)
     return status ? status : write_readme(p);
 }
 
+/* What was made so far; it was made in a folder that was made for it. */
+static void unmake(const struct project *p)
+{
+    const char *const names[] = { p->source,      "acme_driver.c", "acme_driver.h", "Makefile.am",
+                                  "configure.ac", "plugins.conf",  "README.md" };
+    char path[PATH_MAX + 64];
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", p->folder, names[i]);
+        unlink(path);
+    }
+    rmdir(p->folder);
+}
+
 /* All that the name becomes. */
 static void spell(struct project *p, const char *name, bool cxx)
 {
@@ -190,7 +205,9 @@ int cmd_new_plugin(const struct tool_command *self, int argc, char **argv)
     if (mkdir(p.folder, 0777) != 0)
         return tool_error(TOOL_FAILURE, "%s: %s", p.folder, strerror(errno));
     status = make(&p, cxx);
-    if (status == TOOL_OK)
+    if (status)
+        unmake(&p);
+    else
         tool_printf("%s: autoreconf -fi && ./configure && make && make check\n", p.folder);
     return status;
 }
