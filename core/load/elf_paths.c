@@ -5,6 +5,7 @@
 
 #include <ferry/status.h>
 
+#include <dirent.h>
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,15 +18,30 @@
 
 #define HINT_LINK "link it with absolute paths, or with $ORIGIN"
 
+static bool is_needed(int64_t tag)
+{
+    return tag == DT_NEEDED || tag == DT_AUXILIARY || tag == DT_FILTER;
+}
+
 struct walk {
     const struct ferry__bytes *file;
     const struct ferry__layout *layout;
     const char *real;
     const struct ferry__trust *trust;
     struct ferry__refusal *refusal;
-    char *loose; /* PATH_MAX bytes */
+    struct ferry__permitted last; /* of the libraries' folders */
+    char *loose;                  /* PATH_MAX bytes */
     bool origin;
 };
+
+/*
+ * Where the linker looks before it looks in a folder, where these are there: glibc since 2.33 in what
+ * lies below the first, and before 2.37 in the others, below one another.
+ */
+#define HWCAPS "glibc-hwcaps"
+static const char *const platforms[] = { "tls",      "x86_64",  "haswell", "xeon_phi",
+                                         "avx512_1", "aarch64", "atomics" };
+#define MOST_DEPTH 4
 
 /* A string of the file's table of them; false where it has no end, or is longer than `size`. */
 static bool read_string(const struct walk *w, uint64_t offset, char *out, size_t size)
@@ -56,16 +72,115 @@ static bool expand(struct walk *w, const char *text, char out[PATH_MAX])
     return snprintf(out, PATH_MAX, "%.*s%s", skip ? folder : 0, w->real, text + skip) < PATH_MAX;
 }
 
+/* Whether the linker would put something in place of a word in it, besides an $ORIGIN that begins it. */
+static bool has_words(const char *text)
+{
+    return strchr(text + (text[0] == '$'), '$') != NULL;
+}
+
 static void keep_loose(const struct walk *w, const char *loose)
 {
     if (loose[0] && !w->loose[0])
         memcpy(w->loose, loose, strlen(loose) + 1);
 }
 
+/* A needed library that is there by its path; one that is not, dlopen will name. */
+static int check_library(struct walk *w, const char *path)
+{
+    char *real = realpath(path, NULL);
+    char loose[PATH_MAX];
+    struct stat st;
+    int err = 0;
+
+    if (real && lstat(real, &st) == 0)
+        err = ferry__permit_file(real, &st, w->trust, &w->last, loose, w->refusal);
+    if (real && !err)
+        keep_loose(w, loose);
+    free(real);
+    return err;
+}
+
+/* The libraries that it needs by their names alone, where they are in that folder. */
+static int check_found(struct walk *w, const char *folder)
+{
+    char name[NAME_MAX + 1], path[PATH_MAX];
+    uint64_t value;
+    int64_t tag;
+    int err = 0;
+
+    for (uint64_t i = 0; !err && ferry__layout_entry(w->file, w->layout, i, &tag, &value); i++) {
+        if (tag == DT_NULL)
+            break;
+        if (is_needed(tag) && value < w->layout->value[DT_STRSZ] &&
+            read_string(w, value, name, sizeof(name)) && name[0] && !strpbrk(name, "/$") &&
+            snprintf(path, sizeof(path), "%s/%s", folder, name) < (int)sizeof(path))
+            err = check_library(w, path);
+    }
+    return err;
+}
+
+/* A folder that is searched. */
+static int check_searched(struct walk *w, const char *path)
+{
+    char loose[PATH_MAX];
+    int err = ferry__permit_folder(path, w->trust, loose, w->refusal);
+
+    if (err)
+        return err;
+    keep_loose(w, loose);
+    return check_found(w, path);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* What glibc-hwcaps has for each kind of processor. */
+static int check_hwcaps(struct walk *w, const char *folder)
+{
+    char path[PATH_MAX];
+    struct dirent *entry;
+    DIR *dir;
+    int err = 0;
+
+    if (snprintf(path, sizeof(path), "%s/" HWCAPS, folder) >= (int)sizeof(path) || !is_folder(path))
+        return 0;
+    err = check_searched(w, path);
+    dir = err ? NULL : opendir(path);
+    while (dir && !err && (entry = readdir(dir)) != NULL)
+        if (entry->d_name[0] != '.' &&
+            snprintf(path, sizeof(path), "%s/" HWCAPS "/%s", folder, entry->d_name) <
+                (int)sizeof(path) &&
+            is_folder(path))
+            err = check_searched(w, path);
+    if (dir)
+        closedir(dir);
+    return err;
+}
+
+/* A folder, and where the linker looks below it. */
+static int check_below(struct walk *w, const char *folder, int depth)
+{
+    int err = check_searched(w, folder);
+
+    for (size_t i = 0; !err && depth < MOST_DEPTH && i < sizeof(platforms) / sizeof(platforms[0]);
+         i++) {
+        char path[PATH_MAX];
+
+        if (snprintf(path, sizeof(path), "%s/%s", folder, platforms[i]) < (int)sizeof(path) &&
+            is_folder(path))
+            err = check_below(w, path, depth + 1);
+    }
+    return err;
+}
+
 /* One folder of a RUNPATH, a string of its own. */
 static int check_folder(struct walk *w, const char *entry)
 {
-    char path[PATH_MAX], loose[PATH_MAX], why[sizeof(w->refusal->reason)];
+    char path[PATH_MAX], why[sizeof(w->refusal->reason)];
     int err;
 
     if (!entry[0])
@@ -74,12 +189,16 @@ static int check_folder(struct walk *w, const char *entry)
         snprintf(why, sizeof(why), "RUNPATH has the relative entry \"%.200s\"", entry);
         return refuse(w, "", why);
     }
-    path[strcspn(path, "$")] = '\0'; /* $LIB, $PLATFORM: whatever they are, it is below this */
-    err = ferry__permit_folder(path, w->trust, loose, w->refusal);
-    if (!err) {
-        keep_loose(w, loose);
-        return 0;
+    if (has_words(entry)) {
+        snprintf(why, sizeof(why),
+                 "RUNPATH has %.200s, and what $LIB and $PLATFORM are is not known", entry);
+        return refuse(w, "", why);
     }
+    err = check_below(w, path, 0);
+    if (!err)
+        err = check_hwcaps(w, path);
+    if (!err)
+        return 0;
     snprintf(why, sizeof(why), "its RUNPATH has %.300s, and %.600s", entry, w->refusal->reason);
     memcpy(w->refusal->reason, why, sizeof(why));
     return err;
@@ -102,32 +221,15 @@ static int check_runpath(struct walk *w, uint64_t offset)
     return err;
 }
 
-/* A needed library that is there by its path; one that is not, dlopen will name. */
-static int check_library(const struct walk *w, const char *path)
-{
-    struct ferry__permitted last = { 0 };
-    char *real = realpath(path, NULL);
-    char loose[PATH_MAX];
-    struct stat st;
-    int err = 0;
-
-    if (real && lstat(real, &st) == 0)
-        err = ferry__permit_file(real, &st, w->trust, &last, loose, w->refusal);
-    if (real && !err)
-        keep_loose(w, loose);
-    free(real);
-    return err;
-}
-
 static int check_needed(struct walk *w, uint64_t offset)
 {
     char text[PATH_MAX], path[PATH_MAX], why[320];
 
     if (!read_string(w, offset, text, sizeof(text)) || !text[0])
         return refuse(w, "needed library has no name", "");
-    if (!strchr(text, '/') && text[0] != '$')
+    if (!strpbrk(text, "/$"))
         return 0;
-    if (expand(w, text, path) && path[0] == '/')
+    if (expand(w, text, path) && path[0] == '/' && !has_words(text))
         return check_library(w, path);
     snprintf(why, sizeof(why), "needed library \"%.200s\" is a relative path", text);
     return refuse(w, "", why);
@@ -150,7 +252,7 @@ int ferry__paths_check(const struct ferry__bytes *file, const struct ferry__layo
             break;
         if (tag == DT_RUNPATH || tag == DT_RPATH)
             err = check_runpath(&w, value);
-        else if (tag == DT_NEEDED || tag == DT_AUXILIARY || tag == DT_FILTER)
+        else if (is_needed(tag))
             err = value < layout->value[DT_STRSZ] ? check_needed(&w, value)
                                                   : refuse(&w, "needed library has no name", "");
     }

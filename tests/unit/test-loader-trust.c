@@ -170,6 +170,17 @@ static void check_needy(const char *runpath, char last, const char *reason)
     ferry_runtime_close(rt);
 }
 
+/* The same, where the reason is the whole entry, with its slashes, and then what is wrong there. */
+static void check_entry(const char *runpath, const char *fault)
+{
+    char reason[2048];
+    int slashes = (int)(sizeof(RUNPATH) - 1 - strlen(runpath));
+
+    snprintf(reason, sizeof(reason), "its RUNPATH has %s%.*s, and %s", runpath, slashes,
+             "////////////////////////////////////////////////////////////////", fault);
+    check_needy(runpath, '/', reason);
+}
+
 static void a_runpath_into_which_others_can_put_a_file_is_refused(void)
 {
     const char *world = fakes_folder(), *sticky = fakes_folder();
@@ -187,6 +198,72 @@ static void a_runpath_into_which_others_can_put_a_file_is_refused(void)
     check_needy(sticky, '/', reason);
     snprintf(reason, sizeof(reason), "its RUNPATH has %s/no/*", sticky);
     check_needy(fakes_path(sticky, "no"), '/', reason);
+}
+
+/* A folder that root's group, or whose ever, may write, with the bit that helps only what is in it. */
+static void a_sticky_folder_of_a_group_is_one_that_others_can_put_a_file_into(void)
+{
+    const char *shared = fakes_folder(), *folder = fakes_folder();
+    char reason[512];
+    ferry_runtime *rt;
+
+    CU_ASSERT_EQUAL_FATAL(chmod(shared, 01775), 0);
+    if (geteuid() == 0) {
+        snprintf(reason, sizeof(reason), "its group can put a file into %s", shared);
+        check_entry(shared, reason);
+        return;
+    }
+    fakes_log();
+    needy(folder, shared, '/');
+    rt = fakes_open(folder, NULL, NULL);
+    CU_ASSERT_PTR_NOT_NULL(strstr(fakes_logged(), shared));
+    ferry_runtime_close(rt);
+}
+
+static void a_runpath_of_which_a_word_is_not_known_is_refused(void)
+{
+    static const char *const entries[] = { "/usr/$LIB", "/usr/${PLATFORM}", "$ORIGIN/$LIB" };
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(entries); i++)
+        check_entry(entries[i], "what $LIB and $PLATFORM are is not known");
+}
+
+/* Below a folder of a RUNPATH the linker looks first where nobody wrote that it should. */
+static void where_the_linker_looks_below_a_runpath_is_looked_at(void)
+{
+    static const char *const below[] = { "glibc-hwcaps", "glibc-hwcaps/x86-64-v2", "x86_64",
+                                         "tls/x86_64" };
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(below); i++) {
+        const char *folder = fakes_folder(), *inner = fakes_path(folder, below[i]);
+        char above[512], reason[1024];
+
+        snprintf(above, sizeof(above), "%s", inner);
+        *strrchr(above, '/') = '\0';
+        CU_ASSERT_FATAL(strcmp(above, folder) == 0 || mkdir(above, 0755) == 0);
+        CU_ASSERT_EQUAL_FATAL(mkdir(inner, 0755), 0);
+        CU_ASSERT_EQUAL_FATAL(chmod(inner, 01777), 0);
+        snprintf(reason, sizeof(reason), "everybody can put a file into %s", inner);
+        check_entry(folder, reason);
+    }
+}
+
+static void a_library_that_a_runpath_leads_to_is_one_that_nobody_else_may_write(void)
+{
+    static const char *const inner[] = { "libbeside.so", "glibc-hwcaps/x86-64-v2/libbeside.so" };
+    const char *folder = fakes_folder();
+    char reason[1024];
+
+    CU_ASSERT_EQUAL_FATAL(mkdir(fakes_path(folder, "glibc-hwcaps"), 0755), 0);
+    CU_ASSERT_EQUAL_FATAL(mkdir(fakes_path(folder, "glibc-hwcaps/x86-64-v2"), 0755), 0);
+    for (size_t i = 0; i < FERRY_TEST_COUNT(inner); i++) {
+        const char *path = fakes_write(folder, inner[i], "no library");
+
+        CU_ASSERT_EQUAL_FATAL(chmod(path, 0666), 0);
+        snprintf(reason, sizeof(reason), "%s can be written by everybody", path);
+        check_entry(folder, reason);
+        CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
+    }
 }
 
 static void a_needed_library_by_a_relative_path_is_refused(void)
@@ -355,6 +432,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_loaded_plugin_goes_by_its_path),
     FERRY_TEST(what_a_group_may_write_is_a_warning_and_refused_when_root_loads),
     FERRY_TEST(a_runpath_into_which_others_can_put_a_file_is_refused),
+    FERRY_TEST(a_sticky_folder_of_a_group_is_one_that_others_can_put_a_file_into),
+    FERRY_TEST(a_runpath_of_which_a_word_is_not_known_is_refused),
+    FERRY_TEST(where_the_linker_looks_below_a_runpath_is_looked_at),
+    FERRY_TEST(a_library_that_a_runpath_leads_to_is_one_that_nobody_else_may_write),
     FERRY_TEST(a_needed_library_by_a_relative_path_is_refused),
     FERRY_TEST(a_library_beside_the_plugin_is_found),
     FERRY_TEST(a_configuration_that_others_may_write_is_refused),
