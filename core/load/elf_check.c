@@ -66,6 +66,8 @@ static const char *take_segment(struct ferry__layout *l, const struct ferry__seg
         return "a segment is not as large as what is in it, or cannot be read";
     if (before && s->address < before->address + before->memory)
         return "its segments overlap, or are not in order";
+    if (before && (s->offset < before->offset || s->offset - before->offset < before->size))
+        return "its segments overlap in the file, or are not in order";
     if (s->align > 1 && ((s->align & (s->align - 1)) || (s->address - s->offset) % s->align))
         return "a segment is not aligned";
     l->loads[l->count++] = *s;

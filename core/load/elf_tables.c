@@ -168,6 +168,7 @@ static bool read_symbol(struct tables *t, uint32_t index, Elf64_Sym *out)
         return false;
     *out = (Elf64_Sym){ .st_name = narrow.st_name,
                         .st_info = narrow.st_info,
+                        .st_other = narrow.st_other,
                         .st_shndx = narrow.st_shndx,
                         .st_value = narrow.st_value,
                         .st_size = narrow.st_size };
@@ -187,6 +188,13 @@ static bool is_somewhere(const struct ferry__layout *l, const Elf64_Sym *symbol)
     return s || (symbol->st_value > 0 && ferry__layout_segment(l, symbol->st_value - 1, 1));
 }
 
+/* One that is to be found elsewhere, which the linker does not do for these: they are at address 0. */
+static bool is_nowhere(const Elf64_Sym *symbol)
+{
+    return symbol->st_shndx == SHN_UNDEF && (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL ||
+                                             ELF64_ST_VISIBILITY(symbol->st_other) != STV_DEFAULT);
+}
+
 static const char *check_symbol(struct tables *t, uint32_t index)
 {
     Elf64_Sym symbol;
@@ -197,6 +205,8 @@ static const char *check_symbol(struct tables *t, uint32_t index)
         return "the name of a symbol lies outside of its table of strings";
     if (index > 0 && !is_somewhere(t->l, &symbol))
         return "a symbol is in none of its segments";
+    if (index > 0 && is_nowhere(&symbol))
+        return "a symbol is to be found elsewhere, and is its own";
     return NULL;
 }
 

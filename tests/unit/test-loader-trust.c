@@ -427,6 +427,53 @@ static void a_symbol_that_is_no_code_is_not_called(void)
     ferry_runtime_close(rt);
 }
 
+/* A byte of a copy of alpha is another, and so it is damaged. */
+static void check_damaged(const char *stage, size_t where, unsigned char byte, const char *reason)
+{
+    const char *folder = fakes_folder();
+    const char *path = fakes_put(folder, "alpha", NULL);
+    ferry_runtime *rt;
+    ferry_device *dev;
+
+    fakes_poke(path, where, (char)byte);
+    rt = fakes_open(folder, NULL, NULL);
+    CU_ASSERT_EQUAL(ferry_runtime_device(rt, "alpha", &dev), FERRY_EPLUGIN);
+    FAKES_ASSERT_LINE(rt, path, stage, reason, "*");
+    ferry_runtime_close(rt);
+}
+
+static void a_symbol_that_nobody_has_is_refused(void)
+{
+    static const char reason[] = "damaged: a symbol is to be found elsewhere, and is its own";
+    size_t symbol = symbol_value(fakes_put(fakes_folder(), "alpha", NULL), "getenv") -
+                    offsetof(Elf64_Sym, st_value);
+
+    check_damaged("dlopen", symbol + offsetof(Elf64_Sym, st_info),
+                  ELF64_ST_INFO(STB_LOCAL, STT_FUNC), reason);
+    for (unsigned char v = STV_INTERNAL; v <= STV_PROTECTED; v++)
+        check_damaged("dlopen", symbol + offsetof(Elf64_Sym, st_other), v, reason);
+}
+
+static void segments_that_overlap_in_the_file_are_refused(void)
+{
+    unsigned char bytes[4096];
+    FILE *file = fopen(fakes_put(fakes_folder(), "alpha", NULL), "rb");
+    const Elf64_Ehdr *header = (const void *)bytes;
+    const Elf64_Phdr *p = (const void *)(bytes + sizeof(*header));
+    size_t loads = 0;
+
+    CU_ASSERT_FATAL(file && fread(bytes, 1, sizeof(bytes), file) == sizeof(bytes));
+    fclose(file);
+    CU_ASSERT_EQUAL_FATAL(header->e_phoff, sizeof(*header));
+    for (size_t i = 0; i < header->e_phnum; i++)
+        if (p[i].p_type == PT_LOAD && loads++ > 0)
+            check_damaged("ELF",
+                          sizeof(*header) + i * sizeof(*p) + offsetof(Elf64_Phdr, p_offset) + 1,
+                          (unsigned char)(p[i].p_offset >> 8 & 0xf),
+                          "damaged: its segments overlap in the file, or are not in order");
+    CU_ASSERT(loads > 1);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_file_exchanged_between_the_look_and_dlopen_never_runs),
     FERRY_TEST(a_loaded_plugin_goes_by_its_path),
@@ -442,6 +489,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_misnamed_file_gives_way_to_the_one_of_its_name),
     FERRY_TEST(a_symbol_that_leads_out_of_the_file_is_none),
     FERRY_TEST(a_symbol_that_is_no_code_is_not_called),
+    FERRY_TEST(a_symbol_that_nobody_has_is_refused),
+    FERRY_TEST(segments_that_overlap_in_the_file_are_refused),
 };
 
 int main(int argc, char **argv)
