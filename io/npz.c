@@ -427,6 +427,24 @@ static int add_deflated(struct ferry_io *io, const char *name, const struct ferr
     return complete(io, array, &npy, &values);
 }
 
+/* Neither its type nor its shape is known. */
+static int add_unreadable(struct ferry_io *io, const char *name, const struct ferry__zip_member *m)
+{
+    const struct ferry__npy none = { .dtype = FERRY_U8,
+                                     .storage = FERRY__STORED_OTHERWISE,
+                                     .naxes = 1 };
+    struct ferry__values values = values_of(&none);
+    struct ferry__io_array *array;
+    int err = add_array(io, name, &none, &array);
+
+    if (err)
+        return err;
+    values.bytes = m->bytes;
+    values.size = m->stored;
+    ferry__io_set_data(io, array, &values);
+    return ferry__io_mark(io, array, "?", m->unreadable);
+}
+
 static int add_member(struct ferry_io *io, const struct ferry__zip_member *m)
 {
     char *name;
@@ -439,6 +457,8 @@ static int add_member(struct ferry_io *io, const struct ferry__zip_member *m)
     name = name_of(io, m);
     if (!name)
         return ferry_last_error_code();
+    if (m->unreadable)
+        return add_unreadable(io, name, m);
     return m->method == FERRY__ZIP_DEFLATED ? add_deflated(io, name, m) : add_stored(io, name, m);
 }
 

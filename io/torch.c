@@ -98,7 +98,9 @@ static int list_members(struct archive *a)
     if (!a->members)
         return ferry_last_error_code();
     while (!got && (got = ferry__zip_next(&zip, &member)) > 0)
-        got = (uint64_t)n < most ? add_member(a, &member, n++) : FERRY_EFORMAT;
+        got = member.unreadable    ? ferry__zip_refuse(&zip, &member)
+              : (uint64_t)n < most ? add_member(a, &member, n++)
+                                   : FERRY_EFORMAT;
     return got;
 }
 

@@ -160,18 +160,24 @@ static int find_bytes(const struct ferry__zip *zip, const unsigned char *entry, 
     return FERRY_OK;
 }
 
-static int check_method(const struct ferry__zip *zip, const unsigned char *entry,
-                        const struct ferry__zip_member *m)
+int ferry__zip_refuse(const struct ferry__zip *zip, const struct ferry__zip_member *m)
 {
-    bool encrypted = get16(entry + 8) & 1;
+    return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %.*s: zip member at byte %llu: %s",
+                           zip->file->path, m->name_size < 100 ? (int)m->name_size : 100,
+                           (const char *)m->name, (unsigned long long)(m->bytes - zip->file->bytes),
+                           m->unreadable);
+}
+
+static int check_method(const struct ferry__zip *zip, const unsigned char *entry,
+                        struct ferry__zip_member *m)
+{
     bool known = m->method == FERRY__ZIP_STORED || m->method == FERRY__ZIP_DEFLATED;
 
-    if (encrypted || !known)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %.*s: zip directory entry at byte %llu: %s",
-                               zip->file->path, m->name_size < 100 ? (int)m->name_size : 100,
-                               (const char *)m->name,
-                               (unsigned long long)(entry - zip->file->bytes),
-                               encrypted ? "is encrypted" : "neither stored nor deflated");
+    m->unreadable = get16(entry + 8) & 1 ? "is encrypted"
+                    : !known             ? "neither stored nor deflated"
+                                         : NULL;
+    if (m->unreadable)
+        return FERRY_OK;
     if (m->method == FERRY__ZIP_STORED && m->stored != m->size)
         return fail(zip->file, entry, "directory entry", "two sizes for stored bytes");
     return FERRY_OK;

@@ -14,6 +14,7 @@ struct ferry__zip_member {
     uint32_t crc;
     const unsigned char *bytes; /* as stored */
     uint64_t stored, size;
+    const char *unreadable; /* encrypted, or of another method; NULL: it can be read */
 };
 
 enum { FERRY__ZIP_STORED = 0, FERRY__ZIP_DEFLATED = 8 };
@@ -26,7 +27,10 @@ struct ferry__zip {
 
 int ferry__zip_open(const struct ferry__io_file *file, struct ferry__zip *out);
 
-/* 1, 0 behind the last member, FERRY_EFORMAT, FERRY_EUNSUPPORTED (encryption, other methods). */
+/* 1, 0 behind the last member, FERRY_EFORMAT. */
 int ferry__zip_next(struct ferry__zip *zip, struct ferry__zip_member *out);
+
+/* FERRY_EUNSUPPORTED, with its name, for a member that is unreadable. */
+int ferry__zip_refuse(const struct ferry__zip *zip, const struct ferry__zip_member *m);
 
 #endif
