@@ -321,6 +321,7 @@ void group_descriptor(void)
         kit_case("properties of device %u, not open", i);
         one_properties(NULL, i);
     }
+    kit_counts_once();
     kit_footprint(&counted);
     if (kit.target->device < kit.devices) {
         kit_open_target();

@@ -9,7 +9,8 @@
  * when devices are counted; then opening one takes more.
  */
 
-#define MUCH (INT64_C(8) << 20) /* bytes */
+#define MUCH  (INT64_C(8) << 20) /* bytes */
+#define TIMES 4
 
 struct cost {
     int64_t bytes;
@@ -42,4 +43,23 @@ void kit_counts_without_context(const struct kit_footprint *loaded,
     kit_fail("%d threads and %" PRId64 " KiB, and then no thread, no file and %" PRId64
              " KiB: the context is made before a device is opened",
              counting.threads, counting.bytes >> 10, opening.bytes >> 10);
+}
+
+static void count_again(void)
+{
+    ferry_plugin_properties p;
+    uint32_t devices = 0;
+
+    kit_options_allowed(true);
+    kit_ok(kit.ops.device_count(kit.ops.plugin, &devices), "device_count");
+    kit_options_allowed(false);
+    if (devices != kit.devices)
+        kit_fail("%u devices, and %u before", devices, kit.devices);
+    for (uint32_t i = 0; i < devices; i++)
+        kit_properties(NULL, i, &p);
+}
+
+void kit_counts_once(void)
+{
+    kit_does_not_grow("device_count and properties", count_again, TIMES);
 }

@@ -118,16 +118,20 @@ void kit_queue_is_waited_for(void *queue);
 /* What the process has. */
 struct kit_footprint {
     uint64_t heap; /* bytes of malloc and the like that are in use, to the byte; 0 if unknown */
-    uint64_t resident;
+    uint64_t mapped, resident; /* bytes */
     int threads, files;
 };
 
 void kit_footprint(struct kit_footprint *out);
 /*
  * Does that many times in each of a few rounds, after as many beforehand; the process may not grow in
- * all of them: by `least` bytes of the heap, or a page each time.
+ * all of them: by a byte of the heap or a page each time, by a thread or an open file.
  */
-void kit_does_not_grow(const char *what, void (*once)(void), int times, uint64_t least);
+void kit_does_not_grow(const char *what, void (*once)(void), int times);
+/* The same of each entry by itself that is called again and again (calls.c). */
+void kit_calls_leave_nothing(void);
+/* Devices that are counted again are as many, and nothing more is taken for it (early.c). */
+void kit_counts_once(void);
 /* Counting devices makes no context: not what opening one has to make (early.c). */
 void kit_counts_without_context(const struct kit_footprint *loaded,
                                 const struct kit_footprint *counted);
@@ -186,6 +190,8 @@ void kit_large_fill(void);
 
 /* Many short calls from several threads at a time (hammer.c). */
 void kit_hammer(bool own_queues);
+/* Threads that do nothing but take and give back: the counters are exact (counts.c). */
+void kit_counts_are_exact(void);
 /*
  * Where an operand may begin that is to begin at that element, of `size` bytes: so many times as far
  * in as offset_alignment wants. What lies around it is nobody's to touch.

@@ -4,10 +4,12 @@
 noinst_LTLIBRARIES += %D%/libferryconform.la
 %C%_libferryconform_la_SOURCES = \
 	%D%/busy.c \
+	%D%/calls.c \
 	%D%/coherence.c \
 	%D%/conform.h \
 	%D%/convert.c \
 	%D%/copy.c \
+	%D%/counts.c \
 	%D%/descriptor.c \
 	%D%/early.c \
 	%D%/elf.c \

@@ -208,6 +208,7 @@ void group_threads(void)
     kit_hammer(false);
     if (queues)
         kit_hammer(true);
+    kit_counts_are_exact();
     kit_counters(&before);
     run(false, kit_is(FERRY_DEVICE_CONCURRENT) ? "all on the default queue, with no lock"
                                                : "their work on the default queue one at a time");

@@ -9,8 +9,10 @@ static int open_more(void *plugin, uint32_t index, void **out_dev)
         struct state *last;
         char names[3000];
     } *first;
-    struct state *state = calloc(1, sizeof(*state));
+    struct state *state = index ? NULL : calloc(1, sizeof(*state));
 
+    if (index)
+        return good_device_open(plugin, index, out_dev);
     if (!state)
         return good_host->error(FERRY_ENOMEM, "calloc failed");
     state->last = first;

@@ -24,9 +24,17 @@ BAD_FROM = \
 	%D%/bad-convert.c \
 	%D%/bad-copy.c \
 	%D%/bad-counters.c \
+	%D%/bad-counts-events.c \
+	%D%/bad-counts.c \
 	%D%/bad-crash.c \
 	%D%/bad-crumbs.c \
 	%D%/bad-denormals.c \
+	%D%/bad-drop-axpy.c \
+	%D%/bad-drop-count.c \
+	%D%/bad-drop-map.c \
+	%D%/bad-drop-open.c \
+	%D%/bad-drop-queue.c \
+	%D%/bad-drop-refused.c \
 	%D%/bad-early.c \
 	%D%/bad-error.c \
 	%D%/bad-event.c \

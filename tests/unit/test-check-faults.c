@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check-run.h"
 
+#include <unistd.h>
+
 /* `ferry check`: faults that only a certain queue, a certain size or many calls bring out. */
 
 static void a_default_queue_that_makes_the_caller_wait_is_caught(void)
@@ -28,12 +30,62 @@ static void a_memset_of_24_bits_is_caught(void)
     caught("bad_memset24", "memset", "of 2^24 + 1027 bytes: byte 1027 is ");
 }
 
+static void a_few_bytes_that_stay_after_device_close_are_caught(void)
+{
+    caught("bad_drop_open", "leaks", "device_close: the process has grown by ");
+}
+
+static void pages_that_stay_after_device_close_are_caught(void)
+{
+    if (ferry_test_is_slow())
+        ferry_test_skip("a sanitizer maps memory of its own");
+    else
+        caught("bad_drop_map", "leaks", "device_close: the process has grown by 0 bytes of the ");
+}
+
+static void eight_bytes_of_a_queue_are_caught(void)
+{
+    caught("bad_drop_queue", "leaks", "queue_destroy: the process has grown by ");
+}
+
+static void what_a_refused_device_open_leaves_is_caught(void)
+{
+    caught("bad_drop_refused", "leaks", "a device that there is not: the process has grown by ");
+}
+
+static void what_every_fourth_axpy_leaves_is_caught(void)
+{
+    caught("bad_drop_axpy", "leaks", "times axpy: the process has grown by ");
+}
+
+static void a_context_for_each_count_is_caught(void)
+{
+    caught("bad_drop_count", "descriptor", "device_count and properties: the process has grown");
+}
+
+static void counters_that_threads_change_with_no_lock_are_caught(void)
+{
+    if (ferry_test_is_slow() || sysconf(_SC_NPROCESSORS_ONLN) < 2) {
+        ferry_test_skip("no two threads run at the same time, or seldom meet");
+        return;
+    }
+    caught("bad_counts", "threads", "they are not counted safely");
+    caught("bad_counts_events", "threads", "they are not counted safely");
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_default_queue_that_makes_the_caller_wait_is_caught),
     FERRY_TEST(a_default_queue_that_waits_for_nothing_is_caught),
     FERRY_TEST(a_query_that_waits_now_and_then_is_caught),
     FERRY_TEST(pairs_of_dtypes_that_there_are_not_are_caught),
     FERRY_TEST(a_memset_of_24_bits_is_caught),
+    FERRY_TEST(a_few_bytes_that_stay_after_device_close_are_caught),
+    FERRY_TEST(pages_that_stay_after_device_close_are_caught),
+    FERRY_TEST(eight_bytes_of_a_queue_are_caught),
+    FERRY_TEST(what_a_refused_device_open_leaves_is_caught),
+    FERRY_TEST(what_every_fourth_axpy_leaves_is_caught),
+    FERRY_TEST(a_context_for_each_count_is_caught),
+    FERRY_TEST(counters_that_threads_change_with_no_lock_are_caught),
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define GOOD_NAME "bad_drop_refused"
+#include "good.h"
+
+/* What is made before the index is looked at stays. */
+static int open_and_drop(void *plugin, uint32_t index, void **out_dev)
+{
+    void *volatile drop = index ? malloc(16) : NULL;
+
+    (void)drop;
+    return good_device_open(plugin, index, out_dev);
+}
+
+static void spoil(ferry_plugin_ops *ops)
+{
+    ops->device_open = open_and_drop;
+}
