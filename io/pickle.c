@@ -270,10 +270,11 @@ static void push_marked(struct machine *m, enum ferry__pickle_kind kind)
     push(m, p);
 }
 
-/* Members of the list or dictionary that then stands on top; of anything else they are dropped. */
+/* Members of the list or dictionary that then stands on top, or of what a call would give. */
 static void extend(struct machine *m, bool marked, int n)
 {
-    struct ferry__pickle *members = make(m, FERRY__PICKLE_LIST), *of, *value[2] = { NULL };
+    struct ferry__pickle *members = make(m, FERRY__PICKLE_LIST), *of, *to, *value[2] = { NULL };
+    enum ferry__pickle_kind kind = n == 2 ? FERRY__PICKLE_DICT : FERRY__PICKLE_LIST;
 
     if (marked)
         take_marked(m, members);
@@ -288,9 +289,12 @@ static void extend(struct machine *m, bool marked, int n)
         fail(m, FERRY_EFORMAT, "a key without a value");
         return;
     }
-    if (of->kind == (n == 2 ? FERRY__PICKLE_DICT : FERRY__PICKLE_LIST))
+    if (of->kind == FERRY__PICKLE_CALL && !of->items)
+        of->items = make(m, kind);
+    to = of->kind == FERRY__PICKLE_CALL ? of->items : of;
+    if (to && to->kind == kind)
         for (const struct ferry__pickle_link *l = members->first; l; l = l->next)
-            add(m, of, l->value);
+            add(m, to, l->value);
     push(m, of);
 }
 

@@ -29,6 +29,7 @@ struct ferry__pickle {
     const char *text; /* of STRING, GLOBAL */
     struct ferry__pickle_link *first, *last;
     struct ferry__pickle *callee, *state;
+    struct ferry__pickle *items; /* what was put into what a CALL gave: a LIST or a DICT; or NULL */
 };
 
 struct ferry__pickle_link {

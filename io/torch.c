@@ -323,6 +323,7 @@ static int walk_member(struct archive *a, const struct ferry__pickle *value, con
 static int walk_dict(struct archive *a, const struct ferry__pickle *dict, const char *path,
                      int depth)
 {
+    int64_t i = 0;
     int err = FERRY_OK;
 
     for (const struct ferry__pickle_link *l = dict->first; l && l->next && !err;
@@ -330,11 +331,11 @@ static int walk_dict(struct archive *a, const struct ferry__pickle *dict, const 
         char number[24];
         const char *key = l->value->text;
 
-        snprintf(number, sizeof(number), "%lld", (long long)l->value->number);
-        if (l->value->kind == FERRY__PICKLE_INT)
+        snprintf(number, sizeof(number), l->value->kind == FERRY__PICKLE_INT ? "%lld" : "(%lld)",
+                 (long long)(l->value->kind == FERRY__PICKLE_INT ? l->value->number : i));
+        i++;
+        if (l->value->kind != FERRY__PICKLE_STRING)
             key = number;
-        else if (l->value->kind != FERRY__PICKLE_STRING)
-            continue;
         err = walk_member(a, l->next->value, path, key, depth);
     }
     return err;
@@ -357,11 +358,79 @@ static int walk_list(struct archive *a, const struct ferry__pickle *list, const 
     return err;
 }
 
+/* What ferry has no values of is listed all the same, of no elements. */
+static int add_unreadable(struct archive *a, const char *path, const char *what, const char *why)
+{
+    const char *name = *path ? path : a->io->file.stem, *space = strrchr(what, ' ');
+    static const int64_t nothing[1] = { 0 };
+    struct ferry__io_name named = { .name = name };
+    struct ferry__values values = { .encoding = FERRY__VALUES_PLAIN,
+                                    .dtype = FERRY_U8,
+                                    .storage = FERRY__STORED_OTHERWISE,
+                                    .bytes = a->io->file.bytes };
+    struct ferry__io_array *array;
+    int err = ferry__io_add(a->io, &named, FERRY_U8, 1, nothing, &array);
+
+    if (err)
+        return err;
+    ferry__io_set_data(a->io, array, &values);
+    return ferry__io_mark(a->io, array, space ? space + 1 : what, why);
+}
+
+/* Sparse, quantized, on no device, a subclass's own; NumPy's arrays. */
+static bool is_other_tensor(const char *callee)
+{
+    return strncmp(callee, "torch.nn.parameter Uninitialized", 32) == 0 ||
+           (strncmp(callee, "torch", 5) == 0 && strstr(callee, " _rebuild_") &&
+            (strstr(callee, "tensor") || strstr(callee, "subclass"))) ||
+           (strncmp(callee, "numpy", 5) == 0 && strstr(callee, " _reconstruct"));
+}
+
+/* Of what is called, what was given and what was then put into it: any of them may have tensors. */
+static int walk_parts(struct archive *a, const struct ferry__pickle *call, const char *path,
+                      int depth)
+{
+    int64_t i = 0;
+    int err = call->state ? walk(a, call->state, path, depth + 1) : FERRY_OK;
+
+    if (!err && call->items)
+        err = walk(a, call->items, path, depth + 1);
+    for (const struct ferry__pickle_link *l = call->first; l && !err; l = l->next) {
+        char number[24];
+
+        snprintf(number, sizeof(number), "%lld", (long long)i++);
+        if (l->value->kind >= FERRY__PICKLE_LIST)
+            err = walk_member(a, l->value, path, number, depth);
+    }
+    return err;
+}
+
+/* _rebuild_from_type_v2(function, class, arguments, attributes): a call of the function, and the attributes. */
+static int walk_typed(struct archive *a, const struct ferry__pickle *call, const char *path,
+                      int depth)
+{
+    const struct ferry__pickle *callee = ferry__pickle_member(call, 0),
+                               *arguments = ferry__pickle_member(call, 2),
+                               *state = ferry__pickle_member(call, 3);
+    struct ferry__pickle inner = { .kind = FERRY__PICKLE_CALL };
+    int err;
+
+    if (!callee || !arguments || arguments->kind != FERRY__PICKLE_LIST)
+        return add_unreadable(a, path, call->callee->text, "ferry does not know such a tensor");
+    inner.callee = (struct ferry__pickle *)callee;
+    inner.first = arguments->first;
+    inner.last = arguments->last;
+    inner.number = arguments->number;
+    err = walk(a, &inner, path, depth + 1);
+    return !err && state ? walk(a, state, path, depth + 1) : err;
+}
+
 static int walk_call(struct archive *a, const struct ferry__pickle *call, const char *path,
                      int depth)
 {
     const char *callee = call->callee->kind == FERRY__PICKLE_GLOBAL ? call->callee->text : "";
-    const struct ferry__pickle *inner = ferry__pickle_member(call, 0);
+    const struct ferry__pickle *inner = ferry__pickle_member(call, 0),
+                               *state = ferry__pickle_member(call, 3);
     struct tensor t = { .type = NULL };
     int err;
 
@@ -369,9 +438,15 @@ static int walk_call(struct archive *a, const struct ferry__pickle *call, const 
         err = take_tensor(a, *path ? path : a->io->file.stem, call, &t);
         return err ? err : add_tensor(a, *path ? path : a->io->file.stem, &t);
     }
-    if (strncmp(callee, "torch._utils _rebuild_parameter", 31) == 0 && inner)
-        return walk(a, inner, path, depth + 1);
-    return call->state ? walk(a, call->state, path, depth + 1) : FERRY_OK;
+    if (strncmp(callee, "torch._utils _rebuild_parameter", 31) == 0 && inner) {
+        err = walk(a, inner, path, depth + 1);
+        return !err && state ? walk(a, state, path, depth + 1) : err;
+    }
+    if (strncmp(callee, "torch._tensor _rebuild_from_type", 32) == 0)
+        return walk_typed(a, call, path, depth);
+    if (is_other_tensor(callee))
+        return add_unreadable(a, path, callee, "ferry does not read such a tensor");
+    return walk_parts(a, call, path, depth);
 }
 
 /* With a point, whatever the program's locale has for it. */
@@ -425,6 +500,8 @@ static int walk(struct archive *a, const struct ferry__pickle *p, const char *pa
     case FERRY__PICKLE_FLOAT:
     case FERRY__PICKLE_STRING:
         return note(a, p, path);
+    case FERRY__PICKLE_STORAGE:
+        return add_unreadable(a, path, "storage", "it is a storage, which no tensor gives a shape");
     default:
         return FERRY_OK;
     }

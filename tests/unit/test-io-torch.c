@@ -156,6 +156,35 @@ static void a_number_has_a_point_in_every_locale(void)
     ferry_io_close(io);
 }
 
+/* What is no dictionary may hold tensors, and what is no tensor of floats is told. */
+static void no_tensor_is_dropped_silently(void)
+{
+    /* defaultdict(list, {"a": t}), whose "s" is a sparse tensor, and "r" a storage alone */
+    static const char dict[] =
+        "\x80\2ccollections\ndefaultdict\nc__builtin__\nlist\n\x85R(X\1\0\0\0a" TENSOR(
+            "FloatStorage") "K\0K\2\x85K\1\x85\x89}tR"
+                            "X\1\0\0\0sctorch._utils\n_rebuild_sparse_tensor\n)R"
+                            "X\1\0\0\0r(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0"
+                            "0X\3\0\0\0cpuK\6tQu.";
+    /* set([t]) */
+    static const char set[] =
+        "\x80\2c__builtin__\nset\n]" TENSOR("FloatStorage") "K\0K\2\x85K\1\x85\x89}tRa\x85R.";
+    static const float two[] = { 0, 1 };
+    const ferry_io_entry *entry = NULL;
+    ferry_io *io = open_archive(BYTES(dict));
+
+    CU_ASSERT_EQUAL(ferry_io_count(io), 3);
+    check_values(io, "a", 2, two);
+    FX_OK_FATAL(ferry_io_find(io, "s", &entry));
+    CU_ASSERT_PTR_NOT_NULL(entry->unreadable);
+    FX_OK_FATAL(ferry_io_find(io, "r", &entry));
+    CU_ASSERT_PTR_NOT_NULL(entry->unreadable);
+    ferry_io_close(io);
+    io = open_archive(BYTES(set));
+    check_values(io, "0.0", 2, two);
+    ferry_io_close(io);
+}
+
 static void a_tensor_alone_has_the_files_name(void)
 {
     static const char pickle[] = "\x80\2" TENSOR("FloatStorage") "K\1K\2\x85K\2\x85\x89}tR.";
@@ -288,6 +317,7 @@ static void every_allocation_may_fail(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(tensors_have_the_names_of_their_dictionaries),
     FERRY_TEST(a_number_has_a_point_in_every_locale),
+    FERRY_TEST(no_tensor_is_dropped_silently),
     FERRY_TEST(a_tensor_alone_has_the_files_name),
     FERRY_TEST(nothing_is_run),
     FERRY_TEST(malformed_archives_are_named),
