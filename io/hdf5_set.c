@@ -175,7 +175,7 @@ static int check_storage(const struct ferry_io *io, struct ferry__hdf5_set *set)
                                io->file.path, set->path, (unsigned long long)set->offset,
                                (unsigned long long)set->stored);
     if (needed > UNWRITTEN && (needed - UNWRITTEN) / MOST_INFLATE > size)
-        set->unreadable = "its shape takes far more bytes than the file can have for it";
+        set->unreadable = "the shape takes far more bytes than the file can have for it";
     return FERRY_OK;
 }
 
