@@ -175,7 +175,7 @@ static bool meets_readonly(const struct act *a)
 
 static bool is_excused(const struct act *a, int err)
 {
-    if (err == a->expected || err == a->allowed)
+    if (err == a->expected || err == a->allowed || err == a->also)
         return true;
     if (a->fired && a->late && a->kind == SIM_CALL_MEMSET && err == FERRY_ELOST)
         return true; /* zeros that were never written have no other copy */

@@ -128,9 +128,9 @@ struct before {
 struct act {
     struct touched touched[2];
     unsigned ntouched;
-    unsigned place; /* the explicit one; NOWHERE: where the data are, the library says */
-    int expected;   /* what it has to be refused with; 0: it need not be */
-    int allowed;    /* one more code that is no surprise */
+    unsigned place;    /* the explicit one; NOWHERE: where the data are, the library says */
+    int expected;      /* what it has to be refused with; 0: it need not be */
+    int allowed, also; /* further codes that are no surprise */
     bool nowait;
     struct before before[2];
     unsigned armed; /* a device's place; 0: no fault */

@@ -103,8 +103,8 @@ void step_update(struct dice *d)
         a.expected = FERRY_EUNINIT;
     else if (is_uninit(o, DATA))
         a.allowed = FERRY_EUNINIT;
-    else if (o->count == 0 && is_lost(o, DATA))
-        a.allowed = FERRY_ELOST;
+    if (o->count == 0 && !a.expected && is_lost(o, DATA))
+        a.also = FERRY_ELOST; /* no element of it shows which */
     if (a.expected == FERRY_EUNINIT || o->count == 0)
         a.touched[0].access = a.touched[1].access = 0;
     act_begin(&a, d);
