@@ -98,6 +98,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-22-kernels.md \
 	%D%/measurements/2026-11-22-convolutions.md \
 	%D%/measurements/2026-11-22-models.md \
+	%D%/measurements/2026-11-22-nets-beside-others.md \
 	%D%/measurements/2026-11-22-nets.md \
 	%D%/measurements/2026-11-22-training-iteration.md \
 	%D%/measurements/2026-11-22-training-lenet.md \

@@ -11,6 +11,7 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/attributes.h \
 	%D%/blob_proto.c \
 	%D%/caffe_proof.c \
+	%D%/caffe_proof.h \
 	%D%/caffemodel.c \
 	%D%/crc32.c \
 	%D%/crc32.h \
