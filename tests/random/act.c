@@ -99,6 +99,7 @@ void act_begin(struct act *a, struct dice *d)
     else if (!d->script)
         arm(a, d);
     a->pending = world_pending();
+    a->waited = adoptions_waited();
 }
 
 static void disarm(struct act *a)
@@ -345,7 +346,7 @@ bool act_end(struct act *a, int err)
 {
     disarm(a);
     if (a->nowait && !a->fired && !run.threaded && !world_has(WORLD_BUDGETS) &&
-        world_pending() < a->pending)
+        world_pending() + adoptions_waited() - a->waited < a->pending)
         wrong("asked not to wait, it did");
     if (err) {
         judge_refusal(a, err);

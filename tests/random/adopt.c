@@ -24,11 +24,18 @@ struct adoption {
 
 static struct adoption adoptions[ADOPTIONS];
 static unsigned used;
+static _Atomic uint64_t waited;
 
 void adoptions_init(void)
 {
     memset(adoptions, 0, sizeof(adoptions));
     used = 0;
+    waited = 0;
+}
+
+uint64_t adoptions_waited(void)
+{
+    return waited;
 }
 
 bool adoption_readonly(const struct store *s, unsigned place, bool *certain)
@@ -58,6 +65,7 @@ static void check_untouched(struct adoption *a)
 static void let_go(void *arg)
 {
     struct adoption *a = arg;
+    uint64_t before, after;
 
     if (atomic_fetch_add(&a->deleted, 1) != 0) {
         wrong("a deleter has run twice");
@@ -66,7 +74,10 @@ static void let_go(void *arg)
     check_untouched(a);
     free(a->block);
     a->block = NULL;
+    before = world_pending();
     ferry_memory_release(a->lent);
+    after = world_pending();
+    waited += before > after ? before - after : 0;
     a->lent = NULL;
 }
 

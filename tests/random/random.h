@@ -135,7 +135,7 @@ struct act {
     struct before before[2];
     unsigned armed; /* a device's place; 0: no fault */
     uint32_t kind;
-    uint64_t nth, calls, pending;
+    uint64_t nth, calls, pending, waited;
     bool late, fired;
     int code;
 };
@@ -170,6 +170,8 @@ void kernels_forget(unsigned place);
 void adoptions_init(void);
 /* Everything was let go of: deleters have run, and nothing was written that was not to be. */
 void adoptions_check(void);
+/* Commands for which deleters have waited, so far: whoever lets go of a memory in one waits there, not ferry. */
+uint64_t adoptions_waited(void);
 /* Whether a read-only block of that store may still be in place at `place` (NOWHERE: at any). */
 bool adoption_readonly(const struct store *s, unsigned place, bool *certain);
 
