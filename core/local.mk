@@ -98,6 +98,7 @@ EXTRA_DIST += \
 	%D%/device/device_open.h \
 	%D%/device/pool.c \
 	%D%/device/pool.h \
+	%D%/device/pool_calls.c \
 	%D%/device/lent.c \
 	%D%/device/lent.h \
 	%D%/device/queue.c \
