@@ -21,7 +21,7 @@ flag() {
 search() {
     rm -f pan pan.* search.out &&
         spin -a "$@" "$model" &&
-        sh -c "$CC -O1 -w -DSAFETY -DMEMLIM=3000 -o pan pan.c" &&
+        sh -c "$CC -O0 -w -DSAFETY -DMEMLIM=3000 -o pan pan.c" &&
         ./pan -m1000000 >search.out 2>&1 &&
         grep -q 'errors: ' search.out
 }

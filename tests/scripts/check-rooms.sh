@@ -30,17 +30,15 @@ look() {
 }
 
 # shellcheck disable=SC2016
-symbols='{ print $(NF - 1), $NF, of }'
+symbols='{ of = $0; sub(/:.*/, "", of); sub(/\.libs\/.*_la-/, "", of); sub(/^[^:]*:/, ""); print $(NF - 1), $NF, of }'
 # shellcheck disable=SC2016
 users='NR == FNR { if ($1 ~ /^[TDBRVW]$/) of[$2] = $3; next }
        $1 == "U" && $2 in of { print $3, of[$2], $2 }'
 
 # calls OBJECT…: a line for each circle of calls among them.
 calls() {
-    for object in "$@"; do
-        # shellcheck disable=SC2086
-        $NM "$object" | "$AWK" -v of="$(echo "$object" | sed 's|\.libs/.*_la-||')" "$symbols"
-    done >"$scratch/symbols"
+    # shellcheck disable=SC2086
+    $NM -A "$@" | "$AWK" "$symbols" >"$scratch/symbols"
     "$AWK" "$users" "$scratch/symbols" "$scratch/symbols" |
         "$AWK" -f "$scripts/circles.awk" | sed 's/^! //' >"$scratch/found"
     cat "$scratch/found"
