@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-char df_folder[64];
+static char folder[] = "/tmp/ferry-data-XXXXXX";
 
 const char *df_in(const char *name)
 {
@@ -22,7 +22,7 @@ const char *df_in(const char *name)
     static int at;
 
     at = (at + 1) % 4;
-    snprintf(paths[at], sizeof paths[at], "%s/%s", df_folder, name);
+    snprintf(paths[at], sizeof paths[at], "%s/%s", folder, name);
     return paths[at];
 }
 
@@ -211,6 +211,22 @@ void df_write_files(void)
     write_records("sizes", r, 2);
     write_damaged_files();
     df_write_text("written", "");
+}
+
+/* ---- the folder ----------------------------------------------------------------------------------- */
+
+int df_main(int argc, char **argv, const char *name, const ferry_test_case *cases, size_t count)
+{
+    char command[64];
+    int status;
+
+    if (!mkdtemp(folder))
+        return 1;
+    status = ferry_test_main_backends(argc, argv, name, cases, count);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    if (system(command) != 0)
+        printf("     %s stays\n", folder);
+    return status;
 }
 
 #endif

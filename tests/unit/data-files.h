@@ -2,13 +2,12 @@
 #ifndef DATA_FILES_H
 #define DATA_FILES_H
 
+#include "ferry-test.h"
+
 /*
  * What layers that read data read: pictures, lists and databases, and damaged ones, in a folder of the
  * test's own. Only where there are libpng and liblmdb.
  */
-
-/* The folder: to be made before the first call. */
-extern char df_folder[64];
 
 /* A path in it; lives until the fourth call from now. */
 const char *df_in(const char *name);
@@ -23,5 +22,8 @@ void df_write_text(const char *name, const char *text);
  * "written" comes last.
  */
 void df_write_files(void);
+
+/* As ferry_test_main_backends, in such a folder, which goes with it. */
+int df_main(int argc, char **argv, const char *name, const ferry_test_case *cases, size_t count);
 
 #endif

@@ -134,9 +134,9 @@ static void a_list_is_read_in_its_order_and_begins_again(void)
 static void images_become_what_ferry_transform_makes_of_them(void)
 {
     ferry_net *net =
-        TEST_NET(IMAGES "'%s' root_folder: '%s/' new_height: 8 new_width: 7 is_color: false } "
+        TEST_NET(IMAGES "'%s' root_folder: '%s' new_height: 8 new_width: 7 is_color: false } "
                         "transform_param { mean_value: 3 crop_size: 4 scale: 0.5 } }",
-                 df_in("list"), df_folder);
+                 df_in("list"), df_in(""));
     ferry_blob *picture = FX_BLOB(FERRY_U8, 1), *out = FX_BLOB(FERRY_F32, 1);
     ferry_blob *mean = FX_BLOB(FERRY_F32, 1);
     ferry_transform_options o = { .struct_size = sizeof o,
@@ -550,25 +550,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_is_damaged_is_one_error_with_file_record_and_layer),
 };
 
-static void remove_folder(void)
-{
-    char command[96];
-
-    snprintf(command, sizeof command, "rm -r %s", df_folder);
-    if (system(command) != 0)
-        printf("     %s stays\n", df_folder);
-}
-
 int main(int argc, char **argv)
 {
-    int status;
-
-    strcpy(df_folder, "/tmp/ferry-data-XXXXXX");
-    if (!mkdtemp(df_folder))
-        return 1;
-    status = ferry_test_main_backends(argc, argv, "layer-data", cases, FERRY_TEST_COUNT(cases));
-    remove_folder();
-    return status;
+    return df_main(argc, argv, "layer-data", cases, FERRY_TEST_COUNT(cases));
 }
 
 #else

@@ -383,25 +383,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_child_of_fork_can_close_and_the_parent_goes_on),
 };
 
-static void remove_folder(void)
-{
-    char command[96];
-
-    snprintf(command, sizeof command, "rm -r %s", df_folder);
-    if (system(command) != 0)
-        printf("     %s stays\n", df_folder);
-}
-
 int main(int argc, char **argv)
 {
-    int status;
-
-    strcpy(df_folder, "/tmp/ferry-data-XXXXXX");
-    if (!mkdtemp(df_folder))
-        return 1;
-    status = ferry_test_main_backends(argc, argv, "layer-prefetch", cases, FERRY_TEST_COUNT(cases));
-    remove_folder();
-    return status;
+    return df_main(argc, argv, "layer-prefetch", cases, FERRY_TEST_COUNT(cases));
 }
 
 #else
