@@ -6,7 +6,8 @@
  * an import is a buffer over it (CL_MEM_USE_HOST_PTR). Elsewhere a host block is a buffer of the driver's
  * own making (CL_MEM_ALLOC_HOST_PTR) that stays mapped: drivers pin those. With zero copy an import gives
  * that very buffer, since drivers of GPUs copy at each map what somebody else allocated; then it is mapped
- * and unmapped as ferry says, until the import ends.
+ * and unmapped as ferry says, until the import ends. A driver whose buffers begin off a cache line gets plain
+ * memory there as well: such a block could not be lent.
  */
 #define _GNU_SOURCE
 #include "opencl.h"
@@ -116,6 +117,22 @@ static void give(struct ocl_device *dev, struct host_block *block)
     }
 }
 
+/* Whether an import of the block works does not depend on where the driver happens to put it. */
+static int take(struct ocl_device *dev, struct host_block *block, uint64_t bytes)
+{
+    if (!dev->plain && bytes <= dev->max_alloc - LINE) {
+        int err = take_pinned(dev, block, bytes);
+
+        if (err || !dev->zero_copy || block->ptr == block->view)
+            return err;
+        give(dev, block);
+        *block = (struct host_block){ 0 };
+    }
+    return take_plain(dev, block, bytes)
+               ? 0
+               : ocl_host->error(FERRY_ENOMEM, "%" PRIu64 " bytes of host memory", bytes);
+}
+
 /* (locked) */
 static bool remember(struct ocl_device *dev, struct host_block *block)
 {
@@ -134,7 +151,7 @@ int ocl_host_alloc(void *device, uint64_t bytes, uint32_t flags, void **out_ptr,
 {
     struct ocl_device *dev = device;
     struct host_block *block = calloc(1, sizeof(*block));
-    int err = 0;
+    int err;
 
     (void)flags;
     if (!block || bytes == 0) {
@@ -142,10 +159,7 @@ int ocl_host_alloc(void *device, uint64_t bytes, uint32_t flags, void **out_ptr,
         return ocl_host->error(bytes ? FERRY_ENOMEM : FERRY_EINVAL,
                                bytes ? "host memory is short" : "a block of 0 bytes");
     }
-    if (!dev->plain && bytes <= dev->max_alloc - LINE)
-        err = take_pinned(dev, block, bytes);
-    else if (!take_plain(dev, block, bytes))
-        err = ocl_host->error(FERRY_ENOMEM, "host memory is short");
+    err = take(dev, block, bytes);
     if (!err && !remember(dev, block)) {
         give(dev, block);
         err = ocl_host->error(FERRY_ENOMEM, "host memory is short");
@@ -228,7 +242,7 @@ static int lend(struct ocl_device *dev, struct host_block *block, uint64_t bytes
 {
     int error;
 
-    if (block->lent || block->ptr != block->view || bytes > block->span)
+    if (block->lent || bytes > block->span)
         return ocl_host->error(FERRY_EUNSUPPORTED,
                                "%" PRIu64 " bytes at %p are no import of this device's own", bytes,
                                block->ptr);

@@ -12,10 +12,12 @@ struct ocl_layer {
     bool gpu; /* devices are GPUs that share the host's memory */
     bool
         copies_at_map; /* what lies under CL_MEM_USE_HOST_PTR is a copy, made at each map and unmap */
-    bool gathers;      /* commands start when somebody flushes or waits */
-    bool lags;         /* clFinish comes back before events say that they are done */
-    bool ends;         /* exit() ends the driver; who calls it afterwards ends the program */
-    unsigned copies;   /* made by maps and unmaps */
+    bool places;       /* CL_MEM_ALLOC_HOST_PTR begins `shift` bytes after a page's begin */
+    unsigned shift;
+    bool gathers;         /* commands start when somebody flushes or waits */
+    bool lags;            /* clFinish comes back before events say that they are done */
+    bool ends;            /* exit() ends the driver; who calls it afterwards ends the program */
+    unsigned copies;      /* made by maps and unmaps */
     char built_with[512]; /* options of the latest build */
 };
 

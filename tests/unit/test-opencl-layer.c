@@ -55,6 +55,43 @@ static void a_host_block_of_a_gpu_is_the_drivers_own(void)
     reset();
 }
 
+/* On the device and back; the host's bytes stay where they are. */
+static void is_shared(unsigned char *p)
+{
+    void *handle = NULL;
+
+    memset(p, 1, BYTES);
+    CU_ASSERT_EQUAL_FATAL(ocl->import_host(dev, p, BYTES, 0, &handle), 0);
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(handle, 10), 2, 4000), 0);
+    CU_ASSERT_EQUAL(ocl->map(dev, NULL, handle, BYTES, FERRY_READ | FERRY_WRITE), 0);
+    CU_ASSERT(p[9] == 1 && p[10] == 2 && p[4009] == 2 && p[4010] == 1);
+    CU_ASSERT_EQUAL(ocl->unmap(dev, NULL, handle), 0);
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(handle, 0), 9, BYTES), 0);
+    CU_ASSERT_EQUAL(ocl->unimport_host(dev, handle), 0);
+    CU_ASSERT(p[0] == 9 && p[BYTES - 1] == 9);
+}
+
+/* Oclgrind's buffers begin where malloc says: now on a cache line, now off one. */
+static void a_host_block_is_shared_wherever_the_driver_puts_it(void)
+{
+    for (unsigned shift = 0; shift < 128; shift += 16) {
+        unsigned char *p = NULL;
+        uint32_t flags;
+
+        reset();
+        ocl_layer.gpu = ocl_layer.places = true;
+        ocl_layer.shift = shift;
+        if (!ocl_open(0, NULL))
+            return;
+        CU_ASSERT_EQUAL_FATAL(ocl->host_alloc(dev, BYTES, 0, (void **)&p, &flags), 0);
+        CU_ASSERT_EQUAL((uintptr_t)p % 64, 0);
+        is_shared(p);
+        CU_ASSERT_EQUAL(ocl->host_free(dev, p), 0);
+        ocl_close();
+    }
+    reset();
+}
+
 /* Memory of the program's own can be shared all the same, at what the driver takes for it. */
 static void memory_of_somebody_else_is_copied_by_the_driver(void)
 {
@@ -185,6 +222,7 @@ static void what_was_waited_for_is_done(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_host_block_of_a_gpu_is_the_drivers_own),
+    FERRY_TEST(a_host_block_is_shared_wherever_the_driver_puts_it),
     FERRY_TEST(memory_of_somebody_else_is_copied_by_the_driver),
     FERRY_TEST(a_gpu_adds_floats_up_without_doubles),
     FERRY_TEST(many_commands_begin_by_themselves),
