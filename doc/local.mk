@@ -90,6 +90,7 @@ EXTRA_DIST += \
 	%D%/decisions/0133-pycaffes-arrays-may-be-written-at-any-time.md \
 	%D%/decisions/0134-what-python-raises-comes-back.md \
 	%D%/decisions/0135-messages-from-ferrys-tables.md \
+	%D%/decisions/0148-slices-where-kernels-may-not-begin.md \
 	%D%/decisions/0113-short-sums-and-whole-lines.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-core.md \

@@ -25,7 +25,7 @@ static void fill_uses(const ferry_layer *layer, const ferry_layer_operand *at, u
     }
 }
 
-static int add_operation(struct ferry__item *item, int number)
+static int add_operation(const struct ferry__program *p, struct ferry__item *item, int number)
 {
     const struct ferry__net_op *from = &item->layer->backward.at[number];
 
@@ -33,7 +33,7 @@ static int add_operation(struct ferry__item *item, int number)
     item->op = from->op;
     fill_uses(item->layer, from->in, from->op.n_in, item->in);
     fill_uses(item->layer, from->out, from->op.n_out, item->out);
-    return ferry__item_settle(item);
+    return ferry__item_settle(p, item);
 }
 
 static int add_layer(struct ferry__program *p, ferry_layer *layer)
@@ -44,10 +44,9 @@ static int add_layer(struct ferry__program *p, ferry_layer *layer)
         p->back[p->n_back++] = (struct ferry__item){ .layer = layer, .back = true, .call = true };
     for (k = 0; !err && k < layer->backward.count; k++) {
         p->back[p->n_back] = (struct ferry__item){ .layer = layer, .back = true };
-        err = add_operation(&p->back[p->n_back], k);
+        err = add_operation(p, &p->back[p->n_back], k);
         if (!err)
-            err = ferry_op_create(layer->device, &p->back[p->n_back].op,
-                                  &p->back[p->n_back].prepared);
+            err = ferry__item_prepare(p, &p->back[p->n_back]);
         p->n_back++;
     }
     return ferry__layer_failed(layer, err);

@@ -16,19 +16,6 @@ int ferry__item_query(struct ferry__item *item, const ferry_op *op, ferry_op_pla
     return ferry__layer_failed(item->layer, ferry_op_query(item->layer->device, op, out));
 }
 
-int ferry__item_settle(struct ferry__item *item)
-{
-    ferry_op_plan plan = { 0 };
-    int err = ferry__item_query(item, &item->op, &plan);
-
-    if (err)
-        return err;
-    item->tier = plan.tier;
-    item->steps = plan.steps;
-    memcpy(item->order, plan.order, sizeof item->order);
-    return 0;
-}
-
 /* ---- who may join whom ----------------------------------------------------------------------------- */
 
 /* The item before `at` that uses a value last; −1: none does. */
@@ -309,7 +296,7 @@ int ferry__program_fuse(struct ferry__program *p)
 
     for (i = 0; !err && i < p->n_items; i++)
         if (!p->items[i].call)
-            err = ferry__item_settle(&p->items[i]);
+            err = ferry__item_settle(p, &p->items[i]);
     for (i = 0; !err && p->net->fuse && i < p->n_items; i++)
         err = join(p, i);
     if (!p->net->plan)

@@ -280,7 +280,8 @@ static int retract(struct ferry__program *p, bool *out_again)
             err = ferry__item_query(item, &op, &plan);
             if (err)
                 return err;
-            bad = plan.tier > item->tier || plan.steps > item->steps;
+            bad = plan.tier > item->tier || plan.steps > item->steps ||
+                  !ferry__item_reaches(p, item, in, out);
         }
         for (k = 0; bad && k < item->op.n_in + item->op.n_out; k++) {
             int value = k < item->op.n_in ? item->in[k].value : item->out[k - item->op.n_in].value;

@@ -41,6 +41,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/measure.c \
 	%D%/measure.h \
 	%D%/needs.c \
+	%D%/reach.c \
 	%D%/run.c \
 	%D%/save.c \
 	%D%/slice.c \

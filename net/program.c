@@ -155,9 +155,9 @@ static int prepare(struct ferry__program *p)
 
         if (item->call || item->dropped)
             continue;
-        err = ferry_op_create(item->layer->device, &item->op, &item->prepared);
+        err = ferry__item_prepare(p, item);
         if (err)
-            return ferry__layer_failed(item->layer, err);
+            return err;
     }
     return 0;
 }

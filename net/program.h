@@ -53,6 +53,7 @@ struct ferry__item {
     struct ferry__use in[FERRY_OP_INPUTS], out[FERRY_OP_OUTPUTS];
     struct ferry__fold *fold;
     ferry_op_tier tier;
+    bool left; /* to the host, though the device has the operation: see reach.c */
     uint32_t steps;
     uint8_t order[FERRY_OP_AXES];
     ferry_operation *prepared;
@@ -160,10 +161,20 @@ int ferry__debug_params(const ferry_net *net);
 
 /* Joins operations where that costs nothing, and says how each will be run. */
 int ferry__program_fuse(struct ferry__program *p);
-/* Asks how an item will be run. */
-int ferry__item_settle(struct ferry__item *item);
 /* How an item's operation would be run. */
 int ferry__item_query(struct ferry__item *item, const ferry_op *op, ferry_op_plan *out);
+
+/* ---- reach.c ---- */
+
+/* How far into the memory that it is in a value begins, in elements, for what it is a slice of. */
+int64_t ferry__value_start(const struct ferry__program *p, int value);
+/* Whether the kernels of whoever runs an item may begin where its operands then do. */
+bool ferry__item_reaches(const struct ferry__program *p, const struct ferry__item *item,
+                         const int64_t *in_start, const int64_t *out_start);
+/* Asks how an item will be run. */
+int ferry__item_settle(const struct ferry__program *p, struct ferry__item *item);
+/* Makes its operation, as that has been settled and laid. */
+int ferry__item_prepare(const struct ferry__program *p, struct ferry__item *item);
 
 /* ---- fold.c ---- */
 

@@ -15,13 +15,12 @@ static void place_of(const struct ferry__program *p, const struct ferry__use *us
                      ferry_op_place *out)
 {
     const struct ferry__value *v = use->value < 0 ? NULL : &p->values[use->value];
-    const ferry_blob *blob = v ? v->blob : use->blob;
-    int64_t start = use->start;
+    const ferry_blob *blob;
+    int64_t start = use->start + ferry__value_start(p, use->value);
 
-    for (; v && v->within >= 0; v = &p->values[v->within]) {
-        start += v->start;
-        blob = p->values[v->within].blob;
-    }
+    while (v && v->within >= 0)
+        v = &p->values[v->within];
+    blob = v ? v->blob : use->blob;
     out->offset = (uint64_t)start * ferry_dtype_size((ferry_dtype)dtype);
     if (v && !v->own) {
         out->memory = ferry__arena_of(p->net, v->device);

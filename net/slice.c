@@ -81,7 +81,8 @@ static int users_take(const struct ferry__program *p, int part, bool *out)
         err = ferry__item_query(item, &op, &plan);
         if (err)
             return err;
-        *out = plan.tier <= item->tier && plan.steps <= item->steps;
+        *out = plan.tier <= item->tier && plan.steps <= item->steps &&
+               ferry__item_reaches(p, item, in_start, out_start);
     }
     return 0;
 }

@@ -73,6 +73,7 @@ UNIT_TESTS = \
 	%D%/unit/test-net \
 	%D%/unit/test-net-save \
 	%D%/unit/test-net-backward-faults \
+	%D%/unit/test-net-binding \
 	%D%/unit/test-net-faults \
 	%D%/unit/test-net-lost \
 	%D%/unit/test-net-backward \
@@ -291,6 +292,7 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_net_save_LDADD = $(NET_LIBS)
 %C%_unit_test_net_fuse_LDADD = $(NET_LIBS)
 %C%_unit_test_net_backward_faults_LDADD = $(NET_LIBS)
+%C%_unit_test_net_binding_LDADD = $(NET_LIBS)
 %C%_unit_test_net_faults_LDADD = $(NET_LIBS)
 %C%_unit_test_net_lost_LDADD = $(NET_LIBS)
 %C%_unit_test_net_oom_LDADD = $(NET_LIBS)

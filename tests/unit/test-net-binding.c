@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "world.h"
+
+#include "net/program.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Nets on a device whose kernels begin at multiples of 256 bytes (offset_alignment): what is cut out of, or
+ * put into, a blob elsewhere is computed on the host, and all else where it was.
+ */
+
+#define INPUT(width)                                                                        \
+    "force_backward: true layer { name: 'in' type: 'Input' top: 'x' input_param { shape { " \
+    "dim: 2 dim: 6 dim: 4 dim: " width " } } }\n"                                           \
+    "layer { name: 'a' type: 'Convolution' bottom: 'x' top: 'a' convolution_param { "       \
+    "num_output: 6 kernel_size: 1 weight_filler { type: 'xavier' } } }\n"
+
+#define REST                                                                                  \
+    "layer { name: 's' type: 'Slice' bottom: 'a' top: 'b' top: 'c' top: 'd' slice_param { "   \
+    "slice_point: 1 slice_point: 4 } }\n"                                                     \
+    "layer { name: 't' type: 'TanH' bottom: 'b' top: 'e' }\n"                                 \
+    "layer { name: 'v' type: 'Power' bottom: 'd' top: 'd' power_param { scale: 3 } }\n"       \
+    "layer { name: 'p' type: 'Convolution' bottom: 'c' top: 'f' convolution_param { "         \
+    "num_output: 3 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n"              \
+    "layer { name: 'q' type: 'Concat' bottom: 'f' bottom: 'e' bottom: 'd' top: 'q' }\n"       \
+    "layer { name: 'k' type: 'Crop' bottom: 'q' bottom: 'x' top: 'k' crop_param { axis: 3 } " \
+    "}\n"                                                                                     \
+    "layer { name: 'z' type: 'Convolution' bottom: 'k' top: 'z' convolution_param { "         \
+    "num_output: 4 kernel_size: 3 weight_filler { type: 'xavier' } } }\n"
+
+static const char odd[] = INPUT("5") REST; /* a plane is 80 bytes */
+static const char even[] = INPUT("16") REST;
+
+static ferry_net *open_net(ferry_device *dev, const char *text, bool learns)
+{
+    ferry_net_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
+    ferry_net *net = NULL;
+
+    o.backward = learns;
+    FX_OK(ferry_net_open(dev, "net.prototxt", &o, &net));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+    return net;
+}
+
+static void pass(ferry_net *net, bool learns)
+{
+    ferry_blob *in = ferry_net_input(net, 0), *out = ferry_net_output(net, 0);
+    float *x = ferry_blob_overwrite_host_data(in);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(x);
+    for (int64_t i = 0; i < ferry_blob_count(in); i++)
+        x[i] = (float)(i * 37 % 101) / 101 - 0.5f;
+    FX_OK_FATAL(ferry_net_forward(net, NULL));
+    if (!learns)
+        return;
+    FX_OK(ferry_net_clear_param_diffs(net));
+    x = ferry_blob_overwrite_host_diff(out);
+    for (int64_t i = 0; i < ferry_blob_count(out); i++)
+        x[i] = (float)(i * 17 % 61) / 61;
+    FX_OK_FATAL(ferry_net_backward(net));
+}
+
+static bool alike(const float *x, const float *y, int64_t count)
+{
+    float most = 0;
+
+    CU_ASSERT_FATAL(x && y);
+    for (int64_t i = 0; i < count; i++)
+        most = fmaxf(most, fabsf(x[i]));
+    for (int64_t i = 0; i < count; i++)
+        if (!(fabsf(x[i] - y[i]) <= 1e-5f * most))
+            return false;
+    return most > 0;
+}
+
+/* Whether a net computes what it does on the CPU. */
+static void agrees(ferry_net *net, const char *text, bool learns)
+{
+    ferry_blob *out = ferry_net_output(net, 0), *in = ferry_net_input(net, 0);
+    ferry_device *cpu;
+    ferry_net *other;
+
+    FX_OK_FATAL(ferry_runtime_device(wx_runtime(), "cpu", &cpu));
+    other = open_net(cpu, text, learns);
+    for (int i = 0; i < 2; i++) { /* and again, when all is where it was left */
+        pass(net, learns);
+        pass(other, learns);
+        CU_ASSERT(alike(ferry_blob_host_data(ferry_net_output(other, 0)), ferry_blob_host_data(out),
+                        ferry_blob_count(out)));
+        if (learns)
+            CU_ASSERT(alike(ferry_blob_host_diff(ferry_net_input(other, 0)),
+                            ferry_blob_host_diff(in), ferry_blob_count(in)));
+    }
+    ferry_net_close(other);
+}
+
+/* Operations that are the host's, forward. */
+static int on_host(const ferry_net *net)
+{
+    const struct ferry__program *p = net->stages[0].now;
+    int n = 0;
+
+    for (int i = 0; i < p->n_items; i++)
+        n += !p->items[i].dropped && p->items[i].tier == FERRY_TIER_HOST;
+    return n;
+}
+
+static void slices_that_begin_elsewhere_are_the_hosts(void)
+{
+    for (int learns = 0; learns < 2; learns++) {
+        ferry_net *net;
+
+        wx_begin();
+        net = open_net(wx_dev(0), odd, learns);
+        CU_ASSERT_EQUAL(on_host(net), 4); /* c and d out of a, e and d into q */
+        agrees(net, odd, learns);
+        ferry_net_close(net);
+        wx_end();
+    }
+}
+
+static void slices_that_begin_where_kernels_may_stay_there(void)
+{
+    for (int learns = 0; learns < 2; learns++) {
+        ferry_net *net;
+
+        wx_begin();
+        net = open_net(wx_dev(0), even, learns);
+        CU_ASSERT_EQUAL(on_host(net), 0);
+        agrees(net, even, learns);
+        ferry_net_close(net);
+        wx_end();
+    }
+}
+
+static void strict_names_the_layer_and_the_number(void)
+{
+    ferry_net_options o = { .struct_size = sizeof o, .text = odd, .text_size = strlen(odd) };
+    ferry_runtime *rt = NULL;
+    ferry_device *dev = NULL;
+    ferry_net *net = NULL;
+
+    wx_begin();
+    setenv("FERRY_STRICT", "1", 1);
+    FX_OK_FATAL(ferry_runtime_open(NULL, &rt));
+    unsetenv("FERRY_STRICT");
+    FX_OK_FATAL(ferry_runtime_device(rt, "sim:0", &dev));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_net_open(dev, "net.prototxt", &o, &net));
+    CU_ASSERT_PTR_NULL(net);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "layer \"s\""));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "no multiple of 256 bytes"));
+    o.text = even;
+    o.text_size = strlen(even);
+    FX_OK(ferry_net_open(dev, "net.prototxt", &o, &net));
+    ferry_net_close(net);
+    ferry_runtime_close(rt);
+    wx_end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(slices_that_begin_elsewhere_are_the_hosts),
+    FERRY_TEST(slices_that_begin_where_kernels_may_stay_there),
+    FERRY_TEST(strict_names_the_layer_and_the_number),
+};
+
+int main(int argc, char **argv)
+{
+    static const char *const discrete[] = { "offset_alignment", "256", NULL };
+    static const char *const shared[] = { "offset_alignment", "256", "unified", "on", NULL };
+    static const struct wx_world worlds[] = {
+        { "discrete", discrete, cases, FERRY_TEST_COUNT(cases) },
+        { "unified", shared, cases, FERRY_TEST_COUNT(cases) },
+    };
+
+    return wx_main(argc, argv, "net binding", worlds, FERRY_TEST_COUNT(worlds));
+}
