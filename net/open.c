@@ -138,6 +138,7 @@ static int open_net(ferry_net *net, const char *path, const ferry_net_options *o
     if (!err) {
         ferry__conditions_tell(net, &conditions, &graph);
         err = ferry__net_build(net, &graph);
+        ferry__place_tell(net->place);
     }
     if (!err)
         err = mark_kept(net, o);

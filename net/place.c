@@ -12,6 +12,7 @@
 struct entry {
     char *pattern;
     bool type; /* it is held against the layer's type */
+    bool used;
     ferry_device *device;
 };
 
@@ -97,10 +98,22 @@ ferry_device *ferry__place_of(const struct ferry__place *place, const char *name
     size_t i;
 
     for (i = 0; place && i < place->count; i++) {
-        const struct entry *e = &place->entries[i];
+        struct entry *e = &place->entries[i];
 
-        if (!fnmatch(e->pattern, e->type ? type : name, 0))
+        if (!fnmatch(e->pattern, e->type ? type : name, 0)) {
+            e->used = true;
             return e->device;
+        }
     }
     return NULL;
+}
+
+void ferry__place_tell(const struct ferry__place *place)
+{
+    size_t i;
+
+    for (i = 0; place && i < place->count; i++)
+        if (!place->entries[i].used)
+            ferry_log_write(FERRY_LOG_WARN, "ferry: place: \"%s%s\" matches no layer first",
+                            place->entries[i].type ? "type:" : "", place->entries[i].pattern);
 }

@@ -20,4 +20,7 @@ void ferry__place_close(struct ferry__place *place);
 /* The device of a layer: that of the first entry that matches, else NULL. */
 ferry_device *ferry__place_of(const struct ferry__place *place, const char *name, const char *type);
 
+/* Warns of entries that no layer was asked about matched first. NULL is accepted. */
+void ferry__place_tell(const struct ferry__place *place);
+
 #endif

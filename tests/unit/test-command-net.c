@@ -15,7 +15,9 @@ static const char net[] =
     "  num_output: 4 kernel_size: 3 weight_filler { type: 'xavier' } } }\n"
     "layer { name: 'r' type: 'ReLU' bottom: 'c' top: 'c' }\n"
     "layer { name: 'most' type: 'ArgMax' bottom: 'c' top: 'y' }\n"
-    "layer { name: 'train' type: 'Silence' bottom: 'c' include { phase: TRAIN } }\n";
+    "layer { name: 'train' type: 'Silence' bottom: 'c' include { phase: TRAIN } }\n"
+    "layer { name: 'deep' type: 'Silence' bottom: 'c' include { min_level: 2 } }\n"
+    "layer { name: 'staged' type: 'Silence' bottom: 'c' include { stage: 'one' stage: 'two' } }\n";
 
 /* Runs a subcommand on the net, with what comes behind it. */
 static int on_net(const char *command, const char *arguments)
@@ -72,6 +74,38 @@ static void time_has_a_line_for_each_layer_and_they_sum_up(void)
     CU_ASSERT_EQUAL(on_net("time", "-n 1"), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "GFLOP/s"));
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "; 1 passes"));
+}
+
+/* What NetStateRules are held against, by every command that opens a net. */
+static void states_choose_layers(void)
+{
+    static const struct {
+        const char *options, *layer;
+    } states[] = {
+        { "", NULL },
+        { "--phase TRAIN", "\"train\"" },
+        { "--level 2", "\"deep\"" },
+        { "--level=1", NULL },
+        { "--stage one --stage=two", "\"staged\"" },
+        { "--stage two", NULL },
+    };
+
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        char options[200], drawn[8192];
+
+        snprintf(options, sizeof(options), "-n 1 --json %s", states[i].options);
+        CU_ASSERT_EQUAL(on_net("time", options), 0);
+        for (const char *const *name =
+                 (const char *[]){ "\"train\"", "\"deep\"", "\"staged\"", NULL };
+             *name; name++)
+            CU_ASSERT_EQUAL(strstr(out, *name) != NULL,
+                            states[i].layer && !strcmp(*name, states[i].layer));
+        snprintf(options, sizeof(options), "%s -o %s", states[i].options, in_folder("s.dot"));
+        CU_ASSERT_EQUAL(on_net("draw", options), 0);
+        slurp(in_folder("s.dot"), drawn, sizeof(drawn));
+        CU_ASSERT_EQUAL(strstr(drawn, "deep") != NULL,
+                        states[i].layer && !strcmp("\"deep\"", states[i].layer));
+    }
 }
 
 static void time_that_cannot_be_is_one_line(void)
@@ -256,6 +290,7 @@ static void a_shared_object_is_held_to_the_rules_of_plugins(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(time_has_a_line_for_each_layer_and_they_sum_up),
+    FERRY_TEST(states_choose_layers),
     FERRY_TEST(time_that_cannot_be_is_one_line),
     FERRY_TEST(a_drawing_has_layers_shapes_and_quotes),
     FERRY_TEST(a_drawing_needs_graphviz_or_says_so),

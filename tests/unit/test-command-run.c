@@ -90,6 +90,33 @@ static void a_mean_may_be_a_picture_of_values(void)
     remove(in_folder("y.npz"));
 }
 
+/* Of 9 x 13 pixels 9 x 9: the middle ones, where they are not pressed together. */
+static void a_crop_keeps_proportions(void)
+{
+    char command[1024];
+    json_t *whole, *cropped;
+
+    CU_ASSERT_EQUAL(run("--input x=%s/rgb.png --blobs y --json"), 0);
+    whole = parse_output();
+    snprintf(command, sizeof(command), "sed 's/dim: 13/dim: 9/' %s >%s", in_folder("net.prototxt"),
+             in_folder("square.prototxt"));
+    CU_ASSERT_EQUAL_FATAL(shell(command), 0);
+    for (int crop = 0; crop < 2; crop++) {
+        int same = 0;
+
+        snprintf(command, sizeof(command), "run %s --input x=%s --blobs y --json%s",
+                 in_folder("square.prototxt"), ferry_test_own_data("images/rgb.png"),
+                 crop ? " --crop" : "");
+        CU_ASSERT_EQUAL(ferry(command), 0);
+        cropped = parse_output();
+        for (size_t i = 0; i < 243; i++)
+            same += value(cropped, 0, i) == value(whole, 0, i / 9 * 13 + 2 + i % 9);
+        CU_ASSERT_EQUAL(same == 243, crop);
+        json_decref(cropped);
+    }
+    json_decref(whole);
+}
+
 static void what_cannot_be_an_input_is_one_line(void)
 {
     CU_ASSERT_EQUAL(run("--input nope=%s/rgb.png"), 1);
@@ -175,6 +202,78 @@ static void an_array_of_another_kind_is_one_line_of_error(void)
         CU_ASSERT(arrays[i].status ? one_line_of_error(arrays[i].says)
                                    : strstr(out, arrays[i].says) != NULL);
     }
+}
+
+/* What an option says is done, or said not to be. */
+static void options_that_would_do_nothing_are_one_line(void)
+{
+    static const struct {
+        const char *options;
+        int status;
+        const char *says;
+    } odd[] = {
+        { "--scale 3", 2, "--scale: no input is a picture" },
+        { "--mean 1,2,3", 2, "--mean: no input is a picture" },
+        { "--crop --swap-rb", 2, "--swap-rb: no input is a picture" },
+        { "--blobs ''", 2, "it names none" },
+        { "--blobs ,,", 2, "it names none" },
+        { "--input x=x.npy", 2, "it has been given" },
+        { "--batch 2", 1, "no text: a byte of it is 0" },
+        { "--labels /dev/zero", 1, "it is a device" },
+        { "--level 4294967296", 2, "--level 4294967296: a number from" },
+        { "--level ''", 2, "--level : a number from" },
+        { "--iterations 4294967297", 2, "a number from 1 to 1000000000" },
+        { "--place 'nobody=cpu'", 0, "\"nobody\" matches no layer first" },
+    };
+
+    run_array("<f4", "1, 3, 5, 5", 300);
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        char command[1024];
+
+        snprintf(command, sizeof(command), "run %s --input x=%s %s", in_folder("c.prototxt"),
+                 in_folder("x.npy"), odd[i].options);
+        CU_ASSERT_EQUAL(ferry(command), odd[i].status);
+        if (!strstr(err, odd[i].says))
+            printf("     %s: %s", odd[i].options, err);
+        CU_ASSERT(odd[i].status ? one_line_of_error(odd[i].says)
+                                : strstr(err, odd[i].says) != NULL);
+    }
+}
+
+/* A list may have lines of any length, and what is not text has no lines. */
+static void lists_have_lines_of_any_length(void)
+{
+    char command[8192], name[5001];
+
+    memset(name, 'a', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    write_text("net.prototxt", net);
+    write_text("list.txt", name);
+    snprintf(command, sizeof(command), "run %s --input x=%s", in_folder("net.prototxt"),
+             in_folder("list.txt"));
+    CU_ASSERT_EQUAL(ferry(command), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, name));
+    CU_ASSERT_EQUAL(run("--input x=/dev/zero --batch 2"), 1);
+    CU_ASSERT(one_line_of_error("it is a device"));
+}
+
+/* Names are bytes; in JSON those that are no text are spelt. */
+static void layers_of_any_name_are_reported(void)
+{
+    json_t *document;
+    char command[1024];
+
+    write_npy("x.npy", "<f4", "2, ", 8);
+    write_text("odd.prototxt",
+               "layer { name: 'i' type: 'Input' top: 'x' input_param { shape { dim: 2 } } }\n"
+               "layer { name: 'p\\377' type: 'Power' bottom: 'x' top: 'y' }\n");
+    snprintf(command, sizeof(command), "run %s --input x=%s --report --json",
+             in_folder("odd.prototxt"), in_folder("x.npy"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    document = parse_output();
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(document, "layers")), 2);
+    json_decref(document);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "p\\\\xff"));
 }
 
 /* Weights of which no layer gets any are another net's; of which some do, they are not. */
@@ -443,8 +542,12 @@ static void a_killed_run_leaves_nothing_half_written(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_picture_becomes_an_input),
     FERRY_TEST(a_mean_may_be_a_picture_of_values),
+    FERRY_TEST(a_crop_keeps_proportions),
     FERRY_TEST(what_cannot_be_an_input_is_one_line),
     FERRY_TEST(an_array_of_another_kind_is_one_line_of_error),
+    FERRY_TEST(options_that_would_do_nothing_are_one_line),
+    FERRY_TEST(lists_have_lines_of_any_length),
+    FERRY_TEST(layers_of_any_name_are_reported),
     FERRY_TEST(weights_of_another_net_are_one_line_of_error),
     FERRY_TEST(an_input_takes_the_place_of_a_data_layer),
     FERRY_TEST(chosen_blobs_are_shown_where_no_file_is_given),

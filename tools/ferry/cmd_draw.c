@@ -256,20 +256,18 @@ static int draw(const struct tool_command *self, const struct net_request *r, co
 
 int cmd_draw(const struct tool_command *self, int argc, char **argv)
 {
-    struct net_request r = { 0 };
+    struct net_request r = { .self = self };
     const char *output = NULL;
     const struct tool_option options[] = {
-        { "--output", "-o", NULL, &output },
-        { "--phase", NULL, NULL, &r.phase },
-        { "--place", NULL, NULL, &r.place },
-        { "--layers", NULL, NULL, &r.layers },
-        { NULL, NULL, NULL, NULL },
+        { "--output", "-o", NULL, &output },   { "--phase", NULL, NULL, &r.phase },
+        { "--level", NULL, NULL, &r.level },   { "--place", NULL, NULL, &r.place },
+        { "--layers", NULL, NULL, &r.layers }, { NULL, NULL, NULL, NULL },
     };
     int n, status;
 
-    if (net_take_all(self, "--stage", &argc, argv, &r.stages))
-        return TOOL_USAGE;
-    n = tool_parse(self, argc, argv, options, 1);
+    n = net_take_all(self, "--stage", &argc, argv, &r.stages)
+            ? -2
+            : tool_parse(self, argc, argv, options, 1);
     if (n < 0)
         status = tool_parse_status(n);
     else if (n < 1 || !output)

@@ -75,6 +75,12 @@ static int compute(struct run *run, ferry_net *net, const struct net_list *input
                               run->self->name, spec);
         return run_files(run, net, spec);
     }
+    if (status == TOOL_OK && run->batch)
+        status =
+            tool_error(TOOL_USAGE, "%s: --batch is of a folder or a list: --input NAME=DIR|LIST",
+                       run->self->name);
+    if (status == TOOL_OK)
+        status = pictures_are_there(run->self, &run->pictures, inputs->at, inputs->count);
     if (status == TOOL_OK)
         status = net_feed(net, inputs, &run->pictures);
     if (status == TOOL_OK)
@@ -100,34 +106,17 @@ static int open_and_compute(struct run *run, const struct net_request *r,
     return status;
 }
 
-/* A number from 1 to `most`; `otherwise` where the option was not given. */
-static int parse_count(const struct run *run, const char *option, const char *text, long most,
-                       int64_t otherwise, int64_t *out)
-{
-    char *end;
-    long n;
-
-    *out = otherwise;
-    if (!text)
-        return TOOL_OK;
-    n = strtol(text, &end, 10);
-    if (*end || end == text || n < 1 || n > most)
-        return tool_error(TOOL_USAGE, "%s: %s %s: a number from 1 to %ld", run->self->name, option,
-                          text, most);
-    *out = n;
-    return TOOL_OK;
-}
-
 static int parse_counts(struct run *run)
 {
-    int64_t k;
-    int status = parse_count(run, "--top", run->top, 100, 0, &k);
+    int64_t k = 0;
+    int status = tool_parse_number(run->self, "--top", run->top, 1, 100, &k);
 
     run->k = (int)k;
     if (status == TOOL_OK)
-        status = parse_count(run, "--batch", run->batch, 65536, 1, &run->per);
+        status = tool_parse_number(run->self, "--batch", run->batch, 1, 65536, &run->per);
     if (status == TOOL_OK)
-        status = parse_count(run, "--iterations", run->iterations, 1000000000, 1, &run->n);
+        status =
+            tool_parse_number(run->self, "--iterations", run->iterations, 1, 1000000000, &run->n);
     if (status == TOOL_OK && run->all && run->n > 1)
         status = tool_error(TOOL_USAGE, "%s: --blobs all is of one pass", run->self->name);
     if (status == TOOL_OK && run->backward && run->n > 1)
@@ -160,8 +149,8 @@ static int start(struct run *run, struct net_request *r, const struct net_list *
 
 int cmd_run(const struct tool_command *self, int argc, char **argv)
 {
-    struct run run = { .self = self };
-    struct net_request r = { 0 };
+    struct run run = { .self = self, .per = 1, .n = 1 };
+    struct net_request r = { .self = self };
     struct net_list inputs = { 0 };
     const struct tool_option options[] = {
         { "--output", "-o", NULL, &run.output },
@@ -170,6 +159,7 @@ int cmd_run(const struct tool_command *self, int argc, char **argv)
         { "--no-fuse", NULL, &r.no_fuse, NULL },
         { "--no-plan", NULL, &r.no_plan, NULL },
         { "--phase", NULL, NULL, &r.phase },
+        { "--level", NULL, NULL, &r.level },
         { "--place", NULL, NULL, &r.place },
         { "--layers", NULL, NULL, &r.layers },
         { "--report", NULL, &run.report, NULL },

@@ -12,7 +12,7 @@ struct testing {
     const struct tool_command *self;
     const char *iterations;
     bool json;
-    int n;
+    int64_t n;
     double loss, *sums;
     int n_sums;
 };
@@ -78,13 +78,13 @@ static int measure(struct testing *t, ferry_net *net)
 {
     int status = TOOL_OK;
 
-    ferry_log_write(FERRY_LOG_INFO, "Running for %d iterations.", t->n);
+    ferry_log_write(FERRY_LOG_INFO, "Running for %lld iterations.", (long long)t->n);
     for (int i = 0; status == TOOL_OK && i < t->n; i++) {
         double loss;
 
         if (ferry_net_forward(net, &loss))
             return tool_ferry_error();
-        t->loss += loss / t->n;
+        t->loss += loss / (double)t->n;
         status = each_value(t, net, add, &i);
     }
     return status;
@@ -94,8 +94,7 @@ static int show_one(struct testing *t, const ferry_net *net, int output, int ind
                     void *arg)
 {
     const char *name = ferry_blob_name(ferry_net_output(net, output));
-    double mean = t->sums[index] / t->n, weight = weight_of(net, output);
-    json_t *old = arg ? json_object_get(arg, name) : NULL;
+    double mean = t->sums[index] / (double)t->n, weight = weight_of(net, output);
 
     (void)value;
     if (!arg) {
@@ -104,12 +103,8 @@ static int show_one(struct testing *t, const ferry_net *net, int output, int ind
         if (weight != 0)
             tool_printf(" (* %g = %g loss)", weight, weight * mean);
         putchar('\n');
-    } else if (!old) {
-        json_object_set_new(arg, name, tool_json_real(mean));
-    } else if (json_is_array(old)) {
-        json_array_append_new(old, tool_json_real(mean));
-    } else {
-        json_object_set_new(arg, name, json_pack("[O, o]", old, tool_json_real(mean)));
+    } else if (!tool_json_add(arg, name, tool_json_real(mean))) {
+        return tool_error(TOOL_FAILURE, "out of memory");
     }
     return TOOL_OK;
 }
@@ -124,9 +119,9 @@ static int show(struct testing *t, const ferry_net *net)
     status = each_value(t, net, show_one, outputs);
     if (!t->json)
         return status;
-    return tool_json_print(json_pack("{s:s, s:i, s:o, s:o}", "device",
-                                     ferry_device_name(ferry_net_device(net)), "iterations", t->n,
-                                     "loss", tool_json_real(t->loss), "outputs", outputs));
+    return tool_json_print(json_pack(
+        "{s:s, s:I, s:o, s:o}", "device", ferry_device_name(ferry_net_device(net)), "iterations",
+        (json_int_t)t->n, "loss", tool_json_real(t->loss), "outputs", outputs));
 }
 
 static int run(struct testing *t, const struct net_request *r)
@@ -152,33 +147,30 @@ static int run(struct testing *t, const struct net_request *r)
 int cmd_test(const struct tool_command *self, int argc, char **argv)
 {
     struct testing t = { .self = self, .n = 50 };
-    struct net_request r = { .phase = "TEST" };
+    struct net_request r = { .self = self, .phase = "TEST" };
     const struct tool_option options[] = {
         { "--iterations", "-n", NULL, &t.iterations },
+        { "--level", NULL, NULL, &r.level },
         { "--place", NULL, NULL, &r.place },
         { "--layers", NULL, NULL, &r.layers },
         { "--json", NULL, &t.json, NULL },
         { NULL, NULL, NULL, NULL },
     };
-    char *end = NULL;
     int n, status;
 
-    if (net_take_all(self, "--stage", &argc, argv, &r.stages))
-        return TOOL_USAGE;
-    n = tool_parse(self, argc, argv, options, 2);
+    n = net_take_all(self, "--stage", &argc, argv, &r.stages)
+            ? -2
+            : tool_parse(self, argc, argv, options, 2);
     if (n == 2) {
         r.prototxt = argv[0];
         r.weights = argv[1];
     }
-    if (t.iterations)
-        t.n = (int)strtol(t.iterations, &end, 10);
     if (n < 2)
         status = n < 0 ? tool_parse_status(n)
                        : tool_error(TOOL_USAGE, "%s: it takes a net and its weights", self->name);
-    else if (t.iterations && (*end || end == t.iterations || t.n < 1 || t.n > 1000000000))
-        status = tool_error(TOOL_USAGE, "%s: --iterations %s: a number from 1 on", self->name,
-                            t.iterations);
     else
+        status = tool_parse_number(self, "--iterations", t.iterations, 1, 1000000000, &t.n);
+    if (status == TOOL_OK && n == 2)
         status = run(&t, &r);
     free(r.stages.at);
     return status;

@@ -210,30 +210,15 @@ static int run(struct timing *t, const struct net_request *r, const struct net_l
     return status;
 }
 
-static int parse_iterations(struct timing *t)
-{
-    char *end;
-    long n;
-
-    t->n = 10;
-    if (!t->iterations)
-        return TOOL_OK;
-    n = strtol(t->iterations, &end, 10);
-    if (*end || end == t->iterations || n < 1 || n > 1000000)
-        return tool_error(TOOL_USAGE, "%s: --iterations %s: a number from 1 to 1000000",
-                          t->self->name, t->iterations);
-    t->n = n;
-    return TOOL_OK;
-}
-
 int cmd_time(const struct tool_command *self, int argc, char **argv)
 {
-    struct timing t = { .self = self };
-    struct net_request r = { 0 };
+    struct timing t = { .self = self, .n = 10 };
+    struct net_request r = { .self = self };
     struct net_list inputs = { 0 };
     const struct tool_option options[] = {
         { "--iterations", "-n", NULL, &t.iterations },
         { "--phase", NULL, NULL, &r.phase },
+        { "--level", NULL, NULL, &r.level },
         { "--place", NULL, NULL, &r.place },
         { "--layers", NULL, NULL, &r.layers },
         { "--no-fuse", NULL, &r.no_fuse, NULL },
@@ -244,12 +229,10 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
     };
     int n, status;
 
-    if (net_take_all(self, "--input", &argc, argv, &inputs) ||
-        net_take_all(self, "--stage", &argc, argv, &r.stages)) {
-        free(inputs.at);
-        return TOOL_USAGE;
-    }
-    n = tool_parse(self, argc, argv, options, 2);
+    n = net_take_all(self, "--input", &argc, argv, &inputs) ||
+                net_take_all(self, "--stage", &argc, argv, &r.stages)
+            ? -2
+            : tool_parse(self, argc, argv, options, 2);
     if (n < 1) {
         status =
             n < 0 ? tool_parse_status(n) : tool_error(TOOL_USAGE, "%s: it takes a net", self->name);
@@ -258,7 +241,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
         r.backward = t.backward;
         r.inputs = &inputs;
         r.weights = n > 1 ? argv[1] : NULL;
-        status = parse_iterations(&t);
+        status = tool_parse_number(self, "--iterations", t.iterations, 1, 1000000, &t.n);
         if (status == TOOL_OK)
             status = run(&t, &r, &inputs);
     }

@@ -3,6 +3,7 @@
 #include "net.h"
 #include "train.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,15 +129,16 @@ static int open_solver(const struct training *t, ferry_device *dev, ferry_solver
 {
     static const char *const none[] = { "" };
     ferry_solver_options o = { .struct_size = sizeof o, .place = t->place };
-    char *end = NULL;
+    int64_t level = 0;
+    int status = tool_parse_number(t->self, "--level", t->level, INT_MIN, INT_MAX, &level);
 
     o.weights = &t->weights;
     o.n_weights = t->weights != NULL;
     o.stages = t->stages.count ? t->stages.at : none; /* as Caffe's command does */
     o.n_stages = t->stages.count ? t->stages.count : 1;
-    o.level = t->level ? (int)strtol(t->level, &end, 10) : 0;
-    if (t->level && (end == t->level || *end))
-        return tool_error(TOOL_USAGE, "%s: --level %s: a number", t->self->name, t->level);
+    o.level = (int)level;
+    if (status != TOOL_OK)
+        return status;
     return ferry_solver_open(dev, t->solver, &o, out) ? tool_ferry_error() : TOOL_OK;
 }
 
@@ -176,9 +178,9 @@ int cmd_train(const struct tool_command *self, int argc, char **argv)
     };
     int n, status;
 
-    if (net_take_all(self, "--stage", &argc, argv, &t.stages))
-        return TOOL_USAGE;
-    n = tool_parse(self, argc, argv, options, 1);
+    n = net_take_all(self, "--stage", &argc, argv, &t.stages)
+            ? -2
+            : tool_parse(self, argc, argv, options, 1);
     t.solver = n > 0 ? argv[0] : NULL;
     if (n < 1)
         status = n < 0 ? tool_parse_status(n)

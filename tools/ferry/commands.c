@@ -77,7 +77,7 @@ const struct tool_command tool_commands[] = {
       "    --top K              the K largest values of each item of an output\n"
       "    --labels FILE        their names, a line each\n"
       "    --phase TRAIN|TEST   else as the prototxt says, else TEST\n"
-      "    --stage NAME         of NetStateRule; may be given more than once\n"
+      "    --stage NAME         of NetStateRule; may be given more than once; --level N, too\n"
       "    --place PLACES       conv*=opencl:0,type:Pooling=cpu: layers elsewhere\n"
       "    --layers FILE.so     layer types of a shared object, under the rules for plugins\n"
       "    --report             who computes each layer: own, composed, host\n"
@@ -93,7 +93,8 @@ const struct tool_command tool_commands[] = {
       "numbers between 0 and 1.\n"
       "    -n, --iterations N    10\n"
       "    --backward            each pass goes back again, too; parameters' diffs add up\n"
-      "    --input, --phase, --stage, --place, --layers, --no-fuse, --no-plan    as of ferry run\n"
+      "    --input, --phase, --stage, --level, --place, --layers, --no-fuse, --no-plan\n"
+      "              as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"ms\", \"ms_best\", \"ms_layers\", \"layers\":\n"
       "              [{\"name\", \"type\", \"device\", \"tier\", \"ms\", \"share\", "
       "\"bytes_moved\",\n"
@@ -119,7 +120,7 @@ const struct tool_command tool_commands[] = {
       "The mean of a net's outputs over some passes, in TEST",
       "\nFor nets that read their data themselves. Each batch is a line on standard error.\n"
       "    -n, --iterations N    50\n"
-      "    --stage, --place, --layers    as of ferry run\n"
+      "    --stage, --level, --place, --layers    as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"loss\", \"outputs\": {NAME: mean}}\n",
       cmd_test },
     { "plot", "LOG -o FILE.svg", "The losses of a log of ferry train, as a picture",
@@ -130,7 +131,7 @@ const struct tool_command tool_commands[] = {
       "A net's layers and the blobs between them, as a picture",
       "\nA .dot is for Graphviz; a .svg is made of it by Graphviz's dot, which has to be there.\n"
       "    -o, --output FILE    where it goes\n"
-      "    --phase, --stage, --layers    as of ferry run; --place: devices, by colour\n",
+      "    --phase, --stage, --level, --layers    as of ferry run; --place: devices, by colour\n",
       cmd_draw },
     { "layers", "[TYPE] [--json]", "The layer types, their parameters, and who computes them",
       "\nThe tier is that of an example of the type on the selected device: own, composed or "

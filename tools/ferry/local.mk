@@ -51,6 +51,8 @@ bin_PROGRAMS += %D%/ferry
 	%D%/inspect_print.c \
 	%D%/layer_samples.c \
 	%D%/layer_samples.h \
+	%D%/lines.c \
+	%D%/lines.h \
 	%D%/main.c \
 	%D%/merge.h \
 	%D%/merge_plan.c \

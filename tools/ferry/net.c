@@ -4,6 +4,7 @@
 
 #include "given.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,12 +149,19 @@ static int open_on(const struct net_request *r, ferry_device *dev, ferry_net **o
     bool all = r->keep && strcmp(r->keep, "all") == 0;
     struct net_list keep = { 0 };
     char *copy = NULL;
+    int64_t level = 0;
     int status = phase_of(r->phase, &o.phase);
+
+    if (status == TOOL_OK)
+        status = tool_parse_number(r->self, "--level", r->level, INT_MIN, INT_MAX, &level);
+    o.level = (int)level;
 
     o.stages = r->stages.at;
     o.n_stages = r->stages.count;
     if (status == TOOL_OK && r->keep)
         status = cut(all ? "*" : r->keep, &copy, &keep);
+    if (status == TOOL_OK && r->keep && !keep.count)
+        status = tool_error(TOOL_USAGE, "%s: --blobs %s: it names none", r->self->name, r->keep);
     o.keep = keep.at;
     o.n_keep = keep.count;
     o.only = r->keep && !all;
@@ -350,6 +358,17 @@ static int feed_unnamed(ferry_net *net, const char *path, const struct net_pictu
                       ferry_net_n_inputs(net));
 }
 
+/* TOOL_USAGE, which has been said, where an input before the one at `at` has its name. */
+static int is_new(const struct net_list *inputs, size_t at)
+{
+    const char *spec = inputs->at[at], *equals = strchr(spec, '=');
+
+    for (size_t i = 0; equals && i < at; i++)
+        if (strncmp(inputs->at[i], spec, (size_t)(equals - spec) + 1) == 0)
+            return tool_error(TOOL_USAGE, "--input %s: it has been given %s", spec, inputs->at[i]);
+    return TOOL_OK;
+}
+
 int net_feed(ferry_net *net, const struct net_list *inputs, const struct net_pictures *pictures)
 {
     int status = TOOL_OK;
@@ -357,8 +376,10 @@ int net_feed(ferry_net *net, const struct net_list *inputs, const struct net_pic
     for (size_t i = 0; status == TOOL_OK && i < inputs->count; i++) {
         const char *spec = inputs->at[i], *equals = strchr(spec, '=');
 
-        status = equals ? feed_blob(net, spec, equals, pictures, read_data)
-                        : feed_unnamed(net, spec, pictures);
+        status = is_new(inputs, i);
+        if (status == TOOL_OK)
+            status = equals ? feed_blob(net, spec, equals, pictures, read_data)
+                            : feed_unnamed(net, spec, pictures);
     }
     return status;
 }

@@ -29,13 +29,15 @@ int net_take_all(const struct tool_command *self, const char *name, int *argc, c
 
 /* How a net is opened, from the command line. */
 struct net_request {
-    const char *prototxt, *weights; /* weights: files with commas between them, or NULL */
-    const char *phase, *place;      /* NULL: not given */
-    const char *keep;               /* blobs to be read, with commas between them, or "all" */
-    const char *layers;             /* a shared object of layer types, or NULL */
+    const struct tool_command *self;
+    const char *prototxt, *weights;    /* weights: files with commas between them, or NULL */
+    const char *phase, *level, *place; /* NULL: not given */
+    const char *keep;                  /* blobs to be read, with commas between them, or "all" */
+    const char *layers;                /* a shared object of layer types, or NULL */
     bool no_fuse, no_plan, backward;
     struct net_list stages;
-    const struct net_list *inputs; /* what goes into it, or NULL: data layers may have to give way */
+    const struct net_list
+        *inputs; /* what goes into it, or NULL: data layers may have to give way */
 };
 
 /* Opens the runtime, the selected device, and the net with its weights. An exit status. */

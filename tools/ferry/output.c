@@ -335,6 +335,25 @@ json_t *tool_json_string(const char *text)
     return string;
 }
 
+bool tool_json_add(json_t *object, const char *name, json_t *value)
+{
+    json_t *key = tool_json_string(name), *old;
+    bool good;
+
+    if (!key) {
+        json_decref(value);
+        return false;
+    }
+    old = json_object_get(object, json_string_value(key));
+    if (json_is_array(old))
+        good = !json_array_append_new(old, value);
+    else
+        good = !json_object_set_new(object, json_string_value(key),
+                                    old ? json_pack("[O, o]", old, value) : value);
+    json_decref(key);
+    return good;
+}
+
 json_t *tool_json_real(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();

@@ -113,6 +113,25 @@ bool pictures_is_one(const char *path)
            (n >= 3 && memcmp(bytes, "\xff\xd8\xff", 3) == 0);
 }
 
+int pictures_are_there(const struct tool_command *self, const struct net_pictures *p,
+                       const char *const *inputs, size_t n)
+{
+    const char *option = p->mean      ? "--mean"
+                         : p->scale   ? "--scale"
+                         : p->swap_rb ? "--swap-rb"
+                         : p->crop    ? "--crop"
+                                      : NULL;
+
+    for (size_t i = 0; option && i < n; i++) {
+        const char *equals = strchr(inputs[i], '=');
+
+        if (pictures_is_one(equals ? equals + 1 : inputs[i]))
+            option = NULL;
+    }
+    return option ? tool_error(TOOL_USAGE, "%s: %s: no input is a picture", self->name, option)
+                  : TOOL_OK;
+}
+
 /* A mean that is larger than the input is what the picture is resized to; the input is cropped from it. */
 static void size_of(const struct net_pictures *p, int64_t height, int64_t width,
                     ferry_transform_options *o)

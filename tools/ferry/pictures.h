@@ -25,6 +25,13 @@ void pictures_end(struct net_pictures *p);
 bool pictures_is_one(const char *path);
 
 /*
+ * What is done to pictures wants one among the inputs, as --input has them: TOOL_USAGE, which has been said,
+ * for an option that would do nothing.
+ */
+int pictures_are_there(const struct tool_command *self, const struct net_pictures *p,
+                       const char *const *inputs, size_t n);
+
+/*
  * Reads a picture into item `item` of an input, N × C × H × W; −1: the input becomes one of one item.
  * A ferry error.
  */

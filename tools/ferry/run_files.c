@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
 #include "files.h"
+#include "lines.h"
 #include "run.h"
 
 #include <dirent.h>
@@ -103,26 +104,13 @@ static int list_folder(const char *folder, struct paths *out)
 }
 
 /* A path a line; what an ImageData layer's list has behind it, a label, is left. */
-static int list_lines(const char *list, struct paths *out)
+static int add_line(void *paths, char *line)
 {
-    FILE *file = fopen(list, "r");
-    char line[4200];
-    int status = TOOL_OK;
+    char *space = strrchr(line, ' ');
 
-    if (!file)
-        return tool_error(TOOL_FAILURE, "%s: %s", list, strerror(errno));
-    while (status == TOOL_OK && fgets(line, sizeof(line), file)) {
-        char *end = line + strcspn(line, "\r\n"), *space;
-
-        *end = '\0';
-        space = strrchr(line, ' ');
-        if (space && space[1] && space[1 + strspn(space + 1, "-0123456789.")] == '\0')
-            *space = '\0';
-        if (*line)
-            status = add(out, strdup(line));
-    }
-    fclose(file);
-    return status;
+    if (space && space[1] && space[1 + strspn(space + 1, "-0123456789.")] == '\0')
+        *space = '\0';
+    return *line ? add(paths, strdup(line)) : TOOL_OK;
 }
 
 /* ---- what is said of a file ---------------------------------------------------------------------- */
@@ -255,8 +243,8 @@ int run_files(struct run *run, ferry_net *net, const char *spec)
     input = net_input(net, name);
     if (!input)
         return TOOL_FAILURE;
-    status =
-        is_folder(equals + 1) ? list_folder(equals + 1, &paths) : list_lines(equals + 1, &paths);
+    status = is_folder(equals + 1) ? list_folder(equals + 1, &paths)
+                                   : lines_read(equals + 1, add_line, &paths);
     if (status == TOOL_OK && paths.count == 0)
         status = tool_error(TOOL_FAILURE, "%s: it has no pictures", equals + 1);
     if (status == TOOL_OK)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
+#include "lines.h"
 #include "run.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,35 +11,26 @@
 
 /* ---- labels and the best ------------------------------------------------------------------------ */
 
+/* Room is made in powers of two, so the count says when it is used up. */
+static int add_label(void *arg, char *line)
+{
+    struct run *run = arg;
+    size_t n = run->n_names;
+    char **grown = run->names;
+
+    if ((n & (n - 1)) == 0)
+        grown = realloc(run->names, (n ? 2 * n : 1) * sizeof *grown);
+    if (grown)
+        run->names = grown;
+    if (!grown || !(run->names[n] = strdup(tool_printable(line))))
+        return tool_error(TOOL_FAILURE, "out of memory");
+    run->n_names++;
+    return TOOL_OK;
+}
+
 int run_read_labels(struct run *run)
 {
-    FILE *file = fopen(run->labels, "r");
-    char line[1024];
-    size_t room = 0;
-    bool whole;
-
-    if (!file)
-        return tool_error(TOOL_FAILURE, "%s: %s", run->labels, strerror(errno));
-    while (fgets(line, sizeof line, file)) {
-        if (run->n_names == room) {
-            size_t more = room ? 2 * room : 256;
-            char **grown = realloc(run->names, more * sizeof *grown);
-
-            if (!grown)
-                break;
-            run->names = grown;
-            room = more;
-        }
-        line[strcspn(line, "\r\n")] = 0;
-        run->names[run->n_names] = strdup(tool_printable(line));
-        if (!run->names[run->n_names])
-            break;
-        run->n_names++;
-    }
-    whole = feof(file) != 0;
-    fclose(file);
-    return whole ? TOOL_OK
-                 : tool_error(TOOL_FAILURE, "%s: it cannot be read to its end", run->labels);
+    return lines_read(run->labels, add_label, run);
 }
 
 /* The indices of the k largest of n values, the first of equals first. */
@@ -171,7 +162,7 @@ static void show_rows(const struct run *run, const struct run_view *v)
 {
     for (int64_t i = 0; i < v->dims[2]; i++) {
         const float *r = v->values + i * 7;
-        size_t label = r[1] >= 0 ? (size_t)r[1] : SIZE_MAX;
+        size_t label = r[1] >= 0 && r[1] < 1e9f ? (size_t)r[1] : SIZE_MAX;
 
         tool_printf("    item %g, label %g, %g: %g %g %g %g %s\n", (double)r[0], (double)r[1],
                     (double)r[2], (double)r[3], (double)r[4], (double)r[5], (double)r[6],
@@ -224,9 +215,9 @@ static json_t *json_layers(const struct run *run, const ferry_net *net)
 
         if (ferry_net_layer(net, i, &info))
             continue;
-        one = json_pack("{s:s, s:s, s:s, s:s, s:i}", "name", info.name, "type", info.type, "device",
-                        info.device, "tier", ferry_op_tier_name(info.tier), "operations",
-                        info.operations);
+        one = json_pack("{s:o, s:s, s:s, s:s, s:i}", "name", tool_json_string(info.name), "type",
+                        info.type, "device", info.device, "tier", ferry_op_tier_name(info.tier),
+                        "operations", info.operations);
         if (one && run->backward && info.needs_backward)
             json_object_set_new(one, "backward",
                                 json_pack("{s:s, s:i}", "tier",

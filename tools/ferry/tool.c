@@ -140,6 +140,22 @@ int tool_parse_status(int result)
     return result == -1 ? TOOL_OK : TOOL_USAGE;
 }
 
+int tool_parse_number(const struct tool_command *self, const char *option, const char *text,
+                      int64_t least, int64_t most, int64_t *out)
+{
+    char *end = NULL;
+    long long n;
+
+    if (!text)
+        return TOOL_OK;
+    n = strtoll(text, &end, 10); /* beyond what it holds: the largest, which is above `most` */
+    if (*end || end == text || n < least || n > most)
+        return tool_error(TOOL_USAGE, "%s: %s %s: a number from %lld to %lld", self->name, option,
+                          text, (long long)least, (long long)most);
+    *out = n;
+    return TOOL_OK;
+}
+
 unsigned tool_parse_timeout(const struct tool_command *self, const char *text)
 {
     char *end;

@@ -78,6 +78,13 @@ int tool_parse(const struct tool_command *self, int argc, char **argv,
 /* The exit status that belongs to a negative result of tool_parse. */
 int tool_parse_status(int result);
 
+/*
+ * The whole number from `least` to `most` that an option was given; TOOL_USAGE, which has been said, for
+ * what is none. *out keeps what it holds where `text` is NULL.
+ */
+int tool_parse_number(const struct tool_command *self, const char *option, const char *text,
+                      int64_t least, int64_t most, int64_t *out);
+
 /* The seconds that --timeout was given, 1 to a day; 0 if they make no sense, which has been said. */
 unsigned tool_parse_timeout(const struct tool_command *self, const char *text);
 
@@ -126,6 +133,12 @@ const char *tool_bytes(uint64_t bytes, char *buf, size_t size);
 
 /* A JSON string of any bytes: what is no UTF-8 is written as \xNN. NULL if out of memory. */
 json_t *tool_json_string(const char *text);
+
+/*
+ * Puts a value, which is taken over, into an object under a name of any bytes, as tool_json_string has it;
+ * several of one name are a list. Whether there was memory.
+ */
+bool tool_json_add(json_t *object, const char *name, json_t *value);
 
 /* A JSON number, or null for what JSON has none for (NaN, infinities). */
 json_t *tool_json_real(double value);

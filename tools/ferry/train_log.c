@@ -17,18 +17,6 @@ int train_log_open(struct train_log *log, const char *path, bool appends)
     return log->file ? TOOL_OK : fail(log);
 }
 
-/* A score under its output's name; several of one name are a list. */
-static bool add_score(json_t *net, const ferry_solver_score *score)
-{
-    json_t *old = json_object_get(net, score->name), *value = tool_json_real(score->value);
-
-    if (!old)
-        return !json_object_set_new(net, score->name, value);
-    if (json_is_array(old))
-        return !json_array_append_new(old, value);
-    return !json_object_set_new(net, score->name, json_pack("[O, o]", old, value));
-}
-
 /* A list with an object a test net; NULL where there was no test. */
 static json_t *scores_of(const ferry_solver_event *e)
 {
@@ -39,7 +27,7 @@ static json_t *scores_of(const ferry_solver_event *e)
             net = json_pack("{s:i}", "iter", e->iter);
             json_array_append_new(nets, net);
         }
-        if (!add_score(net, &e->scores[i])) {
+        if (!tool_json_add(net, e->scores[i].name, tool_json_real(e->scores[i].value))) {
             json_decref(nets);
             return NULL;
         }
