@@ -214,3 +214,32 @@ FERRY_TRY_FLAG([VERSION_SCRIPT], [-shared -fPIC -Wl,--version-script=$srcdir/cor
 AM_CONDITIONAL([HAVE_VERSION_SCRIPT], [test "x$VERSION_SCRIPT" != x])
 AC_SUBST([VERSION_SCRIPT])
 ])
+
+# FERRY_FIND_MPI
+# --------------
+# MPI_CFLAGS, MPI_LIBS, and MPIEXEC, what starts ranks in tests; have_mpi says what was found, or why not.
+# The headers are the system's: what their macros do is no warning of ours.
+AC_DEFUN([FERRY_FIND_MPI], [
+    AC_ARG_VAR([MPIEXEC], [starts the ranks of a program, for tests: mpirun])
+    have_mpi='no: libferrympi is not built (Debian: libopenmpi-dev openmpi-bin)'
+    AS_CASE([$with_mpi],
+        [no], [have_mpi='no, as asked'; ferry_mpi_modules=],
+        [auto | yes], [ferry_mpi_modules='ompi-c mpich'],
+        [ferry_mpi_modules=$with_mpi])
+    for ferry_module in $ferry_mpi_modules; do
+        AS_IF([$PKG_CONFIG --exists "$ferry_module" 2>/dev/null], [
+            MPI_CFLAGS=`$PKG_CONFIG --cflags "$ferry_module" | $SED -e 's/-I */-isystem /g'`
+            MPI_LIBS=`$PKG_CONFIG --libs "$ferry_module"`
+            have_mpi="$ferry_module `$PKG_CONFIG --modversion "$ferry_module"`"
+            break
+        ])
+    done
+    AS_CASE([$have_mpi],
+        [no*], [AS_CASE([$with_mpi], [auto | no], [],
+            [AC_MSG_ERROR([--with-mpi=$with_mpi: pkg-config finds no such MPI (Debian: libopenmpi-dev openmpi-bin)])])],
+        [mpich*], [AC_CHECK_PROGS([MPIEXEC], [mpirun.mpich mpiexec.hydra mpiexec], [no])],
+        [AC_CHECK_PROGS([MPIEXEC], [mpirun.openmpi mpirun mpiexec], [no])])
+    AC_SUBST([MPI_CFLAGS])
+    AC_SUBST([MPI_LIBS])
+    AM_CONDITIONAL([HAVE_MPI], [AS_CASE([$have_mpi], [no*], [false], [:])])
+])

@@ -260,6 +260,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-gpu-run.sh \
 	%D%/scripts/check-headers.sh \
 	%D%/scripts/check-interop.sh \
+	%D%/scripts/check-mpi.sh \
 	%D%/scripts/check-opencl-accesses.sh \
 	%D%/scripts/check-opencl-drivers.sh \
 	%D%/scripts/check-proto.sh \
@@ -537,6 +538,7 @@ SH_LOG_COMPILER = $(SHELL)
 AM_TESTS_ENVIRONMENT = $(RUN_ENV); \
 	FERRY_TEST_BACKENDS='$(TEST_BACKENDS) $(TEST_VARIANTS)'; export FERRY_TEST_BACKENDS; \
 	FERRY_TEST_PLUGINS='$(BUILT_BACKENDS)'; export FERRY_TEST_PLUGINS; \
+	FERRY_TEST_MPIEXEC='$(MPIEXEC)'; export FERRY_TEST_MPIEXEC; \
 	LD_LIBRARY_PATH='$(DOUBLES_PATH)'$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}; \
 	export LD_LIBRARY_PATH; \
 	FERRY_TEST_SRCDIR='$(abs_top_srcdir)'; export FERRY_TEST_SRCDIR; \
@@ -605,7 +607,7 @@ gpu-pack:
 	cd '$(GPU_BUILD)' && { test -f config.status || { \
 	    eval "set -- `'$(abs_top_builddir)/config.status' --config`" && \
 	    $(SHELL) '$(abs_top_srcdir)/configure' "$$@" --enable-cuda=yes --enable-opencl=no \
-	        --with-hdf5=no -q CFLAGS='$(CFLAGS) -ffunction-sections -fdata-sections' \
+	        --with-hdf5=no --with-mpi=no -q CFLAGS='$(CFLAGS) -ffunction-sections -fdata-sections' \
 	        LDFLAGS='$(LDFLAGS) -Wl,--gc-sections'; }; } && \
 	    $(MAKE) $(AM_MAKEFLAGS) gpu-folder GPU_FOLDER='$(abs_top_builddir)/$(GPU_FOLDER)'
 gpu-folder: all $(check_PROGRAMS) $(check_DATA) $(BENCHES) $(BENCH_CHILDREN)
@@ -666,5 +668,6 @@ OOM_WRAPS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
 include %D%/abi/local.mk
 include %D%/plugins/local.mk
 include %D%/doubles/local.mk
+include %D%/mpi/local.mk
 include %D%/fuzz/local.mk
 include %D%/random/local.mk

@@ -12,6 +12,7 @@ EXTRA_DIST += \
 	%D%/headers.sh \
 	%D%/libferry.abi \
 	%D%/libferryio.abi \
+	%D%/libferrympi.abi \
 	%D%/libferrynet.abi \
 	%D%/offsets.c \
 	%D%/plugin.abi \
@@ -25,6 +26,8 @@ abi-dump: all
 	$(ABIDW) .libs/libferry.so >'$(srcdir)/%D%/libferry.abi'
 	$(ABIDW) .libs/libferryio.so >'$(srcdir)/%D%/libferryio.abi'
 	$(ABIDW) .libs/libferrynet.so >'$(srcdir)/%D%/libferrynet.abi'
+	test ! -f .libs/libferrympi.so || \
+	    $(ABIDW) .libs/libferrympi.so >'$(srcdir)/%D%/libferrympi.abi'
 	$(ABIDW) backends/.libs/ferry_sim.so >'$(srcdir)/%D%/plugin.abi'
 
 .PHONY: abi-dump

@@ -95,7 +95,9 @@ check_plugin() {
     fi
 }
 
-for library in libferry libferryio libferrynet; do
+libraries='libferry libferryio libferrynet'
+[ ! -e "$FERRY_TEST_BUILDDIR/.libs/libferrympi.so" ] || libraries="$libraries libferrympi"
+for library in $libraries; do
     check_library "$FERRY_TEST_BUILDDIR/.libs/$library.so" "$library"
     check_nodes "$FERRY_TEST_BUILDDIR/.libs/$library.so" "$library"
     check_late "$FERRY_TEST_BUILDDIR/.libs/$library.so" "$library"

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opening and closing a rank's end, and what can be asked of it. */
+#include "mpi/state.h"
+
+#include <ferry/status.h>
+
+#if defined(OPEN_MPI) && OPEN_MPI
+#include <mpi-ext.h>
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What one call of MPI's is given at most, where nobody says less. */
+#define PIECE (INT64_C(1) << 30)
+
+/* Ends that are open where MPI was initialised here, and is to be finalised. */
+static pthread_mutex_t ours_lock = PTHREAD_MUTEX_INITIALIZER;
+static int ours; /* −1: it was initialised by the program */
+
+/* ---- MPI itself ----------------------------------------------------------------------------------- */
+
+/* Initialises MPI if nobody has. */
+static int enter(void)
+{
+    int begun = 0, ended = 0, level, err = MPI_Finalized(&ended);
+
+    if (!err && ended)
+        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_open: MPI is finalised already");
+    pthread_mutex_lock(&ours_lock);
+    err = MPI_Initialized(&begun);
+    if (!err && !begun)
+        err = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+    if (!err && begun && !ours)
+        ours = -1;
+    if (!err && ours >= 0)
+        ours++;
+    pthread_mutex_unlock(&ours_lock);
+    return err ? ferry_error_set(FERRY_EIO, "ferry_mpi_open: MPI_Init_thread fails with %d", err)
+               : 0;
+}
+
+static void leave(bool failed)
+{
+    pthread_mutex_lock(&ours_lock);
+    if (ours > 0 && --ours == 0) {
+        if (failed)
+            ours = 1; /* MPI could wait for ranks that are gone */
+        else
+            MPI_Finalize();
+    }
+    pthread_mutex_unlock(&ours_lock);
+}
+
+static bool takes_cuda(void)
+{
+#if defined(MPIX_CUDA_AWARE_SUPPORT)
+    return MPIX_Query_cuda_support() == 1;
+#elif defined(MPIX_GPU_SUPPORT_CUDA)
+    int takes = 0;
+
+    return MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &takes) == MPI_SUCCESS && takes;
+#else
+    return false;
+#endif
+}
+
+/* ---- opening -------------------------------------------------------------------------------------- */
+
+static const char *level_name(int level)
+{
+    return level >= MPI_THREAD_MULTIPLE     ? "MPI_THREAD_MULTIPLE"
+           : level >= MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
+           : level >= MPI_THREAD_FUNNELED   ? "MPI_THREAD_FUNNELED"
+                                            : "MPI_THREAD_SINGLE";
+}
+
+static void describe(ferry_mpi *m)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length;
+
+    MPI_Get_library_version(library, &length);
+    library[strcspn(library, ",\n")] = 0;
+    snprintf(m->description, sizeof m->description, "%.80s, %s, goes forward %s, device memory %s",
+             library, level_name(m->level), m->threaded ? "by a thread" : "in calls",
+             m->takes_device ? "of CUDA is handed over" : "goes by the host");
+}
+
+/* Both communicators, with errors that are returned. */
+static int duplicate(ferry_mpi *m, MPI_Comm from)
+{
+    int err = MPI_Comm_dup(from, &m->comm);
+
+    if (!err)
+        err = MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
+    if (!err)
+        err = MPI_Comm_dup(m->comm, &m->notes);
+    if (!err)
+        err = MPI_Comm_rank(m->comm, &m->rank);
+    if (!err)
+        err = MPI_Comm_size(m->comm, &m->ranks);
+    return err ? ferry__mpi_error(m, err, "MPI_Comm_dup", "") : 0;
+}
+
+static int settle(ferry_mpi *m, const ferry_mpi_options *o)
+{
+    int err = ferry__mpi_may_call(m);
+
+    if (!err && o->progress == FERRY_MPI_PROGRESS_THREAD && m->level < MPI_THREAD_MULTIPLE)
+        err = ferry_error_set(FERRY_EUNSUPPORTED,
+                              "ferry_mpi_open: MPI was initialised with %s; a thread that takes "
+                              "operations forward wants MPI_THREAD_MULTIPLE",
+                              level_name(m->level));
+    if (err)
+        return err;
+    m->threaded = m->level >= MPI_THREAD_MULTIPLE && o->progress != FERRY_MPI_PROGRESS_CALLS;
+    m->takes_device = o->device == FERRY_MPI_DEVICE_ALWAYS ||
+                      (o->device == FERRY_MPI_DEVICE_AUTO && takes_cuda());
+    m->piece = o->piece > 0 && o->piece < PIECE ? o->piece : PIECE;
+    return duplicate(m, o->comm ? *(const MPI_Comm *)o->comm : MPI_COMM_WORLD);
+}
+
+/* Lets go of the communicators; all ranks do. */
+static void discard(ferry_mpi *m)
+{
+    ferry__mpi_deafen(m);
+    if (m->notes != MPI_COMM_NULL)
+        MPI_Comm_free(&m->notes);
+    if (m->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&m->comm);
+}
+
+static void free_end(ferry_mpi *m)
+{
+    pthread_cond_destroy(&m->work);
+    pthread_cond_destroy(&m->ended);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+static int open_end(const ferry_mpi_options *o, ferry_mpi **out)
+{
+    ferry_mpi *m = calloc(1, sizeof *m);
+    int err;
+
+    if (!m)
+        return ferry_error_set(FERRY_ENOMEM, "ferry_mpi_open: no memory");
+    m->comm = m->notes = MPI_COMM_NULL;
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->work, NULL);
+    pthread_cond_init(&m->ended, NULL);
+    MPI_Query_thread(&m->level);
+    err = settle(m, o);
+    if (!err)
+        err = ferry__mpi_listen(m);
+    if (!err)
+        err = ferry__mpi_progress_begin(m);
+    if (err) {
+        discard(m);
+        free_end(m);
+        return err;
+    }
+    describe(m);
+    *out = m;
+    return 0;
+}
+
+int ferry_mpi_open(const ferry_mpi_options *options, ferry_mpi **out)
+{
+    ferry_mpi_options o = { 0 };
+    int err;
+
+    if (options) /* of a caller who knew more, or less */
+        memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
+    if (!out || (options && o.struct_size < sizeof o.struct_size))
+        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_open: NULL, or options without their size");
+    if (o.comm && o.comm_size != sizeof(MPI_Comm))
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_mpi_open: an MPI_Comm of %d bytes; that of the MPI which "
+                               "this library was built with has %d",
+                               (int)o.comm_size, (int)sizeof(MPI_Comm));
+    if (o.progress > FERRY_MPI_PROGRESS_CALLS || o.device > FERRY_MPI_DEVICE_ALWAYS || o.piece < 0)
+        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_open: an option that there is not");
+    err = enter();
+    if (err)
+        return err;
+    err = open_end(&o, out);
+    if (err)
+        leave(false);
+    return err;
+}
+
+void ferry_mpi_close(ferry_mpi *m)
+{
+    bool failed;
+
+    if (!m)
+        return;
+    ferry__mpi_progress_end(m);
+    failed = m->failed != 0;
+    if (!failed)
+        discard(m);
+    leave(failed);
+    if (!failed) /* else MPI may still write a note there */
+        free_end(m);
+}
+
+/* ---- asking --------------------------------------------------------------------------------------- */
+
+int ferry_mpi_rank(const ferry_mpi *m)
+{
+    return m ? m->rank : 0;
+}
+
+int ferry_mpi_ranks(const ferry_mpi *m)
+{
+    return m ? m->ranks : 0;
+}
+
+const char *ferry_mpi_description(const ferry_mpi *m)
+{
+    return m ? m->description : "";
+}

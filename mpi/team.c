@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a solver wants, in terms of the operations on blobs. */
+#include "mpi/state.h"
+
+#include <ferry/status.h>
+
+/* Nobody waits for a sum by itself: `finish` is behind all of them. */
+static int begin_sum(void *arg, ferry_blob *b, unsigned which)
+{
+    ferry_mpi_event *e;
+    int err = ferry_mpi_allreduce(arg, b, which, FERRY_MPI_SUM, NULL, &e);
+
+    if (!err)
+        ferry_mpi_event_destroy(e);
+    return err;
+}
+
+static int finish(void *arg, double *values, int n)
+{
+    int err = ferry__mpi_may_call(arg);
+
+    if (!err)
+        err = ferry__mpi_wait_all(arg);
+    return err || !n ? err : ferry__mpi_sum_values(arg, values, n);
+}
+
+static int broadcast(void *arg, ferry_blob *b, unsigned which)
+{
+    return ferry_mpi_broadcast(arg, b, which, 0, NULL, NULL);
+}
+
+int ferry_mpi_team(ferry_mpi *m, ferry_team *out)
+{
+    if (!m || !out)
+        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_team: NULL argument");
+    *out = (ferry_team){ .struct_size = sizeof *out,
+                         .rank = m->rank,
+                         .ranks = m->ranks,
+                         .arg = m,
+                         .begin_sum = begin_sum,
+                         .finish = finish,
+                         .broadcast = broadcast };
+    return 0;
+}

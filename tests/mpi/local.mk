@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Programs that run as several ranks; check-mpi.sh starts them.
+
+EXTRA_DIST += %D%/launch.sh
+
+if HAVE_MPI
+check_PROGRAMS += %D%/ranks
+%C%_ranks_SOURCES = \
+	%D%/collective.c \
+	%D%/interpose.c \
+	%D%/levels.c \
+	%D%/main.c \
+	%D%/ranks.h
+%C%_ranks_CPPFLAGS = $(PUBLIC_CPPFLAGS) -DCUDART_MAJOR='"$(CUDA_CUDART_MAJOR)"'
+%C%_ranks_CFLAGS = $(STD_CFLAGS) $(MPI_CFLAGS)
+%C%_ranks_LDADD = libferrympi.la libferry.la $(MPI_LIBS) $(CORE_SYSTEM_LIBS)
+endif

@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Several ranks on this machine: collective operations on blobs (tests/mpi).
+set -u
+: "${FERRY_TEST_SRCDIR:?}" "${FERRY_TEST_BUILDDIR:?}"
+# shellcheck source=tests/scripts/lib.sh
+. "$FERRY_TEST_SRCDIR/tests/scripts/lib.sh"
+# shellcheck source=tests/mpi/launch.sh
+. "$FERRY_TEST_SRCDIR/tests/mpi/launch.sh"
+
+program=$FERRY_TEST_BUILDDIR/tests/mpi/ranks
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+
+why=$(cannot_launch)
+if [ -n "$why" ]; then
+    skip operations_of_several_ranks "$why"
+    finish mpi
+fi
+
+# cases WORD RANKS BACKEND: the lines of the cases count; a run without any has failed.
+cases() {
+    FERRY_BACKEND=$3 launch "$2" "$program" "$1" >"$scratch/out" 2>"$scratch/err"
+    status=$?
+    said=0
+    while read -r verdict name; do
+        case $verdict in
+        pass) pass "$name" ;;
+        FAIL) fail "$name" "$(grep '^ *rank' "$scratch/out")" ;;
+        *) continue ;;
+        esac
+        said=$((said + 1))
+    done <"$scratch/out"
+    if [ "$status" -ne 0 ] && ! grep -q '^FAIL' "$scratch/out" || [ "$said" -eq 0 ]; then
+        fail "ranks_$1_come_to_their_end" "status $status" "$(cat "$scratch/out" "$scratch/err")"
+    fi
+}
+
+# says NAME FILE PATTERN
+says() {
+    if grep -q -E "$3" "$2"; then
+        pass "$1"
+    else
+        fail "$1" "$(cat "$2")"
+    fi
+}
+
+cases collective 3 sim
+cases levels 2 sim
+case " ${FERRY_TEST_PLUGINS-} " in
+*' cuda '*) cases device 2 cuda ;;
+*) skip an_mpi_that_takes_device_memory_is_handed_it 'the CUDA plugin is not built' ;;
+esac
+
+FERRY_BACKEND=sim launch 3 "$program" broken >"$scratch/out" 2>"$scratch/err"
+says what_mpi_fails_with_names_rank_call_and_blob "$scratch/out" \
+    '^1: -16 rank 1 of 3: MPI_Iallreduce of 8 x F32, diff of "numbers": .'
+says what_failed_is_lost "$scratch/out" '^1: lost 1$'
+says later_operations_fail_at_once "$scratch/out" '^1: later -16$'
+says what_never_began_is_as_it_was "$scratch/out" '^1: untouched 1$'
+says the_others_hear_why "$scratch/out" '^2: -16 rank 1: a plug was pulled$'
+FERRY_BACKEND=sim launch 2 "$program" told >"$scratch/out" 2>"$scratch/err"
+status=$?
+says who_waits_for_a_rank_that_ends_has_its_line "$scratch/out" '^1: -16 rank 0: the data are not there$'
+check and_the_exit_status_is_not_zero test "$status" -ne 0
+
+finish mpi
