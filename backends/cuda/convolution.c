@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Convolutions by cuDNN: forward, of F32, in whatever order their planes lie. It is asked for algorithms by
- * what it expects of them, without a trial; taken is the first that gives the same bits every time, computes
- * in the arithmetic that the operation allows, and needs no more memory than ferry has set aside.
+ * Convolutions by cuDNN: of F32, in whatever order their planes lie, forward and backward. It is asked for
+ * algorithms by what it expects of them, without a trial; taken is the first that gives the same bits every time,
+ * computes in the arithmetic that the operation allows, and needs no more memory than ferry has set aside.
  */
 #include "dnn.h"
 
@@ -15,13 +15,38 @@
 #define ALIGNMENT  256u
 #define ALGORITHMS 8
 
+/*
+ * The three things that cuDNN does: a transposed convolution is the way back to another one's data, and its own
+ * way back to the data is that other one.
+ */
+enum way { FORWARD, DATA, WEIGHTS };
+
+/* What takes part: the image that a window is moved over, the one with an element for each of its places. */
+struct sides {
+    enum way way;
+    const ferry_operand *wide, *narrow, *w;
+};
+
 struct cuda_convolution {
-    void *x, *y, *w, *bias, *relu,
+    enum way way;
+    uint32_t wide_in; /* which input is the wide image, of WEIGHTS */
+    void *wide, *narrow, *w, *bias, *relu,
         *window; /* cuDNN's descriptors; those that are not needed are NULL */
     bool has_bias;
     int algorithm;
     size_t memory;
 };
+
+static struct sides sides_of(const ferry_op *op)
+{
+    bool turned = op->params.window.transposed;
+
+    if (op->pass == FERRY_PASS_BACKWARD_WEIGHTS)
+        return (struct sides){ WEIGHTS, &op->in[!turned], &op->in[turned], &op->out[0] };
+    if (turned != (op->pass == FERRY_PASS_BACKWARD_DATA))
+        return (struct sides){ DATA, &op->out[0], &op->in[0], &op->in[1] };
+    return (struct sides){ FORWARD, &op->in[0], &op->out[0], &op->in[1] };
+}
 
 /* ---- what it is asked for ------------------------------------------------------------------- */
 
@@ -46,15 +71,13 @@ static bool is_dense(const ferry_operand *o)
 }
 
 /* It pads both sides alike: what it then has of windows is what there is. */
-static bool is_symmetric(const ferry_op *op)
+static bool is_symmetric(const ferry_op_window *v, const struct sides *of)
 {
-    const ferry_op_window *v = &op->params.window;
-
     for (uint32_t i = 0; i < v->axes; i++) {
         int64_t reach =
-            op->in[0].shape[2 + i] + 2 * v->pad[i] - v->dilation[i] * (v->kernel[i] - 1);
+            of->wide->shape[2 + i] + 2 * v->pad[i] - v->dilation[i] * (v->kernel[i] - 1);
 
-        if (reach < 1 || (reach - 1) / v->stride[i] + 1 != op->out[0].shape[2 + i] ||
+        if (reach < 1 || (reach - 1) / v->stride[i] + 1 != of->narrow->shape[2 + i] ||
             v->pad[i] > INT32_MAX || v->stride[i] > INT32_MAX || v->dilation[i] > INT32_MAX)
             return false;
     }
@@ -71,22 +94,30 @@ static bool has_bias(const ferry_op *op)
     return own > 2;
 }
 
-/* Where there is a bias, that and a ReLU are one call. */
+/* Where there is a bias, that and a ReLU are one call; not of a transposed one. */
 static bool has_relu(const ferry_op *op)
 {
-    return op->n_epilogue > 0 && has_bias(op) && op->epilogue[0].step == FERRY_STEP_UNARY &&
+    return op->n_epilogue > 0 && has_bias(op) && !op->params.window.transposed &&
+           op->epilogue[0].step == FERRY_STEP_UNARY &&
            op->epilogue[0].function == FERRY_UNARY_RELU && op->epilogue[0].a == 0;
 }
 
-/* Of planes that are convolved each for itself the kernels are faster, and so they keep those. */
-static bool is_taken(const ferry_op *op)
+/* Whether planes are convolved each for itself: the kernels keep those, unless they are asked not to. */
+static bool is_depthwise(const ferry_op *op, const struct sides *of)
+{
+    return op->params.window.group > 1 && of->w->shape[1] == 1;
+}
+
+static bool is_taken(const struct cuda_device *dev, const ferry_op *op)
 {
     const ferry_op_window *v = &op->params.window;
+    const struct sides of = sides_of(op);
 
-    return op->kind == FERRY_OP_CONVOLUTION && op->pass == FERRY_PASS_FORWARD && v->axes >= 2 &&
-           !v->transposed && !(v->group > 1 && op->in[1].shape[1] == 1) && is_float(&op->in[0]) &&
-           is_float(&op->in[1]) && is_float(&op->out[0]) && is_dense(&op->in[1]) &&
-           (!has_bias(op) || (is_float(&op->in[2]) && is_dense(&op->in[2]))) && is_symmetric(op);
+    return op->kind == FERRY_OP_CONVOLUTION && op->pass != FERRY_PASS_BACKWARD_BIAS &&
+           v->axes >= 2 && (dev->dnn_depthwise || !is_depthwise(op, &of)) && is_float(of.wide) &&
+           is_float(of.narrow) && is_float(of.w) && is_dense(of.w) &&
+           (!has_bias(op) || (is_float(&op->in[2]) && is_dense(&op->in[2]))) &&
+           is_symmetric(v, &of);
 }
 
 static uint64_t room_of(const ferry_op *op)
@@ -99,7 +130,7 @@ static uint64_t room_of(const ferry_op *op)
 
 bool cuda_convolution_query(const struct cuda_device *dev, const ferry_op *op, ferry_op_answer *out)
 {
-    if (!dev->dnn || !is_taken(op))
+    if (!dev->dnn || !is_taken(dev, op))
         return false;
     *out = (ferry_op_answer){ .struct_size = sizeof(*out) };
     out->epilogue = has_relu(op);
@@ -167,12 +198,13 @@ static int describe_window(const ferry_op *op, void **out)
 
 static int describe_all(const ferry_op *op, struct cuda_convolution *c)
 {
-    int status = describe(&op->in[0], &c->x);
+    const struct sides of = sides_of(op);
+    int status = describe(of.wide, &c->wide);
 
     if (!status)
-        status = describe(&op->out[0], &c->y);
+        status = describe(of.narrow, &c->narrow);
     if (!status)
-        status = describe_weights(&op->in[1], &c->w);
+        status = describe_weights(of.w, &c->w);
     if (!status && c->has_bias)
         status = describe_bias(&op->out[0], &c->bias);
     if (!status)
@@ -187,10 +219,10 @@ static int describe_all(const ferry_op *op, struct cuda_convolution *c)
 
 void cuda_convolution_destroy(struct cuda_convolution *c)
 {
-    if (c->x)
-        (void)cuda_dnn.tensor_destroy(c->x);
-    if (c->y)
-        (void)cuda_dnn.tensor_destroy(c->y);
+    if (c->wide)
+        (void)cuda_dnn.tensor_destroy(c->wide);
+    if (c->narrow)
+        (void)cuda_dnn.tensor_destroy(c->narrow);
     if (c->w)
         (void)cuda_dnn.filter_destroy(c->w);
     if (c->bias)
@@ -204,14 +236,40 @@ void cuda_convolution_destroy(struct cuda_convolution *c)
 
 /* ---- the algorithm -------------------------------------------------------------------------- */
 
-static bool is_wanted(const struct dnn_choice *choice, const ferry_op *op)
+/* By way, a bit for each number that cuDNN gives an algorithm: by tiles, and by Fourier transforms. */
+static const struct {
+    unsigned turns, fourier;
+} kinds[] = {
+    [FORWARD] = { 1u << 6 | 1u << 7, 1u << 4 | 1u << 5 },
+    [DATA] = { 1u << 4 | 1u << 5, 1u << 2 | 1u << 3 },
+    [WEIGHTS] = { 1u << 4 | 1u << 5, 1u << 2 | 1u << 6 },
+};
+
+static bool is_wanted(const struct dnn_choice *choice, const ferry_op *op, enum way way)
 {
-    bool turns = choice->algorithm == DNN_WINOGRAD || choice->algorithm == DNN_WINOGRAD_NONFUSED;
-    bool fourier = choice->algorithm == DNN_FFT || choice->algorithm == DNN_FFT_TILING;
+    unsigned kind = 1u << (choice->algorithm & 31);
 
     return choice->status == DNN_SUCCESS && choice->determinism == DNN_DETERMINISTIC &&
-           (choice->math == DNN_FMA_MATH || op->math & FERRY_MATH_TF32) && !fourier &&
-           (!turns || op->math & FERRY_MATH_WINOGRAD) && choice->memory <= room_of(op);
+           (choice->math == DNN_FMA_MATH || op->math & FERRY_MATH_TF32) &&
+           !(kinds[way].fourier & kind) &&
+           (!(kinds[way].turns & kind) || op->math & FERRY_MATH_WINOGRAD) &&
+           choice->memory <= room_of(op);
+}
+
+static int ask(void *handle, const struct cuda_convolution *c, int *count,
+               struct dnn_choice *choice)
+{
+    switch (c->way) {
+    case FORWARD:
+        return cuda_dnn.choices(handle, c->wide, c->w, c->window, c->narrow, ALGORITHMS, count,
+                                choice);
+    case DATA:
+        return cuda_dnn.data_choices(handle, c->w, c->narrow, c->window, c->wide, ALGORITHMS, count,
+                                     choice);
+    default:
+        return cuda_dnn.weights_choices(handle, c->wide, c->narrow, c->window, c->w, ALGORITHMS,
+                                        count, choice);
+    }
 }
 
 /* A handle is for one thread at a time; the choosing one is the device's. */
@@ -224,13 +282,13 @@ static int choose(struct cuda_device *dev, const ferry_op *op, struct cuda_convo
     pthread_mutex_lock(&dev->modules->lock);
     err = cuda_dnn_handle(&dev->chooser, &handle);
     if (!err) {
-        status = cuda_dnn.choices(handle, c->x, c->w, c->window, c->y, ALGORITHMS, &count, choice);
+        status = ask(handle, c, &count, choice);
         if (status)
-            err = cuda_fail_dnn("cudnnGetConvolutionForwardAlgorithm", status, dev->main.stream);
+            err = cuda_fail_dnn("cuDNN's choice of an algorithm", status, dev->main.stream);
     }
     pthread_mutex_unlock(&dev->modules->lock);
     for (int i = 0; i < count && !err; i++)
-        if (is_wanted(&choice[i], op)) {
+        if (is_wanted(&choice[i], op, c->way)) {
             c->algorithm = choice[i].algorithm;
             c->memory = choice[i].memory;
             return 0;
@@ -246,6 +304,8 @@ int cuda_convolution_create(struct cuda_device *dev, const ferry_op *op,
 
     if (!c)
         return cuda_host->error(FERRY_ENOMEM, "no host memory for a convolution");
+    c->way = sides_of(op).way;
+    c->wide_in = !op->params.window.transposed;
     c->has_bias = has_bias(op);
     status = describe_all(op, c);
     if (status)
@@ -267,31 +327,64 @@ static void *align(void *address)
     return (void *)(((uintptr_t)address + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
 }
 
+struct run {
+    void *handle, *y, *room;
+    const void *in[3];
+};
+
+static int run_forward(const struct cuda_convolution *c, const struct run *r, const char **call)
+{
+    const float one = 1, zero = 0;
+
+    if (!c->relu) {
+        *call = "cudnnConvolutionForward";
+        return cuda_dnn.forward(r->handle, &one, c->wide, r->in[0], c->w, r->in[1], c->window,
+                                c->algorithm, r->room, c->memory, &zero, c->narrow, r->y);
+    }
+    *call = "cudnnConvolutionBiasActivationForward";
+    return cuda_dnn.forward_relu(r->handle, &one, c->wide, r->in[0], c->w, r->in[1], c->window,
+                                 c->algorithm, r->room, c->memory, &zero, c->narrow, r->y, c->bias,
+                                 r->in[2], c->relu, c->narrow, r->y);
+}
+
+/* Weights are added to what is there. */
+static int run_one(const struct cuda_convolution *c, const struct run *r, const char **call)
+{
+    const float one = 1, zero = 0;
+
+    switch (c->way) {
+    case FORWARD:
+        return run_forward(c, r, call);
+    case DATA:
+        *call = "cudnnConvolutionBackwardData";
+        return cuda_dnn.data(r->handle, &one, c->w, r->in[1], c->narrow, r->in[0], c->window,
+                             c->algorithm, r->room, c->memory, &zero, c->wide, r->y);
+    default:
+        *call = "cudnnConvolutionBackwardFilter";
+        return cuda_dnn.weights(r->handle, &one, c->wide, r->in[c->wide_in], c->narrow,
+                                r->in[1 - c->wide_in], c->window, c->algorithm, r->room, c->memory,
+                                &one, c->w, r->y);
+    }
+}
+
 int cuda_convolution_run(struct cuda_queue *queue, const struct cuda_convolution *c,
                          const ferry_op_run_args *args)
 {
-    const float one = 1, zero = 0;
-    const void *x = cuda_at_const(args->in[0]), *w = cuda_at_const(args->in[1]);
-    const void *bias = c->has_bias ? cuda_at_const(args->in[2]) : NULL;
-    void *y = cuda_at(args->out[0]), *room = c->memory ? align(cuda_at(args->workspace)) : NULL;
-    const char *call = "cudnnConvolutionForward";
-    void *handle;
-    int status, err = cuda_dnn_handle(queue, &handle);
+    const float one = 1;
+    struct run r = { .in = { cuda_at_const(args->in[0]), cuda_at_const(args->in[1]),
+                             c->has_bias ? cuda_at_const(args->in[2]) : NULL },
+                     .y = cuda_at(args->out[0]),
+                     .room = c->memory ? align(cuda_at(args->workspace)) : NULL };
+    const char *call = NULL;
+    int status, err = cuda_dnn_handle(queue, &r.handle);
 
     if (err)
         return err;
-    if (c->relu) {
-        call = "cudnnConvolutionBiasActivationForward";
-        status =
-            cuda_dnn.forward_relu(handle, &one, c->x, x, c->w, w, c->window, c->algorithm, room,
-                                  c->memory, &zero, c->y, y, c->bias, bias, c->relu, c->y, y);
-    } else {
-        status = cuda_dnn.forward(handle, &one, c->x, x, c->w, w, c->window, c->algorithm, room,
-                                  c->memory, &zero, c->y, y);
-        if (!status && bias) {
-            call = "cudnnAddTensor";
-            status = cuda_dnn.add(handle, &one, c->bias, bias, &one, c->y, y);
-        }
+    status = run_one(c, &r, &call);
+    if (!status && r.in[2] && !c->relu) {
+        call = "cudnnAddTensor";
+        status = cuda_dnn.add(r.handle, &one, c->bias, r.in[2], &one,
+                              c->way == DATA ? c->wide : c->narrow, r.y);
     }
     return status ? cuda_fail_dnn(call, status, queue->stream) : 0;
 }

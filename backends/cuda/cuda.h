@@ -121,9 +121,11 @@ struct cuda_device {
     bool host_page_tables; /* and sees all of it, registered or not */
     cudaMemPool_t pool;    /* NULL: plain cudaMalloc */
     uint64_t memory_total;
-    struct cuda_modules *modules;    /* kernels.h */
-    bool dnn;                        /* cuDNN is there, and let */
-    struct cuda_queue chooser;       /* for a handle of cuDNN's that chooses; its stream is none of its own */
+    struct cuda_modules *modules; /* kernels.h */
+    bool dnn;                     /* cuDNN is there, and let */
+    bool dnn_depthwise;           /* also of planes that are convolved each for itself */
+    struct cuda_queue
+        chooser; /* for a handle of cuDNN's that chooses; its stream is none of its own */
     struct cuda_queue main, *queues; /* `queues`: the others */
     pthread_mutex_t lock;            /* for what follows, and `queues` */
     struct cuda_blocks blocks, imports;
@@ -149,11 +151,14 @@ enum cuda_unified { CUDA_UNIFIED_AUTO, CUDA_UNIFIED_OFF, CUDA_UNIFIED_ON };
 /* As option.kernels has it. */
 enum cuda_source { CUDA_KERNELS_AUTO, CUDA_KERNELS_COMPILE, CUDA_KERNELS_OFF };
 
+/* As option.cudnn has it. */
+enum cuda_dnn_use { CUDA_DNN_AUTO, CUDA_DNN_OFF, CUDA_DNN_ALL };
+
 struct cuda_settings {
     bool pci_order, ordered_alloc;
     enum cuda_unified unified;
     enum cuda_source kernels;
-    bool dnn;
+    enum cuda_dnn_use dnn;
     uint64_t pool_limit; /* UINT64_MAX: not said */
 };
 int cuda_settings_read(struct cuda_settings *out);

@@ -63,7 +63,8 @@ static int furnish(struct cuda_device *dev)
     dev->unified = (p.flags & FERRY_DEVICE_UNIFIED) != 0;
     dev->host_page_tables = page_tables != 0;
     dev->memory_total = p.memory_total;
-    dev->dnn = set.dnn && set.kernels != CUDA_KERNELS_OFF && cuda_dnn_load();
+    dev->dnn = set.dnn != CUDA_DNN_OFF && set.kernels != CUDA_KERNELS_OFF && cuda_dnn_load();
+    dev->dnn_depthwise = set.dnn == CUDA_DNN_ALL;
     err = cuda_modules_create(dev, set.kernels, &dev->modules);
     if (err)
         return err;

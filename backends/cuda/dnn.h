@@ -33,7 +33,6 @@ enum {
     DNN_RELU = 1
 };
 enum { DNN_DEFAULT_MATH = 0, DNN_FMA_MATH = 3, DNN_DETERMINISTIC = 1 };
-enum { DNN_FFT = 4, DNN_FFT_TILING = 5, DNN_WINOGRAD = 6, DNN_WINOGRAD_NONFUSED = 7 };
 
 /* What it says of an algorithm, the likely fastest first. */
 struct dnn_choice {
@@ -43,32 +42,40 @@ struct dnn_choice {
     int determinism, math, reserved[3];
 };
 
-#define DNN_ENTRIES(X)                                                                         \
-    X(create, cudnnCreate, void **)                                                            \
-    X(destroy, cudnnDestroy, void *)                                                           \
-    X(set_stream, cudnnSetStream, void *, cudaStream_t)                                        \
-    X(tensor_create, cudnnCreateTensorDescriptor, void **)                                     \
-    X(tensor_set, cudnnSetTensorNdDescriptor, void *, int, int, const int *, const int *)      \
-    X(tensor_destroy, cudnnDestroyTensorDescriptor, void *)                                    \
-    X(filter_create, cudnnCreateFilterDescriptor, void **)                                     \
-    X(filter_set, cudnnSetFilterNdDescriptor, void *, int, int, int, const int *)              \
-    X(filter_destroy, cudnnDestroyFilterDescriptor, void *)                                    \
-    X(activation_create, cudnnCreateActivationDescriptor, void **)                             \
-    X(activation_set, cudnnSetActivationDescriptor, void *, int, int, double)                  \
-    X(activation_destroy, cudnnDestroyActivationDescriptor, void *)                            \
-    X(convolution_create, cudnnCreateConvolutionDescriptor, void **)                           \
-    X(convolution_set, cudnnSetConvolutionNdDescriptor, void *, int, const int *, const int *, \
-      const int *, int, int)                                                                   \
-    X(convolution_group, cudnnSetConvolutionGroupCount, void *, int)                           \
-    X(convolution_math, cudnnSetConvolutionMathType, void *, int)                              \
-    X(convolution_destroy, cudnnDestroyConvolutionDescriptor, void *)                          \
-    X(choices, cudnnGetConvolutionForwardAlgorithm_v7, void *, void *, void *, void *, void *, \
-      int, int *, struct dnn_choice *)                                                         \
-    X(forward, cudnnConvolutionForward, void *, const void *, void *, const void *, void *,    \
-      const void *, void *, int, void *, size_t, const void *, void *, void *)                 \
-    X(forward_relu, cudnnConvolutionBiasActivationForward, void *, const void *, void *,       \
-      const void *, void *, const void *, void *, int, void *, size_t, const void *, void *,   \
-      const void *, void *, const void *, void *, void *, void *)                              \
+#define DNN_ENTRIES(X)                                                                             \
+    X(create, cudnnCreate, void **)                                                                \
+    X(destroy, cudnnDestroy, void *)                                                               \
+    X(set_stream, cudnnSetStream, void *, cudaStream_t)                                            \
+    X(tensor_create, cudnnCreateTensorDescriptor, void **)                                         \
+    X(tensor_set, cudnnSetTensorNdDescriptor, void *, int, int, const int *, const int *)          \
+    X(tensor_destroy, cudnnDestroyTensorDescriptor, void *)                                        \
+    X(filter_create, cudnnCreateFilterDescriptor, void **)                                         \
+    X(filter_set, cudnnSetFilterNdDescriptor, void *, int, int, int, const int *)                  \
+    X(filter_destroy, cudnnDestroyFilterDescriptor, void *)                                        \
+    X(activation_create, cudnnCreateActivationDescriptor, void **)                                 \
+    X(activation_set, cudnnSetActivationDescriptor, void *, int, int, double)                      \
+    X(activation_destroy, cudnnDestroyActivationDescriptor, void *)                                \
+    X(convolution_create, cudnnCreateConvolutionDescriptor, void **)                               \
+    X(convolution_set, cudnnSetConvolutionNdDescriptor, void *, int, const int *, const int *,     \
+      const int *, int, int)                                                                       \
+    X(convolution_group, cudnnSetConvolutionGroupCount, void *, int)                               \
+    X(convolution_math, cudnnSetConvolutionMathType, void *, int)                                  \
+    X(convolution_destroy, cudnnDestroyConvolutionDescriptor, void *)                              \
+    X(choices, cudnnGetConvolutionForwardAlgorithm_v7, void *, void *, void *, void *, void *,     \
+      int, int *, struct dnn_choice *)                                                             \
+    X(forward, cudnnConvolutionForward, void *, const void *, void *, const void *, void *,        \
+      const void *, void *, int, void *, size_t, const void *, void *, void *)                     \
+    X(data_choices, cudnnGetConvolutionBackwardDataAlgorithm_v7, void *, void *, void *, void *,   \
+      void *, int, int *, struct dnn_choice *)                                                     \
+    X(data, cudnnConvolutionBackwardData, void *, const void *, void *, const void *, void *,      \
+      const void *, void *, int, void *, size_t, const void *, void *, void *)                     \
+    X(weights_choices, cudnnGetConvolutionBackwardFilterAlgorithm_v7, void *, void *, void *,      \
+      void *, void *, int, int *, struct dnn_choice *)                                             \
+    X(weights, cudnnConvolutionBackwardFilter, void *, const void *, void *, const void *, void *, \
+      const void *, void *, int, void *, size_t, const void *, void *, void *)                     \
+    X(forward_relu, cudnnConvolutionBiasActivationForward, void *, const void *, void *,           \
+      const void *, void *, const void *, void *, int, void *, size_t, const void *, void *,       \
+      const void *, void *, const void *, void *, void *, void *)                                  \
     X(add, cudnnAddTensor, void *, const void *, void *, const void *, const void *, void *, void *)
 
 struct cuda_dnn_table {

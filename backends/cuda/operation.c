@@ -37,21 +37,20 @@ static int make_plan(const struct cuda_device *dev, const ferry_op *op, struct k
 }
 
 /*
- * Whether cuDNN is asked, and with which answer. In `out` is how the kernels would do it with the same answer, so
- * that they can take it over: nothing is packed for good, and only the steps that are taken are there.
+ * Whether cuDNN is asked, for what and with which answer. In `out` is how the kernels would do it with the same
+ * answer, so that they can take it over: nothing is packed for good, and only the steps that are taken are there.
  */
-static bool ask_dnn(const struct cuda_device *dev, const ferry_op *op, struct kernel_plan *out,
-                    ferry_op_answer *answer)
+static bool ask_dnn(const struct cuda_device *dev, const ferry_op *op, ferry_op *same,
+                    struct kernel_plan *out, ferry_op_answer *answer)
 {
-    ferry_op same;
-    uint32_t own = descriptor_take(op, &same);
+    uint32_t own = descriptor_take(op, same);
 
-    if (!cuda_convolution_query(dev, &same, answer))
+    if (!cuda_convolution_query(dev, same, answer))
         return false;
-    same.constants = 0;
-    same.n_in = own;
-    same.n_epilogue = answer->epilogue;
-    if (make_plan(dev, &same, out) || out->answer.epilogue != answer->epilogue)
+    same->constants = 0;
+    same->n_in = own;
+    same->n_epilogue = answer->epilogue;
+    if (make_plan(dev, same, out) || out->answer.epilogue != answer->epilogue)
         return false;
     if (out->answer.workspace_bytes > answer->workspace_bytes)
         answer->workspace_bytes = out->answer.workspace_bytes;
@@ -62,9 +61,10 @@ static int query(void *device, const ferry_op *op, ferry_op_answer *out)
 {
     ferry_op_answer answer;
     struct kernel_plan p;
+    ferry_op same;
     int err;
 
-    if (ask_dnn(device, op, &p, &answer)) {
+    if (ask_dnn(device, op, &same, &p, &answer)) {
         descriptor_answer(&answer, out);
         return 0;
     }
@@ -90,10 +90,11 @@ static int find_functions(struct cuda_device *dev, struct prepared *p)
 static int make(struct cuda_device *dev, const ferry_op *op, struct prepared *p)
 {
     ferry_op_answer answer;
+    ferry_op same;
     int err = FERRY_EUNSUPPORTED;
 
-    if (ask_dnn(dev, op, &p->plan, &answer)) {
-        err = cuda_convolution_create(dev, &p->plan.op, &p->convolution);
+    if (ask_dnn(dev, op, &same, &p->plan, &answer)) {
+        err = cuda_convolution_create(dev, &same, &p->convolution);
         if (err != FERRY_EUNSUPPORTED)
             return err;
         cuda_host->log(FERRY_LOG_DEBUG,

@@ -16,8 +16,10 @@ const ferry_plugin_option cuda_options[CUDA_OPTIONS] = {
       "where the kernels come from: those that are built in, where they suit the "
       "device, else libnvrtc; libnvrtc alone; off: ferry does without them",
       "auto|compile|off", FERRY_OPTION_ENUM, 0 },
-    { "cudnn", "auto", "whether convolutions are cuDNN's, where libcudnn.so.9 is found and kernels are",
-      "auto|off", FERRY_OPTION_ENUM, 0 },
+    { "cudnn", "auto",
+      "whether convolutions are cuDNN's, where libcudnn.so.9 is found and kernels are; "
+      "all: also those of each channel for itself",
+      "auto|off|all", FERRY_OPTION_ENUM, 0 },
 };
 
 /* Which of its words the option has, from 0, which is the default. */
@@ -30,7 +32,7 @@ static int read_choice(size_t index, uint32_t *out)
 int cuda_settings_read(struct cuda_settings *out)
 {
     struct cuda_settings set = { .pool_limit = UINT64_MAX };
-    uint32_t order, off = 0, unified = 0, kernels = 0, no_dnn = 0;
+    uint32_t order, off = 0, unified = 0, kernels = 0, dnn = 0;
     int err = read_choice(0, &order);
 
     if (!err)
@@ -40,7 +42,7 @@ int cuda_settings_read(struct cuda_settings *out)
     if (!err)
         err = read_choice(3, &kernels);
     if (!err)
-        err = read_choice(4, &no_dnn);
+        err = read_choice(4, &dnn);
     if (!err)
         err = cuda_host->option_size("pool_limit", 0, UINT64_MAX, &set.pool_limit);
     if (err)
@@ -49,7 +51,7 @@ int cuda_settings_read(struct cuda_settings *out)
     set.ordered_alloc = !off;
     set.unified = (enum cuda_unified)unified;
     set.kernels = (enum cuda_source)kernels;
-    set.dnn = !no_dnn;
+    set.dnn = (enum cuda_dnn_use)dnn;
     *out = set;
     return 0;
 }

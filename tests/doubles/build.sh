@@ -30,4 +30,4 @@ library "$cudart" cuda "$sources/arena.c" "$sources/context.c" "$sources/control
 library "$cublas" cublas "$sources/cublas.c" "$sources/cublas-matrix.c" \
     "$sources/compute.c" "$folder/$cudart"
 library "$nvrtc" nvrtc "$sources/nvrtc.c" "$folder/$cudart"
-library libcudnn.so.9 cudnn "$sources/cudnn.c" "$folder/$cudart"
+library libcudnn.so.9 cudnn "$sources/cudnn.c" "$sources/cudnn-convolution.c" "$folder/$cudart"

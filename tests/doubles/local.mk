@@ -14,7 +14,9 @@ DOUBLES_FROM = \
 	%D%/cublas-matrix.c \
 	%D%/cublas.c \
 	%D%/cublas.h \
+	%D%/cudnn-convolution.c \
 	%D%/cudnn.c \
+	%D%/cudnn.h \
 	%D%/device.c \
 	%D%/double.h \
 	%D%/kernels.c \

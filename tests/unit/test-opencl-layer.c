@@ -26,7 +26,7 @@ static void a_host_block_of_a_gpu_is_the_drivers_own(void)
     uint32_t flags;
 
     reset();
-    ocl_layer.gpu = ocl_layer.copies_at_map = true;
+    ocl_layer.gpu = ocl_layer.copies_at_map = ocl_layer.places = true;
     if (!ocl_open(0, NULL))
         return;
     CU_ASSERT_EQUAL_FATAL(ocl->host_alloc(dev, BYTES, 0, (void **)&p, &flags), 0);

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the double of cuDNN computes: convolutions forward, backward to their data and to their weights, and a bias.
+ * What the documentation merely allows, less exact arithmetic and other bits from run to run, it does, so
+ * that a test sees who has let it.
+ */
+#include "cudnn.h"
+
+#include <string.h>
+
+/* What a call makes of the other two: y, x or w. */
+enum way { FORWARD, DATA, WEIGHTS };
+
+/* Every algorithm of every way, as far as they differ in what is allowed of them. */
+enum trait { PLAIN, LOOSE, TURNED, FOURIER };
+
+typedef struct {
+    int algorithm, status;
+    float time;
+    size_t memory;
+    int determinism, math, reserved[3];
+} choice_t;
+
+/* x is what the window is moved over, y has an element for each place of it. */
+struct work {
+    enum way way;
+    struct shape x_shape, w_shape, v, y_shape;
+    bool has_bias, has_relu, is_short, is_loose, is_turned; /* turned: Winograd's rounding */
+    float beta;
+    float *x, *w, *y; /* that of them which is made is written */
+    const float *bias;
+    unsigned char *room;
+};
+
+/* ---- what an algorithm takes ---------------------------------------------------------------- */
+
+static bool are_set(const struct shape *x, const struct shape *w, const struct shape *v,
+                    const struct shape *y)
+{
+    return x && w && v && y && x->is_set && w->is_set && v->is_set && y->is_set &&
+           x->kind == TENSOR && w->kind == FILTER && v->kind == WINDOW && y->kind == TENSOR;
+}
+
+/* As cudnnGetConvolutionNdForwardOutputDim has it. */
+static bool fits(const struct shape *x, const struct shape *w, const struct shape *v,
+                 const struct shape *y)
+{
+    bool good = x->rank == w->rank && x->rank == y->rank && x->rank == v->rank + 2 &&
+                x->size[0] == y->size[0] && w->size[0] == y->size[1] &&
+                x->size[1] == w->size[1] * v->group && w->size[0] % v->group == 0;
+
+    for (int i = 0; good && i < v->rank; i++) {
+        int reach = v->dilation[i] * (w->size[2 + i] - 1) + 1;
+
+        good = y->size[2 + i] == 1 + (x->size[2 + i] + 2 * v->pad[i] - reach) / v->step[i];
+    }
+    return good;
+}
+
+/* By way and number, as cuDNN numbers them; those that it names and does not have are FOURIER too. */
+static enum trait trait_of(enum way way, int algorithm)
+{
+    static const enum trait trait[][8] = {
+        [FORWARD] = { PLAIN, PLAIN, PLAIN, PLAIN, FOURIER, FOURIER, TURNED, LOOSE },
+        [DATA] = { LOOSE, PLAIN, FOURIER, FOURIER, TURNED, TURNED, FOURIER, FOURIER },
+        [WEIGHTS] = { LOOSE, PLAIN, FOURIER, LOOSE, FOURIER, TURNED, FOURIER, FOURIER },
+    };
+    return trait[way][algorithm & 7];
+}
+
+static size_t memory_of(enum way way, int algorithm, const struct shape *w, const struct shape *y)
+{
+    if (way == FORWARD && algorithm == 2) /* GEMM: more than anybody has */
+        return (size_t)1 << 40;
+    if (trait_of(way, algorithm) == LOOSE && algorithm > 0)
+        return 64 * (size_t)y->size[1] * (size_t)w->size[1];
+    return algorithm == 1 ? 1024 + 4 * (size_t)w->size[1] : 0;
+}
+
+struct known {
+    int algorithm, status, determinism, math;
+};
+
+static cudnnStatus_t choices(const char *call, struct handle *h, enum way way,
+                             const struct shape *x, const struct shape *w, const struct shape *v,
+                             const struct shape *y, const struct known *known, int all, int most,
+                             int *count, choice_t *out)
+{
+    cudnnStatus_t status = begin(call, h);
+
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    if (!are_set(x, w, v, y) || !fits(x, w, v, y) || most < 1)
+        return refuse(call, "shapes that do not fit");
+    for (*count = 0; *count < all && *count < most; ++*count)
+        out[*count] = (choice_t){ .algorithm = known[*count].algorithm,
+                                  .status = known[*count].status,
+                                  .memory = memory_of(way, known[*count].algorithm, w, y),
+                                  .determinism = known[*count].determinism,
+                                  .math = known[*count].math };
+    return status;
+}
+
+#define COUNT(known) ((int)(sizeof(known) / sizeof((known)[0])))
+
+/* In each of the three lists what a program might be tempted by comes first. */
+cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(struct handle *h, struct shape *x,
+                                                     struct shape *w, struct shape *v,
+                                                     struct shape *y, int most, int *count,
+                                                     choice_t *out);
+cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(struct handle *h, struct shape *x,
+                                                     struct shape *w, struct shape *v,
+                                                     struct shape *y, int most, int *count,
+                                                     choice_t *out)
+{
+    static const struct known known[] = {
+        { 3, CUDNN_STATUS_NOT_SUPPORTED, 1, FMA_MATH }, /* DIRECT */
+        { 2, 0, 1, FMA_MATH },                          /* GEMM */
+        { 1, 0, 1, DEFAULT_MATH },                      /* IMPLICIT_PRECOMP_GEMM */
+        { 7, 0, 0, FMA_MATH },                          /* WINOGRAD_NONFUSED */
+        { 6, 0, 1, FMA_MATH },                          /* WINOGRAD */
+        { 4, 0, 1, FMA_MATH },                          /* FFT */
+        { 1, 0, 1, FMA_MATH },
+        { 0, 0, 1, FMA_MATH }, /* IMPLICIT_GEMM */
+    };
+
+    return choices("cudnnGetConvolutionForwardAlgorithm_v7", h, FORWARD, x, w, v, y, known,
+                   COUNT(known), most, count, out);
+}
+
+cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(struct handle *h, struct shape *w,
+                                                          struct shape *y, struct shape *v,
+                                                          struct shape *x, int most, int *count,
+                                                          choice_t *out);
+cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(struct handle *h, struct shape *w,
+                                                          struct shape *y, struct shape *v,
+                                                          struct shape *x, int most, int *count,
+                                                          choice_t *out)
+{
+    static const struct known known[] = {
+        { 0, 0, 0, FMA_MATH }, { 1, 0, 1, DEFAULT_MATH }, { 4, 0, 1, FMA_MATH }, /* WINOGRAD */
+        { 2, 0, 1, FMA_MATH },                                                   /* FFT */
+        { 1, 0, 1, FMA_MATH },
+    };
+
+    return choices("cudnnGetConvolutionBackwardDataAlgorithm_v7", h, DATA, x, w, v, y, known,
+                   COUNT(known), most, count, out);
+}
+
+cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(struct handle *h, struct shape *x,
+                                                            struct shape *y, struct shape *v,
+                                                            struct shape *w, int most, int *count,
+                                                            choice_t *out);
+cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(struct handle *h, struct shape *x,
+                                                            struct shape *y, struct shape *v,
+                                                            struct shape *w, int most, int *count,
+                                                            choice_t *out)
+{
+    static const struct known known[] = {
+        { 0, 0, 0, FMA_MATH },     { 3, 0, 0, FMA_MATH },
+        { 1, 0, 1, DEFAULT_MATH }, { 5, 0, 1, FMA_MATH }, /* WINOGRAD_NONFUSED */
+        { 6, 0, 1, FMA_MATH },                            /* FFT_TILING */
+        { 1, 0, 1, FMA_MATH },
+    };
+
+    return choices("cudnnGetConvolutionBackwardFilterAlgorithm_v7", h, WEIGHTS, x, w, v, y, known,
+                   COUNT(known), most, count, out);
+}
+
+/* ---- sums ----------------------------------------------------------------------------------- */
+
+/* Of TF32: ten bits behind the point. */
+static float cut(float v)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &v, sizeof(bits));
+    bits = (bits + 0x1000) & 0xffffe000;
+    memcpy(&v, &bits, sizeof(v));
+    return v;
+}
+
+static double product(const struct work *t, float a, float b)
+{
+    return t->is_short ? (double)cut(a) * (double)cut(b) : (double)a * (double)b;
+}
+
+static int64_t count_of(const struct shape *s, int from)
+{
+    int64_t count = 1;
+
+    for (int i = from; i < s->rank; i++)
+        count *= s->size[i];
+    return count;
+}
+
+/* Element `k`, counted from axis `from` on, as indices; where it lies. */
+static int64_t at_of(const struct shape *s, int from, int64_t k, int *at)
+{
+    int64_t place = 0;
+
+    for (int i = s->rank - 1; i >= from; k /= s->size[i--]) {
+        at[i] = (int)(k % s->size[i]);
+        place += (int64_t)at[i] * s->stride[i];
+    }
+    return place;
+}
+
+/* Where x lies under tap `k` at y's spatial place; -1: in the padding. */
+static int64_t under(const struct work *t, const int *y_at, const int *k)
+{
+    int64_t place = 0;
+
+    for (int i = 0; i < t->v.rank; i++) {
+        int64_t x = (int64_t)y_at[2 + i] * t->v.step[i] - t->v.pad[i] +
+                    (int64_t)k[2 + i] * t->v.dilation[i];
+
+        if (x < 0 || x >= t->x_shape.size[2 + i])
+            return -1;
+        place += x * t->x_shape.stride[2 + i];
+    }
+    return place;
+}
+
+/* Where y lies whose tap `k` is over x's spatial place; -1: there is none. */
+static int64_t over(const struct work *t, const int *x_at, const int *k)
+{
+    int64_t place = 0;
+
+    for (int i = 0; i < t->v.rank; i++) {
+        int64_t y = (int64_t)x_at[2 + i] + t->v.pad[i] - (int64_t)k[2 + i] * t->v.dilation[i];
+
+        if (y < 0 || y % t->v.step[i] || y / t->v.step[i] >= t->y_shape.size[2 + i])
+            return -1;
+        place += y / t->v.step[i] * t->y_shape.stride[2 + i];
+    }
+    return place;
+}
+
+static double sum_forward(const struct work *t, const int *at)
+{
+    const struct shape *x = &t->x_shape, *w = &t->w_shape;
+    int first = at[1] / (w->size[0] / t->v.group) * w->size[1], tap[AXES];
+    double sum = 0;
+
+    for (int64_t k = count_of(w, 2); k-- > 0;) {
+        int64_t weight = at_of(w, 2, k, tap) + (int64_t)at[1] * w->stride[0];
+        int64_t from = under(t, at, tap);
+
+        for (int c = 0; from >= 0 && c < w->size[1]; c++)
+            sum += product(
+                t, t->x[from + (int64_t)at[0] * x->stride[0] + (int64_t)(first + c) * x->stride[1]],
+                t->w[weight + (int64_t)c * w->stride[1]]);
+    }
+    return sum;
+}
+
+static double sum_data(const struct work *t, const int *at)
+{
+    const struct shape *y = &t->y_shape, *w = &t->w_shape;
+    int outputs = w->size[0] / t->v.group, first = at[1] / w->size[1] * outputs, tap[AXES];
+    double sum = 0;
+
+    for (int64_t k = count_of(w, 2); k-- > 0;) {
+        int64_t weight = at_of(w, 2, k, tap) + (int64_t)(at[1] % w->size[1]) * w->stride[1];
+        int64_t from = over(t, at, tap);
+
+        for (int o = first; from >= 0 && o < first + outputs; o++)
+            sum +=
+                product(t, t->y[from + (int64_t)at[0] * y->stride[0] + (int64_t)o * y->stride[1]],
+                        t->w[weight + (int64_t)o * w->stride[0]]);
+    }
+    return sum;
+}
+
+static double sum_weights(const struct work *t, const int *at)
+{
+    const struct shape *x = &t->x_shape, *y = &t->y_shape, *w = &t->w_shape;
+    int channel = at[0] / (w->size[0] / t->v.group) * w->size[1] + at[1], place[AXES];
+    double sum = 0;
+
+    for (int64_t k = count_of(y, 2); k-- > 0;) {
+        int64_t to = at_of(y, 2, k, place) + (int64_t)at[0] * y->stride[1];
+        int64_t from = under(t, place, at);
+
+        for (int n = 0; from >= 0 && n < y->size[0]; n++)
+            sum +=
+                product(t, t->x[from + (int64_t)n * x->stride[0] + (int64_t)channel * x->stride[1]],
+                        t->y[to + (int64_t)n * y->stride[0]]);
+    }
+    return sum;
+}
+
+static const struct shape *shape_of_result(const struct work *t)
+{
+    return t->way == FORWARD ? &t->y_shape : t->way == DATA ? &t->x_shape : &t->w_shape;
+}
+
+static int run_convolution(void *argument)
+{
+    static unsigned runs;
+    static double (*const sum[])(const struct work *, const int *) = { sum_forward, sum_data,
+                                                                       sum_weights };
+    const struct work *t = argument;
+    const struct shape *shape = shape_of_result(t);
+    float *result = t->way == FORWARD ? t->y : t->way == DATA ? t->x : t->w;
+
+    runs++;
+    for (int64_t k = count_of(shape, 0); k-- > 0;) {
+        int at[AXES];
+        int64_t to = at_of(shape, 0, k, at);
+        float value = (float)sum[t->way](t, at) + (t->has_bias ? t->bias[at[1]] : 0.0f);
+
+        if (t->is_turned)
+            value *= 1 + 1e-6f;
+        if (t->is_loose) /* as whoever adds in another order each time */
+            value *= 1 + (float)(runs % 7) * 1e-6f;
+        if (t->beta != 0)
+            value += t->beta * result[to];
+        result[to] = t->has_relu && value < 0 ? 0 : value;
+    }
+    return cudaSuccess;
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+static size_t bytes_of(const struct shape *s)
+{
+    size_t last = 0;
+
+    for (int i = 0; i < s->rank; i++)
+        last += (size_t)(s->size[i] - 1) * (size_t)s->stride[i];
+    return (last + 1) * sizeof(float);
+}
+
+static bool overlap(const struct ferry_cuda_double_operand *a,
+                    const struct ferry_cuda_double_operand *b)
+{
+    return (const char *)a->address < (const char *)b->address + b->size &&
+           (const char *)b->address < (const char *)a->address + a->size;
+}
+
+struct call {
+    const char *name;
+    struct handle *handle;
+    const float *alpha, *beta;
+    int algorithm;
+    const void *x, *w, *y, *bias;
+    void *room;
+    size_t memory;
+};
+
+static cudnnStatus_t submit_convolution(const struct call *c, struct work *t)
+{
+    const size_t places[] = { offsetof(struct work, y), offsetof(struct work, x),
+                              offsetof(struct work, w), offsetof(struct work, bias),
+                              offsetof(struct work, room) };
+    struct ferry_cuda_double_operand operands[] = {
+        { c->y, bytes_of(&t->y_shape), NULL },
+        { c->x, bytes_of(&t->x_shape), NULL },
+        { c->w, bytes_of(&t->w_shape), NULL },
+        { c->bias, t->has_bias ? (size_t)t->w_shape.size[0] * sizeof(float) : 0, NULL },
+        { c->room, c->memory, NULL }
+    };
+    size_t needed = memory_of(t->way, c->algorithm, &t->w_shape, &t->y_shape);
+
+    if (*c->alpha != 1 || (*c->beta != 0 && (*c->beta != 1 || t->way != WEIGHTS)))
+        return refuse(c->name, "scalars that are not 1 and 0 are not computed here");
+    if (c->memory < needed || (needed && !c->room))
+        return refuse(c->name, "a workspace smaller than the algorithm needs");
+    if ((uintptr_t)c->room % 16)
+        return refuse(c->name, "a workspace that is not aligned");
+    for (int i = 0; i < 3; i++)
+        if (i != (int)t->way && overlap(&operands[i], &operands[t->way]))
+            return refuse(c->name, "an output over an input");
+    t->beta = *c->beta;
+    t->is_short = t->v.math != FMA_MATH;
+    t->is_turned = trait_of(t->way, c->algorithm) >= TURNED;
+    t->is_loose = trait_of(t->way, c->algorithm) == LOOSE;
+    return status_of(ferry_cuda_double_submit(c->name, c->handle->context, c->handle->stream,
+                                              run_convolution, t, sizeof(*t), operands, places, 5));
+}
+
+static cudnnStatus_t convolve(const struct call *c, enum way way, const struct shape *xs,
+                              const struct shape *ws, const struct shape *v, const struct shape *ys)
+{
+    cudnnStatus_t status = begin(c->name, c->handle);
+    struct work t;
+
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    if (!are_set(xs, ws, v, ys) || !fits(xs, ws, v, ys))
+        return refuse(c->name, "shapes that do not fit");
+    memset(&t, 0, sizeof(t));
+    t.way = way;
+    t.x_shape = *xs, t.w_shape = *ws, t.v = *v, t.y_shape = *ys;
+    t.has_bias = t.has_relu = c->bias != NULL;
+    return submit_convolution(c, &t);
+}
+
+cudnnStatus_t cudnnConvolutionForward(struct handle *h, const void *alpha, struct shape *xs,
+                                      const void *x, struct shape *ws, const void *w,
+                                      struct shape *v, int algorithm, void *room, size_t memory,
+                                      const void *beta, struct shape *ys, void *y);
+cudnnStatus_t cudnnConvolutionForward(struct handle *h, const void *alpha, struct shape *xs,
+                                      const void *x, struct shape *ws, const void *w,
+                                      struct shape *v, int algorithm, void *room, size_t memory,
+                                      const void *beta, struct shape *ys, void *y)
+{
+    const struct call c = {
+        "cudnnConvolutionForward", h, alpha, beta, algorithm, x, w, y, NULL, room, memory
+    };
+
+    return convolve(&c, FORWARD, xs, ws, v, ys);
+}
+
+cudnnStatus_t cudnnConvolutionBackwardData(struct handle *h, const void *alpha, struct shape *ws,
+                                           const void *w, struct shape *ys, const void *y,
+                                           struct shape *v, int algorithm, void *room,
+                                           size_t memory, const void *beta, struct shape *xs,
+                                           void *x);
+cudnnStatus_t cudnnConvolutionBackwardData(struct handle *h, const void *alpha, struct shape *ws,
+                                           const void *w, struct shape *ys, const void *y,
+                                           struct shape *v, int algorithm, void *room,
+                                           size_t memory, const void *beta, struct shape *xs,
+                                           void *x)
+{
+    const struct call c = {
+        "cudnnConvolutionBackwardData", h, alpha, beta, algorithm, x, w, y, NULL, room, memory
+    };
+
+    return convolve(&c, DATA, xs, ws, v, ys);
+}
+
+cudnnStatus_t cudnnConvolutionBackwardFilter(struct handle *h, const void *alpha, struct shape *xs,
+                                             const void *x, struct shape *ys, const void *y,
+                                             struct shape *v, int algorithm, void *room,
+                                             size_t memory, const void *beta, struct shape *ws,
+                                             void *w);
+cudnnStatus_t cudnnConvolutionBackwardFilter(struct handle *h, const void *alpha, struct shape *xs,
+                                             const void *x, struct shape *ys, const void *y,
+                                             struct shape *v, int algorithm, void *room,
+                                             size_t memory, const void *beta, struct shape *ws,
+                                             void *w)
+{
+    const struct call c = {
+        "cudnnConvolutionBackwardFilter", h, alpha, beta, algorithm, x, w, y, NULL, room, memory
+    };
+
+    return convolve(&c, WEIGHTS, xs, ws, v, ys);
+}
+
+cudnnStatus_t cudnnConvolutionBiasActivationForward(
+    struct handle *h, const void *alpha, struct shape *xs, const void *x, struct shape *ws,
+    const void *w, struct shape *v, int algorithm, void *room, size_t memory, const void *beta,
+    struct shape *zs, const void *z, struct shape *bs, const void *bias, struct shape *activation,
+    struct shape *ys, void *y);
+cudnnStatus_t cudnnConvolutionBiasActivationForward(
+    struct handle *h, const void *alpha, struct shape *xs, const void *x, struct shape *ws,
+    const void *w, struct shape *v, int algorithm, void *room, size_t memory, const void *beta,
+    struct shape *zs, const void *z, struct shape *bs, const void *bias, struct shape *activation,
+    struct shape *ys, void *y)
+{
+    const struct call c = { "cudnnConvolutionBiasActivationForward",
+                            h,
+                            alpha,
+                            beta,
+                            algorithm,
+                            x,
+                            w,
+                            y,
+                            bias,
+                            room,
+                            memory };
+
+    if (!zs || !z || !bias || !ys)
+        return refuse(c.name, "shapes that do not fit");
+    if (!activation || !activation->is_set || !bs || bs->size[1] != ys->size[1] || bs->size[0] != 1)
+        return refuse(c.name, "no activation, or a bias of other channels");
+    return convolve(&c, FORWARD, xs, ws, v, ys);
+}
+
+/* ---- a bias by itself ----------------------------------------------------------------------- */
+
+struct sum {
+    struct shape shape;
+    const float *bias;
+    float *y;
+};
+
+static int run_sum(void *argument)
+{
+    const struct sum *s = argument;
+    const struct shape *y = &s->shape;
+    int64_t count = 1;
+
+    for (int i = 0; i < y->rank; i++)
+        count *= y->size[i];
+    for (int64_t k = 0; k < count; k++) {
+        int64_t to = 0, rest = k, channel = 0;
+
+        for (int i = y->rank - 1; i >= 0; rest /= y->size[i--]) {
+            channel = i == 1 ? rest % y->size[i] : channel;
+            to += rest % y->size[i] * y->stride[i];
+        }
+        s->y[to] += s->bias[channel];
+    }
+    return cudaSuccess;
+}
+
+cudnnStatus_t cudnnAddTensor(struct handle *h, const void *alpha, struct shape *bs,
+                             const void *bias, const void *beta, struct shape *ys, void *y);
+cudnnStatus_t cudnnAddTensor(struct handle *h, const void *alpha, struct shape *bs,
+                             const void *bias, const void *beta, struct shape *ys, void *y)
+{
+    const size_t places[] = { offsetof(struct sum, bias), offsetof(struct sum, y) };
+    cudnnStatus_t status = begin("cudnnAddTensor", h);
+    struct sum s;
+
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    if (*(const float *)alpha != 1 || *(const float *)beta != 1 || bs->rank != ys->rank ||
+        bs->size[1] != ys->size[1] || bs->size[0] != 1)
+        return refuse("cudnnAddTensor", "scalars, or shapes, that are not a bias");
+    memset(&s, 0, sizeof(s));
+    s.shape = *ys;
+    return status_of(
+        ferry_cuda_double_submit("cudnnAddTensor", h->context, h->stream, run_sum, &s, sizeof(s),
+                                 (struct ferry_cuda_double_operand[]){ { bias, bytes_of(bs), NULL },
+                                                                       { y, bytes_of(ys), NULL } },
+                                 places, 2));
+}
