@@ -2,137 +2,183 @@
 #define _GNU_SOURCE
 #include "foreign.h"
 
-#include "wire.h"
+#include "foreign_magic.h"
+#include "foreign_proto.h"
 
 #include <ferry/status.h>
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
-/* ---- by what they begin with ------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------- */
 
-/* From each format's specification, or what its writers write. */
-static const struct {
-    unsigned at;
-    unsigned size;
-    const char *bytes;
-    const char *name, *advice;
-} beginnings[] = {
-    { 0, 4, "GGUF", "a GGUF model (llama.cpp)", "" },
-    { 4, 4, "TFL3", "a TensorFlow Lite model", "" },
-    { 0, 3, "\x1f\x8b\x08", "compressed by gzip", ": unpack it first" },
-    { 4, 6, "1AY&SY", "compressed by bzip2", ": unpack it first" },
-    { 0, 6,
-      "\xfd"
-      "7zXZ\0",
-      "compressed by xz", ": unpack it first" },
-    { 0, 4, "\x28\xb5\x2f\xfd", "compressed by zstd", ": unpack it first" },
-    { 0, 6, "7z\xbc\xaf\x27\x1c", "a 7z archive", ": unpack it first" },
-    { 257, 5, "ustar", "a tar archive", ": unpack it first" },
-    { 0, 8, "7767517\n", "ncnn's .param, which is text", "" },
-    { 0, 5, "<?xml", "XML", "" },
-    { 0, 38, "version https://git-lfs.github.com/spec",
-      "a pointer of Git LFS, not the file it points at",
-      ": run `git lfs pull` where it was cloned" },
-};
+/* The bytes of a text that are looked at. */
+#define TEXT_BYTES 512
 
-static int refuse(const struct ferry__io_file *file, const char *name, const char *advice)
+static bool begins(const struct ferry__io_file *file, uint64_t at, const char *word)
 {
-    return ferry_error_set(FERRY_EFORMAT, "%s: format at byte 0: is %s%s", file->path, name,
-                           advice);
+    return file->size - at >= strlen(word) &&
+           strncasecmp((const char *)file->bytes + at, word, strlen(word)) == 0;
 }
 
-static int by_beginning(const struct ferry__io_file *file)
+/* A page that a server sent in place of the file, or a net's description beside its weights. */
+static int by_markup(const struct ferry__io_file *file)
 {
-    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
-        if (file->size >= beginnings[i].at + beginnings[i].size &&
-            memcmp(file->bytes + beginnings[i].at, beginnings[i].bytes, beginnings[i].size) == 0)
-            return refuse(file, beginnings[i].name, beginnings[i].advice);
-    return 0;
-}
+    uint64_t at = 0, n = file->size < TEXT_BYTES ? file->size : TEXT_BYTES;
 
-/* A page that a server sent in place of the file. */
-static int by_page(const struct ferry__io_file *file)
-{
-    static const char *const tags[] = { "<!doctype html", "<html" };
-    uint64_t at = 0;
-
-    while (at < file->size && strchr(" \t\r\n", file->bytes[at]) && file->bytes[at])
+    while (at < file->size && file->bytes[at] && strchr(" \t\r\n", file->bytes[at]))
         at++;
-    for (int i = 0; i < 2; i++)
-        if (file->size - at >= strlen(tags[i]) &&
-            strncasecmp((const char *)file->bytes + at, tags[i], strlen(tags[i])) == 0)
-            return refuse(file, "a web page (HTML)", ": the download went wrong");
-    return 0;
+    if (begins(file, at, "<!doctype html") || begins(file, at, "<html"))
+        return ferry__foreign_is(file, "a web page (HTML)", ": the download went wrong");
+    if (!begins(file, at, "<?xml") && !begins(file, at, "<net "))
+        return 0;
+    if (memmem(file->bytes, n, "<net ", 5))
+        return ferry__foreign_is(file, "OpenVINO's .xml, a net without its weights",
+                                 ": they lie in the .bin beside it, without names");
+    return ferry__foreign_is(file, "XML", ", no file of weights");
 }
 
-/* ---- PyTorch and Keras ------------------------------------------------------------------------ */
+/* ---- pickles ---------------------------------------------------------------------------------- */
 
-/* PROTO of 2 or more at the front, and STOP at the end. */
+/* Pickles of the protocols 0 and 1 have no mark of their own: of these beginnings are dictionaries, lists, calls. */
+static bool is_old_pickle(const struct ferry__io_file *file)
+{
+    static const char *const calls[] = { "ccopy_reg\n",    "ccopyreg\n", "c__builtin__\n",
+                                         "ccollections\n", "cnumpy",     "ctorch",
+                                         "c__main__\n" };
+    const unsigned char *b = file->bytes;
+
+    if (file->size < 5 || b[file->size - 1] != '.')
+        return false;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        if (ferry__foreign_has(file, 0, calls[i], (unsigned)strlen(calls[i])))
+            return true;
+    if ((b[0] == '}' || b[0] == ']') && b[1] == 'q' && b[2] <= 1)
+        return true;
+    return b[0] == '(' && strchr("dlt", b[1]) && b[1] && b[2] == 'p' &&
+           (b[3] == '0' || b[3] == '1') && b[4] == '\n';
+}
+
+/* PROTO of 2 or more, and either a frame behind it or STOP at the file's end. */
+static bool is_pickle(const struct ferry__io_file *file)
+{
+    const unsigned char *b = file->bytes;
+
+    return file->size >= 4 && b[0] == 0x80 && b[1] >= 2 && b[1] <= 5 &&
+           (b[2] == 0x95 || b[file->size - 1] == '.');
+}
+
 static int by_pickle(const struct ferry__io_file *file)
 {
-    static const unsigned char torch[] = { 0x80, 2, 0x8a, 10, 0x6c, 0xfc, 0x9c, 0x46, 0xf9 };
-    static const char safe[] = ": save it as safetensors";
+    static const char safe[] = ": save what it holds as safetensors or .npz";
+    uint64_t n = file->size < TEXT_BYTES ? file->size : TEXT_BYTES;
 
-    if (file->size >= sizeof(torch) && memcmp(file->bytes, torch, sizeof(torch)) == 0)
-        return refuse(file, "a PyTorch file of before 1.6", safe);
-    if (file->size >= 4 && file->bytes[0] == 0x80 && file->bytes[1] >= 2 && file->bytes[1] <= 5 &&
-        file->bytes[file->size - 1] == '.')
-        return refuse(file, "a Python pickle, which may run anything", safe);
-    return 0;
+    if (ferry__foreign_has(file, 0, "\x80\2\x8a\n\x6c\xfc\x9c\x46\xf9", 9))
+        return ferry__foreign_is(file, "a PyTorch file of before 1.6",
+                                 ": save it as safetensors, or anew with torch.save");
+    if (!is_pickle(file) && !is_old_pickle(file))
+        return 0;
+    if (memmem(file->bytes, n, "joblib.numpy_pickle", 19))
+        return ferry__foreign_is(file, "a Python pickle of joblib's, which may run anything", safe);
+    return ferry__foreign_is(file, "a Python pickle, which may run anything", safe);
 }
+
+/* One or a few keys, and then a name: what Flax writes, and the like. */
+static int by_map(const struct ferry__io_file *file)
+{
+    const unsigned char *b = file->bytes;
+    unsigned size;
+
+    if (file->size < 16 || b[0] < 0x81 || b[0] > 0x8f || b[1] < 0xa1 || b[1] > 0xbf)
+        return 0;
+    size = b[1] & 31;
+    for (unsigned i = 0; i < size && i + 2 < 16; i++)
+        if (b[i + 2] <= ' ' || b[i + 2] > '~')
+            return 0;
+    return ferry__foreign_is(file, "MessagePack, as Flax writes it", ": save it as safetensors");
+}
+
+/* ---- archives --------------------------------------------------------------------------------- */
 
 /* The bytes of the archive's last part, where its table lies, that are looked at for names. */
 #define TABLE_BYTES 65536
 
 static int by_archive(const struct ferry__io_file *file)
 {
+    static const struct {
+        const char *member, *name, *advice;
+    } archives[] = {
+        { "model.weights.h5", "a Keras archive",
+          ": unpack its model.weights.h5, which is HDF5, and can be read" },
+        { "/.data/serialization_id", "a PyTorch archive without a data.pkl",
+          ": save the state_dict with torch.save, or as safetensors" },
+        { "com.apple.CoreML", "a Core ML package", ": save its weights as safetensors or .npz" },
+        { "word/document.xml", "a document of Word's", ", no file of weights" },
+        { "xl/workbook.xml", "a spreadsheet of Excel's", ", no file of weights" },
+        { "META-INF/MANIFEST.MF", "a Java archive", ", no file of weights" },
+    };
     uint64_t tail = file->size < TABLE_BYTES ? file->size : TABLE_BYTES;
     const unsigned char *table = file->bytes + file->size - tail;
 
-    if (file->size < 4 || memcmp(file->bytes, "PK\3\4", 4) != 0)
+    if (!ferry__foreign_has(file, 0, "PK\3\4", 4))
         return 0;
-    if (memmem(table, tail, "model.weights.h5", 16))
-        return refuse(file, "a Keras archive", ": its model.weights.h5 is HDF5, and can be read");
-    return 0;
-}
-
-/* ---- protobuf of others ----------------------------------------------------------------------- */
-
-/*
- * ONNX's ModelProto has ir_version (1, a number) and graph (7) with opset_import (8); CoreML's Model
- * has specificationVersion (1, a number), description (2) and one model, whose field is 200 or more.
- */
-static int by_fields(const struct ferry__io_file *file)
-{
-    static const struct ferry__wire_names names = { "message", { { 0, NULL } } };
-    struct ferry__wire wire = { file, &names, file->bytes, file->bytes + file->size, true };
-    bool version = false, description = false, graph = false, opset = false, model = false;
-    struct ferry__field field;
-
-    while (ferry__wire_next(&wire, &field) > 0) {
-        bool bytes = field.type == FERRY__WIRE_BYTES;
-
-        version |= field.number == 1 && field.type == FERRY__WIRE_VARINT;
-        description |= field.number == 2 && bytes;
-        graph |= field.number == 7 && bytes;
-        opset |= field.number == 8 && bytes;
-        model |= field.number >= 200 && bytes;
-    }
-    if (version && graph && opset)
-        return refuse(file, "an ONNX model", "");
-    if (version && description && model)
-        return refuse(file, "a Core ML model", "");
+    for (size_t i = 0; i < sizeof(archives) / sizeof(archives[0]); i++)
+        if (memmem(table, tail, archives[i].member, strlen(archives[i].member)))
+            return ferry__foreign_is(file, archives[i].name, archives[i].advice);
     return 0;
 }
 
 int ferry__foreign_refuse(const struct ferry__io_file *file)
 {
-    static int (*const ways[])(const struct ferry__io_file *) = { by_beginning, by_page, by_pickle,
-                                                                  by_archive, by_fields };
+    static int (*const ways[])(const struct ferry__io_file *) = {
+        ferry__foreign_by_magic, by_markup, by_pickle, by_map, by_archive, ferry__foreign_by_fields
+    };
     int err = 0;
 
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !err; i++)
         err = ways[i](file);
     return err;
+}
+
+/* ---- folders ---------------------------------------------------------------------------------- */
+
+static bool has_member(const char *path, const char *name)
+{
+    char member[4096];
+    struct stat info;
+    int n = snprintf(member, sizeof(member), "%s/%s", path, name);
+
+    return n > 0 && (size_t)n < sizeof(member) && stat(member, &info) == 0;
+}
+
+void ferry__foreign_folder(const char *path)
+{
+    static const struct {
+        const char *member, *name;
+    } folders[] = {
+        { "model.safetensors.index.json", "name its model.safetensors.index.json" },
+        { "model.safetensors", "name its model.safetensors" },
+        { "pytorch_model.bin", "name its pytorch_model.bin" },
+        { "pytorch_model.bin.index.json", "name the files that its pytorch_model.bin.index.json names" },
+        { "saved_model.pb", "a TensorFlow SavedModel: save its variables as .npz in TensorFlow" },
+        { "data.mdb", "an LMDB database, no file of weights: a Data layer reads it" },
+        { "CURRENT", "a LevelDB database, no file of weights" },
+        { "Data/com.apple.CoreML", "a Core ML package: save its weights as safetensors or .npz" },
+        { "coremldata.bin", "a compiled Core ML model: save its weights as safetensors or .npz" },
+        { ".zgroup", "a Zarr store: save its arrays as .npz with Python's zarr" },
+        { ".zarray", "a Zarr store: save its arrays as .npz with Python's zarr" },
+        { "zarr.json", "a Zarr store: save its arrays as .npz with Python's zarr" },
+        { "data.pkl", "an unpacked PyTorch file: name the file it was" },
+    };
+    struct stat info;
+
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+        return;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        if (has_member(path, folders[i].member)) {
+            ferry_error_set(FERRY_EIO, "%.400s: is a directory: %s", path, folders[i].name);
+            return;
+        }
 }

@@ -14,4 +14,7 @@
  */
 int ferry__foreign_refuse(const struct ferry__io_file *file);
 
+/* Of a path that could not be opened: the message says what it is the folder of, where that is known. */
+void ferry__foreign_folder(const char *path);
+
 #endif

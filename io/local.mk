@@ -24,6 +24,10 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/file_map.h \
 	%D%/foreign.c \
 	%D%/foreign.h \
+	%D%/foreign_magic.c \
+	%D%/foreign_magic.h \
+	%D%/foreign_proto.c \
+	%D%/foreign_proto.h \
 	%D%/format.c \
 	%D%/inflate.c \
 	%D%/inflate.h \
@@ -58,6 +62,12 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/storage.c \
 	%D%/storage.h \
 	%D%/torch.c \
+	%D%/torch_archive.c \
+	%D%/torch_archive.h \
+	%D%/torch_tensor.c \
+	%D%/torch_tensor.h \
+	%D%/torch_walk.c \
+	%D%/torch_walk.h \
 	%D%/values.c \
 	%D%/values.h \
 	%D%/wire.c \

@@ -47,7 +47,7 @@ static int open_file(struct ferry_io *io)
     values.fortran = npy.fortran && npy.naxes > 1;
     ferry__io_set_data(io, array, &values);
     return npy.storage == FERRY__STORED_OTHERWISE
-               ? ferry__io_mark(io, array, npy.descr, ferry__npy_unreadable)
+               ? ferry__io_mark(io, array, npy.descr, ferry__npy_unreadable(&npy))
                : FERRY_OK;
 }
 

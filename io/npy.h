@@ -46,7 +46,7 @@ int ferry__npy_parse(const struct ferry__npy_source *source, struct ferry__npy *
 /* Whether `size` bytes of values are what the header says. */
 bool ferry__npy_fits(const struct ferry__npy *npy, uint64_t size);
 
-/* Why the values of a type that ferry does not have cannot be read. */
-extern const char ferry__npy_unreadable[];
+/* Why the values of a type that ferry does not have cannot be read; lives for ever. */
+const char *ferry__npy_unreadable(const struct ferry__npy *npy);
 
 #endif

@@ -117,7 +117,11 @@ static int take_number(struct text *text, int64_t *out)
 
 /* ---- the three entries ---------------------------------------------------------------------- */
 
-const char ferry__npy_unreadable[] = "ferry has no such dtype";
+const char *ferry__npy_unreadable(const struct ferry__npy *npy)
+{
+    return strcmp(npy->descr, "|O") == 0 ? "objects of Python, in a pickle, which may run anything"
+                                         : "ferry has no such dtype";
+}
 
 /* Bytes of an element of a type that is not ours, as "<c16" and "<U3" say; 0 where they do not. */
 static uint64_t size_of(const char *descr)

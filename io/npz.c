@@ -15,6 +15,9 @@
 /* Of a deflated member; NumPy itself stops at 10,000 bytes. */
 #define MAX_HEADER (1u << 20)
 
+/* Bytes of an array's magic. */
+#define NPY_MAGIC 6
+
 /* The one deflated member that is being read, and how far it has been. */
 struct stream {
     const struct deflated *of;
@@ -333,7 +336,7 @@ static int complete(struct ferry_io *io, struct ferry__io_array *array,
 {
     ferry__io_set_data(io, array, values);
     return npy->storage == FERRY__STORED_OTHERWISE
-               ? ferry__io_mark(io, array, npy->descr, ferry__npy_unreadable)
+               ? ferry__io_mark(io, array, npy->descr, ferry__npy_unreadable(npy))
                : FERRY_OK;
 }
 
@@ -428,7 +431,8 @@ static int add_deflated(struct ferry_io *io, const char *name, const struct ferr
 }
 
 /* Neither its type nor its shape is known. */
-static int add_unreadable(struct ferry_io *io, const char *name, const struct ferry__zip_member *m)
+static int add_unreadable(struct ferry_io *io, const char *name, const struct ferry__zip_member *m,
+                          const char *why)
 {
     const struct ferry__npy none = { .dtype = FERRY_U8,
                                      .storage = FERRY__STORED_OTHERWISE,
@@ -442,12 +446,59 @@ static int add_unreadable(struct ferry_io *io, const char *name, const struct fe
     values.bytes = m->bytes;
     values.size = m->stored;
     ferry__io_set_data(io, array, &values);
-    return ferry__io_mark(io, array, "?", m->unreadable);
+    return ferry__io_mark(io, array, "?", why);
+}
+
+static const char no_array[] = "is no .npy array";
+
+/* Whether a member's bytes begin as an array's; of deflated ones that are damaged an array's reader tells. */
+static int begins_as_array(struct ferry_io *io, const struct ferry__zip_member *m, bool *out)
+{
+    struct deflated d = { .member = *m };
+    unsigned char first[NPY_MAGIC];
+    int err;
+
+    *out = false;
+    if (m->size < NPY_MAGIC)
+        return FERRY_OK;
+    if (m->method == FERRY__ZIP_STORED) {
+        *out = ferry__npy_magic(m->bytes, m->size);
+        return FERRY_OK;
+    }
+    err = seek(io, &d, 0);
+    if (!err)
+        err = take(io, first, sizeof(first));
+    stop(io->state);
+    *out = !err && ferry__npy_magic(first, sizeof(first));
+    return err;
+}
+
+static bool ends_with(const struct ferry__zip_member *m, const char *end)
+{
+    size_t size = strlen(end);
+
+    return m->name_size >= size && memcmp(m->name + m->name_size - size, end, size) == 0;
+}
+
+/* What is not called an array may be one all the same, as NumPy sees it. */
+static int add_other(struct ferry_io *io, const char *name, const struct ferry__zip_member *m)
+{
+    bool array;
+    int err = begins_as_array(io, m, &array);
+
+    if (err)
+        return err;
+    if (!array)
+        return add_unreadable(io, name, m, no_array);
+    return m->method == FERRY__ZIP_DEFLATED ? add_deflated(io, name, m) : add_stored(io, name, m);
 }
 
 static int add_member(struct ferry_io *io, const struct ferry__zip_member *m)
 {
     char *name;
+
+    if (m->size == 0 && ends_with(m, "/")) /* a folder */
+        return FERRY_OK;
 
     if (memchr(m->name, '\0', m->name_size))
         return ferry_error_set(FERRY_EFORMAT,
@@ -458,8 +509,23 @@ static int add_member(struct ferry_io *io, const struct ferry__zip_member *m)
     if (!name)
         return ferry_last_error_code();
     if (m->unreadable)
-        return add_unreadable(io, name, m);
+        return add_unreadable(io, name, m, m->unreadable);
+    if (!ends_with(m, ".npy"))
+        return add_other(io, name, m);
     return m->method == FERRY__ZIP_DEFLATED ? add_deflated(io, name, m) : add_stored(io, name, m);
+}
+
+/* An archive of other things only is no .npz. */
+static int check_any(const struct ferry_io *io)
+{
+    for (const struct ferry__io_array *array = io->first; array; array = array->next)
+        if (!array->entry.unreadable || strcmp(array->entry.unreadable, no_array) != 0)
+            return FERRY_OK;
+    return io->count == 0 ? FERRY_OK
+                          : ferry_error_set(FERRY_EFORMAT,
+                                            "%s: format at byte 0: is a zip archive without "
+                                            "arrays of NumPy's (.npy): unpack it first",
+                                            io->file.path);
 }
 
 static int open_file(struct ferry_io *io)
@@ -478,7 +544,7 @@ static int open_file(struct ferry_io *io)
     io->state = stream;
     while (!got && (got = ferry__zip_next(&zip, &member)) > 0)
         got = add_member(io, &member);
-    return got;
+    return got ? got : check_any(io);
 }
 
 static void close_file(struct ferry_io *io)

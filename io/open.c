@@ -4,6 +4,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "foreign.h"
+#include "foreign_proto.h"
 #include "reader.h"
 
 #include <stdio.h>
@@ -68,27 +69,33 @@ static int unknown_format(const struct ferry__io_file *file)
         return ferry_error_set(
             FERRY_EFORMAT, "%s: format at byte 0: is text; weights are binary files", file->path);
     return ferry_error_set(FERRY_EFORMAT,
-                           "%s: format at byte 0: is none of Caffe's, NumPy's, safetensors, HDF5",
+                           "%s: format at byte 0: is none of Caffe's, NumPy's, PyTorch's, "
+                           "safetensors, HDF5",
                            file->path);
 }
 
-/* An archive and a message of protobuf may be anybody's; the others' beginnings are their own. */
-static bool is_sure(const struct ferry__io_reader *reader)
+/*
+ * An archive and a message of protobuf may be anybody's; the others' beginnings are their own. What has
+ * the fields of Caffe's is not looked at for what others begin with: that may be a part of its name.
+ */
+static int refuse_foreign(const struct ferry_io *io)
 {
-    return reader && reader != &ferry__npz_reader && reader != &ferry__caffemodel_reader;
+    if (io->reader == &ferry__caffemodel_reader)
+        return ferry__foreign_by_fields(&io->file);
+    return !io->reader || io->reader == &ferry__npz_reader ? ferry__foreign_refuse(&io->file)
+                                                           : FERRY_OK;
 }
 
 static int find_reader(struct ferry_io *io)
 {
-    int err = FERRY_OK;
+    int err;
 
     for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]) && !io->reader; i++) {
         io->format = readers[i]->probe(&io->file);
         if (io->format != FERRY_IO_UNKNOWN && !(io->part && readers[i] == &ferry__sharded_reader))
             io->reader = readers[i];
     }
-    if (!is_sure(io->reader))
-        err = ferry__foreign_refuse(&io->file);
+    err = refuse_foreign(io);
     if (err) /* what was not opened is not closed */
         io->reader = NULL;
     else if (!io->reader)
@@ -152,6 +159,8 @@ int ferry_io_open_with(const char *path, unsigned flags, ferry_io **out)
     if (flags & ~FERRY_IO_TRUST)
         return ferry_error_set(FERRY_EINVAL, "ferry_io_open_with: unknown flags 0x%x", flags);
     err = ferry__io_file_open(path, &file);
+    if (err)
+        ferry__foreign_folder(path);
     return err ? err : open_file(&file, flags, out);
 }
 

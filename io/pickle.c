@@ -305,7 +305,7 @@ static void call(struct machine *m)
 
     if (m->err)
         return;
-    if (callee->kind == FERRY__PICKLE_GLOBAL &&
+    if (callee->kind == FERRY__PICKLE_GLOBAL && arguments->number == 0 &&
         strcmp(callee->text, "collections OrderedDict") == 0) {
         push(m, make(m, FERRY__PICKLE_DICT));
         return;
@@ -441,6 +441,17 @@ static void run_call(struct machine *m, uint64_t unused)
     call(m);
 }
 
+/* With arguments by name, too: a dictionary, which stays where what is called was given its state. */
+static void run_call_named(struct machine *m, uint64_t unused)
+{
+    struct ferry__pickle *named = pop(m);
+
+    (void)unused;
+    call(m);
+    if (!m->err && named->number > 0)
+        m->stack[m->depth - 1]->items = named;
+}
+
 static void run_build(struct machine *m, uint64_t unused)
 {
     (void)unused;
@@ -499,6 +510,7 @@ static const struct {
     ['X'] = { push_string, 4, 0 },
     [0x8d] = { push_string, 8, 0 },
     [0x8e] = { push_string, 8, 0 },
+    [0x96] = { push_string, 8, 0 },
     ['c'] = { run_global, 0, 0 },
     ['h'] = { get_memo, 1, 0 },
     ['j'] = { get_memo, 4, 0 },
@@ -513,10 +525,14 @@ static const struct {
     ['d'] = { run_marked, 0, FERRY__PICKLE_DICT },
     ['a'] = { run_extend, 0, 1 },
     ['e'] = { run_extend_marked, 0, 1 },
+    [0x8f] = { run_value, 0, FERRY__PICKLE_LIST }, /* sets are lists */
+    [0x90] = { run_extend_marked, 0, 1 },
+    [0x91] = { run_marked, 0, FERRY__PICKLE_LIST },
     ['s'] = { run_extend, 0, 2 },
     ['u'] = { run_extend_marked, 0, 2 },
     ['R'] = { run_call, 0, 0 },
     [0x81] = { run_call, 0, 0 },
+    [0x92] = { run_call_named, 0, 0 },
     ['b'] = { run_build, 0, 0 },
     ['Q'] = { run_persistent, 0, 0 },
     [0x93] = { run_stack_global, 0, 0 },

@@ -38,6 +38,7 @@ UNIT_TESTS = \
 	%D%/unit/test-image \
 	%D%/unit/test-io-commit \
 	%D%/unit/test-io-definition \
+	%D%/unit/test-io-foreign \
 	%D%/unit/test-io-malformed \
 	%D%/unit/test-io-proto \
 	%D%/unit/test-io-read \
@@ -224,6 +225,7 @@ PACKAGE_TESTS = \
 	%D%/unit/test-command-files \
 	%D%/unit/test-conf \
 	%D%/unit/test-io-commit \
+	%D%/unit/test-io-foreign \
 	%D%/unit/test-io-malformed \
 	%D%/unit/test-io-proto \
 	%D%/unit/test-io-read \
@@ -393,6 +395,7 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/fixture.h \
 	%D%/unit/host-options.h \
 	%D%/unit/io-build.h \
+	%D%/unit/io-zip.h \
 	%D%/unit/plugin-driver.c \
 	%D%/unit/plugin-driver.h \
 	%D%/unit/proto-text.h \
