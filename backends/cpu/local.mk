@@ -72,6 +72,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/roi.c \
 	%D%/op/rows.h \
 	%D%/op/rows_impl.h \
+	%D%/op/slide_impl.h \
 	%D%/op/softmax.c \
 	%D%/op/softmax_impl.h \
 	%D%/op/step_impl.h \

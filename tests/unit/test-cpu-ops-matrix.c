@@ -174,7 +174,7 @@ static void convolutions_at_their_boundaries(void)
         }
 }
 
-/* Three taps at once and seven pixels: what two of them share depends on both steps. */
+/* Lines of three taps, and blocks of seven pixels where taps lie farther apart. */
 static void a_group_a_channel_at_every_stride_and_dilation(void)
 {
     for (int64_t step = 0; step < 16; step++) {
@@ -202,15 +202,18 @@ static void group_a_channel(int64_t lines, int64_t pixels, int64_t step, int64_t
         w->pad[a] = pad;
         w->pad_end[a] = pad_end;
     }
-    convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST_SLICE, 1);
-    rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_CLIP, -0.5, 0.75);
+    convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST_SLICE, (int)(lines % 2));
+    if (pixels % 3 == 0)
+        rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_CLIP, -0.5, 0.75);
+    else if (pixels % 3 == 1)
+        rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, pixels % 2 ? 0 : 0.25, 0);
     rig_run(&r, NULL);
 }
 
-/* Blocks of seven pixels, and lines by twos: which of them see padding, and which lie over others. */
+/* Lines whose ends see padding, one by one and by twos, and what is done to their sums. */
 static void a_group_a_channel_of_every_width_and_padding(void)
 {
-    for (int64_t pixels = 5; pixels < 24; pixels++)
+    for (int64_t pixels = 1; pixels < 20; pixels++)
         for (int64_t pad = 0; pad < 9; pad++)
             for (int64_t step = 1; step < 3; step++)
                 group_a_channel(3 + pixels % 4, pixels, step, pad / 3, pad % 3);

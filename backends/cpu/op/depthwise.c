@@ -5,6 +5,11 @@
 
 #include <string.h>
 
+/* Bytes of lines that are gone through for some channels before it is the next ones' turn. */
+#define SLIDE_BYTES (64 * 1024)
+/* Multiplications below which a second thread costs more than it helps. */
+#define SMALL_SLIDE (512 * 1024)
+
 /* CONVOLUTION where each channel is a group and has one output. */
 
 bool cpu_depthwise_can(const struct cpu_op *p)
@@ -25,27 +30,53 @@ static uint32_t steps_taken(const struct cpu_op *p)
            (function == FERRY_UNARY_RELU || function == FERRY_UNARY_CLIP);
 }
 
+/* Channels that slide_impl.h goes by. */
+static int64_t slide_width(const struct cpu_loops *loops)
+{
+    return loops->lanes == 16 ? 16 : 2 * loops->lanes;
+}
+
+/* Three taps by three of an image with its channels last, and pixels one or two apart. */
+static bool can_slide(const struct cpu_op *p)
+{
+    const struct cpu_window *w = &p->plan.convolution.window;
+    bool is_image = w->kernel[0] == 1 && w->in[0] == 1 && w->out[0] == 1;
+
+    return is_image && w->kernel[1] == 3 && w->kernel[2] == 3 && w->dilation[1] == 1 &&
+           w->dilation[2] == 1 && w->stride[2] <= 2 && w->pad[2] <= 1 && w->x[1] == 1 &&
+           w->y[1] == 1 && w->channels >= slide_width(p->loops);
+}
+
 void cpu_depthwise_plan(struct cpu_op *p)
 {
     const struct cpu_window *w = &p->plan.convolution.window;
-    uint64_t channels = (uint64_t)w->channels, taps = (uint64_t)w->taps;
+    int64_t width = slide_width(p->loops), channels = w->channels;
 
     p->answer.epilogue = steps_taken(p);
-    cpu_op_pack_or_not(p, 1, channels * taps * sizeof(float), 0);
+    p->plan.convolution.is_slide = can_slide(p);
+    if (p->plan.convolution.is_slide)
+        channels = (channels + width - 1) / width * width;
+    cpu_op_pack_or_not(p, 1, (uint64_t)(channels * w->taps) * sizeof(float), 0);
 }
 
+/* Tap by tap, all channels of each; or so of as many as slide_impl.h goes by, the last of them twice. */
 void cpu_depthwise_pack(const struct cpu_op *p, const float *w, float *packed)
 {
     const struct cpu_window *v = &p->plan.convolution.window;
     const int64_t *wide = p->plan.convolution.w;
+    int64_t width = p->plan.convolution.is_slide ? slide_width(p->loops) : v->channels;
 
-    for (int64_t tap = 0; tap < v->taps; tap++) {
-        int64_t i = tap / v->kernel[2] / v->kernel[1], j = tap / v->kernel[2] % v->kernel[1];
-        const float *from = w + p->plan.convolution.w_first + i * wide[2] + j * wide[3] +
-                            tap % v->kernel[2] * wide[4];
+    w += p->plan.convolution.w_first;
+    for (int64_t first = 0; first < v->channels; first += width) {
+        if (first + width > v->channels)
+            first = v->channels - width;
+        for (int64_t tap = 0; tap < v->taps; tap++) {
+            int64_t i = tap / v->kernel[2] / v->kernel[1], j = tap / v->kernel[2] % v->kernel[1];
+            const float *from = w + i * wide[2] + j * wide[3] + tap % v->kernel[2] * wide[4];
 
-        for (int64_t c = 0; c < v->channels; c++)
-            *packed++ = from[c * p->plan.convolution.w_group];
+            for (int64_t c = first; c < first + width; c++)
+                *packed++ = from[c * p->plan.convolution.w_group];
+        }
     }
 }
 
@@ -73,15 +104,6 @@ static void see(const struct cpu_window *w, int axis, int64_t at, int64_t *first
         *end = w->kernel[axis];
 }
 
-/* Whether line `at` and the one below it see all taps, of three that are as far apart as they are. */
-static bool is_pair(const struct cpu_window *w, int64_t at)
-{
-    struct cpu_span whole = cpu_window_whole(w, 1);
-
-    return w->kernel[1] == 3 && w->stride[1] == 1 && w->dilation[1] == 1 && at >= whole.first &&
-           at + 1 < whole.end;
-}
-
 /* Lines, or lines of each plane where channels are not side by side. */
 static void do_lines(void *arg, int64_t first, int64_t count, int64_t piece)
 {
@@ -93,21 +115,52 @@ static void do_lines(void *arg, int64_t first, int64_t count, int64_t piece)
     for (int64_t i = first; i < first + count; i++) {
         int64_t at[2] = { i / w->out[1] % w->out[0], i % w->out[1] };
         int64_t plane = i / w->out[1] / w->out[0], image = plane / planes;
-        struct cpu_line l = { .lines = 1 };
+        struct cpu_line l;
 
         l.x = s->depthwise.x + image * w->x[0] + (at[0] * w->stride[0] - w->pad[0]) * w->x[2] +
               (at[1] * w->stride[1] - w->pad[1]) * w->x[3] - w->pad[2] * w->x[4];
         l.y = image * w->y[0] + at[0] * w->y[2] + at[1] * w->y[3];
         for (int axis = 0; axis < 2; axis++)
             see(w, axis, at[axis], &l.first[axis], &l.end[axis]);
-        if (s->is_last && i + 1 < first + count && is_pair(w, at[1]))
-            l.lines = 2;
-        i += l.lines - 1;
         if (s->is_last)
             s->op->loops->depthwise_last(&s->depthwise, &l);
         else
             s->op->loops->depthwise_plane(&s->depthwise, &l, plane % planes);
     }
+}
+
+/* Few lines at a time, so that what two of them see, and all their pages, are at hand. */
+static void slide_lines(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct lines *s = arg;
+    const struct cpu_window *w = s->depthwise.window;
+    int64_t line = (w->stride[1] * w->in[2] + w->out[2]) * w->channels * (int64_t)sizeof(float);
+    int64_t some = SLIDE_BYTES / line / 2 * 2;
+
+    (void)piece;
+    some = some < 2 ? 2 : some;
+    for (int64_t end = first + count, n; first < end; first += n) {
+        int64_t image = first / w->out[1], at = first % w->out[1];
+
+        n = w->out[1] - at < end - first ? w->out[1] - at : end - first;
+        n = n < some ? n : some;
+        s->op->loops->depthwise_slide(&s->depthwise, s->depthwise.x + image * w->x[0],
+                                      image * w->y[0], at, n);
+    }
+}
+
+/* Lines of a piece: all threads get as many, several times if that comes out even. */
+static int64_t even_piece(int64_t lines, int64_t cost, int64_t threads)
+{
+    if (threads < 2 || lines * cost <= SMALL_SLIDE)
+        return lines;
+    for (int64_t times = 4; times > 1; times--) {
+        int64_t piece = (lines + times * threads - 1) / (times * threads);
+
+        if (16 * (piece * times * threads - lines) <= lines)
+            return piece;
+    }
+    return (lines + threads - 1) / threads;
 }
 
 static void fill_store(const struct cpu_op *p, const struct cpu_op_args *args,
@@ -151,5 +204,8 @@ void cpu_depthwise_run(struct cpu_device *d, const struct cpu_op *p, const struc
         cpu_depthwise_pack(p, args->in[1], args->workspace);
         depthwise->w = args->workspace;
     }
-    workers_run(d->workers, lines, walk_piece_of(lines, cost + 1), do_lines, &s);
+    if (p->plan.convolution.is_slide)
+        workers_run(d->workers, lines, even_piece(lines, cost, p->threads), slide_lines, &s);
+    else
+        workers_run(d->workers, lines, walk_piece_of(lines, cost + 1), do_lines, &s);
 }

@@ -20,9 +20,8 @@ struct cpu_depthwise {
     int64_t inner[2]; /* pixels of a line that see no padding at its ends: first, behind the last */
 };
 
-/* A line, and what of the window's first two axes sees the image; or two, of which each sees all. */
+/* A line, and what of the window's first two axes sees the image. */
 struct cpu_line {
-    int64_t lines;
     const float *x; /* what tap (0, 0, 0) of pixel 0 sees, were there no padding at all */
     int64_t y;      /* of pixel 0, channel 0 */
     int64_t first[2], end[2];

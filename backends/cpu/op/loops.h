@@ -26,6 +26,9 @@ struct cpu_loops {
                     int64_t depth, float *to, int64_t to_row);
     /* A line of a depthwise convolution: of all channels, side by side, or of one. */
     void (*depthwise_last)(const struct cpu_depthwise *d, const struct cpu_line *line);
+    /* Lines first … first + count − 1 of an image's, of 3 × 3 taps: x and y of its line 0. */
+    void (*depthwise_slide)(const struct cpu_depthwise *d, const float *x, int64_t y, int64_t first,
+                            int64_t count);
     void (*depthwise_plane)(const struct cpu_depthwise *d, const struct cpu_line *line,
                             int64_t channel);
     /* A function of UNARY on n elements side by side; false: nothing was done. x may be y. */

@@ -9,6 +9,7 @@
 #include "patches_impl.h"
 #include "pool_lines_impl.h"
 #include "rows_impl.h"
+#include "slide_impl.h"
 #include "step_impl.h"
 #include "winograd_impl.h"
 
@@ -18,6 +19,7 @@ static const struct cpu_loops NAME(loops) = {
     .micro = { MICROS(1), MICROS(2) },
     .patches = NAME(patches),
     .depthwise_last = NAME(depthwise_last),
+    .depthwise_slide = NAME(depthwise_slide),
     .depthwise_plane = NAME(depthwise_plane),
     .unary = NAME(unary),
     .slope = NAME(slope),

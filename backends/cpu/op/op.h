@@ -91,6 +91,7 @@ struct cpu_op {
             bool is_transposed;        /* and not turned into one that is not */
             bool is_f32;               /* else element by element */
             bool is_depthwise;         /* each channel by itself */
+            bool is_slide;             /* ... by lines of 3 × 3 taps: slide_impl.h */
             bool is_in_place;          /* the rows of the product's a are x's pixels as they lie */
             bool is_planes, is_spread; /* products of row-major images */
             struct cpu_gemm gemm;

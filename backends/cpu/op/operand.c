@@ -51,7 +51,8 @@ static uint64_t packed_key(const struct cpu_op *p, uint32_t input)
     uint64_t key = UINT64_C(14695981039346656037);
 
     if (p->op.kind == FERRY_OP_CONVOLUTION)
-        word[4] = (uint64_t)p->plan.convolution.winograd.points << 56 | (uint64_t)w->group << 4 |
+        word[4] = (uint64_t)p->plan.convolution.winograd.points << 56 |
+                  (uint64_t)p->plan.convolution.is_slide << 55 | (uint64_t)w->group << 4 |
                   w->transposed << 3 | (uint64_t)p->plan.convolution.is_transposed << 2 |
                   (uint64_t)p->plan.convolution.is_spread << 1 | p->plan.convolution.is_planes;
     for (uint32_t i = 0; i < o->rank; i++) {

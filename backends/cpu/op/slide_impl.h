@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Depthwise convolutions of 3 × 3 taps, channels side by side, for an instruction set: see vector.h.
+ * No guard.
+ *
+ * A line is gone through once, as many channels wide as a cache line has. A column of three pixels is
+ * loaded and given to the sums of all that see it; the leftmost of these is complete then. Nothing is
+ * loaded twice, however long the line is, and how far apart its pixels lie is no matter: where that
+ * is a power of two they meet in a few sets of the first cache, and have gone before the next
+ * channels are asked for.
+ */
+
+/* Sums a, and sums b: of the line below, or of the vector of channels behind. */
+#if LANES == 16
+#define SLIDE_WIDE      LANES
+#define TAP(j, k, half) w##j##k
+#define TAPS                                                                   \
+    const vec w00 = LOAD(w), w01 = LOAD(w + LANES), w02 = LOAD(w + 2 * LANES); \
+    const vec w10 = LOAD(w + 3 * LANES), w11 = LOAD(w + 4 * LANES);            \
+    const vec w12 = LOAD(w + 5 * LANES), w20 = LOAD(w + 6 * LANES);            \
+    const vec w21 = LOAD(w + 7 * LANES), w22 = LOAD(w + 8 * LANES);
+#define TAPS_AGAIN
+#else
+#define SLIDE_WIDE      (2 * LANES)
+#define TAP(j, k, half) LOAD(w + (3 * (j) + (k)) * SLIDE_WIDE + (half)*LANES)
+#define TAPS
+#define TAPS_AGAIN OPAQUE(w); /* there are no registers for them */
+#endif
+
+struct NAME(slide) {
+    const float *x[4]; /* the lines that are read, from column 0 on */
+    int64_t step[4];   /* from a column to the next */
+    int64_t pad, in, out, y_line, y_next;
+};
+
+/* Lines above and below the image. */
+static const float NAME(slide_zero)[SLIDE_WIDE];
+
+/* clang-format off */
+/* What v gives, by line j of the taps: to three pixels, 1 apart; where they are 2 apart, to one or two. */
+#define GIVE_ALL(s, half, j)                                                    \
+    s##0 = FMA(v, TAP(j, 2, half), s##0); s##1 = FMA(v, TAP(j, 1, half), s##1); \
+    s##2 = FMA(v, TAP(j, 0, half), s##2)
+#define GIVE_ODD(s, half, j) s##0 = FMA(v, TAP(j, 1, half), s##0)
+#define GIVE_EVEN(s, half, j) \
+    s##0 = FMA(v, TAP(j, 2, half), s##0); s##1 = FMA(v, TAP(j, 0, half), s##1)
+
+/* A column, and on to the next. */
+#if LANES == 16
+#define SEE(GIVE)                                                               \
+    v = LOAD(x0); GIVE(a, 0, 0);                                                \
+    v = LOAD(x1); GIVE(a, 0, 1); if (lines == 2) { GIVE(b, 0, 0); }             \
+    v = LOAD(x2); GIVE(a, 0, 2); if (lines == 2) { GIVE(b, 0, 1); }             \
+    if (lines == 2) { v = LOAD(x3); GIVE(b, 0, 2); }                            \
+    x0 += t.step[0]; x1 += t.step[1]; x2 += t.step[2]; x3 += t.step[3]
+#else
+#define SEE(GIVE)                                                               \
+    TAPS_AGAIN                                                                  \
+    v = LOAD(x0); GIVE(a, 0, 0); v = LOAD(x0 + LANES); GIVE(b, 1, 0);           \
+    v = LOAD(x1); GIVE(a, 0, 1); v = LOAD(x1 + LANES); GIVE(b, 1, 1);           \
+    v = LOAD(x2); GIVE(a, 0, 2); v = LOAD(x2 + LANES); GIVE(b, 1, 2);           \
+    x0 += t.step[0]; x1 += t.step[1]; x2 += t.step[2]
+#endif
+/* The leftmost pixel goes out, and another one comes in. */
+#define SHIFT                                                                   \
+    a0 = a1, a1 = a2, a2 = a_new, b0 = b1, b1 = b2, b2 = b_new
+#define DONE                                                                    \
+    SLIDE_FINISH(a0, at, c);                                                    \
+    if (LANES < 16 || lines == 2)                                               \
+        SLIDE_FINISH(b0, at + b_at, c + b_c);                                   \
+    at += t.y_next;                                                             \
+    SHIFT
+/* clang-format on */
+#define SLIDE_FINISH(v, at, c)                     \
+    do {                                           \
+        if (is_plain)                              \
+            STORE(y + (at), CLIP(v, least, most)); \
+        else                                       \
+            FINISH(v, at, c);                      \
+    } while (0)
+
+/*
+ * A line of y, or two; pixels that begin before the line are summed in part, and not stored. Plain:
+ * sums begin at the bias, and what is left to do is to keep them in bounds.
+ */
+INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, int stride, int lines,
+                        bool is_plain, const float *w, const float *add, float *y, int64_t at,
+                        int64_t c)
+{
+    const float *x0 = t.x[0], *x1 = t.x[1], *x2 = t.x[2], *x3 = t.x[3];
+    const int64_t b_at = LANES == 16 ? t.y_line : LANES, b_c = LANES == 16 ? 0 : LANES;
+    const vec zero = { 0 }, least = SPLAT(s.least), most = SPLAT(s.most);
+    const vec a_new = is_plain && s.bias ? LOAD(s.bias + c) : zero;
+    const vec b_new = is_plain && s.bias ? LOAD(s.bias + c + b_c) : zero;
+    vec a0 = a_new, a1 = a_new, a2 = a_new, b0 = b_new, b1 = b_new, b2 = b_new, v;
+    int64_t pixel = 0, whole; /* pixels whose last column is there */
+    TAPS
+
+    (void)x3;
+    if (stride == 1) {
+        for (int64_t column = -t.pad; column < 2 - t.pad; column++) {
+            if (column >= 0 && column < t.in) {
+                SEE(GIVE_ALL);
+            }
+            SHIFT;
+        }
+        whole = t.in - 2 + t.pad;
+        for (whole = whole < t.out ? whole : t.out; pixel < whole; pixel++) {
+            SEE(GIVE_ALL);
+            DONE;
+        }
+    } else {
+        if (t.pad == 0) {
+            SEE(GIVE_EVEN);
+        }
+        SHIFT;
+        whole = (t.in - 1 + t.pad) / 2;
+        for (whole = whole < t.out ? whole : t.out; pixel < whole; pixel++) {
+            SEE(GIVE_ODD);
+            SEE(GIVE_EVEN);
+            DONE;
+        }
+        if (pixel < t.out && 2 * pixel + 1 - t.pad < t.in) {
+            SEE(GIVE_ODD);
+        }
+    }
+    for (; pixel < t.out; pixel++) {
+        DONE;
+    }
+}
+
+/* Whether all that a store does behind the bias is to keep sums in bounds; says which. */
+INLINE bool NAME(slide_plain)(struct cpu_store *s)
+{
+    if (s->clamp != CPU_CLAMP_CLIP) {
+        s->least = s->clamp == CPU_CLAMP_POSITIVE ? 0 : -__builtin_inff();
+        s->most = __builtin_inff();
+    }
+    return !s->adds && s->clamp != CPU_CLAMP_RELU;
+}
+
+/* The lines that `lines` of y see, from its line `at` on. */
+INLINE void NAME(slide_find)(const struct cpu_window *w, const float *x, int64_t at, int64_t lines,
+                             struct NAME(slide) * out)
+{
+    for (int64_t j = 0; j < lines + 2; j++) {
+        int64_t line = at * w->stride[1] - w->pad[1] + j;
+        bool is_there = line >= 0 && line < w->in[1];
+
+        out->x[j] = is_there ? x + line * w->x[3] : NAME(slide_zero);
+        out->step[j] = is_there ? w->x[4] : 0;
+    }
+}
+
+TARGET static void NAME(depthwise_slide)(const struct cpu_depthwise *d, const float *x, int64_t y,
+                                         int64_t first, int64_t count)
+{
+    const struct cpu_window *v = d->window;
+    struct cpu_store s = d->store;
+    const bool is_plain = NAME(slide_plain)(&s), is_apart = v->stride[2] == 2;
+    const bool by_two = LANES == 16 && is_plain && !is_apart && v->stride[1] == 1;
+    const float *w = d->w;
+    struct NAME(slide) t = {
+        .pad = v->pad[2], .in = v->in[2], .out = v->out[2], .y_line = v->y[3], .y_next = v->y[4]
+    };
+
+    for (int64_t c = 0; c < v->channels; c += SLIDE_WIDE, w += 9 * SLIDE_WIDE) {
+        if (c + SLIDE_WIDE > v->channels)
+            c = v->channels - SLIDE_WIDE; /* over those before */
+        for (int64_t i = first, lines; i < first + count; i += lines) {
+            int64_t at = y + i * v->y[3] + c;
+
+            lines = by_two && i + 1 < first + count ? 2 : 1;
+            NAME(slide_find)(v, x + c, i, lines, &t);
+            if (lines == 2)
+                NAME(slide)(s, t, 1, 2, true, w, d->add, d->y, at, c);
+            else if (is_plain && is_apart)
+                NAME(slide)(s, t, 2, 1, true, w, d->add, d->y, at, c);
+            else if (is_plain)
+                NAME(slide)(s, t, 1, 1, true, w, d->add, d->y, at, c);
+            else if (is_apart)
+                NAME(slide)(s, t, 2, 1, false, w, d->add, d->y, at, c);
+            else
+                NAME(slide)(s, t, 1, 1, false, w, d->add, d->y, at, c);
+        }
+    }
+}
