@@ -132,6 +132,8 @@ static int access_memory(ferry_memory *m, ferry_device *where, unsigned access, 
     req.reason = access & FERRY_WRITE ? FERRY__WRITE_MISS : FERRY__READ_MISS;
     err = ferry__coherence_access(&req, out);
     ferry__request_end(&req);
+    if (!err && !where) /* the program's block may begin at an offset */
+        *out = (ferry_ref){ (char *)out->handle + out->offset, 0 };
     return err;
 }
 
@@ -150,7 +152,7 @@ void *ferry__memory_host_slow(ferry_memory *m, unsigned access)
 {
     ferry_ref ref;
 
-    return access_memory(m, NULL, access, NULL, &ref) ? NULL : (char *)ref.handle + ref.offset;
+    return access_memory(m, NULL, access, NULL, &ref) ? NULL : ref.handle;
 }
 
 ferry_ref ferry__memory_device_slow(ferry_memory *m, unsigned access)

@@ -60,6 +60,42 @@ static void an_offset_into_the_adopted_buffer_counts(void)
     fx_end();
 }
 
+/* At every way to the host's copy, settled or not; `where` NULL: lent as the host's. */
+static void check_offset(ferry_device *dev, ferry_device *where)
+{
+    const int64_t n = (FX_BYTES - 64) / 4;
+    ferry_ref lent = { own_host, 64 }, got;
+    ferry_memory *m;
+    ferry_blob *b;
+
+    FX_OK(ferry_blob_create(dev, FERRY_F32, 1, &n, &b));
+    m = ferry_blob_data_memory(b);
+    memset(own_host, FX_OLD, FX_BYTES);
+    FX_OK(ferry_memory_adopt(m, where, lent, FX_BYTES - 64, 0, NULL, NULL));
+    for (int again = 0; again < 2; again++) {
+        fx_device_set(ferry_memory_mutable_device_data(m), FX_BYTES - 64, FX_NEW);
+        CU_ASSERT_PTR_EQUAL(ferry_blob_host_data(b), own_host + 64);
+        fx_device_set(ferry_memory_mutable_device_data(m), FX_BYTES - 64, FX_NEW);
+        FX_OK(ferry_memory_access(m, NULL, FERRY_READ, NULL, &got));
+        CU_ASSERT(got.handle == own_host + 64 && got.offset == 0);
+        fx_device_set(ferry_memory_mutable_device_data(m), FX_BYTES - 64, FX_NEW);
+        FX_OK(ferry_blob_access(b, FERRY_DATA, NULL, FERRY_READ, NULL, &got));
+        CU_ASSERT(got.handle == own_host + 64 && got.offset == 0);
+        CU_ASSERT_PTR_EQUAL(ferry_blob_mutable_host_data(b), own_host + 64);
+    }
+    ferry_blob_destroy(b);
+}
+
+static void an_offset_into_the_adopted_buffer_counts_after_a_write_elsewhere(void)
+{
+    ferry_device *dev = fx_device();
+
+    check_offset(dev, NULL);
+    if (ferry_device_get_properties(dev)->host_memory)
+        check_offset(dev, dev);
+    fx_end();
+}
+
 static void an_adopted_device_buffer_is_the_device_copy(void)
 {
     ferry_device *dev = fx_device();
@@ -219,6 +255,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_adopted_host_buffer_is_the_host_copy_and_is_written_into),
     FERRY_TEST(a_misaligned_host_buffer_can_be_adopted),
     FERRY_TEST(an_offset_into_the_adopted_buffer_counts),
+    FERRY_TEST(an_offset_into_the_adopted_buffer_counts_after_a_write_elsewhere),
     FERRY_TEST(an_adopted_device_buffer_is_the_device_copy),
     FERRY_TEST(a_deleter_runs_once_when_its_memory_goes),
     FERRY_TEST(each_side_keeps_a_deleter_of_its_own),
