@@ -21,7 +21,7 @@ static struct {
     char name[512]; /* as ld.so is to look for it */
     pthread_once_t once;
     struct cpu_blas functions;
-    char why[512]; /* it cannot be used; "" if it can */
+    char why[1024]; /* it cannot be used; "" if it can */
 } blas = { .name = CPU_BLAS_SONAME, .once = PTHREAD_ONCE_INIT };
 
 /* ---- is it there? --------------------------------------------------------------------------- */
@@ -175,6 +175,27 @@ static unsigned try_threads(unsigned n)
     return had;
 }
 
+/*
+ * Address space of each thread that calls OpenBLAS: a buffer of 128 MiB, a stack, what malloc sets aside;
+ * for the first, the library. Where a buffer cannot be had, OpenBLAS tries again for ever.
+ */
+#define THREAD_BYTES ((size_t)208 << 20)
+
+/* For how many of `n` threads there is so much at once. */
+static unsigned try_room(unsigned n)
+{
+    void *room = MAP_FAILED;
+    unsigned had = 0;
+
+    if (n)
+        room = mmap(NULL, THREAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room != MAP_FAILED) {
+        had = 1 + try_room(n - 1);
+        munmap(room, THREAD_BYTES);
+    }
+    return had;
+}
+
 /* ---- opening -------------------------------------------------------------------------------- */
 
 static void *symbol(void *library, const char *name)
@@ -217,14 +238,28 @@ static void load_on_one_thread(void)
     free(before);
 }
 
+/* How many of `n` further threads it may have; their room is there. */
+static unsigned further_threads(unsigned n)
+{
+    unsigned had = n ? try_threads(n) : 0, room = try_room(1 + n) - 1;
+
+    return had < room ? had : room;
+}
+
 static void open_blas(void)
 {
-    unsigned further = threads_wanted() - 1;
+    unsigned further = threads_wanted() - 1, had;
     void *already = dlopen(blas.name, RTLD_NOW | RTLD_NOLOAD);
-    unsigned had = already || !further ? further : try_threads(further);
 
     if (already)
         dlclose(already);
+    if (!try_room(1)) {
+        snprintf(blas.why, sizeof(blas.why), "%s would wait for memory: %zu MiB cannot be had",
+                 blas.name, THREAD_BYTES >> 20);
+        cpu_host->log(FERRY_LOG_WARN, "%s; matrices are computed without it", blas.why);
+        return;
+    }
+    had = already ? further : further_threads(further);
     if (had == further) {
         load();
         return;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@
 /* When the CPU plugin opens its BLAS, and what it does where that cannot have its threads. Each program
  * runs in a process of its own: a library is loaded for good. */
 
-#define N 64
+#define N 200
 
 static char heard[4096]; /* of the log */
 static ferry_runtime *rt;
@@ -143,6 +144,55 @@ static int without_threads(void)
     return getenv("OPENBLAS_NUM_THREADS") ? 4 : 0; /* it is as the program left it */
 }
 
+/* From here on the process may have so many bytes more. */
+static bool forbid_memory(size_t more)
+{
+    const long page = sysconf(_SC_PAGESIZE);
+    FILE *statm = fopen("/proc/self/statm", "re");
+    unsigned long pages = 0;
+    bool known = statm && fscanf(statm, "%lu", &pages) == 1;
+    struct rlimit limit;
+
+    if (statm)
+        fclose(statm);
+    limit.rlim_cur = limit.rlim_max = (rlim_t)pages * (rlim_t)page + more;
+    return known && setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+/* Room for the library, and none for what it wants once it is called. */
+static int without_memory(void)
+{
+    const size_t more = (size_t)120 << 20;
+
+    ferry_log_set(hear, NULL);
+    alarm(60);
+    if (!forbid_memory(more))
+        return CANNOT_FORBID;
+    if (open_cpu())
+        return 1;
+    if (!multiplies())
+        return 2;
+    return strstr(heard, "matrices are computed without it") ? 0 : 3;
+}
+
+/* Room for the caller, and none for further threads. */
+static int without_much_memory(void)
+{
+    const size_t more = (size_t)300 << 20;
+
+    ferry_log_set(hear, NULL);
+    alarm(60);
+    if (!forbid_memory(more))
+        return CANNOT_FORBID;
+    if (open_cpu())
+        return 1;
+    if (!multiplies())
+        return 2;
+    if (sysconf(_SC_NPROCESSORS_ONLN) > 1 && !strstr(heard, "computes matrices on one thread"))
+        return 3;
+    return is_loaded("openblas") ? 0 : 4;
+}
+
 static int without_a_library(void)
 {
     const char *want = "libnone.so.9: cannot open shared object file";
@@ -181,14 +231,29 @@ static void blas_is_loaded_by_the_first_matrix(void)
     CU_ASSERT_EQUAL(run(without_matrices), 0);
 }
 
-static void a_process_without_threads_computes_on_one(void)
+static void check_limited(int (*program)(void), const char *by)
 {
-    int result = run(without_threads);
+    int result = run(program);
 
     if (result == CANNOT_FORBID)
-        ferry_test_skip("seccomp: %s", strerror(errno));
+        ferry_test_skip("%s: %s", by, strerror(errno));
     else
         CU_ASSERT_EQUAL(result, 0);
+}
+
+static void a_process_without_threads_computes_on_one(void)
+{
+    check_limited(without_threads, "seccomp");
+}
+
+static void a_blas_that_would_wait_for_memory_is_not_called(void)
+{
+    check_limited(without_memory, "setrlimit");
+}
+
+static void a_blas_has_as_many_threads_as_there_is_memory_for(void)
+{
+    check_limited(without_much_memory, "setrlimit");
 }
 
 static void a_blas_that_is_not_there_is_said_when_the_plugin_opens(void)
@@ -201,6 +266,8 @@ int main(int argc, char **argv)
     static const ferry_test_case cases[] = {
         FERRY_TEST(blas_is_loaded_by_the_first_matrix),
         FERRY_TEST(a_process_without_threads_computes_on_one),
+        FERRY_TEST(a_blas_that_would_wait_for_memory_is_not_called),
+        FERRY_TEST(a_blas_has_as_many_threads_as_there_is_memory_for),
         FERRY_TEST(a_blas_that_is_not_there_is_said_when_the_plugin_opens),
     };
     if (!ferry_test_is_built("cpu")) {
