@@ -9,6 +9,7 @@
 #include "core/coherence/uses.h"
 #include "core/coherence/valid.h"
 #include "core/device/pool.h"
+#include "core/device/section.h"
 
 #include <string.h>
 
@@ -31,9 +32,10 @@ static bool safe_elsewhere(struct ferry__request *req, uint32_t others)
     for (; others && !safe; others &= others - 1) {
         unsigned slot = (unsigned)__builtin_ctz(others);
         struct ferry__replica *r = ferry__replica_find(req->m, slot);
+        ferry_device *at = ferry__replica_device(req->m, slot);
         int err = ferry__uses_order(r->uses, FERRY__AFTER_WRITERS, NULL);
 
-        safe = !ferry__transfer_settle(req, slot) && !err;
+        safe = !ferry__transfer_settle(req, slot) && !err && (!at || ferry__section_answers(at));
     }
     ferry__valid_publish(req->m, req->valid);
     return safe;

@@ -132,19 +132,28 @@ static uint32_t long_enough(ferry_memory *m, uint32_t valid, size_t bytes)
     return kept;
 }
 
+/* Whether a copy that is to stand for shorter ones is there; waits to find out. */
+static bool is_there(struct ferry__request *req, unsigned slot)
+{
+    ferry_device *dev = ferry__replica_device(req->m, slot);
+    bool was_lost = dev && ferry__device_lost(dev); /* so are they all, then */
+
+    (void)ferry__uses_order(ferry__replica_find(req->m, slot)->uses, FERRY__AFTER_WRITERS, NULL);
+    ferry__transfer_settle(req, slot);
+    return (req->valid & ferry__valid_bit(slot)) &&
+           (!dev || was_lost || ferry__section_answers(dev));
+}
+
 uint32_t ferry__tail_reach(struct ferry__request *req, size_t bytes)
 {
     uint32_t kept, left;
+    bool there;
 
     do {
         kept = long_enough(req->m, req->valid, bytes);
-        for (left = kept == req->valid ? 0 : kept; left; left &= left - 1) {
-            unsigned slot = (unsigned)__builtin_ctz(left);
-
-            (void)ferry__uses_order(ferry__replica_find(req->m, slot)->uses, FERRY__AFTER_WRITERS,
-                                    NULL);
-            ferry__transfer_settle(req, slot);
-        }
-    } while (kept & ~req->valid);
+        there = true;
+        for (left = kept == req->valid ? 0 : kept; left; left &= left - 1)
+            there &= is_there(req, (unsigned)__builtin_ctz(left));
+    } while (!there);
     return kept;
 }

@@ -101,6 +101,24 @@ int ferry__section_mark(ferry_queue *q, ferry_event **out)
     return err;
 }
 
+bool ferry__section_answers(ferry_device *dev)
+{
+    ferry_event *e = NULL;
+    int err;
+
+    if (ferry__device_is(dev, FERRY_DEVICE_HOST_MEMORY) || ferry__device_forked(dev))
+        return true;
+    if (dev->events) {
+        ferry__section_mark(&dev->queue, &e);
+    } else { /* nothing is ever pending there */
+        err = ferry__queue_settle(dev, NULL);
+        if (err)
+            ferry__device_fail(dev, "synchronize", UINT64_MAX, err);
+    }
+    ferry__event_release(e);
+    return !ferry__device_lost(dev);
+}
+
 int ferry__section_fence(ferry_queue *q)
 {
     int err;

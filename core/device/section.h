@@ -57,6 +57,12 @@ int ferry__section_refuse(const char *what);
  */
 int ferry__section_mark(ferry_queue *q, ferry_event **out);
 
+/*
+ * Whether the device is still there, as far as it says: asked before its copy stands for others. One that
+ * was lost while nobody called it takes no event, and is marked. Does not wait for its work.
+ */
+bool ferry__section_answers(ferry_device *dev);
+
 /* Sees to it that the next event on the queue has nothing to tell of stray work. */
 int ferry__section_fence(ferry_queue *q);
 

@@ -151,7 +151,7 @@ static void a_copy_that_went_with_a_device_is_fetched_elsewhere(void)
 }
 
 /* What the lost device has beyond the count is no reason to let go of what is left. */
-static void a_longer_copy_that_is_lost_takes_no_other_along(void)
+static void grow_after_a_loss(bool known)
 {
     const int64_t all = 1024, few = 16, more = 32;
     ferry_blob *b = NULL;
@@ -162,12 +162,42 @@ static void a_longer_copy_that_is_lost_takes_no_other_along(void)
     FX_OK(ferry_blob_reshape(b, 1, &few, NULL));
     CU_ASSERT_PTR_NOT_NULL(ferry_blob_host_data(b));
     wx_lose(0);
-    FX_FAILS(FERRY_ELOST, ferry_device_synchronize(wx_dev(0)));
+    if (known)
+        FX_FAILS(FERRY_ELOST, ferry_device_synchronize(wx_dev(0)));
     FX_OK(ferry_blob_reshape(b, 1, &more, NULL));
     CU_ASSERT_PTR_NOT_NULL_FATAL(ferry_blob_host_data(b));
     CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[15], 2);
     CU_ASSERT_EQUAL(((const float *)ferry_blob_host_data(b))[31], 0);
     ferry_blob_destroy(b);
+}
+
+static void a_longer_copy_that_is_lost_takes_no_other_along(void)
+{
+    grow_after_a_loss(true);
+}
+
+static void nor_does_one_whose_loss_nobody_knows_of(void)
+{
+    grow_after_a_loss(false);
+}
+
+/* What the budget takes away may have been the last that was left, though ferry has not heard of that. */
+static void what_is_elsewhere_on_a_lost_device_alone_is_not_evicted(void)
+{
+    ferry_memory *m;
+
+    wx_begin();
+    m = wx_memory_at(1, OLD);
+    FX_OK(ferry_memory_prefetch(m, wx_dev(0), NULL));
+    FX_OK(ferry_device_synchronize(wx_dev(0)));
+    wx_run_all();
+    wx_access(m, wx_queue(0), FERRY_READ); /* it is seen to have got there */
+    FX_OK(ferry_memory_wont_use(m));
+    wx_lose(0);
+    FX_OK(ferry_device_set_budget(wx_dev(1), 1));
+    FX_OK(ferry_device_set_budget(wx_dev(1), 0));
+    CU_ASSERT(wx_host_reads(m, OLD));
+    ferry_memory_release(m);
 }
 
 /* A copy from the lost device was on its way into the block that the home shares, for contents of old. */
@@ -232,6 +262,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_was_forgotten_is_not_missed),
     FERRY_TEST(what_was_replaced_is_not_missed),
     FERRY_TEST(a_side_that_went_is_fetched_elsewhere),
+    FERRY_TEST(nor_does_one_whose_loss_nobody_knows_of),
+    FERRY_TEST(what_is_elsewhere_on_a_lost_device_alone_is_not_evicted),
 };
 
 int main(int argc, char **argv)
@@ -260,6 +292,10 @@ int main(int argc, char **argv)
         { "replaced, shared memory", shared, cases + 7, 1 },
         { "replaced, peer copies", direct, cases + 7, 1 },
         { "a side, mixed", mixed, cases + 8, 1 },
+        { "unheard of, peer copies", direct, cases + 9, 1 },
+        { "unheard of, mixed", mixed, cases + 9, 1 },
+        { "an eviction, peer copies", direct, cases + 10, 1 },
+        { "an eviction, through the host", staged, cases + 10, 1 },
         { "a read, without maps", unmapped, cases, 1 },
         { "lost, without maps", unmapped, cases + 3, 1 },
     };
