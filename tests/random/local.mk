@@ -4,6 +4,7 @@
 
 RANDOM_TESTS = %D%/test-random
 WALK_TEST = tests/coherence/test-walk
+SOAK_TEST = tests/unit/test-soak
 check_PROGRAMS += $(RANDOM_TESTS) $(WALK_TEST)
 TESTS += $(RANDOM_TESTS) $(WALK_TEST)
 
@@ -40,8 +41,9 @@ tests_coherence_test_walk_LDADD = $(%C%_test_random_LDADD)
 # Operations and their backward passes, many of each.
 RANDOM_OPS = tests/unit/test-op-random tests/unit/test-op-backward
 
-check-random: $(RANDOM_TESTS) $(WALK_TEST) $(RANDOM_OPS) all
-	$(RUN_ENV); $(WALK_TEST) --more && $(RANDOM_TESTS) --seconds 600
+check-random: $(RANDOM_TESTS) $(WALK_TEST) $(SOAK_TEST) $(RANDOM_OPS) all
+	$(RUN_ENV); $(WALK_TEST) --more && $(RANDOM_TESTS) --seconds 600 && \
+	FERRY_TEST_OPS=1000000 $(SOAK_TEST)
 	$(RUN_ENV); FERRY_TEST_OPS=2000; export FERRY_TEST_OPS; \
 	for t in $(RANDOM_OPS); do ./$$t || exit 1; done
 
