@@ -238,12 +238,12 @@ static void load_on_one_thread(void)
     free(before);
 }
 
-/* How many of `n` further threads it may have; their room is there. */
-static unsigned further_threads(unsigned n)
+/* How many threads it can have, the caller's among them; 0: not even that. */
+static unsigned try_all(unsigned further)
 {
-    unsigned had = n ? try_threads(n) : 0, room = try_room(1 + n) - 1;
+    unsigned had = further ? try_threads(further) : 0;
 
-    return had < room ? had : room;
+    return try_room(1 + had); /* last: what was a thread's is not all given back */
 }
 
 static void open_blas(void)
@@ -253,20 +253,20 @@ static void open_blas(void)
 
     if (already)
         dlclose(already);
-    if (!try_room(1)) {
+    had = try_all(already ? 0 : further);
+    if (!had) {
         snprintf(blas.why, sizeof(blas.why), "%s would wait for memory: %zu MiB cannot be had",
                  blas.name, THREAD_BYTES >> 20);
         cpu_host->log(FERRY_LOG_WARN, "%s; matrices are computed without it", blas.why);
         return;
     }
-    had = already ? further : further_threads(further);
-    if (had == further) {
+    if (already || had == 1 + further) {
         load();
         return;
     }
     cpu_host->log(FERRY_LOG_WARN,
-                  "%u of %u further threads can be had: %s computes matrices on one thread", had,
-                  further, blas.name);
+                  "%u of %u further threads can be had: %s computes matrices on one thread",
+                  had - 1, further, blas.name);
     load_on_one_thread();
 }
 
