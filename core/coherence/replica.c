@@ -516,7 +516,8 @@ int ferry__replica_map(ferry_memory *m, unsigned want)
 
     if (before == want)
         return 0;
-    err = before_handover(m, r, q, want);
+    err =
+        ferry__device_forked(where) ? ferry__device_usable(where) : before_handover(m, r, q, want);
     if (err)
         return err;
     if (want & ~(unsigned)before && !(where->plugin->given & FERRY__GIVEN_MAP))

@@ -19,6 +19,12 @@ int ferry__section_refuse(const char *what)
                         kept->device->name, what);
 }
 
+/* In a child of fork a thread of the parent's may hold the queue's lock for ever. */
+static bool is_parents(const ferry_queue *q)
+{
+    return ferry__device_forked(q->device);
+}
+
 /* ---- stray work (the queue's lock is held) ---- */
 
 /*
@@ -95,6 +101,8 @@ int ferry__section_mark(ferry_queue *q, ferry_event **out)
     *out = NULL;
     if (!q->device->events)
         return 0;
+    if (is_parents(q))
+        return ferry__device_usable(q->device);
     ferry__queue_hold(q);
     err = mark_locked(q, out);
     ferry__queue_leave(q);
@@ -125,6 +133,8 @@ int ferry__section_fence(ferry_queue *q)
 
     if (!q->device->events)
         return 0;
+    if (is_parents(q))
+        return ferry__device_usable(q->device);
     ferry__queue_hold(q);
     err = fence_locked(q);
     ferry__queue_leave(q);
@@ -172,7 +182,7 @@ bool ferry__section_is_busy(ferry_queue *q)
 {
     bool busy;
 
-    if (!q->device->events || ferry__device_forked(q->device))
+    if (!q->device->events || is_parents(q))
         return false;
     ferry__queue_hold(q);
     busy = is_busy(q);
@@ -184,6 +194,8 @@ uint64_t ferry__section_now(ferry_queue *q)
 {
     uint64_t now;
 
+    if (is_parents(q))
+        return q->events;
     ferry__queue_hold(q);
     now = q->events;
     ferry__queue_leave(q);
@@ -203,6 +215,8 @@ int ferry__section_failed_since(ferry_queue *q, uint64_t then)
 {
     int failed;
 
+    if (is_parents(q)) /* and so is what it has to tell */
+        return 0;
     ferry__queue_hold(q);
     failed = failed_since(q, then);
     ferry__queue_leave(q);
@@ -213,7 +227,7 @@ int ferry__section_tell(ferry_queue *q)
 {
     int failed;
 
-    if (!q->device->events)
+    if (!q->device->events || is_parents(q))
         return 0;
     ferry__queue_hold(q);
     failed = failed_since(q, q->told_at);
@@ -262,6 +276,8 @@ int ferry__section_begin(ferry_queue *q)
 {
     int err = ferry__section_refuse("work with an event of its own");
 
+    if (!err && is_parents(q))
+        err = ferry__device_usable(q->device);
     if (err)
         return err;
     ferry__queue_hold(q);
@@ -304,6 +320,8 @@ int ferry__section_enter(ferry_queue *q, bool *nested)
     *nested = false;
     if (!q->device->events)
         return 0;
+    if (is_parents(q))
+        return ferry__device_usable(q->device);
     ferry__queue_hold(q);
     *nested = q->section != NULL;
     if (!*nested)

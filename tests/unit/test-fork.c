@@ -111,6 +111,31 @@ static void settled_host_access_works_in_the_child(void)
     wx_end();
 }
 
+static void write_what_is_shared(void *arg)
+{
+    struct things *t = arg;
+
+    EXPECT(ferry_memory_mutable_host_data(t->both) == NULL);
+    EXPECT_FORKED(ferry_last_error_code());
+    EXPECT(ferry_memory_overwrite_host_data(t->both) == NULL);
+    EXPECT_FORKED(ferry_last_error_code());
+    EXPECT(holds(ferry_memory_host_data(t->both), OLD));
+}
+
+/* The host has them to read; to write there, the device would have to hand them over. */
+static void shared_bytes_are_not_mapped_in_the_child(void)
+{
+    struct things t;
+    uint64_t calls;
+
+    begin_things(&t);
+    calls = wx_calls(0, SIM_CALL_MAP) + wx_calls(0, SIM_CALL_UNMAP);
+    in_child(write_what_is_shared, &t);
+    CU_ASSERT_EQUAL(wx_calls(0, SIM_CALL_MAP) + wx_calls(0, SIM_CALL_UNMAP), calls);
+    end_things(&t);
+    wx_end();
+}
+
 /* ---- the devices' ----------------------------------------------------------------------------- */
 
 static void use_the_devices(void *arg)
@@ -376,6 +401,60 @@ static void *keep_busy(void *arg)
     return NULL;
 }
 
+/* A thread that keeps a queue to itself: nobody else gets its lock. */
+static void *keep_a_queue(void *arg)
+{
+    pthread_barrier_t *turn = arg;
+    ferry_event *e = NULL;
+
+    if (ferry_queue_begin(wx_queue(0)))
+        return NULL;
+    pthread_barrier_wait(turn);
+    pthread_barrier_wait(turn);
+    ferry_queue_end(wx_queue(0), &e);
+    ferry_event_destroy(e);
+    return turn;
+}
+
+static void do_it_all(void *arg)
+{
+    struct things *t = arg;
+    ferry_event *e = NULL;
+    ferry_ref ref;
+
+    EXPECT(holds(ferry_memory_host_data(t->both), OLD));
+    (void)ferry_memory_mutable_host_data(t->both); /* a device's copy loses its bit */
+    EXPECT_FORKED(ferry_memory_access(t->there, NULL, FERRY_READ | FERRY_NOWAIT, NULL, &ref));
+    EXPECT(ferry_memory_overwrite_host_data(t->host) != NULL);
+    EXPECT_FORKED(ferry_memory_access(t->host, wx_dev(0), FERRY_READ | FERRY_NOWAIT, NULL, &ref));
+    EXPECT_FORKED(ferry_queue_synchronize(wx_queue(0)));
+    EXPECT_FORKED(ferry_queue_record(wx_queue(0), &e));
+    EXPECT_FORKED(ferry_queue_begin(wx_queue(0)));
+    ferry_memory_wont_use(t->both);
+    ferry_memory_invalidate(t->both);
+    end_things(t);
+}
+
+static void a_queue_that_another_thread_keeps_is_not_waited_for(void)
+{
+    struct things t;
+    pthread_barrier_t turn;
+    pthread_t thread;
+    void *kept = NULL;
+
+    begin_things(&t);
+    CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&turn, NULL, 2), 0);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, keep_a_queue, &turn), 0);
+    pthread_barrier_wait(&turn);
+    in_child(do_it_all, &t);
+    pthread_barrier_wait(&turn);
+    CU_ASSERT_EQUAL(pthread_join(thread, &kept), 0);
+    CU_ASSERT_PTR_NOT_NULL(kept);
+    pthread_barrier_destroy(&turn);
+    end_things(&t);
+    wx_end();
+}
+
 static void a_child_does_not_inherit_the_locks_of_other_threads(void)
 {
     pthread_t busy[2];
@@ -404,6 +483,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_blob_on_the_host_can_be_read_in_the_child),
     FERRY_TEST(a_device_that_has_gone_in_the_child_is_not_looked_at),
     FERRY_TEST(promises_of_the_parent_are_not_the_childs),
+    FERRY_TEST(a_queue_that_another_thread_keeps_is_not_waited_for),
 };
 
 static const ferry_test_case slow_cases[] = {
@@ -421,16 +501,27 @@ static const ferry_test_case threads[] = {
     FERRY_TEST(a_child_does_not_inherit_the_locks_of_other_threads),
 };
 
+static const ferry_test_case shared_cases[] = {
+    FERRY_TEST(shared_bytes_are_not_mapped_in_the_child),
+    FERRY_TEST(everything_can_be_destroyed_in_the_child),
+    FERRY_TEST(a_child_waits_for_none_of_the_parents_work),
+    FERRY_TEST(a_queue_that_another_thread_keeps_is_not_waited_for),
+};
+
 int main(int argc, char **argv)
 {
     static const char *const real[] = { "latency", "100", NULL };
     static const char *const slow[] = { "latency", "500000", NULL };
     static const char *const manual[] = { "clock", "manual", NULL };
     static const char *const sync[] = { "clock", "sync", NULL };
+    static const char *const shared[] = { "unified", "on", NULL };
+    static const char *const unmapped[] = { "unified", "on", "map", "off", NULL };
     static const struct wx_world worlds[] = {
         { "real clock", real, cases, FERRY_TEST_COUNT(cases) },
         { "slow copies", slow, slow_cases, FERRY_TEST_COUNT(slow_cases) },
         { "manual clock", manual, manual_cases, FERRY_TEST_COUNT(manual_cases) },
+        { "shared memory", shared, shared_cases, FERRY_TEST_COUNT(shared_cases) },
+        { "without maps", unmapped, shared_cases, FERRY_TEST_COUNT(shared_cases) },
         { "threads", sync, threads, FERRY_TEST_COUNT(threads) },
     };
 
