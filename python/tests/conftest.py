@@ -3,6 +3,7 @@
 since a plugin is opened once in a process."""
 
 import os
+import signal
 
 import pytest
 
@@ -26,6 +27,12 @@ def device(runtime):
 def of_caffe(runtime):
     """ferry.caffe's runtime is the one of the other tests."""
     _state._runtime = runtime
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts():
+    """A shell that starts the tests in the background has them ignore interrupts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
