@@ -90,6 +90,7 @@ EXTRA_DIST += \
 	%D%/decisions/0133-pycaffes-arrays-may-be-written-at-any-time.md \
 	%D%/decisions/0134-what-python-raises-comes-back.md \
 	%D%/decisions/0135-messages-from-ferrys-tables.md \
+	%D%/decisions/0140-a-renamed-layer-is-renamed-in-its-net.md \
 	%D%/decisions/0141-the-ways-back-by-cudnn.md \
 	%D%/decisions/0148-slices-where-kernels-may-not-begin.md \
 	%D%/decisions/0143-who-takes-an-operation-of-mpis-forward.md \

@@ -194,6 +194,27 @@ static uint64_t layer_size(const struct ferry__out_array *array, size_t name_siz
            blobs_size(array);
 }
 
+/* Which layer of a lent definition it is says the file that it comes from: it may have another name now. */
+static int begin_defined(ferry_io_writer *w, const struct ferry__out_array *array, size_t name_size)
+{
+    const struct ferry__definition_name name = { array->entry.name, name_size };
+    struct ferry__definition_name former = name;
+    size_t next_size;
+
+    if (w->definition.lender && *array->entry.layer_name)
+        former = (struct ferry__definition_name){ array->entry.layer_name,
+                                                  strlen(array->entry.layer_name) };
+    for (const struct ferry__out_array *next = array->next;
+         next && split(next->entry.name, &next_size) > 0; next = next->next)
+        if (strcmp(next->entry.layer_name, array->entry.layer_name) != 0)
+            return ferry_error_set(FERRY_EINVAL,
+                                   "%s: %.200s: the definition has two layers for its blobs, "
+                                   "\"%.100s\" and \"%.100s\"",
+                                   w->out.shown, array->entry.name, array->entry.layer_name,
+                                   next->entry.layer_name);
+    return ferry__definition_put_layer(w, former, name, blobs_size(array));
+}
+
 static int begin_layer(ferry_io_writer *w, const struct ferry__out_array *array, size_t name_size)
 {
     const char *type = array->entry.layer_type;
@@ -201,7 +222,7 @@ static int begin_layer(ferry_io_writer *w, const struct ferry__out_array *array,
     int err;
 
     if (w->definition.bytes)
-        return ferry__definition_put_layer(w, array->entry.name, name_size, blobs_size(array));
+        return begin_defined(w, array, name_size);
     ferry__proto_put_tag(&piece, 100, FERRY__WIRE_BYTES);
     ferry__proto_put_varint(&piece, layer_size(array, name_size));
     err = put_piece(w, &piece);

@@ -51,10 +51,10 @@ static struct ferry__wire rest_of(const ferry_io_writer *w, struct ferry__io_fil
 
 /* ---- what is in it -------------------------------------------------------------------------- */
 
-/* A layer's name, or "" in the place of one that is missing, and what its own blobs take. */
+/* A layer's name, or "" in the place of one that is missing, and what that and its own blobs take. */
 struct layer {
     struct ferry__field name;
-    uint64_t blobs; /* bytes, with tags and lengths */
+    uint64_t names, blobs; /* bytes, with tags and lengths; of several names the last counts */
 };
 
 static int look(const struct ferry__wire *net, const struct ferry__field *field, struct layer *out)
@@ -72,6 +72,7 @@ static int look(const struct ferry__wire *net, const struct ferry__field *field,
         if (inner.number == form->name) {
             got = ferry__wire_expect(&wire, &inner, FERRY__WIRE_BYTES);
             out->name = inner;
+            out->names += (uint64_t)(wire.at - inner.tag);
         }
     }
     return got;
@@ -173,27 +174,62 @@ static int put_bytes(ferry_io_writer *w, const unsigned char *begin, const unsig
     return ferry__io_out_write(&w->out, begin, (size_t)(end - begin));
 }
 
-/* All of a layer but its blobs; its length is as if it had `blobs_size` bytes of them. */
+static int put_name(ferry_io_writer *w, const struct form *form,
+                    const struct ferry__definition_name *name)
+{
+    struct ferry__proto_piece piece = { .size = 0 };
+    int err;
+
+    ferry__proto_put_tag(&piece, form->name, FERRY__WIRE_BYTES);
+    ferry__proto_put_varint(&piece, name->size);
+    err = ferry__io_out_write(&w->out, piece.bytes, piece.size);
+    return err ? err : ferry__io_out_write(&w->out, name->text, name->size);
+}
+
+/* The fields of a layer but its blobs; `name`, where there is one, in the place of its own last one. */
+static int put_fields(ferry_io_writer *w, const struct form *form, struct ferry__wire wire,
+                      const struct layer *layer, const struct ferry__definition_name *name)
+{
+    struct ferry__field inner;
+    int got = FERRY_OK;
+
+    while (!got && (got = ferry__wire_next(&wire, &inner)) > 0) {
+        bool is_name = name && inner.number == form->name;
+
+        if (inner.number == form->blobs || (is_name && inner.tag != layer->name.tag))
+            got = FERRY_OK;
+        else
+            got = is_name ? put_name(w, form, name) : put_bytes(w, inner.tag, wire.at);
+    }
+    return got;
+}
+
+/*
+ * All of a layer but its blobs; its length is as if it had `blobs_size` bytes of them. `name` is what it is
+ * called now; NULL: as before.
+ */
 static int put_layer(ferry_io_writer *w, const struct ferry__wire *net,
-                     const struct ferry__field *field, uint64_t blobs_size)
+                     const struct ferry__field *field, const struct ferry__definition_name *name,
+                     uint64_t blobs_size)
 {
     const struct form *form = form_of(field);
     struct ferry__proto_piece piece = { .size = 0 };
-    struct ferry__field inner;
     struct ferry__wire wire;
     struct layer layer;
+    uint64_t size;
     int got = look(net, field, &layer);
 
     if (!got)
         got = ferry__wire_enter(net, field, &form->names, &wire);
     if (got)
         return got;
+    size = field->size - layer.blobs + blobs_size;
+    if (name) /* names have tags of one byte */
+        size += 1 + ferry__proto_varint_size(name->size) + name->size - layer.names;
     ferry__proto_put_tag(&piece, form->layer, FERRY__WIRE_BYTES);
-    ferry__proto_put_varint(&piece, field->size - layer.blobs + blobs_size);
+    ferry__proto_put_varint(&piece, size);
     got = ferry__io_out_write(&w->out, piece.bytes, piece.size);
-    while (!got && (got = ferry__wire_next(&wire, &inner)) > 0)
-        got = inner.number == form->blobs ? FERRY_OK : put_bytes(w, inner.tag, wire.at);
-    return got;
+    return got ? got : put_fields(w, form, wire, &layer, name);
 }
 
 /* Everything from where the last one ended, layers without their blobs. */
@@ -206,16 +242,22 @@ static int put_until(ferry_io_writer *w, const unsigned char *end)
 
     wire.end = end;
     while (!got && (got = ferry__wire_next(&wire, &field)) > 0)
-        got = form_of(&field) ? put_layer(w, &wire, &field, 0) : put_bytes(w, field.tag, wire.at);
+        got = form_of(&field) ? put_layer(w, &wire, &field, NULL, 0)
+                              : put_bytes(w, field.tag, wire.at);
     w->definition.at = end;
     return got;
+}
+
+static bool same(const struct ferry__definition_name *a, const void *bytes, uint64_t size)
+{
+    return a->size == size && (size == 0 || memcmp(a->text, bytes, a->size) == 0);
 }
 
 /*
  * The next layer of that name, from where the last one ended: 1, 0 if there is none. In a file it is one that
  * has blobs. The bytes have been checked.
  */
-static int find(const ferry_io_writer *w, const char *name, size_t name_size,
+static int find(const ferry_io_writer *w, const struct ferry__definition_name *name,
                 struct ferry__field *out)
 {
     struct ferry__io_file file;
@@ -224,28 +266,28 @@ static int find(const ferry_io_writer *w, const char *name, size_t name_size,
 
     while (ferry__wire_next(&wire, out) > 0)
         if (form_of(out) && look(&wire, out, &has) == FERRY_OK &&
-            (has.blobs || !w->definition.lender) && has.name.size == name_size &&
-            (!name_size || !memcmp(has.name.bytes, name, name_size)))
+            (has.blobs || !w->definition.lender) && same(name, has.name.bytes, has.name.size))
             return 1;
     return 0;
 }
 
-int ferry__definition_put_layer(ferry_io_writer *w, const char *name, size_t name_size,
-                                uint64_t blobs_size)
+int ferry__definition_put_layer(ferry_io_writer *w, struct ferry__definition_name former,
+                                struct ferry__definition_name name, uint64_t blobs_size)
 {
+    bool renamed = !same(&former, name.text, name.size);
     struct ferry__io_file file;
     struct ferry__field layer;
     struct ferry__wire wire;
     int err;
 
-    if (!find(w, name, name_size, &layer))
+    if (!find(w, &former, &layer))
         return ferry_error_set(
             FERRY_EINVAL, "%s: the definition has no layer \"%.*s\" behind the layer before it",
-            w->out.shown, (int)name_size, name);
+            w->out.shown, former.size < 200 ? (int)former.size : 200, former.text);
     err = put_until(w, layer.tag);
     wire = rest_of(w, &file);
     if (!err)
-        err = put_layer(w, &wire, &layer, blobs_size);
+        err = put_layer(w, &wire, &layer, renamed ? &name : NULL, blobs_size);
     w->definition.at = layer.bytes + layer.size;
     w->definition.blobs = form_of(&layer)->blobs;
     return err;

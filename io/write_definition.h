@@ -15,12 +15,19 @@
  */
 int ferry__definition_set(ferry_io_writer *w, const void *bytes, size_t size, char *lender);
 
+/* A layer's name, which no NUL ends. */
+struct ferry__definition_name {
+    const char *text;
+    size_t size;
+};
+
 /*
- * What comes before the blobs of the next layer of that name: everything up to it, its tag, its length
- * with `blobs_size` bytes of blobs, and its own fields. FERRY_EINVAL if there is none.
+ * What comes before the blobs of the next layer that the definition calls `former`: everything up to it, its
+ * tag, its length with `blobs_size` bytes of blobs, and its own fields, with `name` for its name. FERRY_EINVAL
+ * if there is none.
  */
-int ferry__definition_put_layer(ferry_io_writer *w, const char *name, size_t name_size,
-                                uint64_t blobs_size);
+int ferry__definition_put_layer(ferry_io_writer *w, struct ferry__definition_name former,
+                                struct ferry__definition_name name, uint64_t blobs_size);
 
 /* What is behind the last layer with blobs. */
 int ferry__definition_put_rest(ferry_io_writer *w);

@@ -152,13 +152,13 @@ static int add_array(ferry_io_writer *w, const ferry_io_entry *e)
     array->entry.index = w->count++;
     array->entry.name = keep(w, e->name);
     array->entry.layer_type = keep(w, e->layer_type);
-    array->entry.layer_name = "";
+    array->entry.layer_name = keep(w, e->layer_name);
     array->entry.dims = dims;
     array->entry.count = count;
     array->entry.diff_dtype = e->dtype;
     array->given = (uint64_t)count * ferry_dtype_size(e->dtype);
     set_storage(w, array, e->storage);
-    if (!array->entry.name || !array->entry.layer_type ||
+    if (!array->entry.name || !array->entry.layer_type || !array->entry.layer_name ||
         ferry__names_add(&w->names, array->entry.name, array->entry.index) == -2)
         return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", w->out.shown);
     if (w->last)

@@ -25,6 +25,7 @@ UNIT_TESTS = \
 	%D%/unit/test-command-dataset \
 	%D%/unit/test-command-backward \
 	%D%/unit/test-command-devices \
+	%D%/unit/test-command-caffemodel \
 	%D%/unit/test-command-files \
 	%D%/unit/test-command-net \
 	%D%/unit/test-command-progress \
@@ -222,6 +223,7 @@ CORE_TESTS = \
 PACKAGE_TESTS = \
 	%D%/unit/test-command \
 	%D%/unit/test-command-devices \
+	%D%/unit/test-command-caffemodel \
 	%D%/unit/test-command-files \
 	%D%/unit/test-conf \
 	%D%/unit/test-io-commit \
@@ -407,6 +409,7 @@ CHECK_TEST = %D%/unit/check-run.c %D%/unit/check-run.h
 COMMAND_TEST = %D%/unit/command.c %D%/unit/command.h
 ARRAYS_TEST = %D%/unit/array-files.c %D%/unit/array-files.h
 %C%_unit_test_command_arrays_SOURCES = %D%/unit/test-command-arrays.c $(ARRAYS_TEST)
+%C%_unit_test_command_caffemodel_SOURCES = %D%/unit/test-command-caffemodel.c $(ARRAYS_TEST)
 %C%_unit_test_command_files_SOURCES = %D%/unit/test-command-files.c $(ARRAYS_TEST)
 IO_TEST = %D%/unit/io-folder.c %D%/unit/io-folder.h
 %C%_unit_test_io_commit_SOURCES = %D%/unit/test-io-commit.c $(IO_TEST)

@@ -185,7 +185,7 @@ FERRY_API int ferry_io_read_diff_values(ferry_io *io, const ferry_io_entry *entr
 FERRY_API int ferry_io_create(const char *path, ferry_io_format format, ferry_io_writer **out);
 
 /**
- * Announces an array: name, dtype, naxes, dims, layer_type, has_diff and storage of `entry` count, as
+ * Announces an array: name, dtype, naxes, dims, layer_name, layer_type, has_diff and storage of `entry` count, as
  * far as its struct_size reaches; a diff has the array's dtype. Where `storage` names a type that is
  * read as `dtype` ("U16" beside U32) and the format has it, the values are stored so, F8 rounded to
  * nearest; FERRY_EOVERFLOW from a write of one that does not fit. FERRY_EINVAL if struct_size is not set. What the format cannot hold is FERRY_EUNSUPPORTED, which names the array and
@@ -229,7 +229,8 @@ FERRY_API int ferry_io_set_definition(ferry_io_writer *w, const void *bytes, siz
 /**
  * The same of the definition that the caffemodel `from` has, of whatever fields: today's layers and V1's
  * stay what they are, and keep their order. Blobs go into those layers that have some in `from`, which stays
- * open until the new file is committed. FERRY_EUNSUPPORTED where `from` is no caffemodel, or has blobs in
+ * open until the new file is committed. Where an entry that is declared has a layer_name, as those of `from` have, its
+ * blob goes into the layer of that name, which is called from then on as the entry's name says. FERRY_EUNSUPPORTED where `from` is no caffemodel, or has blobs in
  * layers of Caffe's first form (V0); the errors of ferry_io_set_definition.
  */
 FERRY_API int ferry_io_copy_definition(ferry_io_writer *w, ferry_io *from);

@@ -155,7 +155,7 @@ static void files_are_split_by_name(void)
     CU_ASSERT_EQUAL(ferry("split a.npz 'c.*=x.npz' 'f*=y.npz' --drop-rest"), 1);
     REFUSES("\"f*=y.npz\": matches no array of a.npz");
     CU_ASSERT_EQUAL(ferry("split a.npz c.npz"), 2);
-    CU_ASSERT_EQUAL(ferry("split a.npz '*=-'"), 2);
+    CU_ASSERT_EQUAL(ferry("split a.npz '*=-' --shard 1KB"), 2);
     CU_ASSERT_EQUAL(files(), 3);
     CU_ASSERT_EQUAL(shell("rm -f x.npz && mkdir real && ln -s real alias"), 0);
     CU_ASSERT_EQUAL(ferry("split a.npz 'c.*=x.npz' '*=./x.npz'"), 2);
@@ -173,6 +173,23 @@ static void files_are_split_by_name(void)
 }
 
 /* ---- pipes ---------------------------------------------------------------------------------- */
+
+static void a_part_of_a_file_goes_through_a_pipe(void)
+{
+    fx_device();
+    MAKE("a.npz", { "x", FERRY_F32, 3000, 1, false }, { "y", FERRY_F32, 2, 5, false });
+    CU_ASSERT_EQUAL(shell("\"$FERRY_TEST_COMMAND\" split a.npz x=- y=y.npz -q > x.npz"), 0);
+    CU_ASSERT_EQUAL(value("x.npz", "x", 2999), 3000);
+    CU_ASSERT_EQUAL(value("y.npz", "y", 1), 6);
+    CU_ASSERT_EQUAL(shell("\"$FERRY_TEST_COMMAND\" split a.npz x=- y=./- -f safetensors | "
+                          "\"$FERRY_TEST_COMMAND\" convert - z.npz"),
+                    0);
+    CU_ASSERT_EQUAL(value("z.npz", "x", 1), 2);
+    CU_ASSERT(is_there("./-"));
+    CU_ASSERT_EQUAL(files(), 5);
+    clean();
+    fx_end();
+}
 
 static void files_come_and_go_through_pipes(void)
 {
@@ -487,6 +504,7 @@ static const ferry_test_case cases_once[] = {
     FERRY_TEST(arrays_get_other_names),
     FERRY_TEST(renamings_that_cannot_be_are_refused),
     FERRY_TEST(files_are_split_by_name),
+    FERRY_TEST(a_part_of_a_file_goes_through_a_pipe),
     FERRY_TEST(files_come_and_go_through_pipes),
     FERRY_TEST(values_are_compared_whatever_their_dtypes),
     FERRY_TEST(the_worst_element_and_the_angle_are_shown),

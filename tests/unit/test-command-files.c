@@ -56,114 +56,6 @@ static void what_cannot_be_expressed_is_an_error_and_nothing_is_written(void)
     fx_end();
 }
 
-/* Name "n", a layer "c" with top "t" (4), and a blob [1]. */
-static void make_net(const char *name)
-{
-    static const char net[] = "\x0a\1n\xa2\6\x14\x0a\1c\x22\1t\x3a\x0c\x2a\4\0\0\x80\x3f"
-                              "\x3a\4\x0a\2\1\1";
-    FILE *file = fopen(in_folder(name), "wb");
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    CU_ASSERT_EQUAL(fwrite(net, 1, sizeof(net) - 1, file), sizeof(net) - 1);
-    CU_ASSERT_EQUAL(fclose(file), 0);
-}
-
-static void a_net_keeps_its_definition_from_caffemodel_to_caffemodel(void)
-{
-    fx_device();
-    make_net("a.caffemodel");
-    CU_ASSERT_EQUAL(ferry("convert a.caffemodel b.caffemodel"), 0);
-    CU_ASSERT_STRING_EQUAL(err, "");
-    CU_ASSERT_EQUAL(shell("cmp a.caffemodel b.caffemodel"), 0);
-    CU_ASSERT_EQUAL(ferry("merge -q -o c.caffemodel a.caffemodel b.caffemodel"), 0);
-    CU_ASSERT_STRING_EQUAL(err, "");
-    CU_ASSERT_EQUAL(shell("cmp a.caffemodel c.caffemodel"), 0);
-    CU_ASSERT_EQUAL(ferry("convert a.caffemodel d.caffemodel --dtype F64"), 0);
-    CU_ASSERT_EQUAL(ferry("convert d.caffemodel b.caffemodel --dtype F32"), 0);
-    CU_ASSERT_EQUAL(shell("cmp a.caffemodel b.caffemodel"), 0);
-    CU_ASSERT_EQUAL(ferry("convert b.caffemodel b.caffemodel"), 0); /* onto itself */
-    CU_ASSERT_EQUAL(shell("cmp a.caffemodel b.caffemodel"), 0);
-    CU_ASSERT_EQUAL(
-        shell("\"$FERRY_TEST_COMMAND\" convert - - -f caffemodel < a.caffemodel > b.caffemodel"),
-        0);
-    CU_ASSERT_EQUAL(shell("cmp a.caffemodel b.caffemodel"), 0);
-    clean();
-    fx_end();
-}
-
-/* Where there is no place for it, and where layers have other names or some are not there. */
-static void a_definition_that_is_lost_is_noted(void)
-{
-    fx_device();
-    make_net("a.caffemodel");
-    CU_ASSERT_EQUAL(ferry("convert a.caffemodel b.npz"), 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err, "0 layers without blobs and 1 fields"));
-    CU_ASSERT_EQUAL(ferry("convert b.npz c.caffemodel"), 0);
-    CU_ASSERT_STRING_EQUAL(err, "");
-    CU_ASSERT_EQUAL(ferry("rename a.caffemodel c.caffemodel 'c/*=d/*'"), 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err, "not carried over"));
-    CU_ASSERT_EQUAL(ferry("split a.caffemodel 'c/*=c.caffemodel'"), 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err, "not carried over"));
-    CU_ASSERT_EQUAL(ferry("merge -o d.safetensors a.caffemodel a.caffemodel"), 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err, "not carried over"));
-    MAKE("e.caffemodel", { "e/0", FERRY_F32, 3, 1, false }); /* a layer that the first has not */
-    CU_ASSERT_EQUAL(ferry("merge --allow-missing -o f.caffemodel a.caffemodel e.caffemodel"), 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err, "not carried over"));
-    clean();
-    fx_end();
-}
-
-/* A layer "h" with a blob of three halves, 1 2 3; its diff is halves 4 5 6, or floats. */
-static void make_halves(const char *name, bool floats)
-{
-    static const uint16_t data[] = { 0x3c00, 0x4000, 0x4200 }, diff[] = { 0x4400, 0x4500, 0x4600 };
-    static const float wide[] = { 4, 5, 6 };
-    struct msg net = { .size = 0 }, layer = { .size = 0 }, blob = { .size = 0 };
-    FILE *file = fopen(in_folder(name), "wb");
-
-    if (floats)
-        put_bytes(&blob, 6, wide, sizeof(wide));
-    put_bytes(&blob, 7, "\x0a\1\3", 3);
-    put_varint(&blob, 10, 2); /* NVCaffe's FLOAT16 */
-    if (!floats)
-        put_varint(&blob, 11, 2);
-    put_bytes(&blob, 12, data, sizeof(data));
-    if (!floats)
-        put_bytes(&blob, 13, diff, sizeof(diff));
-    put_string(&layer, 1, "h");
-    put_bytes(&layer, 7, blob.at, blob.size);
-    put_bytes(&net, 100, layer.at, layer.size);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    CU_ASSERT_EQUAL(fwrite(net.at, 1, net.size, file), net.size);
-    CU_ASSERT_EQUAL(fclose(file), 0);
-}
-
-/* Both diffs are compared and kept, whatever they are beside the data. */
-static void half_floats_keep_their_diffs(void)
-{
-    fx_device();
-    make_halves("a.caffemodel", false);
-    make_halves("b.caffemodel", true);
-    CU_ASSERT_EQUAL(ferry("convert a.caffemodel c.caffemodel"), 0);
-    CU_ASSERT_EQUAL(shell("cmp a.caffemodel c.caffemodel"), 0);
-    CU_ASSERT_EQUAL(ferry("diff a.caffemodel c.caffemodel"), 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "2 arrays: 2 equal, 0 different, 0 not compared"));
-    CU_ASSERT_EQUAL(ferry("diff a.caffemodel b.caffemodel"), 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "h/0 (diff)"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(out, "equal, F16 and F32"));
-    CU_ASSERT_EQUAL(ferry("convert b.caffemodel d.caffemodel"), 1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err, "its diff is F32 and its data are F16; --dtype makes"));
-    CU_ASSERT(!is_there("d.caffemodel"));
-    CU_ASSERT_EQUAL(ferry("convert b.caffemodel d.caffemodel --dtype F16"), 0);
-    CU_ASSERT_EQUAL(shell("cmp a.caffemodel d.caffemodel"), 0);
-    CU_ASSERT_EQUAL(ferry("convert a.caffemodel e.caffemodel --dtype F32"), 0);
-    CU_ASSERT_EQUAL(ferry("diff b.caffemodel e.caffemodel"), 0);
-    CU_ASSERT_EQUAL(ferry("convert e.caffemodel f.caffemodel --dtype F16"), 0);
-    CU_ASSERT_EQUAL(shell("cmp a.caffemodel f.caffemodel"), 0);
-    clean();
-    fx_end();
-}
-
 /* ---- diff ----------------------------------------------------------------------------------- */
 
 static void differences_are_measured_and_tell_in_the_status(void)
@@ -582,9 +474,6 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_cannot_be_read_is_marked),
     FERRY_TEST(arrays_go_from_format_to_format),
     FERRY_TEST(what_cannot_be_expressed_is_an_error_and_nothing_is_written),
-    FERRY_TEST(a_net_keeps_its_definition_from_caffemodel_to_caffemodel),
-    FERRY_TEST(a_definition_that_is_lost_is_noted),
-    FERRY_TEST(half_floats_keep_their_diffs),
     FERRY_TEST(differences_are_measured_and_tell_in_the_status),
     FERRY_TEST(sums_are_weighted_and_rounded_once),
     FERRY_TEST(arrays_without_a_name_are_pairs),

@@ -198,6 +198,68 @@ static void a_copied_definition_takes_blobs_of_another_length(void)
     fx_end();
 }
 
+/* Declares what "in" has, with "new" in the place of the layer `of`; what commit says. */
+static int rename_layer(const char *of, const char *into)
+{
+    ferry_io_writer *w = create("out", FERRY_IO_CAFFEMODEL);
+    ferry_io *io = open_file("in");
+    const ferry_io_entry *from;
+    float values[64];
+    char name[64];
+    int err = FERRY_OK;
+
+    FX_OK(ferry_io_copy_definition(w, io));
+    for (int64_t i = 0; i < ferry_io_count(io); i++) {
+        ferry_io_entry entry;
+
+        FX_OK(ferry_io_entry_at(io, i, &from));
+        entry = *from;
+        entry.struct_size = sizeof(entry);
+        if (strcmp(from->layer_name, of) == 0) {
+            snprintf(name, sizeof(name), "%s%s", into, strrchr(from->name, '/'));
+            entry.name = name;
+        }
+        FX_OK(ferry_io_declare(w, &entry));
+    }
+    for (int64_t i = 0; i < ferry_io_count(io) && !err; i++) {
+        FX_OK(ferry_io_entry_at(io, i, &from));
+        FX_OK(ferry_io_read_values(io, from, 0, from->count, values));
+        err = ferry_io_write_values(w, values, (size_t)from->count * sizeof(float));
+    }
+    if (err)
+        ferry_io_abort(w);
+    else
+        err = ferry_io_commit(w);
+    ferry_io_close(io);
+    return err;
+}
+
+/* The net of put_net with another name for the layer that has blobs. */
+static void a_layer_of_a_copied_definition_is_called_as_its_blobs_are(void)
+{
+    static const char *const names[] = { "a name that is longer than the one before it", "c" };
+
+    fx_device();
+    for (int i = 0; i < 4; i++) {
+        const char *name = names[i / 2];
+        struct msg net = { .size = 0 }, want = { .size = 0 };
+        bool v1 = i % 2;
+
+        put_string(&net, 1, "the net");
+        put_layer(&net, v1, "conv", 2);
+        put_layer(&net, v1, "last", 1);
+        store("in", &net);
+        FX_OK(rename_layer("conv", name));
+        put_string(&want, 1, "the net");
+        put_layer(&want, v1, name, 2);
+        put_layer(&want, v1, "last", 1);
+        CU_ASSERT(same_file("out", &want));
+    }
+    unlink(in_folder("in"));
+    unlink(in_folder("out"));
+    fx_end();
+}
+
 static void a_definition_that_cannot_be_copied_is_refused(void)
 {
     struct msg net = { .size = 0 }, layer = { .size = 0 }, v0 = { .size = 0 };
@@ -242,6 +304,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_definition_that_cannot_be_is_refused),
     FERRY_TEST(a_copied_definition_with_its_blobs_is_the_file_again),
     FERRY_TEST(a_copied_definition_takes_blobs_of_another_length),
+    FERRY_TEST(a_layer_of_a_copied_definition_is_called_as_its_blobs_are),
     FERRY_TEST(a_definition_that_cannot_be_copied_is_refused),
 };
 

@@ -152,6 +152,67 @@ static int rename_all(struct renaming *r)
     return status == TOOL_OK ? check_names(r) : status;
 }
 
+/* ---- a net's definition ----------------------------------------------------------------------- */
+
+/* What a layer was called, and what its blob says it is called now. */
+struct layer {
+    const char *former, *name;
+    size_t size; /* of name */
+};
+
+static int by_former(const void *left, const void *right)
+{
+    return strcmp(((const struct layer *)left)->former, ((const struct layer *)right)->former);
+}
+
+static bool same_name(const struct layer *a, const struct layer *b)
+{
+    return a->size == b->size && memcmp(a->name, b->name, a->size) == 0;
+}
+
+static int by_layer(const void *left, const void *right)
+{
+    const struct layer *a = left, *b = right;
+    int c = memcmp(a->name, b->name, a->size < b->size ? a->size : b->size);
+
+    return c ? c : a->size < b->size ? -1 : a->size > b->size;
+}
+
+/* Whether no layer has become two, and no two one. */
+static bool are_pairs(struct layer *layers, size_t n)
+{
+    bool pairs = true;
+
+    qsort(layers, n, sizeof(*layers), by_former);
+    for (size_t i = 1; i < n; i++)
+        pairs &= strcmp(layers[i - 1].former, layers[i].former) != 0 ||
+                 same_name(&layers[i - 1], &layers[i]);
+    qsort(layers, n, sizeof(*layers), by_layer);
+    for (size_t i = 1; i < n; i++)
+        pairs &= !same_name(&layers[i - 1], &layers[i]) ||
+                 strcmp(layers[i - 1].former, layers[i].former) == 0;
+    return pairs;
+}
+
+/* A layer of a net's definition is renamed where all of its blobs are; then the definition can go along. */
+static bool can_follow(const struct renaming *r)
+{
+    struct layer *layers = calloc(r->t.count + 1, sizeof(*layers));
+    bool can = layers != NULL;
+
+    for (size_t i = 0; i < r->t.count && can; i++) {
+        const char *name = r->t.items[i].name, *slash = strrchr(name, '/');
+
+        layers[i].former = r->t.items[i].entry->layer_name;
+        layers[i].name = name;
+        layers[i].size = slash ? (size_t)(slash - name) : 0;
+        can = slash && (*layers[i].former || !r->names[i]);
+    }
+    can = can && are_pairs(layers, r->t.count);
+    free(layers);
+    return can;
+}
+
 /* ---- the command ---------------------------------------------------------------------------- */
 
 static int show(const struct renaming *r)
@@ -185,6 +246,7 @@ static int run(const struct tool_command *self, struct renaming *r, bool trust, 
         status = rename_all(r);
     if (status != TOOL_OK)
         return status;
+    r->t.whole = can_follow(r);
     return dry ? show(r) : transfer_run(&r->t);
 }
 

@@ -36,8 +36,6 @@ static int parse_choice(struct splitting *s, const char *text)
     choice->text = text;
     if (!sign || sign == text || !sign[1])
         return tool_error(TOOL_USAGE, "split: \"%s\": GLOB=OUT belongs here", text);
-    if (strcmp(sign + 1, "-") == 0)
-        return tool_error(TOOL_USAGE, "split: \"%s\": files, not standard output", text);
     choice->glob = strndup(text, (size_t)(sign - text));
     if (!choice->glob)
         return tool_error(TOOL_FAILURE, "out of memory");
@@ -112,6 +110,8 @@ static bool same_place(const char *a, const char *b)
     struct stat folder[2];
     const char *name[2];
 
+    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0) /* standard output is no file of that name */
+        return false;
     return find_place(a, &folder[0], &name[0]) && find_place(b, &folder[1], &name[1]) &&
            folder[0].st_dev == folder[1].st_dev && folder[0].st_ino == folder[1].st_ino &&
            strcmp(name[0], name[1]) == 0;

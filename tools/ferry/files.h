@@ -40,7 +40,7 @@ void files_group_layers(struct files_item *items, size_t n);
 
 /*
  * Takes the strings about a file over, before an array is declared; one that has no place in the new file is
- * noted. `whole`: all of its arrays will come under their own names, so that the definition of a net goes
+ * noted. `whole`: all of its arrays will come, layer by layer, so that the definition of a net goes
  * along from caffemodel to caffemodel. Otherwise it is noted, too.
  */
 int files_copy_metadata(ferry_io *from, struct target *to, bool whole);

@@ -12,7 +12,7 @@ struct transfer {
     ferry_io *in;
     struct files_item *items;
     size_t count;
-    bool whole;   /* all arrays under their names, so that a net's definition can go with them */
+    bool whole;   /* all arrays in their layers, so that a net's definition can go with them */
     bool renamed; /* names are not those of the file: layers have to be put together anew */
     bool without_diff;
     bool any_dtype; /* as each is; otherwise: */
