@@ -75,6 +75,7 @@ UNIT_TESTS = \
 	%D%/unit/test-net \
 	%D%/unit/test-net-save \
 	%D%/unit/test-net-backward-faults \
+	%D%/unit/test-net-bad \
 	%D%/unit/test-net-binding \
 	%D%/unit/test-net-faults \
 	%D%/unit/test-net-lost \
@@ -298,6 +299,7 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_net_save_LDADD = $(NET_LIBS)
 %C%_unit_test_net_fuse_LDADD = $(NET_LIBS)
 %C%_unit_test_net_backward_faults_LDADD = $(NET_LIBS)
+%C%_unit_test_net_bad_LDADD = $(NET_LIBS)
 %C%_unit_test_net_binding_LDADD = $(NET_LIBS)
 %C%_unit_test_net_faults_LDADD = $(NET_LIBS)
 %C%_unit_test_net_lost_LDADD = $(NET_LIBS)

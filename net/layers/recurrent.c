@@ -113,12 +113,16 @@ int ferry__recurrent_setup(ferry_layer *layer, int states, int64_t gates)
 static int bottoms_fit(ferry_layer *layer, const struct ferry__recurrent *s)
 {
     int i, states = s->exposed ? s->states : 0, first = s->has_static ? 3 : 2;
+    const ferry_blob *cont = ferry_layer_bottom(layer, 1);
+    char shape[160];
 
-    if (ferry_blob_count(ferry_layer_bottom(layer, 1)) != s->steps * s->streams)
+    if (ferry_blob_naxes(cont) != 2 || ferry_blob_dim(cont, 0) != s->steps ||
+        ferry_blob_dim(cont, 1) != s->streams) {
+        ferry_blob_shape_string(cont, shape, sizeof shape);
         return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "bottom 1 has %lld elements for %lld steps of %lld streams",
-                                 (long long)ferry_blob_count(ferry_layer_bottom(layer, 1)),
+                                 "bottom 1 is %s for %lld steps of %lld streams", shape,
                                  (long long)s->steps, (long long)s->streams);
+    }
     if (s->has_static && ferry_blob_dim(ferry_layer_bottom(layer, 2), 0) != s->streams)
         return ferry_layer_error(layer, FERRY_ESHAPE, "bottom 2 has %lld entries for %lld streams",
                                  (long long)ferry_blob_dim(ferry_layer_bottom(layer, 2), 0),

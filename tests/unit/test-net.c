@@ -328,72 +328,6 @@ static void weights_are_loaded_by_layer_and_reported(void)
 
 /* ---- what cannot be ----------------------------------------------------------------------------- */
 
-static const struct {
-    const char *text;
-    int code;
-    const char *says;
-} bad[] = {
-    { "", FERRY_EFORMAT, "no layers" },
-    { "layer { name: 'a' type: 'ReLU' bottom: 'x' top: 'y' }", FERRY_EFORMAT, "\"x\"" },
-    { INPUT("dim: 1") "layer { name: 'a' type: 'Power' bottom: 'x' top: 'y' }\n"
-                      "layer { name: 'b' type: 'Power' bottom: 'x' top: 'y' }",
-      FERRY_EFORMAT, "net.prototxt:3:" },
-    { INPUT("dim: 1") "layer { name: 'a' type: 'Convolutoin' bottom: 'x' top: 'y' }",
-      FERRY_EUNSUPPORTED, "Convolution" },
-    { INPUT("dim: 1") "layer { name: 'a' type: 'Eltwise' bottom: 'x' bottom: 'z' top: 'y' }\n"
-                      "layer { name: 'b' type: 'Power' bottom: 'y' top: 'z' }",
-      FERRY_EFORMAT, "\"a\": its bottom \"z\" is made by layer \"b\", behind it: a circle" },
-    { INPUT("dim: 1") "layer { name: 'a' type: 'Power' bottom: 'y' top: 'y' }", FERRY_EFORMAT,
-      "layer \"a\": its bottom \"y\" is made by itself, \"a\", and by no layer before it" },
-    { INPUT("dim: 1") "layer { name: 'a' type: 'Zorp' bottom: 'x' top: 'y' }", FERRY_EUNSUPPORTED,
-      "no type \"Zorp\"; `ferry layers`" },
-    { INPUT("dim: 1") "layer { name: 'a' type: 'Region' bottom: 'x' top: 'y' }", FERRY_EUNSUPPORTED,
-      "forks of Caffe with YOLO" },
-    { INPUT("dim: 2 dim: 3") "layer { name: 'i' type: 'Input' top: 'w' input_param { shape {\n"
-                             " dim: 3 dim: 2 } } }\n"
-                             "layer { name: 'a' type: 'Eltwise' bottom: 'x' bottom: 'w' top: 'y' }",
-      FERRY_ESHAPE, "layer \"a\" (Eltwise): bottom 1 is 3 2 (6), bottom 0 is 2 3 (6)" },
-    { INPUT("dim: 1") "layer { name: 'a' type: 'Python' bottom: 'x' top: 'y' }", FERRY_EUNSUPPORTED,
-      "pycaffe" },
-    { INPUT("dim: 1") "layer { name: 'a' type: 'ReLU' bottom: 'x' bottom: 'x' top: 'y' }",
-      FERRY_EFORMAT, "2 bottoms" },
-    { INPUT("dim: 1 dim: 3 dim: 4 dim: 4") "layer { name: 'a' type: 'Convolution' bottom: 'x' top: "
-                                           "'y' convolution_param {\n"
-                                           " num_output: 2 kernel_size: 9 } }",
-      FERRY_ESHAPE, "\"a\"" },
-    { INPUT("dim: 1 dim: 3 dim: 4 dim: 4") "layer { name: 'a' type: 'Convolution' bottom: 'x' top: "
-                                           "'y' convolution_param {\n"
-                                           " num_output: 2 kernel_size: 3 group: 2 } }",
-      FERRY_ESHAPE, "group" },
-    { INPUT("dim: 2") "layer { name: 'a' type: 'Power' bottom: 'x' top: 'y' }\n"
-                      "layer { name: 'c' type: 'Concat' bottom: 'x' bottom: 'y' top: 'z'\n"
-                      " concat_param { axis: 3 } }",
-      FERRY_ESHAPE, "axis is 3" },
-    { INPUT("dim: 1") "layer { name: 'a' type: 'Power' bottom: 'x' top: 'y' include { } exclude { "
-                      "} }",
-      FERRY_EFORMAT, "include" },
-};
-
-static void what_cannot_be_is_one_error_with_its_place(void)
-{
-    size_t i;
-
-    for (i = 0; i < sizeof bad / sizeof *bad; i++) {
-        ferry_net_options o = { .struct_size = sizeof o, .text = bad[i].text };
-        ferry_net *net = NULL;
-        int err;
-
-        o.text_size = strlen(bad[i].text);
-        err = ferry_net_open(fx_device(), "net.prototxt", &o, &net);
-        if (err != bad[i].code || net || !strstr(ferry_last_error(), bad[i].says))
-            printf("case %zu: %d: %s\n", i, err, ferry_last_error());
-        CU_ASSERT_EQUAL(err, bad[i].code);
-        CU_ASSERT_PTR_NULL(net);
-        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), bad[i].says));
-        fx_end();
-    }
-}
-
 /* An input's shape that no layer takes is the layer's error; the net goes on with one that fits. */
 static void an_input_of_another_rank_is_refused_and_the_next_one_runs(void)
 {
@@ -422,22 +356,6 @@ static void an_input_of_another_rank_is_refused_and_the_next_one_runs(void)
     CU_ASSERT(holds(net, "c", 1, (float[]){ 45 }));
     ferry_net_close(net);
     fx_end();
-}
-
-static void a_text_cut_anywhere_is_an_error_or_a_net(void)
-{
-    size_t length = strlen(chain), cut;
-
-    for (cut = 0; cut < length; cut += ferry_test_is_slow() ? 17 : 1) {
-        ferry_net_options o = { .struct_size = sizeof o, .text = chain, .text_size = cut };
-        ferry_net *net = NULL;
-
-        if (!ferry_net_open(fx_device(), "cut", &o, &net))
-            ferry_net_close(net);
-        else
-            CU_ASSERT_PTR_NULL(net);
-        fx_end();
-    }
 }
 
 static void null_and_sizeless_arguments_are_refused(void)
@@ -540,9 +458,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_net_moves_and_computes_the_same),
     FERRY_TEST(a_part_of_a_net_runs_by_itself),
     FERRY_TEST(weights_are_loaded_by_layer_and_reported),
-    FERRY_TEST(what_cannot_be_is_one_error_with_its_place),
     FERRY_TEST(an_input_of_another_rank_is_refused_and_the_next_one_runs),
-    FERRY_TEST(a_text_cut_anywhere_is_an_error_or_a_net),
     FERRY_TEST(null_and_sizeless_arguments_are_refused),
 };
 
