@@ -4,6 +4,7 @@
 #include "op/kind.h"
 #include "op/oracle.h"
 
+#include <ferry/blob.h>
 #include <ferry/status.h>
 
 #include <stdlib.h>
@@ -173,11 +174,13 @@ static int plan_by(struct ferry__plan *plan, const ferry_op *op, ferry_op_tier *
 
 static int refuse(ferry_device *dev, const ferry_op *op, const char *why)
 {
+    const ferry_operand *of = op->n_in ? &op->in[0] : &op->out[0];
     char shape[FERRY__SHAPE_TEXT];
 
-    return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %s of %s %s: %s", ferry_device_name(dev),
+    return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %s of %s %s %s: %s", ferry_device_name(dev),
                            ferry_op_kind_name(op->kind), op->n_in ? "in[0]" : "out[0]",
-                           ferry__operand_text(op->n_in ? &op->in[0] : &op->out[0], shape), why);
+                           ferry_dtype_name((ferry_dtype)of->dtype), ferry__operand_text(of, shape),
+                           why);
 }
 
 /* The cpu plugin, and what it cannot do either the oracle. */

@@ -89,6 +89,7 @@ UNIT_TESTS = \
 	%D%/unit/test-op-memory \
 	%D%/unit/test-op-backward \
 	%D%/unit/test-op-random \
+	%D%/unit/test-op-tiers \
 	%D%/unit/test-proto-data \
 	%D%/unit/test-proto-oom \
 	%D%/unit/test-proto-text \
@@ -308,6 +309,7 @@ NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 %C%_unit_test_net_plan_SOURCES = %D%/unit/test-net-plan.c $(NET_DATA_TEST)
 %C%_unit_test_net_plan_LDADD = $(NET_LIBS)
 %C%_unit_test_op_LDADD = $(NET_LIBS)
+%C%_unit_test_op_tiers_LDADD = $(NET_LIBS)
 NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
 %C%_unit_test_net_backward_SOURCES = %D%/unit/test-net-backward.c $(NET_DATA_TEST)
 %C%_unit_test_net_backward_LDADD = $(NET_LIBS)
@@ -427,6 +429,7 @@ OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
 %C%_unit_test_io_attributes_SOURCES = %D%/unit/test-io-attributes.c $(OOM_TEST)
 %C%_unit_test_io_sharded_SOURCES = %D%/unit/test-io-sharded.c $(OOM_TEST)
 %C%_unit_test_io_torch_SOURCES = %D%/unit/test-io-torch.c $(OOM_TEST)
+%C%_unit_test_op_check_SOURCES = %D%/unit/test-op-check.c $(OOM_TEST)
 %C%_unit_test_proto_oom_SOURCES = %D%/unit/test-proto-oom.c $(OOM_TEST)
 %C%_unit_test_solver_oom_SOURCES = %D%/unit/test-solver-oom.c $(OOM_TEST)
 %C%_unit_test_runtime_oom_SOURCES = %D%/unit/test-runtime-oom.c $(OOM_TEST)
@@ -670,6 +673,7 @@ OOM_WRAPS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
 %C%_unit_test_io_attributes_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_io_sharded_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_io_torch_LDFLAGS = $(OOM_WRAPS)
+%C%_unit_test_op_check_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_proto_oom_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_solver_oom_LDFLAGS = $(OOM_WRAPS)
 %C%_unit_test_runtime_oom_LDFLAGS = $(OOM_WRAPS)

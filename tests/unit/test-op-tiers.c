@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "fixture.h"
+
+#include "op/element.h"
+
+#include <ferry/op.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Who computes what a plugin may lack: halves, operands that lie the other way; and what FERRY_STRICT says. */
+
+static ferry_device *dev; /* of the case that runs */
+
+/* y = x·wᵀ, 2 × 3 by 4 × 3. */
+static ferry_op product(ferry_dtype dtype)
+{
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_INNER_PRODUCT);
+    op.n_in = 2;
+    op.n_out = 1;
+    op.in[0] = ferry_operand_of(dtype, 2, (int64_t[]){ 2, 3 }, NULL);
+    op.in[1] = ferry_operand_of(dtype, 2, (int64_t[]){ 4, 3 }, NULL);
+    op.out[0] = ferry_operand_of(dtype, 2, (int64_t[]){ 2, 4 }, NULL);
+    return op;
+}
+
+/* The same as a product of matrices: 1 × 2 × 3 by 1 × 3 × 4, of which the latter lies as w does. */
+static ferry_op matrices(ferry_dtype dtype)
+{
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_BATCHED_GEMM);
+    op.n_in = 2;
+    op.n_out = 1;
+    op.params.gemm.alpha = 1;
+    op.in[0] = ferry_operand_of(dtype, 3, (int64_t[]){ 1, 2, 3 }, NULL);
+    op.in[1] = ferry_operand_of(dtype, 3, (int64_t[]){ 1, 3, 4 }, (uint8_t[]){ 0, 2, 1 });
+    op.out[0] = ferry_operand_of(dtype, 3, (int64_t[]){ 1, 2, 4 }, NULL);
+    return op;
+}
+
+/* Kinds whose first input is x, 2 × 3, and whose numbers any float holds. */
+static ferry_op plain(ferry_dtype dtype, uint32_t kind, int64_t columns)
+{
+    ferry_op op;
+
+    ferry_op_init(&op, kind);
+    op.n_in = op.n_out = 1;
+    op.in[0] = ferry_operand_of(dtype, 2, (int64_t[]){ 2, 3 }, NULL);
+    op.out[0] = ferry_operand_of(dtype, 2, (int64_t[]){ 2, columns }, NULL);
+    return op;
+}
+
+static const double x[6] = { 1, -2, 3, 0.5, -5, 6 };
+static const double w[12] = { 1, 0, 0, 0, 2, 0, 1, 1, 1, -1, 0, 4 };
+static const double xw[8] = { 1, -4, 2, 11, 0.5, -10, 1.5, 23.5 };
+
+static ferry_memory *memory_of(ferry_dtype dtype, const double *values, int64_t n)
+{
+    ferry_memory *m = fx_memory((size_t)n * ferry_dtype_size(dtype));
+    unsigned char *to = ferry_memory_overwrite_host_data(m);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(to);
+    for (int64_t i = 0; i < n; i++)
+        ferry__element_set((uint32_t)dtype, to, i, values ? values[i] : -77);
+    return m;
+}
+
+static bool holds(ferry_memory *m, ferry_dtype dtype, const double *wanted, int64_t n)
+{
+    const unsigned char *got = ferry_memory_host_data(m);
+
+    for (int64_t i = 0; got && i < n; i++)
+        if (ferry__element_get((uint32_t)dtype, got, i) != wanted[i])
+            return false;
+    return got != NULL;
+}
+
+/* Runs it on x and w: what it gives, who computed it, and what that moved at most. */
+static ferry_op_tier check(const ferry_op *op, const double *wanted, int64_t n)
+{
+    ferry_dtype dtype = (ferry_dtype)op->in[0].dtype;
+    ferry_memory *in[2] = { memory_of(dtype, x, 6), memory_of(dtype, w, 12) };
+    ferry_memory *out = memory_of(dtype, NULL, n);
+    ferry_op_place from[2] = { { in[0], 0 }, { in[1], 0 } }, to = { out, 0 };
+    ferry_op_args args = { .struct_size = sizeof args, .in = from, .out = &to };
+    ferry_op_plan plan = { .struct_size = sizeof plan };
+    ferry_op_stats stats = { .struct_size = sizeof stats };
+    int64_t elements = n + 6 + (op->n_in > 1 ? 12 : 0);
+    ferry_operation *o = NULL;
+
+    FX_OK_FATAL(ferry_op_create(dev, op, &o));
+    FX_OK(ferry_op_plan_of(o, &plan));
+    FX_OK(ferry_op_run(o, NULL, &args));
+    CU_ASSERT(holds(out, dtype, wanted, n));
+    CU_ASSERT(holds(in[0], dtype, x, 6));
+    FX_OK(ferry_op_get_stats(o, &stats));
+    CU_ASSERT_EQUAL(stats.host_bytes, plan.tier == FERRY_TIER_HOST
+                                          ? (uint64_t)elements * ferry_dtype_size(dtype)
+                                          : 0);
+    ferry_op_destroy(o);
+    for (int i = 0; i < 2; i++)
+        ferry_memory_release(in[i]);
+    ferry_memory_release(out);
+    return plan.tier;
+}
+
+static void halves_are_computed_and_what_that_moves_is_counted(void)
+{
+    static const ferry_dtype dtypes[] = { FERRY_F16, FERRY_BF16, FERRY_F64, FERRY_F32 };
+
+    dev = fx_device();
+    for (size_t i = 0; i < FERRY_TEST_COUNT(dtypes); i++) {
+        ferry_op ops[5] = { product(dtypes[i]), matrices(dtypes[i]),
+                            plain(dtypes[i], FERRY_OP_UNARY, 3),
+                            plain(dtypes[i], FERRY_OP_REDUCE, 1),
+                            plain(dtypes[i], FERRY_OP_STRIDED_COPY, 3) };
+        const double *const wanted[5] = { xw, xw, (double[]){ 1, 0, 3, 0.5, 0, 6 },
+                                          (double[]){ 2, 1.5 }, x };
+        const int64_t counts[5] = { 8, 8, 6, 2, 6 };
+        int on_host = 0;
+
+        ops[3].params.reduce.axes = 2;
+        for (int k = 0; k < 5; k++)
+            on_host += check(&ops[k], wanted[k], counts[k]) == FERRY_TIER_HOST;
+        if (!fx_has_operations())
+            CU_ASSERT_EQUAL(on_host, 5);
+        if (fx_has_operations() && dtypes[i] == FERRY_F32)
+            CU_ASSERT_EQUAL(on_host, 0);
+    }
+    fx_end();
+}
+
+/* Matrices that lie the other way are no reason to go to the host. */
+static void transposed_operands_stay_where_they_are(void)
+{
+    static const uint8_t turned[3] = { 0, 2, 1 };
+    ferry_op op = matrices(FERRY_F32);
+    double yt[8];
+
+    dev = fx_device();
+    for (int m = 0; m < 2; m++)
+        for (int n = 0; n < 4; n++)
+            yt[n * 2 + m] = xw[m * 4 + n];
+    op.out[0] = ferry_operand_of(FERRY_F32, 3, (int64_t[]){ 1, 2, 4 }, turned);
+    CU_ASSERT_EQUAL(check(&op, yt, 8) == FERRY_TIER_HOST, !fx_has_operations());
+    fx_end();
+}
+
+/* Who is strict gets an error where who is not got the host. */
+static void strict_names_kind_shape_and_plugin(void)
+{
+    ferry_op_plan plan = { .struct_size = sizeof plan }, strict = plan;
+    ferry_op op = product(FERRY_BF16);
+    ferry_operation *o = NULL;
+    ferry_runtime *rt = NULL;
+    ferry_device *other = NULL;
+    const char *name;
+
+    dev = fx_device();
+    name = ferry_device_name(dev);
+    FX_OK(ferry_op_query(dev, &op, &plan));
+    setenv("FERRY_STRICT", "1", 1);
+    FX_OK_FATAL(ferry_runtime_open(NULL, &rt));
+    unsetenv("FERRY_STRICT");
+    FX_OK_FATAL(ferry_runtime_device(rt, name, &other));
+    if (plan.tier != FERRY_TIER_HOST) {
+        FX_OK(ferry_op_query(other, &op, &strict));
+    } else {
+        FX_FAILS(FERRY_EUNSUPPORTED, ferry_op_query(other, &op, &strict));
+        FX_FAILS(FERRY_EUNSUPPORTED, ferry_op_create(other, &op, &o));
+        CU_ASSERT_PTR_NULL(o);
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), name));
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "inner product of in[0] BF16 2x3"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "FERRY_STRICT"));
+    }
+    ferry_runtime_close(rt);
+    fx_end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(halves_are_computed_and_what_that_moves_is_counted),
+    FERRY_TEST(transposed_operands_stay_where_they_are),
+    FERRY_TEST(strict_names_kind_shape_and_plugin),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main_backends(argc, argv, "op tiers", cases, FERRY_TEST_COUNT(cases));
+}
