@@ -366,6 +366,28 @@ int ferry_test_main_backends(int argc, char **argv, const char *suite, const fer
     return run_on_each(argc > 1 ? argv[1] : NULL, suite, cases, ncases, true);
 }
 
+int ferry_test_main_sets(int argc, char **argv, const char *suite, const ferry_test_set *sets,
+                         size_t nsets)
+{
+    const char *built = getenv("FERRY_TEST_BACKENDS");
+    int result = 77;
+
+    setenv("FERRY_TEST_PLUGINS", built ? built : "cpu cuda opencl sim",
+           0); /* each set overwrites it */
+    for (size_t i = 0; i < nsets; i++) {
+        char plugin[16];
+
+        snprintf(plugin, sizeof(plugin), "%.*s", (int)strcspn(sets[i].backend, "["),
+                 sets[i].backend);
+        if (!ferry_test_is_built(plugin))
+            continue;
+        setenv("FERRY_TEST_BACKENDS", sets[i].backend, 1);
+        result = worse(result,
+                       ferry_test_main_backends(argc, argv, suite, sets[i].cases, sets[i].ncases));
+    }
+    return result;
+}
+
 int ferry_test_main_plain_backends(int argc, char **argv, const char *suite,
                                    const ferry_test_case *cases, size_t ncases)
 {

@@ -20,7 +20,10 @@ typedef struct ferry_test_case {
 } ferry_test_case;
 
 /* One line of a table; the function's name is the sentence that the report shows. */
-#define FERRY_TEST(function) {#function, function}
+#define FERRY_TEST(function) \
+    {                        \
+#function, function  \
+    }
 
 #define FERRY_TEST_COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -38,12 +41,23 @@ int ferry_test_main(int argc, char **argv, const char *suite, const ferry_test_c
  * of the plugin may follow in brackets: "opencl[zero_copy=off,type=cpu]"; in capitals they are
  * variables of the environment. A word in parentheses is for the report: "cuda(double)".
  */
-int ferry_test_main_backends(int argc, char **argv, const char *suite,
-                             const ferry_test_case *cases, size_t ncases);
+int ferry_test_main_backends(int argc, char **argv, const char *suite, const ferry_test_case *cases,
+                             size_t ncases);
 
 /* The same, but for those with options: for what is far from where they matter, as the command is. */
 int ferry_test_main_plain_backends(int argc, char **argv, const char *suite,
                                    const ferry_test_case *cases, size_t ncases);
+
+/* Cases of one backend with its options, as in FERRY_TEST_BACKENDS. */
+typedef struct ferry_test_set {
+    const char *backend;
+    const ferry_test_case *cases;
+    size_t ncases;
+} ferry_test_set;
+
+/* Runs each set on its backend alone; those whose plugin was not built are left out. */
+int ferry_test_main_sets(int argc, char **argv, const char *suite, const ferry_test_set *sets,
+                         size_t nsets);
 
 /* The backend that ferry_test_main_backends is running on; NULL in ferry_test_main. */
 const char *ferry_test_backend(void);

@@ -364,3 +364,9 @@ void fx_check_contents(const ferry_memory *m, unsigned char value)
     if (ferry_memory_valid_at(m, NULL))
         CU_ASSERT(fx_all_equal(ferry_memory_host_data(m), value));
 }
+
+void fx_sim(ferry_device *dev, const struct sim_control **out_control, void **out_sim)
+{
+    FX_OK_FATAL(ferry_device_native(dev, "sim_control", (void *)out_control, sizeof(*out_control)));
+    FX_OK_FATAL(ferry_device_native(dev, "sim_device", out_sim, sizeof(*out_sim)));
+}

@@ -30,6 +30,10 @@ bool fx_discrete(void);
 /* Whether the backend computes prepared operations itself. */
 bool fx_has_operations(void);
 
+/* What sim offers tests of one of its devices (backends/sim/control.h); the case ends on another one. */
+struct sim_control;
+void fx_sim(ferry_device *dev, const struct sim_control **out_control, void **out_sim);
+
 /* What happened on the device between the last fx_mark and now. */
 void fx_mark(void);
 ferry_stats fx_since(void);

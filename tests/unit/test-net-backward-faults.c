@@ -207,19 +207,13 @@ static void fail_each(const struct sim_control *control, void *sim, fail fails, 
     fx_end();
 }
 
-static void find_sim(const struct sim_control **control, void **sim)
-{
-    FX_OK_FATAL(ferry_device_native(fx_device(), "sim_control", (void *)control, sizeof *control));
-    FX_OK_FATAL(ferry_device_native(fx_device(), "sim_device", sim, sizeof *sim));
-}
-
 static void what_the_device_fails_at_is_the_error_and_the_next_iteration_is_right(void)
 {
     const struct sim_control *control;
     void *sim;
 
     begin();
-    find_sim(&control, &sim);
+    fx_sim(fx_device(), &control, &sim);
     fail_each(control, sim, control->fail_next, SIM_CALL_RUN);
     fail_each(control, sim, control->fail_next, SIM_CALL_MEMCPY);
 }
@@ -267,7 +261,7 @@ static void what_fails_late_is_told_and_no_gradient_is_wrong(void)
     void *sim;
 
     begin();
-    find_sim(&control, &sim);
+    fx_sim(fx_device(), &control, &sim);
     fail_each_late(control, sim, SIM_CALL_RUN);
     fail_each_late(control, sim, SIM_CALL_MEMCPY);
 }
@@ -285,14 +279,10 @@ static const ferry_test_case failures[] = {
 
 int main(int argc, char **argv)
 {
-    int result = 0;
+    static const ferry_test_set sets[] = {
+        { "cpu", memory, FERRY_TEST_COUNT(memory) },
+        { "sim", failures, FERRY_TEST_COUNT(failures) },
+    };
 
-    if (ferry_test_is_built("cpu")) {
-        setenv("FERRY_TEST_BACKENDS", "cpu", 1);
-        result = ferry_test_main_backends(argc, argv, "backward faults", memory,
-                                          FERRY_TEST_COUNT(memory));
-    }
-    setenv("FERRY_TEST_BACKENDS", "sim", 1);
-    return result | ferry_test_main_backends(argc, argv, "backward faults", failures,
-                                             FERRY_TEST_COUNT(failures));
+    return ferry_test_main_sets(argc, argv, "backward faults", sets, FERRY_TEST_COUNT(sets));
 }

@@ -76,8 +76,7 @@ static void begin(void)
 {
     ferry_net *net = open_net(0, 0);
 
-    FX_OK(ferry_device_native(fx_device(), "sim_control", (void *)&f.control, sizeof f.control));
-    FX_OK(ferry_device_native(fx_device(), "sim_device", &f.sim, sizeof f.sim));
+    fx_sim(fx_device(), &f.control, &f.sim);
     feed(net);
     FX_OK(run(net));
     memcpy(f.wanted, ferry_blob_host_data(ferry_net_output(net, 0)), sizeof f.wanted);
@@ -351,25 +350,16 @@ static int convolution_alone(int argc, char **argv)
     return result;
 }
 
-/* Options are read once in a process: a set of them is a process. */
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *backend;
-        const ferry_test_case *cases;
-        size_t count;
-    } sets[] = {
+    static const ferry_test_set sets[] = {
         { "sim", failures, FERRY_TEST_COUNT(failures) },
         { "sim[ops=minimal]", minimal, FERRY_TEST_COUNT(minimal) },
         { "sim[without=pool]", moves, FERRY_TEST_COUNT(moves) },
         { "sim[without=convolution]", moves, FERRY_TEST_COUNT(moves) },
         { "sim[without=unary]", moves, FERRY_TEST_COUNT(moves) },
     };
-    int result = 0;
 
-    for (size_t i = 0; i < FERRY_TEST_COUNT(sets); i++) {
-        setenv("FERRY_TEST_BACKENDS", sets[i].backend, 1);
-        result |= ferry_test_main_backends(argc, argv, "net faults", sets[i].cases, sets[i].count);
-    }
-    return result | convolution_alone(argc, argv);
+    return ferry_test_main_sets(argc, argv, "net faults", sets, FERRY_TEST_COUNT(sets)) |
+           convolution_alone(argc, argv);
 }

@@ -62,8 +62,7 @@ static uint64_t lose_behind(uint64_t n)
     uint64_t waiting = wx_pending(0);
     void *sim = NULL;
 
-    FX_OK(ferry_device_native(wx_dev(0), "sim_control", (void *)&control, sizeof control));
-    FX_OK(ferry_device_native(wx_dev(0), "sim_device", &sim, sizeof sim));
+    fx_sim(wx_dev(0), &control, &sim);
     CU_ASSERT_EQUAL(control->step(sim, n), n < waiting ? n : waiting);
     control->lose(sim);
     return waiting;

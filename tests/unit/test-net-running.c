@@ -137,12 +137,6 @@ static void every_allocation_of_a_pass_may_fail(void)
 static const struct sim_control *control;
 static void *sim;
 
-static void find_sim(void)
-{
-    FX_OK_FATAL(ferry_device_native(fx_device(), "sim_control", &control, sizeof control));
-    FX_OK_FATAL(ferry_device_native(fx_device(), "sim_device", &sim, sizeof sim));
-}
-
 #define CALLS 20 /* of a kind in a pass: more than there are */
 
 /* The nth call of a pass fails, up from the first; the first pass, or the second. How many passes did. */
@@ -173,7 +167,7 @@ static int fail_each(uint32_t call, int before)
 static void what_the_device_fails_at_leaves_them_as_they_were(void)
 {
     begin();
-    find_sim();
+    fx_sim(fx_device(), &control, &sim);
     for (int before = 0; before < 2; before++) {
         CU_ASSERT(fail_each(SIM_CALL_RUN, before) > 10);
         CU_ASSERT(fail_each(SIM_CALL_MEMCPY, before) > 0);
@@ -216,7 +210,7 @@ static void fail_each_late(uint32_t call)
 static void what_fails_late_costs_a_pass_and_no_statistics(void)
 {
     begin();
-    find_sim();
+    fx_sim(fx_device(), &control, &sim);
     fail_each_late(SIM_CALL_RUN);
     fail_each_late(SIM_CALL_MEMCPY);
     fx_end();
@@ -233,11 +227,10 @@ static const ferry_test_case failures[] = {
 
 int main(int argc, char **argv)
 {
-    int result;
+    static const ferry_test_set sets[] = {
+        { "cpu", memory, FERRY_TEST_COUNT(memory) },
+        { "sim", failures, FERRY_TEST_COUNT(failures) },
+    };
 
-    setenv("FERRY_TEST_BACKENDS", "cpu", 1);
-    result = ferry_test_main_backends(argc, argv, "net running", memory, FERRY_TEST_COUNT(memory));
-    setenv("FERRY_TEST_BACKENDS", "sim", 1);
-    return result | ferry_test_main_backends(argc, argv, "net running", failures,
-                                             FERRY_TEST_COUNT(failures));
+    return ferry_test_main_sets(argc, argv, "net running", sets, FERRY_TEST_COUNT(sets));
 }

@@ -4,7 +4,7 @@
  * Prepared operations that fail, are late, or are not there: what becomes of operands and of the
  * operation.
  */
-#include "ferry-test.h"
+#include "fixture.h"
 #include "backends/sim/control.h"
 
 #include <ferry/ferry.h>
@@ -55,9 +55,7 @@ static void begin(void)
     memset(&f, 0, sizeof f);
     CU_ASSERT_EQUAL_FATAL(ferry_runtime_open(&backend, &f.rt), 0);
     CU_ASSERT_EQUAL_FATAL(ferry_runtime_device(f.rt, NULL, &f.dev), 0);
-    CU_ASSERT_EQUAL_FATAL(
-        ferry_device_native(f.dev, "sim_control", (void *)&f.control, sizeof f.control), 0);
-    CU_ASSERT_EQUAL_FATAL(ferry_device_native(f.dev, "sim_device", &f.sim, sizeof f.sim), 0);
+    fx_sim(f.dev, &f.control, &f.sim);
     CU_ASSERT_EQUAL_FATAL(ferry_memory_create(f.dev, 6 * sizeof(float), &f.x), 0);
     CU_ASSERT_EQUAL_FATAL(ferry_memory_create(f.dev, 12 * sizeof(float), &f.w), 0);
     CU_ASSERT_EQUAL_FATAL(ferry_memory_create(f.dev, 8 * sizeof(float), &f.y), 0);
@@ -264,14 +262,9 @@ static const ferry_test_case arithmetic[] = {
     FERRY_TEST(without_operations_the_host_computes),
 };
 
-/* Options are read once in a process: a set of them is a process. */
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *backend;
-        const ferry_test_case *cases;
-        size_t count;
-    } sets[] = {
+    static const ferry_test_set sets[] = {
         { "sim", plain, FERRY_TEST_COUNT(plain) },
         { "sim[fail_create=1]", fail_create, FERRY_TEST_COUNT(fail_create) },
         { "sim[fail_prepare=1]", fail_prepare, FERRY_TEST_COUNT(fail_prepare) },
@@ -279,12 +272,6 @@ int main(int argc, char **argv)
         { "sim[without=unary]", without, FERRY_TEST_COUNT(without) },
         { "sim[ops=arithmetic]", arithmetic, FERRY_TEST_COUNT(arithmetic) },
     };
-    int result = 0;
 
-    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
-        setenv("FERRY_TEST_BACKENDS", sets[i].backend, 1);
-        result |=
-            ferry_test_main_backends(argc, argv, "sim operations", sets[i].cases, sets[i].count);
-    }
-    return result;
+    return ferry_test_main_sets(argc, argv, "sim operations", sets, FERRY_TEST_COUNT(sets));
 }

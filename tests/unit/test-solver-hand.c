@@ -1,36 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Solvers that a program drives by hand, or looks into: updates alone, gradients, blobs of test nets. */
 #include "fixture.h"
-
-#include <ferry/solver.h>
+#include "tiny-solver.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define NET                                                                                   \
-    "net_param { name: 'tiny'\n"                                                              \
-    "layer { name: 'data' type: 'DummyData' top: 'x' top: 't' dummy_data_param {\n"           \
-    "  shape { dim: 4 dim: 5 } shape { dim: 4 dim: 3 }\n"                                     \
-    "  data_filler { type: 'gaussian' std: 1 } data_filler { type: 'gaussian' std: 1 } } }\n" \
-    "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'y' param { lr_mult: 1 }\n"     \
-    "  param { lr_mult: 2 decay_mult: 0 } inner_product_param { num_output: 3\n"              \
-    "  weight_filler { type: 'xavier' } bias_filler { type: 'constant' value: 0.1 } } }\n"    \
-    "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'y' bottom: 't' top: 'loss' } }\n"    \
-    "snapshot_prefix: 'tiny' snapshot_after_train: false random_seed: 7\n"
-
 static ferry_device *dev; /* of the case that runs */
-
-static ferry_solver *open_text(const char *text)
-{
-    ferry_solver_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
-    ferry_solver *s = NULL;
-    int err = ferry_solver_open(dev, "solver.prototxt", &o, &s);
-
-    if (err)
-        printf("     %s\n", ferry_last_error());
-    CU_ASSERT_EQUAL_FATAL(err, FERRY_OK);
-    return s;
-}
 
 static float weight_of(ferry_solver *s)
 {
@@ -48,8 +24,8 @@ static void steps_by_hand_are_steps(void)
     ferry_solver *s, *by_hand;
 
     dev = fx_device();
-    s = open_text(text);
-    by_hand = open_text(text);
+    s = tiny_open(dev, text);
+    by_hand = tiny_open(dev, text);
     FX_OK(ferry_solver_step(s, 3));
     for (int i = 0; i < 3; i++) {
         ferry_net *net = ferry_solver_net(by_hand);
@@ -84,7 +60,7 @@ static void gradients_may_be_changed_before_the_update(void)
     ferry_solver *s;
 
     dev = fx_device();
-    s = open_text(NET "base_lr: 0.1 lr_policy: 'fixed' max_iter: 10");
+    s = tiny_open(dev, NET "base_lr: 0.1 lr_policy: 'fixed' max_iter: 10");
     before = weight_of(s);
     FX_OK(ferry_solver_on_gradients(s, without_gradients, &left));
     FX_OK(ferry_solver_step(s, 2));

@@ -2,8 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 /* Solvers against a plain implementation in doubles, on each backend; and what texts are refused. */
 #include "fixture.h"
-
-#include <ferry/solver.h>
+#include "tiny-solver.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,37 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NET                                                                                   \
-    "net_param { name: 'tiny'\n"                                                              \
-    "layer { name: 'data' type: 'DummyData' top: 'x' top: 't' dummy_data_param {\n"           \
-    "  shape { dim: 4 dim: 5 } shape { dim: 4 dim: 3 }\n"                                     \
-    "  data_filler { type: 'gaussian' std: 1 } data_filler { type: 'gaussian' std: 1 } } }\n" \
-    "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'y' param { lr_mult: 1 }\n"     \
-    "  param { lr_mult: 2 decay_mult: 0 } inner_product_param { num_output: 3\n"              \
-    "  weight_filler { type: 'xavier' } bias_filler { type: 'constant' value: 0.1 } } }\n"    \
-    "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'y' bottom: 't' top: 'loss' } }\n"    \
-    "snapshot_prefix: 'tiny' snapshot_after_train: false random_seed: 7\n"
-
 static ferry_device *dev; /* of the case that runs */
-
-static int try_text(const char *text, ferry_solver **out)
-{
-    ferry_solver_options o = { .struct_size = sizeof o, .text = text, .text_size = strlen(text) };
-
-    *out = NULL;
-    return ferry_solver_open(dev, "solver.prototxt", &o, out);
-}
-
-static ferry_solver *open_text(const char *text)
-{
-    ferry_solver *s;
-    int err = try_text(text, &s);
-
-    if (err)
-        printf("     %s\n", ferry_last_error());
-    CU_ASSERT_EQUAL_FATAL(err, FERRY_OK);
-    return s;
-}
 
 /* ---- updates in doubles --------------------------------------------------------------------------- */
 
@@ -168,7 +137,7 @@ static void solvers_do_what_doubles_do(void)
                  NET "type: '%s' %s base_lr: 0.05 lr_policy: 'step' gamma: 0.5 "
                      "stepsize: 4 max_iter: 10",
                  hows[i].type, hows[i].more);
-        s = open_text(text);
+        s = tiny_open(dev, text);
         for (p = 0; p < 2; p++) {
             const ferry_blob *b = ferry_net_param(ferry_solver_net(s), 1, p);
             const float *from = ferry_blob_host_data(b);
@@ -262,7 +231,7 @@ static void policies_give_their_rates(void)
         ferry_solver *s;
 
         snprintf(text, sizeof text, NET "%s base_lr: 0.02 max_iter: 30", policies[i].text);
-        s = open_text(text);
+        s = tiny_open(dev, text);
         FX_OK(ferry_solver_on_iteration(s, rate_is, &i));
         FX_OK(ferry_solver_solve(s));
         ferry_solver_close(s);
@@ -309,7 +278,7 @@ static void texts_that_make_no_sense_are_refused_with_their_place(void)
     dev = fx_device();
     for (size_t i = 0; i < FERRY_TEST_COUNT(refused); i++) {
         ferry_solver *s = NULL;
-        int code = try_text(refused[i].text, &s);
+        int code = tiny_try(dev, refused[i].text, &s);
 
         if (code != refused[i].code || !strstr(ferry_last_error(), refused[i].about))
             printf("     \"%s\": %d, %s\n", refused[i].about, code, ferry_last_error());
@@ -329,7 +298,7 @@ static void an_unwritable_prefix_is_said_at_once(void)
 
     dev = fx_device();
     memcpy(prefix, "'/n/x'", 6);
-    FX_FAILS(FERRY_EIO, try_text(text, &s));
+    FX_FAILS(FERRY_EIO, tiny_try(dev, text, &s));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "/n/x"));
     CU_ASSERT_PTR_NULL(s);
     fx_end();
@@ -376,7 +345,7 @@ static void a_loss_that_is_no_number_is_said_once_and_training_goes_on(void)
     ferry_solver *s;
 
     dev = fx_device();
-    s = open_text(NET "base_lr: 1e30 lr_policy: 'fixed' max_iter: 12");
+    s = tiny_open(dev, NET "base_lr: 1e30 lr_policy: 'fixed' max_iter: 12");
     notes = 0;
     ferry_log_set(count_notes, what);
     FX_OK(ferry_solver_solve(s));
@@ -408,7 +377,7 @@ static void a_request_stops_it_and_so_does_a_callback(void)
     ferry_solver *s;
 
     dev = fx_device();
-    s = open_text(NET "base_lr: 0.1 lr_policy: 'fixed' max_iter: 10");
+    s = tiny_open(dev, NET "base_lr: 0.1 lr_policy: 'fixed' max_iter: 10");
     FX_OK(ferry_solver_on_iteration(s, stop_at_three, NULL));
     FX_OK(ferry_solver_solve(s));
     CU_ASSERT_EQUAL(ferry_solver_iter(s), 3);
@@ -418,7 +387,7 @@ static void a_request_stops_it_and_so_does_a_callback(void)
     CU_ASSERT_EQUAL(ferry_solver_iter(s), 7);
     CU_ASSERT_EQUAL(ferry_solver_stopped(s), 0);
     ferry_solver_close(s);
-    s = open_text(NET "base_lr: 0.1 lr_policy: 'fixed' max_iter: 10");
+    s = tiny_open(dev, NET "base_lr: 0.1 lr_policy: 'fixed' max_iter: 10");
     FX_OK(ferry_solver_on_iteration(s, fail_at_three, NULL));
     FX_FAILS(FERRY_EBUSY, ferry_solver_solve(s));
     CU_ASSERT_EQUAL(ferry_solver_iter(s), 3);
@@ -437,7 +406,7 @@ static void one_seed_is_one_training(void)
         ferry_solver *s;
 
         memcpy(strstr(text, "random_seed: 7"), seeds[i], strlen(seeds[i]));
-        s = open_text(text);
+        s = tiny_open(dev, text);
         FX_OK(ferry_solver_solve(s));
         loss[i] = ferry_solver_loss(s);
         ferry_solver_close(s);
@@ -477,7 +446,7 @@ static void gradients_and_updates_stay_on_the_device(void)
         return;
     }
     for (size_t i = 0; i < FERRY_TEST_COUNT(texts); i++) {
-        ferry_solver *s = open_text(texts[i]);
+        ferry_solver *s = tiny_open(dev, texts[i]);
 
         FX_OK(ferry_solver_step(s, 2));
         fx_mark();
