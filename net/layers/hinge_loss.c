@@ -79,14 +79,10 @@ static int backward(ferry_layer *layer)
     int64_t i, k, class;
     double factor;
     float *diff;
-    int err;
+    int err = x && labels ? ferry__loss_begin(layer, &factor, &diff) : ferry_last_error_code();
 
-    if (!ferry_layer_propagates(layer, 0))
-        return 0;
-    diff = ferry_blob_overwrite_host_diff(ferry_layer_bottom(layer, 0));
-    if (!x || !labels || !diff)
-        return ferry_last_error_code();
-    err = ferry__loss_diff(layer, &factor);
+    if (err || !diff)
+        return err;
     for (i = 0; !err && i < s->entries; i++) {
         err = ferry__loss_class(layer, labels[i], s->classes, &class);
         for (k = i * s->classes; !err && k < (i + 1) * s->classes; k++)

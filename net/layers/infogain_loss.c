@@ -168,22 +168,17 @@ static int backward(ferry_layer *layer)
     const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
     const float *matrix = ferry_blob_host_data(matrix_of(layer, s));
     const float *p = ferry__loss_probabilities(layer);
-    int64_t i, valid = 0;
+    int64_t valid = 0;
     double factor;
     float *diff;
-    int err;
+    int err =
+        labels && matrix && p ? ferry__loss_begin(layer, &factor, &diff) : ferry_last_error_code();
 
-    if (!ferry_layer_propagates(layer, 0))
-        return 0;
-    diff = ferry_blob_overwrite_host_diff(ferry_layer_bottom(layer, 0));
-    if (!labels || !matrix || !p || !diff)
-        return ferry_last_error_code();
-    err = ferry__loss_diff(layer, &factor);
+    if (err || !diff)
+        return err;
+    err = fill_diffs(layer, &s->loss, labels, matrix, p, diff, &valid);
     if (!err)
-        err = fill_diffs(layer, &s->loss, labels, matrix, p, diff, &valid);
-    factor /= ferry__loss_divisor(&s->loss, valid);
-    for (i = 0; !err && i < s->loss.outer * s->loss.classes * s->loss.inner; i++)
-        diff[i] = (float)(diff[i] * factor);
+        ferry__loss_scale(&s->loss, valid, factor, diff);
     return err;
 }
 

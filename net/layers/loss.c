@@ -93,6 +93,24 @@ int ferry__loss_diff(const ferry_layer *layer, double *out)
     return 0;
 }
 
+int ferry__loss_begin(ferry_layer *layer, double *out_factor, float **out_diff)
+{
+    *out_diff = NULL;
+    if (!ferry_layer_propagates(layer, 0))
+        return 0;
+    *out_diff = ferry_blob_overwrite_host_diff(ferry_layer_bottom(layer, 0));
+    return *out_diff ? ferry__loss_diff(layer, out_factor) : ferry_last_error_code();
+}
+
+void ferry__loss_scale(const struct ferry__loss *loss, int64_t valid, double factor, float *diff)
+{
+    int64_t i;
+
+    factor /= ferry__loss_divisor(loss, valid);
+    for (i = 0; i < loss->outer * loss->classes * loss->inner; i++)
+        diff[i] = (float)(diff[i] * factor);
+}
+
 int ferry__loss_softmax(ferry_layer *layer, int axis)
 {
     const ferry_blob *bottom = ferry_layer_bottom(layer, 0);

@@ -45,6 +45,12 @@ int ferry__loss_store(ferry_layer *layer, double loss);
 /* What backward begins with: the diff of top 0. */
 int ferry__loss_diff(const ferry_layer *layer, double *out);
 
+/* The same, and room for bottom 0's diff; *out_diff is NULL where nobody wants that. */
+int ferry__loss_begin(ferry_layer *layer, double *out_factor, float **out_diff);
+
+/* Multiplies bottom 0's diff by the factor, and divides it as the sum over `valid` places was. */
+void ferry__loss_scale(const struct ferry__loss *loss, int64_t valid, double factor, float *diff);
+
 /*
  * Emits the softmax of bottom 0 along `axis`, into top 1 where there is one, else into scratch blob 0;
  * where it is afterwards.

@@ -52,15 +52,11 @@ static int backward(ferry_layer *layer)
     const float *labels = ferry_blob_host_data(ferry_layer_bottom(layer, 1));
     double factor;
     float *diff;
-    int err;
+    int err = p && labels ? ferry__loss_begin(layer, &factor, &diff) : ferry_last_error_code();
 
-    if (!ferry_layer_propagates(layer, 0))
-        return 0;
-    diff = ferry_blob_overwrite_host_diff(bottom);
-    if (!p || !labels || !diff)
-        return ferry_last_error_code();
+    if (err || !diff)
+        return err;
     memset(diff, 0, (size_t)ferry_blob_count(bottom) * sizeof *diff);
-    err = ferry__loss_diff(layer, &factor);
     for (i = 0; !err && i < entries; i++) {
         err = ferry__loss_class(layer, labels[i], classes, &class);
         if (!err)

@@ -62,22 +62,18 @@ static int backward(ferry_layer *layer)
     int64_t i, n = s->outer * s->inner, valid = 0;
     double factor;
     float *diff;
-    int err;
+    int err = x && targets ? ferry__loss_begin(layer, &factor, &diff) : ferry_last_error_code();
 
-    if (!ferry_layer_propagates(layer, 0))
-        return 0;
-    diff = ferry_blob_overwrite_host_diff(ferry_layer_bottom(layer, 0));
-    if (!x || !targets || !diff)
-        return ferry_last_error_code();
-    err = ferry__loss_diff(layer, &factor);
+    if (err || !diff)
+        return err;
     for (i = 0; i < n; i++)
         valid += ferry__loss_counts(s, targets[i]);
     factor /= ferry__loss_divisor(s, valid);
-    for (i = 0; !err && i < n; i++)
+    for (i = 0; i < n; i++)
         diff[i] = ferry__loss_counts(s, targets[i])
                       ? (float)(factor * (1 / (1 + exp(-(double)x[i])) - (double)targets[i]))
                       : 0;
-    return err;
+    return 0;
 }
 
 static const char *const messages[] = { "loss_param", NULL };
