@@ -13,6 +13,7 @@
 #include "core/coherence/valid.h"
 #include "core/coherence/request.h"
 #include "core/base/status.h"
+#include "core/device/section.h"
 
 #include <stdlib.h>
 
@@ -114,6 +115,17 @@ static int check_place(ferry_device *where, ferry_queue *q)
     return 0;
 }
 
+/*
+ * At the home, in the order of its default queue, or where there is no other order: as the accessors,
+ * without the lock.
+ */
+static bool access_at_once(ferry_memory *m, ferry_device *where, unsigned access, ferry_queue *q)
+{
+    return where == m->home && (!q || q == &where->queue || !where->events) &&
+           !(access & FERRY_NOWAIT) && ferry__device_ready(where) && !ferry__section_is_on() &&
+           ferry__memory_device_at_once(m, access);
+}
+
 static int access_memory(ferry_memory *m, ferry_device *where, unsigned access, ferry_queue *q,
                          ferry_ref *out)
 {
@@ -123,6 +135,10 @@ static int access_memory(ferry_memory *m, ferry_device *where, unsigned access, 
     if (!where && !q && !(access & FERRY_NOWAIT) && ferry__first_at_host(m, access, out))
         return 0;
     err = check_place(where, q);
+    if (!err && access_at_once(m, where, access, q)) {
+        *out = m->home_ref;
+        return 0;
+    }
     if (!err)
         err = ferry__request_begin(&req, m, where, (access & FERRY_NOWAIT) != 0);
     if (err)

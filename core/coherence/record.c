@@ -5,6 +5,7 @@
 
 #include "core/base/status.h"
 #include "core/coherence/coherence.h"
+#include "core/coherence/memory.h"
 #include "core/coherence/request.h"
 #include "core/coherence/uses.h"
 #include "core/coherence/valid.h"
@@ -178,11 +179,25 @@ static int note_write(struct ferry__request *req, struct work *w)
     return 0;
 }
 
+/* Whether all that is left of work that is done, and did not fail, is to count what it wrote. */
+static bool note_at_once(ferry_memory *m, const struct work *w, bool write)
+{
+    if (w->e || w->failed || m->home != w->q->device || ferry__section_is_on() ||
+        !ferry__memory_device_settled(m, write ? FERRY_WRITE : FERRY_READ))
+        return false;
+    if (write)
+        ferry__memory_count_write(m);
+    return true;
+}
+
 static int note(ferry_memory *m, struct work *w, bool write)
 {
     struct ferry__request req;
-    int err = ferry__request_begin(&req, m, w->q->device, false);
+    int err;
 
+    if (note_at_once(m, w, write))
+        return 0;
+    err = ferry__request_begin(&req, m, w->q->device, false);
     if (err)
         return err;
     req.access = write ? FERRY_WRITE : FERRY_READ;

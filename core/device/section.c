@@ -11,6 +11,11 @@
 /* The queue that this thread's program keeps to itself. */
 static _Thread_local const ferry_queue *kept;
 
+bool ferry__section_is_on(void)
+{
+    return kept != NULL;
+}
+
 int ferry__section_refuse(const char *what)
 {
     if (!kept)

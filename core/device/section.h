@@ -47,6 +47,9 @@ struct ferry__section_pause {
 bool ferry__section_pause(ferry_queue *q, struct ferry__section_pause *out);
 void ferry__section_resume(ferry_queue *q, const struct ferry__section_pause *pause);
 
+/* Whether this thread is between the program's begin and end. */
+bool ferry__section_is_on(void);
+
 /* FERRY_EINVAL between the program's begin and end in this thread; `what` would wait, or lock. */
 int ferry__section_refuse(const char *what);
 

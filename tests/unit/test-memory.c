@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fixture.h"
 
+#include "core/coherence/memory_state.h"
+
 #include <string.h>
 
 /* Memories: what an access costs and gives, sizes, and wrong arguments. */
@@ -40,6 +42,33 @@ static void settled_reads_cost_nothing_and_return_the_same_pointer(void)
     }
     CU_ASSERT_EQUAL(fx_since().allocs, 0);
     CU_ASSERT_EQUAL(fx_copies(), 0);
+    ferry_memory_release(m);
+    fx_end();
+}
+
+/* As the accessors: whoever has the lock meanwhile keeps nobody waiting. */
+static void a_settled_access_with_a_queue_takes_no_lock(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_queue *q = ferry_device_queue(dev);
+    ferry_memory *m = fx_memory_in(FERRY_HEAD_AT_DEVICE, false);
+    const ferry_memory_use use = { m, FERRY_WRITE };
+    uint64_t version;
+    ferry_ref ref, again;
+
+    FX_OK_FATAL(ferry_device_synchronize(dev));
+    FX_OK_FATAL(ferry_memory_access(m, dev, FERRY_READ | FERRY_WRITE, q, &ref));
+    version = ferry_memory_version(m);
+    pthread_mutex_lock(&m->lock);
+    FX_OK(ferry_memory_access(m, dev, FERRY_READ, q, &again));
+    CU_ASSERT(again.handle == ref.handle && again.offset == ref.offset);
+    FX_OK(ferry_memory_access(m, dev, FERRY_WRITE, NULL, &again));
+    CU_ASSERT(again.handle == ref.handle && again.offset == ref.offset);
+    CU_ASSERT_EQUAL(ferry_memory_version(m), version + 1);
+    FX_OK(ferry_memory_record_all(&use, 1, q, NULL)); /* done, and nothing pending */
+    CU_ASSERT_EQUAL(ferry_memory_version(m), version + 2);
+    pthread_mutex_unlock(&m->lock);
+    fx_check_head(m, FERRY_HEAD_AT_DEVICE);
     ferry_memory_release(m);
     fx_end();
 }
@@ -236,6 +265,7 @@ static void more_bytes_than_there_are_is_an_error_on_first_use(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(creating_and_destroying_a_memory_allocates_nothing),
     FERRY_TEST(settled_reads_cost_nothing_and_return_the_same_pointer),
+    FERRY_TEST(a_settled_access_with_a_queue_takes_no_lock),
     FERRY_TEST(where_memory_is_shared_both_sides_are_one_block),
     FERRY_TEST(bytes_of_any_size_come_back_from_the_device),
     FERRY_TEST(a_memory_of_no_bytes_has_valid_accessors_and_no_block),
