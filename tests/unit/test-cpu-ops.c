@@ -301,6 +301,33 @@ static void pools_of_both_kinds_with_masks(void)
     }
 }
 
+/* Channels side by side, vectors of them and less, of lines whose windows share columns, or do not. */
+static void pools_of_channels_side_by_side(void)
+{
+    for (int64_t i = 0; i < 60; i++) {
+        int64_t shape[4] = { 2, 3 + 5 * (i % 8), 2 + i % 7, 1 + i % 11 };
+        ferry_op_window *w;
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_POOL);
+        w = &r.op.params.window;
+        *w = (ferry_op_window){ .axes = 2, .group = 1 };
+        r.op.params.pool.method = (uint32_t)(i % 5 == 0);
+        r.op.params.pool.divisor = (uint32_t)(i % 2);
+        rig_in(&r, FERRY_F32, i % 3 ? RIG_LAST : RIG_LAST_SLICE, 4, shape);
+        for (uint32_t a = 0; a < 2; a++) {
+            w->kernel[a] = 2 + (i + a) % 3 % 2;
+            w->stride[a] = 1 + i / 8 % 3;
+            w->dilation[a] = 1;
+            w->pad[a] = i / 4 % 2;
+            w->pad_end[a] = i / 2 % 2;
+            shape[2 + a] = (shape[2 + a] + w->pad_end[a] + w->pad[a] - 1) / w->stride[a] + 1;
+        }
+        rig_out(&r, FERRY_F32, i % 4 ? RIG_LAST : RIG_LAST_SLICE, 4, shape);
+        rig_run(&r, NULL);
+    }
+}
+
 /* Lines of more windows than a vector has, and rows that do not lie side by side. */
 static void pools_of_wide_planes(void)
 {
@@ -513,6 +540,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(softmax_along_any_axis),
     FERRY_TEST(lrn_across_and_within),
     FERRY_TEST(pools_of_both_kinds_with_masks),
+    FERRY_TEST(pools_of_channels_side_by_side),
     FERRY_TEST(pools_of_wide_planes),
     FERRY_TEST(columns_there_and_back),
     FERRY_TEST(resizes_of_every_sampling),

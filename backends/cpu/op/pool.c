@@ -62,15 +62,19 @@ static void clip(const struct pool *p, const int64_t *at, struct range *out)
     out->divisor = p->divisor == FERRY_POOL_DIVISOR_VALID ? valid : padded;
 }
 
-/* One window of every channel, side by side in x and y. */
-static void pool_vectors(const struct pool *p, const struct range *r, const float *x, int64_t y_at)
+/* Windows of a line, as many as see what this one does, of every channel, side by side in x and y. */
+static void pool_vectors(const struct pool *p, const struct range *r, int64_t windows,
+                         const float *x, int64_t y_at)
 {
     const struct cpu_window *w = p->window;
     struct cpu_pool_window window = { .x = x,
                                       .channels = w->channels,
                                       .is_average = p->method == FERRY_POOL_AVERAGE,
                                       .divisor = (float)r->divisor,
-                                      .y = (float *)p->y + y_at };
+                                      .y = (float *)p->y + y_at,
+                                      .windows = windows,
+                                      .next = w->stride[2] * w->x[4],
+                                      .y_next = w->y[4] };
 
     for (int i = 0; i < 3; i++) {
         window.count[i] = r->end[i] - r->first[i];
@@ -80,17 +84,18 @@ static void pool_vectors(const struct pool *p, const struct range *r, const floa
     p->op->loops->pool(&window);
 }
 
+static bool goes_by_vectors(const struct pool *p)
+{
+    return p->is_f32 && p->window->x[1] == 1 && p->window->y[1] == 1 && !p->mask;
+}
+
 static void pool_any(const struct pool *p, const struct range *r, const void *x, int64_t x_at,
                      int64_t y_at)
 {
-    const struct cpu_window *w = p->window;
-
-    if (!p->is_f32)
-        pool_window_f64(p, r, (const double *)x + x_at, p->y, y_at);
-    else if (w->x[1] == 1 && w->y[1] == 1 && !p->mask)
-        pool_vectors(p, r, (const float *)x + x_at, y_at);
-    else
+    if (p->is_f32)
         pool_window_f32(p, r, (const float *)x + x_at, p->y, y_at);
+    else
+        pool_window_f64(p, r, (const double *)x + x_at, p->y, y_at);
 }
 
 /* Windows of images and outermost axes: `first` counts rows of them. */
@@ -107,12 +112,18 @@ static void pool_rows(void *arg, int64_t first, int64_t count, int64_t piece)
         int64_t mask_at =
             image * p->mask_stride[0] + at[0] * p->mask_stride[2] + at[1] * p->mask_stride[3];
 
-        for (; at[2] < w->out[2]; at[2]++) {
+        for (int64_t n = 1; at[2] < w->out[2]; at[2] += n) {
+            bool is_whole = at[2] >= p->whole[2].first && at[2] < p->whole[2].end;
             struct range r;
 
             clip(p, at, &r);
             r.mask_at = mask_at + at[2] * p->mask_stride[4];
-            pool_any(p, &r, p->x, image * w->x[0], y_at + at[2] * w->y[4]);
+            n = is_whole && goes_by_vectors(p) ? p->whole[2].end - at[2] : 1;
+            if (goes_by_vectors(p))
+                pool_vectors(p, &r, n, (const float *)p->x + image * w->x[0],
+                             y_at + at[2] * w->y[4]);
+            else
+                pool_any(p, &r, p->x, image * w->x[0], y_at + at[2] * w->y[4]);
         }
     }
 }

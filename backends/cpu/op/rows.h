@@ -23,6 +23,7 @@ struct cpu_pool_window {
     bool is_average;
     float divisor; /* 0: nothing is seen */
     float *y;
+    int64_t windows, next, y_next; /* of a line, that see as many elements; from one to the next */
 };
 
 /*
