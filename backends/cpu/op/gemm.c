@@ -38,10 +38,10 @@ static int64_t depth_of(const struct cpu_gemm *g)
     return cut(lines, cut(lines, TILE_MOST_DEPTH / g->k_line)) * g->k_line;
 }
 
-/* Whether tiles that end where a line does are filled well enough. */
-static bool fills_tiles(int64_t line, int64_t rows)
+/* Whether tiles that end where a line does are filled well enough: or it takes longer to bring rows. */
+static bool fills_tiles(int64_t k, int64_t line, int64_t rows)
 {
-    return line > 0 && 100 * cut(line, rows) * rows <= 115 * line;
+    return line > 0 && 100 * cut(line, rows) * rows <= (k <= SHORT_SUMS ? 150 : 115) * line;
 }
 
 static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t wanted)
@@ -76,7 +76,7 @@ void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned t
     g->panel = 2 * loops->lanes;
     g->panels = cut(g->n, g->panel);
     g->depth = depth_of(g);
-    if (!fills_tiles(g->m_line, loops->rows))
+    if (!fills_tiles(g->k, g->m_line, loops->rows))
         g->m_line = 0;
     if (g->m == 0 || g->n == 0)
         return;
@@ -316,6 +316,26 @@ static void end_narrow(const struct narrow *n, const struct place *place, int64_
             place->y[i][column + j] = n->row[i][j];
 }
 
+/* Panels that are full, where the micro-kernel does all there is to do; returns the first that is not. */
+static int64_t multiply_full(const struct task *task, int64_t rows, struct cpu_tile *tile)
+{
+    const struct cpu_gemm *g = task->run->plan;
+    const int64_t end = least(task->end, g->n / g->panel), step = g->panel * g->k;
+    const cpu_micro micro = task->run->loops->micro[1][rows];
+
+    tile->column = task->panel * g->panel;
+    tile->b = task->b + task->panel * step + task->k * g->panel;
+    tile->bias = task->bias;
+    tile->store = task->k + task->depth == g->k ? &task->store : NULL;
+    for (int64_t p = task->panel; p < end; p++) {
+        micro(tile);
+        tile->column += g->panel;
+        tile->b += step;
+        tile->sums += g->panel;
+    }
+    return task->panel < end ? end : task->panel;
+}
+
 static void multiply_tile(const struct task *task, const struct place *place, struct cpu_tile *tile)
 {
     const struct cpu_gemm_run *r = task->run;
@@ -323,9 +343,10 @@ static void multiply_tile(const struct task *task, const struct place *place, st
     bool is_last = task->k + task->depth == g->k;
     float *const *y = tile->y;
     float *sums = tile->sums;
+    int64_t p = r->stores ? multiply_full(task, place->rows, tile) : task->panel;
     struct narrow narrow;
 
-    for (int64_t p = task->panel; p < task->end; p++) {
+    for (; p < task->end; p++) {
         int64_t width = width_of(g, p), column = p * g->panel;
         int64_t columns = least(g->n - column, width);
         bool is_narrow = columns < width, stores = r->stores && !(is_narrow && task->store.adds);

@@ -34,7 +34,8 @@
 /* What will be stored to is on its way while the sums are made. */
 #define FETCH_2(i, p, r)                  \
     __builtin_prefetch(y[i] + column, 1); \
-    __builtin_prefetch(y[i] + column + LANES, 1);
+    if (LANES > 8)                        \
+        __builtin_prefetch(y[i] + column + LANES, 1);
 #define MULTIPLY_2(i, p, r)              \
     {                                    \
         vec v = SPLAT(a##p[(r)*row]);    \
