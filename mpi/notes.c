@@ -71,16 +71,13 @@ static bool give_up(ferry_mpi *m, const char *line)
     return tells;
 }
 
-void ferry_mpi_fail(ferry_mpi *m, const char *line)
+/* Sends `line` to all others, and waits a second at most until they have it. */
+static void tell(ferry_mpi *m, const char *line)
 {
-    MPI_Request *sent;
-    char *text;
+    MPI_Request *sent = calloc((size_t)m->ranks, sizeof(MPI_Request));
+    char *text = calloc(1, FERRY__MPI_LINE);
     int i, n = 0, known = 0, tries;
 
-    if (!m || !line || !give_up(m, line))
-        return;
-    sent = calloc((size_t)m->ranks, sizeof(MPI_Request));
-    text = calloc(1, FERRY__MPI_LINE);
     if (sent && text) {
         snprintf(text, FERRY__MPI_LINE, "%s", line);
         for (i = 0; i < m->ranks; i++)
@@ -98,6 +95,15 @@ void ferry_mpi_fail(ferry_mpi *m, const char *line)
         return; /* MPI has them still, and the process is about to end */
     free(sent);
     free(text);
+}
+
+void ferry_mpi_fail(ferry_mpi *m, const char *line)
+{
+    if (!m || !line || (!m->threaded && ferry__mpi_may_call(m)))
+        return;
+    if (give_up(m, line))
+        tell(m, line);
+    ferry__mpi_wait_all(m);
 }
 
 void ferry_mpi_abort(ferry_mpi *m, int status)

@@ -131,6 +131,38 @@ static int tell(ferry_net *net, struct ferry__segment *s, int last, int first)
     return err || !net->debug ? err : ferry__debug_backward(net, last, first);
 }
 
+static bool has_params(const ferry_net *net, int last, int first)
+{
+    int i;
+
+    for (i = last; i >= first; i--)
+        if (net->layers[i].n_params)
+            return true;
+    return false;
+}
+
+/* Says that layers last … first are through; what they submitted is on its way then. */
+static int hand_on(ferry_net *net, struct ferry__segment *s, int last, int first)
+{
+    int i, err;
+
+    if (!net->on_layer || !has_params(net, last, first))
+        return 0;
+    err = ferry__segment_failed(s, NULL, ferry__segment_end(s, 0));
+    for (i = last; !err && i >= first; i--)
+        if (net->layers[i].n_params)
+            err = net->on_layer(net->on_layer_arg, i);
+    return err;
+}
+
+/* Layers last … first are through. */
+static int leave(ferry_net *net, struct ferry__segment *s, int last, int first)
+{
+    int err = tell(net, s, last, first);
+
+    return err ? err : hand_on(net, s, last, first);
+}
+
 /* The layers of a stage's program that are among first … last. */
 static int run(ferry_net *net, const struct ferry__program *p, struct ferry__segment *s, int first,
                int last)
@@ -143,14 +175,14 @@ static int run(ferry_net *net, const struct ferry__program *p, struct ferry__seg
 
         if (item->layer->index < first || item->layer->index > last)
             continue;
-        err = tell(net, s, told, item->layer->index + 1);
+        err = leave(net, s, told, item->layer->index + 1);
         told = item->layer->index;
         if (!err)
             err = ferry__segment_failed(s, item->layer,
                                         net->measured ? ferry__measure_item(s, p, item)
                                                       : ferry__item_run(s, p, item));
     }
-    return err ? err : tell(net, s, told, first > p->first_layer ? first : p->first_layer);
+    return err ? err : leave(net, s, told, first > p->first_layer ? first : p->first_layer);
 }
 
 static int backward(ferry_net *net, int first, int last)

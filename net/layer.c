@@ -140,6 +140,16 @@ uint64_t ferry_layer_random(ferry_layer *layer, uint64_t below)
 
 /* ---- records ------------------------------------------------------------------------------------ */
 
+int ferry_layer_rank(const ferry_layer *layer)
+{
+    return layer && layer->net->phase == FERRY_PHASE_TRAIN ? layer->net->rank : 0;
+}
+
+int ferry_layer_ranks(const ferry_layer *layer)
+{
+    return layer && layer->net->phase == FERRY_PHASE_TRAIN ? layer->net->ranks : 1;
+}
+
 int ferry__layer_position(ferry_layer *layer, uint64_t *out)
 {
     if (!layer->type->position)

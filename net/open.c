@@ -67,7 +67,11 @@ static int apply(ferry_net *net, const ferry_net_options *o)
 {
     if ((unsigned)o->phase > FERRY_PHASE_TEST)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_open: %d is no phase", (int)o->phase);
+    if (o->ranks < 0 || o->rank < 0 || o->rank >= (o->ranks ? o->ranks : 1))
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_open: rank %d of %d", o->rank, o->ranks);
     net->phase = phase_of(net, o);
+    net->rank = o->rank;
+    net->ranks = o->ranks ? o->ranks : 1;
     net->seed = o->seed ? o->seed : 1;
     net->backward = net->phase == FERRY_PHASE_TRAIN || o->backward;
     net->debug = ferry_proto_boolean(net->proto, "debug_info", 0);

@@ -58,7 +58,7 @@ static int run_operation(struct ferry__segment *s, const struct ferry__program *
         if (!out[i].memory)
             return ferry_last_error_code();
     }
-    args.seed = p->net->seed;
+    args.seed = p->net->seed + (uint64_t)p->net->rank * UINT64_C(0x9e3779b97f4a7c15);
     args.offset = p->net->drawn;
     if (op->kind == FERRY_OP_RANDOM) /* four of a block: the next one, and the next run, go on */
         p->net->drawn += ((uint64_t)elements_of(&op->out[0]) + 3) / 4;

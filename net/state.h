@@ -123,6 +123,13 @@ struct ferry_net {
     bool keep_all, plan, fuse, only; /* as the options and the phase have it */
     struct ferry__place *place;      /* NULL: everything on the device */
     uint64_t seed, drawn;            /* of random numbers: the key, and how many were used */
+    int rank, ranks;                 /* of the nets that are trained together */
+    /*
+     * Called in a backward pass with a layer that has parameters: what adds to the diffs of those that it owns has
+     * been submitted. From the last to the first. An error ends the pass. NULL: nobody.
+     */
+    int (*on_layer)(void *arg, int layer);
+    void *on_layer_arg;
     struct ferry__net_blob *blobs;
     int n_blobs;
     ferry_layer *layers;

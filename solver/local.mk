@@ -15,6 +15,7 @@ noinst_LTLIBRARIES += %D%/libferrysolverobjs.la
 	%D%/snapshot.c \
 	%D%/state.h \
 	%D%/step.c \
+	%D%/team.c \
 	%D%/update.c
 %C%_libferrysolverobjs_la_CPPFLAGS = $(NET_CPPFLAGS)
 %C%_libferrysolverobjs_la_CFLAGS = $(NET_CFLAGS)

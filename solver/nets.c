@@ -48,6 +48,8 @@ static int open_net(const ferry_solver *s, const struct source *from, const ferr
         o.phase = !strcmp(ferry_proto_enum(state, "phase", 0), "TRAIN") ? FERRY_PHASE_TRAIN
                                                                         : FERRY_PHASE_TEST;
     o.seed = s->settings.seed;
+    o.rank = s->team.rank;
+    o.ranks = s->team.ranks;
     if (s->settings.debug) { /* what it looks at is there */
         o.keep = all;
         o.n_keep = 1;
@@ -235,7 +237,7 @@ int ferry__solver_open_nets(ferry_solver *s, const ferry_solver_options *o)
             return no_memory(s);
     }
     err = open_train(s);
-    return err ? err : open_tests(s, o);
+    return err || s->team.rank ? err : open_tests(s, o);
 }
 
 void ferry__solver_close_nets(ferry_solver *s)

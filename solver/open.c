@@ -65,9 +65,21 @@ static int read_text(ferry_solver *s, const ferry_solver_options *o)
 
 /* ---- opening ------------------------------------------------------------------------------------- */
 
+/* What rank 0 does for all. */
+static void leave_to_root(struct ferry__solver_settings *settings)
+{
+    settings->snapshot = settings->test_interval = settings->display = 0;
+    settings->snapshot_after_train = settings->test_initialization = false;
+}
+
 static int open_solver(ferry_solver *s, const ferry_solver_options *o)
 {
-    int err = read_text(s, o);
+    int err = ferry__team_take(s, o->team);
+
+    if (!err)
+        err = read_text(s, o);
+    if (s->team.rank)
+        leave_to_root(&s->settings);
 
     if (!err && (s->settings.snapshot || s->settings.snapshot_after_train))
         err = ferry__prefix_check(s->prefix);

@@ -173,6 +173,7 @@ static void commit(ferry_solver *s, struct state *t, char *latest)
         t->history[i] = old;
     }
     s->iter = t->iter;
+    s->joined = false;
     s->current_step = t->step;
     s->saved = -1;
 }

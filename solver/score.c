@@ -57,6 +57,9 @@ int ferry__requests(ferry_solver *s, bool *out_stop)
 {
     int err = 0;
 
+    *out_stop = false;
+    if (s->team.ranks > 1) /* the others would wait */
+        return 0;
     if (s->wants_snapshot) {
         s->wants_snapshot = 0;
         err = ferry_solver_snapshot(s);

@@ -36,7 +36,8 @@ struct ferry__solver_settings {
 struct ferry__learned {
     ferry_blob *blob; /* the net's */
     const char *layer;
-    int index; /* of its layer's parameters */
+    int number; /* of that layer */
+    int index;  /* of its layer's parameters */
     float lr_mult, decay_mult;
     ferry_blob *history[2]; /* the second: AdaDelta, Adam; else NULL */
     ferry_operation *update;
@@ -78,6 +79,9 @@ struct ferry_solver {
     int (*on_gradients)(void *arg, ferry_solver *s, int ready);
     void *gradients_arg;
     volatile sig_atomic_t wants_snapshot, wants_stop;
+    ferry_team team;   /* one rank without functions where it is alone */
+    bool joined;       /* all ranks have rank 0's parameters */
+    unsigned agreed;   /* what all ranks do behind this iteration: FERRY_SOLVER_… */
 };
 
 /* ---- settings.c ---- */
@@ -113,8 +117,19 @@ float ferry__rate_of(const ferry_solver *s, int iter, int step);
 /* Finds what is learned, and makes its histories: zeros. */
 int ferry__update_begin(ferry_solver *s);
 void ferry__update_end(ferry_solver *s);
-/* Clips, normalises, regularises and updates every parameter, where it is. */
-int ferry__update(ferry_solver *s);
+/* Clips, normalises, regularises and updates every parameter, where it is; diffs are sums over `ranks`. */
+int ferry__update(ferry_solver *s, int ranks);
+
+/* ---- team.c ---- */
+
+/* Takes over the options' team, or that of one. FERRY_EINVAL. */
+int ferry__team_take(ferry_solver *s, const ferry_team *team);
+/* Gives all ranks rank 0's parameters, if they have not. */
+int ferry__team_join(ferry_solver *s);
+/* One pass back, in which diffs are summed layer by layer if it is the iteration's last. */
+int ferry__team_backward(ferry_solver *s, bool last);
+/* Waits for the sums; *loss becomes the mean, and s->agreed what is done behind this iteration. */
+int ferry__team_finish(ferry_solver *s, double *loss);
 
 /* ---- score.c ---- */
 

@@ -61,7 +61,10 @@ static int call_gradients(ferry_solver *s, int ready)
 static int forward_backward(ferry_solver *s)
 {
     double sum = 0, one;
-    int i, err = call_gradients(s, 0);
+    int i, err = ferry__team_join(s);
+
+    if (!err)
+        err = call_gradients(s, 0);
 
     if (!err)
         err = ferry_net_clear_param_diffs(s->net);
@@ -70,12 +73,15 @@ static int forward_backward(ferry_solver *s)
     for (i = 0; !err && i < s->settings.iter_size; i++) {
         err = ferry_net_forward(s->net, &one);
         if (!err)
-            err = ferry_net_backward(s->net);
+            err = ferry__team_backward(s, i + 1 == s->settings.iter_size);
         sum += err ? 0 : one;
     }
+    sum /= s->settings.iter_size;
+    if (!err)
+        err = ferry__team_finish(s, &sum);
     if (err)
         return err;
-    s->loss = sum / s->settings.iter_size;
+    s->loss = sum;
     return call_gradients(s, 1);
 }
 
@@ -140,7 +146,7 @@ static int iterate(ferry_solver *s)
     if (displays(s))
         err = tell(s);
     if (!err)
-        err = ferry__update(s);
+        err = ferry__update(s, s->team.ranks);
     if (err)
         return err;
     s->iter++;
@@ -155,6 +161,8 @@ static int snapshot_if_due(ferry_solver *s)
         s->wants_snapshot = 0;
         return ferry_solver_snapshot(s);
     }
+    if (s->team.ranks > 1)
+        return s->agreed & FERRY_SOLVER_SNAPSHOT && !s->team.rank ? ferry_solver_snapshot(s) : 0;
     return s->wants_snapshot ? ferry__requests(s, &stop) : 0;
 }
 
@@ -168,7 +176,9 @@ static int step(ferry_solver *s, int n)
         err = iterate(s);
         if (!err && !s->stopped)
             err = snapshot_if_due(s);
-        if (s->wants_stop) {
+        if (s->team.ranks > 1) {
+            s->stopped = s->agreed & FERRY_SOLVER_STOP;
+        } else if (s->wants_stop) {
             s->wants_stop = 0;
             s->stopped = true;
         }
@@ -187,7 +197,7 @@ int ferry_solver_step(ferry_solver *s, int n)
 
 int ferry_solver_apply_update(ferry_solver *s)
 {
-    int err = s ? ferry__update(s)
+    int err = s ? ferry__update(s, 1)
                 : ferry_error_set(FERRY_EINVAL, "ferry_solver_apply_update: NULL solver");
 
     if (!err)

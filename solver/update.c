@@ -39,6 +39,7 @@ static int begin_one(const ferry_solver *s, const ferry_layer *layer, int index,
 
     out->blob = p->blob;
     out->layer = layer->name;
+    out->number = layer->index;
     out->index = index;
     out->lr_mult = (float)p->lr_mult;
     out->decay_mult = (float)p->decay_mult;
@@ -144,7 +145,7 @@ static int update_one(const ferry_solver *s, struct ferry__learned *l, float sca
 /* ---- all of them --------------------------------------------------------------------------------- */
 
 /* What clip_gradients multiplies gradients by: 1 where they are short enough. */
-static int clip(const ferry_solver *s, float *out)
+static int clip(const ferry_solver *s, int ranks, float *out)
 {
     double sum = 0, one;
     float norm;
@@ -159,7 +160,7 @@ static int clip(const ferry_solver *s, float *out)
     }
     if (err)
         return err;
-    norm = (float)sqrt(sum);
+    norm = (float)(sqrt(sum) / ranks);
     if (!(norm > s->settings.clip)) /* nor where it is no number, as in Caffe */
         return 0;
     *out = s->settings.clip / norm;
@@ -170,7 +171,7 @@ static int clip(const ferry_solver *s, float *out)
     return 0;
 }
 
-int ferry__update(ferry_solver *s)
+int ferry__update(ferry_solver *s, int ranks)
 {
     float scale, rate = ferry__rate_now(s);
     int i, err;
@@ -178,9 +179,11 @@ int ferry__update(ferry_solver *s)
     s->rate = (double)rate;
     if (s->settings.display && s->iter % s->settings.display == 0)
         ferry_log_write(FERRY_LOG_INFO, "Iteration %d, lr = %g", s->iter, (double)rate);
-    err = clip(s, &scale);
+    err = clip(s, ranks, &scale);
     if (s->settings.iter_size > 1)
         scale *= 1.0f / (float)s->settings.iter_size;
+    if (ranks > 1)
+        scale *= 1.0f / (float)ranks;
     for (i = 0; !err && i < s->n_learned; i++)
         if (ferry_blob_count(s->learned[i].blob) > 0)
             err = update_one(s, &s->learned[i], scale, rate);

@@ -156,7 +156,7 @@ SIM_TESTS = \
 	%D%/unit/test-sim-unified
 
 if HAVE_HDF5
-UNIT_TESTS += %D%/unit/test-io-attributes %D%/unit/test-io-hdf5
+UNIT_TESTS += %D%/unit/test-io-attributes %D%/unit/test-io-hdf5 %D%/unit/test-team
 endif
 
 # The OpenCL plugin on its own, likewise.
@@ -267,6 +267,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-gpu-run.sh \
 	%D%/scripts/check-headers.sh \
 	%D%/scripts/check-interop.sh \
+	%D%/scripts/check-mpi-train.sh \
 	%D%/scripts/check-mpi.sh \
 	%D%/scripts/check-opencl-accesses.sh \
 	%D%/scripts/check-opencl-drivers.sh \
@@ -295,6 +296,7 @@ TINY_TEST = %D%/unit/tiny-solver.c %D%/unit/tiny-solver.h
 %C%_unit_test_solver_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_fields_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_hand_SOURCES = %D%/unit/test-solver-hand.c $(TINY_TEST)
+%C%_unit_test_team_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_hand_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_oom_LDADD = $(NET_LIBS)
 %C%_unit_test_solver_snapshot_LDADD = $(NET_LIBS)

@@ -95,7 +95,7 @@ typedef struct ferry_layer_type {
     /** Ends what the state holds. Called also after a failed setup. May be NULL. */
     void (*destroy)(ferry_layer *layer);
     /**
-     * For layers that read records: how many their forwards have used since setup. What was read ahead
+     * For layers that read records: how many their forwards have used since setup, times the ranks. What was read ahead
      * does not count; what is read next, and everything that is left to chance about it, follows from the
      * position and the net's seed. NULL where there is none.
      */
@@ -156,6 +156,13 @@ FERRY_API const ferry_proto *ferry_layer_message(const ferry_layer *layer);
 FERRY_API void *ferry_layer_state(ferry_layer *layer);
 /** TRAIN or TEST. */
 FERRY_API ferry_phase ferry_layer_phase(const ferry_layer *layer);
+/**
+ * Of how many nets that are trained together its net is one (ferry_net_options.ranks); 1 in TEST and for NULL. A layer
+ * that reads records takes every ranks-th one, from the rank-th on, so that together they read what one would.
+ */
+FERRY_API int ferry_layer_ranks(const ferry_layer *layer);
+/** Which one of them it is, from 0 on; 0 in TEST and for NULL. */
+FERRY_API int ferry_layer_rank(const ferry_layer *layer);
 /** The device on which it is placed. Borrowed. */
 FERRY_API ferry_device *ferry_layer_device(const ferry_layer *layer);
 /** The queue on which the net runs there. Borrowed. */

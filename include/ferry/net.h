@@ -52,6 +52,12 @@ typedef struct ferry_net_options {
     int fuse;     /* layers of a TEST net join, as said above: 0 and 1 yes, −1 no */
     int only;     /* 1: what nothing in `keep` needs is not computed, be it an output */
     int backward; /* 1: ferry_net_backward will be called; in TRAIN it may be without */
+    /**
+     * Of `ranks` nets of one text that are trained together (0 is 1), which one this is: in TRAIN its layers that
+     * read records take every ranks-th one, from the rank-th on, in the order that is common to all, and its
+     * dropout draws numbers of its own. (Caffe: solver_rank, solver_count.)
+     */
+    int rank, ranks;
 } ferry_net_options;
 
 /**
@@ -63,7 +69,7 @@ typedef struct ferry_net_options {
  * FERRY_EIO, FERRY_EFORMAT for a text that cannot be read or a graph that cannot be (a bottom that
  * nobody makes, two layers that make one blob), FERRY_ESHAPE for shapes that do not fit,
  * FERRY_EUNSUPPORTED for a layer type that is not known (with the nearest names, or the fork that has
- * it), FERRY_EINVAL for a name in `keep` that no blob has. *out is then untouched.
+ * it), FERRY_EINVAL for a name in `keep` that no blob has, and for a rank that is none of the ranks. *out is then untouched.
  */
 FERRY_API int ferry_net_open(ferry_device *dev, const char *prototxt,
                              const ferry_net_options *options, ferry_net **out);

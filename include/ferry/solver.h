@@ -20,6 +20,15 @@
  *
  * Paths in the text are those of the working folder, else of the folder of the text.
  *
+ * A team: `ranks` solvers of one text, in processes or threads of their own, train one net together, each on its
+ * share of the records: n ranks with a batch of b do what one does with n·b, within rounding. Sums of the
+ * parameters' diffs over all ranks are begun layer by layer while the backward pass goes on, and the update divides
+ * by the ranks; behind a backward pass a diff is that sum. The loss is the mean over the ranks. Before the first
+ * iteration all get rank 0's parameters. Rank 0 tests, displays and makes snapshots, which any number of ranks
+ * goes on from; a request to any rank is done by all behind the same iteration, and none breaks off a test. What a
+ * layer makes of its batch alone stays so: statistics of BatchNorm (those of rank 0 are saved), a loss that is
+ * divided by labels which are not to be ignored. (Caffe: NCCL.)
+ *
  * Errors, where no other is named: FERRY_EINVAL for NULL or a structure without its size,
  * FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED, and those of net.h. Messages name the file
  * and the layer.
@@ -30,6 +39,7 @@
 #define FERRY_SOLVER_H
 
 #include <ferry/net.h>
+#include <ferry/team.h>
 
 FERRY_BEGIN_DECLS
 
@@ -51,6 +61,7 @@ typedef struct ferry_solver_options {
     const char *place; /* as of ferry_net_options, for all nets */
     const char *const *keep; /* n_keep blobs of the test nets that stay readable, as there */
     size_t n_keep;
+    const ferry_team *team; /* whom it trains with (below); NULL: nobody */
 } ferry_solver_options;
 
 /**
@@ -82,7 +93,8 @@ FERRY_API void ferry_solver_request(ferry_solver *s, unsigned what);
 /**
  * Does `n` iterations: at each a test of the test nets if it is due, iter_size times forward and
  * backward, the update, and a snapshot if it is due. Stops early where that was requested, which is
- * success (ferry_solver_stopped). A loss that is no number is no error, as in Caffe; it is said once.
+ * success (ferry_solver_stopped). Where a rank of a team fails the others have to be told by whoever joined them
+ * (ferry_mpi_fail), else they wait for it; a team that has failed is of no use to the next step. A loss that is no number is no error, as in Caffe; it is said once.
  *
  * After a failure in an iteration its number is as it was; parameters may have been updated in part
  * where an update failed. A snapshot that cannot be written ends the step with FERRY_EIO; the solver, and
@@ -93,7 +105,7 @@ FERRY_API int ferry_solver_step(ferry_solver *s, int n);
 /**
  * The update alone, from the diffs that the parameters have, and one iteration more: for who goes forward
  * and backward by himself. With iter_size the diffs are the sum of so many passes. There is no test and no
- * snapshot, and nobody is called. Failures as of ferry_solver_step. (Caffe: Solver::ApplyUpdate.)
+ * snapshot, nobody is called, and no team: its sums are the caller's to make. Failures as of ferry_solver_step. (Caffe: Solver::ApplyUpdate.)
  */
 FERRY_API int ferry_solver_apply_update(ferry_solver *s);
 

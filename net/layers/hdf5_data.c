@@ -286,20 +286,45 @@ static int go_on(ferry_layer *layer, struct hdf5_data *s)
     return shuffle_rows(layer, s);
 }
 
-static int read_rows(ferry_layer *layer, struct hdf5_data *s, ferry_blob **tops, int64_t at)
+static void pass_rows(struct hdf5_data *s, int64_t n)
 {
-    int64_t n;
+    s->row += n;
+    s->next += (uint64_t)n;
+}
+
+/* Passes the rows of other ranks. */
+static int skip_rows(ferry_layer *layer, struct hdf5_data *s, int64_t n)
+{
+    int64_t some;
+    int err = 0;
+
+    for (; !err && n; n -= some) {
+        some = 0;
+        if (s->row == s->rows)
+            err = go_on(layer, s);
+        if (err)
+            break;
+        some = s->rows - s->row < n ? s->rows - s->row : n;
+        pass_rows(s, some);
+    }
+    return err;
+}
+
+/* Rows that follow one another into row *at of the tops and further. */
+static int read_rows(ferry_layer *layer, struct hdf5_data *s, ferry_blob **tops, int64_t *at)
+{
+    int64_t n, most = s->reader.ranks > 1 ? 1 : s->batch - *at;
     int err = s->row == s->rows ? go_on(layer, s) : 0;
 
     if (err)
         return err;
-    n = s->rows - s->row < s->batch - at ? s->rows - s->row : s->batch - at;
-    err = copy_rows(layer, s, tops, at, n);
-    if (!err) {
-        s->row += n;
-        s->next += (uint64_t)n;
-    }
-    return err;
+    n = s->rows - s->row < most ? s->rows - s->row : most;
+    err = copy_rows(layer, s, tops, *at, n);
+    if (err)
+        return err;
+    pass_rows(s, n);
+    *at += n;
+    return skip_rows(layer, s, (int64_t)s->reader.ranks - 1);
 }
 
 static int read_batch(void *arg, struct ferry__batch *batch)
@@ -307,16 +332,16 @@ static int read_batch(void *arg, struct ferry__batch *batch)
     ferry_layer *layer = arg;
     struct hdf5_data *s = ferry_layer_state(layer);
     uint64_t first = s->next;
+    int64_t at = 0;
     int i, err = 0;
 
     if (s->astray)
         err = go_to(layer, s, first);
     for (i = 0; !err && i < s->n_sets; i++)
         err = shape(&s->shapes[i], batch->blobs[i]);
-    while (!err && s->next - first < (uint64_t)s->batch &&
-           !ferry__prefetch_ends(s->reader.prefetch))
-        err = read_rows(layer, s, batch->blobs, (int64_t)(s->next - first));
-    batch->position = s->next;
+    while (!err && at < s->batch && !ferry__prefetch_ends(s->reader.prefetch))
+        err = read_rows(layer, s, batch->blobs, &at);
+    batch->position = s->next - s->reader.rank;
     s->astray = err != 0;
     if (err)
         s->next = first;
@@ -357,6 +382,8 @@ static int setup(ferry_layer *layer)
     err = open_file(layer, s, 0);
     if (!err)
         keep_shapes(s);
+    s->next = s->reader.rank;
+    s->astray = s->next > 0; /* the first read goes there */
     return err;
 }
 
@@ -410,7 +437,7 @@ static int seek(ferry_layer *layer, uint64_t to)
     int err = ferry__reader_stop(layer, &s->reader);
 
     if (!err)
-        err = go_to(layer, s, to);
+        err = go_to(layer, s, to + s->reader.rank);
     if (!err)
         s->reader.position = to;
     return err;

@@ -138,6 +138,19 @@ static int put_label(ferry_blob *blob, int64_t item, int32_t label)
     return labels || !blob ? 0 : ferry_last_error_code();
 }
 
+/* To the next record of this rank's. */
+static int go_on(ferry_layer *layer)
+{
+    struct ferry__pictures *s = ferry_layer_state(layer);
+    uint64_t k;
+    int err = 0;
+
+    for (k = 0; !err && k < s->reader.ranks; k++)
+        err = s->step(layer);
+    s->next += err ? 0 : s->reader.ranks;
+    return err;
+}
+
 static int read_items(ferry_layer *layer, struct ferry__batch *batch)
 {
     struct ferry__pictures *s = ferry_layer_state(layer);
@@ -158,8 +171,7 @@ static int read_items(ferry_layer *layer, struct ferry__batch *batch)
         if (!err)
             err = put_label(labels, item, label);
         if (!err)
-            err = s->step(layer);
-        s->next += !err;
+            err = go_on(layer);
     }
     return err;
 }
@@ -173,7 +185,7 @@ static int read_batch(void *arg, struct ferry__batch *batch)
 
     if (!err)
         err = read_items(layer, batch);
-    batch->position = s->next;
+    batch->position = s->next - s->reader.rank;
     s->astray = err != 0;
     if (err)
         s->next = first;
@@ -205,6 +217,8 @@ int ferry__pictures_setup(ferry_layer *layer, const ferry_proto *p)
     err = read_any_mean(layer, s, t);
     if (!err)
         err = ferry__reader_setup(layer, &s->reader, read_batch);
+    s->next = s->reader.rank;
+    s->astray = s->next > 0; /* the first read goes there */
     if (!err)
         err = ferry_blob_create(dev, FERRY_U8, FERRY_UNSHAPED, NULL, &s->bytes);
     return err ? err : ferry_blob_create(dev, FERRY_F32, FERRY_UNSHAPED, NULL, &s->floats);
@@ -256,9 +270,9 @@ int ferry__pictures_seek(ferry_layer *layer, uint64_t position)
 
     if (err)
         return err;
-    err = s->seek(layer, position);
+    err = s->seek(layer, position + s->reader.rank);
     s->astray = err != 0;
-    s->next = position;
+    s->next = position + s->reader.rank;
     if (!err)
         s->reader.position = position;
     return err;

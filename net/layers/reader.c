@@ -19,6 +19,8 @@ int ferry__reader_setup(ferry_layer *layer, struct ferry__reader *r, ferry__pref
         return ferry_proto_error(p, "prefetch", 0, FERRY_EFORMAT,
                                  "layer \"%s\": a prefetch of %lld batches, %d at most",
                                  ferry_layer_name(layer), (long long)depth, MOST);
+    r->rank = (uint64_t)ferry_layer_rank(layer);
+    r->ranks = (uint64_t)ferry_layer_ranks(layer);
     r->key = ferry_layer_random(layer, UINT64_MAX);
     return ferry__prefetch_open(ferry_layer_device(layer), depth, ferry_layer_n_tops(layer), read,
                                 layer, &r->prefetch);

@@ -13,8 +13,9 @@
 /* Zero before setup. */
 struct ferry__reader {
     struct ferry__prefetch *prefetch;
-    uint64_t position; /* records that forwards have used */
+    uint64_t position; /* records that forwards have used, of all ranks together */
     uint64_t key;      /* of what is left to chance */
+    uint64_t rank, ranks; /* it reads every ranks-th record, from that one on */
 };
 
 /* In a layer's setup: `read` will fill a blob for each top. Reading begins with the first forward. */

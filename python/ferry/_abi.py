@@ -84,7 +84,8 @@ class NetOptions(ctypes.Structure):
     _fields_ = [("struct_size", SIZE), ("phase", INT), ("level", INT),
                 ("stages", ctypes.POINTER(TEXT)), ("n_stages", SIZE), ("place", TEXT), ("text", TEXT),
                 ("text_size", SIZE), ("seed", UINT64), ("keep", ctypes.POINTER(TEXT)),
-                ("n_keep", SIZE), ("plan", INT), ("fuse", INT), ("only", INT), ("backward", INT)]
+                ("n_keep", SIZE), ("plan", INT), ("fuse", INT), ("only", INT), ("backward", INT),
+                ("rank", INT), ("ranks", INT)]
 
 
 class SolverOptions(ctypes.Structure):
@@ -92,7 +93,7 @@ class SolverOptions(ctypes.Structure):
     _fields_ = [("struct_size", SIZE), ("text", TEXT), ("text_size", SIZE),
                 ("weights", ctypes.POINTER(TEXT)), ("n_weights", SIZE), ("stages", ctypes.POINTER(TEXT)),
                 ("n_stages", SIZE), ("level", INT), ("place", TEXT), ("keep", ctypes.POINTER(TEXT)),
-                ("n_keep", SIZE)]
+                ("n_keep", SIZE), ("team", POINTER)]
 
 
 class SolverScore(ctypes.Structure):

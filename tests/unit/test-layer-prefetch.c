@@ -68,6 +68,7 @@ static int write_rows(const char *name, int first, int n)
 }
 
 static ferry_device *device;
+static int rank, ranks; /* of the nets that are opened */
 
 /* The first thing in a case. */
 static void begin(void)
@@ -97,6 +98,8 @@ __attribute__((format(printf, 1, 2))) static ferry_net *open_net(const char *fmt
     va_end(args);
     o.text = text;
     o.text_size = strlen(text);
+    o.rank = rank;
+    o.ranks = ranks;
     err = ferry_net_open(device, "prefetch.prototxt", &o, &net);
     if (err && strstr(ferry_last_error(), ".h5"))
         return NULL;
@@ -208,6 +211,67 @@ static void a_position_is_gone_to_from_anywhere(void)
             ferry_net_close(first);
             ferry_net_close(second);
         }
+    fx_end();
+}
+
+/* Item `at` of blob `index` of one net is item `of` of the other's. */
+static bool same_item(ferry_net *a, ferry_net *b, int index, int64_t at, int64_t of)
+{
+    const ferry_blob *x = ferry_net_blob_at(a, index), *y = ferry_net_blob_at(b, index);
+    size_t size = (size_t)ferry_blob_count_range(x, 1, ferry_blob_naxes(x)) * sizeof(float);
+    const char *px = ferry_blob_host_data(x), *py = ferry_blob_host_data(y);
+
+    return px && py && ferry_blob_naxes(x) == ferry_blob_naxes(y) &&
+           !memcmp(ferry_blob_dims(x) + 1, ferry_blob_dims(y) + 1,
+                   (size_t)(ferry_blob_naxes(x) - 1) * sizeof(int64_t)) &&
+           !memcmp(px + (size_t)at * size, py + (size_t)of * size, size);
+}
+
+/* A batch of each of three ranks, beside three batches of one that is alone. */
+static int round_of_ranks(ferry_net **of, ferry_net *alone)
+{
+    int64_t batch = ferry_blob_dim(ferry_net_blob_at(alone, 0), 0), i;
+    int differ = 0, k, blob;
+
+    for (k = 0; k < 3; k++)
+        FX_OK(ferry_net_forward(of[k], NULL));
+    for (k = 0; k < 3; k++) {
+        FX_OK(ferry_net_forward(alone, NULL));
+        for (i = 0; i < batch; i++)
+            for (blob = 0; blob < ferry_net_n_blobs(alone); blob++)
+                differ += !same_item(of[(k * batch + i) % 3], alone, blob, (k * batch + i) / 3, i);
+    }
+    return differ;
+}
+
+static void ranks_read_records_in_turn(void)
+{
+    begin();
+    for (size_t k = 0; k < FERRY_TEST_COUNT(sources); k++) {
+        ferry_net *alone = open_source(&sources[k], 0), *of[3] = { NULL };
+        int differ = 0, i;
+
+        ranks = 3;
+        for (rank = 0; alone && rank < 3; rank++)
+            of[rank] = open_source(&sources[k], 2 * rank);
+        rank = ranks = 0;
+        for (i = 0; alone && i < 7; i++)
+            differ += round_of_ranks(of, alone);
+        for (i = 0; alone && i < 3; i++) {
+            CU_ASSERT_EQUAL(position(of[i]), position(alone));
+            FX_OK(ferry__layer_seek(layer_of(of[i]), position(alone) / 7 * 2));
+        }
+        if (alone) {
+            FX_OK(ferry__layer_seek(layer_of(alone), position(alone) / 7 * 2));
+            differ += round_of_ranks(of, alone);
+        }
+        if (differ)
+            printf("     %s: %d items differ\n", sources[k].what, differ);
+        CU_ASSERT_EQUAL(differ, 0);
+        for (i = 0; i < 3; i++)
+            ferry_net_close(of[i]);
+        ferry_net_close(alone);
+    }
     fx_end();
 }
 
@@ -375,6 +439,7 @@ static void a_child_of_fork_can_close_and_the_parent_goes_on(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(reading_ahead_has_the_same_bits_in_the_same_order),
     FERRY_TEST(a_position_is_gone_to_from_anywhere),
+    FERRY_TEST(ranks_read_records_in_turn),
     FERRY_TEST(a_layer_without_records_has_no_position),
     FERRY_TEST(a_failure_is_told_when_its_batch_is_wanted),
     FERRY_TEST(a_record_of_another_shape_is_named_by_its_key),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
 #include "net.h"
+#include "ranks.h"
 #include "train.h"
 
 #include <limits.h>
@@ -15,6 +16,8 @@ struct training {
     const char *solver, *weights, *snapshot, *resume, *log_path, *place, *layers, *level;
     struct net_list stages;
     struct train_log log;
+    bool mpi;
+    struct ranks ranks;
     int status;     /* of the log: what ended training */
     int64_t images; /* of an iteration; 0: not known */
 };
@@ -53,8 +56,8 @@ static void leave_signals(void)
 
 /* ---- an iteration ------------------------------------------------------------------------------------ */
 
-/* Images of an iteration: rows of what the first layer without bottoms reads. */
-static int64_t images_of(const ferry_solver *s)
+/* Images of an iteration, on all ranks: rows of what the first layer without bottoms reads. */
+static int64_t images_of(const ferry_solver *s, int ranks)
 {
     const ferry_net *net = ferry_solver_net(s);
 
@@ -63,7 +66,7 @@ static int64_t images_of(const ferry_solver *s)
         const ferry_blob *top = ferry_layer_top(layer, 0);
 
         if (!ferry_layer_n_bottoms(layer) && top && ferry_blob_naxes(top) > 0)
-            return ferry_blob_dim(top, 0) * ferry_solver_iter_size(s);
+            return ferry_blob_dim(top, 0) * ferry_solver_iter_size(s) * ranks;
     }
     return 0;
 }
@@ -73,8 +76,9 @@ static int after_iteration(void *arg, ferry_solver *s, const ferry_solver_event 
     struct training *t = arg;
 
     if (!t->images)
-        t->images = images_of(s);
-    train_progress(s, event, t->images);
+        t->images = images_of(s, t->ranks.count);
+    if (!t->ranks.rank)
+        train_progress(s, event, t->images);
     t->status = train_log_write(&t->log, s, event);
     return t->status == TOOL_OK ? 0 : FERRY_EIO;
 }
@@ -110,7 +114,7 @@ static int train(struct training *t, ferry_solver *s)
 {
     int status = restore(t, s);
 
-    if (status == TOOL_OK && t->log_path)
+    if (status == TOOL_OK && t->log_path && !t->ranks.rank)
         status = train_log_open(&t->log, t->log_path, t->snapshot != NULL);
     if (status != TOOL_OK)
         return status;
@@ -129,9 +133,11 @@ static int open_solver(const struct training *t, ferry_device *dev, ferry_solver
 {
     static const char *const none[] = { "" };
     ferry_solver_options o = { .struct_size = sizeof o, .place = t->place };
+
     int64_t level = 0;
     int status = tool_parse_number(t->self, "--level", t->level, INT_MIN, INT_MAX, &level);
 
+    o.team = t->ranks.mpi ? &t->ranks.team : NULL;
     o.weights = &t->weights;
     o.n_weights = t->weights != NULL;
     o.stages = t->stages.count ? t->stages.at : none; /* as Caffe's command does */
@@ -142,39 +148,57 @@ static int open_solver(const struct training *t, ferry_device *dev, ferry_solver
     return ferry_solver_open(dev, t->solver, &o, out) ? tool_ferry_error() : TOOL_OK;
 }
 
+/* Opens everything, and trains. Caffe's lines are rank 0's. */
+static int run_rank(struct training *t, ferry_runtime **rt, ferry_solver **s)
+{
+    ferry_device *dev;
+    int status;
+
+    if (ferry_runtime_open(NULL, rt) || ferry_layers_load(*rt, NULL) ||
+        (t->layers && ferry_layers_load(*rt, t->layers)) || ranks_device(&t->ranks, *rt, &dev))
+        return tool_ferry_error();
+    if (!t->ranks.rank)
+        train_lines_begin();
+    ferry_log_write(FERRY_LOG_INFO, "ferry: it is trained on %s", ferry_device_name(dev));
+    status = open_solver(t, dev, s);
+    return status == TOOL_OK ? train(t, *s) : status;
+}
+
 static int run(struct training *t)
 {
     ferry_runtime *rt = NULL;
     ferry_solver *s = NULL;
-    ferry_device *dev;
     int status, closed;
 
     train_lines_prepare();
-    if (ferry_runtime_open(NULL, &rt) || ferry_layers_load(rt, NULL) ||
-        (t->layers && ferry_layers_load(rt, t->layers)) || ferry_runtime_device(rt, NULL, &dev)) {
-        status = tool_ferry_error();
-    } else {
-        train_lines_begin();
-        ferry_log_write(FERRY_LOG_INFO, "ferry: it is trained on %s", ferry_device_name(dev));
-        status = open_solver(t, dev, &s);
-    }
+    status = ranks_open(t->mpi, &t->ranks);
     if (status == TOOL_OK)
-        status = train(t, s);
+        status = run_rank(t, &rt, &s);
     closed = train_log_close(&t->log);
+    if (status == TOOL_OK)
+        status = closed;
+    if (status != TOOL_OK)
+        ranks_fail(&t->ranks, ferry_last_error());
     ferry_solver_close(s);
     train_lines_end();
     ferry_runtime_close(rt);
-    return status == TOOL_OK ? closed : status;
+    ranks_close(&t->ranks, status);
+    return status;
 }
 
 int cmd_train(const struct tool_command *self, int argc, char **argv)
 {
     struct training t = { .self = self };
     const struct tool_option options[] = {
-        { "--weights", NULL, NULL, &t.weights }, { "--snapshot", NULL, NULL, &t.snapshot },
-        { "--resume", NULL, NULL, &t.resume },   { "--log", NULL, NULL, &t.log_path },
-        { "--place", NULL, NULL, &t.place },     { "--layers", NULL, NULL, &t.layers },
-        { "--level", NULL, NULL, &t.level },     { NULL, NULL, NULL, NULL },
+        { "--weights", NULL, NULL, &t.weights },
+        { "--snapshot", NULL, NULL, &t.snapshot },
+        { "--resume", NULL, NULL, &t.resume },
+        { "--log", NULL, NULL, &t.log_path },
+        { "--place", NULL, NULL, &t.place },
+        { "--layers", NULL, NULL, &t.layers },
+        { "--level", NULL, NULL, &t.level },
+        { "--mpi", NULL, &t.mpi, NULL },
+        { NULL, NULL, NULL, NULL },
     };
     int n, status;
 

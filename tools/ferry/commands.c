@@ -114,7 +114,9 @@ const struct tool_command tool_commands[] = {
       "                         \"smoothed_loss\", \"test\": [{\"iter\", OUTPUT: mean}]};\n"
       "                         with --snapshot behind what is there\n"
       "    --stage NAME         added to train_state, may be given more than once; --level N\n"
-      "    --place, --layers    as of ferry run\n",
+      "    --place, --layers    as of ferry run\n"
+      "    --mpi                insists on MPI; where mpirun has started it, it is one of its ranks\n"
+      "                         without, and they train the net together\n",
       cmd_train },
     { "test", "NET WEIGHTS[,...] [--iterations N] [--json]",
       "The mean of a net's outputs over some passes, in TEST",

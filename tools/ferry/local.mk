@@ -67,6 +67,8 @@ bin_PROGRAMS += %D%/ferry
 	%D%/plot_svg.c \
 	%D%/progress.c \
 	%D%/progress.h \
+	%D%/ranks.c \
+	%D%/ranks.h \
 	%D%/run.h \
 	%D%/run_files.c \
 	%D%/run_show.c \

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Training with others: sums of diffs while the backward pass goes on, and what all ranks do alike. */
+#include "solver/state.h"
+
+#include "net/state.h"
+
+#include <ferry/status.h>
+
+#include <string.h>
+
+int ferry__team_take(ferry_solver *s, const ferry_team *team)
+{
+    s->team = (ferry_team){ .struct_size = sizeof s->team, .ranks = 1 };
+    if (!team)
+        return 0;
+    if (team->struct_size < sizeof *team || team->ranks < 1 || team->rank < 0 ||
+        team->rank >= team->ranks || !team->begin_sum || !team->finish || !team->broadcast)
+        return ferry_error_set(FERRY_EINVAL, "ferry_solver_open: a team that is not filled in");
+    s->team = *team;
+    return 0;
+}
+
+static bool is_alone(const ferry_solver *s)
+{
+    return !s->team.begin_sum;
+}
+
+int ferry__team_join(ferry_solver *s)
+{
+    int i, err = 0;
+
+    if (is_alone(s) || s->joined)
+        return 0;
+    for (i = 0; !err && i < s->n_learned; i++)
+        err = s->team.broadcast(s->team.arg, s->learned[i].blob, FERRY_DATA);
+    s->joined = !err;
+    return err;
+}
+
+/* Whether a diff is added to at all: zeros need no sum. Others that share it may learn where its owner does not. */
+static bool is_summed(const ferry_solver *s, const struct ferry__learned *l)
+{
+    const ferry_layer *layer = &s->net->layers[l->number];
+
+    return ferry_blob_count(l->blob) > 0 &&
+           (l->lr_mult != 0 || layer->forced || *layer->params[l->index].name);
+}
+
+/* The owner of a shared parameter is the first layer that has it, and so the last one that adds to its diff. */
+static int sum_layer(void *arg, int layer)
+{
+    ferry_solver *s = arg;
+    int i, err = 0;
+
+    for (i = 0; !err && i < s->n_learned; i++)
+        if (s->learned[i].number == layer && is_summed(s, &s->learned[i]))
+            err = s->team.begin_sum(s->team.arg, s->learned[i].blob, FERRY_DIFF);
+    return err;
+}
+
+int ferry__team_backward(ferry_solver *s, bool last)
+{
+    int err;
+
+    if (last && !is_alone(s)) {
+        s->net->on_layer = sum_layer;
+        s->net->on_layer_arg = s;
+    }
+    err = ferry_net_backward(s->net);
+    s->net->on_layer = NULL;
+    return err;
+}
+
+int ferry__team_finish(ferry_solver *s, double *loss)
+{
+    double values[] = { *loss, s->wants_snapshot, s->wants_stop };
+    int err;
+
+    s->agreed = 0;
+    if (is_alone(s))
+        return 0;
+    err = s->team.finish(s->team.arg, values, 3);
+    if (err)
+        return err;
+    *loss = values[0] / s->team.ranks;
+    if (s->team.ranks == 1)
+        return 0;
+    if (values[1] > 0) {
+        s->agreed |= FERRY_SOLVER_SNAPSHOT;
+        s->wants_snapshot = 0;
+    }
+    if (values[2] > 0) {
+        s->agreed |= FERRY_SOLVER_STOP;
+        s->wants_stop = 0;
+    }
+    return 0;
+}
