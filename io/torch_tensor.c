@@ -153,17 +153,29 @@ static int check_tensor(const struct ferry__torch *a, const char *name, struct t
     return check_places(a, name, t);
 }
 
-/* _rebuild_tensor_v2(storage, offset, size, strides, …); v3 has the dtype at the end. */
+/* What PyTorch keeps of a view beside its strides: {"neg": True} is one whose elements change their sign. */
+static bool is_lazy(const struct ferry__pickle *metadata)
+{
+    if (!metadata || metadata->kind != FERRY__PICKLE_DICT)
+        return false;
+    for (const struct ferry__pickle_link *l = metadata->first; l && l->next; l = l->next->next)
+        if (l->value->kind == FERRY__PICKLE_STRING && l->next->value->number &&
+            (strcmp(l->value->text, "neg") == 0 || strcmp(l->value->text, "conj") == 0))
+            return true;
+    return false;
+}
+
+/* _rebuild_tensor_v2(storage, offset, size, strides, …, metadata); v3 has the dtype before that. */
 static int take_tensor(const struct ferry__torch *a, const char *name,
                        const struct ferry__pickle *call, struct tensor *t)
 {
+    bool v3 = strstr(call->callee->text, "_rebuild_tensor_v3") != NULL;
     const struct ferry__pickle *storage = ferry__pickle_member(call, 0),
-                               *offset = ferry__pickle_member(call, 1), *dtype = NULL;
+                               *offset = ferry__pickle_member(call, 1),
+                               *dtype = v3 ? ferry__pickle_member(call, 6) : NULL;
     int64_t axes = 0, strides = 0;
     int err;
 
-    if (strstr(call->callee->text, "_rebuild_tensor_v3"))
-        dtype = ferry__pickle_member(call, 6);
     if (!storage || storage->kind != FERRY__PICKLE_STORAGE || !is_integer(offset) ||
         offset->number < 0 || take_numbers(ferry__pickle_member(call, 2), t->dims, &axes) ||
         take_numbers(ferry__pickle_member(call, 3), t->strides, &strides) || axes != strides)
@@ -173,7 +185,11 @@ static int take_tensor(const struct ferry__torch *a, const char *name,
     err = take_storage(a, name, storage, dtype, t);
     if (!err && axes > FERRY_MAX_AXES)
         return mark(t, t->type ? t->type->dtype_name : t->odd, "it has more than 32 axes");
-    return err ? err : check_tensor(a, name, t);
+    if (!err)
+        err = check_tensor(a, name, t);
+    if (!err && !t->odd && is_lazy(ferry__pickle_member(call, v3 ? 7 : 6)))
+        mark(t, t->type->dtype_name, "its signs are to be turned: resolve_neg() before it is saved");
+    return err;
 }
 
 static bool is_contiguous(const struct tensor *t)

@@ -153,11 +153,13 @@ static void an_odd_tensor_is_marked_and_the_others_are_read(void)
         "X\1\0\0\0mctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\n"
         "FloatStorage\nX\1\0\0\0009X\3\0\0\0cpuK\6tQK\0K\6\x85K\1\x85\x89}tR"
         "X\1\0\0\0e" TENSOR("FloatStorage") "K\0\x8a\5\0\0\0\0\1\x85K\0\x85\x89}tR"
-        "X\1\0\0\0w" TENSOR("FloatStorage") "K\0K\6\x85K\1\x85\x89}tRu.";
+        "X\1\0\0\0n" TENSOR("FloatStorage") "K\0K\6\x85K\1\x85\x89}}X\3\0\0\0neg\x88stR"
+        "X\1\0\0\0w" TENSOR("FloatStorage") "K\0K\6\x85K\1\x85\x89}}X\3\0\0\0neg\x89stRu.";
     ferry_io *io = open_archive(BYTES(pickle));
     const ferry_io_entry *entry = NULL;
 
-    CU_ASSERT_EQUAL(ferry_io_count(io), 4);
+    CU_ASSERT_EQUAL(ferry_io_count(io), 5);
+    check_marked(io, "n", "float32", "its signs are to be turned");
     check_marked(io, "q", "QUInt8Storage", "ferry has no such dtype");
     check_marked(io, "m", "float32", "its storage is not in the archive");
     check_marked(io, "e", "float32", "more often than a file of its size may");
