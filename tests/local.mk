@@ -142,6 +142,7 @@ CUDA_TESTS = \
 	%D%/unit/test-cuda-lost \
 	%D%/unit/test-cuda-math \
 	%D%/unit/test-cuda-queues \
+	%D%/unit/test-cuda-rules \
 	%D%/unit/test-cuda-unified \
 	%D%/unit/test-cuda-vector
 
@@ -477,6 +478,7 @@ CUDA_LIBS = %D%/unit/libcudadriver.la $(UNIT_LIBS)
 %C%_unit_test_cuda_lost_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_math_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_queues_LDADD = $(CUDA_LIBS)
+%C%_unit_test_cuda_rules_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_unified_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_vector_LDADD = $(CUDA_LIBS)
 SIM_LIBS = %D%/unit/libsimdriver.la %D%/unit/libferrytest.la $(CUNIT_LIBS) $(CORE_SYSTEM_LIBS) -lm
@@ -617,7 +619,7 @@ installcheck-local:
 	    $(SHELL) '$(srcdir)/%D%/outside/run.sh'
 
 # What goes to a machine with a GPU, in one folder; there, `sh run` writes one report. It is built apart, as
-# this build is but for what such a machine need not have.
+# this build is but for what such a machine need not have; `all` first, as that is a make of its own.
 GPU_FOLDER = ferry-gpu
 GPU_BUILD = gpu-build
 gpu-pack:
@@ -627,8 +629,9 @@ gpu-pack:
 	    $(SHELL) '$(abs_top_srcdir)/configure' "$$@" --enable-cuda=yes --enable-opencl=no \
 	        --with-hdf5=no --with-mpi=no -q CFLAGS='$(CFLAGS) -ffunction-sections -fdata-sections' \
 	        LDFLAGS='$(LDFLAGS) -Wl,--gc-sections'; }; } && \
+	    $(MAKE) $(AM_MAKEFLAGS) all && \
 	    $(MAKE) $(AM_MAKEFLAGS) gpu-folder GPU_FOLDER='$(abs_top_builddir)/$(GPU_FOLDER)'
-gpu-folder: all $(check_PROGRAMS) $(check_DATA) $(BENCHES) $(BENCH_CHILDREN)
+gpu-folder: $(check_PROGRAMS) $(check_DATA) $(BENCHES) $(BENCH_CHILDREN)
 	$(SHELL) '$(srcdir)/%D%/gpu/pack' . '$(GPU_FOLDER)'
 
 # What was packed, run on the doubles in a root that has nothing but the pack, libc and a shell.

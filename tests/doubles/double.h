@@ -53,6 +53,7 @@ struct block {
     unsigned users; /* commands that name it and are not done */
     bool ready;     /* its allocation has been reached by its stream */
     bool freed;     /* nothing may name it any more */
+    bool orphan;    /* freed while it had users, the last of which takes it along */
     bool allocated; /* of host memory: by cudaHostAlloc, not registered */
 };
 

@@ -29,7 +29,8 @@ struct command *command_new(const char *call, size_t argument_size)
 void command_delete(struct command *command)
 {
     for (unsigned i = 0; i < command->used; i++)
-        command->uses[i]->users--;
+        if (--command->uses[i]->users == 0 && command->uses[i]->orphan)
+            block_delete(command->uses[i]);
     free(command->argument);
     free(command);
 }
@@ -54,7 +55,9 @@ static void release_block(const struct command *command)
     if (command->release->users)
         (void)misuse("%s: %p is freed while %u commands of other streams still use it",
                      command->call, (void *)command->release->address, command->release->users);
-    block_delete(command->release);
+    command->release->orphan = command->release->users != 0;
+    if (!command->release->orphan)
+        block_delete(command->release);
 }
 
 /* Without the lock: what the command does to bytes. */

@@ -414,6 +414,92 @@ static void the_double_finds_what_cudnn_forbids(void)
     close_rig(&r);
 }
 
+static void break_groups(const struct library *l, void *h, const struct rig *r, void **shape)
+{
+    static const int of_w[] = { OUTPUTS, 4, 3, 3 }, many[] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+    int (*group)(void *, int);
+    const float one = 1, zero = 0;
+
+    *(void **)(void *)&group = dlsym(cuda_library("libcudnn"), "cudnnSetConvolutionGroupCount");
+    describe(l, shape[0], shape[1], shape[2], shape[3]);
+    CU_ASSERT(is_found(l->set(shape[0], 0, 9, many, many), "or more than eight"));
+    describe(l, shape[0], shape[1], shape[2], shape[3]);
+    CU_ASSERT(is_found(group(shape[2], 0), "below 1"));
+    CU_ASSERT_EQUAL(group(shape[2], 3), 0); /* of 6 channels and 8 outputs */
+    CU_ASSERT_EQUAL(l->set_filter(shape[1], 0, 0, 4, of_w), 0);
+    CU_ASSERT(is_found(l->forward(h, &one, shape[0], r->x, shape[1], r->w, shape[2], 1, r->room,
+                                  4096, &zero, shape[3], r->y),
+                       "shapes that do not fit"));
+    CU_ASSERT_EQUAL(group(shape[2], 1), 0);
+}
+
+/* A bias of as many channels as outputs, an activation, and no output over what it is made of. */
+static void break_ways(const struct library *l, void *h, const struct rig *r, void **shape)
+{
+    static const int of_bias[] = { 1, OUTPUTS - 1, 1, 1 }, steps[] = { OUTPUTS, 1, 1, 1 };
+    int (*relu)(void *, const void *, void *, const void *, void *, const void *, void *, int,
+                void *, size_t, const void *, void *, const void *, void *, const void *, void *,
+                void *, void *);
+    int (*back)(void *, const void *, void *, const void *, void *, const void *, void *, int,
+                void *, size_t, const void *, void *, void *);
+    int (*activation)(void **), (*end_activation)(void *), (*set)(void *, int, int, double);
+    const float one = 1, zero = 0;
+    void *bias = NULL, *a = NULL;
+
+    *(void **)(void *)&activation =
+        dlsym(cuda_library("libcudnn"), "cudnnCreateActivationDescriptor");
+    *(void **)(void *)&end_activation =
+        dlsym(cuda_library("libcudnn"), "cudnnDestroyActivationDescriptor");
+    *(void **)(void *)&set = dlsym(cuda_library("libcudnn"), "cudnnSetActivationDescriptor");
+    *(void **)(void *)&relu =
+        dlsym(cuda_library("libcudnn"), "cudnnConvolutionBiasActivationForward");
+    describe(l, shape[0], shape[1], shape[2], shape[3]);
+    CU_ASSERT_EQUAL_FATAL(l->tensor(&bias) || activation(&a), 0);
+    CU_ASSERT_EQUAL(control->live_handles(), 7); /* each is counted */
+#define RELU                                                                                   \
+    relu(h, &one, shape[0], r->x, shape[1], r->w, shape[2], 1, r->room, 4096, &zero, shape[3], \
+         r->y, bias, r->bias, a, shape[3], r->y)
+    CU_ASSERT(is_found(RELU, "no activation"));
+    CU_ASSERT(is_found(set(a, 0, 1, 0), "not a ReLU"));
+    CU_ASSERT_EQUAL(set(a, 1, 1, 0), 0);
+    CU_ASSERT_EQUAL(l->set(bias, 0, 4, of_bias, steps), 0);
+    CU_ASSERT(is_found(RELU, "a bias of other channels"));
+#undef RELU
+    *(void **)(void *)&back = dlsym(cuda_library("libcudnn"), "cudnnConvolutionBackwardData");
+    CU_ASSERT(is_found(back(h, &one, shape[1], r->w, shape[3], r->y, shape[2], 1, r->room, 4096,
+                            &zero, shape[0], r->w),
+                       "an output over an input"));
+    *(void **)(void *)&back = dlsym(cuda_library("libcudnn"), "cudnnConvolutionBackwardFilter");
+    CU_ASSERT(is_found(back(h, &one, shape[0], r->x, shape[3], r->y, shape[2], 1, r->room, 4096,
+                            &zero, shape[1], r->y),
+                       "an output over an input"));
+    CU_ASSERT_EQUAL(l->end_tensor(bias) || end_activation(a), 0);
+}
+
+static void the_double_finds_what_else_cudnn_forbids(void)
+{
+    void *shape[4] = { NULL }, *h = NULL;
+    struct library l;
+    struct rig r;
+
+    if (!cuda_load(1, true))
+        return;
+    open_rig(&r);
+    bind_library(&l);
+    CU_ASSERT_EQUAL(rt.set_device(0), 0);
+    CU_ASSERT_EQUAL_FATAL(l.tensor(&shape[0]) || l.filter(&shape[1]) || l.window(&shape[2]) ||
+                              l.tensor(&shape[3]) || l.handle(&h),
+                          0);
+    control->tolerate(1);
+    break_groups(&l, h, &r, shape);
+    break_ways(&l, h, &r, shape);
+    control->tolerate(0);
+    CU_ASSERT_EQUAL(l.end_tensor(shape[0]) || l.end_filter(shape[1]) || l.end_window(shape[2]) ||
+                        l.end_tensor(shape[3]) || l.end_handle(h),
+                    0);
+    close_rig(&r);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_convolution_is_one_call_and_whole_floats),
     FERRY_TEST(bits_are_the_same_every_time),
@@ -422,6 +508,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(without_it_all_is_the_kernels),
     FERRY_TEST(each_call_that_fails_can_be_tried_again),
     FERRY_TEST(the_double_finds_what_cudnn_forbids),
+    FERRY_TEST(the_double_finds_what_else_cudnn_forbids),
     FERRY_TEST(a_device_that_is_lost_in_it_is_lost),
 };
 

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "cuda-driver.h"
+
+#include <ferry/op_plugin.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/*
+ * The rules of tests/doubles/README.md, each broken once, as a program would: the double has to find it. What pointers,
+ * streams and events may not be is in test-cuda-faults, what cuDNN forbids in test-cuda-dnn.
+ */
+
+#define CUDA_D2D             3
+#define CUDA_MAPPED          2u
+#define CUDA_PORTABLE        1u
+#define CUDA_NOT_INITIALIZED 3
+#define CUDA_INVALID_IMAGE   200
+#define CUDA_NOT_FOUND       500
+#define BLAS_ON_DEVICE       1
+#define F32_TYPE             0
+#define F64_TYPE             1
+#define NVRTC_INVALID_OPTION 5
+#define FATBIN_MAGIC           \
+    {                          \
+        0x50, 0xed, 0x55, 0xba \
+    }
+#define BLOCK   128 /* of threads, as the plugin's kernels are compiled */
+#define NUMBERS 6   /* the parameter that comes after the pointers */
+
+struct pool_properties { /* cudaMemPoolProps */
+    int type, handles, location, device;
+    unsigned char rest[72];
+};
+
+/* What the plugin has no need to be tested with; libraries are found by their names. */
+#define CALLS(X)                                                                                  \
+    X("libcudart", host_alloc, cudaHostAlloc, void **, size_t, unsigned)                          \
+    X("libcudart", host_register, cudaHostRegister, void *, size_t, unsigned)                     \
+    X("libcudart", host_unregister, cudaHostUnregister, void *)                                   \
+    X("libcudart", pool_create, cudaMemPoolCreate, void **, const struct pool_properties *)       \
+    X("libcudart", pool_destroy, cudaMemPoolDestroy, void *)                                      \
+    X("libcudart", pool_malloc, cudaMallocFromPoolAsync, void **, size_t, void *, void *)         \
+    X("libcudart", free_async, cudaFreeAsync, void *, void *)                                     \
+    X("libcudart", enable_peer, cudaDeviceEnablePeerAccess, int, unsigned)                        \
+    X("libcublas", blas_create, cublasCreate_v2, void **)                                         \
+    X("libcublas", blas_destroy, cublasDestroy_v2, void *)                                        \
+    X("libcublas", blas_mode, cublasSetPointerMode_v2, void *, int)                               \
+    X("libcublas", sscal, cublasSscal_v2, void *, int, const float *, float *, int)               \
+    X("libcublas", sdot, cublasSdot_v2, void *, int, const float *, int, const float *, int,      \
+      float *)                                                                                    \
+    X("libcublas", axpy_ex, cublasAxpyEx, void *, int, const void *, int, const void *, int, int, \
+      void *, int, int, int)                                                                      \
+    X("libcublas", scal_ex, cublasScalEx, void *, int, const void *, int, void *, int, int, int)  \
+    X("libcublas", gemm_ex, cublasGemmEx, void *, int, int, int, int, int, const void *,          \
+      const void *, int, int, const void *, int, int, const void *, void *, int, int, int, int)   \
+    X("libcublas", sgemm, cublasSgemm_v2, void *, int, int, int, int, int, const float *,         \
+      const float *, int, const float *, int, const float *, float *, int)                        \
+    X("libcublas", sgemv, cublasSgemv_v2, void *, int, int, int, const float *, const float *,    \
+      int, const float *, int, const float *, float *, int)
+
+/* The driver's, by cudaGetDriverEntryPointByVersion or what came before it. */
+#define DRIVER(X)                                                                                 \
+    X(set_current, cuCtxSetCurrent, void *)                                                       \
+    X(release, cuDevicePrimaryCtxRelease, int)                                                    \
+    X(load, cuModuleLoadData, void **, const void *)                                              \
+    X(unload, cuModuleUnload, void *)                                                             \
+    X(function, cuModuleGetFunction, void **, void *, const char *)                               \
+    X(launch, cuLaunchKernel, void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+      unsigned, void *, void **, void **)
+
+#define MEMBER(library, member, name, ...) int (*member)(__VA_ARGS__);
+#define ENTRY(member, name, ...)           int (*member)(__VA_ARGS__);
+static struct {
+    CALLS(MEMBER)
+    DRIVER(ENTRY)
+} call;
+
+static int (*entry_point)(const char *, void **, unsigned long long, int *);
+static int (*entry_by_version)(const char *, void **, unsigned, unsigned long long, int *);
+
+static void *driver_entry(const char *name)
+{
+    void *found = NULL;
+
+    if (entry_by_version)
+        (void)entry_by_version(name, &found, 11040, 0, NULL);
+    else
+        (void)entry_point(name, &found, 0, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(found);
+    return found;
+}
+
+/* The doubles with three devices, whose variables are read; misuse is counted from here on. */
+static bool begin(void)
+{
+    const void *table = NULL;
+    void *dev;
+
+    if (!cuda_load(3, true))
+        return false;
+    driver_set("kernels", "compile"); /* so that libnvrtc is there too */
+    dev = cuda_open(0);
+    CU_ASSERT_EQUAL(cuda->extension(dev, FERRY_OP_EXTENSION, &table), 0);
+    cuda_close(dev);
+    *(void **)(void *)&entry_point = dlsym(cuda_library("libcudart"), "cudaGetDriverEntryPoint");
+    *(void **)(void *)&entry_by_version =
+        dlsym(cuda_library("libcudart"), "cudaGetDriverEntryPointByVersion");
+#define BIND(library, member, name, ...) \
+    *(void **)(void *)&call.member = dlsym(cuda_library(library), #name);
+    CALLS(BIND)
+#define BIND_ENTRY(member, name, ...) *(void **)(void *)&call.member = driver_entry(#name);
+    DRIVER(BIND_ENTRY)
+    CU_ASSERT_EQUAL(rt.set_device(0), 0);
+    control->tolerate(1);
+    return true;
+}
+
+static void end(void)
+{
+    control->tolerate(0);
+    (void)rt.last_error();
+}
+
+/* Whether the double has said so, last; what it says is forgotten. */
+static bool said(const char *part)
+{
+    bool found = control->misuses() && strstr(control->misuse(), part);
+
+    if (!found)
+        printf("     wanted \"%s\", got \"%s\"\n", part, control->misuse());
+    control->tolerate(1);
+    return found;
+}
+
+static void *device_block(size_t bytes)
+{
+    void *block = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(rt.malloc(&block, bytes), 0);
+    return block;
+}
+
+static void *stream(void)
+{
+    void *made = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(rt.stream_create(&made, CUDA_STREAM_NON_BLOCKING), 0);
+    return made;
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static void a_copy_onto_itself(void)
+{
+    char *block;
+
+    if (!begin())
+        return;
+    block = device_block(64);
+    CU_ASSERT_NOT_EQUAL(rt.memcpy_async(block + 8, block, 16, CUDA_D2D, NULL), 0);
+    CU_ASSERT(said("source and destination overlap"));
+    CU_ASSERT_EQUAL(rt.memcpy_async(block + 16, block, 16, CUDA_D2D, NULL), 0);
+    CU_ASSERT_EQUAL(rt.stream_sync(NULL), 0);
+    CU_ASSERT_EQUAL(rt.free(block), 0);
+    end();
+}
+
+static void a_pools_block_out_of_its_order(void)
+{
+    const struct pool_properties properties = { .type = 1, .location = 1, .device = 0 };
+    void *pool = NULL, *block = NULL, *other, *first, *second;
+    uint32_t count;
+
+    setenv("CUDA_DOUBLE_LATE", "20000", 1);
+    if (begin()) {
+        CU_ASSERT_EQUAL_FATAL(call.pool_create(&pool, &properties), 0);
+        first = stream(), second = stream();
+        other = device_block(64);
+        CU_ASSERT_EQUAL(rt.memset_async(other, 0, 64, first), 0);
+        CU_ASSERT_EQUAL_FATAL(call.pool_malloc(&block, 64, pool, first), 0);
+        CU_ASSERT_EQUAL(rt.memset_async(block, 0, 64, second), 0);
+        CU_ASSERT(rt.stream_sync(first) == 0 && rt.stream_sync(second) == 0);
+        CU_ASSERT(said("is used before the stream that allocates it has come so far"));
+
+        CU_ASSERT_NOT_EQUAL(rt.free(block), 0);
+        CU_ASSERT(said("a block of a pool"));
+        for (int i = 0; i < 3; i++)
+            CU_ASSERT_EQUAL(rt.memset_async(block, 0, 64, second), 0);
+        CU_ASSERT_EQUAL(call.free_async(block, first), 0);
+        CU_ASSERT(rt.stream_sync(first) == 0 && rt.stream_sync(second) == 0);
+        CU_ASSERT(said("commands of other streams still use it"));
+
+        CU_ASSERT_EQUAL_FATAL(call.pool_malloc(&block, 64, pool, first), 0);
+        (void)call.pool_destroy(pool);
+        CU_ASSERT(said("1 blocks are left"));
+        CU_ASSERT_EQUAL(rt.free(block), 0); /* nobody's any more */
+        CU_ASSERT_EQUAL(rt.free(other), 0);
+        CU_ASSERT(rt.stream_destroy(first) == 0 && rt.stream_destroy(second) == 0);
+        end();
+    }
+    unsetenv("CUDA_DOUBLE_LATE");
+    if (cuda)
+        CU_ASSERT_EQUAL(cuda->device_count(NULL, &count), 0);
+}
+
+static void pinned_memory_that_is_in_use_or_another_ways(void)
+{
+    static _Alignas(4096) char own[4096];
+    void *pinned = NULL, *block;
+
+    if (!begin())
+        return;
+    block = device_block(64);
+    CU_ASSERT_EQUAL_FATAL(call.host_alloc(&pinned, 64, CUDA_PORTABLE), 0);
+    control->hold(1);
+    CU_ASSERT_EQUAL(rt.memcpy_async(block, pinned, 64, CUDA_H2D, NULL), 0);
+    CU_ASSERT_NOT_EQUAL(rt.free_host(pinned), 0);
+    CU_ASSERT(said("is in use by 1 commands"));
+    control->hold(0);
+    CU_ASSERT_EQUAL(rt.stream_sync(NULL), 0);
+    CU_ASSERT_NOT_EQUAL(call.host_unregister(pinned), 0);
+    CU_ASSERT(said("does not come from cudaHostRegister"));
+    CU_ASSERT_EQUAL(rt.free_host(pinned), 0);
+    CU_ASSERT_EQUAL_FATAL(call.host_register(own, sizeof(own), CUDA_MAPPED), 0);
+    CU_ASSERT_NOT_EQUAL(rt.free_host(own), 0);
+    CU_ASSERT(said("does not come from cudaHostAlloc"));
+    CU_ASSERT_EQUAL(call.host_unregister(own), 0);
+    CU_ASSERT_EQUAL(rt.free(block), 0);
+    end();
+}
+
+/* ---- contexts ------------------------------------------------------------------------------- */
+
+static void a_context_that_nobody_asked_for(void)
+{
+    void *block = NULL;
+
+    if (!begin())
+        return;
+    CU_ASSERT_EQUAL(call.set_current(NULL), 0);
+    CU_ASSERT_NOT_EQUAL(rt.malloc(&block, 64), 0);
+    CU_ASSERT(said("no context is current"));
+    CU_ASSERT_EQUAL(rt.set_device(0), 0);
+    CU_ASSERT_NOT_EQUAL(call.enable_peer(2, 0), 0);
+    CU_ASSERT(said("device 2 has no context, and nobody asked for one"));
+    end();
+}
+
+static const unsigned char fatbin[16] = FATBIN_MAGIC;
+
+static void a_context_that_ends_with_something_in_it(void)
+{
+    void *module = NULL, *made;
+
+    if (!begin())
+        return;
+    CU_ASSERT_EQUAL(rt.set_device(1), 0);
+    (void)device_block(64); /* the context takes it with it */
+    made = stream();
+    CU_ASSERT_EQUAL_FATAL(call.load(&module, fatbin), 0);
+    (void)call.release(1);
+    CU_ASSERT(said("the context of device 1 ends with 1 streams, 1 blocks and 1 modules"));
+    CU_ASSERT_EQUAL(rt.set_device(1), 0); /* the same once more */
+    CU_ASSERT(rt.stream_destroy(made) == 0 && call.unload(module) == 0);
+    (void)call.release(1);
+    CU_ASSERT_EQUAL(control->misuses(), 0);
+    (void)call.release(1);
+    CU_ASSERT(said("device 1 has no context"));
+    end();
+}
+
+static void a_process_that_was_forked(void)
+{
+    void *block = NULL;
+    pid_t child;
+    int status = 0;
+
+    if (!begin())
+        return;
+    block = device_block(64); /* initialized */
+    child = fork();
+    if (child == 0)
+        _exit(rt.malloc(&block, 64) == CUDA_NOT_INITIALIZED ? 0 : 1);
+    CU_ASSERT(child > 0 && waitpid(child, &status, 0) == child);
+    CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CU_ASSERT_EQUAL(rt.free(block), 0);
+    end();
+}
+
+static void work_on_a_stream_that_is_captured(void)
+{
+    void *made, *block, *graph = NULL;
+
+    if (!begin())
+        return;
+    block = device_block(64);
+    made = stream();
+    CU_ASSERT_EQUAL_FATAL(rt.begin_capture(made, 0), 0);
+    (void)rt.memset_async(block, 0, 64, made);
+    CU_ASSERT(said("the program is capturing the stream"));
+    CU_ASSERT_EQUAL(rt.end_capture(made, &graph), 0);
+    CU_ASSERT(rt.stream_sync(made) == 0 && rt.stream_destroy(made) == 0 && rt.free(block) == 0);
+    end();
+}
+
+static void an_entry_that_has_two_forms(void)
+{
+    void *found = NULL;
+
+    if (!begin())
+        return;
+    if (!entry_by_version) {
+        ferry_test_skip("built for a CUDA before 12: one form");
+    } else {
+        CU_ASSERT_NOT_EQUAL(entry_point("cuStreamGetCtx", &found, 0, NULL), 0);
+        CU_ASSERT(said("cuStreamGetCtx has two forms"));
+    }
+    end();
+}
+
+/* ---- launches ------------------------------------------------------------------------------- */
+
+static void a_launch_that_no_device_takes(void)
+{
+    static const struct {
+        unsigned grid[3], block, shared;
+        const char *what;
+    } row[] = {
+        { { 0x80000000u, 1, 1 }, BLOCK, 0, "a grid that no device has" },
+        { { 1, 65536, 1 }, BLOCK, 0, "a grid that no device has" },
+        { { 0, 1, 1 }, BLOCK, 0, "a grid that no device has" },
+        { { 1, 1, 1 }, 1025, 0, "a block that no device has" },
+        { { 1, 1, 1 }, BLOCK / 2, 0, "the kernel was compiled for other blocks" },
+        { { 1, 1, 1 }, BLOCK, 49153, "more shared memory than a block has" },
+    };
+    void *module = NULL, *f = NULL, *nothing = NULL, *params[NUMBERS + 1];
+
+    if (!begin())
+        return;
+    CU_ASSERT_EQUAL_FATAL(call.load(&module, fatbin), 0);
+    CU_ASSERT_EQUAL_FATAL(call.function(&f, module, "unary"), 0);
+    for (int i = 0; i <= NUMBERS; i++)
+        params[i] = &nothing;
+    for (size_t i = 0; i < FERRY_TEST_COUNT(row); i++) {
+        CU_ASSERT_NOT_EQUAL(call.launch(f, row[i].grid[0], row[i].grid[1], row[i].grid[2],
+                                        row[i].block, 1, 1, row[i].shared, NULL, params, NULL),
+                            0);
+        CU_ASSERT(said(row[i].what));
+    }
+#define LAUNCH(with) call.launch(f, 1, 1, 1, BLOCK, 1, 1, 0, NULL, with, NULL)
+    CU_ASSERT(LAUNCH(NULL) != 0 && said("parameters that are not one by one"));
+    params[2] = NULL;
+    CU_ASSERT(LAUNCH(params) != 0 && said("parameter 2 is not there"));
+    params[2] = &nothing;
+    params[NUMBERS] = NULL;
+    CU_ASSERT(LAUNCH(params) != 0 && said("the numbers are not there"));
+    params[NUMBERS] = &nothing;
+    params[0] = &module;
+    CU_ASSERT(LAUNCH(params) != 0 && said("a device pointer is meant"));
+    CU_ASSERT_EQUAL(call.unload(module), 0);
+    end();
+}
+
+static void a_module_of_another_context(void)
+{
+    void *module = NULL, *f = NULL, *other = NULL, *nothing = NULL, *params[NUMBERS + 1];
+
+    if (!begin())
+        return;
+    for (int i = 0; i <= NUMBERS; i++)
+        params[i] = &nothing;
+    CU_ASSERT_EQUAL_FATAL(call.load(&module, fatbin), 0);
+    CU_ASSERT_EQUAL_FATAL(call.function(&f, module, "unary"), 0);
+    CU_ASSERT_EQUAL(rt.set_device(1), 0);
+    CU_ASSERT(LAUNCH(params) != 0 && said("is no function of this context"));
+    CU_ASSERT(call.function(&other, module, "unary") != 0);
+    CU_ASSERT(said("is no module of this context"));
+    CU_ASSERT(call.unload(module) != 0 && said("cuModuleUnload"));
+    (void)call.release(1);
+    CU_ASSERT_EQUAL(rt.set_device(0), 0);
+    CU_ASSERT_EQUAL(call.function(&other, module, "no_such_kernel"), CUDA_NOT_FOUND);
+    CU_ASSERT_EQUAL(call.unload(module), 0);
+    CU_ASSERT_EQUAL(call.load(&module, "nothing of CUDA's"), CUDA_INVALID_IMAGE);
+    CU_ASSERT_EQUAL(control->misuses(), 0); /* these two are answers */
+    end();
+}
+
+/* ---- libnvrtc ------------------------------------------------------------------------------- */
+
+static struct {
+    int (*create)(void **, const char *, const char *, int, const char *const *,
+                  const char *const *);
+    int (*compile)(void *, int, const char *const *);
+    int (*cubin)(void *, size_t *), (*ptx)(void *, size_t *), (*destroy)(void **);
+} nvrtc;
+
+static int compile(void *program, const char *option)
+{
+    return nvrtc.compile(program, 1, &option);
+}
+
+static void break_nvrtc(void)
+{
+    void *program = NULL;
+    size_t size;
+
+    CU_ASSERT_NOT_EQUAL(nvrtc.create(&program, "\n#include \"x.h\"\n", "x", 0, NULL, NULL), 0);
+    CU_ASSERT(said("a text that includes files"));
+    CU_ASSERT_EQUAL_FATAL(nvrtc.create(&program, "\nKERNEL(x)\n", "x", 0, NULL, NULL), 0);
+    CU_ASSERT(nvrtc.cubin(program, &size) != 0 && said("nvrtcGetCUBIN: there is none"));
+    CU_ASSERT_EQUAL(compile(program, "--make-it-fast"), NVRTC_INVALID_OPTION);
+    CU_ASSERT_EQUAL(compile(program, "--gpu-architecture=sm_42"), NVRTC_INVALID_OPTION);
+    CU_ASSERT_EQUAL(compile(program, "--gpu-architecture=compute_90"), 0);
+    CU_ASSERT(nvrtc.cubin(program, &size) != 0 && said("nvrtcGetCUBIN: there is none"));
+    CU_ASSERT_EQUAL(nvrtc.destroy(&program), 0);
+    CU_ASSERT_EQUAL_FATAL(nvrtc.create(&program, "\nKERNEL(x)\n", "x", 0, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(compile(program, "--gpu-architecture=sm_90"), 0);
+    CU_ASSERT(nvrtc.ptx(program, &size) != 0 && said("nvrtcGetPTX: there is none"));
+    CU_ASSERT_EQUAL(nvrtc.destroy(&program), 0);
+    CU_ASSERT(nvrtc.destroy(&program) != 0 && said("no program"));
+}
+
+static void a_program_that_libnvrtc_does_not_take(void)
+{
+    void *library;
+
+    if (!begin())
+        return;
+    library = cuda_library("libnvrtc");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(library);
+    *(void **)(void *)&nvrtc.create = dlsym(library, "nvrtcCreateProgram");
+    *(void **)(void *)&nvrtc.compile = dlsym(library, "nvrtcCompileProgram");
+    *(void **)(void *)&nvrtc.cubin = dlsym(library, "nvrtcGetCUBINSize");
+    *(void **)(void *)&nvrtc.ptx = dlsym(library, "nvrtcGetPTXSize");
+    *(void **)(void *)&nvrtc.destroy = dlsym(library, "nvrtcDestroyProgram");
+    break_nvrtc();
+    end();
+}
+
+/* ---- cuBLAS --------------------------------------------------------------------------------- */
+
+static void break_scalars(void *blas, float *x)
+{
+    const float one = 1;
+    float sum;
+
+    CU_ASSERT(call.sscal(blas, 4, x, x, 1) != 0 && said("a scalar on the device"));
+    CU_ASSERT(call.sdot(blas, 4, x, 1, x, 1, x) != 0 && said("a result on the device"));
+    CU_ASSERT_EQUAL(call.blas_mode(blas, BLAS_ON_DEVICE), 0);
+    CU_ASSERT(call.sscal(blas, 4, &one, x, 1) != 0 && said("the pointer mode is the device's"));
+    CU_ASSERT(call.sdot(blas, 4, x, 1, x, 1, &sum) != 0 && said("is host memory"));
+    CU_ASSERT_EQUAL(call.blas_mode(blas, 0), 0);
+    CU_ASSERT(call.sscal(blas, 4, &one, &sum, 1) != 0 && said("is host memory"));
+}
+
+static void break_combinations(void *blas, float *x)
+{
+    const double one = 1;
+    const float f = 1;
+
+    CU_ASSERT_NOT_EQUAL(
+        call.axpy_ex(blas, 4, &one, F64_TYPE, x, F32_TYPE, 1, x, F32_TYPE, 1, F32_TYPE), 0);
+    CU_ASSERT(said("cublasAxpyEx: a combination that it does not have"));
+    CU_ASSERT_NOT_EQUAL(call.scal_ex(blas, 4, &one, F64_TYPE, x, F32_TYPE, 1, F32_TYPE), 0);
+    CU_ASSERT(said("cublasScalEx: a combination that it does not have"));
+    CU_ASSERT_NOT_EQUAL(call.gemm_ex(blas, 0, 0, 2, 2, 2, &f, x, F32_TYPE, 2, x, F64_TYPE, 2, &f, x,
+                                     F32_TYPE, 2, 68, 0),
+                        0);
+    CU_ASSERT(said("cublasGemmEx: a combination that it does not have"));
+}
+
+static void a_call_that_cublas_does_not_take(void)
+{
+    const float one = 1;
+    void *blas = NULL;
+    float *x;
+
+    if (!begin())
+        return;
+    x = device_block(1024);
+    CU_ASSERT_EQUAL(rt.memset_async(x, 0, 1024, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(call.blas_create(&blas), 0);
+    break_scalars(blas, x);
+    break_combinations(blas, x);
+    CU_ASSERT_NOT_EQUAL(call.sgemm(blas, 0, 0, 4, 4, 4, &one, x, 3, x, 4, &one, x, 4), 0);
+    CU_ASSERT(said("leading dimensions that are too short"));
+    CU_ASSERT_NOT_EQUAL(call.sgemv(blas, 0, 4, 4, &one, x, 3, x, 1, &one, x, 1), 0);
+    CU_ASSERT(said("a leading dimension that is too short"));
+    CU_ASSERT_NOT_EQUAL(call.sgemv(blas, 0, 4, 4, &one, x, 4, x, 0, &one, x, 1), 0);
+    CU_ASSERT(said("an increment of 0"));
+    CU_ASSERT_EQUAL(rt.set_device(1), 0);
+    CU_ASSERT(call.sscal(blas, 4, &one, x, 1) != 0 && said("belongs to another context"));
+    (void)call.release(1);
+    CU_ASSERT_EQUAL(rt.set_device(0), 0);
+    CU_ASSERT_EQUAL(control->live_handles(), 1);
+    CU_ASSERT_EQUAL(call.blas_destroy(blas), 0);
+    CU_ASSERT_EQUAL(control->live_handles(), 0);
+    CU_ASSERT(call.sscal(NULL, 4, &one, x, 1) != 0 && said("no handle"));
+    CU_ASSERT_EQUAL(rt.free(x), 0);
+    end();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_copy_onto_itself),
+    FERRY_TEST(a_pools_block_out_of_its_order),
+    FERRY_TEST(pinned_memory_that_is_in_use_or_another_ways),
+    FERRY_TEST(a_context_that_nobody_asked_for),
+    FERRY_TEST(a_context_that_ends_with_something_in_it),
+    FERRY_TEST(a_process_that_was_forked),
+    FERRY_TEST(work_on_a_stream_that_is_captured),
+    FERRY_TEST(an_entry_that_has_two_forms),
+    FERRY_TEST(a_launch_that_no_device_takes),
+    FERRY_TEST(a_module_of_another_context),
+    FERRY_TEST(a_program_that_libnvrtc_does_not_take),
+    FERRY_TEST(a_call_that_cublas_does_not_take),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main(argc, argv, "cuda rules (double)", cases, FERRY_TEST_COUNT(cases));
+}
