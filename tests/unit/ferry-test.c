@@ -228,8 +228,7 @@ int ferry_test_main(int argc, char **argv, const char *suite, const ferry_test_c
     return run_table(suite, argc > 1 ? argv[1] : NULL, cases, ncases);
 }
 
-/* The verdict of several runs: a failure outweighs all, and a skip is one only if all are. */
-static int worse(int so_far, int result)
+int ferry_test_worse(int so_far, int result)
 {
     if ((so_far != 0 && so_far != 77) || (result != 0 && result != 77))
         return 1;
@@ -301,6 +300,15 @@ static int wait_for(pid_t child, const char *title)
     return 1;
 }
 
+/* A suite may name a backend by itself, and run where that was not built. */
+static bool has_plugin(const char *given)
+{
+    char plugin[64];
+
+    snprintf(plugin, sizeof(plugin), "%.*s", (int)strcspn(given, "(["), given);
+    return ferry_test_is_built(plugin);
+}
+
 /* In a process of its own, because a plugin is opened, and its options are read, once in each. */
 static int run_on(const char *given, const char *suite, const char *only,
                   const ferry_test_case *cases, size_t ncases)
@@ -313,6 +321,11 @@ static int run_on(const char *given, const char *suite, const char *only,
     if (strlen(given) >= sizeof(name))
         return 1;
     take_note(given, name, title, sizeof(title), suite);
+    if (!has_plugin(given)) {
+        printf("ferry-test: %s: the plugin is not here\n", title);
+        printf("ferry-test: %s: 0 passed, 0 failed, 1 skipped\n", title);
+        return 77;
+    }
     if (options && !write_options(name, path)) {
         printf("ferry-test: %s: %s cannot be written\n", title, path);
         return 1;
@@ -355,7 +368,7 @@ static int run_on_each(const char *only, const char *suite, const ferry_test_cas
     signal(SIGALRM, on_alarm);
     for (char *name = strtok_r(list, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
         if (with_options || !strchr(name, '['))
-            result = worse(result, run_on(name, suite, only, cases, ncases));
+            result = ferry_test_worse(result, run_on(name, suite, only, cases, ncases));
     free(list);
     return result;
 }
@@ -375,15 +388,9 @@ int ferry_test_main_sets(int argc, char **argv, const char *suite, const ferry_t
     setenv("FERRY_TEST_PLUGINS", built ? built : "cpu cuda opencl sim",
            0); /* each set overwrites it */
     for (size_t i = 0; i < nsets; i++) {
-        char plugin[16];
-
-        snprintf(plugin, sizeof(plugin), "%.*s", (int)strcspn(sets[i].backend, "["),
-                 sets[i].backend);
-        if (!ferry_test_is_built(plugin))
-            continue;
         setenv("FERRY_TEST_BACKENDS", sets[i].backend, 1);
-        result = worse(result,
-                       ferry_test_main_backends(argc, argv, suite, sets[i].cases, sets[i].ncases));
+        result = ferry_test_worse(
+            result, ferry_test_main_backends(argc, argv, suite, sets[i].cases, sets[i].ncases));
     }
     return result;
 }

@@ -55,9 +55,15 @@ typedef struct ferry_test_set {
     size_t ncases;
 } ferry_test_set;
 
-/* Runs each set on its backend alone; those whose plugin was not built are left out. */
+/* Runs each set on its backend alone; those whose plugin was not built are skipped. */
 int ferry_test_main_sets(int argc, char **argv, const char *suite, const ferry_test_set *sets,
                          size_t nsets);
+
+/*
+ * The result of several runs: a failure outweighs all, and a skip is one only if all are. (77 | 1 is 77: no
+ * program may add its results up by bits.)
+ */
+int ferry_test_worse(int so_far, int result);
 
 /* The backend that ferry_test_main_backends is running on; NULL in ferry_test_main. */
 const char *ferry_test_backend(void);

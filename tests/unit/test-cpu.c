@@ -557,7 +557,8 @@ int main(int argc, char **argv)
     kernels_option = "base";
     if (ops->device_open(ops->plugin, 0, &dev) != 0)
         return 1;
-    result |= ferry_test_main(argc, argv, "cpu, base", base_cases, FERRY_TEST_COUNT(base_cases));
+    result = ferry_test_worse(
+        result, ferry_test_main(argc, argv, "cpu, base", base_cases, FERRY_TEST_COUNT(base_cases)));
     ops->device_close(dev);
     return result;
 }

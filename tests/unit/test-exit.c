@@ -11,7 +11,10 @@ static void a_device_with_memory_of_its_own_ends_when_its_driver_may(void)
 
 static void memory_of_the_host_is_there_to_the_end(void)
 {
-    ax_run("cpu", true);
+    if (ferry_test_is_built("cpu"))
+        ax_run("cpu", true);
+    else
+        ferry_test_skip("the cpu plugin is not here");
 }
 
 static const ferry_test_case cases[] = {

@@ -340,7 +340,8 @@ int main(int argc, char **argv)
         driver_set("items", kinds[i].items);
         if (ocl->device_open(ocl->plugin, 0, &dev) != 0)
             return 1;
-        result |= ferry_test_main(argc, argv, kinds[i].title, cases, FERRY_TEST_COUNT(cases));
+        result = ferry_test_worse(
+            result, ferry_test_main(argc, argv, kinds[i].title, cases, FERRY_TEST_COUNT(cases)));
         ocl->device_close(dev);
     }
     return result;

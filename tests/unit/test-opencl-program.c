@@ -503,6 +503,7 @@ int main(int argc, char **argv)
     setenv("FERRY_TEST_BACKENDS", "opencl[zero_copy=on] opencl[zero_copy=off]", 1);
     result = ferry_test_main_backends(argc, argv, "opencl-program", cases, FERRY_TEST_COUNT(cases));
     setenv("FERRY_TEST_BACKENDS", "opencl[f64=off,f16=off]", 1);
-    return result | ferry_test_main_backends(argc, argv, "opencl-program", fallback_cases,
-                                             FERRY_TEST_COUNT(fallback_cases));
+    return ferry_test_worse(result,
+                            ferry_test_main_backends(argc, argv, "opencl-program", fallback_cases,
+                                                     FERRY_TEST_COUNT(fallback_cases)));
 }

@@ -202,6 +202,11 @@ static bool check(const struct row *r)
     double weight = train(r->text);
     char what[128];
 
+    if (isnan(weight) && ferry_last_error_code() == FERRY_EUNSUPPORTED &&
+        strstr(ferry_last_error(), "HDF5")) {
+        ferry_test_skip("%s: built without HDF5; all others were looked at", r->field);
+        return true;
+    }
     snprintf(what, sizeof what, "w is %.9g, not %.9g", weight, r->weight);
     if (!(fabs(weight - r->weight) <= 2e-6))
         return wrong(r, what);

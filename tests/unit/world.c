@@ -33,14 +33,6 @@ static int run_world(int argc, char **argv, const char *suite, const struct wx_w
     return ferry_test_main(argc, argv, title, world->cases, world->ncases);
 }
 
-/* A failure outweighs all, and a skip is one only if all are. */
-static int worse(int so_far, int result)
-{
-    if (so_far == 1 || result == 1)
-        return 1;
-    return so_far == 77 ? result : so_far;
-}
-
 /* In a process of its own. */
 static int fork_world(int argc, char **argv, const char *suite, const struct wx_world *world)
 {
@@ -78,7 +70,7 @@ int wx_main(int argc, char **argv, const char *suite, const struct wx_world *wor
 
     for (size_t i = 0; i < n; i++) {
         if (is_there(&worlds[i]))
-            result = worse(result, fork_world(argc, argv, suite, &worlds[i]));
+            result = ferry_test_worse(result, fork_world(argc, argv, suite, &worlds[i]));
         else
             printf("ferry-test: %s, %s: 0 passed, 0 failed, 1 skipped\n", suite, worlds[i].name);
     }
