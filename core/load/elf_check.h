@@ -8,6 +8,11 @@
 
 #include "core/load/elf_file.h"
 
+/* Packed relocations, of which older C libraries' headers do not know. */
+#define FERRY__RELRSZ  35
+#define FERRY__RELR    36
+#define FERRY__RELRENT 37
+
 #define FERRY__MOST_LOADS 32 /* a linker writes four or five */
 
 /* Tags are kept in a row: those of the standard from 0 on, and behind them GNU's, which end it. */

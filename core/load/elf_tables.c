@@ -3,10 +3,12 @@
 
 #include "core/load/elf_tables.h"
 
+#include "core/load/elf_ahead.h"
+#include "core/load/elf_relocations.h"
+
 #include <elf.h>
 #include <string.h>
 
-#define CHUNK         4096
 #define MOST_VERSIONS 256 /* of all libraries that a file needs, and its own */
 #define MOST_NAME     4096
 #define MOST_SYMBOLS  UINT32_C(1 << 24)
@@ -14,39 +16,17 @@
 struct tables {
     const struct ferry__bytes *file;
     const struct ferry__layout *l;
+    struct ferry__ahead ahead;
     uint32_t symbols; /* at the least; all of them where `counted` */
     bool counted;
     bool version[MOST_VERSIONS]; /* which the tables of versions declare */
-    unsigned char chunk[CHUNK];  /* of the file, from `begin` on */
-    uint64_t begin, known;
 };
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Bytes of the file, read ahead: tables are read from front to back. */
-static bool read_file(struct tables *t, uint64_t offset, void *out, size_t size)
-{
-    if (offset < t->begin || offset + size > t->begin + t->known) {
-        uint64_t left = offset <= t->file->size ? t->file->size - offset : 0;
-
-        t->begin = offset;
-        t->known = left < CHUNK ? left : CHUNK;
-        if (t->known < size || !ferry__elf_read(t->file, offset, t->chunk, (size_t)t->known)) {
-            t->known = 0;
-            return false;
-        }
-    }
-    memcpy(out, t->chunk + (offset - t->begin), size);
-    return true;
-}
-
-/* Bytes at an address, which have to come from the file. */
 static bool read_at(struct tables *t, uint64_t address, void *out, size_t size)
 {
-    const struct ferry__segment *s = ferry__layout_segment(t->l, address, size);
-
-    return s && address - s->address + size <= s->size &&
-           read_file(t, s->offset + (address - s->address), out, size);
+    return ferry__ahead_read(&t->ahead, address, out, size);
 }
 
 /* A string of the table of names; false if it has no end there. */
@@ -325,40 +305,9 @@ static const char *check_hash(struct tables *t, uint64_t address)
     return NULL;
 }
 
-/* ---- relocations ---------------------------------------------------------------------------- */
-
-/* Each changes some bytes that can be written, and goes by a symbol that there is. */
-static const char *check_relocations(struct tables *t, unsigned table, unsigned bytes, bool addends)
-{
-    uint64_t size = t->l->wide ? (addends ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel))
-                               : (addends ? sizeof(Elf32_Rela) : sizeof(Elf32_Rel));
-    uint64_t count = t->l->has[table] ? t->l->value[bytes] / size : 0;
-    bool writes_code = t->l->has[DT_TEXTREL] || (t->l->value[DT_FLAGS] & DF_TEXTREL);
-
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t words[2] = { 0 }, symbol; /* r_offset, r_info */
-        const struct ferry__segment *s;
-        uint32_t narrow[2];
-        bool got = t->l->wide ? read_at(t, t->l->value[table] + i * size, words, sizeof(words))
-                              : read_at(t, t->l->value[table] + i * size, narrow, sizeof(narrow));
-
-        if (!got)
-            return "its relocations cannot be read";
-        symbol = t->l->wide ? ELF64_R_SYM(words[1]) : ELF32_R_SYM(narrow[1]);
-        s = ferry__layout_segment(t->l, t->l->wide ? words[0] : narrow[0], t->l->wide ? 8 : 4);
-        if ((t->l->wide ? ELF64_R_TYPE(words[1]) : ELF32_R_TYPE(narrow[1])) == 0)
-            continue;
-        if (!s || (!(s->flags & PF_W) && !writes_code))
-            return "a relocation changes what cannot be written";
-        if (t->counted && symbol >= t->symbols)
-            return "a relocation goes by no symbol";
-    }
-    return NULL;
-}
-
 const char *ferry__tables_fault(const struct ferry__bytes *file, const struct ferry__layout *layout)
 {
-    struct tables t = { .file = file, .l = layout };
+    struct tables t = { .file = file, .l = layout, .ahead = { .file = file, .layout = layout } };
     const char *fault = NULL;
 
     if (layout->has[DT_HASH])
@@ -373,11 +322,5 @@ const char *ferry__tables_fault(const struct ferry__bytes *file, const struct fe
         fault = check_symbols(&t);
     if (!fault)
         fault = check_versions(&t);
-    if (!fault)
-        fault = check_relocations(&t, DT_RELA, DT_RELASZ, true);
-    if (!fault)
-        fault = check_relocations(&t, DT_REL, DT_RELSZ, false);
-    return fault
-               ? fault
-               : check_relocations(&t, DT_JMPREL, DT_PLTRELSZ, layout->value[DT_PLTREL] == DT_RELA);
+    return fault ? fault : ferry__relocations_fault(file, layout, t.counted ? t.symbols : 0);
 }

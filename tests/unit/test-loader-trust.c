@@ -454,6 +454,90 @@ static void a_symbol_that_nobody_has_is_refused(void)
         check_damaged("dlopen", symbol + offsetof(Elf64_Sym, st_other), v, reason);
 }
 
+#ifdef __x86_64__
+
+static unsigned char alpha[1 << 20];
+
+static const Elf64_Shdr *section_of(uint32_t type)
+{
+    const Elf64_Ehdr *header = (const void *)alpha;
+    const Elf64_Shdr *s = (const void *)(alpha + header->e_shoff);
+
+    for (unsigned i = 0; i < header->e_shnum; i++)
+        if (s[i].sh_type == type)
+            return &s[i];
+    CU_FAIL_FATAL("no such section");
+    return NULL;
+}
+
+/* The first relocation of that kind, of a place in that section if there is one. */
+static const Elf64_Rela *relocation(uint32_t kind, const Elf64_Shdr *in)
+{
+    const Elf64_Ehdr *header = (const void *)alpha;
+    const Elf64_Shdr *s = (const void *)(alpha + header->e_shoff);
+
+    for (unsigned i = 0; i < header->e_shnum; i++) {
+        const Elf64_Rela *r = (const void *)(alpha + s[i].sh_offset);
+
+        for (size_t k = 0; s[i].sh_type == SHT_RELA && k < s[i].sh_size / sizeof(*r); k++)
+            if (ELF64_R_TYPE(r[k].r_info) == kind &&
+                (!in || r[k].r_offset - in->sh_addr < in->sh_size))
+                return &r[k];
+    }
+    CU_FAIL_FATAL("no such relocation");
+    return NULL;
+}
+
+/* One byte of it, so many behind its first, made another. */
+static void check_relocation(const Elf64_Rela *r, size_t behind, unsigned char byte,
+                             const char *reason)
+{
+    check_damaged("dlopen", (size_t)((const unsigned char *)r - alpha) + behind, byte, reason);
+}
+
+#define PLACE  offsetof(Elf64_Rela, r_offset)
+#define KIND   offsetof(Elf64_Rela, r_info)
+#define SYMBOL (KIND + 4)
+#define ADDEND offsetof(Elf64_Rela, r_addend)
+
+static void a_relocation_that_no_linker_writes_is_refused(void)
+{
+    FILE *file = fopen(fakes_put(fakes_folder(), "alpha", NULL), "rb");
+    const Elf64_Rela *first, *slot, *entry;
+    const Elf64_Shdr *dynamic;
+    unsigned page = 0;
+
+    CU_ASSERT_FATAL(file && fread(alpha, 1, sizeof(alpha), file) > sizeof(Elf64_Ehdr));
+    fclose(file);
+    dynamic = section_of(SHT_DYNAMIC);
+    first = relocation(R_X86_64_RELATIVE, section_of(SHT_INIT_ARRAY));
+    slot = relocation(R_X86_64_JUMP_SLOT, NULL);
+    entry = relocation(R_X86_64_GLOB_DAT, NULL);
+    while (page < 256 &&
+           ((entry->r_offset & 0xff) | page << 8) - dynamic->sh_addr >= dynamic->sh_size - 8)
+        page++;
+    check_relocation(first, ADDEND + 1, 0, "damaged: what it runs first or last is no code");
+    check_relocation(first, ADDEND + 4, 1, "damaged: a relocation leads to none of its segments");
+    check_relocation(first, KIND, R_X86_64_NONE, "damaged: what it runs first or last is no code");
+    check_relocation(slot, KIND, R_X86_64_IRELATIVE, "damaged: a relocation calls what is no code");
+    check_relocation(slot, KIND, R_X86_64_NONE, "damaged: its relocations are of no known kind");
+    check_relocation(slot, SYMBOL, 0, "damaged: a relocation goes by no symbol");
+    check_relocation(slot, PLACE, (unsigned char)(slot->r_offset + 1),
+                     "damaged: a relocation is not aligned");
+    check_relocation(entry, KIND, R_X86_64_COPY, "damaged: a relocation is of a kind for programs");
+    check_relocation(entry, PLACE + 1, (unsigned char)page,
+                     "damaged: a relocation changes the dynamic section");
+}
+
+#else
+
+static void a_relocation_that_no_linker_writes_is_refused(void)
+{
+    ferry_test_skip("kinds of relocations are another processor's");
+}
+
+#endif
+
 static void segments_that_overlap_in_the_file_are_refused(void)
 {
     unsigned char bytes[4096];
@@ -490,6 +574,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_symbol_that_leads_out_of_the_file_is_none),
     FERRY_TEST(a_symbol_that_is_no_code_is_not_called),
     FERRY_TEST(a_symbol_that_nobody_has_is_refused),
+    FERRY_TEST(a_relocation_that_no_linker_writes_is_refused),
     FERRY_TEST(segments_that_overlap_in_the_file_are_refused),
 };
 

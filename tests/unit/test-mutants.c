@@ -129,7 +129,7 @@ static enum outcome try_mutant(const char *folder)
 /* A relocation that leads to another place of the plugin is as good as any to all but its author. */
 static int is_beyond_us(const struct region *r)
 {
-    return strncmp(r->name, ".rela", 5) == 0 || strcmp(r->name, ".init_array") == 0;
+    return strncmp(r->name, ".rela", 5) == 0;
 }
 
 static void no_mutant_takes_the_program_along(void)
