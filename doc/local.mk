@@ -91,11 +91,13 @@ EXTRA_DIST += \
 	%D%/decisions/0134-what-python-raises-comes-back.md \
 	%D%/decisions/0135-messages-from-ferrys-tables.md \
 	%D%/decisions/0140-a-renamed-layer-is-renamed-in-its-net.md \
+	%D%/decisions/0137-a-count-is-watched-while-it-changes.md \
+	%D%/decisions/0138-a-relocation-is-what-a-linker-writes.md \
 	%D%/decisions/0141-the-ways-back-by-cudnn.md \
-	%D%/decisions/0148-slices-where-kernels-may-not-begin.md \
 	%D%/decisions/0143-who-takes-an-operation-of-mpis-forward.md \
 	%D%/decisions/0149-what-reading-ahead-hides.md \
 	%D%/decisions/0144-ranks-that-train-one-net.md \
+	%D%/decisions/0148-slices-where-kernels-may-not-begin.md \
 	%D%/decisions/0113-short-sums-and-whole-lines.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-core.md \

@@ -307,6 +307,8 @@ static void answers_of_the_device(void)
 void group_descriptor(void)
 {
     struct kit_footprint loaded, counted;
+    int libraries_before = kit_libraries();
+    bool alone;
 
     loader_takes_it();
     symbols();
@@ -321,11 +323,13 @@ void group_descriptor(void)
         kit_case("properties of device %u, not open", i);
         one_properties(NULL, i);
     }
+    kit_counts_without_threads();
     kit_counts_once();
     kit_footprint(&counted);
+    alone = kit_libraries() <= libraries_before + 1;
     if (kit.target->device < kit.devices) {
         kit_open_target();
-        kit_counts_without_context(&loaded, &counted);
+        kit_counts_without_context(&loaded, &counted, alone);
         kit_case("properties of device %u, open", kit.target->device);
         one_properties(kit.dev, kit.target->device);
         answers_of_the_device();

@@ -6,7 +6,8 @@
 /*
  * Listing devices creates no context. What one is nobody can see from outside; but what it takes, in
  * memory and threads, has to be taken by device_open. A vendor's library may take something of its own
- * when devices are counted; then opening one takes more.
+ * when devices are counted, threads above all; then opening one takes more. A plugin that has brought no
+ * library takes nothing to speak of, and none has threads that run its own code.
  */
 
 #define MUCH  (INT64_C(8) << 20) /* bytes */
@@ -26,8 +27,18 @@ static struct cost cost_of(const struct kit_footprint *before, const struct kit_
                           after->files - before->files };
 }
 
+void kit_counts_without_threads(void)
+{
+    int threads = kit_threads_of_the_plugin();
+
+    kit_case("the threads that there are before a device is opened");
+    if (threads)
+        kit_fail("%d run%s the plugin's own code: the context is made too early", threads,
+                 threads == 1 ? "s" : "");
+}
+
 void kit_counts_without_context(const struct kit_footprint *loaded,
-                                const struct kit_footprint *counted)
+                                const struct kit_footprint *counted, bool alone)
 {
     struct kit_footprint opened;
     struct cost counting, opening;
@@ -38,11 +49,12 @@ void kit_counts_without_context(const struct kit_footprint *loaded,
     opening = cost_of(counted, &opened);
     if (counting.threads <= 0 && counting.bytes < MUCH)
         return;
-    if (opening.threads > 0 || opening.files > 0 || opening.bytes > counting.bytes / 16)
+    if (!alone && (opening.threads > 0 || opening.files > 0 || opening.bytes > counting.bytes / 16))
         return;
-    kit_fail("%d threads and %" PRId64 " KiB, and then no thread, no file and %" PRId64
+    kit_fail("%d threads and %" PRId64 " KiB, and then %d threads, %d files and %" PRId64
              " KiB: the context is made before a device is opened",
-             counting.threads, counting.bytes >> 10, opening.bytes >> 10);
+             counting.threads, counting.bytes >> 10, opening.threads, opening.files,
+             opening.bytes >> 10);
 }
 
 static void count_again(void)

@@ -317,6 +317,7 @@ void kit_open_target(void)
     kit_case("device_open(%u)", kit.target->device);
     kit.dev = kit_open_device(kit.target->device);
     kit_properties(kit.dev, kit.target->device, &kit.properties);
+    kit_manners_opened();
 }
 
 void kit_open(void)

@@ -67,6 +67,15 @@ bool kit_supports(uint32_t op, uint32_t dtype);
 /* False if the plugin has no counters. */
 bool kit_counters(ferry_plugin_counters *out);
 
+/*
+ * Whether that address is code of the plugin's file, which no system call is needed for from the second
+ * time on; how many other threads run such (own.c).
+ */
+bool kit_is_code(uintptr_t address);
+int kit_threads_of_the_plugin(void);
+/* How many files are loaded besides those that every program has. */
+int kit_libraries(void);
+
 /* What the report says besides. */
 void kit_refused_by_loader(void);
 
@@ -88,6 +97,7 @@ int kit_program(void (*body)(void));
 
 /* What was printed meanwhile, and what became of what is the program's (manners.c). */
 void kit_manners_begin(int errors);
+void kit_manners_opened(void);
 void kit_manners_end(void);
 /* What each thread has of its own; those that call entries look at it before they end. */
 void kit_thread_manners(void);
@@ -132,9 +142,14 @@ void kit_does_not_grow(const char *what, void (*once)(void), int times);
 void kit_calls_leave_nothing(void);
 /* Devices that are counted again are as many, and nothing more is taken for it (early.c). */
 void kit_counts_once(void);
-/* Counting devices makes no context: not what opening one has to make (early.c). */
+/* Before a device is opened no thread runs the plugin's code (early.c). */
+void kit_counts_without_threads(void);
+/*
+ * Counting devices makes no context: not what opening one has to make; what is taken then is no vendor's
+ * library's if the plugin is `alone` (early.c).
+ */
 void kit_counts_without_context(const struct kit_footprint *loaded,
-                                const struct kit_footprint *counted);
+                                const struct kit_footprint *counted, bool alone);
 
 /* ---- blocks and what should be in them (mirror.c) ------------------------------------------- */
 
@@ -192,6 +207,13 @@ void kit_large_fill(void);
 void kit_hammer(bool own_queues);
 /* Threads that do nothing but take and give back: the counters are exact (counts.c). */
 void kit_counts_are_exact(void);
+/* Before the plugin is opened: one thread stopped while it counts (counts.c, steps.c). */
+void kit_counts_are_stepped_through(void);
+/*
+ * Fails the group if another thread can come between while one does `once` and counts. False if not
+ * all that was counted there has been seen.
+ */
+bool kit_is_counted_safely(void (*once)(void), void (*another)(void));
 /*
  * Where an operand may begin that is to begin at that element, of `size` bytes: so many times as far
  * in as offset_alignment wants. What lies around it is nobody's to touch.

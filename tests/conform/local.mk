@@ -43,6 +43,7 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 	%D%/op_try.c \
 	%D%/op_window.c \
 	%D%/options.c \
+	%D%/own.c \
 	%D%/owns.c \
 	%D%/peer.c \
 	%D%/queues.c \
@@ -50,6 +51,7 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 	%D%/run.c \
 	%D%/scratch.c \
 	%D%/share.c \
+	%D%/steps.c \
 	%D%/threads.c \
 	%D%/through.c \
 	%D%/through.h \

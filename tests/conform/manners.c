@@ -8,12 +8,16 @@
 #include <float.h>
 #include <limits.h>
 #include <locale.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /*
@@ -28,6 +32,21 @@ static int report = -1;             /* what was standard error */
 static char folder[PATH_MAX];
 static mode_t mask;
 static struct sigaction actions[NSIG];
+static char **variables; /* copies */
+
+/* Constants, since the type that they are taken as is a C library's own. */
+#define LIMITS(X)  \
+    X(RLIMIT_AS)   \
+    X(RLIMIT_CORE) \
+    X(RLIMIT_CPU) X(RLIMIT_DATA) X(RLIMIT_FSIZE) X(RLIMIT_MEMLOCK) X(RLIMIT_NOFILE) X(RLIMIT_STACK)
+#define NAME(limit) #limit,
+#define READ(limit) getrlimit(limit, out++);
+
+static const char *const limit_names[] = { LIMITS(NAME) };
+enum { LIMIT_COUNT = sizeof(limit_names) / sizeof(limit_names[0]) };
+static struct rlimit limits[LIMIT_COUNT];
+static struct stat input; /* standard input */
+static cpu_set_t processors;
 
 /* ---- what is printed ------------------------------------------------------------------------ */
 
@@ -125,16 +144,116 @@ static void expect_plain_arithmetic(void)
         kit_fail("floating-point exceptions end the program now");
 }
 
+static void expect_the_same_processors(void)
+{
+    cpu_set_t now;
+
+    kit_case("the processors that the calling thread may run on");
+    if (CPU_COUNT(&processors) && sched_getaffinity(0, sizeof(now), &now) == 0 &&
+        !CPU_EQUAL(&now, &processors))
+        kit_fail("%d now, %d before, or others", CPU_COUNT(&now), CPU_COUNT(&processors));
+}
+
 void kit_thread_manners(void)
 {
     expect_plain_arithmetic();
     expect_no_signal_held_back();
+    expect_the_same_processors();
     kit_case("the calling thread's locale");
     if (uselocale((locale_t)0) != LC_GLOBAL_LOCALE)
         kit_fail("it has one of its own now");
 }
 
 /* ---- of the process ------------------------------------------------------------------------- */
+
+static size_t count_variables(char **list)
+{
+    size_t n = 0;
+
+    while (list && list[n])
+        n++;
+    return n;
+}
+
+/* The program's; vendors' libraries set some of their own, up to when a device is open. */
+static void keep_variables(void)
+{
+    size_t n = count_variables(environ);
+    char **list = calloc(n + 1, sizeof(*list));
+
+    for (size_t i = 0; list && i < n; i++)
+        list[i] = strdup(environ[i]);
+    variables = list;
+}
+
+static bool has_variable(char **list, const char *wanted)
+{
+    for (; list && *list; list++)
+        if (strcmp(*list, wanted) == 0)
+            return true;
+    return false;
+}
+
+/* Another thread's getenv reads what setenv frees: only the program can know that there is none. */
+static void expect_variables(char **wanted, char **list, const char *what)
+{
+    kit_case("the program's environment");
+    for (; wanted && list && *wanted; wanted++)
+        if (!has_variable(list, *wanted))
+            kit_fail("it %s \"%.100s\"", what, *wanted);
+}
+
+void kit_manners_opened(void)
+{
+    expect_variables(variables, environ, "lost");
+    keep_variables();
+}
+
+static void read_limits(struct rlimit *out)
+{
+    LIMITS(READ)
+}
+
+static void expect_the_same_limits(void)
+{
+    struct rlimit now[LIMIT_COUNT];
+
+    read_limits(now);
+    for (int i = 0; i < LIMIT_COUNT; i++) {
+        kit_case("the program's limit %s", limit_names[i]);
+        if (now[i].rlim_cur != limits[i].rlim_cur)
+            kit_fail("it has become %lld, was %lld", (long long)now[i].rlim_cur,
+                     (long long)limits[i].rlim_cur);
+    }
+}
+
+static void expect_the_same_input(void)
+{
+    struct stat now;
+
+    kit_case("standard input, which is the program's");
+    if (input.st_ino && (fstat(STDIN_FILENO, &now) != 0 || now.st_ino != input.st_ino ||
+                         now.st_dev != input.st_dev))
+        kit_fail("it has been closed, or is another file");
+}
+
+/* The program's own wait would find it; and a signal that it does not expect comes. */
+static void expect_no_child_and_no_timer(void)
+{
+    struct itimerval timers[3] = { { .it_value = { 0, 0 } } };
+    siginfo_t info;
+
+    kit_case("the program's children");
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
+        kit_fail("it has one now");
+    kit_case("the program's timers, of setitimer and alarm");
+    getitimer(ITIMER_REAL, &timers[0]);
+    getitimer(ITIMER_VIRTUAL, &timers[1]);
+    getitimer(ITIMER_PROF, &timers[2]);
+    for (int i = 0; i < 3; i++)
+        if (timers[i].it_value.tv_sec || timers[i].it_value.tv_usec)
+            kit_fail("one runs now");
+}
 
 static void expect_the_same_process(void)
 {
@@ -152,6 +271,11 @@ static void expect_the_same_process(void)
     mask = umask(then);
     if (mask != then)
         kit_fail("it has become %03o, was %03o", (unsigned)mask, (unsigned)then);
+    expect_variables(variables, environ, "lost");
+    expect_variables(environ, variables, "has got");
+    expect_the_same_limits();
+    expect_the_same_input();
+    expect_no_child_and_no_timer();
 }
 
 void kit_manners_begin(int errors)
@@ -165,6 +289,12 @@ void kit_manners_begin(int errors)
         folder[0] = '\0';
     mask = umask(022);
     umask(mask);
+    keep_variables();
+    read_limits(limits);
+    if (fstat(STDIN_FILENO, &input) != 0)
+        input.st_ino = 0;
+    if (sched_getaffinity(0, sizeof(processors), &processors) != 0)
+        CPU_ZERO(&processors);
     sigemptyset(&none);
     pthread_sigmask(SIG_SETMASK, &none, NULL);
     for (int i = 1; i < NSIG; i++)

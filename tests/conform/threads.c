@@ -202,6 +202,7 @@ void group_threads(void)
     ferry_plugin_counters before, after;
     bool queues;
 
+    kit_counts_are_stepped_through();
     kit_open();
     queues = kit.ops.queue_create != NULL;
     run_one();

@@ -25,6 +25,8 @@ ferry_runtime *through_open(void)
 {
     ferry_runtime_options options = { .struct_size = sizeof(options) };
     char path[] = "/tmp/ferry-check-XXXXXX";
+    const char *variable = getenv("FERRY_PLUGIN_PATH");
+    char *folders = variable ? strdup(variable) : NULL;
     ferry_runtime *rt = NULL;
     int err;
 
@@ -36,6 +38,9 @@ ferry_runtime *through_open(void)
     options.strict = FERRY_STRICT_OFF; /* what a plugin leaves out is no fault of its */
     err = ferry_runtime_open(&options, &rt);
     unlink(path);
+    if (folders)
+        setenv("FERRY_PLUGIN_PATH", folders, 1);
+    free(folders);
     if (err)
         kit_fail("ferry_runtime_open: %s", ferry_last_error());
     for (size_t i = 0; i < kit.target->option_count; i++)
@@ -65,5 +70,6 @@ ferry_device *through_device(ferry_runtime *rt)
     snprintf(name, sizeof(name), "%.40s:%u", kit.target->name, kit.target->device);
     if (ferry_runtime_device(rt, name, &dev) != FERRY_OK)
         kit_fail("ferry_runtime_device: %s", ferry_last_error());
+    kit_manners_opened();
     return dev;
 }

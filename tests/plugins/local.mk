@@ -31,11 +31,16 @@ BAD_FROM = \
 	%D%/bad-denormals.c \
 	%D%/bad-drop-axpy.c \
 	%D%/bad-drop-count.c \
+	%D%/bad-drop-gemm.c \
 	%D%/bad-drop-map.c \
+	%D%/bad-drop-op.c \
 	%D%/bad-drop-open.c \
 	%D%/bad-drop-queue.c \
 	%D%/bad-drop-refused.c \
+	%D%/bad-drop-unmap.c \
 	%D%/bad-early.c \
+	%D%/bad-early-memory.c \
+	%D%/bad-early-threads.c \
 	%D%/bad-error.c \
 	%D%/bad-event.c \
 	%D%/bad-events.c \
@@ -68,6 +73,7 @@ BAD_FROM = \
 	%D%/bad-outlive.c \
 	%D%/bad-outside.c \
 	%D%/bad-owns.c \
+	%D%/bad-process.c \
 	%D%/bad-query-third.c \
 	%D%/bad-query.c \
 	%D%/bad-queues.c \

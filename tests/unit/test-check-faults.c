@@ -63,6 +63,43 @@ static void a_context_for_each_count_is_caught(void)
     caught("bad_drop_count", "descriptor", "device_count and properties: the process has grown");
 }
 
+static void what_every_second_gemm_leaves_is_caught(void)
+{
+    caught("bad_drop_gemm", "leaks", "times gemm: the process has grown by ");
+}
+
+static void what_an_operation_leaves_when_it_is_destroyed_is_caught(void)
+{
+    caught("bad_drop_op", "leaks", "an operation: create, run, destroy: the process has grown by ");
+}
+
+static void what_map_takes_and_unmap_forgets_is_caught(void)
+{
+    caught("bad_drop_unmap", "leaks", "map and unmap: the process has grown by ");
+}
+
+static void a_thread_of_its_own_before_a_device_is_opened_is_caught(void)
+{
+    caught("bad_early_threads", "descriptor", "1 runs the plugin's own code");
+}
+
+static void a_context_s_memory_before_a_device_is_opened_is_caught(void)
+{
+    caught("bad_early_memory", "descriptor", "the context is made before a device is opened");
+}
+
+/* Whatever else of the program's a plugin may change. */
+static void what_is_the_program_s_is_looked_at(void)
+{
+    caught("bad_process", "scal", "environment: it has got \"BAD_PROCESS=1\"");
+    caught("bad_process", "fill", "the program's limit RLIMIT_NOFILE: it has become 200");
+    caught("bad_process", "copy-op", "standard input, which is the program's: it has been closed");
+    caught("bad_process", "axpy", "the program's children: it has one now");
+    if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+        caught("bad_process", "copy", "the processors that the calling thread may run on: 1 now");
+    caught("bad_process", "memset", "the program's timers, of setitimer and alarm: one runs now");
+}
+
 static void counters_that_threads_change_with_no_lock_are_caught(void)
 {
     if (ferry_test_is_slow() || sysconf(_SC_NPROCESSORS_ONLN) < 2) {
@@ -85,6 +122,12 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_a_refused_device_open_leaves_is_caught),
     FERRY_TEST(what_every_fourth_axpy_leaves_is_caught),
     FERRY_TEST(a_context_for_each_count_is_caught),
+    FERRY_TEST(what_every_second_gemm_leaves_is_caught),
+    FERRY_TEST(what_an_operation_leaves_when_it_is_destroyed_is_caught),
+    FERRY_TEST(what_map_takes_and_unmap_forgets_is_caught),
+    FERRY_TEST(a_thread_of_its_own_before_a_device_is_opened_is_caught),
+    FERRY_TEST(a_context_s_memory_before_a_device_is_opened_is_caught),
+    FERRY_TEST(what_is_the_program_s_is_looked_at),
     FERRY_TEST(counters_that_threads_change_with_no_lock_are_caught),
 };
 
