@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "hdf5_attributes.h"
+#include "hdf5_family.h"
 #include "hdf5_proof.h"
 #include "hdf5_set.h"
 
@@ -15,6 +16,7 @@
 struct state {
     hid_t file;
     struct ferry__hdf5_window window;
+    const struct ferry__hdf5_attributed *attributed; /* what has attributes */
 };
 
 /* What an array remembers. */
@@ -53,17 +55,21 @@ static struct ferry__values values_of(const struct ferry_io *io, const struct fe
 
 /* ---- the walk ------------------------------------------------------------------------------- */
 
-/* Groups of several names that are told from each other. */
-#define MOST_GROUPS 64
-
 struct walk {
     struct ferry_io *io;
     hid_t file;
-    bool caffe; /* /data is a group */
+    bool trying; /* as the child that is to crash */
+    bool caffe;  /* /data is a group */
     int err;
-    haddr_t groups[MOST_GROUPS]; /* that have several names, and were walked */
-    unsigned group_count;
+    struct ferry__names groups; /* the places of those that have several names, and were walked */
+    struct ferry__names data;   /* of a file of Caffe's, what a diff may be of */
+    struct ferry__hdf5_attributed **last_attributed;
 };
+
+static int out_of_memory(const struct ferry_io *io)
+{
+    return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", io->file.path);
+}
 
 /* "layer/3" is blob 3 of a layer. */
 static char *layer_of(struct ferry_io *io, const char *name)
@@ -78,49 +84,62 @@ static char *layer_of(struct ferry_io *io, const char *name)
 /* The array that /diff/x is the diff of: /data/x, in a file of Caffe's, of the same shape. */
 static struct ferry__io_array *data_of(const struct walk *walk, const struct ferry__hdf5_set *diff)
 {
-    struct ferry__io_array *a = walk->caffe ? walk->io->first : NULL;
+    struct ferry__io_array *a;
+    int64_t found;
 
     if (strncmp(diff->path, "diff/", 5) != 0 || diff->unreadable)
         return NULL;
-    while (a && strcmp(a->entry.name, diff->path + 5) != 0)
-        a = a->next;
+    found = ferry__names_find(&walk->data, diff->path + 5);
+    a = found < 0 ? NULL : (struct ferry__io_array *)(uintptr_t)found;
     if (!a || a->entry.has_diff || a->entry.unreadable || a->entry.naxes != diff->naxes ||
         (diff->naxes > 0 &&
          memcmp(a->entry.dims, diff->dims, (size_t)diff->naxes * sizeof(*diff->dims)) != 0))
         return NULL;
-    return strncmp(((const struct source *)a->own)->data->path, "data/", 5) == 0 ? a : NULL;
+    return a;
 }
 
-/* A diff joins its data. One that has none, or another shape, is an array of its own. */
-static int add_array(const struct walk *walk, const struct ferry__hdf5_set *set)
+static int add_diff(struct ferry__io_array *array, const struct ferry__hdf5_set *set,
+                    const struct ferry__values *values)
 {
-    struct ferry__io_array *array = data_of(walk, set);
+    struct source *source = (struct source *)(uintptr_t)array->own;
+
+    source->diff = set;
+    array->diff = *values;
+    array->entry.has_diff = 1;
+    array->entry.diff_dtype = values->dtype;
+    return FERRY_OK;
+}
+
+static int add_data(struct walk *walk, const struct ferry__hdf5_set *set,
+                    const struct ferry__values *values)
+{
     bool caffe = walk->caffe && strncmp(set->path, "data/", 5) == 0;
     const char *name = caffe ? set->path + 5 : set->path;
     struct ferry__io_name names = { .name = name,
                                     .layer = caffe ? layer_of(walk->io, name) : NULL };
-    struct ferry__values values = values_of(walk->io, set);
-    struct source *source;
-    int err;
+    struct source *source = ferry__io_alloc(walk->io, sizeof(*source));
+    struct ferry__io_array *array;
+    int err = source ? ferry__io_add(walk->io, &names, values->dtype, set->naxes, set->dims, &array)
+                     : ferry_last_error_code();
 
-    if (array) {
-        source = (struct source *)(uintptr_t)array->own;
-        source->diff = set;
-        array->diff = values;
-        array->entry.has_diff = 1;
-        array->entry.diff_dtype = values.dtype;
-        return FERRY_OK;
-    }
-    source = ferry__io_alloc(walk->io, sizeof(*source));
-    err = source ? ferry__io_add(walk->io, &names, values.dtype, set->naxes, set->dims, &array)
-                 : ferry_last_error_code();
     if (err)
         return err;
     source->data = set;
     array->own = source;
-    ferry__io_set_data(walk->io, array, &values);
+    ferry__io_set_data(walk->io, array, values);
+    if (caffe && ferry__names_add(&walk->data, name, (int64_t)(uintptr_t)array) == -2)
+        return out_of_memory(walk->io);
     return set->unreadable ? ferry__io_mark(walk->io, array, set->element.word, set->unreadable)
                            : FERRY_OK;
+}
+
+/* A diff joins its data. One that has none, or another shape, is an array of its own. */
+static int add_array(struct walk *walk, const struct ferry__hdf5_set *set)
+{
+    struct ferry__io_array *array = data_of(walk, set);
+    struct ferry__values values = values_of(walk->io, set);
+
+    return array ? add_diff(array, set, &values) : add_data(walk, set, &values);
 }
 
 /* ---- strings -------------------------------------------------------------------------------- */
@@ -180,20 +199,16 @@ static int take_string(struct walk *walk, hid_t set, const char *path)
 
 /* ---- links ---------------------------------------------------------------------------------- */
 
-static int add_dataset(struct walk *walk, const char *path)
+static int add_dataset(struct walk *walk, const char *path, hid_t id)
 {
-    hid_t id = H5Dopen2(walk->file, path, H5P_DEFAULT);
     struct ferry__hdf5_set *set;
 
-    if (id < 0)
-        return ferry__hdf5_fail(walk->io, FERRY_EFORMAT, path, "cannot be opened");
-    if (!take_string(walk, id, path)) {
-        walk->err = ferry__hdf5_set_open(walk->io, path, id, &set);
-        if (!walk->err)
-            walk->err = add_array(walk, set);
-    }
-    H5Dclose(id);
-    return walk->err;
+    if (take_string(walk, id, path))
+        return walk->err;
+    walk->err = ferry__hdf5_set_open(walk->io, path, id, &set);
+    if (!walk->err && walk->trying)
+        ferry__hdf5_set_try(walk->io, id, set);
+    return walk->err ? walk->err : add_array(walk, set);
 }
 
 /* A link that is not followed is said to be there. */
@@ -208,24 +223,60 @@ static int note_link(struct walk *walk, const char *path, const char *what)
     return ferry__io_add_metadata(walk->io, key, what);
 }
 
-/* Every name of a dataset is an array, also the second one; a group is walked once. */
+/* By where it is in the file. The library walks a group once, whatever names it has. */
+static int see_group(struct walk *walk, const char *path, const H5O_info_t *info)
+{
+    char text[24], *place;
+    int64_t former;
+
+    if (info->rc < 2)
+        return FERRY_OK;
+    snprintf(text, sizeof(text), "%llx", (unsigned long long)info->addr);
+    place = ferry__io_string(walk->io, text, strlen(text));
+    if (!place)
+        return ferry_last_error_code();
+    former = ferry__names_add(&walk->groups, place, 0);
+    if (former == -2)
+        return out_of_memory(walk->io);
+    return former < 0
+               ? FERRY_OK
+               : note_link(walk, path, "a hard link to a group that is listed under another name");
+}
+
+static int note_attributes(struct walk *walk, const char *path, const H5O_info_t *info)
+{
+    struct ferry__hdf5_attributed *attributed;
+
+    if (info->num_attrs == 0)
+        return FERRY_OK;
+    attributed = ferry__io_alloc(walk->io, sizeof(*attributed));
+    if (!attributed)
+        return ferry_last_error_code();
+    attributed->path = ferry__io_string(walk->io, path, strlen(path));
+    *walk->last_attributed = attributed;
+    walk->last_attributed = &attributed->next;
+    return attributed->path ? FERRY_OK : ferry_last_error_code();
+}
+
+/* Every name of a dataset is an array, also the second one. */
 static int visit_hard(struct walk *walk, const char *path)
 {
+    hid_t id = H5Oopen(walk->file, path, H5P_DEFAULT);
     H5O_info_t info;
+    int err;
 
-    if (H5Oget_info_by_name2(walk->file, path, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0)
-        return ferry__hdf5_fail(walk->io, FERRY_EFORMAT, path, "its header");
-    if (info.type == H5O_TYPE_DATASET)
-        return add_dataset(walk, path);
-    if (info.type != H5O_TYPE_GROUP || info.rc < 2)
-        return FERRY_OK;
-    for (unsigned i = 0; i < walk->group_count; i++)
-        if (walk->groups[i] == info.addr)
-            return note_link(walk, path,
-                             "a hard link to a group that is listed under another name");
-    if (walk->group_count < MOST_GROUPS)
-        walk->groups[walk->group_count++] = info.addr;
-    return FERRY_OK;
+    if (id < 0)
+        return ferry__hdf5_fail(walk->io, FERRY_EFORMAT, path, "cannot be opened");
+    if (H5Oget_info2(id, &info, H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS) < 0)
+        err = ferry__hdf5_fail(walk->io, FERRY_EFORMAT, path, "its header");
+    else
+        err = note_attributes(walk, path, &info);
+    if (!err && info.type == H5O_TYPE_DATASET)
+        err = add_dataset(walk, path, id);
+    else if (!err && info.type == H5O_TYPE_GROUP)
+        err = see_group(walk, path, &info);
+    H5Oclose(id);
+    return err;
 }
 
 static herr_t visit(hid_t root, const char *path, const H5L_info_t *info, void *arg)
@@ -251,41 +302,46 @@ static bool is_caffes(hid_t file)
            info.type == H5O_TYPE_GROUP;
 }
 
-static int walk_file(struct ferry_io *io, hid_t file)
+static int walk_file(struct walk *walk)
 {
-    struct walk walk = { .io = io, .file = file, .caffe = is_caffes(file) };
+    H5O_info_t root;
+    int err;
 
-    if (H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &walk) < 0 && !walk.err)
-        return ferry__hdf5_fail(io, FERRY_EFORMAT, "/", "its groups cannot be read");
-    return walk.err;
+    if (H5Oget_info2(walk->file, &root, H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS) < 0)
+        return ferry__hdf5_fail(walk->io, FERRY_EFORMAT, "/", "its header");
+    walk->caffe = is_caffes(walk->file);
+    err = see_group(walk, "", &root);
+    if (!err)
+        err = note_attributes(walk, "", &root);
+    if (err)
+        return err;
+    if (H5Lvisit(walk->file, H5_INDEX_NAME, H5_ITER_INC, visit, walk) < 0 && !walk->err)
+        return ferry__hdf5_fail(walk->io, FERRY_EFORMAT, "/", "its groups cannot be read");
+    return walk->err;
 }
 
 /* Opens the file and lists its arrays. */
-static int walk_all(struct ferry_io *io)
+static int walk_all(struct ferry_io *io, bool trying)
 {
     struct state *state = io->state;
+    struct ferry__hdf5_attributed *attributed = NULL;
+    struct walk walk = { .io = io, .trying = trying, .last_attributed = &attributed };
+    int err;
 
-    state->file = H5Fopen(io->file.real, H5F_ACC_RDONLY, H5P_DEFAULT);
-    return state->file < 0
-               ? ferry__hdf5_fail(io, FERRY_EFORMAT, "superblock", "libhdf5 cannot open it")
-               : walk_file(io, state->file);
+    walk.file = state->file = H5Fopen(io->file.real, H5F_ACC_RDONLY, H5P_DEFAULT);
+    err = walk.file < 0
+              ? ferry__hdf5_fail(io, FERRY_EFORMAT, "superblock", "libhdf5 cannot open it")
+              : walk_file(&walk);
+    state->attributed = attributed;
+    ferry__names_free(&walk.groups);
+    ferry__names_free(&walk.data);
+    return err;
 }
 
 /* And lets libhdf5 do what reading the values will ask of it. */
 static int try_all(struct ferry_io *io)
 {
-    const struct state *state;
-    int err = walk_all(io);
-
-    for (const struct ferry__io_array *a = io->first; a && !err; a = a->next) {
-        const struct source *source = a->own;
-
-        state = io->state;
-        err = ferry__hdf5_set_try(io, state->file, source->data);
-        if (!err && source->diff)
-            err = ferry__hdf5_set_try(io, state->file, source->diff);
-    }
-    return err;
+    return walk_all(io, true);
 }
 
 static int open_file(struct ferry_io *io)
@@ -297,20 +353,17 @@ static int open_file(struct ferry_io *io)
         return ferry_error_set(FERRY_EUNSUPPORTED,
                                "%s: format at byte 0: HDF5 is read from files, not from memory",
                                io->file.path);
-    if (memmem(io->file.bytes, io->file.size < 512 ? (size_t)io->file.size : 512, "NCSAfami", 8))
-        return ferry_error_set(FERRY_EUNSUPPORTED,
-                               "%s: format at byte 0: is a member of an HDF5 family: open them "
-                               "together with h5py's driver \"family\", or join them by h5repart",
-                               io->file.path);
+    if (ferry__hdf5_family_begins(io->file.bytes, io->file.size))
+        return ferry__hdf5_family_refuse_first(&io->file);
     io->state = state = calloc(1, sizeof(*state));
     if (!state)
-        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", io->file.path);
+        return out_of_memory(io);
     state->window.fd = -1;
     state->file = -1;
     ferry__hdf5_enter();
     err = io->trusted ? FERRY_OK : ferry__hdf5_prove(io, try_all);
     if (!err)
-        err = walk_all(io);
+        err = walk_all(io, false);
     ferry__hdf5_leave();
     return err;
 }
@@ -352,21 +405,30 @@ static const char *path_of(const struct ferry__io_array *array)
 
 /* ---- attributes ----------------------------------------------------------------------------- */
 
+static int read_attributes(struct ferry_io *io, struct ferry__io_attribute **out)
+{
+    const struct state *state = io->state;
+
+    return ferry__hdf5_attributes_list(io, state->file, state->attributed, out);
+}
+
 static int try_attributes(struct ferry_io *io)
 {
     struct ferry__io_attribute *list;
 
-    return ferry__hdf5_attributes_list(io, &list);
+    return read_attributes(io, &list);
 }
 
 static int list_attributes(struct ferry_io *io, struct ferry__io_attribute **out)
 {
-    int err;
+    const struct state *state = io->state;
+    int err = FERRY_OK;
 
     ferry__hdf5_enter();
-    err = io->trusted ? FERRY_OK : ferry__hdf5_prove(io, try_attributes);
+    if (!io->trusted && state->attributed)
+        err = ferry__hdf5_prove(io, try_attributes);
     if (!err)
-        err = ferry__hdf5_attributes_list(io, out);
+        err = read_attributes(io, out);
     ferry__hdf5_leave();
     return err;
 }

@@ -142,10 +142,8 @@ static int see_object(struct walk *walk, const char *path)
     hid_t object = H5Oopen(walk->file, *path ? path : "/", H5P_DEFAULT);
     herr_t result;
 
-    walk->path = ferry__io_string(walk->io, path, strlen(path));
-    if (!walk->path) {
-        walk->err = ferry_last_error_code();
-    } else if (object < 0) {
+    walk->path = path;
+    if (object < 0) {
         walk->err = fail(walk, "*", "what it is of cannot be opened");
     } else {
         result = H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, see_attribute, walk);
@@ -157,23 +155,14 @@ static int see_object(struct walk *walk, const char *path)
     return walk->err;
 }
 
-static herr_t see_link(hid_t root, const char *path, const H5L_info_t *info, void *arg)
+int ferry__hdf5_attributes_list(struct ferry_io *io, hid_t file,
+                                const struct ferry__hdf5_attributed *of,
+                                struct ferry__io_attribute **out)
 {
-    (void)root;
-    return info->type == H5L_TYPE_HARD && see_object(arg, path) ? 1 : 0;
-}
+    struct walk walk = { .io = io, .file = file, .last = &walk.first };
 
-int ferry__hdf5_attributes_list(struct ferry_io *io, struct ferry__io_attribute **out)
-{
-    struct walk walk = { .io = io, .path = "", .last = &walk.first };
-
-    walk.file = H5Fopen(io->file.real, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (walk.file < 0)
-        return fail(&walk, "*", "the file cannot be opened");
-    if (see_object(&walk, "") == FERRY_OK &&
-        H5Lvisit(walk.file, H5_INDEX_NAME, H5_ITER_INC, see_link, &walk) < 0 && !walk.err)
-        walk.err = fail(&walk, "*", "its groups cannot be read");
-    H5Fclose(walk.file);
+    for (; of && !walk.err; of = of->next)
+        walk.err = see_object(&walk, of->path);
     *out = walk.first;
     return walk.err;
 }

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFLATE = 1, SHUFFLE = 2, FLETCHER32 = 3, LZF = 32000 };
+enum { DEFLATE = 1, SHUFFLE = 2, FLETCHER32 = 3, LZF = FERRY__HDF5_LZF };
 
-#define CHECKSUM 4 /* bytes of fletcher32's, behind the others */
+#define CHECKSUM FERRY__HDF5_CHECKSUM
 
 bool ferry__hdf5_filter_known(unsigned id)
 {
@@ -60,7 +60,7 @@ static bool same_sums(uint32_t a, uint32_t b)
 }
 
 /* libhdf5 before 1.6.3 wrote each half of the checksum the other way round. */
-static bool checksum_fits(const unsigned char *bytes, uint64_t size)
+bool ferry__hdf5_checksum_fits(const unsigned char *bytes, uint64_t size)
 {
     const unsigned char *c = bytes + size;
     uint32_t sum = fletcher32(bytes, size);
@@ -118,7 +118,7 @@ static const char *undo(unsigned id, uint64_t element, const unsigned char *from
         wrong = ferry__lzf_decode(from, (size_t)*size, to, (size_t)want) == want
                     ? NULL
                     : "its LZF bytes are damaged";
-    else if (id == FLETCHER32 && (*size < CHECKSUM || !checksum_fits(from, want)))
+    else if (id == FLETCHER32 && (*size < CHECKSUM || !ferry__hdf5_checksum_fits(from, want)))
         return "its checksum is wrong";
     else if (id == SHUFFLE)
         unshuffle(from, want, element, to);

@@ -21,6 +21,13 @@ struct ferry__hdf5_filters {
 /* Whether it can be undone here. */
 bool ferry__hdf5_filter_known(unsigned id);
 
+/* LZF's number, which libhdf5 has no name for. */
+#define FERRY__HDF5_LZF 32000
+
+/* Bytes of a checksum, behind those that it is of; and whether it is right. */
+#define FERRY__HDF5_CHECKSUM 4
+bool ferry__hdf5_checksum_fits(const unsigned char *bytes, uint64_t size);
+
 /* "Blosc"; NULL for a number that is registered for none that this knows. */
 const char *ferry__hdf5_filter_name(unsigned id);
 

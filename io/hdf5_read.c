@@ -8,10 +8,8 @@
 #define _GNU_SOURCE
 #include "hdf5_set.h"
 
-#include "inflate.h"
-#include "scratch.h"
+#include "hdf5_large.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,51 +43,6 @@ void ferry__hdf5_window_clear(struct ferry__hdf5_window *window)
     *window = (struct ferry__hdf5_window){ .fd = -1 };
 }
 
-static int fail_scratch(const struct ferry_io *io)
-{
-    return ferry_error_set(FERRY_EIO, "%s: a scratch file in TMPDIR: %s", io->file.path,
-                           strerror(errno));
-}
-
-static int write_at(const struct ferry_io *io, int fd, uint64_t at, const unsigned char *bytes,
-                    size_t size)
-{
-    while (size > 0) {
-        ssize_t got = pwrite(fd, bytes, size, (off_t)at);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return fail_scratch(io);
-        bytes += got;
-        at += (uint64_t)got;
-        size -= (size_t)got;
-    }
-    return FERRY_OK;
-}
-
-/* What was never written there reads as zeros. */
-static int read_at(const struct ferry_io *io, int fd, uint64_t at, unsigned char *bytes,
-                   size_t size)
-{
-    while (size > 0) {
-        ssize_t got = pread(fd, bytes, size, (off_t)at);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return fail_scratch(io);
-        if (got == 0) {
-            memset(bytes, 0, size);
-            return FERRY_OK;
-        }
-        bytes += got;
-        at += (uint64_t)got;
-        size -= (size_t)got;
-    }
-    return FERRY_OK;
-}
-
 /* Elements from row-major index `index` on, as far as they are wanted. */
 static int put(const struct ferry_io *io, const struct ferry__hdf5_window *w, int64_t index,
                const unsigned char *bytes, int64_t n)
@@ -106,8 +59,8 @@ static int put(const struct ferry_io *io, const struct ferry__hdf5_window *w, in
     if (n <= 0)
         return FERRY_OK;
     if (w->fd >= 0)
-        return write_at(io, w->fd, (uint64_t)((index - w->start) * size), bytes,
-                        (size_t)(n * size));
+        return ferry__scratch_write_at(w->fd, io->file.path, (uint64_t)((index - w->start) * size),
+                                       bytes, (size_t)(n * size));
     memcpy(w->bytes + (index - w->start) * size, bytes, (size_t)(n * size));
     return FERRY_OK;
 }
@@ -183,91 +136,22 @@ static int scatter_fill(const struct chunk *c)
     return err;
 }
 
-/* ---- chunks beyond memory ------------------------------------------------------------------- */
-
-/* Deflated, shuffled before or not; the checksum behind it, if there is one, is zlib's and its own. */
-static bool can_stream(const struct ferry__hdf5_filters *f, uint32_t mask, bool *out_shuffled)
+static int scatter_large(const struct chunk *c, uint32_t mask, const unsigned char *raw,
+                         uint64_t raw_size)
 {
-    bool deflated = false;
-
-    *out_shuffled = false;
-    for (unsigned i = 0; i < f->count; i++) {
-        if (mask >> i & 1)
-            continue;
-        if (f->id[i] == H5Z_FILTER_SHUFFLE && !deflated && !*out_shuffled)
-            *out_shuffled = true;
-        else if (f->id[i] == H5Z_FILTER_DEFLATE && !deflated)
-            deflated = true;
-        else
-            return false;
-    }
-    return deflated;
-}
-
-static int inflate_to(const struct chunk *c, const unsigned char *raw, uint64_t raw_size, int fd)
-{
-    uint64_t size = (uint64_t)c->elements * c->set->element.size;
-    struct ferry__inflate *inflate = ferry__inflate_open(raw, raw_size, 1);
-    unsigned char bytes[PIECE];
-    int err = inflate ? FERRY_OK : fail(c->io, c->set, "");
-
-    for (uint64_t at = 0; at < size && !err;) {
-        size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
-
-        if (ferry__inflate_read(inflate, bytes, n) != 0)
-            err = fail(c->io, c->set, "its deflated bytes are damaged, or end early");
-        else
-            err = write_at(c->io, fd, at, bytes, n);
-        at += n;
-    }
-    ferry__inflate_close(inflate);
-    return err;
-}
-
-/* Elements of a chunk that lies in a file, with the bytes of each together again. */
-static int gather(const struct chunk *c, int fd, bool shuffled, int64_t first, int64_t n,
-                  unsigned char *out)
-{
-    size_t size = c->set->element.size;
-    unsigned char plane[PIECE];
-    int err = FERRY_OK;
-
-    if (!shuffled)
-        return read_at(c->io, fd, (uint64_t)first * size, out, (size_t)n * size);
-    for (size_t k = 0; k < size && !err; k++) {
-        err = read_at(c->io, fd, (uint64_t)((int64_t)k * c->elements + first), plane, (size_t)n);
-        for (int64_t i = 0; i < n; i++)
-            out[i * (int64_t)size + (int64_t)k] = plane[i];
-    }
-    return err;
-}
-
-static int stream_chunk(const struct chunk *c, uint32_t mask, const unsigned char *raw,
-                        uint64_t raw_size)
-{
-    struct ferry__scratch scratch = { .fd = -1 };
+    struct ferry__hdf5_large large;
     unsigned char bytes[PIECE];
     int64_t most = PIECE / (int64_t)c->set->element.size;
-    bool shuffled;
-    int err;
+    int err = ferry__hdf5_large_begin(&large, c->io, c->set, mask, raw, raw_size);
 
-    if (!can_stream(&c->set->filters, mask, &shuffled))
-        return ferry_error_set(
-            FERRY_EUNSUPPORTED,
-            "%s: %.200s: chunks of %llu bytes, through filters for which that is "
-            "too much memory",
-            c->io->file.path, c->set->path, (unsigned long long)c->elements * c->set->element.size);
-    err = ferry__scratch_begin(&scratch, c->io->file.path);
-    if (!err)
-        err = inflate_to(c, raw, raw_size, scratch.fd);
     for (int64_t at = 0; at < c->elements && !err; at += most) {
         int64_t n = c->elements - at < most ? c->elements - at : most;
 
-        err = gather(c, scratch.fd, shuffled, at, n, bytes);
+        err = ferry__hdf5_large_read(&large, at, n, bytes);
         if (!err)
             err = scatter_swapped(c, bytes, at, n);
     }
-    ferry__scratch_end(&scratch);
+    ferry__hdf5_large_end(&large);
     return err;
 }
 
@@ -294,7 +178,7 @@ static int decode(const struct chunk *c, uint32_t mask, unsigned char *raw, uint
         return raw_size == size ? scatter_swapped(c, raw, 0, c->elements)
                                 : fail(c->io, c->set, "it is not as long as the dataset says");
     if (size > memory_for(c->io))
-        return stream_chunk(c, mask, raw, raw_size);
+        return scatter_large(c, mask, raw, raw_size);
     bytes = malloc((size_t)size);
     wrong = bytes ? ferry__hdf5_unfilter(&c->set->filters, mask, raw, raw_size, bytes, size) : "";
     err = wrong ? fail(c->io, c->set, wrong) : scatter_swapped(c, bytes, 0, c->elements);
@@ -308,7 +192,7 @@ static int read_by_library(const struct chunk *c)
     uint64_t size = (uint64_t)c->elements * c->set->element.size;
     hsize_t extent[FERRY_MAX_AXES], shape[FERRY_MAX_AXES], zero[FERRY_MAX_AXES] = { 0 };
     hid_t type = H5Dget_type(c->id), space = H5Dget_space(c->id), memory = -1;
-    unsigned char *bytes = size <= memory_for(c->io) ? malloc((size_t)size) : NULL;
+    unsigned char *bytes = malloc((size_t)size);
     int result = -1, err;
 
     for (int i = 0; i < c->set->naxes; i++) {
@@ -349,7 +233,9 @@ static int read_chunk(const struct chunk *c)
     if (raw_size > c->io->file.size)
         return fail(c->io, c->set, "it claims to be longer than the file");
     if (c->set->place == FERRY__HDF5_LIBRARY)
-        return read_by_library(c);
+        return (uint64_t)c->elements * c->set->element.size > memory_for(c->io)
+                   ? ferry__hdf5_large_refuse(c->io, c->set)
+                   : read_by_library(c);
     raw = malloc((size_t)raw_size);
     if (!raw)
         return fail(c->io, c->set, "");
@@ -473,8 +359,9 @@ static int read_chunks(struct ferry_io *io, hid_t id, struct ferry__hdf5_window 
         n = window->start + window->count - start;
         n = n < count ? n : count;
         if (window->fd >= 0)
-            err = read_at(io, window->fd, (uint64_t)(start - window->start) * size, out,
-                          (size_t)n * size);
+            err = ferry__scratch_read_at(window->fd, io->file.path,
+                                         (uint64_t)(start - window->start) * size, out,
+                                         (size_t)n * size);
         else
             memcpy(out, window->bytes + (size_t)(start - window->start) * size, (size_t)n * size);
         start += n;
@@ -540,23 +427,19 @@ static void try_values(struct ferry_io *io, hid_t id, const struct ferry__hdf5_s
     ferry__hdf5_window_clear(&window);
 }
 
-int ferry__hdf5_set_try(struct ferry_io *io, hid_t file, const struct ferry__hdf5_set *set)
+void ferry__hdf5_set_try(struct ferry_io *io, hid_t id, const struct ferry__hdf5_set *set)
 {
     bool chunks = set->place == FERRY__HDF5_CHUNKS || set->place == FERRY__HDF5_LIBRARY;
     hsize_t n = 0;
-    hid_t id, space;
+    hid_t space;
 
     if (set->unreadable || !chunks)
-        return FERRY_OK;
-    id = H5Dopen2(file, set->path, H5P_DEFAULT);
-    space = id >= 0 ? H5Dget_space(id) : -1;
+        return;
+    space = H5Dget_space(id);
     if (space >= 0) {
         (void)H5Dget_num_chunks(id, space, &n);
         H5Sclose(space);
     }
-    if (id >= 0 && set->place == FERRY__HDF5_LIBRARY)
+    if (set->place == FERRY__HDF5_LIBRARY)
         try_values(io, id, set);
-    if (id >= 0)
-        H5Dclose(id);
-    return FERRY_OK;
 }

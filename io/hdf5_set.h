@@ -58,7 +58,7 @@ int ferry__hdf5_set_read(struct ferry_io *io, hid_t file, struct ferry__hdf5_win
  * Has libhdf5 find every chunk, and read those that only it can undo; what of it is an error will be one
  * again where values are read, so only crashes count. Inside enter and leave.
  */
-int ferry__hdf5_set_try(struct ferry_io *io, hid_t file, const struct ferry__hdf5_set *set);
+void ferry__hdf5_set_try(struct ferry_io *io, hid_t id, const struct ferry__hdf5_set *set);
 
 /* Lets go of what the window holds. */
 void ferry__hdf5_window_clear(struct ferry__hdf5_window *window);

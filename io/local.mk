@@ -29,6 +29,8 @@ noinst_LTLIBRARIES += %D%/libferryioobjs.la
 	%D%/foreign_proto.c \
 	%D%/foreign_proto.h \
 	%D%/format.c \
+	%D%/hdf5_family.c \
+	%D%/hdf5_family.h \
 	%D%/inflate.c \
 	%D%/inflate.h \
 	%D%/json.c \
@@ -89,6 +91,8 @@ if HAVE_HDF5
 	%D%/hdf5_attributes.h \
 	%D%/hdf5_filter.c \
 	%D%/hdf5_filter.h \
+	%D%/hdf5_large.c \
+	%D%/hdf5_large.h \
 	%D%/hdf5_lib.c \
 	%D%/hdf5_lib.h \
 	%D%/hdf5_proof.c \

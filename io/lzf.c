@@ -44,15 +44,44 @@ static int take_copy(struct lzf *z, unsigned control)
     return 1;
 }
 
+static int take(struct lzf *z)
+{
+    unsigned control = *z->at++;
+
+    return control < 32 ? take_run(z, control + 1) : take_copy(z, control);
+}
+
 size_t ferry__lzf_decode(const unsigned char *bytes, size_t size, unsigned char *out, size_t room)
 {
     struct lzf z = { bytes, bytes + size, out, 0, room };
 
-    while (z.at < z.end) {
-        unsigned control = *z.at++;
-
-        if (!(control < 32 ? take_run(&z, control + 1) : take_copy(&z, control)))
+    while (z.at < z.end)
+        if (!take(&z))
             return 0;
-    }
     return z.made;
+}
+
+/* What one step makes at most, how far back a copy reaches, and what is made before it is handed on. */
+#define MOST  264
+#define BACK  8192
+#define PIECE 65536
+
+int ferry__lzf_stream(const unsigned char *bytes, size_t size, ferry__lzf_sink sink, void *arg)
+{
+    unsigned char window[BACK + PIECE];
+    struct lzf z = { bytes, bytes + size, window, 0, sizeof(window) };
+    size_t handed = 0;
+    int err = 0;
+
+    while (z.at < z.end && !err) {
+        if (!take(&z))
+            return 1;
+        if (z.room - z.made >= MOST && z.at < z.end)
+            continue;
+        err = sink(arg, window + handed, z.made - handed);
+        handed = z.made < BACK ? z.made : BACK;
+        memmove(window, window + z.made - handed, handed);
+        z.made = handed;
+    }
+    return err;
 }

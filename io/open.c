@@ -4,7 +4,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "foreign.h"
-#include "foreign_proto.h"
+err = refuse_foreign(io);
 #include "reader.h"
 
 #include <stdio.h>
@@ -49,6 +49,13 @@ static int make_table(struct ferry_io *io)
         return ferry_last_error_code();
     for (struct ferry__io_array *array = io->first; array; array = array->next)
         io->table[i++] = array;
+    io->metadata_table =
+        ferry__io_alloc(io, (size_t)io->metadata_count * sizeof(*io->metadata_table));
+    if (!io->metadata_table)
+        return ferry_last_error_code();
+    i = 0;
+    for (const struct ferry__io_metadata *m = io->metadata; m; m = m->next)
+        io->metadata_table[i++] = m;
     return FERRY_OK;
 }
 
@@ -80,10 +87,15 @@ static int unknown_format(const struct ferry__io_file *file)
  */
 static int refuse_foreign(const struct ferry_io *io)
 {
-    if (io->reader == &ferry__caffemodel_reader)
-        return ferry__foreign_by_fields(&io->file);
-    return !io->reader || io->reader == &ferry__npz_reader ? ferry__foreign_refuse(&io->file)
-                                                           : FERRY_OK;
+    bool caffe = io->reader == &ferry__caffemodel_reader;
+    int err;
+
+    if (io->reader && !caffe && io->reader != &ferry__npz_reader)
+        return FERRY_OK;
+    err = ferry__hdf5_family_refuse(&io->file);
+    if (err)
+        return err;
+    return caffe ? ferry__foreign_by_fields(&io->file) : ferry__foreign_refuse(&io->file);
 }
 
 static int find_reader(struct ferry_io *io)
@@ -95,7 +107,14 @@ static int find_reader(struct ferry_io *io)
         if (io->format != FERRY_IO_UNKNOWN && !(io->part && readers[i] == &ferry__sharded_reader))
             io->reader = readers[i];
     }
+<<<<<<< HEAD
     err = refuse_foreign(io);
+=======
+    if (!is_sure(io->reader))
+        err = ferry__hdf5_family_refuse(&io->file);
+    if (!is_sure(io->reader) && !err)
+        err = ferry__foreign_refuse(&io->file);
+>>>>>>> 55182d6 (io: HDF5 is walked once, and large LZF chunks)
     if (err) /* what was not opened is not closed */
         io->reader = NULL;
     else if (!io->reader)
@@ -227,22 +246,13 @@ int ferry_io_next(ferry_io *io, const ferry_io_entry **out)
 
 int64_t ferry_io_metadata_count(const ferry_io *io)
 {
-    const struct ferry__io_metadata *metadata = io ? io->metadata : NULL;
-    int64_t n = 0;
-
-    for (; metadata; metadata = metadata->next)
-        n++;
-    return n;
+    return io ? io->metadata_count : 0;
 }
 
 /* NULL outside. */
 static const struct ferry__io_metadata *metadata_at(const ferry_io *io, int64_t index)
 {
-    const struct ferry__io_metadata *metadata = index < 0 ? NULL : io->metadata;
-
-    for (int64_t i = 0; metadata && i < index; i++)
-        metadata = metadata->next;
-    return metadata;
+    return index < 0 || index >= io->metadata_count ? NULL : io->metadata_table[index];
 }
 
 int ferry_io_metadata_at(const ferry_io *io, int64_t index, const char **out_key,

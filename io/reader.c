@@ -122,5 +122,6 @@ int ferry__io_add_metadata(struct ferry_io *io, const char *key, const char *val
     else
         io->metadata = metadata;
     io->last_metadata = metadata;
+    io->metadata_count++;
     return FERRY_OK;
 }

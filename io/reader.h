@@ -87,6 +87,8 @@ struct ferry_io {
     struct ferry__io_array **table; /* by index, once all are there */
     int64_t count, position;
     struct ferry__io_metadata *metadata, *last_metadata;
+    const struct ferry__io_metadata **metadata_table; /* by index, once all are there */
+    int64_t metadata_count;
     struct ferry__io_attribute *attributes; /* once has_attributes */
     bool has_attributes;
     struct ferry__names names; /* filled by the first find */

@@ -10,10 +10,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+static int fail_for(const char *shown, const char *what)
+{
+    return ferry_error_set(FERRY_EIO, "%s: %s a scratch file in TMPDIR: %s", shown, what,
+                           strerror(errno));
+}
+
 static int fail(const struct ferry__scratch *self, const char *what)
 {
-    return ferry_error_set(FERRY_EIO, "%s: %s a scratch file in TMPDIR: %s", self->shown, what,
-                           strerror(errno));
+    return fail_for(self->shown, what);
 }
 
 int ferry__scratch_begin(struct ferry__scratch *self, const char *shown)
@@ -44,6 +49,46 @@ int ferry__scratch_write(struct ferry__scratch *self, const void *bytes, size_t 
         at += got;
         size -= (size_t)got;
         self->size += (uint64_t)got;
+    }
+    return FERRY_OK;
+}
+
+int ferry__scratch_write_at(int fd, const char *shown, uint64_t at, const void *bytes, size_t size)
+{
+    const char *from = bytes;
+
+    while (size > 0) {
+        ssize_t got = pwrite(fd, from, size, (off_t)at);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail_for(shown, "writing");
+        from += got;
+        at += (uint64_t)got;
+        size -= (size_t)got;
+    }
+    return FERRY_OK;
+}
+
+int ferry__scratch_read_at(int fd, const char *shown, uint64_t at, void *bytes, size_t size)
+{
+    char *to = bytes;
+
+    while (size > 0) {
+        ssize_t got = pread(fd, to, size, (off_t)at);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail_for(shown, "reading");
+        if (got == 0) {
+            memset(to, 0, size);
+            return FERRY_OK;
+        }
+        to += got;
+        at += (uint64_t)got;
+        size -= (size_t)got;
     }
     return FERRY_OK;
 }

@@ -24,6 +24,12 @@ int ferry__scratch_begin(struct ferry__scratch *self, const char *shown);
 /* Appends. */
 int ferry__scratch_write(struct ferry__scratch *self, const void *bytes, size_t size);
 
+/*
+ * The same at a place, of a file that only these know. What was never written there reads as zeros.
+ */
+int ferry__scratch_write_at(int fd, const char *shown, uint64_t at, const void *bytes, size_t size);
+int ferry__scratch_read_at(int fd, const char *shown, uint64_t at, void *bytes, size_t size);
+
 /* From now on they are at self->bytes; nothing is appended any more. */
 int ferry__scratch_map(struct ferry__scratch *self);
 

@@ -157,7 +157,8 @@ SIM_TESTS = \
 	%D%/unit/test-sim-unified
 
 if HAVE_HDF5
-UNIT_TESTS += %D%/unit/test-io-attributes %D%/unit/test-io-hdf5 %D%/unit/test-team
+HDF5_TESTS = %D%/unit/test-io-hdf5 %D%/unit/test-io-hdf5-damage %D%/unit/test-io-hdf5-values
+UNIT_TESTS += %D%/unit/test-command-hdf5 %D%/unit/test-io-attributes $(HDF5_TESTS) %D%/unit/test-team
 endif
 
 # The OpenCL plugin on its own, likewise.
@@ -283,8 +284,18 @@ UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $
 
 %C%_unit_test_io_attributes_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS)
 %C%_unit_test_io_attributes_LDADD = $(UNIT_LIBS) $(HDF5_LIBS)
+%C%_unit_test_command_hdf5_SOURCES = %D%/unit/test-command-hdf5.c $(ARRAYS_TEST)
+%C%_unit_test_command_hdf5_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS)
+%C%_unit_test_command_hdf5_LDADD = $(UNIT_LIBS) $(HDF5_LIBS)
+%C%_unit_test_io_hdf5_SOURCES = %D%/unit/test-io-hdf5.c $(HDF5_TEST)
 %C%_unit_test_io_hdf5_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS)
 %C%_unit_test_io_hdf5_LDADD = $(UNIT_LIBS) $(HDF5_LIBS)
+%C%_unit_test_io_hdf5_damage_SOURCES = %D%/unit/test-io-hdf5-damage.c $(HDF5_TEST)
+%C%_unit_test_io_hdf5_damage_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS)
+%C%_unit_test_io_hdf5_damage_LDADD = $(UNIT_LIBS) $(HDF5_LIBS)
+%C%_unit_test_io_hdf5_values_SOURCES = %D%/unit/test-io-hdf5-values.c $(HDF5_TEST)
+%C%_unit_test_io_hdf5_values_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS)
+%C%_unit_test_io_hdf5_values_LDADD = $(UNIT_LIBS) $(HDF5_LIBS)
 
 # What is above libferryio: libferrynet's objects first, then those it stands on.
 NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
@@ -422,6 +433,7 @@ ARRAYS_TEST = %D%/unit/array-files.c %D%/unit/array-files.h
 %C%_unit_test_command_caffemodel_SOURCES = %D%/unit/test-command-caffemodel.c $(ARRAYS_TEST)
 %C%_unit_test_command_files_SOURCES = %D%/unit/test-command-files.c $(ARRAYS_TEST)
 IO_TEST = %D%/unit/io-folder.c %D%/unit/io-folder.h
+HDF5_TEST = %D%/unit/hdf5-files.c %D%/unit/hdf5-files.h
 %C%_unit_test_io_commit_SOURCES = %D%/unit/test-io-commit.c $(IO_TEST)
 %C%_unit_test_io_definition_SOURCES = %D%/unit/test-io-definition.c $(IO_TEST)
 %C%_unit_test_io_write_SOURCES = %D%/unit/test-io-write.c $(IO_TEST)

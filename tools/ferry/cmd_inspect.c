@@ -2,6 +2,7 @@
 #include "inspect.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,14 +91,12 @@ static bool expands(const ferry_io_entry *entry)
     return bytes > FILES_TILE && bytes > entry->stored_bytes;
 }
 
-static int measure(const struct inspection *in, struct inspect_row *row, void *tile)
+static int measure_values(const struct inspection *in, struct inspect_row *row, void *tile)
 {
     const ferry_io_entry *entry = row->entry;
     bool here = ferry_io_count(in->io) > MANY_ARRAYS && entry->count <= FEW_ELEMENTS;
     int err;
 
-    if (entry->unreadable)
-        return FERRY_OK;
     err = here             ? inspect_norms(in->io, entry, tile, &row->l1, &row->sumsq)
           : expands(entry) ? measure_in_tiles(in, row)
                            : measure_there(in->device, in->io, entry, &row->l1, &row->sumsq);
@@ -106,6 +105,23 @@ static int measure(const struct inspection *in, struct inspect_row *row, void *t
     if (!err && in->sha256)
         err = inspect_digest(in->io, entry, tile, row->sha256);
     return err;
+}
+
+/* One whose values no dtype of ferry's has is marked, and no reason to refuse the others. */
+static int measure(const struct inspection *in, struct inspect_row *row, void *tile)
+{
+    const ferry_io_entry *entry = row->entry;
+    const char *dtype = ferry_dtype_name(entry->dtype);
+    int err;
+
+    row->unreadable = entry->unreadable;
+    err = row->unreadable ? FERRY_OK : measure_values(in, row, tile);
+    if (err != FERRY_EOVERFLOW || strcmp(entry->storage, dtype) == 0)
+        return err;
+    snprintf(row->beyond, sizeof(row->beyond), "a value of %.16s is beyond %.16s", entry->storage,
+             dtype);
+    row->unreadable = row->beyond;
+    return FERRY_OK;
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */

@@ -18,7 +18,21 @@ static bool same_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* For the first worker. The others do without where they cannot have the very same file. */
+/* Whether some array is long enough for more than one worker. */
+static bool is_divided(ferry_io *io)
+{
+    const ferry_io_entry *entry = NULL;
+
+    for (int64_t i = 0; i < ferry_io_count(io); i++)
+        if (ferry_io_entry_at(io, i, &entry) == FERRY_OK && entry->count > MERGE_UNDIVIDED)
+            return true;
+    return false;
+}
+
+/*
+ * For the first worker. The others do without where they would have nothing to do, or cannot have the
+ * very same file; that one was looked at already, and so is trusted.
+ */
 static int open_input(struct merge *m, struct merge_input *input)
 {
     struct stat before, after;
@@ -26,8 +40,10 @@ static int open_input(struct merge *m, struct merge_input *input)
 
     if (files_open(input->path, m->trust, &input->io[0]))
         return tool_ferry_error();
+    if (!is_divided(input->io[0]))
+        opened = 0;
     while (opened > 0 && opened < m->workers &&
-           files_open(input->path, m->trust, &input->io[opened]) == 0)
+           files_open(input->path, true, &input->io[opened]) == 0)
         opened++;
     if (stat(input->path, &after) != 0 || opened == 0 || !same_file(&before, &after))
         opened = 1;

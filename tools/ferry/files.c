@@ -2,6 +2,7 @@
 #include "files.h"
 #include "input.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,26 @@ static bool is_definition(const ferry_io *from, const char *key)
     return ferry_io_get_format(from) == FERRY_IO_CAFFEMODEL && strcmp(key, "definition") == 0;
 }
 
+bool files_is_link(const ferry_io *io, const char *key)
+{
+    return ferry_io_get_format(io) == FERRY_IO_HDF5 && strncmp(key, "link ", 5) == 0;
+}
+
+/* Links that are named; the others are counted. */
+#define NAMED_LINKS 3
+
+static void note_links(ferry_io *from, struct target *to)
+{
+    const char *key, *value;
+    int64_t n = 0;
+
+    for (int64_t i = 0; ferry_io_metadata(from, i, &key, &value) == FERRY_OK && key; i++)
+        if (files_is_link(from, key) && n++ < NAMED_LINKS)
+            target_note(to, "%s is not carried over: %s", key, value);
+    if (n > NAMED_LINKS)
+        target_note(to, "and %" PRId64 " more links", n - NAMED_LINKS);
+}
+
 int files_copy_metadata(ferry_io *from, struct target *to, bool whole)
 {
     bool defined = false;
@@ -121,10 +142,13 @@ int files_copy_metadata(ferry_io *from, struct target *to, bool whole)
 
     if (err || defined) /* which has all that a caffemodel says about itself */
         return err;
+    note_links(from, to);
     for (int64_t i = 0; i < ferry_io_metadata_count(from); i++) {
         const char *key, *value;
 
         err = ferry_io_metadata_at(from, i, &key, &value);
+        if (!err && files_is_link(from, key))
+            continue;
         if (!err && is_definition(from, key)) {
             target_note(to, "of the net's definition %s are not carried over", value);
             continue;

@@ -45,6 +45,9 @@ void files_group_layers(struct files_item *items, size_t n);
  */
 int files_copy_metadata(ferry_io *from, struct target *to, bool whole);
 
+/* Whether the string of that key is about a link of an HDF5 file that was not followed. */
+bool files_is_link(const ferry_io *io, const char *key);
+
 /* ---- tiles ---------------------------------------------------------------------------------- */
 
 /*

@@ -17,6 +17,8 @@ struct inspect_stats {
 
 struct inspect_row {
     const ferry_io_entry *entry;
+    const char *unreadable; /* why nothing is known of its values; NULL */
+    char beyond[80];        /* that reason, where it was found by reading them */
     double l1, sumsq;
     struct inspect_stats stats; /* with --stats or --plot */
     char sha256[65];            /* with --sha256 */

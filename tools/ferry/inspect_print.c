@@ -105,7 +105,7 @@ static bool add_row(struct tool_table *table, const struct inspection *in,
                     const struct inspect_row *row)
 {
     const ferry_io_entry *e = row->entry;
-    bool unreadable = e->unreadable != NULL;
+    bool unreadable = row->unreadable != NULL;
     struct cells c = { .n = 0 };
 
     shape_text(e, c.shape, sizeof(c.shape));
@@ -121,7 +121,7 @@ static bool add_row(struct tool_table *table, const struct inspection *in,
     }
     if (in->sha256)
         add_text(&c, unreadable ? "-" : row->sha256);
-    add_text(&c, unreadable ? e->unreadable : "");
+    add_text(&c, unreadable ? row->unreadable : "");
     return tool_table_add(table, c.at);
 }
 
@@ -153,6 +153,26 @@ static void totals_of(const struct inspection *in, int64_t *out_count, uint64_t 
     }
 }
 
+/* Links that are listed; the others are counted, and --json has them all. */
+#define MOST_LINKS 10
+
+/* What is in the file and in no row. */
+static void print_links(const struct inspection *in)
+{
+    const char *key, *value;
+    int64_t n = 0;
+
+    for (int64_t i = 0; ferry_io_metadata(in->io, i, &key, &value) == FERRY_OK && key; i++) {
+        if (!files_is_link(in->io, key) || n++ >= MOST_LINKS)
+            continue;
+        tool_printf("note: ");
+        tool_print(key);
+        tool_printf(": %s\n", value);
+    }
+    if (n > MOST_LINKS)
+        tool_printf("note: and %" PRId64 " more links\n", n - MOST_LINKS);
+}
+
 static int print_table(const struct inspection *in)
 {
     struct tool_table *table = make_table(in);
@@ -178,6 +198,7 @@ static int print_table(const struct inspection *in)
     totals_of(in, &count, &bytes);
     tool_printf("total: %" PRId64 " elements, %s in the file\n", count,
                 tool_bytes(bytes, text, sizeof(text)));
+    print_links(in);
     return TOOL_OK;
 }
 
@@ -211,7 +232,7 @@ static json_t *json_stats(const struct inspect_stats *s)
 static json_t *json_row(const struct inspection *in, const struct inspect_row *row)
 {
     const ferry_io_entry *e = row->entry;
-    const char *why = e->unreadable;
+    const char *why = row->unreadable;
     json_t *blob = json_pack(
         "{s:o, s:o, s:o, s:I, s:I, s:o, s:o}", "name", tool_json_string(e->name), "dtype",
         tool_json_string(e->storage), "shape", json_shape(e), "count", (json_int_t)e->count,
@@ -306,14 +327,14 @@ static void draw_row(FILE *file, const struct inspect_row *row, size_t i)
     number_text(s->min, low, sizeof(low));
     number_text(s->max, high, sizeof(high));
     fprintf(file, "<text x=\"%d\" y=\"%zu\" text-anchor=\"end\">%s</text>\n", BARS_AT - 8,
-            base - 12, row->entry->unreadable ? row->entry->unreadable : low);
+            base - 12, row->unreadable ? row->unreadable : low);
     for (int k = 0; k < INSPECT_BINS && most > 0; k++) {
         double height = (double)s->bins[k] * (ROW_HEIGHT - 8) / (double)most;
 
         fprintf(file, "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%.1f\"/>\n",
                 BARS_AT + k * BAR_WIDTH, (double)base - 4 - height, BAR_WIDTH - 1, height);
     }
-    if (!row->entry->unreadable)
+    if (!row->unreadable)
         fprintf(file, "<text x=\"%d\" y=\"%zu\">%s</text>\n",
                 BARS_AT + INSPECT_BINS * BAR_WIDTH + 8, base - 12, high);
 }

@@ -12,6 +12,9 @@
 /* Threads that sum: one computes while the other reads or writes. */
 #define MERGE_WORKERS 2
 
+/* Elements that one worker sums alone in any case. */
+#define MERGE_UNDIVIDED (16 * 1024)
+
 struct merge_input {
     const char *path;
     ferry_io *io[MERGE_WORKERS]; /* the file, once for each worker: nobody waits to read */

@@ -16,7 +16,7 @@
  * array, and where the device, or its budget, has no room for all that the workers need, it is halved.
  */
 
-#define CACHED_TILE (128u * 1024)
+#define CACHED_TILE (MERGE_UNDIVIDED * sizeof(double))
 #define SPAN_TILES  32
 #define LEAST_TILE  1024 /* elements: a device without room for that is no use */
 

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "hdf5-files.h"
+
+#include "io/hdf5_proof.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* Files that are damaged, and what libhdf5 makes of them. */
+
+static int crashes(struct ferry_io *io)
+{
+    (void)io;
+    fprintf(stderr, "a line that nobody is to see\n");
+    raise(SIGSEGV);
+    return FERRY_OK;
+}
+
+static int fails(struct ferry_io *io)
+{
+    return ferry_error_set(FERRY_ESHAPE, "%s: no shape", io->file.path);
+}
+
+static int works(struct ferry_io *io)
+{
+    io->count = 7; /* the child's own */
+    return FERRY_OK;
+}
+
+static void a_crash_of_the_library_is_an_error_that_names_the_file(void)
+{
+    struct ferry_io io = { .count = 3 };
+
+    io.file.path = path;
+    strcpy(path, "damaged.h5");
+    FX_FAILS(FERRY_EFORMAT, ferry__hdf5_prove(&io, crashes));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "damaged.h5: is damaged: libhdf5 crashes"));
+    FX_FAILS(FERRY_ESHAPE, ferry__hdf5_prove(&io, fails));
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "damaged.h5: no shape");
+    FX_OK(ferry__hdf5_prove(&io, works));
+    CU_ASSERT_EQUAL(io.count, 3);
+    CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left behind */
+}
+
+/* Each byte of a small file set to 0 and to 255: what libhdf5 makes of it is a file or an error. */
+static void every_byte_of_a_file_may_be_wrong(void)
+{
+    static unsigned char bytes[65536];
+    size_t size, step = getenv("FERRY_TEST_QUICK") ? 97 : 31;
+    const hsize_t chunk[2] = { 4, 4 };
+    float values[64] = { 0 }, out[64];
+    hid_t plist = H5Pcreate(H5P_DATASET_CREATE), set;
+    ferry_io *io;
+    FILE *file;
+
+    make_begin();
+    H5Pset_chunk(plist, 2, chunk);
+    H5Pset_shuffle(plist);
+    H5Pset_deflate(plist, 1);
+    set = put("a/x", H5T_IEEE_F32LE, DIMS(8, 8), plist, H5T_NATIVE_FLOAT, values);
+    H5Dclose(set);
+    H5Pclose(plist);
+    io = make_end();
+    ferry_io_close(io);
+    file = fopen(path, "rb");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    size = fread(bytes, 1, sizeof(bytes), file);
+    fclose(file);
+    CU_ASSERT_FATAL(size > 1000 && size < sizeof(bytes));
+    for (size_t i = 0; i < size; i += step) {
+        unsigned char was = bytes[i];
+
+        bytes[i] = i / step % 2 ? 0 : 255;
+        file = fopen(path, "wb");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+        CU_ASSERT_EQUAL(fwrite(bytes, 1, size, file), size);
+        fclose(file);
+        bytes[i] = was;
+        if (ferry_io_open(path, &io) != FERRY_OK)
+            continue;
+        for (int64_t k = 0; k < ferry_io_count(io); k++) {
+            const ferry_io_entry *entry;
+
+            FX_OK(ferry_io_entry_at(io, k, &entry));
+            if (entry->count <= 64 && ferry_dtype_size(entry->dtype) <= sizeof(float))
+                (void)ferry_io_read_values(io, entry, 0, entry->count, out);
+        }
+        ferry_io_close(io);
+    }
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(a_crash_of_the_library_is_an_error_that_names_the_file),
+    FERRY_TEST(every_byte_of_a_file_may_be_wrong),
+};
+
+int main(int argc, char **argv)
+{
+    return hdf5_main(argc, argv, "io-hdf5-damage", cases, FERRY_TEST_COUNT(cases));
+}
