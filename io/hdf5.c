@@ -279,12 +279,28 @@ static int visit_hard(struct walk *walk, const char *path)
     return err;
 }
 
+/* libhdf5 looks each object up from the root, and goes down on the stack. */
+#define MOST_LEVELS 100
+
+static bool is_too_deep(const char *path)
+{
+    int n = 0;
+
+    for (; *path; path++)
+        n += *path == '/';
+    return n >= MOST_LEVELS;
+}
+
 static herr_t visit(hid_t root, const char *path, const H5L_info_t *info, void *arg)
 {
     struct walk *walk = arg;
 
     (void)root;
-    if (info->type == H5L_TYPE_HARD)
+    if (is_too_deep(path))
+        walk->err = ferry_error_set(FERRY_EUNSUPPORTED,
+                                    "%s: %.100s...: more than %d groups, one in the other",
+                                    walk->io->file.path, path, MOST_LEVELS);
+    else if (info->type == H5L_TYPE_HARD)
         walk->err = visit_hard(walk, path);
     else
         walk->err = note_link(walk, path,

@@ -13,8 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Seconds that the child may take. A walk of a million datasets takes some ten. */
-#define PATIENCE 60
+/*
+ * Seconds that the child may take, and those of processor time in a small file and for each 8 MiB:
+ * there 15,000 datasets have room, the walk of which takes less than half a second.
+ */
+#define PATIENCE      60
+#define LEAST_SECONDS 5
+#define SECOND_BYTES  (8u * 1024 * 1024)
 
 /* What the child has found; less than a pipe takes in one piece. */
 struct verdict {
@@ -25,10 +30,12 @@ struct verdict {
 /* ---- the child ------------------------------------------------------------------------------ */
 
 /* Whatever the program does on a crash is not for this one: it dies of it, silently. */
-static void stand_alone(void)
+static void stand_alone(const struct ferry_io *io)
 {
-    static const int deadly[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM };
+    static const int deadly[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM, SIGXCPU };
     const struct rlimit none = { 0, 0 };
+    const rlim_t seconds = LEAST_SECONDS + io->file.size / SECOND_BYTES;
+    const struct rlimit time = { seconds, seconds + 1 };
     int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
     sigset_t all;
 
@@ -37,6 +44,7 @@ static void stand_alone(void)
     sigfillset(&all);
     sigprocmask(SIG_UNBLOCK, &all, NULL);
     setrlimit(RLIMIT_CORE, &none);
+    setrlimit(RLIMIT_CPU, &time);
     if (quiet >= 0)
         dup2(quiet, STDERR_FILENO);
     alarm(PATIENCE);
@@ -47,7 +55,7 @@ static void run_child(struct ferry_io *io, int (*walk)(struct ferry_io *io), int
     struct verdict verdict = { .err = FERRY_OK };
     ssize_t wrote;
 
-    stand_alone();
+    stand_alone(io);
     verdict.err = walk(io);
     if (verdict.err)
         snprintf(verdict.message, sizeof(verdict.message), "%s", ferry_last_error());
@@ -89,10 +97,9 @@ static int wait_for(pid_t child)
 
 static int ended_badly(const struct ferry_io *io, int deadly)
 {
-    if (deadly == SIGALRM)
-        return ferry_error_set(FERRY_EFORMAT,
-                               "%s: libhdf5 does not come to an end with its headers in %d seconds",
-                               io->file.path, PATIENCE);
+    if (deadly == SIGALRM || deadly == SIGXCPU || deadly == SIGKILL)
+        return ferry_error_set(
+            FERRY_EFORMAT, "%s: libhdf5 does not come to an end with its headers", io->file.path);
     return ferry_error_set(FERRY_EFORMAT, "%s: is damaged: libhdf5 crashes on its headers (%s)",
                            io->file.path, deadly ? strsignal(deadly) : "signal unknown");
 }

@@ -4,7 +4,8 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "foreign.h"
-err = refuse_foreign(io);
+#include "hdf5_family.h"
+#include "foreign_proto.h"
 #include "reader.h"
 
 #include <stdio.h>
@@ -107,14 +108,7 @@ static int find_reader(struct ferry_io *io)
         if (io->format != FERRY_IO_UNKNOWN && !(io->part && readers[i] == &ferry__sharded_reader))
             io->reader = readers[i];
     }
-<<<<<<< HEAD
     err = refuse_foreign(io);
-=======
-    if (!is_sure(io->reader))
-        err = ferry__hdf5_family_refuse(&io->file);
-    if (!is_sure(io->reader) && !err)
-        err = ferry__foreign_refuse(&io->file);
->>>>>>> 55182d6 (io: HDF5 is walked once, and large LZF chunks)
     if (err) /* what was not opened is not closed */
         io->reader = NULL;
     else if (!io->reader)

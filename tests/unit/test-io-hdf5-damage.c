@@ -25,6 +25,13 @@ static int fails(struct ferry_io *io)
     return ferry_error_set(FERRY_ESHAPE, "%s: no shape", io->file.path);
 }
 
+static int never_ends(struct ferry_io *io)
+{
+    for (volatile int64_t *n = &io->position;;)
+        ++*n;
+    return FERRY_OK;
+}
+
 static int works(struct ferry_io *io)
 {
     io->count = 7; /* the child's own */
@@ -44,6 +51,20 @@ static void a_crash_of_the_library_is_an_error_that_names_the_file(void)
     FX_OK(ferry__hdf5_prove(&io, works));
     CU_ASSERT_EQUAL(io.count, 3);
     CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left behind */
+}
+
+static void an_endless_walk_is_an_error(void)
+{
+    struct ferry_io io = { .count = 3 };
+
+    if (!getenv("FERRY_TEST_LONG")) {
+        ferry_test_skip("five seconds, with FERRY_TEST_LONG=1");
+        return;
+    }
+    io.file.path = path;
+    strcpy(path, "damaged.h5");
+    FX_FAILS(FERRY_EFORMAT, ferry__hdf5_prove(&io, never_ends));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "does not come to an end"));
 }
 
 /* Each byte of a small file set to 0 and to 255: what libhdf5 makes of it is a file or an error. */
@@ -95,6 +116,7 @@ static void every_byte_of_a_file_may_be_wrong(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_crash_of_the_library_is_an_error_that_names_the_file),
+    FERRY_TEST(an_endless_walk_is_an_error),
     FERRY_TEST(every_byte_of_a_file_may_be_wrong),
 };
 

@@ -221,6 +221,34 @@ static void many_groups_may_have_two_names(void)
     ferry_io_close(io);
 }
 
+/* A chain that long is no file of weights; libhdf5 took minutes for it. */
+static void groups_are_not_followed_forever(void)
+{
+    hid_t group, next;
+    ferry_io *io = NULL;
+    char name[512] = "";
+
+    make_begin();
+    for (int i = 0; i < 90; i++)
+        strcat(name, "g/");
+    strcat(name, "x");
+    put_simple(name, 2);
+    io = make_end();
+    check_ramp(io, name, 1, 1);
+    ferry_io_close(io);
+
+    make_begin();
+    group = H5Gcreate2(made, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    for (int i = 0; i < 3000; i++, group = next) {
+        next = H5Gcreate2(group, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        H5Gclose(group);
+    }
+    H5Gclose(group);
+    H5Fclose(made);
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_open(path, &io));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "more than 100 groups"));
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_string_is_metadata),
     FERRY_TEST(links_are_followed_or_said),
@@ -229,6 +257,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_member_of_a_family_is_named),
     FERRY_TEST(a_later_member_names_the_first),
     FERRY_TEST(many_groups_may_have_two_names),
+    FERRY_TEST(groups_are_not_followed_forever),
 };
 
 int main(int argc, char **argv)
