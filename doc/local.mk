@@ -90,6 +90,7 @@ EXTRA_DIST += \
 	%D%/decisions/0133-pycaffes-arrays-may-be-written-at-any-time.md \
 	%D%/decisions/0134-what-python-raises-comes-back.md \
 	%D%/decisions/0135-messages-from-ferrys-tables.md \
+	%D%/decisions/0136-what-a-copy-or-a-library-stands-on-is-asked.md \
 	%D%/decisions/0140-a-renamed-layer-is-renamed-in-its-net.md \
 	%D%/decisions/0137-a-count-is-watched-while-it-changes.md \
 	%D%/decisions/0138-a-relocation-is-what-a-linker-writes.md \
