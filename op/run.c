@@ -150,10 +150,8 @@ static int check_offsets(const ferry_operation *o, const ferry_op_args *args)
 int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_op_args *args,
                     struct ferry__run *out)
 {
-    int err = check_offsets(o, args);
+    int err;
 
-    if (err)
-        return err;
     memset(&out->args, 0, sizeof out->args);
     memset(out->constants, 0, sizeof out->constants);
     out->operation = o;
@@ -165,7 +163,9 @@ int ferry__run_take(ferry_operation *o, ferry_queue *q, const ferry_op_args *arg
     out->args.seed = args->seed;
     out->args.offset = args->offset;
     out->skipped = packed_inputs(&o->plan, o->op.n_in);
-    err = take_all_packed(o, args, q, out);
+    err = check_offsets(o, args);
+    if (!err)
+        err = take_all_packed(o, args, q, out);
     if (err)
         return err;
     return ferry__places_take(&o->op, args, o->plan.target.host ? NULL : q, out->skipped,

@@ -161,7 +161,38 @@ static void strict_names_the_layer_and_the_number(void)
     wx_end();
 }
 
+/* A program's own operation is told when it runs, and nothing is let go that was not taken. */
+static void an_operation_elsewhere_is_refused_with_both_numbers(void)
+{
+    const int64_t shape[2] = { 2, 2 };
+    ferry_memory *m = NULL;
+    ferry_op_place in, out;
+    ferry_op_args args = { .struct_size = sizeof args, .in = &in, .out = &out };
+    ferry_operation *o = NULL;
+    ferry_op op;
+
+    wx_begin();
+    ferry_op_init(&op, FERRY_OP_UNARY);
+    op.n_in = op.n_out = 1;
+    op.in[0] = op.out[0] = ferry_operand_of(FERRY_F32, 2, shape, NULL);
+    FX_OK_FATAL(ferry_memory_create(wx_dev(0), 1024, &m));
+    memset(ferry_memory_overwrite_host_data(m), 0x3f, 1024);
+    in = (ferry_op_place){ m, 0 };
+    out = (ferry_op_place){ m, 264 };
+    FX_OK_FATAL(ferry_op_create(wx_dev(0), &op, &o));
+    for (int i = 0; i < 100; i++)
+        FX_FAILS(FERRY_EUNSUPPORTED, ferry_op_run(o, NULL, &args));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "begins at byte 264"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "no multiple of 256"));
+    out.offset = 256;
+    FX_OK(ferry_op_run(o, NULL, &args));
+    ferry_op_destroy(o);
+    ferry_memory_release(m);
+    wx_end();
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(an_operation_elsewhere_is_refused_with_both_numbers),
     FERRY_TEST(slices_that_begin_elsewhere_are_the_hosts),
     FERRY_TEST(slices_that_begin_where_kernels_may_stay_there),
     FERRY_TEST(strict_names_the_layer_and_the_number),
