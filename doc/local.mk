@@ -96,6 +96,7 @@ EXTRA_DIST += \
 	%D%/decisions/0138-a-relocation-is-what-a-linker-writes.md \
 	%D%/decisions/0141-the-ways-back-by-cudnn.md \
 	%D%/decisions/0143-who-takes-an-operation-of-mpis-forward.md \
+	%D%/decisions/0146-depthwise-lines-are-gone-through-once.md \
 	%D%/decisions/0149-what-reading-ahead-hides.md \
 	%D%/decisions/0144-ranks-that-train-one-net.md \
 	%D%/decisions/0148-slices-where-kernels-may-not-begin.md \

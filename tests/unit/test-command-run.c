@@ -399,8 +399,32 @@ static void a_folder_is_gone_through_and_a_bad_file_has_its_line(void)
              in_folder("p"));
     CU_ASSERT_EQUAL(ferry(command), 0);
     CU_ASSERT_EQUAL(lines_with("outputs"), 2);
+    snprintf(command, sizeof(command), "printf '\\n  \\t\\n%%s/b.png 7  \\n' \"%s\" >%s",
+             in_folder("p"), in_folder("p/list.txt"));
+    CU_ASSERT_EQUAL_FATAL(shell(command), 0);
+    snprintf(command, sizeof(command), "run %s --input x=%s/list.txt", in_folder("net.prototxt"),
+             in_folder("p"));
+    CU_ASSERT_EQUAL(ferry(command), 0);
+    CU_ASSERT_EQUAL(lines_with("outputs"), 1);
     snprintf(command, sizeof(command), "rm -r %s", in_folder("p"));
     shell(command);
+}
+
+/* A folder is for one input; another one is given no values by it. */
+static void a_folder_leaves_no_input_without_values(void)
+{
+    char command[1024];
+
+    write_text("two.prototxt",
+               "layer { name: 'in' type: 'Input' top: 'x' top: 'w' input_param { shape { dim: 1 "
+               "dim: 3 dim: 9 dim: 13 } shape { dim: 1 } } }\n"
+               "layer { name: 'y' type: 'Reduction' bottom: 'x' top: 's' }\n"
+               "layer { name: 'z' type: 'Silence' bottom: 'w' }\n");
+    snprintf(command, sizeof(command), "run %s --input x=%s", in_folder("two.prototxt"),
+             ferry_test_own_data("images/rgb.png"));
+    *strrchr(command, '/') = '\0';
+    CU_ASSERT_EQUAL(ferry(command), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "given no values; they are: x 1 3 9 13 (351), w 1 (1)"));
 }
 
 static void passes_go_behind_each_other_in_a_file(void)
@@ -552,6 +576,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_input_takes_the_place_of_a_data_layer),
     FERRY_TEST(chosen_blobs_are_shown_where_no_file_is_given),
     FERRY_TEST(a_folder_is_gone_through_and_a_bad_file_has_its_line),
+    FERRY_TEST(a_folder_leaves_no_input_without_values),
     FERRY_TEST(passes_go_behind_each_other_in_a_file),
     FERRY_TEST(a_killed_run_leaves_nothing_half_written),
 };

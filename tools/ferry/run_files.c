@@ -106,8 +106,12 @@ static int list_folder(const char *folder, struct paths *out)
 /* A path a line; what an ImageData layer's list has behind it, a label, is left. */
 static int add_line(void *paths, char *line)
 {
-    char *space = strrchr(line, ' ');
+    size_t length = strlen(line);
+    char *space;
 
+    while (length && strchr(" \t", line[length - 1]))
+        line[--length] = '\0';
+    space = strrchr(line, ' ');
     if (space && space[1] && space[1 + strspn(space + 1, "-0123456789.")] == '\0')
         *space = '\0';
     return *line ? add(paths, strdup(line)) : TOOL_OK;
@@ -198,14 +202,15 @@ static int fill(struct run *run, ferry_blob *input, char **paths, size_t count, 
 static int run_batch(const struct run *run, ferry_net *net, char **paths, const size_t *taken)
 {
     int64_t n = 0;
-    int status = TOOL_OK;
+    int status;
 
     while (taken[n] != SIZE_MAX)
         n++;
     if (n == 0)
         return TOOL_OK;
-    if (ferry_net_forward(net, NULL))
-        return tool_ferry_error();
+    status = net_is_fed(net);
+    if (status == TOOL_OK && ferry_net_forward(net, NULL))
+        status = tool_ferry_error();
     for (int64_t i = 0; status == TOOL_OK && i < n; i++)
         status = tell_outputs(run, net, paths[taken[i]], i, n);
     return status;
