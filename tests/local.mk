@@ -171,6 +171,7 @@ OPENCL_TESTS = \
 	%D%/unit/test-opencl-layer \
 	%D%/unit/test-opencl-limits \
 	%D%/unit/test-opencl-math \
+	%D%/unit/test-opencl-neighbours \
 	%D%/unit/test-opencl-program \
 	%D%/unit/test-opencl-queue
 UNIT_TESTS += $(OPENCL_TESTS)
@@ -527,6 +528,9 @@ OPENCL_TEST_LIBS = %D%/unit/libopencldriver.la %D%/unit/libferrytest.la $(CUNIT_
 %C%_unit_test_opencl_limits_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 %C%_unit_test_opencl_math_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 %C%_unit_test_opencl_math_LDADD = $(OPENCL_TEST_LIBS)
+%C%_unit_test_opencl_neighbours_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+%C%_unit_test_opencl_neighbours_LDADD = $(OPENCL_TEST_LIBS)
+%C%_unit_test_opencl_neighbours_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 %C%_unit_test_opencl_program_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 %C%_unit_test_opencl_program_LDADD = $(UNIT_LIBS) $(OPENCL_LIBS)
 %C%_unit_test_opencl_queue_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)

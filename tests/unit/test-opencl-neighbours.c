@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include "opencl-driver.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/*
+ * Whether neighbours read neighbours: what ferry's own gemv and gemm of halves touch, counted. Each load of the
+ * kernels' text is replaced by one that notes its address, on a driver whose items see the test's memory (a
+ * processor's); the launches are the plugin's own. A GPU fetches 32 bytes at a time for 32 items that run
+ * together: at best the items of one load touch no more of these than what they want fills.
+ */
+
+#define RUN   32u        /* items that run together */
+#define FETCH 32u        /* bytes */
+#define ITEMS (1u << 13) /* that are watched */
+#define LOADS 256u       /* of each */
+#define N     96         /* of a matrix: no multiple of a gemv's group */
+
+/* Where they lie if they may, so that the text is the same each time, and the driver's cache has it. */
+#define PLACE ((void *)0x200000000000)
+
+static struct trace {
+    cl_ulong count, at[LOADS];
+} * traces;
+
+/* ---- the text ------------------------------------------------------------------------------- */
+
+static const char marker[] = "/* ---- products ---- */";
+
+/* By `traced`; the item's number is that of its group's items one after another, as a GPU runs them. */
+static char *watch(const char *text)
+{
+    const char *at = strstr(text, marker);
+    char *out = NULL;
+
+    if (!at || asprintf(&out,
+                        "%.*s\n#if X == 2\n"
+                        "inline float traced(global const stored *p) {\n"
+                        "  size_t g = get_group_id(1) * get_num_groups(0) + get_group_id(0);\n"
+                        "  size_t i = get_local_id(1) * get_local_size(0) + get_local_id(0);\n"
+                        "  size_t item = g * get_local_size(0) * get_local_size(1) + i;\n"
+                        "  global ulong *t = (global ulong *)0x%llxul + item * %u;\n"
+                        "  if (item < %u && t[0] < %u) t[++t[0]] = (ulong)p;\n"
+                        "  return vload_half(0, p); }\n"
+                        "#undef LOAD\n#define LOAD(p) traced(p)\n#endif\n%s",
+                        (int)(at - text), text, (unsigned long long)(uintptr_t)traces, LOADS + 1,
+                        ITEMS, LOADS, at) < 0)
+        return NULL;
+    return out;
+}
+
+cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **lines,
+                                     const size_t *sizes, cl_int *error)
+{
+    cl_program (*next)(cl_context, cl_uint, const char **, const size_t *, cl_int *);
+    char *text = NULL, *watched;
+    const char *one;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    cl_program program;
+
+    *(void **)&next = dlsym(RTLD_NEXT, "clCreateProgramWithSource");
+    for (cl_uint i = 0; i < count; i++)
+        fputs(lines[i], f);
+    fclose(f);
+    watched = sizes ? NULL : watch(text);
+    one = watched ? watched : text;
+    program = next(context, 1, &one, NULL, error);
+    free(watched);
+    free(text);
+    return program;
+}
+
+/* ---- counting ------------------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b)
+{
+    const cl_ulong *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static unsigned distinct(cl_ulong *of, unsigned n)
+{
+    unsigned found = 0;
+
+    qsort(of, n, sizeof(*of), by_number);
+    for (unsigned i = 0; i < n; i++)
+        found += i == 0 || of[i] != of[i - 1];
+    return found;
+}
+
+/*
+ * How many fetches there are for one that is needed: of the `k`-th loads of items that run together, over
+ * all loads and runs.
+ */
+static double fetches_of(unsigned items)
+{
+    double made = 0, needed = 0;
+
+    for (unsigned first = 0; first < items; first += RUN)
+        for (unsigned k = 0; k < LOADS; k++) {
+            cl_ulong address[RUN], fetch[RUN];
+            unsigned n = 0;
+
+            for (unsigned i = first; i < first + RUN && i < items; i++)
+                if (k < traces[i].count)
+                    address[n++] = traces[i].at[k];
+            for (unsigned i = 0; i < n; i++)
+                fetch[i] = address[i] / FETCH;
+            made += distinct(fetch, n);
+            needed += (distinct(address, n) * 2 + FETCH - 1) / FETCH;
+        }
+    return needed > 0 ? made / needed : 0;
+}
+
+static double gemv(uint32_t trans_a)
+{
+    void *a = ocl_block(N * N * 2), *x = ocl_block(N * 2), *y = ocl_block(N * 2);
+    double ratio;
+
+    memset(traces, 0, ITEMS * sizeof(*traces));
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(a, 0), 0, N * N * 2), 0);
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(x, 0), 0, N * 2), 0);
+    CU_ASSERT_EQUAL(ocl->gemv(dev, NULL, FERRY_F16, trans_a, N, N, 1, driver_cref(a, 0), N,
+                              driver_cref(x, 0), 1, 0, driver_ref(y, 0), 1),
+                    0);
+    CU_ASSERT_EQUAL(ocl->synchronize(dev), 0);
+    CU_ASSERT(traces[0].count > 0);
+    ratio = fetches_of(ITEMS);
+    ocl_free_block(a);
+    ocl_free_block(x);
+    ocl_free_block(y);
+    return ratio;
+}
+
+static double gemm(uint32_t trans_a, uint32_t trans_b)
+{
+    void *a = ocl_block(N * N * 2), *b = ocl_block(N * N * 2), *c = ocl_block(N * N * 2);
+    double ratio;
+
+    memset(traces, 0, ITEMS * sizeof(*traces));
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(a, 0), 0, N * N * 2), 0);
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(b, 0), 0, N * N * 2), 0);
+    CU_ASSERT_EQUAL(ocl->gemm(dev, NULL, FERRY_F16, trans_a, trans_b, N, N, N, 1, driver_cref(a, 0),
+                              N, driver_cref(b, 0), N, 0, driver_ref(c, 0), N),
+                    0);
+    CU_ASSERT_EQUAL(ocl->synchronize(dev), 0);
+    CU_ASSERT(traces[0].count > 0);
+    ratio = fetches_of(ITEMS);
+    ocl_free_block(a);
+    ocl_free_block(b);
+    ocl_free_block(c);
+    return ratio;
+}
+
+/* ---- cases ---------------------------------------------------------------------------------- */
+
+static const uint32_t trans[] = { FERRY_NO_TRANS, FERRY_TRANS };
+
+static bool begin(const char *items)
+{
+    cl_device_type type = 0;
+
+    if (!ocl_open(0, "zero_copy", "off", "cache", "off", "f16", "on", "arithmetic", "own", "items",
+                  items, NULL))
+        return false;
+    CU_ASSERT_EQUAL(clGetDeviceInfo(ocl_id(), CL_DEVICE_TYPE, sizeof(type), &type, NULL), 0);
+    if (type & CL_DEVICE_TYPE_CPU)
+        return true;
+    ferry_test_skip("the device's items do not see the host's memory");
+    ocl_close();
+    return false;
+}
+
+static void neighbours_read_neighbours(void)
+{
+    if (!begin("many"))
+        return;
+    for (uint32_t i = 0; i < 2; i++) {
+        double ratio = gemv(trans[i]);
+
+        printf("     gemv %c: %.2f fetches for one\n", "NT"[i], ratio);
+        CU_ASSERT(ratio >= 1 && ratio < 1.1);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        double ratio = gemm(trans[i & 1], trans[i >> 1]);
+
+        printf("     gemm %c%c: %.2f fetches for one\n", "NT"[i & 1], "NT"[i >> 1], ratio);
+        CU_ASSERT(ratio >= 1 && ratio < 1.1);
+    }
+    ocl_close();
+}
+
+/* For a processor an item has a row of its own: what the count says of that on a GPU. */
+static void items_with_a_row_each_would_not(void)
+{
+    if (!begin("few"))
+        return;
+    CU_ASSERT(gemv(FERRY_NO_TRANS) > 5);
+    CU_ASSERT(gemm(FERRY_NO_TRANS, FERRY_TRANS) > 5);
+    ocl_close();
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(neighbours_read_neighbours),
+    FERRY_TEST(items_with_a_row_each_would_not),
+};
+
+int main(int argc, char **argv)
+{
+    int result;
+
+    traces = mmap(PLACE, ITEMS * sizeof(*traces), PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (traces == MAP_FAILED)
+        return 1;
+    result = ferry_test_main(argc, argv, "opencl-neighbours", cases, FERRY_TEST_COUNT(cases));
+    munmap(traces, ITEMS * sizeof(*traces));
+    return result;
+}
