@@ -162,6 +162,9 @@ static void errors_print_no_more_of_a_name_than_tables(void)
 
 static void a_full_output_is_called_so(void)
 {
+    static const char *const diffs[] = { "diff b.npz b.npz >/dev/full",
+                                         "diff b.npz c.npz >/dev/full",
+                                         "diff b.npz c.npz --json >/dev/full" };
     struct array arrays[64];
     char names[64][8];
 
@@ -173,6 +176,44 @@ static void a_full_output_is_called_so(void)
     make("a.npz", arrays, 64);
     CU_ASSERT_EQUAL(ferry("inspect a.npz --json >/dev/full"), 1);
     CU_ASSERT_STRING_EQUAL(err, "ferry: standard output: No space left on device\n");
+    MAKE("b.npz", { "x0", FERRY_F32, 1, 1, false });
+    MAKE("c.npz", { "x0", FERRY_F32, 1, 2, false });
+    for (size_t i = 0; i < FERRY_TEST_COUNT(diffs); i++) { /* trouble, whatever was found */
+        CU_ASSERT_EQUAL(ferry(diffs[i]), 2);
+        CU_ASSERT_STRING_EQUAL(err, "ferry: standard output: No space left on device\n");
+    }
+    clean();
+    fx_end();
+}
+
+/* Where the file was to go is what an error names, not the one it was made in. */
+static void errors_name_the_place_that_was_asked_for(void)
+{
+    fx_device();
+    MAKE("a.safetensors", { "x", FERRY_BF16, 4, 1, false });
+    CU_ASSERT_EQUAL(ferry("convert a.safetensors - -f npz"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "ferry: standard output: array x: npz cannot hold it"));
+    CU_ASSERT_EQUAL(ferry("inspect - <&-"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "ferry: standard input: reading: Bad file descriptor"));
+    clean();
+    fx_end();
+}
+
+static void a_plot_is_written_over_no_weights(void)
+{
+    fx_device();
+    MAKE("a.npz", { "x", FERRY_F32, 4, 1, false });
+    CU_ASSERT_EQUAL(shell("cp a.npz b.npz && ln -s a.npz c.svg"), 0);
+    CU_ASSERT_EQUAL(ferry("inspect a.npz --plot a.npz"), 2);
+    CU_ASSERT_EQUAL(ferry("inspect a.npz --plot c.svg"), 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "inspect: --plot c.svg: is the file itself"));
+    CU_ASSERT_EQUAL(shell("cmp a.npz b.npz"), 0);
+    CU_ASSERT_EQUAL(ferry("inspect a.npz --plot -"), 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "inspect: --plot makes a file, not standard output"));
+    CU_ASSERT(!is_there("./-"));
+    CU_ASSERT_EQUAL(shell("rm c.svg"), 0);
+    CU_ASSERT_EQUAL(ferry("inspect a.npz --plot c.svg"), 0);
+    CU_ASSERT_EQUAL(shell("grep -q '</svg>' c.svg"), 0);
     clean();
     fx_end();
 }
@@ -480,6 +521,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_a_terminal_would_obey_is_not_printed),
     FERRY_TEST(errors_print_no_more_of_a_name_than_tables),
     FERRY_TEST(a_full_output_is_called_so),
+    FERRY_TEST(errors_name_the_place_that_was_asked_for),
+    FERRY_TEST(a_plot_is_written_over_no_weights),
     FERRY_TEST(all_mismatches_are_listed_before_anything_is_written),
     FERRY_TEST(tiles_fit_the_data_the_device_and_the_budget),
     FERRY_TEST(the_memory_of_a_merge_does_not_grow_with_the_files),

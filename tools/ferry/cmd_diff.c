@@ -2,6 +2,7 @@
 #include "diff.h"
 #include "files.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -251,6 +252,16 @@ static void print_summary(const struct comparison *c)
     putchar('\n');
 }
 
+/* Here, since a full disk is trouble, whatever the comparison says. */
+static int flush(void)
+{
+    FILE *to = tool_output();
+
+    if (fflush(to) != 0 || ferror(to))
+        return tool_error(DIFF_TROUBLE, "standard output: %s", strerror(errno));
+    return TOOL_OK;
+}
+
 static int print(struct comparison *c)
 {
     bool equal = c->different == 0 && c->apart == 0;
@@ -261,7 +272,7 @@ static int print(struct comparison *c)
     if (c->table) {
         tool_table_print(c->table, 0);
         print_summary(c);
-        return TOOL_OK;
+        return flush();
     }
     document =
         json_pack("{s:o, s:o, s:b, s:{s:I, s:I, s:I}, s:o}", "a", tool_json_string(c->a_path), "b",
@@ -269,7 +280,7 @@ static int print(struct comparison *c)
                   (json_int_t)c->equal, "different", (json_int_t)c->different, "not_compared",
                   (json_int_t)c->apart, "arrays", c->arrays);
     c->arrays = NULL;
-    return tool_json_print(document) == TOOL_OK ? TOOL_OK : DIFF_TROUBLE;
+    return tool_json_print(document) == TOOL_OK ? flush() : DIFF_TROUBLE;
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* `ferry inspect`: the arrays of a file, with norms that the selected device computed. */
 
@@ -222,6 +223,21 @@ static int inspect(struct inspection *in, ferry_runtime *rt, order_fn order)
     return status;
 }
 
+/* Neither the table's place nor the weights themselves. */
+static int check_plot(const struct inspection *in)
+{
+    struct stat plot, file;
+
+    if (!in->plot)
+        return TOOL_OK;
+    if (strcmp(in->plot, "-") == 0)
+        return tool_error(TOOL_USAGE, "inspect: --plot makes a file, not standard output");
+    if (stat(in->plot, &plot) == 0 && stat(in->path, &file) == 0 && plot.st_dev == file.st_dev &&
+        plot.st_ino == file.st_ino)
+        return tool_error(TOOL_USAGE, "inspect: --plot %s: is the file itself", in->plot);
+    return TOOL_OK;
+}
+
 int cmd_inspect(const struct tool_command *self, int argc, char **argv)
 {
     struct inspection in = { .device = NULL };
@@ -242,12 +258,14 @@ int cmd_inspect(const struct tool_command *self, int argc, char **argv)
     if (n == 0)
         return tool_error(TOOL_USAGE, "inspect: which file? usage: ferry inspect %s",
                           self->arguments);
+    in.path = argv[0];
     status = parse_order(sort, &order);
+    if (status == TOOL_OK)
+        status = check_plot(&in);
     if (status != TOOL_OK)
         return status;
     if (ferry_runtime_open(NULL, &rt))
         return tool_ferry_error();
-    in.path = argv[0];
     status = inspect(&in, rt, order);
     ferry_runtime_close(rt);
     return status;

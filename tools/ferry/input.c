@@ -74,8 +74,9 @@ static int find_file(int *out)
 
     if (isatty(STDIN_FILENO) == 1)
         return ferry_error_set(FERRY_EINVAL, NAME ": is a terminal");
-    if (fstat(STDIN_FILENO, &info) == 0 && S_ISREG(info.st_mode) &&
-        lseek(STDIN_FILENO, 0, SEEK_CUR) == 0) {
+    if (fstat(STDIN_FILENO, &info) != 0)
+        return fail("reading");
+    if (S_ISREG(info.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0) {
         *out = STDIN_FILENO;
         return FERRY_OK;
     }

@@ -194,6 +194,19 @@ static int complete(struct target *t)
     return err || !t->spool ? err : send_spool(t);
 }
 
+/* The library names the file that it writes; who asked for standard output does not know it. */
+static void name_output(const struct target *t, int err)
+{
+    const char *said = ferry_last_error();
+    size_t n = strlen(t->spool);
+    char rest[1024];
+
+    if (strncmp(said, t->spool, n) != 0)
+        return;
+    snprintf(rest, sizeof(rest), "%s", said + n);
+    ferry_error_set(err, "standard output%s", rest);
+}
+
 int target_finish(struct target *t, int err)
 {
     json_t *note;
@@ -203,6 +216,8 @@ int target_finish(struct target *t, int err)
         err = complete(t);
     shards_abort(t->shards);
     ferry_io_abort(t->out);
+    if (t->spool && err)
+        name_output(t, err);
     if (t->spool)
         unlink(t->spool);
     json_array_foreach(t->notes, i, note)
