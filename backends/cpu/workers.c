@@ -22,8 +22,14 @@
 #define LOOP_INSIDE       (LOOP_OPEN - 1)
 #define LOOP_NUMBER(word) ((word) >> 32)
 
-/* How often a thread looks for work before it sleeps: some ten microseconds. */
-#define SPINS 2000
+/*
+ * How often a thread looks for work before it sleeps: some ten microseconds by itself; then as many
+ * times again, with short looks, it lets others have the processor first, which costs a microsecond
+ * where there are none. To be woken takes tens of them, and a net is back after its small layers.
+ */
+#define SPINS  2000
+#define YIELDS 100
+#define LOOKS  20
 
 /* Bytes below which a second thread costs more than it helps, and those of a piece above. */
 #define SMALL_BYTES (512 * 1024)
@@ -135,6 +141,13 @@ static void wait_for_news(struct workers *w, uint64_t seen)
     for (int i = 0; i < SPINS; i++) {
         if (is_news(w, seen))
             return;
+        relax();
+    }
+    for (int i = 0; i < YIELDS * LOOKS; i++) {
+        if (is_news(w, seen))
+            return;
+        if (i % LOOKS == 0)
+            sched_yield();
         relax();
     }
     pthread_mutex_lock(&w->lock);

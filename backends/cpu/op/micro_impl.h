@@ -25,6 +25,17 @@
 #define ROWS_13(X) ROWS_12(X) X(12, 4, 0)
 #define ROWS_14(X) ROWS_13(X) X(13, 4, 1)
 
+/* Of b, which may come from the third cache, some rows ahead: a panel's first tile waits for it. */
+#define AHEAD 24
+#if LANES == 16
+#define AHEAD_2(b)                                 \
+    __builtin_prefetch((b) + AHEAD * 2 * LANES);   \
+    __builtin_prefetch((b) + AHEAD * 2 * LANES + LANES)
+#else
+#define AHEAD_2(b) __builtin_prefetch((b) + AHEAD * 2 * LANES)
+#endif
+#define AHEAD_1(b) __builtin_prefetch((b) + AHEAD * LANES)
+
 /* ---- a row, two vectors wide ---------------------------------------------------------------- */
 
 #define ZERO_2(i, p, r) vec c##i##_0 = { 0 }, c##i##_1 = { 0 };
@@ -123,6 +134,7 @@
             for (; b < end; b += (wide) * LANES) {                                               \
                 WIDE_##wide(b);                                                                  \
                                                                                                  \
+                AHEAD_##wide(b);                                                                 \
                 OPAQUE(a0);                                                                      \
                 OPAQUE(a1);                                                                      \
                 OPAQUE(a2);                                                                      \
