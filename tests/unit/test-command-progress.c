@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,7 +18,8 @@
 /* Of each input 1 MiB; a simulated device takes so few bytes a second that there is much left. */
 #define ARRAYS 64
 #define EACH   (4 << 10) /* elements */
-#define SLOW   "FERRY_BACKEND=sim FERRY_CONF=slow.conf"
+#define SLOW   "FERRY_BACKEND=sim FERRY_CONF=slow.conf TERM=xterm"
+#define DUMB   "FERRY_BACKEND=sim FERRY_CONF=slow.conf TERM=dumb"
 
 struct session {
     pid_t child;
@@ -34,9 +36,10 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Runs ferry with its standard error on a terminal of its own. */
-static struct session begin(const char *variables, const char *arguments)
+/* Runs ferry with its standard error on a terminal of its own, of so many columns; 0: it does not say. */
+static struct session begin(const char *variables, unsigned short columns, const char *arguments)
 {
+    struct winsize window = { .ws_row = 24, .ws_col = columns };
     struct session s = { .terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC) };
     char line[1024];
     int other;
@@ -44,6 +47,7 @@ static struct session begin(const char *variables, const char *arguments)
     CU_ASSERT_FATAL(s.terminal >= 0 && grantpt(s.terminal) == 0 && unlockpt(s.terminal) == 0);
     other = open(ptsname(s.terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
     CU_ASSERT_FATAL(other >= 0);
+    CU_ASSERT_EQUAL(ioctl(other, TIOCSWINSZ, &window), 0);
     snprintf(line, sizeof(line), "cd %s && %s exec \"$FERRY_TEST_COMMAND\" %s >/dev/null", folder,
              variables, arguments);
     s.child = fork();
@@ -126,7 +130,7 @@ static void make_input(void)
 
 static void the_line_has_part_rate_and_what_is_left(void)
 {
-    struct session s, quiet;
+    struct session s, quiet, narrow, narrower, dumb;
     double start;
 
     if (!strstr(getenv("FERRY_TEST_PLUGINS"), "sim")) {
@@ -137,14 +141,27 @@ static void the_line_has_part_rate_and_what_is_left(void)
     CU_ASSERT_EQUAL(shell("printf '[plugin sim]\\noption.bandwidth = 200KiB/s\\n' > slow.conf"), 0);
     make_input();
     start = now();
-    quiet = begin(SLOW, "merge --quiet -o b.npz a.npz a.npz");
-    s = begin(SLOW, "merge -o m.npz a.npz a.npz");
+    quiet = begin(SLOW, 80, "merge --quiet -o b.npz a.npz a.npz");
+    dumb = begin(DUMB, 80, "merge -o c.npz a.npz a.npz");
+    s = begin(SLOW, 0, "merge -o m.npz a.npz a.npz");
+    narrow = begin(SLOW, 50, "merge -o n.npz a.npz a.npz");
+    narrower = begin(SLOW, 20, "merge -o o.npz a.npz a.npz");
     CU_ASSERT(wait_for(&s, "left\033[K", 60));
     check_line(s.said, now() - start);
+    CU_ASSERT(wait_for(&narrow, "left\033[K", 60));
+    CU_ASSERT_EQUAL(strcspn(narrow.said + 1, "\033"), 49);
+    CU_ASSERT_PTR_NOT_NULL(strstr(narrow.said, "merging ["));
+    CU_ASSERT(wait_for(&narrower, "\033[K", 60));
+    CU_ASSERT_EQUAL(strcspn(narrower.said + 1, "\033"), 19);
+    CU_ASSERT_EQUAL(strncmp(narrower.said, "\rmerging  ", 10), 0);
     CU_ASSERT(!wait_for(&quiet, "\r", 0.2));
+    CU_ASSERT(!wait_for(&dumb, "\r", 0.1));
     end(&s);
     end(&quiet);
-    CU_ASSERT_EQUAL(quiet.size, 0);
+    end(&narrow);
+    end(&narrower);
+    end(&dumb);
+    CU_ASSERT(quiet.size == 0 && dumb.size == 0);
     /* the line is gone in the end, and so is the file */
     CU_ASSERT(s.size > 4 && strcmp(s.said + s.size - 4, "\r\033[K") == 0);
     CU_ASSERT(!is_there("m.npz") && !is_there("b.npz"));

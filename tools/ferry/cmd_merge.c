@@ -167,9 +167,9 @@ static int print_summary(const struct merge *m, double seconds)
     char bytes[32];
 
     tool_print(m->target.path);
-    tool_printf(": %" PRId64 " array%s of %d files, %" PRId64 " copied, %s in %.1f s\n",
-                m->array_count, m->array_count == 1 ? "" : "s", m->count, copied_count(m),
-                tool_bytes(m->bytes, bytes, sizeof(bytes)), seconds);
+    tool_printf(": %" PRId64 " array%s of %d file%s, %" PRId64 " copied, %s in %.1f s\n",
+                m->array_count, m->array_count == 1 ? "" : "s", m->count, m->count == 1 ? "" : "s",
+                copied_count(m), tool_bytes(m->bytes, bytes, sizeof(bytes)), seconds);
     return TOOL_OK;
 }
 

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "progress.h"
 #include "tool.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 /* Seconds before there is a line, and between two. */
 #define PATIENCE 1.0
 #define INTERVAL 0.1
+
+/* Characters of the bar, where there is room for them, and of the shortest one. */
+#define BAR       30
+#define LEAST_BAR 4
 
 /* What is said at most to be left, seconds: 999 minutes. */
 #define MOST_LEFT 59940
@@ -23,9 +30,25 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* A terminal that cannot go back to the beginning of its line gets none. */
+static bool can_be_shown(void)
+{
+    const char *kind = getenv("TERM");
+
+    return isatty(STDERR_FILENO) == 1 && !(kind && strcmp(kind, "dumb") == 0);
+}
+
+/* 0: it does not say. */
+static int columns(void)
+{
+    struct winsize size = { .ws_col = 0 };
+
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 void progress_begin(struct progress *p, const char *what, const char *unit, uint64_t total)
 {
-    p->shown = !p->quiet && isatty(STDERR_FILENO) == 1;
+    p->shown = !p->quiet && can_be_shown();
     p->what = what;
     p->unit = unit;
     p->total = total;
@@ -34,28 +57,35 @@ void progress_begin(struct progress *p, const char *what, const char *unit, uint
     p->begin = seconds();
 }
 
-void progress_text(const struct progress *p, double elapsed, char *buf, size_t size)
+void progress_text(const struct progress *p, double elapsed, int room, char *buf, size_t size)
 {
-    static const char bar[] = "##############################";
-    const int width = (int)sizeof(bar) - 1;
+    static const char bar[BAR + 1] = "##############################";
     double part = p->total ? (double)p->done / (double)p->total : 1;
     double rate = (double)p->done / elapsed;
     double left = rate > 0 && p->total > p->done ? (double)(p->total - p->done) / rate : 0;
     unsigned s = left < MOST_LEFT ? (unsigned)(left + 0.5) : MOST_LEFT;
-    char text[32], speed[64];
+    char text[32], speed[64], rest[128];
+    int width = BAR;
 
     if (p->unit)
         snprintf(speed, sizeof(speed), "%.3g %s", rate, p->unit);
     else
         snprintf(speed, sizeof(speed), "%s", tool_bytes((uint64_t)rate, text, sizeof(text)));
-    snprintf(buf, size, "%s [%-*.*s] %3d%%  %s/s  %u:%02u left", p->what, width,
-             (int)(part * width), bar, (int)(part * 100), speed, s / 60, s % 60);
+    snprintf(rest, sizeof(rest), "%3d%%  %s/s  %u:%02u left", (int)(part * 100), speed, s / 60,
+             s % 60);
+    if (room > 0 && room < (int)(strlen(p->what) + 4 + strlen(rest)) + BAR)
+        width = room - (int)(strlen(p->what) + 4 + strlen(rest));
+    if (width >= LEAST_BAR)
+        snprintf(buf, size, "%s [%-*.*s] %s", p->what, width, (int)(part * width), bar, rest);
+    else
+        snprintf(buf, size < (size_t)room + 1 ? size : (size_t)room + 1, "%s %s", p->what, rest);
 }
 
 void progress_step(struct progress *p, uint64_t done)
 {
     double now;
     char line[160];
+    int room;
 
     p->done += done;
     if (!p->shown)
@@ -64,7 +94,8 @@ void progress_step(struct progress *p, uint64_t done)
     if (now - p->begin < PATIENCE || now - p->last < INTERVAL)
         return;
     p->last = now;
-    progress_text(p, now - p->begin, line, sizeof(line));
+    room = columns() - 1; /* a line that reaches the edge goes on in the next one */
+    progress_text(p, now - p->begin, room > 0 ? room : 0, line, sizeof(line));
     fprintf(stderr, "\r%s\033[K", line);
     fflush(stderr);
 }

@@ -21,8 +21,11 @@ void progress_begin(struct progress *p, const char *what, const char *unit, uint
 void progress_step(struct progress *p, uint64_t done);
 void progress_end(struct progress *p);
 
-/* "merging [###   ]  50%  512.0 MiB/s  0:07 left": the line after `elapsed` seconds, more than 0. */
-void progress_text(const struct progress *p, double elapsed, char *buf, size_t size);
+/*
+ * "merging [###   ]  50%  512.0 MiB/s  0:07 left": the line after `elapsed` seconds, more than 0. Where `room`
+ * characters are too few for it the bar is shorter, or left out, and then the line is cut; 0: there is room.
+ */
+void progress_text(const struct progress *p, double elapsed, int room, char *buf, size_t size);
 
 /* From here on an interrupt is a request, which the loops ask about. */
 void catch_interrupts(void);
