@@ -23,7 +23,7 @@ net)
     sources="$top/core/*/*.c $top/net/*.c $top/net/proto/*.c $top/net/data/*.c $top/op/*.c"
     for source in "$top"/net/layers/*.c "$top"/io/*.c; do
         case $source in
-        */io/hdf5_none.c) sources="$sources $source" ;;
+        */io/hdf5_none.c | */io/hdf5_family.c) sources="$sources $source" ;;
         */io/hdf5*.c | */io/write_hdf5*.c) ;;
         *) sources="$sources $source" ;;
         esac
@@ -45,7 +45,7 @@ if [ "$name" = io ]; then
     # libhdf5 reads files alone, no bytes
     for source in "$top"/io/*.c; do
         case $source in
-        */io/hdf5_none.c) sources="$sources $source" ;;
+        */io/hdf5_none.c | */io/hdf5_family.c) sources="$sources $source" ;;
         */io/hdf5*.c | */io/write_hdf5*.c) ;;
         *) sources="$sources $source" ;;
         esac
