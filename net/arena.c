@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory for values: an arena for each device and one for the host, in which values that never live
+ * Memory for values: an arena for each device (several blocks where that has a max_binding) and one for
+ * the host, in which values that never live
  * together share bytes. What several of them work on has its blob's own memory, so that coherence moves
  * that and no more.
  */
@@ -69,13 +70,27 @@ static void find_lifetimes(struct ferry__program *p)
 
 /* ---- places ---------------------------------------------------------------------------------------- */
 
+static uint64_t unit_of(const struct ferry__value *v)
+{
+    uint64_t wanted = v->device ? ferry_device_get_properties(v->device)->offset_alignment : 0;
+
+    return wanted > ALIGNMENT ? wanted : ALIGNMENT;
+}
+
 static uint64_t bytes_of(const struct ferry__value *v)
 {
     uint64_t bytes = (uint64_t)v->count * ferry_dtype_size((ferry_dtype)v->dtype);
-    uint64_t wanted = v->device ? ferry_device_get_properties(v->device)->offset_alignment : 0;
-    uint64_t unit = wanted > ALIGNMENT ? wanted : ALIGNMENT;
+    uint64_t unit = unit_of(v);
 
     return (bytes + unit - 1) / unit * unit;
+}
+
+/* What a block may have on the value's device, of which an arena is then several; 0: anything. */
+static uint64_t block_of(const struct ferry__value *v)
+{
+    uint64_t most = v->device ? ferry_device_get_properties(v->device)->max_binding : 0;
+
+    return most - most % unit_of(v);
 }
 
 static bool is_placed(const struct ferry__value *v)
@@ -92,12 +107,14 @@ static bool meet(const struct ferry__value *a, const struct ferry__value *b)
 static uint64_t lowest(const struct ferry__program *p, const int *order, int n,
                        const struct ferry__value *v)
 {
-    uint64_t at = 0;
+    uint64_t at = 0, block = block_of(v);
     bool moved = true;
     int i;
 
     while (moved) {
-        moved = false;
+        moved = block && at % block && at % block + bytes_of(v) > block;
+        if (moved)
+            at = (at / block + 1) * block;
         for (i = 0; i < n; i++) {
             const struct ferry__value *o = &p->values[order[i]];
 
@@ -136,30 +153,37 @@ static int place(struct ferry__program *p)
     sort(p, order, n);
     for (i = 0; i < n; i++)
         p->values[order[i]].offset = lowest(p, order, i, &p->values[order[i]]);
+    for (i = 0; i < n; i++) {
+        struct ferry__value *v = &p->values[order[i]];
+        uint64_t block = block_of(v);
+
+        v->part = block ? v->offset / block : 0;
+        v->offset -= v->part * block;
+    }
     free(order);
     return 0;
 }
 
 /* ---- arenas ---------------------------------------------------------------------------------------- */
 
-static struct ferry__arena *find_arena(const ferry_net *net, const ferry_device *device)
+static struct ferry__arena *find_arena(const ferry_net *net, const struct ferry__value *v)
 {
     int i;
 
     for (i = 0; i < net->n_arenas; i++)
-        if (net->arenas[i].device == device)
+        if (net->arenas[i].device == v->device && net->arenas[i].part == v->part)
             return &net->arenas[i];
     return NULL;
 }
 
-ferry_memory *ferry__arena_of(const ferry_net *net, const ferry_device *device)
+ferry_memory *ferry__arena_of(const ferry_net *net, const struct ferry__value *v)
 {
-    const struct ferry__arena *arena = find_arena(net, device);
+    const struct ferry__arena *arena = find_arena(net, v);
 
     return arena ? arena->memory : NULL;
 }
 
-static int add_arena(ferry_net *net, ferry_device *device)
+static int add_arena(ferry_net *net, const struct ferry__value *v)
 {
     struct ferry__arena *grown =
         realloc(net->arenas, (size_t)(net->n_arenas + 1) * sizeof *net->arenas);
@@ -167,23 +191,24 @@ static int add_arena(ferry_net *net, ferry_device *device)
     if (!grown)
         return ferry_error_set(FERRY_ENOMEM, "net: no memory for its plan");
     net->arenas = grown;
-    grown[net->n_arenas++] = (struct ferry__arena){ .device = device };
+    grown[net->n_arenas++] = (struct ferry__arena){ .device = v->device, .part = v->part };
     return 0;
 }
 
 /* Programs for other shapes use the same arena, which is as large as the largest wants it. */
-static int grow(ferry_net *net, ferry_device *device, uint64_t bytes)
+static int grow(ferry_net *net, const struct ferry__value *v)
 {
-    struct ferry__arena *arena = find_arena(net, device);
+    struct ferry__arena *arena = find_arena(net, v);
+    uint64_t bytes = v->offset + bytes_of(v);
     ferry_memory *larger;
-    int err = arena ? 0 : add_arena(net, device);
+    int err = arena ? 0 : add_arena(net, v);
 
     if (err)
         return err;
-    arena = find_arena(net, device);
+    arena = find_arena(net, v);
     if (arena->memory && ferry_memory_size(arena->memory) >= bytes)
         return 0;
-    err = ferry_memory_create(device ? device : net->device, (size_t)bytes, &larger);
+    err = ferry_memory_create(v->device ? v->device : net->device, (size_t)bytes, &larger);
     if (err)
         return err;
     ferry_memory_release(arena->memory);
@@ -199,7 +224,7 @@ int ferry__program_plan(struct ferry__program *p)
     err = place(p);
     for (i = 0; !err && i < p->n_values; i++)
         if (is_placed(&p->values[i]))
-            err = grow(p->net, p->values[i].device, p->values[i].offset + bytes_of(&p->values[i]));
+            err = grow(p->net, &p->values[i]);
     return err;
 }
 

@@ -27,7 +27,7 @@ struct ferry__value {
     int64_t start;                 /* of a slice, elements from that one's first */
     int first, end;                /* items that use it; end < first: none does */
     ferry_device *device;          /* who uses it; NULL: the host */
-    uint64_t offset;               /* in its device's arena, bytes */
+    uint64_t part, offset;         /* which block of its device's arena, and bytes in it */
 };
 
 /* Where an operand is. */
@@ -206,8 +206,8 @@ int ferry__program_slice(struct ferry__program *p);
 
 /* Gives each value memory; those that never live together share. */
 int ferry__program_plan(struct ferry__program *p);
-/* The memory of a device's arena (NULL: the host's), NULL if there is none. */
-ferry_memory *ferry__arena_of(const ferry_net *net, const ferry_device *device);
+/* The memory of the arena in which a value is, NULL if there is none. */
+ferry_memory *ferry__arena_of(const ferry_net *net, const struct ferry__value *v);
 /* Arenas hold nothing that outlives a forward pass: takes back what failed in the last one. */
 int ferry__arenas_begin(ferry_net *net);
 void ferry__arenas_end(ferry_net *net);

@@ -23,7 +23,7 @@ static void place_of(const struct ferry__program *p, const struct ferry__use *us
     blob = v ? v->blob : use->blob;
     out->offset = (uint64_t)start * ferry_dtype_size((ferry_dtype)dtype);
     if (v && !v->own) {
-        out->memory = ferry__arena_of(p->net, v->device);
+        out->memory = ferry__arena_of(p->net, v);
         out->offset += v->offset;
     } else {
         out->memory = use->diff ? ferry_blob_diff_memory(blob) : ferry_blob_data_memory(blob);

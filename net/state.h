@@ -100,9 +100,10 @@ struct ferry__fold;
 /* Sets of shapes for which a net is kept prepared. */
 #define FERRY__NET_KEPT 8
 
-/* Where contents lie that one device's operations hand on (NULL: the host's). */
+/* Where contents lie that one device's operations hand on (NULL: the host's), or a part of that. */
 struct ferry__arena {
     ferry_device *device;
+    uint64_t part; /* 0, 1, … where a block has a largest size */
     ferry_memory *memory;
 };
 

@@ -161,6 +161,54 @@ static void strict_names_the_layer_and_the_number(void)
     wx_end();
 }
 
+/* ---- how far blocks reach -------------------------------------------------------------------------- */
+
+#define BIG(side)                                                                              \
+    "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 3 dim: " side \
+    " dim: " side " } } }\n"                                                                   \
+    "layer { name: 'a' type: 'Convolution' bottom: 'x' top: 'a' convolution_param { "          \
+    "num_output: 12 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n"              \
+    "layer { name: 'b' type: 'Convolution' bottom: 'a' top: 'b' convolution_param { "          \
+    "num_output: 12 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n"              \
+    "layer { name: 'c' type: 'Convolution' bottom: 'b' top: 'c' convolution_param { "          \
+    "num_output: 12 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n"              \
+    "layer { name: 'd' type: 'Convolution' bottom: 'c' top: 'd' convolution_param { "          \
+    "num_output: 12 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n"              \
+    "layer { name: 's' type: 'Eltwise' bottom: 'a' bottom: 'b' bottom: 'd' top: 's' }\n"       \
+    "layer { name: 'p' type: 'Pooling' bottom: 's' top: 'p' pooling_param { kernel_size: 4 "   \
+    "stride: 4 } }\n"
+
+/* Blobs of 48 KiB, of which a block of 64 holds one: an arena is several blocks. */
+static void a_plan_goes_on_in_another_block(void)
+{
+    static const char text[] = BIG("32");
+    ferry_net *net;
+
+    wx_begin();
+    net = open_net(wx_dev(0), text, false);
+    CU_ASSERT(net->plan && net->n_arenas > 1 && net->n_arenas < 6);
+    for (int i = 0; i < net->n_arenas; i++)
+        CU_ASSERT(ferry_memory_size(net->arenas[i].memory) <= 65536);
+    agrees(net, text, false);
+    ferry_net_close(net);
+    wx_end();
+}
+
+static void a_blob_beyond_the_largest_block_is_refused_with_both_numbers(void)
+{
+    static const char text[] = BIG("64");
+    ferry_net *net;
+
+    wx_begin();
+    net = open_net(wx_dev(0), text, false);
+    memset(ferry_blob_overwrite_host_data(ferry_net_input(net, 0)), 0, 4 * 3 * 64 * 64);
+    FX_FAILS(FERRY_ENOMEM, ferry_net_forward(net, NULL));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "196608"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "65536"));
+    ferry_net_close(net);
+    wx_end();
+}
+
 /* A program's own operation is told when it runs, and nothing is let go that was not taken. */
 static void an_operation_elsewhere_is_refused_with_both_numbers(void)
 {
@@ -198,13 +246,20 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(strict_names_the_layer_and_the_number),
 };
 
+static const ferry_test_case blocks[] = {
+    FERRY_TEST(a_plan_goes_on_in_another_block),
+    FERRY_TEST(a_blob_beyond_the_largest_block_is_refused_with_both_numbers),
+};
+
 int main(int argc, char **argv)
 {
+    static const char *const small[] = { "offset_alignment", "256", "max_binding", "64KiB", NULL };
     static const char *const discrete[] = { "offset_alignment", "256", NULL };
     static const char *const shared[] = { "offset_alignment", "256", "unified", "on", NULL };
     static const struct wx_world worlds[] = {
         { "discrete", discrete, cases, FERRY_TEST_COUNT(cases) },
         { "unified", shared, cases, FERRY_TEST_COUNT(cases) },
+        { "small blocks", small, blocks, FERRY_TEST_COUNT(blocks) },
     };
 
     return wx_main(argc, argv, "net binding", worlds, FERRY_TEST_COUNT(worlds));
