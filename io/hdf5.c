@@ -127,6 +127,8 @@ static int add_data(struct walk *walk, const struct ferry__hdf5_set *set,
     source->data = set;
     array->own = source;
     ferry__io_set_data(walk->io, array, values);
+    if (set->unreadable && set->count == 0) /* one without a shape is no scalar */
+        array->entry.count = 0;
     if (caffe && ferry__names_add(&walk->data, name, (int64_t)(uintptr_t)array) == -2)
         return out_of_memory(walk->io);
     return set->unreadable ? ferry__io_mark(walk->io, array, set->element.word, set->unreadable)
@@ -258,6 +260,22 @@ static int note_attributes(struct walk *walk, const char *path, const H5O_info_t
     return attributed->path ? FERRY_OK : ferry_last_error_code();
 }
 
+/* What this libhdf5 is too old for, or what is damaged, is an array of which only the name is known. */
+static int add_unopened(struct walk *walk, const char *path)
+{
+    struct ferry__hdf5_set *set = ferry__io_alloc(walk->io, sizeof(*set));
+    char why[200], text[240];
+
+    if (!set)
+        return ferry_last_error_code();
+    snprintf(text, sizeof(text), "libhdf5 cannot open it: %s",
+             ferry__hdf5_reason(why, sizeof(why)));
+    set->path = ferry__io_string(walk->io, path, strlen(path));
+    set->unreadable = ferry__io_string(walk->io, text, strlen(text));
+    set->element.word = "unknown";
+    return set->path && set->unreadable ? add_array(walk, set) : ferry_last_error_code();
+}
+
 /* Every name of a dataset is an array, also the second one. */
 static int visit_hard(struct walk *walk, const char *path)
 {
@@ -266,7 +284,7 @@ static int visit_hard(struct walk *walk, const char *path)
     int err;
 
     if (id < 0)
-        return ferry__hdf5_fail(walk->io, FERRY_EFORMAT, path, "cannot be opened");
+        return add_unopened(walk, path);
     if (H5Oget_info2(id, &info, H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS) < 0)
         err = ferry__hdf5_fail(walk->io, FERRY_EFORMAT, path, "its header");
     else

@@ -276,6 +276,9 @@ static int copy_attributes(const struct plan *plan)
 #define FILE_HEADERS (64u * 1024)
 #define SET_HEADERS  (4u * 1024)
 
+/* Bytes of an attribute beside its name and twice its value. */
+#define ATTRIBUTE_HEADERS 1024u
+
 /*
  * The disk's space for all of the file. A file that libhdf5 cannot write its headers to stays open
  * in it, and crashes the program when it exits; so it is not to find the disk full.
@@ -289,7 +292,7 @@ static int reserve(const ferry_io_writer *w)
     for (const struct ferry__out_metadata *m = w->metadata; m; m = m->next)
         size += SET_HEADERS + strlen(m->value);
     for (const struct ferry__io_attribute *a = w->attributes; a; a = a->next)
-        size += a->why ? 0 : SET_HEADERS + a->size + strlen(a->name);
+        size += a->why ? 0 : ATTRIBUTE_HEADERS + 2 * a->size + strlen(a->name);
     while (fallocate(w->out.fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)size) != 0) {
         if (errno == EOPNOTSUPP || errno == ENOSYS)
             return FERRY_OK;
@@ -310,13 +313,42 @@ static int return_surplus(const ferry_io_writer *w)
     return FERRY_OK;
 }
 
+/* Attributes of one object that are more than a few in a header of the oldest format, where each is looked for in a row. */
+#define MANY_ATTRIBUTES 200
+
+static bool has_many(const ferry_io_writer *w)
+{
+    int64_t n = 0;
+
+    for (const struct ferry__io_attribute *a = w->attributes; a; a = a->next) {
+        n = a->why ? n : n + 1;
+        if (n > MANY_ATTRIBUTES)
+            return true;
+        if (a->next && strcmp(a->next->path, a->path) != 0)
+            n = 0;
+    }
+    return false;
+}
+
+/* In the oldest format that will do: of libhdf5 1.8 where an object has many attributes. */
+static hid_t create_file(const ferry_io_writer *w)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), file;
+
+    if (has_many(w))
+        H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18);
+    file = H5Fcreate(w->out.temp, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    H5Pclose(access);
+    return file;
+}
+
 static int make_file(struct plan *plan)
 {
     int err = FERRY_OK;
 
     plan->links = H5Pcreate(H5P_LINK_CREATE);
     plan->sets = H5Pcreate(H5P_DATASET_CREATE);
-    plan->file = H5Fcreate(plan->w->out.temp, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    plan->file = create_file(plan->w);
     H5Pset_create_intermediate_group(plan->links, 1);
     H5Pset_layout(plan->sets, H5D_CONTIGUOUS);
     H5Pset_alloc_time(plan->sets, H5D_ALLOC_TIME_EARLY);

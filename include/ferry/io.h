@@ -93,7 +93,7 @@ FERRY_API int ferry_io_open(const char *path, ferry_io **out);
 /**
  * The same with flags, 0 or FERRY_IO_TRUST. libhdf5 can crash on a damaged file, so an HDF5 file that
  * is not trusted is first walked by a child of this process (fork, without exec; it prints nothing,
- * runs nothing of the program's, and has a minute): where that crashes the file is FERRY_EFORMAT. One
+ * runs nothing of the program's, and has seconds): where that crashes the file is FERRY_EFORMAT. One
  * that is trusted is walked here at once. Other formats are the same either way. FERRY_EINVAL for
  * other flags, and the errors of ferry_io_open.
  */

@@ -214,6 +214,30 @@ static void arrays_stay_where_they_are(void)
     }
 }
 
+/* Headers of the oldest format look through all of an object's for each new one, and take no 65,536. */
+static void many_attributes_are_not_looked_through_in_a_row(void)
+{
+    hid_t made = H5Fcreate("a.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), file;
+    H5O_info_t info = { .rc = 0 };
+    char name[16];
+
+    CU_ASSERT_FATAL(made >= 0);
+    put_set(made, "x");
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof(name), "a%d", i);
+        put_attribute(made, "x", name, H5Tcopy(H5T_STD_I32LE), 0, H5T_NATIVE_INT, &i);
+    }
+    CU_ASSERT_EQUAL(H5Fclose(made), 0);
+    FX_OK_FATAL(copy(FERRY_IO_HDF5, 1, 0));
+    CU_ASSERT_EQUAL(number("x", "a999", 0), 999);
+    file = H5Fopen("b.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
+    CU_ASSERT(H5Oget_info_by_name2(file, "x", &info, H5O_INFO_HDR | H5O_INFO_NUM_ATTRS,
+                                   H5P_DEFAULT) >= 0);
+    H5Fclose(file);
+    CU_ASSERT_EQUAL(info.num_attrs, 1000);
+    CU_ASSERT_EQUAL(info.hdr.version, 2);
+}
+
 static void attributes_are_asked_for_in_time(void)
 {
     ferry_io_writer *w = NULL;
@@ -253,9 +277,12 @@ static void every_allocation_may_fail(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(attributes_come_along),      FERRY_TEST(what_stays_behind_is_told),
-    FERRY_TEST(arrays_stay_where_they_are), FERRY_TEST(attributes_are_asked_for_in_time),
+    FERRY_TEST(attributes_come_along),
+    FERRY_TEST(what_stays_behind_is_told),
+    FERRY_TEST(arrays_stay_where_they_are),
+    FERRY_TEST(attributes_are_asked_for_in_time),
     FERRY_TEST(every_allocation_may_fail),
+    FERRY_TEST(many_attributes_are_not_looked_through_in_a_row),
 };
 
 int main(int argc, char **argv)

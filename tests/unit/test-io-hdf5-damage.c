@@ -67,6 +67,46 @@ static void an_endless_walk_is_an_error(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "does not come to an end"));
 }
 
+/* As a newer libhdf5 would write it: that array alone cannot be read. */
+static void one_that_cannot_be_opened_is_marked(void)
+{
+    unsigned char layout[10] = { 3, 1 }; /* version, in one piece; where */
+    static unsigned char bytes[65536];
+    const ferry_io_entry *entry;
+    ferry_io *io = NULL;
+    unsigned char *at;
+    haddr_t place;
+    float value;
+    size_t size;
+    hid_t set;
+    FILE *file;
+
+    make_begin();
+    put_simple("a", 3);
+    put_simple("b", 3);
+    set = H5Dopen2(made, "b", H5P_DEFAULT);
+    place = H5Dget_offset(set);
+    H5Dclose(set);
+    ferry_io_close(make_end());
+    file = fopen(path, "r+b");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    size = fread(bytes, 1, sizeof(bytes), file);
+    for (int i = 0; i < 8; i++)
+        layout[2 + i] = (unsigned char)(place >> 8 * i);
+    at = memmem(bytes, size, layout, sizeof(layout));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    fseek(file, at - bytes, SEEK_SET);
+    fputc(9, file);
+    fclose(file);
+    FX_OK_FATAL(ferry_io_open(path, &io));
+    check_ramp(io, "a", 1, 1);
+    entry = find(io, "b");
+    CU_ASSERT_PTR_NOT_NULL(strstr(entry->unreadable, "libhdf5 cannot open it: bad version"));
+    CU_ASSERT_EQUAL(entry->count, 0);
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_read_values(io, entry, 0, 0, &value));
+    ferry_io_close(io);
+}
+
 /* Each byte of a small file set to 0 and to 255: what libhdf5 makes of it is a file or an error. */
 static void every_byte_of_a_file_may_be_wrong(void)
 {
@@ -117,6 +157,7 @@ static void every_byte_of_a_file_may_be_wrong(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_crash_of_the_library_is_an_error_that_names_the_file),
     FERRY_TEST(an_endless_walk_is_an_error),
+    FERRY_TEST(one_that_cannot_be_opened_is_marked),
     FERRY_TEST(every_byte_of_a_file_may_be_wrong),
 };
 
