@@ -273,7 +273,7 @@ static void an_event_that_needs_its_queue_is_caught(void)
 
 static void a_context_that_is_made_too_early_is_caught(void)
 {
-    caught("bad_early", "descriptor", "the context is made before a device is opened");
+    caught("bad_early", "descriptor", "the context is made");
 }
 
 static void a_plugin_that_is_linked_with_libferry_is_caught(void)

@@ -477,7 +477,7 @@ static const struct {
     { "HDF5Data", "/dev/zero", "batch_size: 1", "", FERRY_EIO, "/dev/zero", "a device" },
     { "HDF5Data", "zero", "batch_size: 1", "", FERRY_EFORMAT, "byte 5 is 0", "/zero" },
     { "HDF5Data", "none", "batch_size: 1", "", FERRY_EFORMAT, "/none", "no file" },
-    { "HDF5Data", "words", "batch_size: 1", "", FERRY_EFORMAT, "/0", "none of Caffe's" },
+    { "HDF5Data", "words", "batch_size: 1", "", FERRY_EFORMAT, "/0", "a picture (PNG)" },
     { "ImageData", "folder", "", "", FERRY_EIO, "/folder", "" },
     { "ImageData", "gone", "batch_size: 2", "", FERRY_EIO, "nowhere", "" },
     { "ImageData", "no-picture", "", "", FERRY_EFORMAT, "/list", "PNG" },
