@@ -2,7 +2,7 @@
 # What is read beside the code; installed so that a plugin author has it without the repository.
 
 dist_doc_DATA += README.md NEWS SECURITY.md %D%/writing-a-plugin.md %D%/coherence.md \
-	%D%/abi.md %D%/python.md %D%/access.svg
+	%D%/abi.md %D%/python.md %D%/scaling.md %D%/access.svg
 
 EXTRA_DIST += \
 	%D%/decisions/0001-a-note-in-the-plugins-file.md \
@@ -100,9 +100,11 @@ EXTRA_DIST += \
 	%D%/decisions/0149-what-reading-ahead-hides.md \
 	%D%/decisions/0144-ranks-that-train-one-net.md \
 	%D%/decisions/0148-slices-where-kernels-may-not-begin.md \
+	%D%/decisions/0145-how-overlap-is-measured.md \
 	%D%/decisions/0113-short-sums-and-whole-lines.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-core.md \
+	%D%/measurements/2026-11-22-mpi.md \
 	%D%/measurements/2026-11-22-small-things.md \
 	%D%/measurements/2026-11-22-strangers-files.md \
 	%D%/measurements/2026-11-22-kernels.md \

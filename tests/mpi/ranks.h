@@ -17,7 +17,8 @@ struct interposed {
     int calls;       /* of collective operations that do not block */
     int fails;       /* the call that fails, counted down: 1 is the next; 0: none */
     bool takes_cuda; /* addresses of the CUDA plugin's memory are taken */
-    double delay;    /* seconds that an operation takes at the least */
+    double delay;    /* seconds that a sum takes at the least; one goes behind the other */
+    double per_byte; /* and seconds more for each byte */
 };
 extern struct interposed interposed;
 

@@ -53,6 +53,14 @@ case " ${FERRY_TEST_PLUGINS-} " in
 *) skip an_mpi_that_takes_device_memory_is_handed_it 'the CUDA plugin is not built' ;;
 esac
 
+# What a wire could hide at all: communication behind the backward pass, by layers that sleep.
+FERRY_BACKEND=cpu launch 2 "$FERRY_TEST_BUILDDIR/tests/mpi/overlap" >"$scratch/out" 2>"$scratch/err"
+if awk '/^hidden: / { found = 1; good = $2 >= 0.8 } END { exit !(found && good) }' "$scratch/out"; then
+    pass sums_go_by_while_the_backward_pass_computes
+else
+    fail sums_go_by_while_the_backward_pass_computes "$(cat "$scratch/out" "$scratch/err")"
+fi
+
 FERRY_BACKEND=sim launch 3 "$program" broken >"$scratch/out" 2>"$scratch/err"
 says what_mpi_fails_with_names_rank_call_and_blob "$scratch/out" \
     '^1: -16 rank 1 of 3: MPI_Iallreduce of 8 x F32, diff of "numbers": .'
