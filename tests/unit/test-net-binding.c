@@ -84,7 +84,10 @@ static void agrees(ferry_net *net, const char *text, bool learns)
     ferry_device *cpu;
     ferry_net *other;
 
-    FX_OK_FATAL(ferry_runtime_device(wx_runtime(), "cpu", &cpu));
+    if (ferry_runtime_device(wx_runtime(), "cpu", &cpu)) {
+        ferry_test_skip("there is no cpu plugin to compare with");
+        return;
+    }
     other = open_net(cpu, text, learns);
     for (int i = 0; i < 2; i++) { /* and again, when all is where it was left */
         pass(net, learns);
