@@ -4,6 +4,7 @@
 #include "core/blob/blob.h"
 
 #include "core/base/status.h"
+#include "core/math/hostmath.h"
 
 #include <inttypes.h>
 
@@ -187,6 +188,40 @@ ferry_ref ferry_blob_overwrite_device_diff(ferry_blob *b)
 {
     return device(b, FERRY__DIFF, FERRY_WRITE);
 }
+
+/* ---- one element ---- */
+
+static int element_at(const ferry_blob *b, enum ferry__which which, int n, const int64_t *index,
+                      double *out)
+{
+    int64_t at;
+    ferry_ref x;
+    int err;
+
+    if (!b || !out)
+        return ferry__error(FERRY_EINVAL, "element: NULL argument");
+    if (b->shape.count == 0)
+        return ferry__error(FERRY_EINVAL, "element: the blob has none");
+    at = ferry_blob_offset(b, n, index);
+    if (at < 0)
+        return (int)at;
+    err = access_half(b, which, NULL, FERRY_READ, NULL, &x);
+    if (!err)
+        *out = ferry__host_load((ferry_dtype)b->dtype, x.handle, at);
+    return err;
+}
+
+int ferry_blob_data_at(const ferry_blob *b, int n, const int64_t *index, double *out)
+{
+    return element_at(b, FERRY__DATA, n, index, out);
+}
+
+int ferry_blob_diff_at(const ferry_blob *b, int n, const int64_t *index, double *out)
+{
+    return element_at(b, FERRY__DIFF, n, index, out);
+}
+
+/* ---- the shape, on the device ---- */
 
 /* The dims as a memory of their own, written once; a reshape lets it go. */
 static int make_dims(const ferry_blob *b, ferry_memory **out)

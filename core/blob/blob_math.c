@@ -192,6 +192,15 @@ static int check(const ferry_blob *b, const char *what, bool arithmetic)
     return 0;
 }
 
+/*
+ * Whether a device turned out to be lost where the contents are elsewhere, too: what could not be done
+ * can be done there.
+ */
+static bool again(const ferry_blob *b, enum ferry__which which, int err)
+{
+    return err == FERRY_ELOST && ferry__memory_is_left(b->half[which].memory);
+}
+
 /* ---- update ---- */
 
 static int subtract(ferry_blob *b, struct part *data, const struct place *p)
@@ -246,8 +255,10 @@ int ferry_blob_update(ferry_blob *b)
 
     if (!diff || diff->home != data->home || !ferry__at_once(b, data, FERRY_OP_AXPY) ||
         !ferry__at_once_side(data, &at_host) || !ferry__at_once_read(diff, at_host, &x) ||
-        !ferry__at_once_enter(data, at_host, &y)) /* last: a refusal leaves it as it was */
-        return update_anywhere(b);
+        !ferry__at_once_enter(data, at_host, &y)) { /* last: a refusal leaves it as it was */
+        err = update_anywhere(b);
+        return again(b, FERRY__DATA, err) ? update_anywhere(b) : err;
+    }
     ferry__memory_count_write(data);
     x.offset += b->half[FERRY__DIFF].offset;
     y.offset += b->half[FERRY__DATA].offset;
@@ -274,8 +285,8 @@ static int locate_half(const ferry_blob *b, enum ferry__which which, struct plac
 typedef int (*device_sum)(ferry_queue *, ferry_dtype, int64_t, ferry_cref, double *);
 typedef int (*host_sum)(ferry_dtype, int64_t, const void *, double *);
 
-static int sum(const ferry_blob *b, enum ferry__which which, const char *what, device_sum on_queue,
-               host_sum in_loops, double *out)
+static int sum_once(const ferry_blob *b, enum ferry__which which, const char *what,
+                    device_sum on_queue, host_sum in_loops, double *out)
 {
     struct place p;
     struct part part;
@@ -304,6 +315,14 @@ static int sum(const ferry_blob *b, enum ferry__which which, const char *what, d
     if (!err)
         *out = value;
     return leave(&p, err);
+}
+
+static int sum(const ferry_blob *b, enum ferry__which which, const char *what, device_sum on_queue,
+               host_sum in_loops, double *out)
+{
+    int err = sum_once(b, which, what, on_queue, in_loops, out);
+
+    return again(b, which, err) ? sum_once(b, which, what, on_queue, in_loops, out) : err;
 }
 
 int ferry_blob_asum_data(const ferry_blob *b, double *out)
@@ -361,8 +380,10 @@ static int scale(ferry_blob *b, enum ferry__which which, double factor)
     int err;
 
     if (!m || !ferry__at_once(b, m, FERRY_OP_SCAL) || !ferry__at_once_side(m, &at_host) ||
-        !ferry__at_once_enter(m, at_host, &x))
-        return scale_anywhere(b, which, factor);
+        !ferry__at_once_enter(m, at_host, &x)) {
+        err = scale_anywhere(b, which, factor);
+        return again(b, which, err) ? scale_anywhere(b, which, factor) : err;
+    }
     ferry__memory_count_write(m);
     q = &m->home->queue;
     x.offset += b->half[which].offset;
@@ -385,7 +406,7 @@ int ferry_blob_scale_diff(ferry_blob *b, double factor)
     return scale(b, FERRY__DIFF, factor);
 }
 
-static int fill(ferry_blob *b, enum ferry__which which, double value)
+static int fill_once(ferry_blob *b, enum ferry__which which, double value)
 {
     unsigned char element[8];
     struct place p;
@@ -412,6 +433,13 @@ static int fill(ferry_blob *b, enum ferry__which which, double value)
     return leave(&p, err);
 }
 
+static int fill(ferry_blob *b, enum ferry__which which, double value)
+{
+    int err = fill_once(b, which, value);
+
+    return again(b, which, err) ? fill_once(b, which, value) : err;
+}
+
 int ferry_blob_fill_data(ferry_blob *b, double value)
 {
     return fill(b, FERRY__DATA, value);
@@ -420,43 +448,6 @@ int ferry_blob_fill_data(ferry_blob *b, double value)
 int ferry_blob_fill_diff(ferry_blob *b, double value)
 {
     return fill(b, FERRY__DIFF, value);
-}
-
-/* ---- one element ---- */
-
-static int element_at(const ferry_blob *b, enum ferry__which which, int n, const int64_t *index,
-                      double *out)
-{
-    const struct place host = { NULL, NULL, NULL };
-    struct part part;
-    int64_t at;
-    ferry_ref x;
-    int err;
-
-    if (!b || !out)
-        return ferry__error(FERRY_EINVAL, "element: NULL argument");
-    if (b->shape.count == 0)
-        return ferry__error(FERRY_EINVAL, "element: the blob has none");
-    at = ferry_blob_offset(b, n, index);
-    if (at < 0)
-        return (int)at;
-    err = part_of(b, which, &part);
-    if (!err)
-        err = get(&part, &host, FERRY_READ, &x);
-    if (err)
-        return err;
-    *out = ferry__host_load((ferry_dtype)b->dtype, pointer(x), at);
-    return 0;
-}
-
-int ferry_blob_data_at(const ferry_blob *b, int n, const int64_t *index, double *out)
-{
-    return element_at(b, FERRY__DATA, n, index, out);
-}
-
-int ferry_blob_diff_at(const ferry_blob *b, int n, const int64_t *index, double *out)
-{
-    return element_at(b, FERRY__DIFF, n, index, out);
 }
 
 /* ---- copy_from ---- */
@@ -578,9 +569,18 @@ static int refuse_shapes(const ferry_blob *b, const ferry_blob *source)
     return ferry__error(FERRY_ESHAPE, "copy: the source's shape is %s, not %s", theirs, ours);
 }
 
-int ferry_blob_copy_from(ferry_blob *b, const ferry_blob *source, unsigned flags)
+static int copy_once(ferry_blob *b, const ferry_blob *source, unsigned flags)
 {
     enum ferry__which which = flags & FERRY_COPY_DIFF ? FERRY__DIFF : FERRY__DATA;
+
+    if (ferry__shape_equal(&b->shape, &source->shape))
+        return copy_equal(b, source, which);
+    return flags & FERRY_COPY_RESHAPE ? copy_reshaped(b, source, which) : refuse_shapes(b, source);
+}
+
+int ferry_blob_copy_from(ferry_blob *b, const ferry_blob *source, unsigned flags)
+{
+    int err;
 
     if (!b || !source)
         return ferry__error(FERRY_EINVAL, "ferry_blob_copy_from: NULL blob");
@@ -588,7 +588,8 @@ int ferry_blob_copy_from(ferry_blob *b, const ferry_blob *source, unsigned flags
         return ferry__error(FERRY_EINVAL, "ferry_blob_copy_from: flags are %#x", flags);
     if (b == source)
         return 0;
-    if (ferry__shape_equal(&b->shape, &source->shape))
-        return copy_equal(b, source, which);
-    return flags & FERRY_COPY_RESHAPE ? copy_reshaped(b, source, which) : refuse_shapes(b, source);
+    err = copy_once(b, source, flags);
+    return again(source, flags & FERRY_COPY_DIFF ? FERRY__DIFF : FERRY__DATA, err)
+               ? copy_once(b, source, flags)
+               : err;
 }

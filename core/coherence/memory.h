@@ -212,4 +212,7 @@ static inline ferry_ref ferry__memory_device(ferry_memory *m, unsigned access)
  */
 int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out);
 
+/* Whether there are contents in a place that is not known to be lost. NULL: there are none. */
+bool ferry__memory_is_left(const ferry_memory *m);
+
 #endif

@@ -327,3 +327,11 @@ int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out)
     ferry__request_end(&req);
     return 0;
 }
+
+bool ferry__memory_is_left(const ferry_memory *m)
+{
+    ferry_device *dev;
+
+    return m && ferry__coherence_valid(m) && !ferry__memory_whereabouts(m, &dev) &&
+           !(dev && ferry__device_lost(dev));
+}

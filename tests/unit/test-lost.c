@@ -107,6 +107,65 @@ static void work_runs_where_a_copy_is_left(void)
     }
 }
 
+/* Each on blobs of its own: the first call finds that the device has gone. */
+static void arithmetic_goes_on_where_the_contents_are(int which)
+{
+    const int64_t n = 1024;
+    ferry_blob *b = NULL, *copy = NULL;
+    double sum = 0;
+
+    wx_begin();
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, &n, &b));
+    FX_OK_FATAL(ferry_blob_create(wx_dev(0), FERRY_F32, 1, &n, &copy));
+    FX_OK(ferry_blob_fill_data(b, 3));
+    FX_OK(ferry_blob_fill_diff(b, 1));
+    CU_ASSERT(ferry_blob_host_data(b) && ferry_blob_host_diff(b));
+    wx_lose(0);
+    switch (which) {
+    case 0:
+        FX_OK(ferry_blob_scale_data(b, 2));
+        break;
+    case 1:
+        FX_OK(ferry_blob_fill_data(b, 6));
+        break;
+    case 2:
+        FX_OK(ferry_blob_copy_from(copy, b, 0));
+        break;
+    case 3:
+        FX_OK(ferry_blob_update(b));
+        break;
+    }
+    FX_OK(ferry_blob_asum_data(which == 2 ? copy : b, &sum));
+    CU_ASSERT_EQUAL(sum, (double)n * (which < 2 ? 6 : which == 3 ? 2 : 3));
+    ferry_blob_destroy(b);
+    ferry_blob_destroy(copy);
+}
+
+static void a_scale_goes_on_where_the_contents_are(void)
+{
+    arithmetic_goes_on_where_the_contents_are(0);
+}
+
+static void a_fill_goes_on_where_the_contents_are(void)
+{
+    arithmetic_goes_on_where_the_contents_are(1);
+}
+
+static void a_copy_goes_on_where_the_contents_are(void)
+{
+    arithmetic_goes_on_where_the_contents_are(2);
+}
+
+static void an_update_goes_on_where_the_contents_are(void)
+{
+    arithmetic_goes_on_where_the_contents_are(3);
+}
+
+static void a_sum_goes_on_where_the_contents_are(void)
+{
+    arithmetic_goes_on_where_the_contents_are(4);
+}
+
 /* What only the lost one had is lost, and can be written anew. */
 static void what_is_lost_can_be_written_on_the_host(void)
 {
@@ -264,6 +323,11 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_side_that_went_is_fetched_elsewhere),
     FERRY_TEST(nor_does_one_whose_loss_nobody_knows_of),
     FERRY_TEST(what_is_elsewhere_on_a_lost_device_alone_is_not_evicted),
+    FERRY_TEST(a_scale_goes_on_where_the_contents_are),
+    FERRY_TEST(a_fill_goes_on_where_the_contents_are),
+    FERRY_TEST(a_copy_goes_on_where_the_contents_are),
+    FERRY_TEST(an_update_goes_on_where_the_contents_are),
+    FERRY_TEST(a_sum_goes_on_where_the_contents_are),
 };
 
 int main(int argc, char **argv)
@@ -296,6 +360,13 @@ int main(int argc, char **argv)
         { "unheard of, mixed", mixed, cases + 9, 1 },
         { "an eviction, peer copies", direct, cases + 10, 1 },
         { "an eviction, through the host", staged, cases + 10, 1 },
+        { "a scale, peer copies", direct, cases + 11, 1 },
+        { "a fill, peer copies", direct, cases + 12, 1 },
+        { "a copy from, peer copies", direct, cases + 13, 1 },
+        { "an update, peer copies", direct, cases + 14, 1 },
+        { "a sum, peer copies", direct, cases + 15, 1 },
+        { "a scale, shared memory", shared, cases + 11, 1 },
+        { "a sum, shared memory", shared, cases + 15, 1 },
         { "a read, without maps", unmapped, cases, 1 },
         { "lost, without maps", unmapped, cases + 3, 1 },
     };
