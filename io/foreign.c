@@ -32,6 +32,8 @@ static int by_markup(const struct ferry__io_file *file)
         at++;
     if (begins(file, at, "<!doctype html") || begins(file, at, "<html"))
         return ferry__foreign_is(file, "a web page (HTML)", ": the download went wrong");
+    if (begins(file, at, "<svg"))
+        return ferry__foreign_is(file, "a picture (SVG)", ", no file of weights");
     if (!begins(file, at, "<?xml") && !begins(file, at, "<net "))
         return 0;
     if (memmem(file->bytes, n, "<net ", 5))
@@ -161,7 +163,8 @@ void ferry__foreign_folder(const char *path)
         { "model.safetensors.index.json", "name its model.safetensors.index.json" },
         { "model.safetensors", "name its model.safetensors" },
         { "pytorch_model.bin", "name its pytorch_model.bin" },
-        { "pytorch_model.bin.index.json", "name the files that its pytorch_model.bin.index.json names" },
+        { "pytorch_model.bin.index.json",
+          "name the files that its pytorch_model.bin.index.json names" },
         { "saved_model.pb", "a TensorFlow SavedModel: save its variables as .npz in TensorFlow" },
         { "data.mdb", "an LMDB database, no file of weights: a Data layer reads it" },
         { "CURRENT", "a LevelDB database, no file of weights" },

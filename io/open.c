@@ -60,14 +60,21 @@ static int make_table(struct ferry_io *io)
     return FERRY_OK;
 }
 
+/* UTF-8 without controls, as far as it is looked at. */
 static bool is_text(const struct ferry__io_file *file)
 {
     uint64_t n = file->size < 256 ? file->size : 256;
+    unsigned rest = 0; /* bytes that belong to the character before */
 
-    for (uint64_t i = 0; i < n; i++)
-        if (file->bytes[i] != '\t' && file->bytes[i] != '\n' && file->bytes[i] != '\r' &&
-            (file->bytes[i] < ' ' || file->bytes[i] > '~'))
+    for (uint64_t i = 0; i < n; i++) {
+        unsigned char c = file->bytes[i];
+        bool blank = c == '\t' || c == '\n' || c == '\r';
+
+        if (rest > 0 ? (c & 0xc0) != 0x80
+                     : (c < ' ' && !blank) || c == 0x7f || (c >= 0x80 && c < 0xc2) || c > 0xf4)
             return false;
+        rest = rest > 0 ? rest - 1 : c < 0x80 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
+    }
     return true;
 }
 

@@ -80,6 +80,10 @@ static void others_are_named_by_what_they_begin_with(void)
         F("git annex get", "/annex/objects/SHA256E-s6--4d7a.weights\n"),
         F("the download went wrong", "\n <!DOCTYPE html><html>\n"),
         F("OpenVINO's .xml", "<?xml version=\"1.0\"?>\n<net name=\"a\"></n>"),
+        F("a picture (SVG)",
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"740\">\xe2\x96\x88"),
+        F("is text", "# Gr\xc3\xbc\xc3\x9f\x65 an alle\n"),
+        F("is none of", "# Gr\xfc\xdf\x65 an alle\n"),
         F("is XML", "<?xml version=\"1.0\"?>\n<Error></Error>  "),
         F("MessagePack", "\x82\xa6params\x81\xa6"
                          "Dense_"),
