@@ -207,6 +207,21 @@ else
 fi
 check and_the_snapshot_is_whole whole fails
 
+# Which device a rank has is said where its plugin cannot compute a layer.
+printf '[plugin sim]\noption.devices = 2\noption.ops = minimal\n' >two.conf
+case " ${FERRY_TEST_PLUGINS-} " in
+*' sim '*)
+    FERRY_CONF=$scratch/two.conf FERRY_BACKEND=sim FERRY_STRICT=1 \
+        launch 3 "$FERRY_TEST_COMMAND" train of2.prototxt >out 2>&1
+    if grep -q ': sim:0: convolution' out && grep -q ': sim:1: convolution' out; then
+        pass ranks_take_devices_in_turn
+    else
+        fail ranks_take_devices_in_turn "$(cat out)"
+    fi
+    ;;
+*) skip ranks_take_devices_in_turn 'the sim plugin is not built' ;;
+esac
+
 if OMPI_COMM_WORLD_SIZE=3 PMI_SIZE=3 timeout 60 "$FERRY_TEST_COMMAND" train one.prototxt >out 2>&1; then
     fail an_mpirun_of_another_mpi_is_an_error "$(tail -3 out)"
 elif grep -q 'mpirun is of another MPI' out; then
