@@ -313,7 +313,7 @@ static int return_surplus(const ferry_io_writer *w)
     return FERRY_OK;
 }
 
-/* Attributes of one object that are more than a few in a header of the oldest format, where each is looked for in a row. */
+/* More than that of one object want another format: old headers are looked through for each. */
 #define MANY_ATTRIBUTES 200
 
 static bool has_many(const ferry_io_writer *w)
