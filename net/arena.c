@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Memory for values: an arena for each device (several blocks where that has a max_binding) and one for
- * the host, in which values that never live
- * together share bytes. What several of them work on has its blob's own memory, so that coherence moves
- * that and no more.
+ * the host, in which values that never live together share bytes. What several of them work on has its
+ * blob's own memory, so that coherence moves that and no more.
  */
 #include "net/program.h"
 
