@@ -11,6 +11,12 @@
 
 /* ---- values ---------------------------------------------------------------------------------------- */
 
+/* An axis without elements takes the room of one: a stride is never 0. */
+static int64_t room_of(int64_t elements)
+{
+    return elements > 1 ? elements : 1;
+}
+
 void ferry__value_lay(struct ferry__value *v)
 {
     int64_t step = 1;
@@ -18,13 +24,13 @@ void ferry__value_lay(struct ferry__value *v)
 
     if (v->last) {
         v->stride[1] = 1;
-        step = v->dims[1];
+        step = room_of(v->dims[1]);
     }
     for (i = v->rank; i-- > 0;) {
         if (v->last && i == 1)
             continue;
         v->stride[i] = step;
-        step *= v->dims[i];
+        step *= room_of(v->dims[i]);
     }
 }
 
@@ -54,7 +60,7 @@ static void plain_strides(const struct ferry__value *v, int64_t *out)
 
     for (i = v->rank; i-- > 0;) {
         out[i] = step;
-        step *= v->dims[i];
+        step *= room_of(v->dims[i]);
     }
 }
 
@@ -119,6 +125,9 @@ static bool lay_operand(const struct ferry__value *v, const struct ferry__use *u
     int64_t plain[FERRY_OP_AXES];
     uint32_t i;
 
+    *out_start = use->start;
+    if (!v->count) /* no element is anywhere */
+        return true;
     plain_strides(v, plain);
     for (i = 0; i < o->rank; i++) {
         if (o->shape[i] <= 1 || o->stride[i] == 0)

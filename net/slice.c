@@ -115,7 +115,7 @@ static bool is_slice(const struct ferry__program *p, int part, int whole, const 
     int64_t plain[FERRY_OP_AXES], step = 1, outer = 1, inner = 1;
     int i, axis = -1;
 
-    if (v->rank != w->rank || y->rank != 3)
+    if (v->rank != w->rank || y->rank != 3 || !w->count)
         return false;
     for (i = w->rank; i-- > 0; step *= w->dims[i]) {
         plain[i] = step;

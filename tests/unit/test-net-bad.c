@@ -275,7 +275,44 @@ static void a_model_cut_anywhere_is_an_error_or_a_net(void)
     fx_end();
 }
 
+/* ---- nothing ---------------------------------------------------------------------------------------- */
+
+/* A blob without elements goes through what would cut, turn and join it. */
+static void blobs_without_elements_go_through(void)
+{
+    static const char *const texts[] = {
+        "layer { name: 'p' type: 'Permute' bottom: 'x' top: 'y' permute_param { order: 2 order: 0 "
+        "order: 1 } }\n",
+        "layer { name: 's' type: 'Slice' bottom: 'x' top: 'a' top: 'b' slice_param { axis: 2 "
+        "slice_point: 1 } }\n"
+        "layer { name: 'c' type: 'Concat' bottom: 'b' bottom: 'a' top: 'c' concat_param { axis: 2 "
+        "} }\n"
+        "layer { name: 't' type: 'TanH' bottom: 'c' top: 't' }\n"
+        "layer { name: 'p' type: 'Permute' bottom: 't' top: 'y' permute_param { order: 1 } }\n",
+        "layer { name: 's' type: 'Slice' bottom: 'x' top: 'a' top: 'b' slice_param { axis: 0 } }\n"
+        "layer { name: 'c' type: 'Crop' bottom: 'x' bottom: 'a' top: 'c' crop_param { axis: 0 } }\n"
+        "layer { name: 'e' type: 'Eltwise' bottom: 'c' bottom: 'b' top: 'y' }\n",
+    };
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(texts); i++) {
+        ferry_net_options o = { .struct_size = sizeof o };
+        ferry_device *dev = fx_device();
+        ferry_net *net = NULL;
+        char text[1024];
+
+        snprintf(text, sizeof text, INPUT("dim: 2 dim: 0 dim: 6") "%s", texts[i]);
+        o.text = text;
+        o.text_size = strlen(text);
+        FX_OK_FATAL(ferry_net_open(dev, "net.prototxt", &o, &net));
+        FX_OK(ferry_net_forward(net, NULL));
+        CU_ASSERT_EQUAL(ferry_blob_count(ferry_net_blob(net, "y")), 0);
+        ferry_net_close(net);
+        fx_end();
+    }
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(blobs_without_elements_go_through),
     FERRY_TEST(what_cannot_be_is_one_error_with_its_place),
     FERRY_TEST(a_text_cut_anywhere_is_an_error_or_a_net),
     FERRY_TEST(shapes_that_do_not_fit_are_named_with_their_layer),
