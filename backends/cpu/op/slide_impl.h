@@ -143,9 +143,9 @@ INLINE bool NAME(slide_plain)(struct cpu_store *s)
 INLINE void NAME(slide_find)(const struct cpu_window *w, const float *x, int64_t at, int64_t lines,
                              struct NAME(slide) * out)
 {
-    for (int64_t j = 0; j < lines + 2; j++) {
+    for (int64_t j = 0; j < 4; j++) {
         int64_t line = at * w->stride[1] - w->pad[1] + j;
-        bool is_there = line >= 0 && line < w->in[1];
+        bool is_there = j < lines + 2 && line >= 0 && line < w->in[1];
 
         out->x[j] = is_there ? x + line * w->x[3] : NAME(slide_zero);
         out->step[j] = is_there ? w->x[4] : 0;
