@@ -85,7 +85,7 @@ static bool convert_case(ferry_dtype from, ferry_dtype to, int64_t n, bool speci
     int code;
 
     kit_case("convert %s to %s, n = %" PRId64, kit_dtype_name(from), kit_dtype_name(to), n);
-    mirror_create(&x, (uint64_t)(n + first(from) + GUARD) * arith_size(from), 1);
+    mirror_make(&x, (uint64_t)(n + first(from) + GUARD) * arith_size(from), 1);
     mirror_create(&y, (uint64_t)(n + first(to) + GUARD) * arith_size(to), 2);
     arith_random(from, x.want, n + first(from) + GUARD, 100, (unsigned)n);
     for (int64_t i = 0; i < n && specials; i++)

@@ -180,6 +180,8 @@ struct mirror {
 
 /* A block that holds the pattern of that seed; uploaded and waited for. */
 void mirror_create(struct mirror *m, uint64_t bytes, unsigned seed);
+/* Nothing is uploaded yet: for who writes something else into `want`. */
+void mirror_make(struct mirror *m, uint64_t bytes, unsigned seed);
 void mirror_destroy(struct mirror *m);
 /* Writes `want` to the device again. */
 void mirror_upload(struct mirror *m);

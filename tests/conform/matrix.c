@@ -30,7 +30,7 @@ static void matrix_create(struct matrix *a, ferry_dtype t, int64_t rows, int64_t
     a->rows = rows;
     a->columns = columns;
     a->ld = ld;
-    mirror_create(&a->m, (uint64_t)elements * arith_size(t), seed);
+    mirror_make(&a->m, (uint64_t)elements * arith_size(t), seed);
     arith_random(t, a->m.want, elements, 1, seed);
     mirror_upload(&a->m);
 }

@@ -69,7 +69,7 @@ void kit_pattern(void *to, size_t bytes, unsigned seed)
     }
 }
 
-void mirror_create(struct mirror *m, uint64_t bytes, unsigned seed)
+void mirror_make(struct mirror *m, uint64_t bytes, unsigned seed)
 {
     memset(m, 0, sizeof(*m));
     m->bytes = bytes;
@@ -78,6 +78,11 @@ void mirror_create(struct mirror *m, uint64_t bytes, unsigned seed)
     kit_pattern(m->want, bytes, seed);
     m->handle = kit_alloc(bytes);
     m->end = bytes;
+}
+
+void mirror_create(struct mirror *m, uint64_t bytes, unsigned seed)
+{
+    mirror_make(m, bytes, seed);
     mirror_upload(m);
 }
 

@@ -97,7 +97,7 @@ static void open_block(struct op_block *b, const ferry_operand *o, unsigned seed
 {
     b->o = *o;
     b->m = &b->own;
-    mirror_create(b->m, (uint64_t)elements(o) * arith_size((ferry_dtype)o->dtype), seed);
+    mirror_make(b->m, (uint64_t)elements(o) * arith_size((ferry_dtype)o->dtype), seed);
     b->m->begin = (uint64_t)first(o) * arith_size((ferry_dtype)o->dtype);
     b->m->end = b->m->bytes - TAIL * arith_size((ferry_dtype)o->dtype);
 }

@@ -185,15 +185,18 @@ static void enqueue(struct run *r, void *queue, struct op_block *outputs, struct
     }
     if (r->answer.packed_bytes)
         args.packed = mirror_ref(&r->packed, margin());
-    mirror_create(workspace, r->answer.workspace_bytes + 2 * margin(), 61);
-    if (r->answer.workspace_bytes)
+    if (r->answer.workspace_bytes) {
+        mirror_create(workspace, r->answer.workspace_bytes + 2 * margin(), 61);
         args.workspace = mirror_ref(workspace, margin());
+    }
     kit_ok(op_table->run(kit.dev, queue, r->prepared, &args), "run");
 }
 
-static void finish(void *queue, struct mirror *workspace)
+static void finish(const struct run *r, void *queue, struct mirror *workspace)
 {
     kit_wait(queue);
+    if (!r->answer.workspace_bytes)
+        return;
     check_guards(workspace, "workspace");
     mirror_destroy(workspace);
 }
@@ -218,7 +221,7 @@ static void run_once(struct run *r)
     struct mirror workspace;
 
     enqueue(r, NULL, r->out, &workspace);
-    finish(NULL, &workspace);
+    finish(r, NULL, &workspace);
     check_results(r);
 }
 
@@ -240,7 +243,7 @@ static void run_again(struct run *r, int queues)
     for (int q = 0; q < queues; q++)
         enqueue(r, queue[q], out[q], &workspace[q]);
     for (int q = 0; q < queues; q++) {
-        finish(queue[q], &workspace[q]);
+        finish(r, queue[q], &workspace[q]);
         for (uint32_t i = 0; i < r->op->n_out; i++) {
             mirror_download(out[q][i].m);
             if (memcmp(out[q][i].m->got, r->out[i].m->got, out[q][i].m->bytes) != 0)

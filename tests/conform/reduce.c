@@ -155,7 +155,7 @@ static void long_sum(const struct reduction *r, ferry_dtype t)
 
     kit_case("%s %s, n = 2^22 of about 0.1: the relative error must stay below 1e-6", r->name,
              kit_dtype_name(t));
-    mirror_create(&x, (uint64_t)MANY * arith_size(t), 3);
+    mirror_make(&x, (uint64_t)MANY * arith_size(t), 3);
     arith_put(t, x.want, 0, 0.1L);
     for (int64_t i = 1; i < MANY; i++)
         memcpy(x.want + (size_t)i * arith_size(t), x.want, arith_size(t));
@@ -171,8 +171,8 @@ static bool dtype(const struct reduction *r, ferry_dtype t)
     bool done;
 
     kit_case("%s %s", r->name, kit_dtype_name(t));
-    mirror_create(&x, (uint64_t)most * arith_size(t), 1);
-    mirror_create(&y, (uint64_t)most * arith_size(t), 2);
+    mirror_make(&x, (uint64_t)most * arith_size(t), 1);
+    mirror_make(&y, (uint64_t)most * arith_size(t), 2);
     arith_random(t, x.want, most, 2, 1);
     arith_random(t, y.want, most, 2, 2);
     mirror_upload(&x);

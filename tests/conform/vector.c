@@ -37,8 +37,8 @@ static void operands_create(struct operands *o, ferry_dtype t, int64_t n, int64_
     o->t = t;
     o->n = n;
     o->at = first;
-    mirror_create(&o->x, bytes, 1);
-    mirror_create(&o->y, bytes, 2);
+    mirror_make(&o->x, bytes, 1);
+    mirror_make(&o->y, bytes, 2);
     /* Numbers throughout: a pattern of bytes has signalling NaNs, which no copy may change. */
     arith_random(t, o->x.want, all, 2, (unsigned)n);
     arith_random(t, o->y.want, all, 3, (unsigned)n + 1);
