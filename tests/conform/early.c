@@ -33,8 +33,8 @@ void kit_counts_without_threads(void)
 
     kit_case("the threads that there are before a device is opened");
     if (threads)
-        kit_fail("%d run%s the plugin's own code: the context is made too early", threads,
-                 threads == 1 ? "s" : "");
+        kit_fail("%d run%s the plugin's own code: the context is made before a device is opened",
+                 threads, threads == 1 ? "s" : "");
 }
 
 void kit_counts_without_context(const struct kit_footprint *loaded,
