@@ -45,4 +45,10 @@ under() {
 # with small groups a reduction of a few thousand elements takes every path
 under test-opencl-kernels --max-wgsize 16 --compute-units 2
 under test-opencl
+
+# Of ferry check the groups that end here in seconds; arithmetic takes it minutes.
+: >"$log"
+check groups_of_ferry_check_pass oclgrind --log "$log" "$FERRY_TEST_COMMAND" check opencl \
+    --only memory,memset,copy-op,import,fork
+check groups_of_ferry_check_touch_only_what_is_theirs silent
 finish opencl-accesses
