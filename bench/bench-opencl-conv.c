@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Convolutions on an OpenCL device beside the CPU plugin's, in GFLOP/s. A goal is set for PoCL alone, which has the same cores. */
+/*
+ * Convolutions on an OpenCL device beside the CPU plugin's, in GFLOP/s. A goal is set for PoCL alone, which
+ * has the same cores.
+ */
 
 static void run_shape(struct bench *b, const struct conv_shape *s, ferry_device *device,
                       enum bench_goal direction)

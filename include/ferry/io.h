@@ -155,11 +155,11 @@ FERRY_API int ferry_io_metadata(const ferry_io *io, int64_t index, const char **
  *
  * `entry` must be one of this file's. Where the blob's dtype differs from the file's, values are
  * converted as ferry_blob_copy_from converts. Where they agree and the bytes of a .npy, .npz or
- * safetensors file can serve as they are, large arrays are adopted: the blob's memory becomes a private mapping of the file,
- * whose pages the kernel reads when they are touched and copies when they are written; those of a .npz are
- * read once before, for its checksum. Errors: FERRY_EFORMAT for values that are damaged, FERRY_EIO, FERRY_ENOMEM, FERRY_EINVAL, FERRY_EUNSUPPORTED for an entry that is unreadable, those of
- * ferry_blob_reshape; the blob is then as before,
- * except that after FERRY_EIO and FERRY_EFORMAT its values are unspecified.
+ * safetensors file can serve as they are, large arrays are adopted: the blob's memory becomes a private mapping of
+ * the file, whose pages the kernel reads when they are touched and copies when they are written; those of a .npz are
+ * read once before, for its checksum. Errors: FERRY_EFORMAT for values that are damaged, FERRY_EIO, FERRY_ENOMEM,
+ * FERRY_EINVAL, FERRY_EUNSUPPORTED for an entry that is unreadable, those of ferry_blob_reshape; the blob is then as
+ * before, except that after FERRY_EIO and FERRY_EFORMAT its values are unspecified.
  */
 FERRY_API int ferry_io_read(ferry_io *io, const ferry_io_entry *entry, ferry_blob *b);
 
@@ -188,9 +188,9 @@ FERRY_API int ferry_io_create(const char *path, ferry_io_format format, ferry_io
  * Announces an array: name, dtype, naxes, dims, layer_name, layer_type, has_diff and storage of `entry` count, as
  * far as its struct_size reaches; a diff has the array's dtype. Where `storage` names a type that is
  * read as `dtype` ("U16" beside U32) and the format has it, the values are stored so, F8 rounded to
- * nearest; FERRY_EOVERFLOW from a write of one that does not fit. FERRY_EINVAL if struct_size is not set. What the format cannot hold is FERRY_EUNSUPPORTED, which names the array and
- * says why; nothing is lost silently. All arrays are declared before the first is written, and
- * written in that order.
+ * nearest; FERRY_EOVERFLOW from a write of one that does not fit. FERRY_EINVAL if struct_size is not set. What the
+ * format cannot hold is FERRY_EUNSUPPORTED, which names the array and says why; nothing is lost silently. All arrays
+ * are declared before the first is written, and written in that order.
  */
 FERRY_API int ferry_io_declare(ferry_io_writer *w, const ferry_io_entry *entry);
 
@@ -210,8 +210,8 @@ typedef void (*ferry_io_left_fn)(void *arg, const char *path, const char *name, 
  * behind the declared arrays and before their values. What cannot be kept is told `left`, which may be NULL, at
  * once: references, what is longer than 64000 bytes, attributes of what the new file has not, and all of them
  * where it is no HDF5. From one HDF5 file to another, arrays keep their paths too: a name that `from` has stays
- * where it is there, under /data or not. `from` stays open until the first value is written or the file committed. A file
- * without attributes changes nothing. FERRY_EFORMAT for attributes that cannot be read, FERRY_EINVAL,
+ * where it is there, under /data or not. `from` stays open until the first value is written or the file committed. A
+ * file without attributes changes nothing. FERRY_EFORMAT for attributes that cannot be read, FERRY_EINVAL,
  * FERRY_ENOMEM, FERRY_EIO from the write that makes them.
  */
 FERRY_API int ferry_io_copy_attributes(ferry_io_writer *w, ferry_io *from, ferry_io_left_fn left, void *arg);
@@ -230,8 +230,9 @@ FERRY_API int ferry_io_set_definition(ferry_io_writer *w, const void *bytes, siz
  * The same of the definition that the caffemodel `from` has, of whatever fields: today's layers and V1's
  * stay what they are, and keep their order. Blobs go into those layers that have some in `from`, which stays
  * open until the new file is committed. Where an entry that is declared has a layer_name, as those of `from` have, its
- * blob goes into the layer of that name, which is called from then on as the entry's name says. FERRY_EUNSUPPORTED where `from` is no caffemodel, or has blobs in
- * layers of Caffe's first form (V0); the errors of ferry_io_set_definition.
+ * blob goes into the layer of that name, which is called from then on as the entry's name says. FERRY_EUNSUPPORTED
+ * where `from` is no caffemodel, or has blobs in layers of Caffe's first form (V0); the errors of
+ * ferry_io_set_definition.
  */
 FERRY_API int ferry_io_copy_definition(ferry_io_writer *w, ferry_io *from);
 

@@ -53,7 +53,8 @@ typedef enum ferry_head {
  * ferry lock is held. It should return. If it throws, jumps away, or its thread is cancelled in it,
  * ferry is whole all the same: what let go of the memory has been done, but that the device may stay
  * open for good; and deleters that were to run after it do so at the end of a later call of this thread's that
- * has something to let go of or to wait for, or never if there is none. In the rest of ferry a thread must not be cancelled: it may hold a lock.
+ * has something to let go of or to wait for, or never if there is none. In the rest of ferry a thread must not be
+ * cancelled: it may hold a lock.
  */
 typedef void (*ferry_deleter)(void *arg);
 

@@ -144,7 +144,8 @@ FERRY_API int ferry_mpi_team(ferry_mpi *m, ferry_team *out);
 /**
  * Tells all other ranks that this one ends, and why, in a line: what they have under way, or begin next, then
  * fails with FERRY_EIO, "rank N: " and that line. Waits until they know, a second at most;
- * they are told nothing if this end has failed by another rank's word. Behind it nothing of this end is under way. The calling process then ends by ferry_mpi_abort.
+ * they are told nothing if this end has failed by another rank's word. Behind it nothing of this end is under way.
+ * The calling process then ends by ferry_mpi_abort.
  */
 FERRY_API void ferry_mpi_fail(ferry_mpi *m, const char *line);
 

@@ -69,7 +69,8 @@ typedef struct ferry_net_options {
  * FERRY_EIO, FERRY_EFORMAT for a text that cannot be read or a graph that cannot be (a bottom that
  * nobody makes, two layers that make one blob), FERRY_ESHAPE for shapes that do not fit,
  * FERRY_EUNSUPPORTED for a layer type that is not known (with the nearest names, or the fork that has
- * it), FERRY_EINVAL for a name in `keep` that no blob has, and for a rank that is none of the ranks. *out is then untouched.
+ * it), FERRY_EINVAL for a name in `keep` that no blob has, and for a rank that is none of the ranks. *out is then
+ * untouched.
  */
 FERRY_API int ferry_net_open(ferry_device *dev, const char *prototxt,
                              const ferry_net_options *options, ferry_net **out);

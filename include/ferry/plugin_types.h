@@ -65,10 +65,11 @@ typedef struct ferry_host {
      * Memory of the device for the work that the running entry puts on its queue, from ferry's pool: at
      * least `bytes` > 0 bytes, aligned as alloc's, with nothing in particular in them. Only inside an
      * entry that takes a queue, of a device that says FERRY_DEVICE_SCRATCH, on the thread that ferry
-     * called: FERRY_EINVAL elsewhere. Nobody frees it: when the entry returns it goes to later entries of the same queue, whose work comes after;
-     * the queue keeps it until it ends or ferry_device_trim. An entry may take several. ferry may call
-     * alloc, free, trim, the event entries and queue_synchronize meanwhile: hold no lock that they take.
-     * FERRY_ENOMEM where there is no room, within the budget too; host->error has been told.
+     * called: FERRY_EINVAL elsewhere. Nobody frees it: when the entry returns it goes to later entries of
+     * the same queue, whose work comes after; the queue keeps it until it ends or ferry_device_trim. An
+     * entry may take several. ferry may call alloc, free, trim, the event entries and queue_synchronize
+     * meanwhile: hold no lock that they take. FERRY_ENOMEM where there is no room, within the budget too;
+     * host->error has been told.
      */
     int (*scratch)(uint64_t bytes, void **out_handle);
 } ferry_host;

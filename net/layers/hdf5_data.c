@@ -4,7 +4,8 @@
  * and file after file of those that the text file `source` lists, a path a line; behind the last one the
  * first begins again. Paths are those of the working folder, else of the folder of the file that names
  * them. Integers are converted. `shuffle` has the files and the rows of each in another order in each round,
- * by the net's seed. data_param.prefetch batches are read ahead; Caffe's layer reads none. (Caffe: HDF5DataLayer, whose shuffled order is another one.)
+ * by the net's seed. data_param.prefetch batches are read ahead; Caffe's layer reads none. (Caffe:
+ * HDF5DataLayer, whose shuffled order is another one.)
  */
 #define _POSIX_C_SOURCE 200809L
 #include "net/layers/reader.h"
