@@ -156,6 +156,9 @@ static void errors_print_no_more_of_a_name_than_tables(void)
     CU_ASSERT_EQUAL(ferry("inspect e*.npz --plot p.svg"), 0);
     slurp("p.svg", out, sizeof(out));
     CU_ASSERT(strlen(out) > 0 && is_plain(out));
+    CU_ASSERT_EQUAL(ferry("inspect e*.npz --json"), 0);
+    CU_ASSERT(is_plain(out));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out, "a\\u202E\\u001B[2J\\u009B"));
     clean();
     fx_end();
 }

@@ -387,13 +387,45 @@ FILE *tool_output(void)
     return apart ? apart : stdout;
 }
 
+/* What is not plain as \u and its code: the same text to who reads JSON, and nothing to a terminal. */
+static void put_code(const char *text, FILE *to)
+{
+    unsigned code = 0xfffd;
+
+    sequence((const unsigned char *)text, &code);
+    if (code > 0xffff) {
+        fprintf(to, "\\u%04X", 0xd7c0 + (code >> 10));
+        code = 0xdc00 + (code & 0x3ff);
+    }
+    fprintf(to, "\\u%04X", code);
+}
+
+/* A piece of JSON, of whole characters. */
+static int put_json(const char *text, size_t size, void *to)
+{
+    const char *end = text + size, *from = text;
+    bool plain;
+
+    for (size_t n; text < end; text += n) {
+        n = tool_character(text, &plain);
+        if (plain || *text == '\n')
+            continue;
+        fwrite(from, 1, (size_t)(text - from), to);
+        put_code(text, to);
+        from = text + n;
+    }
+    fwrite(from, 1, (size_t)(end - from), to);
+    return ferror(to) ? -1 : 0;
+}
+
 int tool_json_print(json_t *document)
 {
     FILE *to = tool_output();
     int status = TOOL_OK;
 
     errno = 0;
-    if (document && json_dumpf(document, to, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) == 0)
+    if (document &&
+        json_dump_callback(document, put_json, to, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) == 0)
         putc('\n', to);
     else if (ferror(to))
         status = tool_error(TOOL_FAILURE, "standard output: %s", strerror(errno));
