@@ -122,7 +122,7 @@ FERRY_API int ferry_memory_access(ferry_memory *m, ferry_device *where, unsigned
                                   ferry_queue *q, ferry_ref *out);
 
 /**
- * Makes the caller's memory the copy at `where` (NULL: the host, ref = {pointer, 0}) and the only
+ * Makes the caller's memory the copy at `where` (NULL: the host, ref = {pointer, offset}) and the only
  * valid one.
  *
  * `bytes` is its length: at least the bytes in use, else FERRY_ESHAPE; it becomes the capacity. The

@@ -14,12 +14,12 @@ struct adoption {
     unsigned place;
     bool readonly, owned;
     atomic_int deleted;
-    void *block;        /* on the host */
-    void *copy;         /* of what it must go on holding */
-    ferry_memory *lent; /* on a device: what it is a part of */
-    double value;       /* of all of its elements there */
+    unsigned char *block; /* on the host; what is adopted begins `offset` bytes further on */
+    unsigned char *copy;  /* of what it must go on holding */
+    ferry_memory *lent;   /* on a device: what it is a part of */
+    double value;         /* of all of its elements there */
     ferry_dtype dtype;
-    size_t bytes;
+    size_t offset, bytes;
 };
 
 static struct adoption adoptions[ADOPTIONS];
@@ -58,7 +58,9 @@ bool adoption_readonly(const struct store *s, unsigned place, bool *certain)
 
 static void check_untouched(struct adoption *a)
 {
-    if (a->block && a->readonly && memcmp(a->block, a->copy, a->bytes) != 0)
+    if (a->block && memcmp(a->block, a->copy, a->offset) != 0)
+        wrong("memory before what was adopted has been written");
+    if (a->block && a->readonly && memcmp(a->block, a->copy, a->offset + a->bytes) != 0)
         wrong("memory that was adopted read-only has been written");
 }
 
@@ -83,13 +85,13 @@ static void let_go(void *arg)
 
 static void check_lent(struct adoption *a)
 {
-    const void *p;
+    const unsigned char *p;
 
     if (!a->readonly || run.place[a->place].lost)
         return;
     p = ferry_memory_host_data(a->lent);
     for (int64_t i = 0; p && i < (int64_t)(a->bytes / ferry_dtype_size(a->dtype)); i++)
-        if (element_get(a->dtype, p, i) != a->value) {
+        if (element_get(a->dtype, p + a->offset, i) != a->value) {
             wrong("device memory that was adopted read-only has been written");
             return;
         }
@@ -122,15 +124,16 @@ static bool make_block(struct adoption *a, const struct obj *o, int64_t n, struc
                        double *value)
 {
     a->bytes = (size_t)(n * element_size(o));
-    a->block = aligned_alloc(64, (a->bytes + 63) / 64 * 64 + 64);
-    a->copy = malloc(a->bytes + 1);
+    a->block = aligned_alloc(64, (a->offset + a->bytes + 63) / 64 * 64 + 64);
+    a->copy = malloc(a->offset + a->bytes + 1);
     if (!a->block || !a->copy)
         return false;
+    memset(a->block, 42, a->offset);
     for (int64_t i = 0; i < n; i++) {
         value[i] = (double)roll(d, LARGEST);
-        element_set(o->dtype, a->block, i, value[i]);
+        element_set(o->dtype, a->block + a->offset, i, value[i]);
     }
-    memcpy(a->copy, a->block, a->bytes);
+    memcpy(a->copy, a->block, a->offset + a->bytes);
     return true;
 }
 
@@ -145,9 +148,10 @@ static bool make_lent(struct adoption *a, const struct obj *o, int64_t n, struct
     a->dtype = o->dtype;
     for (int64_t i = 0; i < n; i++)
         value[i] = a->value;
-    if (ferry_memory_create(p->dev, a->bytes, &a->lent) ||
+    if (ferry_memory_create(p->dev, a->offset + a->bytes, &a->lent) ||
         ferry_memory_access(a->lent, p->dev, FERRY_WRITE, NULL, at))
         return false;
+    at->offset += a->offset;
     return n == 0 || !ferry_fill(p->queue[0], o->dtype, n, a->value, *at);
 }
 
@@ -198,16 +202,17 @@ void step_adopt(struct dice *d)
     *mine = (struct adoption){ .store = s, .place = place };
     mine->readonly = one_in(d, 3);
     mine->owned = one_in(d, 2);
-    tell("adopt %d elements at place %u for %s of blob %d%s%s", (int)n, place,
-         half ? "diff" : "data", NUMBER(o), mine->readonly ? ", read-only" : "",
-         mine->owned ? ", with a deleter" : "");
+    mine->offset = one_in(d, 2) ? 64 * roll(d, 4) : 0;
+    tell("adopt %d elements at place %u for %s of blob %d%s%s, %zu bytes into a block", (int)n,
+         place, half ? "diff" : "data", NUMBER(o), mine->readonly ? ", read-only" : "",
+         mine->owned ? ", with a deleter" : "", mine->offset);
     if (!(place == HOST ? make_block(mine, o, n, d, value)
                         : make_lent(mine, o, n, d, value, &at))) {
         discard(mine);
         return;
     }
     if (place == HOST)
-        at.handle = mine->block;
+        at = (ferry_ref){ mine->block, mine->offset };
     a = act_on(o, half, FERRY_WRITE, place);
     expect(&a, s, n);
     act_begin(&a, d);
