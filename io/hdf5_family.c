@@ -64,6 +64,8 @@ int ferry__hdf5_family_refuse(const struct ferry__io_file *file)
     char *first = file->fd >= 0 ? malloc(end + 1) : NULL;
     int err = FERRY_OK;
 
+    if (file->fd >= 0 && !first)
+        return ferry_error_set(FERRY_ENOMEM, "%s: out of memory", file->path);
     while (first && !err && end > base) {
         size_t begin = end;
 
