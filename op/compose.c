@@ -175,7 +175,7 @@ static int moments(struct ferry__plan *plan, const ferry_op *op)
     ferry_operand reduced;
     int can;
 
-    if (ferry__compose_bytes(&centred) > FERRY__TEMPORARY_MAX ||
+    if (ferry__compose_bytes(&centred) > plan->target.temporary ||
         !ferry_operand_is_plain(&op->out[0]) || !ferry_operand_is_plain(&op->out[1]))
         return 0;
     can = ferry__compose_reduce(plan, x, from, FERRY_REDUCE_SUM, axes, scale,

@@ -164,7 +164,7 @@ static int add_transposed(const struct parts *p, int64_t first, int64_t groups, 
 static int64_t channels_at_a_time(const struct parts *p, int64_t per_group)
 {
     uint64_t one = (uint64_t)p->taps * (uint64_t)p->places * (uint64_t)p->size;
-    int64_t most = one ? (int64_t)(FERRY__TEMPORARY_MAX / one) : p->wide->shape[1];
+    int64_t most = one ? (int64_t)(p->plan->target.temporary / one) : p->wide->shape[1];
 
     if (p->direct || most >= p->wide->shape[1])
         return p->wide->shape[1];

@@ -55,9 +55,6 @@ struct ferry__plan {
     uint8_t order[FERRY_OP_AXES];
 };
 
-/* The most temporary memory that a composition takes, in bytes. */
-#define FERRY__TEMPORARY_MAX (UINT64_C(64) << 20)
-
 /*
  * Decides who computes a checked operation. On success the plan is the caller's to end. FERRY_ENOMEM;
  * FERRY_EUNSUPPORTED where nobody can, or where the device is strict and only the host can.

@@ -25,6 +25,14 @@ static bool is_whole(const ferry_op_table *t)
            t->destroy;
 }
 
+/* Half of the largest block: an entry's own workspace lies behind it. */
+static uint64_t temporary_of(ferry_device *dev)
+{
+    uint64_t most = ferry_device_get_properties(dev)->max_binding / 2;
+
+    return most && most < FERRY__TEMPORARY_MAX ? most : FERRY__TEMPORARY_MAX;
+}
+
 int ferry__target_own(ferry_device *dev, struct ferry__target *out)
 {
     const void *table;
@@ -38,12 +46,15 @@ int ferry__target_own(ferry_device *dev, struct ferry__target *out)
                                ferry_device_name(dev), FERRY_OP_EXTENSION);
     *out = (struct ferry__target){ .table = table, .ctx = ctx, .device = dev };
     out->alignment = ferry_device_get_properties(dev)->offset_alignment;
+    out->temporary = temporary_of(dev);
     return 0;
 }
 
 void ferry__target_oracle(struct ferry__target *out)
 {
-    *out = (struct ferry__target){ .table = &ferry__oracle, .host = true };
+    *out = (struct ferry__target){ .table = &ferry__oracle,
+                                   .temporary = FERRY__TEMPORARY_MAX,
+                                   .host = true };
 }
 
 /* The arguments of a table's create. */

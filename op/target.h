@@ -9,11 +9,15 @@
 #include <ferry/runtime.h>
 #include <stdbool.h>
 
+/* The most temporary memory of a composition, in bytes, where the device has no smaller blocks. */
+#define FERRY__TEMPORARY_MAX (UINT64_C(64) << 20)
+
 struct ferry__target {
     const ferry_op_table *table;
     void *ctx;            /* what the table's entries take as their device */
     ferry_device *device; /* whose queue the entries run on; NULL: the oracle, which has none */
     uint64_t alignment;   /* of the offsets that its entries get, in bytes; 0: any */
+    uint64_t temporary;   /* the most memory that a composition takes besides, in bytes */
     bool host;            /* operands are host pointers, accessed as the host's copies */
 };
 

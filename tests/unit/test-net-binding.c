@@ -198,6 +198,23 @@ static void a_plan_goes_on_in_another_block(void)
     wx_end();
 }
 
+/* Columns of 162 KiB, for which no block is large enough: one channel's go at a time. */
+static void what_is_composed_keeps_to_the_largest_block(void)
+{
+    static const char text[] =
+        "input: 'x' input_shape { dim: 1 dim: 8 dim: 24 dim: 24 }\n"
+        "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'y' convolution_param { "
+        "num_output: 2 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n";
+    ferry_net *net;
+
+    wx_begin();
+    net = open_net(wx_dev(0), text, false);
+    agrees(net, text, false);
+    CU_ASSERT_EQUAL(net->stages[0].now->items[0].tier, FERRY_TIER_COMPOSED);
+    ferry_net_close(net);
+    wx_end();
+}
+
 static void a_blob_beyond_the_largest_block_is_refused_with_both_numbers(void)
 {
     static const char text[] = BIG("64");
@@ -250,6 +267,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(strict_names_the_layer_and_the_number),
 };
 
+static const ferry_test_case composed[] = {
+    FERRY_TEST(what_is_composed_keeps_to_the_largest_block),
+};
+
 static const ferry_test_case blocks[] = {
     FERRY_TEST(a_plan_goes_on_in_another_block),
     FERRY_TEST(a_blob_beyond_the_largest_block_is_refused_with_both_numbers),
@@ -258,12 +279,14 @@ static const ferry_test_case blocks[] = {
 int main(int argc, char **argv)
 {
     static const char *const small[] = { "offset_alignment", "256", "max_binding", "64KiB", NULL };
+    static const char *const steps[] = { "max_binding", "64KiB", "without", "convolution", NULL };
     static const char *const discrete[] = { "offset_alignment", "256", NULL };
     static const char *const shared[] = { "offset_alignment", "256", "unified", "on", NULL };
     static const struct wx_world worlds[] = {
         { "discrete", discrete, cases, FERRY_TEST_COUNT(cases) },
         { "unified", shared, cases, FERRY_TEST_COUNT(cases) },
         { "small blocks", small, blocks, FERRY_TEST_COUNT(blocks) },
+        { "small blocks, no convolutions", steps, composed, FERRY_TEST_COUNT(composed) },
     };
 
     return wx_main(argc, argv, "net binding", worlds, FERRY_TEST_COUNT(worlds));
