@@ -94,9 +94,11 @@ EXTRA_DIST += \
 	%D%/decisions/0140-a-renamed-layer-is-renamed-in-its-net.md \
 	%D%/decisions/0137-a-count-is-watched-while-it-changes.md \
 	%D%/decisions/0138-a-relocation-is-what-a-linker-writes.md \
+	%D%/decisions/0139-an-hdf5-file-is-walked-once.md \
 	%D%/decisions/0141-the-ways-back-by-cudnn.md \
 	%D%/decisions/0143-who-takes-an-operation-of-mpis-forward.md \
 	%D%/decisions/0146-depthwise-lines-are-gone-through-once.md \
+	%D%/decisions/0147-a-settled-access-takes-no-lock.md \
 	%D%/decisions/0149-what-reading-ahead-hides.md \
 	%D%/decisions/0144-ranks-that-train-one-net.md \
 	%D%/decisions/0148-slices-where-kernels-may-not-begin.md \
@@ -109,6 +111,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-22-strangers-files.md \
 	%D%/measurements/2026-11-22-kernels.md \
 	%D%/measurements/2026-11-22-convolutions.md \
+	%D%/measurements/2026-11-22-convolutions-again.md \
 	%D%/measurements/2026-11-22-models.md \
 	%D%/measurements/2026-11-22-nets-beside-others.md \
 	%D%/measurements/2026-11-22-nets.md \

@@ -599,6 +599,13 @@ check-training: $(check_PROGRAMS)
 print-package-tests:
 	@echo '$(PACKAGE_TESTS)'
 
+# Those of them that are programs, and the programs that tests run.
+print-package-programs:
+	@for program in $(check_PROGRAMS); do \
+	    case ' $(TESTS) ' in *" $$program "*) tests=' $(PACKAGE_TESTS) ' ;; *) tests=" $$program " ;; esac; \
+	    case "$$tests" in *" $$program "*) echo "$$program" ;; esac; \
+	done
+
 # All that runs what was built, but for kernels of a driver's compiler, which no sanitizer sees.
 print-code-tests:
 	@for test in $(TESTS); do \
@@ -658,7 +665,7 @@ clean-gpu:
 	rm -rf '$(GPU_FOLDER)' '$(GPU_BUILD)'
 
 .PHONY: gpu-pack gpu-folder check-gpu-pack clean-gpu
-.PHONY: check-training check-oclgrind print-package-tests print-code-tests check-threads check-valgrind check-model check-model-full
+.PHONY: check-training check-oclgrind print-package-programs print-package-tests print-code-tests check-threads check-valgrind check-model check-model-full
 
 EXTRA_DIST += \
 	$(SCRIPT_TESTS) \
