@@ -291,6 +291,7 @@ static int composes(struct pair *p)
     parts = ferry__oracle;
     parts.query = query_parts;
     plan.target.table = &parts;
+    plan.target.temporary = FERRY__TEMPORARY_MAX;
     can = ferry__compose(&plan, &p->backward);
     if (can > 0) {
         run_backward(p);
