@@ -18,10 +18,11 @@
 /* Ends that are open where MPI was initialised here, and is to be finalised. */
 static pthread_mutex_t ours_lock = PTHREAD_MUTEX_INITIALIZER;
 static int ours; /* −1: it was initialised by the program */
+static bool broken; /* one of them has failed: MPI, which could wait for ranks that are gone, is not finalised */
 
 /* ---- MPI itself ----------------------------------------------------------------------------------- */
 
-/* Initialises MPI if nobody has. */
+/* Initialises MPI if nobody has. Some errors of Open MPI's come to MPI_COMM_WORLD, whose they are. */
 static int enter(void)
 {
     int begun = 0, ended = 0, level, err = MPI_Finalized(&ended);
@@ -32,6 +33,8 @@ static int enter(void)
     err = MPI_Initialized(&begun);
     if (!err && !begun)
         err = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+    if (!err && !begun)
+        err = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (!err && begun && !ours)
         ours = -1;
     if (!err && ours >= 0)
@@ -44,9 +47,10 @@ static int enter(void)
 static void leave(bool failed)
 {
     pthread_mutex_lock(&ours_lock);
+    broken = broken || failed;
     if (ours > 0 && --ours == 0) {
-        if (failed)
-            ours = 1; /* MPI could wait for ranks that are gone */
+        if (broken)
+            ours = 1; /* who comes later finds it as it is */
         else
             MPI_Finalize();
     }
@@ -82,7 +86,7 @@ static void describe(ferry_mpi *m)
     int length;
 
     MPI_Get_library_version(library, &length);
-    library[strcspn(library, ",\n")] = 0;
+    library[strcspn(library, ",\n\t")] = 0;
     snprintf(m->description, sizeof m->description, "%.80s, %s, goes forward %s, device memory %s",
              library, level_name(m->level), m->threaded ? "by a thread" : "in calls",
              m->takes_device ? "of CUDA is handed over" : "goes by the host");
@@ -181,6 +185,8 @@ int ferry_mpi_open(const ferry_mpi_options *options, ferry_mpi **out)
                                "ferry_mpi_open: an MPI_Comm of %d bytes; that of the MPI which "
                                "this library was built with has %d",
                                (int)o.comm_size, (int)sizeof(MPI_Comm));
+    if (o.comm && *(const MPI_Comm *)o.comm == MPI_COMM_NULL)
+        return ferry_error_set(FERRY_EINVAL, "ferry_mpi_open: MPI_COMM_NULL");
     if (o.progress > FERRY_MPI_PROGRESS_CALLS || o.device > FERRY_MPI_DEVICE_ALWAYS || o.piece < 0)
         return ferry_error_set(FERRY_EINVAL, "ferry_mpi_open: an option that there is not");
     err = enter();

@@ -133,10 +133,13 @@ static int make_current(const ferry_mpi *m, const struct ferry__mpi_end *end)
     return m->threaded && end->device ? ferry__mpi_use_device(ferry_blob_home(end->blob)) : 0;
 }
 
-/* Starts the first that waits, if its bytes are there. Where nothing runs there is time to wait for them. */
-static bool start_next(ferry_mpi *m)
+/*
+ * Starts the first that waits, if its bytes are there. Where nothing runs there is time to wait for them, if who
+ * calls is to wait anyway.
+ */
+static bool start_next(ferry_mpi *m, bool patient)
 {
-    bool waits = !m->running.first;
+    bool waits = patient && !m->running.first;
     ferry_mpi_event *e;
     int err;
 
@@ -192,8 +195,8 @@ static bool test_running(ferry_mpi *m)
     return moved;
 }
 
-/* Whether something has happened. */
-static bool go_round(ferry_mpi *m)
+/* Whether something has happened. `patient`: it may wait for a device. */
+static bool go_round(ferry_mpi *m, bool patient)
 {
     bool moved = false;
 
@@ -202,7 +205,7 @@ static bool go_round(ferry_mpi *m)
         end_all(m);
         return false;
     }
-    while (start_next(m))
+    while (start_next(m, patient))
         moved = true;
     return test_running(m) || moved;
 }
@@ -239,7 +242,7 @@ static void *work(void *arg)
     int idle = 0;
 
     while (sleep_idle(m)) {
-        idle = go_round(m) ? 0 : idle + 1;
+        idle = go_round(m, true) ? 0 : idle + 1;
         if (idle)
             rest(idle);
     }
@@ -271,7 +274,7 @@ int ferry__mpi_wait_all(ferry_mpi *m)
         pthread_cond_wait(&m->ended, &m->lock);
     pthread_mutex_unlock(&m->lock);
     while (!m->threaded && m->under_way) {
-        idle = go_round(m) ? 0 : idle + 1;
+        idle = go_round(m, true) ? 0 : idle + 1;
         if (idle)
             rest(idle);
     }
@@ -300,7 +303,7 @@ void ferry__mpi_submit(ferry_mpi_event *e)
     pthread_cond_signal(&m->work);
     pthread_mutex_unlock(&m->lock);
     if (!m->threaded)
-        go_round(m);
+        go_round(m, false);
 }
 
 /* ---- events --------------------------------------------------------------------------------------- */
@@ -323,7 +326,7 @@ int ferry_mpi_event_query(ferry_mpi_event *e)
     if (!err && !e->mpi->threaded) {
         err = ferry__mpi_may_call(e->mpi);
         if (!err)
-            go_round(e->mpi);
+            go_round(e->mpi, false);
     }
     return err ? err : look(e);
 }
@@ -334,7 +337,7 @@ static void run_until(ferry_mpi_event *e)
     int idle = 0;
 
     while (!e->done) {
-        idle = go_round(e->mpi) ? 0 : idle + 1;
+        idle = go_round(e->mpi, true) ? 0 : idle + 1;
         if (idle)
             rest(idle);
     }

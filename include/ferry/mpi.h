@@ -23,12 +23,14 @@
  *     all in ferry_mpi_event_wait. The program sees to it that one thread at a time is in them or in MPI.
  *   - MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE: likewise, and FERRY_EPERM on any thread but MPI's main one.
  *
- * Errors: with no other code named, FERRY_EINVAL for NULL, FERRY_ENOMEM, and what the access to a blob fails
- * with. What MPI fails with is FERRY_EIO, and the message names the rank, MPI's call, the blob and MPI's own
- * words. A call that fails by itself has begun nothing. An operation that fails once it was begun leaves the
- * half that it was to write lost (FERRY_ELOST until it is written again), since MPI does not say how far it came;
- * what it only read is as it was. After that, and after a ferry_mpi_fail of any rank, the ferry_mpi is of no
- * use any more: everything under way and everything begun later fails with that same line.
+ * Errors: with no other code named, FERRY_EINVAL for NULL, FERRY_ENOMEM, and what the access to a blob fails with.
+ * What MPI fails with is FERRY_EIO, and the message names the rank, MPI's call, the blob and MPI's own words. Where
+ * the program initialised MPI it sets MPI_ERRORS_RETURN on MPI_COMM_WORLD, as ferry does where it did: Open MPI tells
+ * some errors there, and ends the process otherwise. A call that fails by itself has begun nothing. An operation that
+ * fails once it was begun leaves the half that it was to write lost (FERRY_ELOST until it is written again), since
+ * MPI does not say how far it came; what it only read is as it was. After that, and after a ferry_mpi_fail of any
+ * rank, the ferry_mpi is of no use any more: everything under way and everything begun later fails with that same
+ * line.
  */
 #ifndef FERRY_MPI_H
 #define FERRY_MPI_H
@@ -74,7 +76,7 @@ typedef struct ferry_mpi_options {
  * Opens a rank's end; all ranks of the communicator call it. `options` may be NULL. Where MPI was not
  * initialised, it is, with MPI_THREAD_MULTIPLE asked for, and finalised by the last ferry_mpi_close.
  *
- * FERRY_EINVAL behind MPI_Finalize, and for an MPI_Comm of another size than this library's MPI has;
+ * FERRY_EINVAL behind MPI_Finalize, for MPI_COMM_NULL, and for an MPI_Comm of another size than this library's MPI has;
  * FERRY_EUNSUPPORTED for FERRY_MPI_PROGRESS_THREAD below MPI_THREAD_MULTIPLE; FERRY_EPERM, as above;
  * FERRY_EIO. *out is then untouched.
  */
@@ -82,7 +84,7 @@ FERRY_API int ferry_mpi_open(const ferry_mpi_options *options, ferry_mpi **out);
 
 /**
  * Waits for what was begun, unless it has failed, and closes; all ranks call it. NULL is accepted. Its events
- * are to be destroyed before. After a failure MPI is not finalised, since MPI could wait for ranks that are
+ * are to be destroyed before. After a failure of any MPI is not finalised, since MPI could wait for ranks that are
  * gone: such a process ends by ferry_mpi_abort.
  */
 FERRY_API void ferry_mpi_close(ferry_mpi *m);

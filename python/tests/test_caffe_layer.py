@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layers that a class in Python computes."""
 
+import gc
 import os
 import signal
 
@@ -10,6 +11,7 @@ import pytest
 import ferry
 import ferry.caffe as caffe
 from ferry._library import called_back
+from ferry.caffe import _layer
 
 
 class Times(caffe.Layer):
@@ -97,6 +99,26 @@ def net_of(tmp_path, text, phase=caffe.TEST):
     path = tmp_path / "net.prototxt"
     path.write_text(INPUT + text)
     return caffe.Net(str(path), phase)
+
+
+def test_a_net_goes_with_its_layers(tmp_path):
+    """Whether it has run, lent arrays, or has parameters; what was a layer's then is closed."""
+    before = len(_layer._objects)
+    net = net_of(tmp_path, python("a", "Times", param="3") + python("b", "Learns", "a"))
+    net.forward(data=X)
+    net.backward(b=X)
+    layer, kept = net.layers[2], net.params["b"]
+    blob, array = layer.blobs[0], net.params["b"][0].data
+    del net
+    gc.collect()
+    assert len(_layer._objects) == before + 2  # `kept` keeps it
+    assert np.array_equal(kept[0].data, [5, 5, 5])
+    del kept
+    gc.collect()
+    assert len(_layer._objects) == before
+    assert len(layer.blobs) == 0 and np.array_equal(array, [5, 5, 5])
+    with pytest.raises((ValueError, ReferenceError)):
+        print(blob.data)
 
 
 def test_layers_compute_and_go_back(tmp_path):

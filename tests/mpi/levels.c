@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
 /* What an MPI of fewer threads allows; device memory; and ranks that end in an error. */
 #include "ranks.h"
 
@@ -7,6 +8,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- MPI_THREAD_FUNNELED ---------------------------------------------------------------------------- */
 
@@ -60,14 +62,59 @@ static void another_thread_is_refused(void)
     ferry_blob_destroy(b);
 }
 
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The device works for a second: beginning and asking are over long before. */
+static void neither_a_begin_nor_a_query_waits_for_the_device(void)
+{
+    ferry_blob *b = ranks_blob(FERRY_F32, 100);
+    ferry_mpi_event *e = NULL;
+    double start;
+
+    ranks_open(NULL);
+    start = now();
+    CHECK(!ferry_blob_fill_data(b, 2));
+    CHECK(!ferry_mpi_allreduce(mpi, b, FERRY_DATA, FERRY_MPI_SUM, NULL, &e));
+    CHECK(ferry_mpi_event_query(e) == 0);
+    CHECK(now() - start < 0.5);
+    CHECK(!ferry_mpi_event_wait(e));
+    CHECK(now() - start > 0.9);
+    CHECK(((const float *)ferry_blob_host_data(b))[1] == 2 * (float)ranks);
+    ferry_mpi_event_destroy(e);
+    ferry_blob_destroy(b);
+}
+
+static void a_communicator_that_is_none_is_refused(void)
+{
+    const MPI_Comm none = MPI_COMM_NULL;
+    const ferry_mpi_options o = { .struct_size = sizeof o,
+                                  .comm = &none,
+                                  .comm_size = sizeof none };
+
+    CHECK(ferry_mpi_open(&o, &mpi) == FERRY_EINVAL);
+    CHECK(strstr(ferry_last_error(), "MPI_COMM_NULL"));
+}
+
 const struct ranks_case level_cases[] = {
 #define CASE(name)  \
     {               \
 #name, name \
     }
+    CASE(a_communicator_that_is_none_is_refused),
     CASE(a_thread_is_refused_below_multiple),
     CASE(operations_go_forward_in_calls),
     CASE(another_thread_is_refused),
+    { NULL, NULL },
+};
+
+const struct ranks_case slow_cases[] = {
+    CASE(neither_a_begin_nor_a_query_waits_for_the_device),
     { NULL, NULL },
 };
 
@@ -135,5 +182,41 @@ int ranks_told(void)
         err = ferry_mpi_allreduce(mpi, b, FERRY_DIFF, FERRY_MPI_SUM, NULL, NULL);
     printf("%d: %d %s\n", rank, err, err ? ferry_last_error() : "");
     ferry_mpi_abort(mpi, 3);
+    return 0;
+}
+
+/* What MPI_COMM_WORLD is told, where ferry has initialised MPI: a root that sends more than there is room for. */
+int ranks_apart(void)
+{
+    ferry_blob *b;
+    int err;
+
+    ranks_open(NULL);
+    rank = ferry_mpi_rank(mpi);
+    b = ranks_blob(FERRY_F32, rank ? 700 : 900);
+    err = ferry_mpi_broadcast(mpi, b, FERRY_DATA, 0, NULL, NULL);
+    printf("%d: %d %s\n", rank, err, err ? ferry_last_error() : "");
+    fflush(stdout);
+    ferry_mpi_abort(mpi, 3);
+    return 0;
+}
+
+/* One of two ends fails; the other, which did not, is closed after it. */
+int ranks_twice(void)
+{
+    ferry_mpi *other;
+    int finalized = -1;
+
+    ranks_open(NULL);
+    rank = ferry_mpi_rank(mpi);
+    other = mpi;
+    ranks_open(NULL);
+    ferry_mpi_fail(other, "no more");
+    ferry_mpi_close(other);
+    ferry_mpi_close(mpi);
+    MPI_Finalized(&finalized);
+    printf("%d: finalized %d\n", rank, finalized);
+    fflush(stdout);
+    ferry_mpi_abort(NULL, 3);
     return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs as several ranks, started by check-mpi.sh: `ranks collective|levels|device` prints a line for each case,
- * from rank 0, that has passed on all ranks or failed on one; `ranks broken|told` ends in an error.
+ * Runs as several ranks, started by check-mpi.sh: `ranks collective|levels|slow|device` prints a line for each
+ * case, from rank 0, that has passed on all ranks or failed on one; `ranks broken|told|apart|twice` ends in an error,
+ * the last two without having initialised MPI.
  */
 #include "ranks.h"
 
@@ -73,24 +74,34 @@ static int run(const struct ranks_case *c)
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
-    int level = strcmp(word, "levels") ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, status = 2;
+    bool by_ferry = !strcmp(word, "apart") || !strcmp(word, "twice");
+    bool funneled = !strcmp(word, "levels") || !strcmp(word, "slow");
+    int level = funneled ? MPI_THREAD_FUNNELED : MPI_THREAD_MULTIPLE, status = 2;
     ferry_runtime *rt;
 
-    MPI_Init_thread(&argc, &argv, level, &level);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (!by_ferry) {
+        MPI_Init_thread(&argc, &argv, level, &level);
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    }
     if (ferry_runtime_open(NULL, &rt) || ferry_runtime_device(rt, NULL, &dev))
         give_up("no device");
     if (!strcmp(word, "collective"))
         status = run(collective_cases);
     else if (!strcmp(word, "levels"))
         status = run(level_cases);
+    else if (!strcmp(word, "slow"))
+        status = run(slow_cases);
     else if (!strcmp(word, "device"))
         status = run(device_cases);
     else if (!strcmp(word, "broken"))
         status = ranks_broken();
     else if (!strcmp(word, "told"))
         status = ranks_told();
+    else if (!strcmp(word, "apart"))
+        status = ranks_apart();
+    else if (!strcmp(word, "twice"))
+        status = ranks_twice();
     ferry_runtime_close(rt);
     MPI_Finalize();
     return status;

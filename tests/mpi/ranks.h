@@ -47,10 +47,13 @@ ferry_blob *ranks_blob(ferry_dtype dtype, int64_t count);
 uint64_t ranks_copies(void);
 
 /* The cases that a word of the command line stands for. */
-extern const struct ranks_case collective_cases[], level_cases[], device_cases[];
+extern const struct ranks_case collective_cases[], level_cases[], slow_cases[], device_cases[];
 
 /* Runs that end in an error: what they say is looked at by who started them. */
 int ranks_broken(void);
 int ranks_told(void);
+/* The same where ferry initialises MPI. */
+int ranks_apart(void);
+int ranks_twice(void);
 
 #endif

@@ -48,6 +48,8 @@ says() {
 
 cases collective 3 sim
 cases levels 2 sim
+printf '[plugin sim]\noption.op_latency = 1000000\n' >"$scratch/slow.conf"
+FERRY_CONF=$scratch/slow.conf cases slow 2 sim
 case " ${FERRY_TEST_PLUGINS-} " in
 *' cuda '*) cases device 2 cuda ;;
 *) skip an_mpi_that_takes_device_memory_is_handed_it 'the CUDA plugin is not built' ;;
@@ -72,5 +74,9 @@ FERRY_BACKEND=sim launch 2 "$program" told >"$scratch/out" 2>"$scratch/err"
 status=$?
 says who_waits_for_a_rank_that_ends_has_its_line "$scratch/out" '^1: -16 rank 0: the data are not there$'
 check and_the_exit_status_is_not_zero test "$status" -ne 0
+FERRY_BACKEND=cpu launch 2 "$program" apart >"$scratch/out" 2>"$scratch/err"
+says what_mpi_tells_the_world_is_an_error_too "$scratch/out" '^1: -16 rank 1 of 2: MPI_[A-Za-z]* of 700 x F32, data of "numbers": .'
+FERRY_BACKEND=cpu launch 2 "$program" twice >"$scratch/out" 2>"$scratch/err"
+says mpi_is_not_finalised_behind_a_failure "$scratch/out" '^1: finalized 0$'
 
 finish mpi

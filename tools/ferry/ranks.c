@@ -67,8 +67,11 @@ int ranks_open(bool insists, struct ranks *out)
     *out = (struct ranks){ .count = 1 };
     if (size < 0 && !insists)
         return TOOL_OK;
-    if (!load())
+    if (!load()) {
+        if (size == 1 && !insists) /* a launcher of one: nobody is there to train with */
+            return TOOL_OK;
         return tool_error(TOOL_FAILURE, "MPI: %s", dlerror());
+    }
     if (mpi.open(NULL, &out->mpi) || mpi.team(out->mpi, &out->team))
         return tool_ferry_error();
     out->rank = out->team.rank;

@@ -5,6 +5,7 @@ import ctypes
 import importlib
 import itertools
 import threading
+import weakref
 
 from .. import _abi
 from .._blob import Blob as FerryBlob
@@ -40,6 +41,12 @@ def _type_name(layer):
 def blob_over(pointer, views, keeps=()):
     """A blob that is borrowed from a net, or within a call of a layer's."""
     return Blob(FerryBlob._over(Handle(pointer, None, keeps), part=True), views)
+
+
+def lasting(views):
+    """Those views as what a net itself keeps has them, such as its layers in Python: who opened the net keeps
+    the views, whose arrays keep the net."""
+    return views if views is None or isinstance(views, weakref.ProxyType) else weakref.proxy(views)
 
 
 class NetLayer:
@@ -131,7 +138,7 @@ def _class_of(layer):
 
 def _setup(layer):
     made_by, given = _class_of(layer)
-    views = getattr(_opening, "views", None) or Views()
+    views = lasting(getattr(_opening, "views", None)) or Views()
     made = made_by.__new__(made_by)
     made.param_str = made.param_str_ = given
     made.phase = 0 if lib.ferry_layer_phase(layer) == _abi.PHASES["train"] else 1
@@ -169,6 +176,8 @@ def _backward(layer):
 def _destroy(layer):
     made = _objects.pop(_state(layer).value, None)
     if made is not None:
+        for blob in made.blobs:
+            blob.ferry.close()
         made.blobs = BlobVec()
 
 

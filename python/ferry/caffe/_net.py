@@ -12,7 +12,7 @@ from .._errors import InvalidArgument
 from .._library import InterruptWaits, lib, string
 from . import _state
 from ._blob import BlobVec, Views
-from ._layer import NetLayer, blob_over, object_of, opening
+from ._layer import NetLayer, blob_over, lasting, object_of, opening
 
 TRAIN, TEST = 0, 1
 _PHASES = ("train", "test")
@@ -62,18 +62,21 @@ class Net:
         self.blobs = OrderedDict(zip(self._blob_names, self._blobs))
         self._layer_names = [string(lib.ferry_layer_name(layer)) for layer in self._handles]
         self.layers = [self._layer(i) for i in range(len(self._handles))]
-        self.params = OrderedDict((name, layer.blobs) for name, layer in zip(self._layer_names, self.layers)
-                                  if layer.blobs)
+        self.params = OrderedDict((name, self._blobs_of(i, views, (handle,)))
+                                  for i, name in enumerate(self._layer_names) if self.layers[i].blobs)
         self._name_all()
 
-    def _layer(self, index):
+    def _blobs_of(self, index, views, keeps):
+        """The parameters of a layer."""
         handle = self.ferry._use()
+        return BlobVec(blob_over(lib.ferry_net_param(handle, index, k), views, keeps)
+                       for k in range(lib.ferry_net_n_params(handle, index)))
+
+    def _layer(self, index):
         made = object_of(self._handles[index])
-        blobs = BlobVec(blob_over(lib.ferry_net_param(handle, index, k), self._views, (handle,))
-                        for k in range(lib.ferry_net_n_params(handle, index)))
         if made is None:
-            return NetLayer(self._handles[index], blobs)
-        made.blobs = blobs
+            return NetLayer(self._handles[index], self._blobs_of(index, self._views, (self.ferry._use(),)))
+        made.blobs = self._blobs_of(index, lasting(self._views), ())  # the net keeps the layer
         return made
 
     # ---- names -----------------------------------------------------------------------------------
