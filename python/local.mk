@@ -29,6 +29,7 @@ EXTRA_DIST += \
 	%D%/ferry/caffe/draw.py \
 	%D%/ferry/caffe/io.py \
 	%D%/ferry/caffe/net_spec.py \
+	%D%/ferry/caffe/pycaffe.py \
 	%D%/ferry/caffe/proto/__init__.py \
 	%D%/ferry/caffe/proto/caffe_pb2.py \
 	%D%/tests/conftest.py \

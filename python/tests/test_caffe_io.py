@@ -210,6 +210,7 @@ import caffe, caffe.io
 from caffe import Net, layers as L
 from caffe.io import Transformer
 from caffe.proto import caffe_pb2
+from caffe.pycaffe import Net
 import ferry.caffe
 assert caffe is ferry.caffe and caffe.io is ferry.caffe.io and caffe_pb2.TEST == caffe.TEST
 import beside
