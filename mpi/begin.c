@@ -5,6 +5,7 @@
 #include <ferry/status.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 /* MPI's type of an element; for what MPI cannot add, `adds` decides between an error and its bytes. */
 static int find_type(ferry_mpi_event *e, bool adds)
@@ -181,14 +182,26 @@ int ferry_mpi_allgather(ferry_mpi *m, ferry_blob *from, ferry_blob *into, unsign
 
 int ferry__mpi_sum_values(ferry_mpi *m, double *values, int n)
 {
+    const size_t size = (size_t)n * sizeof(double);
+    double *own = malloc(size + 1);
     ferry_mpi_event *e;
     int err = m->threaded ? 0 : ferry__mpi_may_call(m);
 
+    if (!err && !own)
+        err = ferry_error_set(FERRY_ENOMEM, "rank %d of %d: no memory for a sum", m->rank, m->ranks);
     if (!err)
         err = make_event(m, FERRY__MPI_ALLREDUCE, NULL, &e);
-    if (err)
+    if (err) {
+        free(own);
         return err;
+    }
+    memcpy(own, values, size);
     e->count = n;
-    e->into.at = values;
-    return begin(e, NULL, NULL);
+    e->into.at = own;
+    err = begin(e, NULL, NULL);
+    if (err) /* MPI may write there yet: they are kept for good */
+        return err;
+    memcpy(values, own, size);
+    free(own);
+    return 0;
 }

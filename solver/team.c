@@ -25,12 +25,46 @@ static bool is_alone(const ferry_solver *s)
     return !s->team.begin_sum;
 }
 
+#define ALIKE 4
+
+/*
+ * Whether all ranks train the same. Others would add what does not belong together, or wait for who has come to
+ * its end. All come to the same answer, so that nobody goes on alone.
+ */
+static int check_alike(ferry_solver *s)
+{
+    static const char *const what[ALIKE] = { "parameters", "elements of parameters",
+                                             "iterations at most", "iterations behind it" };
+    double mine[ALIKE] = { s->n_learned, 0, s->settings.max_iter, s->iter }, sums[ALIKE], odd = 0;
+    int i, at = -1, err;
+
+    for (i = 0; i < s->n_learned; i++)
+        mine[1] += (double)ferry_blob_count(s->learned[i].blob);
+    memcpy(sums, mine, sizeof sums);
+    err = s->team.finish(s->team.arg, sums, ALIKE);
+    for (i = ALIKE; !err && i-- > 0;)
+        if (sums[i] != mine[i] * s->team.ranks)
+            at = i;
+    odd = at >= 0;
+    if (!err)
+        err = s->team.finish(s->team.arg, &odd, 1);
+    if (err || odd == 0)
+        return err;
+    if (at < 0)
+        return ferry_error_set(FERRY_EINVAL, "ranks train different nets, or not for as long");
+    return ferry_error_set(FERRY_EINVAL,
+                           "ranks train different nets, or not for as long: %.0f %s on rank %d of "
+                           "%d, %.0f on all together",
+                           mine[at], what[at], s->team.rank, s->team.ranks, sums[at]);
+}
+
 int ferry__team_join(ferry_solver *s)
 {
-    int i, err = 0;
+    int i, err;
 
     if (is_alone(s) || s->joined)
         return 0;
+    err = check_alike(s);
     for (i = 0; !err && i < s->n_learned; i++)
         err = s->team.broadcast(s->team.arg, s->learned[i].blob, FERRY_DATA);
     s->joined = !err;

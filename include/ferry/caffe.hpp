@@ -17,7 +17,7 @@
  * thread at a time.
  *
  * Not here: protobuf's messages but BlobShape and BlobProto, layers written in C++ (see ferry/layer.h),
- * solvers (ferry/solver.h), and nets of doubles.
+ * solvers (ferry/solver.h), nets of doubles, util/math_functions.hpp, and Boost: caffe::shared_ptr is std's.
  */
 #ifndef FERRY_CAFFE_HPP
 #define FERRY_CAFFE_HPP

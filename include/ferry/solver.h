@@ -94,8 +94,9 @@ FERRY_API void ferry_solver_request(ferry_solver *s, unsigned what);
  * Does `n` iterations: at each a test of the test nets if it is due, iter_size times forward and
  * backward, the update, and a snapshot if it is due. Stops early where that was requested, which is
  * success (ferry_solver_stopped). Where a rank of a team fails the others have to be told by whoever joined them
- * (ferry_mpi_fail), else they wait for it; a team that has failed is of no use to the next step. A loss that is no
- * number is no error, as in Caffe; it is said once.
+ * (ferry_mpi_fail), else they wait for it; a team that has failed is of no use to the next step. FERRY_EINVAL on every
+ * rank where they have different parameters, iterations or ends (max_iter). A loss that is no number is no error, as
+ * in Caffe; it is said once.
  *
  * After a failure in an iteration its number is as it was; parameters may have been updated in part
  * where an update failed. A snapshot that cannot be written ends the step with FERRY_EIO; the solver, and

@@ -147,8 +147,8 @@ static void make_text(char *text, size_t size, int batch, const char *more)
 
 /* One rank's training, and what it came to. */
 struct run {
-    int rank, ranks, batch, n, stop_at;
-    const char *more, *restore;
+    int rank, ranks, batch, n, stop_at, wants; /* the last: the code that each ends with */
+    const char *more, *of_last, *restore; /* the second: in place of the first, on the last rank */
     struct table *table;
     pthread_t thread;
     int err, iters, broadcasts;
@@ -188,7 +188,8 @@ static void *train(void *arg)
     ferry_solver *s = NULL;
     char text[4096];
 
-    make_text(text, sizeof text, r->batch, r->more);
+    make_text(text, sizeof text, r->batch,
+              r->of_last && r->rank == r->ranks - 1 ? r->of_last : r->more);
     o.text = text;
     o.text_size = strlen(text);
     r->err = ferry_solver_open(dev, "team.prototxt", &o, &s);
@@ -222,7 +223,7 @@ static void train_together(struct run *runs, int ranks, struct run like)
     }
     for (r = 0; r < ranks; r++) {
         pthread_join(runs[r].thread, NULL);
-        CU_ASSERT_EQUAL(runs[r].err, 0);
+        CU_ASSERT_EQUAL(runs[r].err, like.wants);
     }
     pthread_barrier_destroy(&t.barrier);
 }
@@ -404,6 +405,19 @@ static void any_number_of_ranks_goes_on_from_a_snapshot(void)
     fx_end();
 }
 
+/* They would wait for one another for good. */
+static void ranks_that_train_otherwise_are_refused(void)
+{
+    begin();
+    train_together(many, 3,
+                   (struct run){ .n = ITERS,
+                                 .batch = 4,
+                                 .more = "max_iter: 6",
+                                 .of_last = "max_iter: 9",
+                                 .wants = FERRY_EINVAL });
+    fx_end();
+}
+
 static void a_team_that_is_not_filled_in_is_refused(void)
 {
     struct seat seat = { NULL, 0, 0 };
@@ -440,6 +454,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_layer_is_told_of_when_its_own_diffs_are_final),
     FERRY_TEST(a_request_to_one_is_done_by_all_behind_one_iteration),
     FERRY_TEST(any_number_of_ranks_goes_on_from_a_snapshot),
+    FERRY_TEST(ranks_that_train_otherwise_are_refused),
     FERRY_TEST(a_team_that_is_not_filled_in_is_refused),
 };
 
