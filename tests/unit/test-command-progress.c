@@ -169,7 +169,28 @@ static void the_line_has_part_rate_and_what_is_left(void)
     fx_end();
 }
 
+static void inspect_has_a_line_too(void)
+{
+    struct session s;
+
+    if (!strstr(getenv("FERRY_TEST_PLUGINS"), "sim")) {
+        ferry_test_skip("sim, whose copies take as long as one likes, was not built");
+        return;
+    }
+    fx_device();
+    CU_ASSERT_EQUAL(shell("printf '[plugin sim]\\noption.bandwidth = 200KiB/s\\n' > slow.conf"), 0);
+    MAKE("a.npz", { "x", FERRY_F32, 70000, 1, false }, { "y", FERRY_F32, 70000, 1, false },
+         { "z", FERRY_F32, 70000, 1, false });
+    s = begin(SLOW, 80, "inspect a.npz");
+    CU_ASSERT(wait_for(&s, "left\033[K", 60));
+    CU_ASSERT_EQUAL(strncmp(s.said, "\rmeasuring [", 12), 0);
+    end(&s);
+    clean();
+    fx_end();
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(inspect_has_a_line_too),
     FERRY_TEST(the_line_has_part_rate_and_what_is_left),
 };
 

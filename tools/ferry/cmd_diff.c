@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "diff.h"
 #include "files.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -215,13 +216,31 @@ static int compare_entry(struct comparison *c, const ferry_io_entry *a)
     return status;
 }
 
+/* Those of the first file. */
+static int compare_entries(struct comparison *c)
+{
+    struct progress progress = { .quiet = c->quiet };
+    const ferry_io_entry *entry;
+    int status = TOOL_OK;
+    uint64_t bytes = 0;
+
+    for (int64_t i = 0; ferry_io_entry_at(c->a, i, &entry) == FERRY_OK; i++)
+        bytes += entry->stored_bytes;
+    progress_begin(&progress, "comparing", NULL, bytes);
+    for (int64_t i = 0; status == TOOL_OK && ferry_io_entry_at(c->a, i, &entry) == FERRY_OK; i++) {
+        status = compare_entry(c, entry);
+        progress_step(&progress, entry->stored_bytes);
+    }
+    progress_end(&progress);
+    return status;
+}
+
 static int compare_files(struct comparison *c)
 {
     const ferry_io_entry *entry, *other;
 
-    for (int64_t i = 0; i < ferry_io_count(c->a); i++)
-        if (ferry_io_entry_at(c->a, i, &entry) || compare_entry(c, entry) != TOOL_OK)
-            return DIFF_TROUBLE;
+    if (compare_entries(c) != TOOL_OK)
+        return DIFF_TROUBLE;
     for (int64_t i = 0; i < ferry_io_count(c->b); i++) {
         if (ferry_io_entry_at(c->b, i, &entry) || files_find(c->a, c->b, entry->name, &other)) {
             (void)tool_ferry_error();

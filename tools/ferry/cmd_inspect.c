@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "inspect.h"
+#include "progress.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -173,9 +174,26 @@ static int parse_order(const char *text, order_fn *out)
     return TOOL_OK;
 }
 
+static bool is_wanted(const struct inspection *in, const ferry_io_entry *entry)
+{
+    return !in->only || fnmatch(in->only, entry->name, 0) == 0;
+}
+
+/* Bytes of all that is to be measured. */
+static uint64_t bytes_of(const struct inspection *in)
+{
+    const ferry_io_entry *entry;
+    uint64_t bytes = 0;
+
+    for (int64_t i = 0; ferry_io_entry_at(in->io, i, &entry) == FERRY_OK; i++)
+        bytes += is_wanted(in, entry) ? entry->stored_bytes : 0;
+    return bytes;
+}
+
 static int measure_all(struct inspection *in)
 {
     void *tile = malloc(FILES_PIECE);
+    struct progress progress = { .quiet = false };
     const ferry_io_entry *entry;
     int err = FERRY_OK;
 
@@ -184,14 +202,17 @@ static int measure_all(struct inspection *in)
         free(tile);
         return tool_error(TOOL_FAILURE, "out of memory");
     }
+    progress_begin(&progress, "measuring", NULL, bytes_of(in));
     for (int64_t i = 0; i < ferry_io_count(in->io) && !err; i++) {
         err = ferry_io_entry_at(in->io, i, &entry);
-        if (err || (in->only && fnmatch(in->only, entry->name, 0) != 0))
+        if (err || !is_wanted(in, entry))
             continue;
         in->rows[in->count].entry = entry;
         err = measure(in, &in->rows[in->count], tile);
         in->count++;
+        progress_step(&progress, entry->stored_bytes);
     }
+    progress_end(&progress);
     free(tile);
     return err ? tool_ferry_error() : TOOL_OK;
 }
