@@ -8,6 +8,7 @@
 #include "hdf5_family.h"
 #include "hdf5_proof.h"
 #include "hdf5_set.h"
+#include "hdf5_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,39 +147,7 @@ static int add_array(struct walk *walk, const struct ferry__hdf5_set *set)
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
-/* One of a fixed length, padded or ended by a NUL. */
-static char *read_fixed(struct ferry_io *io, hid_t set, hid_t type)
-{
-    size_t size = H5Tget_size(type);
-    char *text = NULL, *out = NULL;
-
-    if (size <= io->file.size && H5Dget_storage_size(set) >= size)
-        text = malloc(size + 1);
-    if (text && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) >= 0) {
-        text[size] = '\0';
-        for (size_t n = strlen(text); H5Tget_strpad(type) == H5T_STR_SPACEPAD && n > 0; n--)
-            if (text[n - 1] == ' ')
-                text[n - 1] = '\0';
-            else
-                break;
-        out = ferry__io_string(io, text, strlen(text));
-    }
-    free(text);
-    return out;
-}
-
-static char *read_variable(struct ferry_io *io, hid_t set, hid_t type, hid_t space)
-{
-    char *text = NULL, *out = NULL;
-
-    if (H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &text) < 0)
-        return NULL;
-    out = ferry__io_string(io, text ? text : "", text ? strlen(text) : 0);
-    H5Dvlen_reclaim(type, space, H5P_DEFAULT, &text);
-    return out;
-}
-
-/* A string by itself is something that the file says about itself: 1 if it was taken as that. */
+/* A string by itself is something that the file says about itself: 1 if it was taken as that, or is damaged. */
 static int take_string(struct walk *walk, hid_t set, const char *path)
 {
     struct ferry__hdf5_header h;
@@ -189,14 +158,13 @@ static int take_string(struct walk *walk, hid_t set, const char *path)
     char *value = NULL, *key = NULL;
 
     if (one)
-        value = H5Tis_variable_str(h.type) > 0 ? read_variable(walk->io, set, h.type, h.space)
-                                               : read_fixed(walk->io, set, h.type);
+        walk->err = ferry__hdf5_text_read(walk->io, path, set, &h, &value);
     if (value)
         key = ferry__io_string(walk->io, path, strlen(path));
     if (key)
         walk->err = ferry__io_add_metadata(walk->io, key, value);
     ferry__hdf5_header_close(&h);
-    return key != NULL;
+    return key != NULL || walk->err;
 }
 
 /* ---- links ---------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "hdf5_attributes.h"
+#include "hdf5_proof.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,7 @@ static int read_value(const struct opened *a, void **out)
 {
     hssize_t n = H5Sget_simple_extent_npoints(a->space);
     size_t size = H5Tget_size(a->type);
+    herr_t got;
 
     *out = NULL;
     if (n < 0 || size == 0)
@@ -72,7 +74,10 @@ static int read_value(const struct opened *a, void **out)
     *out = calloc((size_t)n, size);
     if (!*out)
         return FERRY_ENOMEM;
-    if (H5Aread(a->id, a->type, *out) >= 0)
+    ferry__hdf5_lean_begin();
+    got = H5Aread(a->id, a->type, *out);
+    ferry__hdf5_lean_end();
+    if (got >= 0)
         return FERRY_OK;
     free(*out);
     *out = NULL;

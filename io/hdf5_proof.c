@@ -21,6 +21,13 @@
 #define LEAST_SECONDS 5
 #define SECOND_BYTES  (8u * 1024 * 1024)
 
+/*
+ * Of address space: the text lies in the file once, and in the library's memory and in the result a
+ * few times.
+ */
+#define LEAN_BYTES (64u * 1024 * 1024)
+#define LEAN_TIMES 4
+
 /* What the child has found; less than a pipe takes in one piece. */
 struct verdict {
     int err;
@@ -28,6 +35,41 @@ struct verdict {
 };
 
 /* ---- the child ------------------------------------------------------------------------------ */
+
+static bool is_child;
+static struct rlimit usual; /* of its address space */
+static rlim_t file_needs;   /* more of that than it has */
+
+/* What this process has of it, in bytes; 0 where the system does not say. */
+static rlim_t address_space(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    unsigned long long pages = 0;
+
+    if (!file)
+        return 0;
+    if (fscanf(file, "%llu", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+void ferry__hdf5_lean_begin(void)
+{
+    rlim_t has = is_child ? address_space() : 0;
+    struct rlimit lean = usual;
+
+    if (has == 0 || has + file_needs >= lean.rlim_cur)
+        return;
+    lean.rlim_cur = has + file_needs;
+    setrlimit(RLIMIT_AS, &lean);
+}
+
+void ferry__hdf5_lean_end(void)
+{
+    if (is_child)
+        setrlimit(RLIMIT_AS, &usual);
+}
 
 /* Whatever the program does on a crash is not for this one: it dies of it, silently. */
 static void stand_alone(const struct ferry_io *io)
@@ -45,6 +87,8 @@ static void stand_alone(const struct ferry_io *io)
     sigprocmask(SIG_UNBLOCK, &all, NULL);
     setrlimit(RLIMIT_CORE, &none);
     setrlimit(RLIMIT_CPU, &time);
+    is_child = getrlimit(RLIMIT_AS, &usual) == 0;
+    file_needs = LEAN_BYTES + LEAN_TIMES * (rlim_t)io->file.size;
     if (quiet >= 0)
         dup2(quiet, STDERR_FILENO);
     alarm(PATIENCE);

@@ -14,4 +14,12 @@
  */
 int ferry__hdf5_prove(struct ferry_io *io, int (*walk)(struct ferry_io *io));
 
+/*
+ * Around what libhdf5 reads by a length that stands in the file: in between the child gets no more
+ * memory than a file of that size can need. Nothing at all where no child runs. What fails in
+ * between is damage, as this process would not be held back.
+ */
+void ferry__hdf5_lean_begin(void);
+void ferry__hdf5_lean_end(void);
+
 #endif

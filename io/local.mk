@@ -100,6 +100,8 @@ if HAVE_HDF5
 	%D%/hdf5_read.c \
 	%D%/hdf5_set.c \
 	%D%/hdf5_set.h \
+	%D%/hdf5_text.c \
+	%D%/hdf5_text.h \
 	%D%/lzf.c \
 	%D%/lzf.h \
 	%D%/write_hdf5.c
