@@ -191,6 +191,40 @@ static void a_part_of_a_file_goes_through_a_pipe(void)
     fx_end();
 }
 
+static void notes_name_the_output_not_its_temporary_file(void)
+{
+    fx_device();
+    MAKE("a.npz", { "x", FERRY_F32, 1, 1, false });
+    CU_ASSERT_EQUAL(shell("printf '\\123\\0\\0\\0\\0\\0\\0\\0%-83s\\0\\0\\0\\0' "
+                          "'{\"__metadata__\":{\"k\":\"v\"},\"w\":{\"dtype\":\"F32\",\"shape\":[1],"
+                          "\"data_offsets\":[0,4]}}' > a.safetensors"),
+                    0);
+    CU_ASSERT_EQUAL(ferry("convert a.safetensors - -f npz > b.npz"), 0);
+    CU_ASSERT_STRING_EQUAL(err, "ferry: note: standard output: npz has no place for metadata k\n");
+    CU_ASSERT_EQUAL(ferry("inspect b.npz"), 0);
+    SAYS("total: 1 element, 4 B in the file\n");
+    clean();
+    fx_end();
+}
+
+/* The sums of the products round otherwise than the roots of the sums of squares. */
+static void a_cosine_is_at_most_one(void)
+{
+    fx_device();
+    for (int n = 2; n < 40; n++) {
+        char *cosine;
+
+        MAKE("a.npz", { "x", FERRY_F64, n, 0.1, false });
+        MAKE("b.npz", { "x", FERRY_F32, n, 0.1, false });
+        (void)ferry("diff --json a.npz b.npz");
+        cosine = strstr(out, "\"cosine\": ");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(cosine);
+        CU_ASSERT(strtod(cosine + 10, NULL) <= 1);
+    }
+    clean();
+    fx_end();
+}
+
 static void files_come_and_go_through_pipes(void)
 {
     fx_device();
@@ -506,6 +540,8 @@ static const ferry_test_case cases_once[] = {
     FERRY_TEST(files_are_split_by_name),
     FERRY_TEST(a_part_of_a_file_goes_through_a_pipe),
     FERRY_TEST(files_come_and_go_through_pipes),
+    FERRY_TEST(notes_name_the_output_not_its_temporary_file),
+    FERRY_TEST(a_cosine_is_at_most_one),
     FERRY_TEST(values_are_compared_whatever_their_dtypes),
     FERRY_TEST(the_worst_element_and_the_angle_are_shown),
     FERRY_TEST(notes_do_not_stand_before_errors),

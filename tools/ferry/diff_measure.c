@@ -117,6 +117,14 @@ static int compare_bytes(const struct diff_side *a, const struct diff_side *b, b
     return FERRY_OK;
 }
 
+/* The three sums are rounded each by itself: it may be more than 1 by a little. NaN stays NaN. */
+static double cosine_of(const struct sums *sums)
+{
+    double cosine = sums->ab / sqrt(sums->aa) / sqrt(sums->bb);
+
+    return cosine > 1 ? 1 : cosine < -1 ? -1 : cosine;
+}
+
 int diff_measure(const struct diff_side *a, const struct diff_side *b, double tolerance,
                  struct distance *out)
 {
@@ -135,6 +143,6 @@ int diff_measure(const struct diff_side *a, const struct diff_side *b, double to
             compare_tiles(a, b, start, n, tolerance, &sums, out);
     }
     if (!same && count > 0)
-        out->cosine = sums.ab / sqrt(sums.aa) / sqrt(sums.bb);
+        out->cosine = cosine_of(&sums);
     return err;
 }

@@ -196,7 +196,7 @@ static int print_table(const struct inspection *in)
     tool_table_print(table, 0);
     tool_table_destroy(table);
     totals_of(in, &count, &bytes);
-    tool_printf("total: %" PRId64 " elements, %s in the file\n", count,
+    tool_printf("total: %" PRId64 " element%s, %s in the file\n", count, count == 1 ? "" : "s",
                 tool_bytes(bytes, text, sizeof(text)));
     print_links(in);
     return TOOL_OK;

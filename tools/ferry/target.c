@@ -151,15 +151,29 @@ int target_write(struct target *t, const void *values, size_t size)
                      : ferry_io_write_values(t->out, values, size);
 }
 
+/*
+ * What follows the file's name in what the library says of it; NULL where it does not begin with
+ * that. Who asked for standard output does not know the file that is written.
+ */
+static const char *behind_spool(const struct target *t, const char *said)
+{
+    size_t n = t->spool ? strlen(t->spool) : 0;
+
+    return n > 0 && strncmp(said, t->spool, n) == 0 ? said + n : NULL;
+}
+
 void target_note(struct target *t, const char *fmt, ...)
 {
-    char line[1200];
+    char line[1200], named[1240];
+    const char *rest;
     va_list args;
 
     va_start(args, fmt);
     vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
-    json_array_append_new(t->notes, tool_json_string(line));
+    rest = behind_spool(t, line);
+    snprintf(named, sizeof(named), "%s%s", rest ? "standard output" : "", rest ? rest : line);
+    json_array_append_new(t->notes, tool_json_string(named));
 }
 
 /* A few are named, and the rest counted. */
@@ -194,17 +208,15 @@ static int complete(struct target *t)
     return err || !t->spool ? err : send_spool(t);
 }
 
-/* The library names the file that it writes; who asked for standard output does not know it. */
 static void name_output(const struct target *t, int err)
 {
-    const char *said = ferry_last_error();
-    size_t n = strlen(t->spool);
-    char rest[1024];
+    const char *rest;
+    char said[1024];
 
-    if (strncmp(said, t->spool, n) != 0)
-        return;
-    snprintf(rest, sizeof(rest), "%s", said + n);
-    ferry_error_set(err, "standard output%s", rest);
+    snprintf(said, sizeof(said), "%s", ferry_last_error());
+    rest = behind_spool(t, said);
+    if (rest)
+        ferry_error_set(err, "standard output%s", rest);
 }
 
 int target_finish(struct target *t, int err)
