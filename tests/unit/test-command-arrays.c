@@ -525,9 +525,33 @@ static void arrays_that_expand_are_measured_in_tiles(void)
     fx_end();
 }
 
+/* The squares are no numbers of F32: what the file's other arrays are has no part in it. */
+static void squares_beyond_f32_are_summed_in_doubles(void)
+{
+    static const int others[] = { 3, 103 };
+    struct array arrays[105] = { { "large", FERRY_F32, 2, 1e25, false },
+                                 { "small", FERRY_F32, 1, 1e-30, false } };
+    char names[105][8];
+
+    fx_device();
+    for (size_t k = 0; k < FERRY_TEST_COUNT(others); k++) {
+        for (int i = 0; i < others[k]; i++) {
+            snprintf(names[i], sizeof(names[i]), "x%d", i);
+            arrays[2 + i] = (struct array){ names[i], FERRY_F32, 1, 1, false };
+        }
+        make("a.safetensors", arrays, (size_t)others[k] + 2);
+        CU_ASSERT_EQUAL(ferry("inspect a.safetensors"), 0);
+        SAYS("large  F32    2          2  2e+25  2e+50\n");
+        SAYS("small  F32    1          1  1e-30  1e-60\n");
+    }
+    clean();
+    fx_end();
+}
+
 /* What a device computes, on each of them. */
 static const ferry_test_case cases[] = {
     FERRY_TEST(few_elements_in_many_arrays_are_summed_where_they_are),
+    FERRY_TEST(squares_beyond_f32_are_summed_in_doubles),
     FERRY_TEST(sums_may_be_of_another_dtype),
     FERRY_TEST(weights_go_by_name),
 };

@@ -3,6 +3,7 @@
 #include "progress.h"
 
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,12 @@ static bool expands(const ferry_io_entry *entry)
     return bytes > FILES_TILE && bytes > entry->stored_bytes;
 }
 
+/* A device may add up in F32: squares leave its range long before the values do. */
+static bool left_range(const struct inspect_row *row)
+{
+    return isinf(row->l1) || isinf(row->sumsq) || (row->sumsq == 0 && row->l1 > 0);
+}
+
 static int measure_values(const struct inspection *in, struct inspect_row *row, void *tile)
 {
     const ferry_io_entry *entry = row->entry;
@@ -102,6 +109,8 @@ static int measure_values(const struct inspection *in, struct inspect_row *row, 
     err = here             ? inspect_norms(in->io, entry, tile, &row->l1, &row->sumsq)
           : expands(entry) ? measure_in_tiles(in, row)
                            : measure_there(in->device, in->io, entry, &row->l1, &row->sumsq);
+    if (!err && !here && left_range(row))
+        err = inspect_norms(in->io, entry, tile, &row->l1, &row->sumsq);
     if (!err && (in->stats || in->plot))
         err = inspect_measure(in->io, entry, tile, &row->stats);
     if (!err && in->sha256)
