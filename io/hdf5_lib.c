@@ -25,11 +25,28 @@ static void forget_variables(void)
             unsetenv(names[i]);
 }
 
+/*
+ * What it could not let go of in a damaged file libhdf5 prints when the process ends, unless errors
+ * are not printed. It still ends, and so closes files that the program has left open.
+ */
+static void end_quietly(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+/* What is registered last runs first: before libhdf5's own, which it registers when it begins. */
+static void begin(void)
+{
+    forget_variables();
+    if (H5open() >= 0)
+        (void)atexit(end_quietly);
+}
+
 void ferry__hdf5_enter(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, forget_variables);
+    pthread_once(&once, begin);
     pthread_mutex_lock(&lock);
     H5Eget_auto2(H5E_DEFAULT, &printer, &printer_arg);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);

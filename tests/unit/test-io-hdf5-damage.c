@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* Files that are damaged, and what libhdf5 makes of them. */
 
@@ -290,6 +291,44 @@ static void a_length_of_gigabytes_takes_no_memory(void)
     CU_ASSERT(children_took() < 200 * 1024);
 }
 
+/* ---- the end of the process -------------------------------------------------------------------- */
+
+enum { QUIET = 7, LOUD };
+
+static bool looking;
+
+/* Runs behind what ferry has to do on exit, and before libhdf5 ends. */
+static void look(void)
+{
+    H5E_auto2_t print = NULL;
+    void *arg;
+
+    if (!looking)
+        return;
+    H5Eget_auto2(H5E_DEFAULT, &print, &arg);
+    _exit(print ? LOUD : QUIET);
+}
+
+/* What a damaged file has left in it libhdf5 complains of on exit, where errors are printed. */
+static void libhdf5_ends_without_a_word(void)
+{
+    int status = -1;
+    pid_t child;
+
+    make_begin();
+    put_simple("a", 3);
+    ferry_io_close(make_end());
+    child = fork();
+    if (child == 0) {
+        looking = true;
+        H5Eset_auto2(H5E_DEFAULT, (H5E_auto2_t)H5Eprint2, NULL);
+        exit(0);
+    }
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    CU_ASSERT(WIFEXITED(status));
+    CU_ASSERT_EQUAL(WEXITSTATUS(status), QUIET);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_crash_of_the_library_is_an_error_that_names_the_file),
     FERRY_TEST(an_endless_walk_is_an_error),
@@ -297,9 +336,12 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(every_byte_of_a_file_may_be_wrong),
     FERRY_TEST(a_text_has_the_length_that_its_reference_says),
     FERRY_TEST(a_length_of_gigabytes_takes_no_memory),
+    FERRY_TEST(libhdf5_ends_without_a_word),
 };
 
 int main(int argc, char **argv)
 {
+    if (atexit(look) != 0)
+        return 99;
     return hdf5_main(argc, argv, "io-hdf5-damage", cases, FERRY_TEST_COUNT(cases));
 }
