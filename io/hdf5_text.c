@@ -111,7 +111,7 @@ static bool is_sound(const struct ferry_io *io, hid_t set)
     struct layout in;
     struct reference to;
 
-    if (at == HADDR_UNDEF || !layout_of(io, set, &in))
+    if (!layout_of(io, set, &in) || at == HADDR_UNDEF || at == HADDR_UNDEF + in.base)
         return true;
     if (!inside(&in, at, 8 + in.address))
         return false;

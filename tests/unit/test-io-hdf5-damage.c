@@ -262,6 +262,28 @@ static void a_text_has_the_length_that_its_reference_says(void)
         }
 }
 
+/* A block of the user's moves all places, also the one that says that there is none. */
+static void texts_behind_a_block_of_the_users_are_sound(void)
+{
+    hid_t plist = H5Pcreate(H5P_FILE_CREATE), type = H5Tcopy(H5T_C_S1);
+    const char *text = "hello";
+    ferry_io *io;
+
+    H5Tset_size(type, H5T_VARIABLE);
+    snprintf(path, sizeof(path), "%s/x.h5", folder);
+    H5Pset_userblock(plist, 512);
+    made = H5Fcreate(path, H5F_ACC_TRUNC, plist, H5P_DEFAULT);
+    CU_ASSERT_FATAL(made >= 0);
+    H5Dclose(put("written", type, NULL, H5P_DEFAULT, type, &text));
+    H5Dclose(put("never", type, NULL, H5P_DEFAULT, type, NULL));
+    H5Pclose(plist);
+    H5Tclose(type);
+    io = make_end();
+    CU_ASSERT_STRING_EQUAL(about(io, "written"), "hello");
+    CU_ASSERT_STRING_EQUAL(about(io, "never"), "");
+    ferry_io_close(io);
+}
+
 /* Most of what the children took, in KiB; before this case they take little. */
 static long children_took(void)
 {
@@ -335,6 +357,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(one_that_cannot_be_opened_is_marked),
     FERRY_TEST(every_byte_of_a_file_may_be_wrong),
     FERRY_TEST(a_text_has_the_length_that_its_reference_says),
+    FERRY_TEST(texts_behind_a_block_of_the_users_are_sound),
     FERRY_TEST(a_length_of_gigabytes_takes_no_memory),
     FERRY_TEST(libhdf5_ends_without_a_word),
 };
