@@ -599,10 +599,14 @@ check-training: $(check_PROGRAMS)
 print-package-tests:
 	@echo '$(PACKAGE_TESTS)'
 
-# Those of them that are programs, and the programs that tests run.
+# Those of them that are programs, and the programs that scripts run.
+PROGRAMS_OF_OTHERS = %D%/unit/test-opencl %D%/unit/test-opencl-kernels
 print-package-programs:
 	@for program in $(check_PROGRAMS); do \
-	    case ' $(TESTS) ' in *" $$program "*) tests=' $(PACKAGE_TESTS) ' ;; *) tests=" $$program " ;; esac; \
+	    case ' $(TESTS) ' in \
+	    *" $$program "*) tests=' $(PACKAGE_TESTS) $(PROGRAMS_OF_OTHERS) ' ;; \
+	    *) tests=" $$program " ;; \
+	    esac; \
 	    case "$$tests" in *" $$program "*) echo "$$program" ;; esac; \
 	done
 

@@ -115,6 +115,10 @@ int hdf5_main(int argc, char **argv, const char *name, const ferry_test_case *ca
         return 99;
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     status = ferry_test_main(argc, argv, name, cases, count);
+    if (H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL) != 0) {
+        puts("FAIL nothing_of_hdf5s_is_left_open");
+        status = 1;
+    }
     unlink(path);
     rmdir(folder);
     return status;
