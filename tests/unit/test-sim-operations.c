@@ -173,7 +173,7 @@ static void constants_that_could_not_be_packed_are_packed_by_the_next_run(void)
     end();
 }
 
-/* And what was computed with it is no result. */
+/* The clock stands still until somebody waits: the run is there before the packing has failed. */
 static void packing_that_failed_later_is_done_again(void)
 {
     ferry_op_stats stats = { .struct_size = sizeof stats };
@@ -181,10 +181,25 @@ static void packing_that_failed_later_is_done_again(void)
     begin();
     CU_ASSERT_EQUAL_FATAL(create(), 0);
     f.control->fail_later(f.sim, SIM_CALL_PREPARE, 1, FERRY_EDEVICE);
-    (void)run();
-    CU_ASSERT(is_lost(f.y));
+    CU_ASSERT_EQUAL(run(), 0);
+    CU_ASSERT(is_lost(f.y)); /* what was computed with it is no result */
     CU_ASSERT(has(f.x, 1, 2));
     CU_ASSERT(has(f.w, 0, 1));
+    CU_ASSERT_EQUAL(run(), 0);
+    CU_ASSERT(has(f.y, FIRST, SECOND));
+    CU_ASSERT_EQUAL(ferry_op_get_stats(f.o, &stats), 0);
+    CU_ASSERT_EQUAL(stats.packs, 2);
+    end();
+}
+
+/* It has failed when it is asked for: the run that asks packs once more. */
+static void packing_that_failed_meanwhile_is_done_again_at_once(void)
+{
+    ferry_op_stats stats = { .struct_size = sizeof stats };
+
+    begin();
+    CU_ASSERT_EQUAL_FATAL(create(), 0);
+    f.control->fail_later(f.sim, SIM_CALL_PREPARE, 1, FERRY_EDEVICE);
     CU_ASSERT_EQUAL(run(), 0);
     CU_ASSERT(has(f.y, FIRST, SECOND));
     CU_ASSERT_EQUAL(ferry_op_get_stats(f.o, &stats), 0);
@@ -244,7 +259,6 @@ static const ferry_test_case plain[] = {
     FERRY_TEST(a_run_that_fails_at_once_costs_its_output_and_no_input),
     FERRY_TEST(a_run_that_fails_later_loses_the_output_and_keeps_the_inputs),
     FERRY_TEST(a_run_without_memory_is_tried_once_more),
-    FERRY_TEST(packing_that_failed_later_is_done_again),
 };
 static const ferry_test_case fail_create[] = {
     FERRY_TEST(what_cannot_be_prepared_is_no_operation),
@@ -254,6 +268,10 @@ static const ferry_test_case fail_prepare[] = {
 };
 static const ferry_test_case manual[] = {
     FERRY_TEST(a_late_run_is_waited_for),
+    FERRY_TEST(packing_that_failed_later_is_done_again),
+};
+static const ferry_test_case sync[] = {
+    FERRY_TEST(packing_that_failed_meanwhile_is_done_again_at_once),
 };
 static const ferry_test_case without[] = {
     FERRY_TEST(a_kind_that_is_switched_off_is_left_to_others),
@@ -269,6 +287,7 @@ int main(int argc, char **argv)
         { "sim[fail_create=1]", fail_create, FERRY_TEST_COUNT(fail_create) },
         { "sim[fail_prepare=1]", fail_prepare, FERRY_TEST_COUNT(fail_prepare) },
         { "sim[clock=manual]", manual, FERRY_TEST_COUNT(manual) },
+        { "sim[clock=sync]", sync, FERRY_TEST_COUNT(sync) },
         { "sim[without=unary]", without, FERRY_TEST_COUNT(without) },
         { "sim[ops=arithmetic]", arithmetic, FERRY_TEST_COUNT(arithmetic) },
     };
