@@ -423,6 +423,7 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/plugin-driver.c \
 	%D%/unit/plugin-driver.h \
 	%D%/unit/proto-text.h \
+	%D%/unit/small-net.h \
 	%D%/unit/world.c \
 	%D%/unit/world.h
 CHECK_TEST = %D%/unit/check-run.c %D%/unit/check-run.h

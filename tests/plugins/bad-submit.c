@@ -1,21 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define GOOD_NAME "bad_submit"
 #define GOOD_ASYNC
+#define GOOD_QUEUES
 #include "good.h"
-
-static int create(void *dev, uint32_t flags, void **out_queue)
-{
-    (void)dev, (void)flags;
-    *out_queue = malloc(1);
-    return *out_queue ? 0 : good_host->error(FERRY_ENOMEM, "malloc failed");
-}
-
-static int destroy(void *dev, void *queue)
-{
-    (void)dev;
-    free(queue);
-    return 0;
-}
 
 /* Work of all queues goes into one list, with no lock around that. */
 static int append(const struct good_work *what)
@@ -46,7 +33,5 @@ static int set(void *dev, void *queue, ferry_ref dst, uint32_t byte, uint64_t by
 
 static void spoil(ferry_plugin_ops *ops)
 {
-    ops->queue_create = create;
-    ops->queue_destroy = destroy;
     ops->memset = set;
 }

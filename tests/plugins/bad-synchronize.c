@@ -1,21 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define GOOD_NAME "bad_synchronize"
 #define GOOD_ASYNC
+#define GOOD_QUEUES
 #include "good.h"
-
-static int create(void *dev, uint32_t flags, void **out_queue)
-{
-    (void)dev, (void)flags;
-    *out_queue = malloc(1);
-    return *out_queue ? 0 : good_host->error(FERRY_ENOMEM, "malloc failed");
-}
-
-static int destroy(void *dev, void *queue)
-{
-    (void)dev;
-    free(queue);
-    return 0;
-}
 
 /* What the default queue has to do is waited for, and of the others nothing. */
 static bool default_is_busy(void)
@@ -45,8 +32,6 @@ static int one_queue(void *dev, void *queue)
 
 static void spoil(ferry_plugin_ops *ops)
 {
-    ops->queue_create = create;
-    ops->queue_destroy = destroy;
     ops->queue_synchronize = one_queue;
     ops->synchronize = synchronize;
 }

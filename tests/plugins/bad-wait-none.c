@@ -1,21 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define GOOD_NAME "bad_wait_none"
 #define GOOD_ASYNC
+#define GOOD_QUEUES
 #include "good.h"
-
-static int create(void *dev, uint32_t flags, void **out_queue)
-{
-    (void)dev, (void)flags;
-    *out_queue = malloc(1);
-    return *out_queue ? 0 : good_host->error(FERRY_ENOMEM, "malloc failed");
-}
-
-static int destroy(void *dev, void *queue)
-{
-    (void)dev;
-    free(queue);
-    return 0;
-}
 
 /* The default queue does its work at once, whatever queue_wait was told. */
 static int copy(void *dev, void *queue, uint32_t kind, ferry_ref dst, ferry_cref src,
@@ -51,8 +38,6 @@ static int axpy(void *dev, void *queue, uint32_t dtype, int64_t n, double alpha,
 
 static void spoil(ferry_plugin_ops *ops)
 {
-    ops->queue_create = create;
-    ops->queue_destroy = destroy;
     ops->memcpy = copy;
     ops->memset = set;
     ops->axpy = axpy;

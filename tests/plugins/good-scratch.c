@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define GOOD_NAME "good_scratch"
 #define GOOD_ASYNC
+#define GOOD_QUEUES
 #include "good.h"
 
 #include <stdio.h>
@@ -68,13 +69,6 @@ static int free_and_tell(void *dev, void *queue, void *handle)
 }
 
 /* All queues are one, which is in order. */
-static int queue_create(void *dev, uint32_t flags, void **out_queue)
-{
-    (void)dev, (void)flags;
-    *out_queue = malloc(1);
-    return *out_queue ? 0 : good_host->error(FERRY_ENOMEM, "malloc failed");
-}
-
 static int queue_destroy(void *dev, void *queue)
 {
     good_synchronize(dev);
@@ -97,6 +91,5 @@ static void spoil(ferry_plugin_ops *ops)
     ops->device_open = open_and_ask;
     ops->free = free_and_tell;
     ops->axpy = axpy_by_scratch;
-    ops->queue_create = queue_create;
     ops->queue_destroy = queue_destroy;
 }

@@ -6,7 +6,8 @@
  *
  * which may replace entries. Its device is an arena in host memory, in which blocks lie side by side,
  * 64 bytes apart at the least, so that what is written outside one lands in another. With GOOD_ASYNC
- * copies, memset and axpy are done later, in their order, by a thread that takes its time.
+ * copies, memset and axpy are done later, in their order, by a thread that takes its time. With GOOD_QUEUES
+ * there are further queues, which do no more than tell their work apart.
  */
 #define _GNU_SOURCE
 #include <ferry/plugin.h>
@@ -360,6 +361,24 @@ static void good_device_close(void *dev)
     free(dev);
 }
 
+#ifdef GOOD_QUEUES
+
+static int good_queue_create(void *dev, uint32_t flags, void **out_queue)
+{
+    (void)dev, (void)flags;
+    *out_queue = malloc(1);
+    return *out_queue ? 0 : good_host->error(FERRY_ENOMEM, "malloc failed");
+}
+
+static int good_queue_destroy(void *dev, void *queue)
+{
+    (void)dev;
+    free(queue);
+    return 0;
+}
+
+#endif
+
 static int good_properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)
 {
     (void)plugin, (void)index, (void)dev;
@@ -400,6 +419,10 @@ static ferry_plugin_ops good_ops = {
     .event_synchronize = good_event_synchronize,
     .event_destroy = good_event_destroy,
     .queue_wait = good_queue_wait,
+#endif
+#ifdef GOOD_QUEUES
+    .queue_create = good_queue_create,
+    .queue_destroy = good_queue_destroy,
 #endif
 };
 

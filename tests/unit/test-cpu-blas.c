@@ -159,35 +159,35 @@ static bool forbid_memory(size_t more)
     return known && setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
-/* Room for the library, and none for what it wants once it is called. */
-static int without_memory(void)
+/* Multiplies with so many bytes more to be had, and hears what is said; 0: it has come to its end. */
+static int multiply_within(size_t more)
 {
-    const size_t more = (size_t)120 << 20;
-
     ferry_log_set(hear, NULL);
     alarm(60);
     if (!forbid_memory(more))
         return CANNOT_FORBID;
     if (open_cpu())
         return 1;
-    if (!multiplies())
-        return 2;
+    return multiplies() ? 0 : 2;
+}
+
+/* Room for the library, and none for what it wants once it is called. */
+static int without_memory(void)
+{
+    int result = multiply_within((size_t)120 << 20);
+
+    if (result)
+        return result;
     return strstr(heard, "matrices are computed without it") ? 0 : 3;
 }
 
 /* Room for the caller, and none for further threads. */
 static int without_much_memory(void)
 {
-    const size_t more = (size_t)300 << 20;
+    int result = multiply_within((size_t)300 << 20);
 
-    ferry_log_set(hear, NULL);
-    alarm(60);
-    if (!forbid_memory(more))
-        return CANNOT_FORBID;
-    if (open_cpu())
-        return 1;
-    if (!multiplies())
-        return 2;
+    if (result)
+        return result;
     if (sysconf(_SC_NPROCESSORS_ONLN) > 1 && !strstr(heard, "computes matrices on one thread"))
         return 3;
     return is_loaded("openblas") ? 0 : 4;

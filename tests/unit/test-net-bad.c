@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _POSIX_C_SOURCE 200809L
 #include "fixture.h"
+#include "small-net.h"
 
 #include <ferry/net.h>
 
@@ -11,24 +12,7 @@
 
 /* What is no net, or no weights of one: one error with its place, and nothing half built. */
 
-#define INPUT(dims)                                                                               \
-    "name: 'small' layer { name: 'in' type: 'Input' top: 'x' input_param { shape { " dims " } } " \
-    "}\n"
-
 /* ---- texts ----------------------------------------------------------------------------------------- */
-
-static const char chain[] =
-    INPUT("dim: 1 dim: 1 dim: 2 dim: 3") "layer { name: 'conv' type: 'Convolution' bottom: 'x' "
-                                         "top: 'c' convolution_param { num_output: 2\n"
-                                         "  kernel_size: 2 weight_filler { type: 'constant' value: "
-                                         "1 } bias_filler { type: 'constant'\n"
-                                         "  value: -13 } } }\n"
-                                         "layer { name: 'relu' type: 'ReLU' bottom: 'c' top: 'c' "
-                                         "relu_param { negative_slope: 0.5 } }\n"
-                                         "layer { name: 'ip' type: 'InnerProduct' bottom: 'c' top: "
-                                         "'y' inner_product_param {\n"
-                                         "  num_output: 1 weight_filler { type: 'constant' value: "
-                                         "2 } } }\n";
 
 static const struct {
     const char *text;
