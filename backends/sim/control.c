@@ -103,6 +103,16 @@ static void lose(void *sim)
     sim_unlock();
 }
 
+static void hold(void *sim, int on)
+{
+    struct sim_device *dev = sim;
+
+    sim_lock();
+    dev->held = on != 0;
+    sim_device_wake(dev);
+    sim_unlock();
+}
+
 const struct sim_control sim_control = {
     .struct_size = sizeof(struct sim_control),
     .step = step,
@@ -113,4 +123,5 @@ const struct sim_control sim_control = {
     .fail_later = fail_later,
     .calls = calls,
     .lose = lose,
+    .hold = hold,
 };

@@ -77,6 +77,11 @@ struct sim_control {
      * those that free or destroy.
      */
     void (*lose)(void *sim);
+    /*
+     * With 1 the device begins and completes nothing more, so that all who wait for it wait, until it is
+     * called with 0. Real clock only.
+     */
+    void (*hold)(void *sim, int on);
 };
 
 #endif

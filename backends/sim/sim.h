@@ -336,6 +336,7 @@ struct sim_device {
     struct sim_device *next;
     uint32_t index;
     bool lost, unified;
+    bool held; /* its thread does nothing */
     struct sim_settings set;
     struct sim_arena arena;
     uint64_t used; /* bytes of device memory */

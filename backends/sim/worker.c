@@ -44,7 +44,7 @@ static void *work(void *argument)
 
     sim_lock();
     while (!dev->worker.stop) {
-        struct sim_queue *queue = sim_queue_earliest(dev);
+        struct sim_queue *queue = dev->held ? NULL : sim_queue_earliest(dev);
 
         if (!queue)
             sleep_until(&dev->worker, NEVER);

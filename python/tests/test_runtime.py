@@ -121,17 +121,20 @@ def test_closing_while_others_work_is_safe(device):
 
 
 def test_other_threads_run_while_a_device_works():
+    # On a machine with other work to do they may hardly come to it once, and not always.
     script = """
 import threading, time, ferry
 device = ferry.Runtime(options={"sim": {"latency": 400000}}).device()
 blob = ferry.Blob(device, (8,))
-blob.fill(1)
-thread = threading.Thread(target=lambda: blob.data)
-thread.start()
-turns = 0
-while thread.is_alive():
-    time.sleep(0.01)
-    turns += 1
+turns = tries = 0
+while turns < 8 and tries < 10:
+    blob.fill(1)
+    thread = threading.Thread(target=lambda: blob.data)
+    thread.start()
+    turns, tries = 0, tries + 1
+    while thread.is_alive():
+        time.sleep(0.01)
+        turns += 1
 print(turns)
 """
     assert int(python(script, "sim")) >= 8

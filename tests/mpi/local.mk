@@ -11,7 +11,7 @@ check_PROGRAMS += %D%/ranks
 	%D%/levels.c \
 	%D%/main.c \
 	%D%/ranks.h
-%C%_ranks_CPPFLAGS = $(PUBLIC_CPPFLAGS) -DCUDART_MAJOR='"$(CUDA_CUDART_MAJOR)"'
+%C%_ranks_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -DCUDART_MAJOR='"$(CUDA_CUDART_MAJOR)"'
 %C%_ranks_CFLAGS = $(STD_CFLAGS) $(MPI_CFLAGS)
 check_PROGRAMS += %D%/overlap
 %C%_overlap_SOURCES = %D%/interpose.c %D%/overlap.c %D%/ranks.h

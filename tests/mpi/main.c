@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs as several ranks, started by check-mpi.sh: `ranks collective|levels|slow|device` prints a line for each
+ * Runs as several ranks, started by check-mpi.sh: `ranks collective|levels|held|device` prints a line for each
  * case, from rank 0, that has passed on all ranks or failed on one; `ranks broken|told|apart|twice` ends in an error,
  * the last two without having initialised MPI.
  */
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
     bool by_ferry = !strcmp(word, "apart") || !strcmp(word, "twice");
-    bool funneled = !strcmp(word, "levels") || !strcmp(word, "slow");
+    bool funneled = !strcmp(word, "levels") || !strcmp(word, "held");
     int level = funneled ? MPI_THREAD_FUNNELED : MPI_THREAD_MULTIPLE, status = 2;
     ferry_runtime *rt;
 
@@ -90,8 +90,8 @@ int main(int argc, char **argv)
         status = run(collective_cases);
     else if (!strcmp(word, "levels"))
         status = run(level_cases);
-    else if (!strcmp(word, "slow"))
-        status = run(slow_cases);
+    else if (!strcmp(word, "held"))
+        status = run(held_cases);
     else if (!strcmp(word, "device"))
         status = run(device_cases);
     else if (!strcmp(word, "broken"))

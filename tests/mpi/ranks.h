@@ -47,7 +47,7 @@ ferry_blob *ranks_blob(ferry_dtype dtype, int64_t count);
 uint64_t ranks_copies(void);
 
 /* The cases that a word of the command line stands for. */
-extern const struct ranks_case collective_cases[], level_cases[], slow_cases[], device_cases[];
+extern const struct ranks_case collective_cases[], level_cases[], held_cases[], device_cases[];
 
 /* Runs that end in an error: what they say is looked at by who started them. */
 int ranks_broken(void);

@@ -48,8 +48,7 @@ says() {
 
 cases collective 3 sim
 cases levels 2 sim
-printf '[plugin sim]\noption.op_latency = 1000000\n' >"$scratch/slow.conf"
-FERRY_CONF=$scratch/slow.conf cases slow 2 sim
+cases held 2 sim
 case " ${FERRY_TEST_PLUGINS-} " in
 *' cuda '*) cases device 2 cuda ;;
 *) skip an_mpi_that_takes_device_memory_is_handed_it 'the CUDA plugin is not built' ;;

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /*
@@ -24,12 +23,13 @@ static void *evict_all(void *dev)
     return NULL;
 }
 
-/* A thread that is writing back what dev0 alone has: a copy takes half a second here. */
+/* A thread that is writing back what dev0 alone has: until dev0 is let go. */
 static pthread_t begin_eviction(void)
 {
     uint64_t copies = wx_calls(0, SIM_CALL_MEMCPY);
     pthread_t thread;
 
+    wx_hold(0);
     CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, evict_all, wx_dev(0)), 0);
     while (wx_calls(0, SIM_CALL_MEMCPY) == copies)
         usleep(1000);
@@ -38,6 +38,7 @@ static pthread_t begin_eviction(void)
 
 static void end_eviction(pthread_t thread)
 {
+    wx_let_go(0);
     pthread_join(thread, NULL);
     FX_OK(ferry_device_set_budget(wx_dev(0), 0));
 }
@@ -93,28 +94,38 @@ static void nobody_waits_for_a_trim(void)
     wx_begin();
     m = wx_memory_at(0, NEW);
     cached = wx_memory(0);
-    wx_write_on(wx_queue(0), cached, OLD); /* half a second */
+    wx_hold(0);
+    wx_write_on(wx_queue(0), cached, OLD);
     ferry_memory_release(cached);
     CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, evict_all, wx_dev(0)), 0);
-    usleep(100000);
+    usleep(100000); /* time to come to where it waits */
     ferry_memory_release(m);
     CU_ASSERT(wx_pending(0) > 0); /* it goes on */
     end_eviction(thread);
     wx_end();
 }
 
+static void *let_go_in_a_while(void *arg)
+{
+    usleep(50000);
+    wx_let_go(0);
+    return arg;
+}
+
 static void a_memory_ends_after_its_eviction(void)
 {
     ferry_memory *m;
-    pthread_t thread;
+    pthread_t thread, other;
 
     wx_begin();
     m = idle_at_device();
     wx_mark();
     thread = begin_eviction();
     CU_ASSERT_EQUAL(wx_since(0).evictions, 0);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&other, NULL, let_go_in_a_while, NULL), 0);
     ferry_memory_release(m);
     CU_ASSERT_EQUAL(wx_since(0).evictions, 1);
+    pthread_join(other, NULL);
     end_eviction(thread);
     wx_end();
 }
@@ -390,12 +401,9 @@ static void a_handle_without_memory_evicts_and_is_tried_again(void)
     without_memory(ferry_blob_update);
 }
 
-static const ferry_test_case slow_cases[] = {
+static const ferry_test_case held_cases[] = {
     FERRY_TEST(nobody_waits_for_an_eviction_of_others),
     FERRY_TEST(a_memory_ends_after_its_eviction),
-};
-
-static const ferry_test_case late_cases[] = {
     FERRY_TEST(nobody_waits_for_a_trim),
 };
 
@@ -420,15 +428,12 @@ static const ferry_test_case cuda_cases[] = {
 
 int main(int argc, char **argv)
 {
-    static const char *const slow[] = { "latency", "500000", NULL };
-    static const char *const late[] = { "op_latency", "500000", NULL };
     static const char *const sync[] = { "clock", "sync", NULL };
     static const char *const cuda[] = { "plugin", "cuda", NULL };
     static const char *const three[] = { "devices", "3", NULL };
     static const char *const shared[] = { "devices", "3", "unified", "on", NULL };
     static const struct wx_world worlds[] = {
-        { "slow copies", slow, slow_cases, FERRY_TEST_COUNT(slow_cases) },
-        { "slow operations", late, late_cases, FERRY_TEST_COUNT(late_cases) },
+        { "devices that stand still", NULL, held_cases, FERRY_TEST_COUNT(held_cases) },
         { "short of memory", NULL, sim_cases, FERRY_TEST_COUNT(sim_cases) },
         { "short of memory, at once", sync, short_cases, FERRY_TEST_COUNT(short_cases) },
         { "short of memory, doubles", cuda, cuda_cases, FERRY_TEST_COUNT(cuda_cases) },

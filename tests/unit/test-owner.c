@@ -94,7 +94,7 @@ static void in_a_child_no_device_answers(void)
     wx_begin();
     child = fork();
     if (child == 0) {
-        alarm(10);
+        alarm(60);
         _exit(ferry_device_owns(wx_dev(0), &local) != FERRY_EFORKED ||
               ferry_runtime_owner(wx_runtime(), &local, &found) != FERRY_EFORKED ||
               found != (ferry_device *)(void *)&found);

@@ -343,6 +343,30 @@ static void on_the_real_clock_an_event_completes_by_itself(void)
     sim_close(dev);
 }
 
+static void a_device_that_is_held_does_nothing_until_it_is_let_go(void)
+{
+    void *dev = device("real");
+    int value = 6, seen = 0;
+    void *block, *event;
+
+    if (!dev)
+        return;
+    block = sim_block(dev, sizeof(int), 0);
+    control->hold(dev, 1);
+    put(dev, NULL, block, &value, sizeof(int));
+    get(dev, NULL, block, &seen, sizeof(int));
+    event = record(dev, NULL);
+    usleep(5000); /* time for the thread to do it wrongly */
+    CU_ASSERT_EQUAL(control->pending(dev), 3);
+    CU_ASSERT_EQUAL(sim->event_query(dev, event), 0);
+    control->hold(dev, 0);
+    CU_ASSERT_EQUAL(sim->event_synchronize(dev, event), 0);
+    CU_ASSERT_EQUAL(seen, 6);
+    done_with(dev, event);
+    sim_free_block(dev, block);
+    sim_close(dev);
+}
+
 static void a_copy_takes_its_latency_and_its_bytes_time(void)
 {
     static unsigned char bytes[1 << 16];
@@ -359,7 +383,7 @@ static void a_copy_takes_its_latency_and_its_bytes_time(void)
     start = now();
     get(dev, NULL, block, &seen, 1); /* 20 ms */
     event = record(dev, NULL);
-    CU_ASSERT_EQUAL(sim->event_query(dev, event), 0);
+    CU_ASSERT(sim->event_query(dev, event) == 0 || now() - start >= 20000);
     CU_ASSERT_EQUAL(sim->event_synchronize(dev, event), 0);
     CU_ASSERT_EQUAL(seen, 0);
     CU_ASSERT(now() - start >= 20000);
@@ -448,23 +472,37 @@ static void a_wait_takes_its_place_in_the_modelled_time(void)
     sim_close(dev);
 }
 
+/* What a copy of 0.3 s has read that was written behind its submission, in time or (*out_late) not. */
+static int read_behind(void *dev, void *block, bool *out_late)
+{
+    int64_t start = now();
+    int source = 1, seen = 0;
+
+    put(dev, NULL, block, &source, sizeof(source));
+    usleep(5000); /* time for the thread to do it wrongly */
+    source = 2;
+    driver_count(sim, dev); /* an order between this write and the copy, for ThreadSanitizer */
+    *out_late = now() - start >= 250000;
+    CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
+    sim_get(dev, block, &seen, sizeof(seen));
+    return seen;
+}
+
+/* On a machine with other work to do this thread may come too late to see it. */
 static void a_copy_reads_its_source_at_its_time_not_when_it_is_submitted(void)
 {
-    int source = 1, seen = 0;
     void *dev, *block;
+    bool late = true;
+    int seen = 0;
 
     if (!sim_load())
         return;
     driver_set("latency", "300000");
     dev = sim_open(0);
     block = sim_block(dev, sizeof(int), 0);
-    put(dev, NULL, block, &source, sizeof(source));
-    usleep(5000); /* time for the thread to do it wrongly */
-    source = 2;
-    driver_count(sim, dev); /* an order between this write and the copy, for ThreadSanitizer */
-    CU_ASSERT_EQUAL(sim->synchronize(dev), 0);
-    sim_get(dev, block, &seen, sizeof(seen));
-    CU_ASSERT_EQUAL(seen, 2);
+    for (int i = 0; i < 20 && late; i++)
+        seen = read_behind(dev, block, &late);
+    CU_ASSERT(!late && seen == 2);
     sim_free_block(dev, block);
     sim_close(dev);
 }
@@ -543,7 +581,9 @@ static void threads_meet_on_two_devices_and_lose_nothing(void)
     sim_close(dev);
 }
 
+/* The first one counts threads: one of another case's, which has been joined, may be listed a moment longer. */
 static const ferry_test_case cases[] = {
+    FERRY_TEST(on_the_sync_clock_all_is_done_on_return_and_there_is_no_thread),
     FERRY_TEST(on_the_manual_clock_a_copy_reads_and_writes_when_it_is_stepped),
     FERRY_TEST(an_event_is_done_when_all_before_it_has_run),
     FERRY_TEST(steps_follow_submission_and_may_be_of_one_queue),
@@ -552,8 +592,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_block_that_commands_still_use_is_not_freed),
     FERRY_TEST(a_wait_for_another_devices_event_is_kept_on_every_clock),
     FERRY_TEST(peer_copies_can_be_switched_off),
-    FERRY_TEST(on_the_sync_clock_all_is_done_on_return_and_there_is_no_thread),
     FERRY_TEST(on_the_real_clock_an_event_completes_by_itself),
+    FERRY_TEST(a_device_that_is_held_does_nothing_until_it_is_let_go),
     FERRY_TEST(a_copy_takes_its_latency_and_its_bytes_time),
     FERRY_TEST(two_copies_one_way_share_the_way_whatever_their_queues),
     FERRY_TEST(a_large_copy_ends_no_earlier_than_the_model_says),

@@ -426,9 +426,9 @@ static void a_device_is_lost_while_its_thread_works(void)
 
     if (!sim_load())
         return;
-    driver_set("latency", "200000");
     f.dev = sim_open(0);
     f.block = sim_block(f.dev, 64, 0);
+    control->hold(f.dev, 1); /* or the copy may be over before the device is lost */
     CU_ASSERT_EQUAL(call_memcpy(), 0);
     CU_ASSERT_EQUAL(sim->event_record(f.dev, NULL, &event), 0);
     control->lose(f.dev);

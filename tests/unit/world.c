@@ -241,6 +241,16 @@ void wx_lose(int i)
     wx.control->lose(wx.sim[i]);
 }
 
+void wx_hold(int i)
+{
+    wx.control->hold(wx.sim[i], 1);
+}
+
+void wx_let_go(int i)
+{
+    wx.control->hold(wx.sim[i], 0);
+}
+
 uint64_t wx_calls(int i, uint32_t call)
 {
     if (wx.cuda)

@@ -56,6 +56,9 @@ ferry_queue *wx_queue_create(int i);
 void wx_fail_next(int i, uint32_t call, uint64_t nth, int code);
 void wx_fail_later(int i, uint32_t call, uint64_t nth, int code);
 void wx_lose(int i);
+/* The device stands still, on the real clock, until it is let go: who waits for it waits. */
+void wx_hold(int i);
+void wx_let_go(int i);
 uint64_t wx_calls(int i, uint32_t call);
 uint64_t wx_pending(int i);
 uint64_t wx_run_all(void); /* on every device, until nothing is left */
