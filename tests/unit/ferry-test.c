@@ -5,6 +5,7 @@
 #include <CUnit/TestRun.h>
 
 #include <locale.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -78,6 +79,15 @@ int ferry_test_is_slow(void)
 #endif
 #endif
     return getenv("FERRY_TEST_VALGRIND") != NULL;
+}
+
+int ferry_test_processors(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof(set), &set) == 0)
+        return CPU_COUNT(&set);
+    return (int)sysconf(_SC_NPROCESSORS_ONLN); /* more than fit into the set */
 }
 
 /* glibc's file of a locale's numbers: a magic word, how many strings, where each begins, and they. */

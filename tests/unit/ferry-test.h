@@ -94,4 +94,7 @@ bool ferry_test_comma(void);
 /* Whether the program runs under valgrind, or with a sanitizer: shorten what takes long. */
 int ferry_test_is_slow(void);
 
+/* The processors that the program may run on, of those that there are. */
+int ferry_test_processors(void);
+
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check-run.h"
 
-#include <unistd.h>
 
 /* `ferry check`: faults that only a certain queue, a certain size or many calls bring out. */
 
@@ -95,14 +94,14 @@ static void what_is_the_program_s_is_looked_at(void)
     caught("bad_process", "fill", "the program's limit RLIMIT_NOFILE: it has become 200");
     caught("bad_process", "copy-op", "standard input, which is the program's: it has been closed");
     caught("bad_process", "axpy", "the program's children: it has one now");
-    if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+    if (ferry_test_processors() > 1)
         caught("bad_process", "copy", "the processors that the calling thread may run on: 1 now");
     caught("bad_process", "memset", "the program's timers, of setitimer and alarm: one runs now");
 }
 
 static void counters_that_threads_change_with_no_lock_are_caught(void)
 {
-    if (ferry_test_is_slow() || sysconf(_SC_NPROCESSORS_ONLN) < 2) {
+    if (ferry_test_is_slow() || ferry_test_processors() < 2) {
         ferry_test_skip("no two threads run at the same time, or seldom meet");
         return;
     }

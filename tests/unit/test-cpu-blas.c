@@ -139,7 +139,7 @@ static int without_threads(void)
         return 1;
     if (!multiplies())
         return 2;
-    if (sysconf(_SC_NPROCESSORS_ONLN) > 1 && !strstr(heard, "computes matrices on one thread"))
+    if (ferry_test_processors() > 1 && !strstr(heard, "computes matrices on one thread"))
         return 3;
     return getenv("OPENBLAS_NUM_THREADS") ? 4 : 0; /* it is as the program left it */
 }
@@ -188,7 +188,7 @@ static int without_much_memory(void)
 
     if (result)
         return result;
-    if (sysconf(_SC_NPROCESSORS_ONLN) > 1 && !strstr(heard, "computes matrices on one thread"))
+    if (ferry_test_processors() > 1 && !strstr(heard, "computes matrices on one thread"))
         return 3;
     return is_loaded("openblas") ? 0 : 4;
 }
