@@ -229,6 +229,35 @@ static void first_layers_of_every_width(void)
     }
 }
 
+/* Sums so short that tiles of a line go on by themselves, with what is done to them; y side by side or not. */
+static void short_sums_of_many_tiles(void)
+{
+    for (int64_t i = 0; i < 12; i++) {
+        struct shape s = { 2, i % 2 ? 3 : 20, 16 * (1 + i % 4), { 3, 41 + 3 * i } };
+        ferry_op_window *w;
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_CONVOLUTION);
+        w = &r.op.params.window;
+        *w = (ferry_op_window){ .axes = 2, .group = 1 };
+        for (int a = 0; a < 2; a++) {
+            w->kernel[a] = i % 2 ? 3 : 1;
+            w->stride[a] = w->dilation[a] = 1;
+            w->pad[a] = w->pad_end[a] = i % 2;
+        }
+        convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, i % 3 ? RIG_LAST : RIG_LAST_SLICE, 1);
+        if (i % 3 == 0) {
+            r.op.epilogue[r.op.n_epilogue++] =
+                (ferry_op_step){ .step = FERRY_STEP_ADD, .operand = r.op.n_in, .a = 1 };
+            rig_in(&r, FERRY_F32, RIG_LAST, 4, r.op.out[0].shape);
+        } else {
+            rig_step(&r, i % 3 == 1 ? FERRY_STEP_PRELU : FERRY_STEP_UNARY, FERRY_UNARY_CLIP, -0.5,
+                     0.75);
+        }
+        rig_run(&r, NULL);
+    }
+}
+
 static void inner_products_of_any_shape(void)
 {
     static const int64_t sizes[] = { 1, 2, 3, 8, 15, 16, 17, 33, 64, 100, 257, 800 };
@@ -390,6 +419,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_group_a_channel_at_every_stride_and_dilation),
     FERRY_TEST(a_group_a_channel_of_every_width_and_padding),
     FERRY_TEST(first_layers_of_every_width),
+    FERRY_TEST(short_sums_of_many_tiles),
     FERRY_TEST(inner_products_of_any_shape),
     FERRY_TEST(batched_products_of_any_shape),
     FERRY_TEST(no_number_of_threads_changes_a_bit),

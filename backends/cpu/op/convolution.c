@@ -2,6 +2,8 @@
 #include "op.h"
 #include "patches.h"
 
+#include <string.h>
+
 /*
  * CONVOLUTION as products, F32: the rows of a are patches of the input (patches.h), the columns of
  * b the kernels of the outputs, each group a batch.
@@ -196,14 +198,59 @@ struct places {
     int64_t add[5];        /* strides of what is added */
 };
 
+/* Lines of x with their padding, as far as the rows' windows reach: for rows of one line of y. */
+static void bring_window(const struct places *s, const float *image, int64_t top, int64_t left,
+                         int64_t lines, int64_t pixels, float *to)
+{
+    const struct cpu_window *w = s->window;
+    int64_t channels = s->patches.channels, before = left < 0 ? least(-left, pixels) : 0;
+    int64_t seen = least(w->in[2] - left, pixels) - before;
+
+    seen = seen > 0 ? seen : 0;
+    for (int64_t i = 0; i < lines; i++, top += w->dilation[1], to += pixels * channels) {
+        if (top < 0 || top >= w->in[1] || !seen) {
+            memset(to, 0, (size_t)(pixels * channels) * sizeof(*to));
+            continue;
+        }
+        memset(to, 0, (size_t)(before * channels) * sizeof(*to));
+        memcpy(to + before * channels, image + top * w->x[3] + (left + before) * channels,
+               (size_t)(seen * channels) * sizeof(*to));
+        memset(to + (before + seen) * channels, 0,
+               (size_t)((pixels - before - seen) * channels) * sizeof(*to));
+    }
+}
+
 static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
-                  int64_t k, int64_t depth, float *to, int64_t to_row)
+                  int64_t k, int64_t depth, float *to, struct cpu_tile *tile)
 {
     const struct places *s = r->arg;
+    const struct cpu_window *w = s->window;
     struct cpu_patches patches = s->patches;
+    int64_t line = first / w->out[2], at = first % w->out[2], k_line = r->plan->k_line;
+    int64_t pixels = (rows - 1) * w->stride[2] + w->kernel[2];
 
-    patches.x += batch * patches.channels * s->window->x[1];
-    r->loops->patches(&patches, first, rows, k, depth, to, to_row);
+    if (!r->brings_windows || at + rows > w->out[2]) {
+        patches.x += batch * patches.channels * w->x[1];
+        r->loops->patches(&patches, first, rows, k, depth, to, tile->a_row);
+        return;
+    }
+    tile->a_row = w->stride[2] * patches.channels;
+    tile->spans = depth / k_line;
+    tile->span = k_line;
+    tile->jump = pixels * patches.channels - k_line;
+    bring_window(s, patches.x + line / w->out[1] * w->x[0],
+                 line % w->out[1] * w->stride[1] - w->pad[1] + k / k_line * w->dilation[1],
+                 at * w->stride[2] - w->pad[2], tile->spans, pixels, to);
+}
+
+/* Whether rows of a line of y can be brought as one piece of x, lines of taps being whole. */
+static bool brings_windows(const struct places *s, const struct cpu_gemm *g)
+{
+    const struct cpu_window *w = s->window;
+
+    return s->patches.is_dense && w->x[4] == s->patches.channels && w->in[0] == 1 &&
+           w->kernel[0] == 1 && w->out[0] == 1 && w->stride[2] <= w->kernel[2] && g->batches == 1 &&
+           g->k > 0 && g->depth % g->k_line == 0;
 }
 
 /*
@@ -349,6 +396,7 @@ static void product_run(struct cpu_device *d, const struct cpu_op *p,
 
     find_places(p, args, &places);
     r.arg = &places;
+    r.brings_windows = brings_windows(&places, g);
     take_in_place(p, args, &places, &r);
     if (!r.b) {
         float *packed = r.scratch + p->answer.workspace_bytes / sizeof(float) - floats_packed(p);

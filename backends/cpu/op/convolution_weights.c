@@ -96,7 +96,7 @@ struct joining {
 };
 
 static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
-                  int64_t k, int64_t depth, float *to, int64_t to_row)
+                  int64_t k, int64_t depth, float *to, struct cpu_tile *tile)
 {
     const struct joining *s = r->arg;
     const struct cpu_window *w = s->window;
@@ -107,7 +107,7 @@ static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
 
     (void)batch;
     lines = lines > 0 ? lines : 0;
-    for (int64_t i = 0; i < rows; i++, to += to_row, tap_next(w, &tap)) {
+    for (int64_t i = 0; i < rows; i++, to += tile->a_row, tap_next(w, &tap)) {
         lines_see(r->loops, w, s->wide, places, lines, &tap, at, width, to);
         memset(to + lines * width, 0, (size_t)(depth - lines * width) * sizeof(*to));
     }

@@ -10,6 +10,8 @@
 #define MOST_PANELS (128 * 1024)
 /* Products that an element of y is the sum of, up to which it counts how a row is brought. */
 #define SHORT_SUMS 64
+/* Floats of a, and of y, that stay in the first cache while the panels go over them. */
+#define MOST_NEAR (4 * 1024)
 
 static int64_t cut(int64_t n, int64_t most)
 {
@@ -273,7 +275,8 @@ static void finish(const struct cpu_gemm_run *r, const struct place *p, const st
 
 struct task {
     const struct cpu_gemm_run *run;
-    int64_t batch, first, rows, panel, end; /* rows and panels of it */
+    int64_t batch, first, rows;
+    int64_t panel, full, end; /* panels of it, the full ones first */
     int64_t k, depth;
     float *a, *sums;
     /* Of its batch. */
@@ -320,20 +323,20 @@ static void end_narrow(const struct narrow *n, const struct place *place, int64_
 static int64_t multiply_full(const struct task *task, int64_t rows, struct cpu_tile *tile)
 {
     const struct cpu_gemm *g = task->run->plan;
-    const int64_t end = least(task->end, g->n / g->panel), step = g->panel * g->k;
+    const int64_t step = g->panel * g->k;
     const cpu_micro micro = task->run->loops->micro[1][rows];
 
     tile->column = task->panel * g->panel;
     tile->b = task->b + task->panel * step + task->k * g->panel;
     tile->bias = task->bias;
     tile->store = task->k + task->depth == g->k ? &task->store : NULL;
-    for (int64_t p = task->panel; p < end; p++) {
+    for (int64_t p = task->panel; p < task->full; p++) {
         micro(tile);
         tile->column += g->panel;
         tile->b += step;
         tile->sums += g->panel;
     }
-    return task->panel < end ? end : task->panel;
+    return task->full;
 }
 
 static void multiply_tile(const struct task *task, const struct place *place, struct cpu_tile *tile)
@@ -411,32 +414,97 @@ static void bring_rows(const struct task *task, int64_t first, int64_t rows, str
     tile->a_row = r->plan->a_row;
     tile->spans = 1;
     tile->span = task->depth;
-    r->bring(r, task->batch, first, rows, task->k, task->depth, task->a, tile->a_row);
+    tile->jump = 0;
+    r->bring(r, task->batch, first, rows, task->k, task->depth, task->a, tile);
+}
+
+/* Rows that are cut into tiles as even as can be: so many tiles of so many rows, then of one more. */
+struct cutting {
+    int64_t small, rows, tiles;
+};
+
+static struct cutting cut_rows(int64_t rows, int64_t most)
+{
+    int64_t tiles = cut(rows, most), each = rows / tiles;
+
+    return (struct cutting){ tiles - (rows - tiles * each), each, tiles };
 }
 
 /*
- * How many rows the next tile has, of those before `stop`: tiles as even as can be. Where the sums are
- * short, rows that lie and rows that do not are told apart, for bringing them takes as long.
+ * Whether the micro-kernel may go from tile to tile by itself: where sums are short, to be called takes
+ * a tenth of them.
  */
-static int64_t rows_of_tile(const struct cpu_gemm *g, int64_t most, int64_t left, int64_t lie)
+static bool can_go_on(const struct cpu_gemm_run *r)
 {
-    bool tells = g->k <= SHORT_SUMS && g->m_line > 0;
+    const struct cpu_gemm *g = r->plan;
 
-    if (tells && lie != 0 && left > (lie < 0 ? -lie : lie))
-        left = lie < 0 ? -lie : lie;
-    return left / cut(left, most);
+    return r->stores && g->k <= SHORT_SUMS && g->depth == g->k && g->n % (g->panel / 2) == 0 &&
+           (!r->place || g->m_line > 0);
 }
 
-/* The rows of a task in one block of k, a line's for themselves. */
+/* Of `tiles` of one line as many as fit into the first cache go together. */
+static void go_on(const struct task *task, const struct place *place, int64_t tiles,
+                  struct cpu_tile *tile)
+{
+    const struct cpu_gemm *g = task->run->plan;
+    int64_t rows = place->rows, near = MOST_NEAR / (rows * (g->k > g->n ? g->k : g->n));
+
+    if (rows < 2 || near < 4)
+        return;
+    tile->tiles = least(tiles, near);
+    tile->y_step = rows * (place->y[1] - place->y[0]);
+    tile->add_step = task->run->add ? rows * (place->add[1] - place->add[0]) : 0;
+}
+
+/*
+ * Tiles of the rows from `first` on, of which `lie` lie as they are wanted; those that do not are
+ * brought, with their neighbours in the same tile.
+ */
+static void do_tiles(const struct task *task, int64_t first, int64_t rows, int64_t lie,
+                     struct place *place, struct cpu_tile *tile)
+{
+    const struct cpu_gemm *g = task->run->plan;
+    const struct cutting c = cut_rows(rows, task->run->loops->rows);
+    const int64_t stop = first + rows;
+    bool is_split = g->depth < g->k, is_last = task->k + task->depth == g->k;
+    bool goes_on = can_go_on(task->run);
+
+    for (int64_t i = 0; i < c.tiles; i += tile->tiles) {
+        if (lie == 0)
+            lie = find_rows(task, first, stop - first, tile);
+        place->rows = c.rows + (i >= c.small);
+        if (lie < place->rows)
+            bring_rows(task, first, place->rows, tile);
+        if (is_last)
+            find_place(task, first, place);
+        tile->tiles = 1;
+        if (goes_on && lie >= 2 * place->rows)
+            go_on(task, place, least((i < c.small ? c.small : c.tiles) - i, lie / place->rows),
+                  tile);
+        multiply_tile(task, place, tile);
+        rows = tile->tiles * place->rows;
+        lie = lie < rows ? 0 : lie - rows;
+        tile->a += rows * tile->a_row;
+        tile->sums += is_split ? rows * g->sums_row : 0;
+        first += rows;
+    }
+}
+
+/*
+ * The rows of a task in one block of k, a line's for themselves. Where the sums are short, rows that
+ * lie and rows that do not are told apart, for bringing them takes as long: unless they are brought as
+ * they lie in x, which takes little.
+ */
 static void do_rows(const struct task *task)
 {
     const struct cpu_gemm *g = task->run->plan;
-    int64_t first = task->first, end = task->first + task->rows, lie = 0; /* from `first` on */
-    bool is_split = g->depth < g->k;
+    int64_t first = task->first, end = task->first + task->rows;
+    bool tells = g->k <= SHORT_SUMS && g->m_line > 0 && !task->run->brings_windows;
     struct place place = { .batch = task->batch };
-    struct cpu_tile tile = { .spans = 1,
+    struct cpu_tile tile = { .first = task->k == 0,
+                             .tiles = 1,
+                             .spans = 1,
                              .span = task->depth,
-                             .first = task->k == 0,
                              .sums = task->sums,
                              .sums_row = g->sums_row,
                              .y = place.y,
@@ -444,23 +512,12 @@ static void do_rows(const struct task *task)
 
     while (first < end) {
         int64_t line = g->m_line ? (first / g->m_line + 1) * g->m_line : end;
-        int64_t stop = least(line, end);
+        int64_t rows = least(line, end) - first, lie = find_rows(task, first, rows, &tile);
 
-        lie = 0;
-        while (first < stop) {
-            if (lie == 0)
-                lie = find_rows(task, first, stop - first, &tile);
-            place.rows = rows_of_tile(g, task->run->loops->rows, stop - first, lie);
-            if (lie < place.rows)
-                bring_rows(task, first, place.rows, &tile);
-            lie = lie < place.rows ? 0 : lie - place.rows;
-            if (task->k + task->depth == g->k)
-                find_place(task, first, &place);
-            multiply_tile(task, &place, &tile);
-            tile.a += place.rows * tile.a_row;
-            tile.sums += is_split ? place.rows * g->sums_row : 0;
-            first += place.rows;
-        }
+        if (tells)
+            rows = lie < 0 ? -lie : lie;
+        do_tiles(task, first, rows, lie, &place, &tile);
+        first += rows;
     }
 }
 
@@ -482,6 +539,8 @@ static void do_task(void *arg, int64_t number, unsigned slot)
     task.store.slopes = r->store.slopes ? r->store.slopes + task.batch * r->step_batch : NULL;
     task.rows = least(g->m - task.first, g->row_block);
     task.end = least(g->panels, task.panel + g->panel_block);
+    task.full = least(task.end, g->n / g->panel);
+    task.full = task.full < task.panel ? task.panel : task.full;
     do {
         task.depth = least(g->k - task.k, g->depth);
         if (g->k_line > g->depth)

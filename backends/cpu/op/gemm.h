@@ -40,8 +40,13 @@ struct cpu_gemm_run {
      */
     int64_t (*reach)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                      int64_t k, int64_t depth, struct cpu_tile *tile);
+    /*
+     * Brings rows together in `to`, plan->a_row apart, where the tile expects them; or otherwise, if it
+     * tells the tile, within rows · depth floats.
+     */
     void (*bring)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
-                  int64_t k, int64_t depth, float *to, int64_t to_row);
+                  int64_t k, int64_t depth, float *to, struct cpu_tile *tile);
+    bool brings_windows; /* `bring` takes little time */
     /* Where rows of y, and of what is added, begin: at column 0 of the batch. NULL: by strides. */
     void (*place)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                   int64_t *y_at, int64_t *add_at);

@@ -49,7 +49,7 @@ static int64_t a_at(const struct rows *s, int64_t k)
 }
 
 static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
-                  int64_t k, int64_t depth, float *to, int64_t to_row)
+                  int64_t k, int64_t depth, float *to, struct cpu_tile *tile)
 {
     const struct rows *s = r->arg;
     const float *a = s->a + batch * s->a_batch + first * s->a_row;
@@ -58,7 +58,7 @@ static void bring(const struct cpu_gemm_run *r, int64_t batch, int64_t first, in
         int64_t at = a_at(s, k + j);
 
         for (int64_t i = 0; i < rows; i++)
-            to[i * to_row + j] = a[i * s->a_row + at];
+            to[i * tile->a_row + j] = a[i * s->a_row + at];
     }
 }
 

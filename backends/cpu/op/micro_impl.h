@@ -61,9 +61,9 @@
 #define BIAS_2(i, p, r) \
     c##i##_0 = b0;      \
     c##i##_1 = b1;
-#define ADD_2(i, p, r)                       \
-    c##i##_0 += LOAD(t->add[i] + t->column); \
-    c##i##_1 += LOAD(t->add[i] + t->column + LANES);
+#define ADD_2(i, p, r)                    \
+    c##i##_0 += LOAD(t->add[i] + adding); \
+    c##i##_1 += LOAD(t->add[i] + adding + LANES);
 #define RELU_2(i, p, r)                                  \
     c##i##_0 = SELECT_POSITIVE(c##i##_0, c##i##_0 * b0); \
     c##i##_1 = SELECT_POSITIVE(c##i##_1, c##i##_1 * b0);
@@ -93,7 +93,7 @@
 #define MULTIPLY_1(i, p, r) c##i = FMA(SPLAT(a##p[(r)*row]), b0, c##i);
 #define SUM_1(i, p, r)      STORE(sums + i * sums_row, c##i);
 #define BIAS_1(i, p, r)     c##i = b0;
-#define ADD_1(i, p, r)      c##i += LOAD(t->add[i] + t->column);
+#define ADD_1(i, p, r)      c##i += LOAD(t->add[i] + adding);
 #define RELU_1(i, p, r)     c##i = SELECT_POSITIVE(c##i, c##i * b0);
 #define PRELU_1(i, p, r)    c##i = SELECT_POSITIVE(c##i, c##i * b0);
 #define POSITIVE_1(i, p, r) c##i = MOST(c##i, b0);
@@ -109,75 +109,80 @@
     TARGET static void NAME(micro_##wide##_##m)(const struct cpu_tile *t)                        \
     {                                                                                            \
         const int64_t row = t->a_row, sums_row = t->sums_row, jump = t->jump;                    \
-        const float *a0 = t->a, *a1 = a0 + 3 * row, *a2 = a0 + 6 * row, *a3 = a0 + 9 * row;      \
-        const float *a4 = a0 + 12 * row, *b = t->b;                                              \
         const struct cpu_store *s = t->store;                                                    \
         float *const *y = t->y;                                                                  \
-        const int64_t column = t->column;                                                        \
         float *sums = t->sums;                                                                   \
-        int64_t spans = t->spans;                                                                \
-        ROWS_##m(ZERO_##wide)                                                                    \
                                                                                                  \
-        if (!t->first) {                                                                         \
-            ROWS_##m(LOAD_##wide)                                                                \
-        } else if (t->bias) {                                                                    \
-            WIDE_##wide(t->bias + t->column);                                                    \
+        for (int64_t tile = 0; tile < t->tiles; tile++) {                                        \
+            const float *a0 = t->a + tile * (m) * row, *a1 = a0 + 3 * row, *a2 = a0 + 6 * row;   \
+            const float *a3 = a0 + 9 * row, *a4 = a0 + 12 * row, *b = t->b;                      \
+            const int64_t column = t->column + tile * t->y_step;                                 \
+            int64_t spans = t->spans;                                                            \
+            ROWS_##m(ZERO_##wide)                                                                \
                                                                                                  \
-            ROWS_##m(BIAS_##wide)                                                                \
-        }                                                                                        \
-        if (s) {                                                                                 \
-            ROWS_##m(FETCH_##wide)                                                               \
-        }                                                                                        \
-        for (; spans > 0; spans--) {                                                             \
-            const float *end = b + t->span * (wide) * LANES;                                     \
+            if (!t->first) {                                                                     \
+                ROWS_##m(LOAD_##wide)                                                            \
+            } else if (t->bias) {                                                                \
+                WIDE_##wide(t->bias + t->column);                                                \
                                                                                                  \
-            for (; b < end; b += (wide) * LANES) {                                               \
-                WIDE_##wide(b);                                                                  \
-                                                                                                 \
-                AHEAD_##wide(b);                                                                 \
-                OPAQUE(a0);                                                                      \
-                OPAQUE(a1);                                                                      \
-                OPAQUE(a2);                                                                      \
-                OPAQUE(a3);                                                                      \
-                OPAQUE(a4);                                                                      \
-                ROWS_##m(MULTIPLY_##wide)                                                        \
-                a0++;                                                                            \
-                a1++;                                                                            \
-                a2++;                                                                            \
-                a3++;                                                                            \
-                a4++;                                                                            \
+                ROWS_##m(BIAS_##wide)                                                            \
             }                                                                                    \
-            a0 += jump;                                                                          \
-            a1 += jump;                                                                          \
-            a2 += jump;                                                                          \
-            a3 += jump;                                                                          \
-            a4 += jump;                                                                          \
-        }                                                                                        \
-        if (!s) {                                                                                \
-            ROWS_##m(SUM_##wide)                                                                 \
-            return;                                                                              \
-        }                                                                                        \
-        if (s->adds) {                                                                           \
-            ROWS_##m(ADD_##wide)                                                                 \
-        }                                                                                        \
-        if (s->clamp == CPU_CLAMP_POSITIVE) {                                                    \
-            vec b0 = { 0 };                                                                      \
+            if (s) {                                                                             \
+                ROWS_##m(FETCH_##wide)                                                           \
+            }                                                                                    \
+            for (; spans > 0; spans--) {                                                         \
+                const float *end = b + t->span * (wide) * LANES;                                 \
                                                                                                  \
-            ROWS_##m(POSITIVE_##wide)                                                            \
-        } else if (s->clamp == CPU_CLAMP_RELU) {                                                 \
-            vec b0 = SPLAT(s->slope);                                                            \
+                for (; b < end; b += (wide) * LANES) {                                           \
+                    WIDE_##wide(b);                                                              \
                                                                                                  \
-            ROWS_##m(RELU_##wide)                                                                \
-        } else if (s->clamp == CPU_CLAMP_PRELU) {                                                \
-            WIDE_##wide(s->slopes + t->column);                                                  \
+                    AHEAD_##wide(b);                                                             \
+                    OPAQUE(a0);                                                                  \
+                    OPAQUE(a1);                                                                  \
+                    OPAQUE(a2);                                                                  \
+                    OPAQUE(a3);                                                                  \
+                    OPAQUE(a4);                                                                  \
+                    ROWS_##m(MULTIPLY_##wide)                                                    \
+                    a0++;                                                                        \
+                    a1++;                                                                        \
+                    a2++;                                                                        \
+                    a3++;                                                                        \
+                    a4++;                                                                        \
+                }                                                                                \
+                a0 += jump;                                                                      \
+                a1 += jump;                                                                      \
+                a2 += jump;                                                                      \
+                a3 += jump;                                                                      \
+                a4 += jump;                                                                      \
+            }                                                                                    \
+            if (!s) {                                                                            \
+                ROWS_##m(SUM_##wide)                                                             \
+                return;                                                                          \
+            }                                                                                    \
+            if (s->adds) {                                                                       \
+                const int64_t adding = t->column + tile * t->add_step;                           \
                                                                                                  \
-            ROWS_##m(PRELU_##wide)                                                               \
-        } else if (s->clamp == CPU_CLAMP_CLIP) {                                                 \
-            vec b0 = SPLAT(s->least), b1 = SPLAT(s->most);                                       \
+                ROWS_##m(ADD_##wide)                                                             \
+            }                                                                                    \
+            if (s->clamp == CPU_CLAMP_POSITIVE) {                                                \
+                vec b0 = { 0 };                                                                  \
                                                                                                  \
-            ROWS_##m(CLIP_##wide)                                                                \
+                ROWS_##m(POSITIVE_##wide)                                                        \
+            } else if (s->clamp == CPU_CLAMP_RELU) {                                             \
+                vec b0 = SPLAT(s->slope);                                                        \
+                                                                                                 \
+                ROWS_##m(RELU_##wide)                                                            \
+            } else if (s->clamp == CPU_CLAMP_PRELU) {                                            \
+                WIDE_##wide(s->slopes + t->column);                                              \
+                                                                                                 \
+                ROWS_##m(PRELU_##wide)                                                           \
+            } else if (s->clamp == CPU_CLAMP_CLIP) {                                             \
+                vec b0 = SPLAT(s->least), b1 = SPLAT(s->most);                                   \
+                                                                                                 \
+                ROWS_##m(CLIP_##wide)                                                            \
+            }                                                                                    \
+            ROWS_##m(STORE_##wide)                                                               \
         }                                                                                        \
-        ROWS_##m(STORE_##wide)                                                                   \
     }
 /* clang-format on */
 

@@ -60,6 +60,11 @@ struct cpu_tile {
     float *const *y;               /* where each row's column 0 goes; columns lie side by side */
     const float *const *add;       /* likewise */
     int64_t column;                /* of the panel's first */
+    /*
+     * Tiles of as many rows, one after the other, each following the last in a; and from one to the next
+     * in y and add. One, where `store` is not there.
+     */
+    int64_t tiles, y_step, add_step;
 };
 
 typedef void (*cpu_micro)(const struct cpu_tile *tile);

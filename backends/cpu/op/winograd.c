@@ -265,9 +265,12 @@ static void multiply(const struct pass *s, int64_t first, int64_t tiles, int64_t
     const struct cpu_gemm *g = s->run->plan;
     const struct cpu_loops *loops = s->op->loops;
     bool is_wide = g->n - panel * g->panel > g->panel / 2;
-    struct cpu_tile tile = {
-        .a_row = s->cut->v_row, .spans = 1, .span = g->k, .first = true, .sums_row = g->panel
-    };
+    struct cpu_tile tile = { .a_row = s->cut->v_row,
+                             .spans = 1,
+                             .span = g->k,
+                             .first = true,
+                             .sums_row = g->panel,
+                             .tiles = 1 };
 
     for (int64_t point = 0; point < s->cut->points; point++) {
         int64_t left = tiles, pieces = cut(tiles, loops->rows);
