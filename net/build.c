@@ -201,7 +201,7 @@ static int set_up(struct building *b, ferry_layer *layer)
 
     layer->set_up = true;
     if (layer->type->setup)
-        err = layer->type->setup(layer);
+        err = ferry__layer_misfit(layer, layer->type->setup(layer));
     if (!err && ferry_proto_count(layer->message, "param") > layer->n_params)
         err =
             ferry_layer_error(layer, FERRY_EFORMAT, "it has %d blobs of parameters and %d `param`s",

@@ -232,10 +232,13 @@ int ferry_layer_alias(ferry_layer *layer, int top, int bottom)
 
     if (!to || !from)
         return ferry_error_set(FERRY_EINVAL, "ferry_layer_alias: top %d, bottom %d", top, bottom);
-    if (ferry_blob_count(to) != ferry_blob_count(from))
-        return ferry_layer_error(
-            layer, FERRY_ESHAPE, "top %d has %lld elements, bottom %d, which it shares, %lld", top,
-            (long long)ferry_blob_count(to), bottom, (long long)ferry_blob_count(from));
+    if (ferry_blob_count(to) != ferry_blob_count(from)) {
+        char shape[160] = "";
+
+        ferry_blob_shape_string(to, shape, sizeof shape);
+        return ferry_layer_error(layer, FERRY_ESHAPE, "top %d, which shares bottom %d, would be %s",
+                                 top, bottom, shape);
+    }
     layer->alias[top] = bottom;
     return 0;
 }

@@ -82,7 +82,7 @@ static int reshape_layer(ferry_layer *layer)
 
     ferry__layer_forget(layer);
     layer->fresh = true;
-    err = ferry__layer_failed(layer, layer->type->reshape(layer));
+    err = ferry__layer_misfit(layer, layer->type->reshape(layer));
     if (!err)
         err = share_aliases(layer);
     layer->fresh = err != 0;

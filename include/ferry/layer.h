@@ -193,7 +193,9 @@ FERRY_API int ferry_layer_param_propagates(const ferry_layer *layer, int index);
 
 /**
  * Records "LAYER (TYPE): message" as this thread's latest failure, with the place of the layer in its
- * prototxt before it, and returns `code`.
+ * prototxt before it, and returns `code`. Where setup or reshape then fails with FERRY_ESHAPE or FERRY_EINVAL, the
+ * net adds what the message does not say: "; bottom 0 is 2 3 (6); blob 0 is 4 5 (20)", and so on for all bottoms and
+ * blobs of parameters.
  */
 FERRY_API int ferry_layer_error(const ferry_layer *layer, int code, const char *fmt, ...)
     FERRY_PRINTF(3, 4);

@@ -26,6 +26,8 @@ static int setup(ferry_layer *layer)
     s->k = ferry_proto_integer(p, "top_k", 0);
     s->values = ferry_proto_boolean(p, "out_max_val", 0);
     s->has_axis = ferry_proto_count(p, "axis") > 0;
+    if (ferry_blob_naxes(bottom) < 1)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom is a scalar");
     if (s->has_axis) {
         int err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0),
                                  ferry_blob_naxes(bottom), &s->axis);

@@ -34,7 +34,9 @@ static int reshape(ferry_layer *layer)
     int64_t dims[32], table[2], rows[2];
     ferry_op op;
 
-    if (naxes < 1 || ferry_blob_naxes(index) != 1)
+    if (naxes < 1)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "bottom 0 is a scalar");
+    if (ferry_blob_naxes(index) != 1)
         return ferry_layer_error(layer, FERRY_ESHAPE, "bottom 1 has %d axes, 1 fits",
                                  ferry_blob_naxes(index));
     for (i = 0; i < naxes; i++)

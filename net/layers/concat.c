@@ -7,6 +7,8 @@
 
 #include <ferry/status.h>
 
+#include <stdio.h>
+
 static int axis_of(ferry_layer *layer, int *out)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "concat_param", 0);
@@ -26,6 +28,7 @@ static int shape_top(ferry_layer *layer, int axis)
     const ferry_blob *first = ferry_layer_bottom(layer, 0);
     int naxes = ferry_blob_naxes(first), i, k;
     int64_t dims[32];
+    char differ[32];
 
     for (i = 0; i < naxes; i++)
         dims[i] = ferry_blob_dim(first, i);
@@ -33,13 +36,12 @@ static int shape_top(ferry_layer *layer, int axis)
         const ferry_blob *b = ferry_layer_bottom(layer, k);
 
         if (ferry_blob_naxes(b) != naxes)
-            return ferry_layer_error(layer, FERRY_ESHAPE, "bottom %d has %d axes, bottom 0 has %d",
-                                     k, ferry_blob_naxes(b), naxes);
+            return ferry__bottoms_differ(layer, k, 0, "differ in how many axes they have");
         for (i = 0; i < naxes; i++)
-            if (i != axis && ferry_blob_dim(b, i) != dims[i])
-                return ferry_layer_error(layer, FERRY_ESHAPE,
-                                         "axis %d of bottom %d is %lld, that of bottom 0 is %lld",
-                                         i, k, (long long)ferry_blob_dim(b, i), (long long)dims[i]);
+            if (i != axis && ferry_blob_dim(b, i) != dims[i]) {
+                snprintf(differ, sizeof differ, "differ in axis %d", i);
+                return ferry__bottoms_differ(layer, k, 0, differ);
+            }
         dims[axis] += ferry_blob_dim(b, axis);
     }
     return ferry_blob_reshape(ferry_layer_top(layer, 0), naxes, dims, NULL);

@@ -15,12 +15,13 @@ static int cut(ferry_layer *layer, ferry_operand *out, int64_t *out_offset)
     int naxes = ferry_blob_naxes(x), first, i, err;
     int64_t offsets = ferry_proto_count(p, "offset");
 
+    if (naxes > FERRY_OP_AXES || ferry_blob_naxes(like) != naxes)
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "its bottoms have %d and %d axes; as many, and at most %d, fit",
+                                 naxes, ferry_blob_naxes(like), FERRY_OP_AXES);
     err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), naxes, &first);
     if (err)
         return err;
-    if (naxes > FERRY_OP_AXES || ferry_blob_naxes(like) != naxes)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottoms have %d and %d axes", naxes,
-                                 ferry_blob_naxes(like));
     if (offsets > 1 && offsets != naxes - first)
         return ferry_proto_error(p, "offset", 0, FERRY_EFORMAT,
                                  "layer \"%s\": %lld offsets for %d axes", ferry_layer_name(layer),

@@ -77,7 +77,10 @@ static int reshape(ferry_layer *layer)
     int64_t n = priors_of(layer),
             images = ferry_blob_naxes(locations) ? ferry_blob_dim(locations, 0) : 0;
 
-    if (n < 0 || ferry_blob_count(locations) != images * n * 4 * s->location_classes ||
+    if (n < 0)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its priors have %d axes, 3 fit",
+                                 ferry_blob_naxes(ferry_layer_bottom(layer, 2)));
+    if (ferry_blob_count(locations) != images * n * 4 * s->location_classes ||
         ferry_blob_count(scores) != images * n * s->classes)
         return ferry_layer_error(layer, FERRY_ESHAPE,
                                  "%lld priors, %lld locations and %lld confidences for %d classes",

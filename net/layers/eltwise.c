@@ -190,14 +190,8 @@ static int reshape(ferry_layer *layer)
     if (!err)
         err = ferry__input_kept(layer, 0, &kept);
     for (k = 1; !err && k < ferry_layer_n_bottoms(layer); k++) {
-        char a[128], b[128];
-
-        if (ferry_blob_shape_equals(ferry_layer_bottom(layer, k), first) != 1) {
-            ferry_blob_shape_string(ferry_layer_bottom(layer, k), a, sizeof a);
-            ferry_blob_shape_string(first, b, sizeof b);
-            return ferry_layer_error(layer, FERRY_ESHAPE, "bottom %d is %s, bottom 0 is %s", k, a,
-                                     b);
-        }
+        if (ferry_blob_shape_equals(ferry_layer_bottom(layer, k), first) != 1)
+            return ferry__bottoms_differ(layer, k, 0, "differ");
         if (k > 1 && s->function == FERRY_BINARY_MAX && ferry_layer_needs_backward(layer))
             err = keep_maximum(layer, k);
         if (!err)

@@ -39,10 +39,8 @@ static int reshape(ferry_layer *layer)
         const ferry_blob *bottom = ferry_layer_bottom(layer, i);
 
         if (ferry_blob_naxes(bottom) < 1 || ferry_blob_dim(bottom, 0) != entries)
-            return ferry_layer_error(
-                layer, FERRY_ESHAPE, "bottom %d has %lld entries, the selector %lld", i,
-                ferry_blob_naxes(bottom) ? (long long)ferry_blob_dim(bottom, 0) : 0,
-                (long long)entries);
+            return ferry__bottoms_differ(layer, i, n,
+                                         "differ in entries, of which the selector has one each");
         err = shape_top(layer, i, entries);
     }
     return err;

@@ -116,7 +116,10 @@ static int reshape(ferry_layer *layer)
     int64_t dims[32], inputs;
     int naxes = ferry_blob_naxes(bottom), i, err;
 
-    inputs = naxes > s->axis ? ferry_blob_count_range(bottom, s->axis, naxes) : -1;
+    if (naxes <= s->axis)
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "its bottom has %d axes, it was made for more", naxes);
+    inputs = ferry_blob_count_range(bottom, s->axis, naxes);
     if (inputs != s->inputs)
         return ferry_layer_error(layer, FERRY_ESHAPE,
                                  "its bottom has %lld elements an item, its weights are for %lld",

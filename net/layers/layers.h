@@ -16,6 +16,9 @@ extern const ferry_layer_type *const ferry__layers[];
 /* Gives top `top` the shape of a blob. */
 int ferry__top_like(ferry_layer *layer, int top, const ferry_blob *b);
 
+/* FERRY_ESHAPE, with both shapes: bottom `index` does not go with bottom `other`, for they `differ`. */
+int ferry__bottoms_differ(ferry_layer *layer, int index, int other, const char *differ);
+
 /* An axis, counted from the end where it is negative, among naxes; FERRY_EFORMAT, with the field's place. */
 int ferry__axis_of(const ferry_layer *layer, const ferry_proto *p, const char *field, int64_t axis,
                    int naxes, int *out);

@@ -15,9 +15,23 @@ int ferry__top_like(ferry_layer *layer, int top, const ferry_blob *b)
     return to == b ? 0 : ferry_blob_reshape_like(to, b);
 }
 
+int ferry__bottoms_differ(ferry_layer *layer, int index, int other, const char *differ)
+{
+    char a[160], b[160];
+
+    if (ferry_blob_shape_string(ferry_layer_bottom(layer, index), a, sizeof a) ||
+        ferry_blob_shape_string(ferry_layer_bottom(layer, other), b, sizeof b))
+        return ferry_layer_error(layer, FERRY_ESHAPE, "bottoms %d and %d %s", index, other, differ);
+    return ferry_layer_error(layer, FERRY_ESHAPE, "bottom %d is %s, bottom %d is %s: they %s",
+                             index, a, other, b, differ);
+}
+
 int ferry__axis_of(const ferry_layer *layer, const ferry_proto *p, const char *field, int64_t axis,
                    int naxes, int *out)
 {
+    if ((axis < -naxes || axis >= naxes) && !ferry_proto_count(p, field))
+        return ferry_layer_error(layer, FERRY_ESHAPE, "%s is %lld, its bottom has %d axes", field,
+                                 (long long)axis, naxes);
     if (axis < -naxes || axis >= naxes)
         return ferry_proto_error(p, field, 0, FERRY_ESHAPE,
                                  "layer \"%s\": %s is %lld, its bottom has %d axes",
