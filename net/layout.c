@@ -126,9 +126,10 @@ static bool lay_operand(const struct ferry__value *v, const struct ferry__use *u
     uint32_t i;
 
     *out_start = use->start;
-    if (!v->count) /* no element is anywhere */
-        return true;
     plain_strides(v, plain);
+    /* no element is anywhere, or all are where the operand says, whatever its axes */
+    if (!v->count || !memcmp(v->stride, plain, (size_t)v->rank * sizeof *plain))
+        return true;
     for (i = 0; i < o->rank; i++) {
         if (o->shape[i] <= 1 || o->stride[i] == 0)
             continue;
@@ -306,13 +307,14 @@ static int retract(struct ferry__program *p, bool *out_again)
 
 /* ---- borders --------------------------------------------------------------------------------------- */
 
+/* An operand with other axes than its value's (an alias of another shape) could not read such a copy. */
 static bool meets_border(const struct ferry__program *p, const ferry_operand *o,
                          const struct ferry__use *use)
 {
     const struct ferry__value *v = use->value < 0 ? NULL : &p->values[use->value];
 
     return v && !v->last && matters(v) && v->rank == (int)o->rank && v->rank <= 5 &&
-           ferry__is_whole(p, o, use);
+           !memcmp(v->dims, o->shape, o->rank * sizeof *o->shape) && ferry__is_whole(p, o, use);
 }
 
 static void describe_copy(const struct ferry__value *v, ferry_op *out)

@@ -66,8 +66,10 @@ static int share_aliases(ferry_layer *layer)
     for (i = 0; !err && i < layer->n_tops; i++) {
         struct ferry__net_blob *top = &layer->net->blobs[layer->tops[i]];
 
+        if (ferry_layer_in_place(layer, i)) /* whose contents it shares its maker said */
+            continue;
         top->alias = layer->alias[i] < 0 ? -1 : layer->bottoms[layer->alias[i]];
-        if (top->alias < 0 || layer->tops[i] == top->alias)
+        if (top->alias < 0)
             continue;
         err = ferry_blob_share_data(top->blob, layer->net->blobs[top->alias].blob);
         if (!err && layer->net->backward && shares_alone(layer, i))

@@ -140,6 +140,26 @@ static const struct pattern patterns[] = {
         "layer { name: 'b' type: 'Convolution' bottom: 'x' top: 'b' param { name: 'w' } "
         "convolution_param { num_output: 4 kernel_size: 1 bias_term: false } }\n" SCALE("a", "s"),
       2 },
+    { "flattened, then in place",
+      X LAYER("t", "TanH", "x", "t", "") LAYER("f", "Flatten", "t", "y", "") RELU("y", "y"), 2 },
+    { "a concatenation of one, then in place",
+      X CONV LAYER("n", "Concat", "c", "y", "") LAYER("m", "Softmax", "y", "y", ""), 2 },
+    { "split, then in place what the other half is, too",
+      X LAYER("t", "TanH", "x", "t", "") "layer { name: 's' type: 'Split' bottom: 't' top: 'a' "
+                                         "top: 'b' }\n" RELU("b", "b")
+                                             LAYER("p", "Pooling", "b", "p",
+                                                   "pooling_param { kernel_size: 2 }"),
+      3 },
+    { "a convolution of what was reshaped",
+      X LAYER("t", "TanH", "x", "t", "") LAYER(
+          "f", "Reshape", "t", "f", "reshape_param { shape { dim: 0 dim: -1 dim: 1 dim: 1 } }")
+          LAYER("c", "Convolution", "f", "y", "convolution_param { num_output: 4 kernel_size: 1 }"),
+      2 },
+    { "pooled, reshaped, pooled",
+      X LAYER("t", "Pooling", "x", "t", "pooling_param { kernel_size: 2 }") LAYER(
+          "f", "Reshape", "t", "f", "reshape_param { shape { dim: 0 dim: 4 dim: 3 dim: -1 } }")
+          LAYER("c", "Pooling", "f", "y", "pooling_param { pool: AVE kernel_size: 2 }"),
+      2 },
 };
 
 static ferry_net *open_text(const char *text, int fuse, int plan)
