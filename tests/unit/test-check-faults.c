@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "check-run.h"
 
-
 /* `ferry check`: faults that only a certain queue, a certain size or many calls bring out. */
 
 static void a_default_queue_that_makes_the_caller_wait_is_caught(void)
