@@ -283,6 +283,16 @@ static void control_hold(int on)
     unlock();
 }
 
+static void control_hold_stream(void *handle, int on)
+{
+    struct stream *stream = handle;
+
+    lock();
+    stream->held = on;
+    announce();
+    unlock();
+}
+
 static int control_contexts(int ordinal)
 {
     struct device *device = device_at(ordinal);
@@ -390,6 +400,7 @@ __attribute__((visibility("default"))) const struct cuda_double_control ferry_cu
     .fail_later = control_fail_later,
     .calls = control_calls,
     .hold = control_hold,
+    .hold_stream = control_hold_stream,
     .contexts = control_contexts,
     .tolerate = control_tolerate,
     .misuses = control_misuses,

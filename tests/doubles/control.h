@@ -28,6 +28,8 @@ struct cuda_double_control {
     unsigned (*calls)(const char *call);
     /* Streams stand still while `on`, but for what somebody waits for. */
     void (*hold)(int on);
+    /* The one stream stands still while `on`, whoever waits for it. */
+    void (*hold_stream)(void *stream, int on);
     /* Contexts that exist on a device. */
     int (*contexts)(int device);
     /* Errors of use: they end the program, unless they are tolerated; the latest as text. */

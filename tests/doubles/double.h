@@ -82,7 +82,7 @@ struct stream {
     struct context *context;
     struct command *head, **tail;
     uint64_t submitted, done;
-    bool quit, captured;
+    bool quit, captured, held;
     pthread_t thread;
 };
 

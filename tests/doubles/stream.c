@@ -107,7 +107,7 @@ static void *worker(void *argument)
 
     lock();
     for (;;) {
-        while (!stream->quit && (!stream->head || (held && !waiting)))
+        while (!stream->quit && (!stream->head || stream->held || (held && !waiting)))
             wait_for_change();
         if (stream->head)
             step(stream);

@@ -180,7 +180,7 @@ static void inspect_has_a_line_too(void)
     fx_device();
     CU_ASSERT_EQUAL(shell("printf '[plugin sim]\\noption.bandwidth = 200KiB/s\\n' > slow.conf"), 0);
     MAKE("a.npz", { "x", FERRY_F32, 70000, 1, false }, { "y", FERRY_F32, 70000, 1, false },
-         { "z", FERRY_F32, 70000, 1, false });
+         { "z", FERRY_F32, 2000000, 1, false }); /* 40 s and more are left when it is interrupted */
     s = begin(SLOW, 80, "inspect a.npz");
     CU_ASSERT(wait_for(&s, "left\033[K", 60));
     CU_ASSERT_EQUAL(strncmp(s.said, "\rmeasuring [", 12), 0);

@@ -418,7 +418,7 @@ static void threads_start_with_the_first_large_loop_and_end_with_the_device(void
     CU_ASSERT_EQUAL(count_threads(), before + 3);
     ops->device_close(d);
     /* A thread that was joined may be listed a moment longer. */
-    for (int i = 0; i < 1000 && count_threads() != before; i++)
+    for (int i = 0; i < 10000 && count_threads() != before; i++)
         usleep(1000);
     CU_ASSERT_EQUAL(count_threads(), before);
     free(x);

@@ -174,39 +174,36 @@ static void a_copy_onto_itself(void)
 static void a_pools_block_out_of_its_order(void)
 {
     const struct pool_properties properties = { .type = 1, .location = 1, .device = 0 };
-    void *pool = NULL, *block = NULL, *other, *first, *second;
-    uint32_t count;
+    void *pool = NULL, *block = NULL, *first, *second;
 
-    setenv("CUDA_DOUBLE_LATE", "20000", 1);
-    if (begin()) {
-        CU_ASSERT_EQUAL_FATAL(call.pool_create(&pool, &properties), 0);
-        first = stream(), second = stream();
-        other = device_block(64);
-        CU_ASSERT_EQUAL(rt.memset_async(other, 0, 64, first), 0);
-        CU_ASSERT_EQUAL_FATAL(call.pool_malloc(&block, 64, pool, first), 0);
-        CU_ASSERT_EQUAL(rt.memset_async(block, 0, 64, second), 0);
-        CU_ASSERT(rt.stream_sync(first) == 0 && rt.stream_sync(second) == 0);
-        CU_ASSERT(said("is used before the stream that allocates it has come so far"));
+    if (!begin())
+        return;
+    CU_ASSERT_EQUAL_FATAL(call.pool_create(&pool, &properties), 0);
+    first = stream(), second = stream();
+    control->hold_stream(first, 1);
+    CU_ASSERT_EQUAL_FATAL(call.pool_malloc(&block, 64, pool, first), 0);
+    CU_ASSERT_EQUAL(rt.memset_async(block, 0, 64, second), 0);
+    CU_ASSERT_EQUAL(rt.stream_sync(second), 0);
+    CU_ASSERT(said("is used before the stream that allocates it has come so far"));
+    control->hold_stream(first, 0);
+    CU_ASSERT_EQUAL(rt.stream_sync(first), 0);
 
-        CU_ASSERT_NOT_EQUAL(rt.free(block), 0);
-        CU_ASSERT(said("a block of a pool"));
-        for (int i = 0; i < 3; i++)
-            CU_ASSERT_EQUAL(rt.memset_async(block, 0, 64, second), 0);
-        CU_ASSERT_EQUAL(call.free_async(block, first), 0);
-        CU_ASSERT(rt.stream_sync(first) == 0 && rt.stream_sync(second) == 0);
-        CU_ASSERT(said("commands of other streams still use it"));
+    CU_ASSERT_NOT_EQUAL(rt.free(block), 0);
+    CU_ASSERT(said("a block of a pool"));
+    control->hold_stream(second, 1);
+    CU_ASSERT_EQUAL(rt.memset_async(block, 0, 64, second), 0);
+    CU_ASSERT_EQUAL(call.free_async(block, first), 0);
+    CU_ASSERT_EQUAL(rt.stream_sync(first), 0);
+    CU_ASSERT(said("is freed while 1 commands of other streams still use it"));
+    control->hold_stream(second, 0);
+    CU_ASSERT_EQUAL(rt.stream_sync(second), 0);
 
-        CU_ASSERT_EQUAL_FATAL(call.pool_malloc(&block, 64, pool, first), 0);
-        (void)call.pool_destroy(pool);
-        CU_ASSERT(said("1 blocks are left"));
-        CU_ASSERT_EQUAL(rt.free(block), 0); /* nobody's any more */
-        CU_ASSERT_EQUAL(rt.free(other), 0);
-        CU_ASSERT(rt.stream_destroy(first) == 0 && rt.stream_destroy(second) == 0);
-        end();
-    }
-    unsetenv("CUDA_DOUBLE_LATE");
-    if (cuda)
-        CU_ASSERT_EQUAL(cuda->device_count(NULL, &count), 0);
+    CU_ASSERT_EQUAL_FATAL(call.pool_malloc(&block, 64, pool, first), 0);
+    (void)call.pool_destroy(pool);
+    CU_ASSERT(said("1 blocks are left"));
+    CU_ASSERT_EQUAL(rt.free(block), 0); /* nobody's any more */
+    CU_ASSERT(rt.stream_destroy(first) == 0 && rt.stream_destroy(second) == 0);
+    end();
 }
 
 static void pinned_memory_that_is_in_use_or_another_ways(void)

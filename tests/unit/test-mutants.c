@@ -104,7 +104,7 @@ static void open_mutant(const char *folder)
     setrlimit(RLIMIT_CORE, &none);
     if (!freopen("/dev/null", "w", stderr))
         _exit(2);
-    alarm(10);
+    alarm(60);
     rt = fakes_open(folder, NULL, NULL);
     if (ferry_runtime_enumerate(rt, &count) != 0 || count == 0 ||
         ferry_runtime_device(rt, "alpha", &dev) != 0)

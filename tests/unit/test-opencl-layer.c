@@ -163,10 +163,10 @@ static void a_gpu_adds_floats_up_without_doubles(void)
 
 /* ---- commands ------------------------------------------------------------------------------- */
 
-/* Whether the byte becomes `value` within two seconds; nobody waits for the device. */
+/* Whether the byte becomes `value` within half a minute; nobody waits for the device. */
 static bool becomes(const volatile unsigned char *byte, unsigned char value)
 {
-    for (int i = 0; i < 2000 && *byte != value; i++)
+    for (int i = 0; i < 30000 && *byte != value; i++)
         usleep(1000);
     return *byte == value;
 }

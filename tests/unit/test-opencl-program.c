@@ -240,7 +240,7 @@ static cl_uint references(cl_context context)
 {
     cl_uint count = 0;
 
-    for (int i = 0; i < 1000 && count != 1; i++) {
+    for (int i = 0; i < 10000 && count != 1; i++) {
         usleep(i ? 1000 : 0);
         CU_ASSERT_EQUAL(
             clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof(count), &count, NULL), 0);
