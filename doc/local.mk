@@ -103,6 +103,7 @@ EXTRA_DIST += \
 	%D%/decisions/0144-ranks-that-train-one-net.md \
 	%D%/decisions/0148-slices-where-kernels-may-not-begin.md \
 	%D%/decisions/0145-how-overlap-is-measured.md \
+	%D%/decisions/0153-depthwise-lines-in-the-kernels.md \
 	%D%/decisions/0113-short-sums-and-whole-lines.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-core.md \

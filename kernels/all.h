@@ -15,6 +15,7 @@
 #include "kernels/random.k"
 #include "kernels/row.k"
 #include "kernels/share.k"
+#include "kernels/slide.k"
 #include "kernels/slope.k"
 #include "kernels/spread.k"
 #include "kernels/table.k"

@@ -65,6 +65,7 @@ struct convolution_args {
     i64 x_group, w_group, y_group; /* from a group to the next; w: packed elements */
     i64 pixel_groups, tiles;       /* groups of items side by side; tiles that an item does */
     i64 blocks, steps;
+    i64 run;                 /* that an item does: of `slide`, pixels of a line; of `depthwise`, channels */
     i64 w[5];                /* strides of weights as they are: output, channel, kernel */
     i64 is_transposed, last; /* last: y's channels lie side by side */
     struct step step[STEPS];

@@ -121,6 +121,7 @@ typedef struct __attribute__((packed, aligned(4))) {
 #define vec_multiply_add(x, y, z) ((x) * (y) + (z))
 #endif
 #define vec_max(x, y)             ((y) > (x) ? (y) : (x))
+#define vec_min(x, y)             ((y) < (x) ? (y) : (x))
 #define vec_slope(x, y)           ((x) > 0.0f ? (x) : (x) * (y))
 
 #else
@@ -255,6 +256,7 @@ VEC_FUNCTION(vec_add, (vec x, vec y), x.lane[i] + y.lane[i])
 VEC_FUNCTION(vec_multiply, (vec x, vec y), x.lane[i] * y.lane[i])
 VEC_FUNCTION(vec_multiply_add, (vec x, vec y, vec z), x.lane[i] * y.lane[i] + z.lane[i])
 VEC_FUNCTION(vec_max, (vec x, vec y), y.lane[i] > x.lane[i] ? y.lane[i] : x.lane[i])
+VEC_FUNCTION(vec_min, (vec x, vec y), y.lane[i] < x.lane[i] ? y.lane[i] : x.lane[i])
 VEC_FUNCTION(vec_slope, (vec x, vec y), x.lane[i] > 0 ? x.lane[i] : x.lane[i] * y.lane[i])
 
 INLINE void vec_store(f32 *p, vec v)

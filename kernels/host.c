@@ -25,6 +25,7 @@ static host_kernel *const functions[KERNEL_COUNT] = {
     [KERNEL_CONVOLVE_1] = host_convolve_1,
     [KERNEL_CONVOLVE_2] = host_convolve_2,
     [KERNEL_DEPTHWISE] = host_depthwise,
+    [KERNEL_SLIDE] = host_slide,
     [KERNEL_DIRECT] = host_direct,
     [KERNEL_REDUCE] = host_reduce,
     [KERNEL_MOMENTS] = host_moments,

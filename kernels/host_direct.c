@@ -3,3 +3,4 @@
 
 #define HOST_PREFIX host_
 #include "kernels/direct.k"
+#include "kernels/slide.k"

@@ -15,7 +15,7 @@
 /* How host.c knows them: group, buffers, numbers. */
 typedef void host_kernel(i64, u8 *const *, const void *);
 
-extern host_kernel host_convolve_1, host_convolve_2, host_depthwise, host_direct;
+extern host_kernel host_convolve_1, host_convolve_2, host_depthwise, host_slide, host_direct;
 extern host_kernel host_reduce, host_moments, host_softmax;
 extern host_kernel host_lrn, host_resize, host_roi_pool, host_im2col, host_col2im;
 

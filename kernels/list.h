@@ -27,6 +27,7 @@
     X(FORWARD, convolution, 2)  \
     X(FORWARD, convolution, 4)  \
     X(FORWARD, direct, 1)       \
+    X(FORWARD, slide, 1)        \
     X(FORWARD, row, 1)          \
     X(FORWARD, image, 1)        \
     X(TRAINING, slope, 1)       \
@@ -50,6 +51,7 @@
     X(CONVOLVE_2, convolve_2, FORWARD, convolution) \
     X(CONVOLVE_4, convolve_4, FORWARD, convolution) \
     X(DEPTHWISE, depthwise, FORWARD, convolution)        \
+    X(SLIDE, slide, FORWARD, convolution)                \
     X(DIRECT, direct, FORWARD, convolution)              \
     X(REDUCE, reduce, FORWARD, row)                         \
     X(MOMENTS, moments, FORWARD, row)                       \

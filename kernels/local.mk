@@ -14,6 +14,7 @@ KERNEL_TEXTS = \
 	%D%/random.k \
 	%D%/row.k \
 	%D%/share.k \
+	%D%/slide.k \
 	%D%/slope.k \
 	%D%/spread.k \
 	%D%/table.k \

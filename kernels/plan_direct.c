@@ -5,6 +5,8 @@
 #define LEAST      16   /* elements that an item does at least */
 #define LEAST_WORK 8192 /* multiplications of vectors that it does, in rows of pixels */
 
+#define LEAST_RUN 8 /* pixels along a line, unless it is shorter */
+
 static bool is_depthwise(const struct kernel_plan *p, const struct convolution_args *c)
 {
     return !p->op.params.window.transposed && c->outputs == 1 && c->channels == 1 &&
@@ -20,26 +22,73 @@ static void divide(struct kernel_plan *p, struct kernel_launch *l, int64_t all, 
 }
 
 /* Weights as one block of all channels. */
-static void by_channels(struct kernel_plan *p, struct convolution_args *c)
+static struct kernel_launch *by_channels(struct kernel_plan *p, struct convolution_args *c)
 {
     const ferry_operand *w = &p->op.in[1];
     struct plan_weights weights = { .output = w->stride[0], .scale = 1, .is_shared = true };
     struct kernel_launch l = { .kernel = KERNEL_DEPTHWISE, .size = sizeof(*c) };
-    const struct window *v = &c->window;
-    int64_t work =
-        v->size[0] * v->size[1] * v->size[2] * ROW_PIXELS * plan_parts(v->channels, p->target.vec);
 
     plan_spatial(w, 2, weights.tap);
     l.from[0] = FROM_IN(0);
     l.from[2] = FROM_OUT(0);
-    c->outputs = v->channels;
+    c->outputs = c->window.channels;
     c->blocks = c->pixel_groups = 1;
     l.args.convolution = *c;
-    plan_pack(p, c, v->channels, &weights, &l);
+    plan_pack(p, c, c->outputs, &weights, &l);
     p->launch[p->launches] = l;
-    divide(p, &p->launch[p->launches],
-           v->images * v->out[0] * v->out[1] * plan_parts(v->out[2], ROW_PIXELS),
-           plan_parts(LEAST_WORK, work));
+    return &p->launch[p->launches++];
+}
+
+/* Three taps by three of an image, and at most a bias and one bound or slope behind it. */
+static bool can_slide(const struct kernel_plan *p, const struct convolution_args *a)
+{
+    const struct window *w = &a->window;
+    int64_t k = a->steps > 0 && a->step[0].step == FERRY_STEP_SHIFT && a->step[0].channel == 1;
+    const struct step *last = &a->step[k];
+
+    if (w->size[0] != 1 || w->pad[0] != 0 || w->channels % p->target.vec != 0)
+        return false;
+    for (int i = 1; i < 3; i++)
+        if (w->size[i] != 3 || w->dilation[i] != 1)
+            return false;
+    return w->stride[2] <= 2 &&
+           (a->steps == k ||
+            (a->steps == k + 1 && last->step == FERRY_STEP_UNARY &&
+             (last->function == FERRY_UNARY_RELU || last->function == FERRY_UNARY_CLIP)));
+}
+
+/* What an item does at least: a processor has to start each, elsewhere there cannot be too many. */
+static int64_t least_of(const struct kernel_plan *p, int64_t work)
+{
+    return p->target.group > 1 ? 1 : plan_parts(LEAST_WORK, work);
+}
+
+/* Lines are cut until there is work for all. */
+static void divide_slide(struct kernel_plan *p, struct kernel_launch *l)
+{
+    struct convolution_args *a = &l->args.convolution;
+    const struct window *w = &a->window;
+    int64_t vectors = w->images * w->out[0] * w->out[1] * w->channels / p->target.vec;
+    int64_t wanted = (int64_t)p->target.busy * p->target.group;
+
+    l->kernel = KERNEL_SLIDE;
+    a->run = w->out[2];
+    while (a->run > LEAST_RUN && vectors * plan_parts(w->out[2], a->run) < wanted)
+        a->run = plan_parts(a->run, 2);
+    divide(p, l, vectors * plan_parts(w->out[2], a->run), least_of(p, 9 * a->run));
+}
+
+/* A processor's item does all channels of a row; elsewhere neighbours have neighbouring ones. */
+static void divide_rows(struct kernel_plan *p, struct kernel_launch *l)
+{
+    struct convolution_args *a = &l->args.convolution;
+    const struct window *w = &a->window;
+    int64_t rows = w->images * w->out[0] * w->out[1] * plan_parts(w->out[2], ROW_PIXELS);
+    int64_t vec = p->target.vec, taps = w->size[0] * w->size[1] * w->size[2];
+
+    a->run = p->target.group > 1 ? vec : plan_parts(w->channels, vec) * vec;
+    divide(p, l, rows * plan_parts(w->channels, a->run),
+           least_of(p, taps * ROW_PIXELS * a->run / vec));
 }
 
 int plan_direct(struct kernel_plan *p)
@@ -55,8 +104,7 @@ int plan_direct(struct kernel_plan *p)
     c.outputs = window->transposed ? w->shape[1] : w->shape[0] / window->group;
     c.pixels = c.window.images * c.window.out[0] * c.window.out[1] * c.window.out[2];
     if (is_depthwise(p, &c)) {
-        by_channels(p, &c);
-        l = &p->launch[p->launches++];
+        l = by_channels(p, &c);
     } else {
         c.blocks = window->group;
         c.x_group = c.channels * c.window.x[1];
@@ -74,5 +122,9 @@ int plan_direct(struct kernel_plan *p)
     }
     plan_bias(p, l);
     plan_steps(p, l);
+    if (l->kernel == KERNEL_DEPTHWISE && can_slide(p, &l->args.convolution))
+        divide_slide(p, l);
+    else if (l->kernel == KERNEL_DEPTHWISE)
+        divide_rows(p, l);
     return 0;
 }

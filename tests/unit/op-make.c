@@ -90,19 +90,36 @@ static int64_t slid(const ferry_op_window *w, int i, int64_t in)
            1;
 }
 
+/* Three taps by three, one or two pixels apart: what plugins have loops of their own for. */
+static void three_by_three(struct om_numbers *n, ferry_op_window *w, int64_t *image)
+{
+    for (int i = 0; i < 2; i++) {
+        w->kernel[i] = 3;
+        w->dilation[i] = 1;
+        w->stride[i] = 1 + om_pick(n, 2);
+        if (image[2 + i] + w->pad[i] + w->pad_end[i] < 3)
+            image[2 + i] = 3;
+    }
+}
+
 static void make_convolution(struct om_numbers *n, ferry_op *op)
 {
+    static const uint8_t last[] = { 0, 2, 3, 1 };
     static const int64_t groups[] = { 1, 1, 1, 2, 3 };
     ferry_op_window *w = &op->params.window;
     int spatial = om_pick(n, 5) ? 2 : 1 + (int)om_pick(n, 3), i;
-    bool depthwise = !om_pick(n, 5);
+    bool depthwise = !om_pick(n, 5), lines = depthwise && spatial == 2 && om_pick(n, 2);
     int64_t x[5], k[5], y[5], in, out;
 
     w->group = depthwise ? (uint32_t)dim(n, 40) : (uint32_t)groups[om_pick(n, 5)];
     in = (depthwise ? 1 : dim(n, 20)) * w->group;
     out = (depthwise ? 1 + om_pick(n, 2) : dim(n, 40)) * w->group;
+    if (lines)
+        w->group = (uint32_t)(in = out = (om_pick(n, 2) ? 16 : 4) * (1 + om_pick(n, 4)));
     image_shape(n, spatial, in, x);
     window(n, spatial, x, false, w);
+    if (lines)
+        three_by_three(n, w, x);
     w->transposed = !om_pick(n, 4);
     k[0] = w->transposed ? in : out;
     k[1] = (w->transposed ? out : in) / w->group;
@@ -119,12 +136,12 @@ static void make_convolution(struct om_numbers *n, ferry_op *op)
             y[2 + i] = wide - w->pad[i] - w->pad_end[i];
         }
     }
-    op->in[0] = operand(n, spatial + 2, x);
+    op->in[0] = lines ? ferry_operand_of(FERRY_F32, 4, x, last) : operand(n, spatial + 2, x);
     op->in[1] = ferry_operand_of(FERRY_F32, spatial + 2, k, NULL);
     op->in[2] = ferry_operand_of(FERRY_F32, 1, &out, NULL);
     op->n_in = 2 + (uint32_t)om_pick(n, 2);
     op->constants = om_pick(n, 2) ? op->n_in == 3 ? 6 : 2 : 0;
-    op->out[0] = operand(n, spatial + 2, y);
+    op->out[0] = lines ? ferry_operand_of(FERRY_F32, 4, y, last) : operand(n, spatial + 2, y);
 }
 
 static void make_columns(struct om_numbers *n, ferry_op *op)

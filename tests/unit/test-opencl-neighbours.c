@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "opencl-driver.h"
 
+#include <ferry/op_plugin.h>
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +11,8 @@
 #include <sys/mman.h>
 
 /*
- * Whether neighbours read neighbours: what ferry's own gemv and gemm of halves touch, counted. Each load of the
- * kernels' text is replaced by one that notes its address, on a driver whose items see the test's memory (a
+ * Whether neighbours read neighbours: what ferry's own gemv and gemm of halves and its depthwise convolutions
+ * touch, counted. Each load of the kernels' text is replaced by one that notes its address, on a driver whose items see the test's memory (a
  * processor's); the launches are the plugin's own. A GPU fetches 32 bytes at a time for 32 items that run
  * together: at best the items of one load touch no more of these than what they want fills.
  */
@@ -32,26 +34,54 @@ static struct trace {
 
 static const char marker[] = "/* ---- products ---- */";
 
-/* By `traced`; the item's number is that of its group's items one after another, as a GPU runs them. */
-static char *watch(const char *text)
+/* In front of each text of the operations. */
+static const char behind[] = "\n#undef LANES";
+
+/* The item's number is that of its group's items one after another, as a GPU runs them. */
+static char *note(void)
 {
-    const char *at = strstr(text, marker);
     char *out = NULL;
 
-    if (!at || asprintf(&out,
-                        "%.*s\n#if X == 2\n"
-                        "inline float traced(global const stored *p) {\n"
-                        "  size_t g = get_group_id(1) * get_num_groups(0) + get_group_id(0);\n"
-                        "  size_t i = get_local_id(1) * get_local_size(0) + get_local_id(0);\n"
-                        "  size_t item = g * get_local_size(0) * get_local_size(1) + i;\n"
-                        "  global ulong *t = (global ulong *)0x%llxul + item * %u;\n"
-                        "  if (item < %u && t[0] < %u) t[++t[0]] = (ulong)p;\n"
-                        "  return vload_half(0, p); }\n"
-                        "#undef LOAD\n#define LOAD(p) traced(p)\n#endif\n%s",
-                        (int)(at - text), text, (unsigned long long)(uintptr_t)traces, LOADS + 1,
-                        ITEMS, LOADS, at) < 0)
-        return NULL;
-    return out;
+    return asprintf(&out,
+                    "inline void note(ulong p) {\n"
+                    "  size_t g = get_group_id(1) * get_num_groups(0) + get_group_id(0);\n"
+                    "  size_t i = get_local_id(1) * get_local_size(0) + get_local_id(0);\n"
+                    "  size_t item = g * get_local_size(0) * get_local_size(1) + i;\n"
+                    "  global ulong *t = (global ulong *)0x%llxul + item * %u;\n"
+                    "  if (item < %u && t[0] < %u) t[++t[0]] = p; }\n",
+                    (unsigned long long)(uintptr_t)traces, LOADS + 1, ITEMS, LOADS) < 0
+               ? NULL
+               : out;
+}
+
+/* `loads`: what stands for them from `at` on; a part of the text that begins there. */
+static char *with(const char *text, const char *at, const char *loads)
+{
+    char *noting = note(), *out = NULL;
+    int length =
+        noting ? asprintf(&out, "%.*s\n%s%s%s", (int)(at - text), text, noting, loads, at) : -1;
+
+    free(noting);
+    return length < 0 ? NULL : out;
+}
+
+/* NULL: there is nothing to be watched. */
+static char *watch(const char *text)
+{
+    const char *halves = strstr(text, marker), *rest = strstr(text, behind);
+
+    if (halves)
+        return with(text, halves,
+                    "#if X == 2\n"
+                    "inline float traced(global const stored *p) {\n"
+                    "  note((ulong)p); return vload_half(0, p); }\n"
+                    "#undef LOAD\n#define LOAD(p) traced(p)\n#endif\n");
+    if (rest && strstr(rest, "KERNEL(slide,"))
+        return with(text, rest,
+                    "inline vec traced(global const f32 *p) {\n"
+                    "  note((ulong)p); return vload4(0, p); }\n"
+                    "#undef vec_load\n#define vec_load(p) traced(p)\n");
+    return NULL;
 }
 
 cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **lines,
@@ -96,10 +126,10 @@ static unsigned distinct(cl_ulong *of, unsigned n)
 }
 
 /*
- * How many fetches there are for one that is needed: of the `k`-th loads of items that run together, over
- * all loads and runs.
+ * How many fetches there are for one that is needed: of the `k`-th loads, of so many bytes, of items that run
+ * together, over all loads and runs.
  */
-static double fetches_of(unsigned items)
+static double fetches_of(unsigned items, unsigned bytes)
 {
     double made = 0, needed = 0;
 
@@ -114,7 +144,7 @@ static double fetches_of(unsigned items)
             for (unsigned i = 0; i < n; i++)
                 fetch[i] = address[i] / FETCH;
             made += distinct(fetch, n);
-            needed += (distinct(address, n) * 2 + FETCH - 1) / FETCH;
+            needed += (distinct(address, n) * bytes + FETCH - 1) / FETCH;
         }
     return needed > 0 ? made / needed : 0;
 }
@@ -132,7 +162,7 @@ static double gemv(uint32_t trans_a)
                     0);
     CU_ASSERT_EQUAL(ocl->synchronize(dev), 0);
     CU_ASSERT(traces[0].count > 0);
-    ratio = fetches_of(ITEMS);
+    ratio = fetches_of(ITEMS, 2);
     ocl_free_block(a);
     ocl_free_block(x);
     ocl_free_block(y);
@@ -152,11 +182,69 @@ static double gemm(uint32_t trans_a, uint32_t trans_b)
                     0);
     CU_ASSERT_EQUAL(ocl->synchronize(dev), 0);
     CU_ASSERT(traces[0].count > 0);
-    ratio = fetches_of(ITEMS);
+    ratio = fetches_of(ITEMS, 2);
     ocl_free_block(a);
     ocl_free_block(b);
     ocl_free_block(c);
     return ratio;
+}
+
+/* 20 lines of 24 pixels of 64 channels, `kernel` taps a side; nothing is constant. */
+static void describe(int64_t kernel, ferry_op *op)
+{
+    const int64_t w[] = { 64, 1, kernel, kernel };
+    ferry_op_window *window = &op->params.window;
+
+    *op = (ferry_op){
+        .struct_size = sizeof(*op), .kind = FERRY_OP_CONVOLUTION, .n_in = 2, .n_out = 1
+    };
+    *window = (ferry_op_window){ .axes = 2, .group = 64 };
+    for (int i = 0; i < 2; i++) {
+        window->kernel[i] = kernel;
+        window->stride[i] = window->dilation[i] = 1;
+        window->pad[i] = window->pad_end[i] = kernel / 2;
+    }
+    op->in[0] = op->out[0] = (ferry_operand){ .dtype = FERRY_F32,
+                                              .rank = 4,
+                                              .shape = { 1, 64, 20, 24 },
+                                              .stride = { 20 * 24 * 64, 1, 24 * 64, 64 } };
+    op->in[1] = (ferry_operand){ .dtype = FERRY_F32, .rank = 4 };
+    for (int64_t i = 4, stride = 1; i-- > 0; stride *= w[i]) {
+        op->in[1].shape[i] = w[i];
+        op->in[1].stride[i] = stride;
+    }
+}
+
+static double depthwise(int64_t kernel)
+{
+    const uint64_t image = 20 * 24 * 64 * 4, weights = (uint64_t)(kernel * kernel) * 64 * 4;
+    void *x = ocl_block(image), *w = ocl_block(weights), *y = ocl_block(image);
+    void *packed = ocl_block(weights), *prepared = NULL;
+    const ferry_cref in[] = { driver_cref(x, 0), driver_cref(w, 0) };
+    const ferry_ref out = driver_ref(y, 0);
+    const ferry_op_run_args args = {
+        .struct_size = sizeof(args), .in = in, .out = &out, .workspace = driver_ref(packed, 0)
+    };
+    const void *extension = NULL;
+    const ferry_op_table *table;
+    ferry_op op;
+
+    memset(traces, 0, ITEMS * sizeof(*traces));
+    describe(kernel, &op);
+    CU_ASSERT_EQUAL_FATAL(ocl->extension(dev, FERRY_OP_EXTENSION, &extension), 0);
+    table = extension;
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(x, 0), 0, image), 0);
+    CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(w, 0), 0, weights), 0);
+    CU_ASSERT_EQUAL_FATAL(table->create(dev, &op, &prepared), 0);
+    CU_ASSERT_EQUAL(table->run(dev, NULL, prepared, &args), 0);
+    CU_ASSERT_EQUAL(ocl->synchronize(dev), 0);
+    table->destroy(dev, prepared);
+    CU_ASSERT(traces[0].count > 0);
+    ocl_free_block(x);
+    ocl_free_block(w);
+    ocl_free_block(y);
+    ocl_free_block(packed);
+    return fetches_of(ITEMS, 16);
 }
 
 /* ---- cases ---------------------------------------------------------------------------------- */
@@ -207,9 +295,23 @@ static void items_with_a_row_each_would_not(void)
     ocl_close();
 }
 
+static void neighbours_have_neighbouring_channels(void)
+{
+    if (!begin("many"))
+        return;
+    for (int64_t kernel = 3; kernel <= 5; kernel += 2) {
+        double ratio = depthwise(kernel);
+
+        printf("     depthwise %d x %d: %.2f fetches for one\n", (int)kernel, (int)kernel, ratio);
+        CU_ASSERT(ratio >= 1 && ratio < 1.1);
+    }
+    ocl_close();
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(neighbours_read_neighbours),
     FERRY_TEST(items_with_a_row_each_would_not),
+    FERRY_TEST(neighbours_have_neighbouring_channels),
 };
 
 int main(int argc, char **argv)
