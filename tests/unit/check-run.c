@@ -60,7 +60,7 @@ void caught(const char *name, const char *group, const char *words)
 
     if (is_left_out())
         return;
-    snprintf(more, sizeof(more), "--timeout 20 --only %s", group);
+    snprintf(more, sizeof(more), "--timeout 60 --only %s", group);
     snprintf(line, sizeof(line), "fail         %-10s  ", group);
     CU_ASSERT_EQUAL(check_bad(name, more), 1);
     found = strstr(out, line);
