@@ -13,12 +13,17 @@
 #define WALK_OPERANDS 4
 #define STEPS         5
 
+/* Strides along a walk's axes: no array of arrays, dialect.h says why. */
+struct along {
+    i64 axis[WALK_AXES];
+};
+
 /* Elements of operands of one shape, the innermost axis last; a group does `piece` of them. */
 struct walk {
     i64 count, piece;
     i64 rank, operands;
     i64 shape[WALK_AXES];
-    i64 stride[WALK_OPERANDS][WALK_AXES];
+    struct along stride[WALK_OPERANDS];
 };
 
 /* A window over three spatial axes; what an operation lacks comes first, and is 1 wide. */
@@ -99,14 +104,20 @@ struct lrn_args {
     i64 at[BUFFERS]; /* x, y, scale */
     struct window window;
     i64 scale[5], piece, size;
-    i32 is_across, has_scale, last, reserved;
+    i32 is_across, has_scale, last;
     f32 alpha, beta, k;
+};
+
+/* Strides of a spot: image, channel, spatial. */
+struct to_spot {
+    i64 axis[5];
 };
 
 /* Its gradient. Strides: dx, dy, x, y, scale. */
 struct lrn_data_args {
     i64 at[BUFFERS];
-    i64 images, channels, in[3], stride[5][5], piece, size;
+    i64 images, channels, in[3], piece, size;
+    struct to_spot stride[5];
     i32 is_across, last;
     f32 alpha, beta;
 };
@@ -159,7 +170,7 @@ struct random_args {
     i64 at[BUFFERS];
     struct walk walk;
     u64 seed, offset;
-    i32 distribution;
+    i32 distribution, reserved;
     f32 a, b;
 };
 

@@ -31,6 +31,9 @@
  * f32, memory besides u8, i8, u16; int, long and size_t are not used, as they are not the same
  * everywhere. Functions are INLINE, what points into a buffer is GLOBAL.
  *
+ * Structures of numbers have no array of arrays and nothing to be padded at their end, and a function changes no
+ * structure that it was given by value, or gives it back: some drivers get these wrong (doc/decisions/0162).
+ *
  * CUDA and the host have two things more, for texts that OpenCL is not given: f64, and LAST_GROUP(flag,
  * counter, groups) between two blocks, which sets `flag` in the group that comes to it last: all that the other
  * groups have stored is there for it. The counter is 0 before and after.
@@ -68,7 +71,13 @@
     kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void name(                          \
         GLOBAL u8 *b0, GLOBAL u8 *b1, GLOBAL u8 *b2, GLOBAL u8 *b3, GLOBAL u8 *b4, GLOBAL u8 *b5, \
         const struct args numbers)
-#define ARGS(args)  const struct args *a = &numbers
+#ifdef ARGS_COPIED /* for drivers that read arguments at constant places only */
+#define ARGS(args)                      \
+    const struct args copied = numbers; \
+    const struct args *a = &copied
+#else
+#define ARGS(args) const struct args *a = &numbers
+#endif
 #define AT(type, i) ((GLOBAL type *)(b##i + a->at[i]))
 #define group()     ((i64)get_group_id(0))
 #define ONE_ITEM    for (u32 item = (u32)get_local_id(0), todo = 1; todo; todo = 0)

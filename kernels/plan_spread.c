@@ -53,9 +53,9 @@ int plan_lrn_data(struct kernel_plan *p)
     for (uint32_t i = 0; i < 5; i++) {
         const ferry_operand *o = i ? &p->op.in[i - 1] : dx;
 
-        a->stride[i][0] = o->stride[0];
-        a->stride[i][1] = o->stride[1];
-        plan_spatial(o, 2, &a->stride[i][2]);
+        a->stride[i].axis[0] = o->stride[0];
+        a->stride[i].axis[1] = o->stride[1];
+        plan_spatial(o, 2, &a->stride[i].axis[2]);
         l->from[i] = i ? FROM_IN(i - 1) : FROM_OUT(0);
     }
     a->size = p->op.params.lrn.size;

@@ -6,7 +6,7 @@
 void plan_walk_add(struct walk *w, const ferry_operand *o)
 {
     for (uint32_t i = 0; i < o->rank; i++)
-        w->stride[w->operands][i] = o->shape[i] == 1 ? 0 : o->stride[i];
+        w->stride[w->operands].axis[i] = o->shape[i] == 1 ? 0 : o->stride[i];
     w->operands++;
 }
 
@@ -14,7 +14,7 @@ static void copy_axis(struct walk *w, int64_t to, int64_t from)
 {
     w->shape[to] = w->shape[from];
     for (int64_t k = 0; k < w->operands; k++)
-        w->stride[k][to] = w->stride[k][from];
+        w->stride[k].axis[to] = w->stride[k].axis[from];
 }
 
 static void swap_axes(struct walk *w, int64_t a, int64_t b)
@@ -24,13 +24,13 @@ static void swap_axes(struct walk *w, int64_t a, int64_t b)
     copy_axis(w, a, b);
     w->shape[b] = kept.shape[a];
     for (int64_t k = 0; k < w->operands; k++)
-        w->stride[k][b] = kept.stride[k][a];
+        w->stride[k].axis[b] = kept.stride[k].axis[a];
 }
 
 static bool is_one_axis(const struct walk *w, int64_t outer, int64_t inner)
 {
     for (int64_t k = 0; k < w->operands; k++)
-        if (w->stride[k][outer] != w->stride[k][inner] * w->shape[inner])
+        if (w->stride[k].axis[outer] != w->stride[k].axis[inner] * w->shape[inner])
             return false;
     return true;
 }
@@ -46,7 +46,7 @@ void plan_walk_begin(struct walk *w, const ferry_operand *o)
 static void sort(struct walk *w)
 {
     for (int64_t i = 1; i < w->rank; i++)
-        for (int64_t j = i; j > 0 && w->stride[0][j - 1] < w->stride[0][j]; j--)
+        for (int64_t j = i; j > 0 && w->stride[0].axis[j - 1] < w->stride[0].axis[j]; j--)
             swap_axes(w, j - 1, j);
 }
 
@@ -71,7 +71,7 @@ void plan_walk_end(struct walk *w, bool as_given)
     if (rank == 0) {
         w->shape[0] = 1;
         for (int64_t k = 0; k < w->operands; k++)
-            w->stride[k][0] = 0;
+            w->stride[k].axis[0] = 0;
         rank = 1;
     }
     w->rank = rank;

@@ -20,7 +20,7 @@ INLINE i64 walk_to(const struct walk *w, i64 i, i64 *offset)
 
         i /= w->shape[axis];
         for (i64 k = 0; k < w->operands; k++)
-            offset[k] += index * w->stride[k][axis];
+            offset[k] += index * w->stride[k].axis[axis];
     }
     return left;
 }
@@ -50,6 +50,6 @@ INLINE i64 walk_part(const struct walk *w, i64 i, i64 end, i64 *offset)
 }
 
 /* How far operand k's elements are from one another in a row. */
-#define WALK_STEP(w, k) ((w)->stride[k][(w)->rank - 1])
+#define WALK_STEP(w, k) ((w)->stride[k].axis[(w)->rank - 1])
 
 #endif

@@ -35,6 +35,18 @@ static bool is_fused(const struct ocl_device *dev)
            config & CL_FP_FMA;
 }
 
+/*
+ * Mesa's llvmpipe ends the process where a kernel reads its arguments at an index that is not known when it is compiled:
+ * there they are copied first.
+ */
+static bool reads_arguments_by_index(const struct ocl_device *dev)
+{
+    char name[64];
+
+    ocl_device_string(dev->id, CL_DEVICE_NAME, name, sizeof(name));
+    return strncmp(name, "llvmpipe", 8) != 0;
+}
+
 static int build(const struct ocl_device *dev, enum kernel_program program, cl_program *out)
 {
     size_t count = kernel_program_lines(program, NULL);
@@ -45,9 +57,10 @@ static int build(const struct ocl_device *dev, enum kernel_program program, cl_p
     if (!lines)
         return ocl_host->error(FERRY_ENOMEM, "no memory for the text of kernels");
     (void)kernel_program_lines(program, lines);
-    snprintf(options, sizeof(options), " -cl-std=CL1.2 -DVEC=%u -DGROUP=%u%s",
+    snprintf(options, sizeof(options), " -cl-std=CL1.2 -DVEC=%u -DGROUP=%u%s%s",
              (unsigned)dev->target.vec, (unsigned)dev->target.group,
-             is_fused(dev) ? " -DFUSED" : "");
+             is_fused(dev) ? " -DFUSED" : "",
+             reads_arguments_by_index(dev) ? "" : " -DARGS_COPIED");
     err = ocl_program_build(dev->context, lines, count, options, out);
     free(lines);
     return err;

@@ -92,25 +92,36 @@ if [ -f "$pocl" ]; then
     says and_how_long_it_waited "$times" ' us, after waiting '
 fi
 
-# What ferry check tries on every driver that is there. On PoCL test-check runs it whole; here it is what
-# takes seconds, and with FERRY_TEST_LONG all that Mesa 22.3's llvmpipe can do: its compiler crashes on convolutions
-# (ops), and its queues end later than they are released (leaks). It prints while it compiles gemv, not when it finds
-# that in its cache: so it compiles it beforehand. Oclgrind's own test is check-opencl-accesses.sh.
-groups=copy,fill,convert,dot,gemm,queues,events,import passes='8 passed, 0 failed, 0 not offered'
-# on_rusticl GROUPS
+# What ferry check tries on every driver that is there. On PoCL test-check runs it whole; on rusticl's llvmpipe what
+# takes seconds, and with FERRY_TEST_LONG the whole. Mesa prints while it compiles gemv and operations, not when it finds
+# them in its cache: so they are compiled beforehand. Oclgrind's own test is check-opencl-accesses.sh.
 on_rusticl() {
-    OCL_ICD_VENDORS=/etc/OpenCL/vendors/rusticl.icd RUSTICL_ENABLE=llvmpipe \
-        "$FERRY_TEST_COMMAND" check opencl --only "$1" 2>&1
+    OCL_ICD_VENDORS=/etc/OpenCL/vendors/rusticl.icd RUSTICL_ENABLE=llvmpipe "$FERRY_TEST_COMMAND" check opencl "$@" 2>&1
 }
 if [ -f /etc/OpenCL/vendors/rusticl.icd ]; then
     if [ -n "${FERRY_TEST_LONG:-}" ]; then
-        groups=$groups,gemv,descriptor,memory,memset,axpy,scal,copy-op,asum,sumsq,peer,threads,failure,fork,exit
-        groups=$groups,coherence
-        passes='22 passed, 0 failed, 1 not offered'
-        on_rusticl gemv >/dev/null
+        on_rusticl --only gemv,ops,leaks >/dev/null
+        says ferry_check_passes_on_rusticl "$(on_rusticl)" ': 24 passed, 0 failed, 1 not offered'
+    else
+        says ferry_check_passes_on_rusticl "$(on_rusticl --only copy,fill,convert,dot,gemm,queues,events,import)" \
+            ': 8 passed, 0 failed, 0 not offered'
     fi
-    checked=$(on_rusticl "$groups")
-    says ferry_check_passes_on_rusticl "$checked" ": $passes"
+    cat >"$folder/net.prototxt" <<'END'
+layer { name: "data" type: "DummyData" top: "data"
+  dummy_data_param { shape { dim: 1 dim: 19 dim: 6 dim: 7 } data_filler { type: "gaussian" std: 1 } } }
+layer { name: "deep" type: "Convolution" bottom: "data" top: "deep" convolution_param { num_output: 19 group: 19
+  kernel_size: 3 weight_filler { type: "gaussian" std: 1 } bias_filler { type: "constant" value: 0.5 } } }
+layer { name: "point" type: "Convolution" bottom: "deep" top: "point" convolution_param { num_output: 5
+  kernel_size: 1 weight_filler { type: "gaussian" std: 1 } bias_filler { type: "constant" value: 0.5 } } }
+layer { name: "elu" type: "ELU" bottom: "point" top: "point" }
+layer { name: "norm" type: "LRN" bottom: "point" top: "norm" }
+layer { name: "prob" type: "Softmax" bottom: "norm" top: "prob" }
+END
+    FERRY_BACKEND=cpu "$FERRY_TEST_COMMAND" run "$folder/net.prototxt" -o "$folder/cpu.npz" >/dev/null
+    FERRY_STRICT=1 FERRY_BACKEND=opencl OCL_ICD_VENDORS=/etc/OpenCL/vendors/rusticl.icd RUSTICL_ENABLE=llvmpipe \
+        "$FERRY_TEST_COMMAND" run "$folder/net.prototxt" -o "$folder/rusticl.npz" >/dev/null 2>"$folder/err"
+    apart=$("$FERRY_TEST_COMMAND" diff "$folder/cpu.npz" "$folder/rusticl.npz" --tolerance 1e-5 2>&1)
+    says a_net_on_rusticl_computes_what_it_does_on_the_cpu "$apart$(cat "$folder/err")" '1 array: 1 equal'
 else
     skip ferry_check_on_rusticl 'rusticl is not installed (Debian: mesa-opencl-icd)'
 fi
