@@ -32,7 +32,9 @@ static double pair_loss(double squared, bool similar, double margin, bool legacy
 
     if (similar)
         return squared;
-    short_of = fmax(margin - (legacy ? squared : sqrt(squared)), 0);
+    short_of = margin - (legacy ? squared : sqrt(squared));
+    if (short_of < 0)
+        return 0;
     return legacy ? short_of : short_of * short_of;
 }
 

@@ -12,10 +12,10 @@ static int setup(ferry_layer *layer)
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "dropout_param", 0);
     double ratio = ferry_proto_real(p, "dropout_ratio", 0);
 
-    return ratio > 0 && ratio < 1 ? 0
-                                  : ferry_proto_error(p, "dropout_ratio", 0, FERRY_EFORMAT,
-                                                      "layer \"%s\": a dropout_ratio of %g",
-                                                      ferry_layer_name(layer), ratio);
+    return ratio >= 0 && ratio < 1 ? 0
+                                   : ferry_proto_error(p, "dropout_ratio", 0, FERRY_EFORMAT,
+                                                       "layer \"%s\": a dropout_ratio of %g",
+                                                       ferry_layer_name(layer), ratio);
 }
 
 /* The mask of TRAIN: 1 / (1 − ratio) where an element stays, else 0. */

@@ -4,8 +4,8 @@
  * and file after file of those that the text file `source` lists, a path a line; behind the last one the
  * first begins again. Paths are those of the working folder, else of the folder of the file that names
  * them. Integers are converted. `shuffle` has the files and the rows of each in another order in each round,
- * by the net's seed. data_param.prefetch batches are read ahead; Caffe's layer reads none. (Caffe:
- * HDF5DataLayer, whose shuffled order is another one.)
+ * by the net's seed. Rows are taken as they are: a transform_param is refused, as in Caffe. data_param.prefetch
+ * batches are read ahead; Caffe's layer reads none. (Caffe: HDF5DataLayer, whose shuffled order is another one.)
  */
 #define _POSIX_C_SOURCE 200809L
 #include "net/layers/reader.h"
@@ -245,6 +245,31 @@ static int shape(const struct shape *shape, ferry_blob *out)
     return ferry_blob_reshape(out, shape->naxes, shape->dims, NULL);
 }
 
+/* Whether rows have one shape, but for axes of one in front. */
+static bool same_rows(const ferry_blob *a, const ferry_blob *b)
+{
+    int i = ferry_blob_naxes(a), k = ferry_blob_naxes(b);
+
+    while (i > 1 || k > 1)
+        if ((i > 1 ? ferry_blob_dim(a, --i) : 1) != (k > 1 ? ferry_blob_dim(b, --k) : 1))
+            return false;
+    return true;
+}
+
+static int misfit(const ferry_layer *layer, const struct hdf5_data *s, int i,
+                  const ferry_blob *batch)
+{
+    char theirs[128] = "", first[128] = "";
+
+    ferry_blob_shape_string(s->sets[i], theirs, sizeof theirs);
+    ferry_blob_shape_string(batch, first, sizeof first);
+    return ferry_layer_error(layer, FERRY_ESHAPE,
+                             "\"%s\": \"%s\" is %s; its rows do not fit into a batch of %s, the "
+                             "first file's",
+                             open_name(s), ferry_blob_name(ferry_layer_top(layer, i)), theirs,
+                             first);
+}
+
 /* `n` rows from the next one on to row `at` of each of `tops`. */
 static int copy_rows(ferry_layer *layer, const struct hdf5_data *s, ferry_blob **tops, int64_t at,
                      int64_t n)
@@ -260,11 +285,8 @@ static int copy_rows(ferry_layer *layer, const struct hdf5_data *s, ferry_blob *
 
         if (!from || !to)
             return ferry_last_error_code();
-        if (ferry_blob_count(s->sets[i]) != s->rows * wide)
-            return ferry_layer_error(
-                layer, FERRY_ESHAPE, "\"%s\": rows of \"%s\" have %lld elements, %lld before",
-                open_name(s), ferry_blob_name(ferry_layer_top(layer, i)),
-                (long long)(ferry_blob_count(s->sets[i]) / s->rows), (long long)wide);
+        if (!same_rows(s->sets[i], top))
+            return misfit(layer, s, i, top);
         for (k = 0; s->order && k < n; k++)
             memcpy(&to[(at + k) * wide], &from[s->order[s->row + k] * wide],
                    (size_t)wide * sizeof *to);
@@ -358,6 +380,12 @@ static int setup(ferry_layer *layer)
     char *list;
     int err;
 
+    if (ferry_proto_count(ferry_layer_message(layer), "transform_param"))
+        return ferry_proto_error(
+            ferry_layer_message(layer), "transform_param", 0, FERRY_EFORMAT,
+            "layer \"%s\": HDF5Data does not transform data: there is to be no "
+            "transform_param",
+            ferry_layer_name(layer));
     s->batch = ferry_proto_integer(p, "batch_size", 0);
     if (s->batch < 1)
         return ferry_proto_error(p, "batch_size", 0, FERRY_EFORMAT,

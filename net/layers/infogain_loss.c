@@ -11,6 +11,7 @@
 #include <ferry/status.h>
 
 #include <math.h>
+#include <stdlib.h>
 
 #define LEAST 1e-20
 
@@ -19,24 +20,34 @@ struct infogain {
     ferry_blob *matrix; /* of the file; NULL: bottom 2 */
 };
 
-static int read_matrix(ferry_layer *layer, const ferry_proto *p, struct infogain *s)
+static int read_matrix(ferry_layer *layer, const char *path, struct infogain *s)
 {
     const ferry_io_entry *entry = NULL;
     ferry_io *io;
-    int err = ferry_io_open(ferry_proto_string(p, "source", 0, NULL), &io);
+    int err = ferry_io_open(path, &io);
 
     if (err)
         return err;
     err = ferry_io_next(io, &entry);
     if (!err && !entry)
-        err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%s\" holds no matrix",
-                                ferry_proto_string(p, "source", 0, NULL));
+        err = ferry_layer_error(layer, FERRY_EFORMAT, "\"%.400s\" holds no matrix", path);
     if (!err)
         err = ferry_blob_create(ferry_layer_device(layer), FERRY_F32, FERRY_UNSHAPED, NULL,
                                 &s->matrix);
     if (!err)
         err = ferry_io_read(io, entry, s->matrix);
     ferry_io_close(io);
+    return err;
+}
+
+static int read_source(ferry_layer *layer, const ferry_proto *p, struct infogain *s)
+{
+    char *path =
+        ferry__beside(ferry_proto_string(p, "source", 0, NULL), ferry_proto_where(p, NULL, 0).file);
+    int err = path ? read_matrix(layer, path, s)
+                   : ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its source");
+
+    free(path);
     return err;
 }
 
@@ -53,7 +64,7 @@ static int setup(ferry_layer *layer)
         return ferry_proto_error(p, NULL, 0, FERRY_EFORMAT,
                                  "layer \"%s\": its matrix is neither a third bottom nor a source",
                                  ferry_layer_name(layer));
-    return read_matrix(layer, p, s);
+    return read_source(layer, p, s);
 }
 
 static void destroy(ferry_layer *layer)
@@ -96,7 +107,7 @@ static double lost(const float *row, const float *p, int64_t classes, int64_t st
     int64_t k;
 
     for (k = 0; k < classes; k++)
-        sum -= row[k] * log((double)p[k * step] > LEAST ? (double)p[k * step] : LEAST);
+        sum -= row[k] * log((double)p[k * step] < LEAST ? LEAST : (double)p[k * step]);
     return sum;
 }
 

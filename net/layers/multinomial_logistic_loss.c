@@ -12,6 +12,12 @@
 
 #define LEAST 1e-20
 
+/* What is no number stays one. */
+static double at_least(double p)
+{
+    return p < LEAST ? LEAST : p;
+}
+
 static int reshape(ferry_layer *layer)
 {
     const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
@@ -38,7 +44,7 @@ static int forward(ferry_layer *layer)
     for (i = 0; i < entries; i++) {
         if (ferry__loss_class(layer, labels[i], classes, &class))
             return FERRY_EINVAL;
-        loss -= log(fmax(p[i * classes + class], LEAST));
+        loss -= log(at_least(p[i * classes + class]));
     }
     return ferry__loss_store(layer, entries ? loss / (double)entries : 0);
 }
@@ -61,7 +67,7 @@ static int backward(ferry_layer *layer)
         err = ferry__loss_class(layer, labels[i], classes, &class);
         if (!err)
             diff[i * classes + class] =
-                (float)(-factor / (double)entries / fmax(p[i * classes + class], LEAST));
+                (float)(-factor / (double)entries / at_least(p[i * classes + class]));
     }
     return err;
 }

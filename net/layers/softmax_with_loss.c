@@ -54,7 +54,7 @@ static int forward(ferry_layer *layer)
             if (ferry__loss_class(layer, label, s->classes, &class))
                 return FERRY_EINVAL;
             p = probabilities[(i * s->classes + class) * s->inner + k];
-            loss -= log(p > FLT_MIN ? (double)p : (double)FLT_MIN);
+            loss -= log(p < FLT_MIN ? (double)FLT_MIN : (double)p); /* what is no number stays */
             valid++;
         }
     return ferry__loss_store(layer, loss / ferry__loss_divisor(s, valid));

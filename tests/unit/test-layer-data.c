@@ -325,20 +325,49 @@ static void a_batch_takes_the_size_of_its_record(void)
 
 /* ---- HDF5Data -------------------------------------------------------------------------------------- */
 
-static int write_rows(const char *name, int first, int n)
+/* Rows of that shape, row after row all of one number, from `first` on. */
+static int write_rows(const char *name, int first, int naxes, const int64_t *dims)
 {
-    ferry_blob *rows = FX_BLOB(FERRY_F32, n, 2);
+    ferry_blob *rows = NULL;
     ferry_io_writer *w = NULL;
     int err = ferry_io_create(df_in(name), FERRY_IO_HDF5, &w);
 
-    for (int i = 0; i < 2 * n; i++)
-        ((float *)ferry_blob_mutable_host_data(rows))[i] = (float)(first + i / 2);
+    FX_OK_FATAL(ferry_blob_create(fx_device(), FERRY_F32, naxes, dims, &rows));
+    for (int i = 0; i < ferry_blob_count(rows); i++)
+        ((float *)ferry_blob_mutable_host_data(rows))[i] =
+            (float)(first + i / (ferry_blob_count(rows) / dims[0]));
     if (!err) {
         FX_OK(ferry_io_write(w, "data", rows, false));
         FX_OK(ferry_io_commit(w));
     }
     ferry_blob_destroy(rows);
     return err;
+}
+
+/* Of as many elements, too; but for axes of one in front. */
+static void rows_of_another_shape_are_named(void)
+{
+    static const int64_t dims[] = { 3, 2, 3 }, same[] = { 3, 1, 2, 3 }, turned[] = { 3, 3, 2 };
+    ferry_net *net;
+
+    fx_device();
+    if (write_rows("first.h5", 0, 3, dims) == FERRY_EUNSUPPORTED) {
+        ferry_test_skip("built without HDF5: %s", ferry_last_error());
+        return;
+    }
+    FX_OK(write_rows("same.h5", 0, 4, same));
+    FX_OK(write_rows("turned.h5", 0, 3, turned));
+    df_write_text("h5shapes", "first.h5\nsame.h5\nturned.h5\n");
+    net = TEST_NET("layer { name: 'h' type: 'HDF5Data' top: 'data' hdf5_data_param { source: '%s' "
+                   "batch_size: 3 } }",
+                   df_in("h5shapes"));
+    run(net);
+    run(net);
+    FX_FAILS(FERRY_ESHAPE, ferry_net_forward(net, NULL));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "/turned.h5\""));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "\"data\" is 3 3 2 (18)"));
+    ferry_net_close(net);
+    fx_end();
 }
 
 /* Files of 3 and 5 rows: each row once in 8, whole, in more than one order. */
@@ -348,11 +377,11 @@ static void shuffled_rows_come_once_a_round(void)
     int firsts = 0;
 
     fx_device();
-    if (write_rows("a.h5", 0, 3) == FERRY_EUNSUPPORTED) {
+    if (write_rows("a.h5", 0, 2, (int64_t[]){ 3, 2 }) == FERRY_EUNSUPPORTED) {
         ferry_test_skip("built without HDF5: %s", ferry_last_error());
         return;
     }
-    FX_OK(write_rows("b.h5", 3, 5));
+    FX_OK(write_rows("b.h5", 3, 2, (int64_t[]){ 5, 2 }));
     df_write_text("h5list", "a.h5\nb.h5\n");
     net = TEST_NET("layer { name: 'h' type: 'HDF5Data' top: 'data' hdf5_data_param { source: '%s' "
                    "batch_size: 4 shuffle: true } }",
@@ -477,6 +506,8 @@ static const struct {
     { "HDF5Data", "/dev/zero", "batch_size: 1", "", FERRY_EIO, "/dev/zero", "a device" },
     { "HDF5Data", "zero", "batch_size: 1", "", FERRY_EFORMAT, "byte 5 is 0", "/zero" },
     { "HDF5Data", "none", "batch_size: 1", "", FERRY_EFORMAT, "/none", "no file" },
+    { "HDF5Data", "none", "batch_size: 1", "scale: 2", FERRY_EFORMAT, "does not transform data",
+      "transform_param" },
     { "HDF5Data", "words", "batch_size: 1", "", FERRY_EFORMAT, "/0", "a picture (PNG)" },
     { "ImageData", "folder", "", "", FERRY_EIO, "/folder", "" },
     { "ImageData", "gone", "batch_size: 2", "", FERRY_EIO, "nowhere", "" },
@@ -510,10 +541,11 @@ static void what_is_damaged_is_one_error_with_file_record_and_layer(void)
             snprintf(
                 text, sizeof text,
                 "layer { name: 'broken' type: '%s' top: 'data' top: 'label' %s { source: '%s' %s "
-                "} transform_param { %s } }",
+                "} %s%s%s }",
                 broken[i].type, parameters_of(broken[i].type),
                 broken[i].source[0] == '/' ? broken[i].source : df_in(broken[i].source),
-                broken[i].more, broken[i].transform);
+                broken[i].more, broken[i].transform[0] ? "transform_param { " : "",
+                broken[i].transform, broken[i].transform[0] ? " }" : "");
         o.text = text;
         o.text_size = strlen(text);
         err = ferry_net_open(fx_device(), "broken.prototxt", &o, &net);
@@ -546,6 +578,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(encoded_records_are_decoded_and_cropped_in_the_middle),
     FERRY_TEST(a_batch_takes_the_size_of_its_record),
     FERRY_TEST(shuffled_rows_come_once_a_round),
+    FERRY_TEST(rows_of_another_shape_are_named),
     FERRY_TEST(every_filler_fills_data),
     FERRY_TEST(what_is_damaged_is_one_error_with_file_record_and_layer),
 };

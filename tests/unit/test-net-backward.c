@@ -290,6 +290,91 @@ static void a_pool_without_a_maximum_gives_its_gradient_to_none(void)
     fx_end();
 }
 
+/* ---- what is no number --------------------------------------------------------------------------- */
+
+#define DUMMY(name, dims, value)                                                                  \
+    "layer { name: '" name "' type: 'DummyData' top: '" name "' dummy_data_param { shape { " dims \
+    " } data_filler { value: " value " } } }\n"
+
+/* Of predictions that are no numbers; max(0, 1 + x) is 0 then, as Caffe computes it. */
+static const struct {
+    const char *type, *rest;
+    bool is_number;
+} losses[] = {
+    { "SoftmaxWithLoss", "bottom: 't'", false },
+    { "MultinomialLogisticLoss", "bottom: 't'", false },
+    { "InfogainLoss", "bottom: 't' bottom: 'h'", false },
+    { "SigmoidCrossEntropyLoss", "bottom: 'z'", false },
+    { "EuclideanLoss", "bottom: 'z'", false },
+    { "ContrastiveLoss", "bottom: 'z' bottom: 't'", false },
+    { "ContrastiveLoss", "bottom: 'z' bottom: 't' contrastive_loss_param { legacy_version: true }",
+      false },
+    { "HingeLoss", "bottom: 't'", true },
+};
+
+static void a_prediction_that_is_no_number_is_a_loss_that_is_none(void)
+{
+    for (size_t i = 0; i < FERRY_TEST_COUNT(losses); i++) {
+        char text[1024];
+        double loss = 0;
+        ferry_net *net;
+
+        snprintf(text, sizeof text,
+                 DUMMY("x", "dim: 1 dim: 2", "nan") DUMMY("z", "dim: 1 dim: 2", "0")
+                     DUMMY("t", "dim: 1", "0")
+                         DUMMY("h", "dim: 2 dim: 2",
+                               "1") "layer { name: 'l' type: '%s' bottom: 'x' %s top: 'l' }",
+                 losses[i].type, losses[i].rest);
+        net = open_text(text, FERRY_PHASE_TRAIN, 0);
+        FX_OK(ferry_net_forward(net, &loss));
+        if (isnan(loss) == losses[i].is_number)
+            printf("     %s %s: %g\n", losses[i].type, losses[i].rest, loss);
+        CU_ASSERT_EQUAL(isnan(loss), !losses[i].is_number);
+        ferry_net_close(net);
+    }
+    fx_end();
+}
+
+/* ---- dropout ------------------------------------------------------------------------------------- */
+
+/* What was dropped gets no gradient, the rest is multiplied as its value was; of a ratio of 0 all stays. */
+static void dropouts_gradient_goes_where_its_values_went(void)
+{
+    static const char *const ratios[] = { "0", "0.25", "0.9" };
+
+    for (size_t r = 0; r < FERRY_TEST_COUNT(ratios); r++) {
+        double scale = 1 / (1 - atof(ratios[r]));
+        int64_t kept = 0, n = 4096, i;
+        const float *y, *dx;
+        char text[512];
+        ferry_net *net;
+
+        snprintf(
+            text, sizeof text,
+            "force_backward: true\n" INPUT(
+                "x",
+                "dim: 4096") "layer { name: 'd' type: "
+                             "'Dropout' bottom: 'x' top: 'y' dropout_param { dropout_ratio: %s } }",
+            ratios[r]);
+        net = open_text(text, FERRY_PHASE_TRAIN, 0);
+        FX_OK(ferry_blob_fill_data(ferry_net_blob(net, "x"), 1));
+        FX_OK(ferry_net_forward(net, NULL));
+        FX_OK(ferry_blob_fill_diff(ferry_net_blob(net, "y"), 3));
+        FX_OK(ferry_net_backward(net));
+        y = ferry_blob_host_data(ferry_net_blob(net, "y"));
+        dx = ferry_blob_host_diff(ferry_net_blob(net, "x"));
+        CU_ASSERT_FATAL(y && dx);
+        for (i = 0; i < n && (y[i] == 0 || fabs((double)y[i] - scale) < 1e-5) &&
+                    fabs(3 * (double)y[i] - (double)dx[i]) < 1e-5;
+             i++)
+            kept += y[i] != 0;
+        CU_ASSERT_EQUAL(i, n);
+        CU_ASSERT(r ? fabs((double)kept * scale - (double)n) < 0.2 * (double)n : kept == n);
+        ferry_net_close(net);
+    }
+    fx_end();
+}
+
 /* ---- a training's first iteration ---------------------------------------------------------------- */
 
 static void check_gradients(const char *run, const char *prototxt, const char *weights)
@@ -372,6 +457,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_split_sums_the_diffs_of_weighted_losses),
     FERRY_TEST(shared_parameters_sum_their_diffs),
     FERRY_TEST(a_pool_without_a_maximum_gives_its_gradient_to_none),
+    FERRY_TEST(a_prediction_that_is_no_number_is_a_loss_that_is_none),
+    FERRY_TEST(dropouts_gradient_goes_where_its_values_went),
     FERRY_TEST(the_first_gradients_of_a_training_are_caffes),
     FERRY_TEST(the_counts_tell_what_backward_moves),
 };
