@@ -2,13 +2,18 @@
 /*
  * A ring of batches: the thread fills the one behind those that are full, the caller takes the first. What it
  * took it has until it takes the next. One that failed stays where it is, the last one, until it was taken.
+ *
+ * Who computes is not to be put off by who reads: where no processor is free, a thread that is woken gets its
+ * waker's at once. So it is not woken for each batch, but when half of them are gone, with no lock held, and it is
+ * scheduled as a batch, which takes nobody's processor (doc/decisions/0159).
  */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "net/data/prefetch.h"
 
 #include <ferry/status.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +41,7 @@ struct ferry__prefetch {
     pthread_cond_t filled; /* or failed */
     pthread_cond_t freed;  /* or to end */
     int64_t first, count;  /* of the slots that are full; the thread is at the one behind them */
+    bool rests;            /* all were full, and half of them are still */
     bool taken;            /* the first one is the caller's */
     bool failed;           /* the last one is a failure, and was not taken yet */
     bool end;
@@ -60,7 +66,7 @@ static void *work(void *arg)
     for (;;) {
         struct slot *slot;
 
-        while (!p->end && (p->count == p->n_slots || p->failed))
+        while (!p->end && (p->rests || p->failed))
             pthread_cond_wait(&p->freed, &p->lock);
         if (p->end)
             break;
@@ -70,10 +76,21 @@ static void *work(void *arg)
         pthread_mutex_lock(&p->lock);
         p->failed = slot->err != 0;
         p->count++;
+        p->rests = p->count == p->n_slots;
         pthread_cond_signal(&p->filled);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
+}
+
+/* Who chose a policy for his program keeps it; a machine that has none for batches is no error. */
+static void stand_back(pthread_t thread)
+{
+    struct sched_param param;
+    int policy;
+
+    if (!pthread_getschedparam(thread, &policy, &param) && policy == SCHED_OTHER)
+        pthread_setschedparam(thread, SCHED_BATCH, &param);
 }
 
 /* Signals are the program's: none is taken by this thread. */
@@ -82,7 +99,7 @@ static int start(struct ferry__prefetch *p)
     sigset_t all, before;
     int code;
 
-    p->end = p->failed = p->taken = false;
+    p->end = p->failed = p->taken = p->rests = false;
     p->first = p->count = 0;
     p->owner = getpid();
     sigfillset(&all);
@@ -91,6 +108,7 @@ static int start(struct ferry__prefetch *p)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code)
         return ferry_error_set(FERRY_ENOMEM, "no thread that reads ahead: %s", strerror(code));
+    stand_back(p->thread);
     p->started = true;
     return 0;
 }
@@ -114,25 +132,37 @@ bool ferry__prefetch_ends(struct ferry__prefetch *p)
     return end;
 }
 
+/* Gives back the slot that was taken; whether the thread is to be woken. */
+static bool give_back(struct ferry__prefetch *p)
+{
+    bool rested = p->rests;
+
+    if (!p->taken)
+        return false;
+    p->first = (p->first + 1) % p->n_slots;
+    p->count--;
+    p->rests = rested && p->count > p->n_slots / 2;
+    return rested && !p->rests;
+}
+
 static struct slot *take(struct ferry__prefetch *p)
 {
     struct slot *slot;
+    bool wakes;
 
     pthread_mutex_lock(&p->lock);
-    if (p->taken) {
-        p->first = (p->first + 1) % p->n_slots;
-        p->count--;
-        pthread_cond_signal(&p->freed);
-    }
+    wakes = give_back(p);
     while (!p->count)
         pthread_cond_wait(&p->filled, &p->lock);
     p->taken = true;
     slot = &p->slots[p->first];
     if (slot->err) {
         p->failed = false;
-        pthread_cond_signal(&p->freed);
+        wakes = true;
     }
     pthread_mutex_unlock(&p->lock);
+    if (wakes)
+        pthread_cond_signal(&p->freed);
     return slot;
 }
 

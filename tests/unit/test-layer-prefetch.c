@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "net/data/prefetch.h"
 #include "net/state.h"
 
 /*
@@ -363,6 +364,47 @@ static void a_slip_of_a_prefetch_is_refused(void)
     fx_end();
 }
 
+/* ---- who wakes whom -------------------------------------------------------------------------------- */
+
+static _Atomic int n_read;
+
+static int count_batch(void *arg, struct ferry__batch *batch)
+{
+    (void)arg;
+    batch->position = (uint64_t)++n_read;
+    return 0;
+}
+
+/* Waits until so many were read, and then a little for one too many. */
+static int read_up_to(int n)
+{
+    struct timespec tick = { 0, 1000000 };
+
+    for (int i = 0; n_read < n && i < 20000; i++)
+        nanosleep(&tick, NULL);
+    for (int i = 0; i < 20; i++)
+        nanosleep(&tick, NULL);
+    return n_read;
+}
+
+/* Four ahead and the caller's: behind the fifth it rests until two are left, and then reads three. */
+static void who_reads_is_woken_when_half_is_gone(void)
+{
+    static const int read[] = { 5, 5, 5, 8, 8, 8, 11 };
+    struct ferry__prefetch *p = NULL;
+    const struct ferry__batch *batch;
+
+    n_read = 0;
+    FX_OK_FATAL(ferry__prefetch_open(fx_device(), 4, 1, count_batch, NULL, &p));
+    for (size_t i = 0; i < FERRY_TEST_COUNT(read); i++) {
+        FX_OK(ferry__prefetch_next(p, &batch));
+        CU_ASSERT_EQUAL(batch->position, i + 1);
+        CU_ASSERT_EQUAL(read_up_to(read[i]), read[i]);
+    }
+    ferry__prefetch_close(p);
+    fx_end();
+}
+
 /* ---- the end --------------------------------------------------------------------------------------- */
 
 static double now(void)
@@ -456,6 +498,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_failure_is_told_when_its_batch_is_wanted),
     FERRY_TEST(a_record_of_another_shape_is_named_by_its_key),
     FERRY_TEST(a_slip_of_a_prefetch_is_refused),
+    FERRY_TEST(who_reads_is_woken_when_half_is_gone),
     FERRY_TEST(closing_waits_for_a_record_at_most),
     FERRY_TEST(a_child_of_fork_can_close_and_the_parent_goes_on),
 };
