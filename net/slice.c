@@ -36,6 +36,17 @@ static bool is_part_copy(const struct ferry__program *p, const struct ferry__ite
            !ferry__is_whole(p, &item->op.out[0], &item->out[0]);
 }
 
+/* Whether an item writes over a part of `whole`, or of what that lies in: others are only put beside it. */
+static bool writes_over(const struct ferry__program *p, const struct ferry__item *item, int part,
+                        int whole)
+{
+    for (; whole >= 0; whole = p->values[whole].within)
+        if (ferry__item_writes(p, item, whole) &&
+            (!is_part_copy(p, item, whole) || ferry__item_uses(p, item, part)))
+            return true;
+    return false;
+}
+
 /*
  * Whether the part may be there before item `at` puts it there, and stay until its last reader: before,
  * others are only put beside it, and nobody writes over it while somebody reads it.
@@ -55,7 +66,7 @@ static bool can_be_there(const struct ferry__program *p, int at, int part, int w
             return false;
         if (i > at && ferry__item_writes(p, item, part))
             return false;
-        if (i > at && i <= last && ferry__item_writes(p, item, whole) && !beside)
+        if (i > at && i <= last && writes_over(p, item, part, whole))
             return false;
     }
     return true;

@@ -155,6 +155,13 @@ static const struct pattern patterns[] = {
           "f", "Reshape", "t", "f", "reshape_param { shape { dim: 0 dim: -1 dim: 1 dim: 1 } }")
           LAYER("c", "Convolution", "f", "y", "convolution_param { num_output: 4 kernel_size: 1 }"),
       2 },
+    { "a concatenation in another one, which is written over",
+      X LAYER("t", "TanH", "x", "t", "") "layer { name: 'a' type: 'Concat' bottom: 't' bottom: 'x' "
+                                         "top: 'a' }\n"
+                                         "layer { name: 'b' type: 'Concat' bottom: 'a' bottom: 'x' "
+                                         "top: 'b' }\n" RELU("b", "b")
+                                             LAYER("s", "Sigmoid", "t", "s", ""),
+      7 },
     { "pooled, reshaped, pooled",
       X LAYER("t", "Pooling", "x", "t", "pooling_param { kernel_size: 2 }") LAYER(
           "f", "Reshape", "t", "f", "reshape_param { shape { dim: 0 dim: 4 dim: 3 dim: -1 } }")
