@@ -3,8 +3,10 @@
  * Pooling (pooling_param): MAX or AVE over a window on the last two of four axes; kernel_size, stride,
  * pad, global_pooling, round_mode (CEIL). With padding the last window is dropped where it would begin
  * in it. A second top gets the mask of MAX. The divisor of AVE counts padding, that of AVE_EXC_PAD does
- * not. STOCHASTIC is not offered. (Caffe: PoolingLayer. `ceil_mode: false` of forks is round_mode:
- * FLOOR; AVE_EXC_PAD is a fork's too.)
+ * not. A stride larger than the kernel may leave the last window without an element: MAX of none is
+ * −FLT_MAX, its mask −1; AVE of none is NaN where it begins right behind the image, else 0, since Caffe
+ * divides by how far it goes on. STOCHASTIC is not offered. (Caffe: PoolingLayer. `ceil_mode: false` of
+ * forks is round_mode: FLOOR; AVE_EXC_PAD is a fork's too.)
  */
 #include "net/layers/layers.h"
 
@@ -110,6 +112,41 @@ static int emit_backward(ferry_layer *layer, const ferry_op *op)
                             ferry__term(layer, ferry__diff(ferry__of_bottom(0))));
 }
 
+/*
+ * How much has to lie behind the end of an axis for its last window to begin in it, where that begins
+ * behind both the image and its padding: Caffe drops it only where there is padding. 0: nothing.
+ */
+static int64_t beyond_the_end(const ferry_layer *layer, const struct pooling *s, int i)
+{
+    int64_t in = ferry_blob_dim(ferry_layer_bottom(layer, 0), i + 2);
+    int64_t out = ferry_blob_dim(ferry_layer_top(layer, 0), i + 2);
+    int64_t begin = (out - 1) * s->window.stride[i] - s->window.pad[i];
+
+    return begin >= in + s->window.pad[i] ? begin - in + 1 : 0;
+}
+
+/* The last windows along an axis that begin right behind the image: what is in them by what there is. */
+static int emit_nothing(ferry_layer *layer, const struct pooling *s, int i)
+{
+    ferry_operand last = ferry__whole(layer, ferry__of_top(0));
+    ferry_layer_operand at = ferry__of_top(0), in[1], out[1];
+    ferry_op op;
+
+    at.offset = (last.shape[i + 2] - 1) * last.stride[i + 2];
+    last.shape[i + 2] = 1;
+    if (at.offset / last.stride[i + 2] * s->window.stride[i] !=
+        ferry_blob_dim(ferry_layer_bottom(layer, 0), i + 2))
+        return 0;
+    ferry_op_init(&op, FERRY_OP_UNARY);
+    op.params.unary.function = FERRY_UNARY_LOG; /* of −1 */
+    op.params.unary.a = 0;
+    op.params.unary.b = -1;
+    op.params.unary.c = 1;
+    ferry__op_in(&op, in, last, at);
+    ferry__op_out(&op, out, last, at);
+    return ferry_layer_emit(layer, &op, in, out);
+}
+
 static int emit(ferry_layer *layer, const struct pooling *s)
 {
     bool propagates = ferry_layer_propagates(layer, 0);
@@ -122,8 +159,13 @@ static int emit(ferry_layer *layer, const struct pooling *s)
     op.params.window = s->window;
     op.params.pool.method = s->average ? FERRY_POOL_AVERAGE : FERRY_POOL_MAX;
     op.params.pool.divisor = s->unpadded ? FERRY_POOL_DIVISOR_VALID : FERRY_POOL_DIVISOR_PADDED;
-    for (i = 0; i < 2; i++)
-        op.params.window.pad_end[i] = s->window.pad[i];
+    for (i = 0; i < 2; i++) {
+        int64_t beyond = beyond_the_end(layer, s, i);
+
+        op.params.window.pad_end[i] = beyond > 0 ? beyond : s->window.pad[i];
+        if (beyond > 0) /* then nothing is padded, and what is counted is what there is */
+            op.params.pool.divisor = FERRY_POOL_DIVISOR_VALID;
+    }
     ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));
     ferry__op_out(&op, out, ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
     if (propagates && !s->average && ferry_layer_n_tops(layer) == 1 &&
@@ -132,6 +174,9 @@ static int emit(ferry_layer *layer, const struct pooling *s)
     if (ferry_layer_n_tops(layer) > 1 || (propagates && !s->average))
         ferry__op_out(&op, out, ferry__whole(layer, mask_of(layer)), mask_of(layer));
     err = ferry_layer_emit(layer, &op, in, out);
+    for (i = 0; !err && s->average && !s->unpadded && i < 2; i++)
+        if (beyond_the_end(layer, s, i))
+            err = emit_nothing(layer, s, i);
     return err || !propagates ? err : emit_backward(layer, &op);
 }
 

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "net-data.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +212,28 @@ static void an_average_without_padding_counts_what_is_there(void)
     FEED(net, "x", 1, 2, 3, 6);
     run(net);
     HOLDS(net, "y", 3, 3, 3, 3);
+    ferry_net_close(net);
+}
+
+/* Of a column by itself, in rows and across: the last window begins behind the image, as in Caffe. */
+static void a_last_window_may_begin_behind_the_image(void)
+{
+    ferry_net *net = open_text(
+        X("dim: 1 dim: 1 dim: 2 dim: 4") "layer { name: 'm' type: 'Pooling' bottom: 'x' top: 'y' "
+                                         "top: "
+                                         "'mask' pooling_param { kernel_size: 1 stride: 2 } }\n"
+                                         "layer { name: 'a' type: 'Pooling' bottom: 'x' top: 'z' "
+                                         "pooling_param { pool: AVE kernel_size: 1 stride: 2 } }");
+    const float *z;
+
+    FEED(net, "x", 1, 2, 3, 4, 5, 6, 7, 8);
+    run(net);
+    HOLDS(net, "y", 1, 3, -FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX);
+    HOLDS(net, "mask", 0, 2, -1, -1, -1, -1);
+    z = ferry_blob_host_data(ferry_net_blob(net, "z"));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(z);
+    CU_ASSERT(z[0] == 1 && z[1] == 3);
+    CU_ASSERT(isnan(z[2]) && isnan(z[3]) && isnan(z[4]) && isnan(z[5])); /* 0 / 0 */
     ferry_net_close(net);
 }
 
@@ -549,6 +572,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(interp_lays_corners_on_corners),
     FERRY_TEST(proposals_are_the_best_regions_that_do_not_overlap),
     FERRY_TEST(an_average_without_padding_counts_what_is_there),
+    FERRY_TEST(a_last_window_may_begin_behind_the_image),
     FERRY_TEST(rows_go_on_from_file_to_file_and_begin_again),
     FERRY_TEST(a_training_net_begins_with_caffes_loss),
     FERRY_TEST(data_and_parameters_make_tops),
