@@ -9,6 +9,8 @@
  */
 
 #define BLOCK 64
+/* Elements of a row below which to come to it takes longer than to move it. */
+#define SHORT_ROW 16
 
 struct copy {
     uint32_t x_dtype, y_dtype;
@@ -80,6 +82,19 @@ static void convert_row(void *arg, const int64_t *offset, int64_t n)
     }
 }
 
+/* In y's order; or in x's, whose rows are longer where y's are the few channels of an image, say. */
+static void order(struct cpu_walk *w)
+{
+    struct cpu_walk by_x = *w;
+
+    walk_end(w);
+    if (w->shape[w->rank - 1] >= SHORT_ROW)
+        return;
+    walk_end_by(&by_x, 1);
+    if (by_x.shape[by_x.rank - 1] > w->shape[w->rank - 1])
+        *w = by_x;
+}
+
 static int copy_plan(struct cpu_op *p)
 {
     struct cpu_walk *w = &p->plan.walk;
@@ -89,7 +104,7 @@ static int copy_plan(struct cpu_op *p)
     walk_begin(w, p->op.out[0].rank, p->op.out[0].shape);
     walk_add(w, p->op.out[0].stride);
     walk_add(w, p->op.in[0].stride);
-    walk_end(w);
+    order(w);
     return 0;
 }
 

@@ -94,8 +94,15 @@ void walk_end_as_given(struct cpu_walk *w)
 
 void walk_end(struct cpu_walk *w)
 {
+    walk_end_by(w, 0);
+}
+
+void walk_end_by(struct cpu_walk *w, uint32_t operand)
+{
+    const int64_t *stride = w->stride[operand];
+
     for (uint32_t i = 1; i < w->rank; i++)
-        for (uint32_t j = i; j > 0 && w->stride[0][j - 1] < w->stride[0][j]; j--)
+        for (uint32_t j = i; j > 0 && stride[j - 1] < stride[j]; j--)
             swap_axes(w, j - 1, j);
     walk_end_as_given(w);
 }

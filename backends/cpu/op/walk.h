@@ -31,6 +31,8 @@ void walk_begin(struct cpu_walk *w, uint32_t rank, const int64_t *shape);
 void walk_add(struct cpu_walk *w, const int64_t *stride);
 /* Orders and merges axes: there is at least one then. */
 void walk_end(struct cpu_walk *w);
+/* The same in the order of another operand than the first. */
+void walk_end_by(struct cpu_walk *w, uint32_t operand);
 /* As walk_end, but the axes stay in their order. */
 void walk_end_as_given(struct cpu_walk *w);
 
