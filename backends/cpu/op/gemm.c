@@ -5,6 +5,8 @@
 
 /* Multiplications below which a second thread costs more than it helps: some ten microseconds. */
 #define SMALL_PRODUCT (512 * 1024)
+/* Floats of b below which the same is so of reading it, where it is read once. */
+#define SMALL_PANELS (128 * 1024)
 /* What a task's sums and its panels of b should take at most, in floats, so that they stay near. */
 #define MOST_SUMS   (48 * 1024)
 #define MOST_PANELS (128 * 1024)
@@ -72,7 +74,8 @@ static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t
 
 void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned threads)
 {
-    bool is_small = g->batches * g->m * g->n * g->k < SMALL_PRODUCT;
+    bool is_small = g->batches * g->m * g->n * g->k < SMALL_PRODUCT &&
+                    g->batches * g->n * g->k < SMALL_PANELS;
 
     g->slots = is_small ? 1 : threads;
     g->panel = 2 * loops->lanes;
