@@ -34,7 +34,7 @@ static void one_of_our_own_passes(void)
     bool as_it_is = !conf || strstr(conf, "empty.conf");
     char arguments[256];
 
-    snprintf(arguments, sizeof(arguments), "%s %s", ferry_test_backend(),
+    snprintf(arguments, sizeof(arguments), "%s --timeout 250 %s", ferry_test_backend(),
              ferry_test_is_slow() || !as_it_is
                  ? "--only descriptor,memory,copy,memset,axpy,queues,events,import,peer,threads,"
                    "failure,leaks,fork,exit,coherence"
