@@ -30,11 +30,12 @@ cublasStatus_t refuse(const char *call, const char *what)
 /* The status that stands for a failure of the runtime below. */
 static cublasStatus_t status_of(int error)
 {
-    return error == cudaSuccess                 ? CUBLAS_STATUS_SUCCESS
-           : error == cudaErrorMemoryAllocation ? CUBLAS_STATUS_ALLOC_FAILED
-           : error == cudaErrorNotSupported     ? CUBLAS_STATUS_NOT_SUPPORTED
-           : error == cudaErrorInvalidValue     ? CUBLAS_STATUS_INVALID_VALUE
-                                                : CUBLAS_STATUS_EXECUTION_FAILED;
+    return error == cudaSuccess                       ? CUBLAS_STATUS_SUCCESS
+           : error == cudaErrorMemoryAllocation       ? CUBLAS_STATUS_ALLOC_FAILED
+           : error == cudaErrorNotSupported           ? CUBLAS_STATUS_NOT_SUPPORTED
+           : error == cudaErrorInvalidValue           ? CUBLAS_STATUS_INVALID_VALUE
+           : error == cudaErrorNoKernelImageForDevice ? CUBLAS_STATUS_ARCH_MISMATCH
+                                                      : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 cublasStatus_t begin(const char *call, cublasHandle_t handle)

@@ -202,6 +202,50 @@ static void products_of_halves_are_added_up_whole(void)
     cuda_close(dev);
 }
 
+/*
+ * Which architectures have BF16 is cuBLAS's to say, at each call: what it does not do is left to ferry, whatever the
+ * device is called, and what it does is the device's, on one that is old, too.
+ */
+static void bf16_is_asked_of_cublas(void)
+{
+    static const struct {
+        const char *call;
+        int number; /* of the runtime's, which the double's cuBLAS says as ARCH_MISMATCH, NOT_SUPPORTED */
+    } refusals[] = { { "cublasAxpyEx", 209 }, { "cublasAxpyEx", 801 }, { "cublasScalEx", 209 },
+                     { "cublasScalEx", 801 }, { "cublasGemmEx", 209 }, { "cublasGemmEx", 801 } };
+    void *dev, *block;
+
+    if (!cuda_load(1, true))
+        return;
+    setenv("CUDA_DOUBLE_UNIFIED", "tegra", 1);
+    dev = cuda_open(0);
+    block = cuda_block(dev, 64);
+    CU_ASSERT_EQUAL(cuda->fill(dev, NULL, FERRY_BF16, 32, 1, driver_ref(block, 0)), 0);
+    for (size_t i = 0; i < FERRY_TEST_COUNT(refusals) + 1; i++) {
+        bool last = i == FERRY_TEST_COUNT(refusals);
+        const char *call = last ? "" : refusals[i].call;
+        uint16_t got[2] = { 0 };
+        int axpy, scal, gemm;
+
+        CU_ASSERT(cuda->supports(dev, FERRY_OP_GEMM, FERRY_BF16));
+        control->fail(call, last ? 0 : 1, last ? 0 : refusals[i].number);
+        axpy = cuda->axpy(dev, NULL, FERRY_BF16, 1, 1, driver_cref(block, 0), driver_ref(block, 2));
+        scal = cuda->scal(dev, NULL, FERRY_BF16, 1, 0.5, driver_ref(block, 2));
+        gemm = cuda->gemm(dev, NULL, FERRY_BF16, FERRY_NO_TRANS, FERRY_NO_TRANS, 1, 1, 1, 1,
+                          driver_cref(block, 0), 1, driver_cref(block, 2), 1, 0,
+                          driver_ref(block, 4), 1);
+        CU_ASSERT_EQUAL(axpy, strcmp(call, "cublasAxpyEx") == 0 ? FERRY_EUNSUPPORTED : 0);
+        CU_ASSERT_EQUAL(scal, strcmp(call, "cublasScalEx") == 0 ? FERRY_EUNSUPPORTED : 0);
+        CU_ASSERT_EQUAL(gemm, strcmp(call, "cublasGemmEx") == 0 ? FERRY_EUNSUPPORTED : 0);
+        CU_ASSERT_EQUAL(rt.last_error(), 0);
+        if (last)
+            cuda_get(dev, (char *)block + 2, got, 4);
+        CU_ASSERT(!last || (got[0] && got[0] == got[1])); /* once · what axpy and scal have left */
+    }
+    cuda_free_block(dev, block);
+    cuda_close(dev);
+}
+
 /* With scalars on the host: a program may share the handle. */
 static void a_reduction_leaves_the_handle_as_programs_expect_it(void)
 {
@@ -235,6 +279,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(long_sums_are_not_biased),
     FERRY_TEST(sums_of_halves_go_beyond_what_a_half_holds),
     FERRY_TEST(products_of_halves_are_added_up_whole),
+    FERRY_TEST(bf16_is_asked_of_cublas),
     FERRY_TEST(a_reduction_leaves_the_handle_as_programs_expect_it),
 };
 

@@ -246,11 +246,6 @@ static void blocks_come_from_a_pool_where_there_is_one(void)
     cuda_free_block(dev, block);
     CU_ASSERT_EQUAL(control->calls("cudaMalloc"), before);
     cuda_close(dev);
-    setenv("CUDA_DOUBLE_MEMORY", "151397597184", 1); /* 141 GiB, of which a sixteenth */
-    dev = cuda_open(0);
-    CU_ASSERT_EQUAL(control->threshold(0), 9462349824);
-    cuda_close(dev);
-    setenv("CUDA_DOUBLE_MEMORY", "1073741824", 1);
     driver_set("pool_limit", "3MiB");
     dev = cuda_open(0);
     CU_ASSERT_EQUAL(control->threshold(0), 3145728);
@@ -261,6 +256,34 @@ static void blocks_come_from_a_pool_where_there_is_one(void)
     CU_ASSERT_EQUAL(control->calls("cudaMalloc"), before + 1);
     cuda_free_block(dev, block);
     cuda_close(dev);
+}
+
+/* A quarter, 1 GiB, or a sixteenth; where memory is the host's, too, 1 GiB is the most. */
+static void the_pool_of_a_large_card_is_large(void)
+{
+    static const struct {
+        const char *memory, *unified;
+        uint64_t most;
+    } row[] = {
+        { "2147483648", "0", 536870912 },              /* 2 GiB */
+        { "8589934592", "0", 1073741824 },             /* 8 */
+        { "85899345920", "0", 5368709120 },            /* 80 */
+        { "151397597184", "0", 9462349824 },           /* 141 */
+        { "151397597184", "page-tables", 9462349824 }, /* a Grace's GPU has memory of its own */
+        { "68719476736", "integrated", 1073741824 },   /* 64 */
+    };
+
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        void *dev;
+
+        if (!cuda_load(1, true))
+            return;
+        setenv("CUDA_DOUBLE_MEMORY", row[i].memory, 1);
+        setenv("CUDA_DOUBLE_UNIFIED", row[i].unified, 1);
+        dev = cuda_open(0);
+        CU_ASSERT_EQUAL(control->threshold(0), row[i].most);
+        cuda_close(dev);
+    }
 }
 
 static void memory_that_is_short_says_how_much_there_was(void)
@@ -528,6 +551,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(no_entry_changes_the_callers_current_device),
     FERRY_TEST(a_thread_without_a_context_gets_none),
     FERRY_TEST(blocks_come_from_a_pool_where_there_is_one),
+    FERRY_TEST(the_pool_of_a_large_card_is_large),
     FERRY_TEST(memory_that_is_short_says_how_much_there_was),
     FERRY_TEST(pinned_memory_that_is_short_says_how_much_was_wanted),
     FERRY_TEST(a_foreign_block_is_refused),
