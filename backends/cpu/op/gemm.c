@@ -58,7 +58,9 @@ static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t
     rows = rows < loops->rows ? loops->rows : least(rows, 16 * loops->rows);
     g->row_blocks = cut(g->m, rows);
     while (g->batches * g->row_blocks * g->panel_blocks < wanted) {
-        if (cut(g->m, g->row_blocks) >= 2 * loops->rows)
+        bool by_panels = g->n * g->k >= MOST_PANELS && g->panel_block >= 4;
+
+        if (!by_panels && cut(g->m, g->row_blocks) >= 2 * loops->rows)
             g->row_blocks *= 2;
         else if (g->panel_block >= 2)
             g->panel_block = (g->panel_block + 1) / 2;
@@ -66,16 +68,15 @@ static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t
             break;
         g->panel_blocks = cut(g->panels, g->panel_block);
     }
-    g->row_block = cut(g->m, g->row_blocks);
-    if (g->m_line && g->row_block > g->m_line)
-        g->row_block = cut(g->row_block, g->m_line) * g->m_line;
-    g->row_blocks = cut(g->m, g->row_block);
+    g->row_unit = 2 * cut(g->m, g->row_blocks) >= g->m_line && g->m_line ? g->m_line : 1;
+    g->row_blocks = least(g->row_blocks, cut(g->m, g->row_unit));
+    g->row_block = cut(cut(g->m, g->row_unit), g->row_blocks) * g->row_unit;
 }
 
 void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned threads)
 {
-    bool is_small = g->batches * g->m * g->n * g->k < SMALL_PRODUCT &&
-                    g->batches * g->n * g->k < SMALL_PANELS;
+    bool is_small =
+        g->batches * g->m * g->n * g->k < SMALL_PRODUCT && g->batches * g->n * g->k < SMALL_PANELS;
 
     g->slots = is_small ? 1 : threads;
     g->panel = 2 * loops->lanes;
@@ -524,6 +525,12 @@ static void do_rows(const struct task *task)
     }
 }
 
+/* Where block `i` of the rows begins: whole lines where they are short, as even as can be. */
+static int64_t begin_of(const struct cpu_gemm *g, int64_t i)
+{
+    return least(i * cut(g->m, g->row_unit) / g->row_blocks * g->row_unit, g->m);
+}
+
 static void do_task(void *arg, int64_t number, unsigned slot)
 {
     const struct cpu_gemm_run *r = arg;
@@ -531,7 +538,7 @@ static void do_task(void *arg, int64_t number, unsigned slot)
     int64_t block = number % g->row_blocks, rest = number / g->row_blocks;
     struct task task = { .run = r,
                          .batch = rest / g->panel_blocks,
-                         .first = block * g->row_block,
+                         .first = begin_of(g, block),
                          .panel = rest % g->panel_blocks * g->panel_block,
                          .a = r->scratch + (int64_t)slot * g->slot_floats };
 
@@ -540,7 +547,7 @@ static void do_task(void *arg, int64_t number, unsigned slot)
     task.bias = r->store.bias ? r->store.bias + task.batch * r->step_batch : NULL;
     task.store = r->store;
     task.store.slopes = r->store.slopes ? r->store.slopes + task.batch * r->step_batch : NULL;
-    task.rows = least(g->m - task.first, g->row_block);
+    task.rows = begin_of(g, block + 1) - task.first;
     task.end = least(g->panels, task.panel + g->panel_block);
     task.full = least(task.end, g->n / g->panel);
     task.full = task.full < task.panel ? task.panel : task.full;

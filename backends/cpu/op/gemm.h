@@ -20,7 +20,8 @@ struct cpu_gemm {
     int64_t m_line, k_line;        /* rows and elements that lie close in a; 0: all do, or none */
     int64_t panel, panels;         /* columns of one, and how many there are */
     int64_t depth;                 /* of a block of k */
-    int64_t row_block, row_blocks; /* rows of a task */
+    int64_t row_block, row_blocks; /* rows of a task at most, and how many tasks share the rows */
+    int64_t row_unit;              /* of which a task has whole ones: a row, or a line of them */
     int64_t panel_block, panel_blocks;              /* panels of a task */
     int64_t a_row, sums_row, a_floats, slot_floats; /* of the scratch of one thread */
     unsigned slots;                                 /* threads that share the tasks */
