@@ -138,8 +138,10 @@ int array_files_main(int argc, char **argv, const char *name, const ferry_test_c
 {
     int status = 0;
 
-    if (!mkdtemp(folder))
+    if (!mkdtemp(folder)) {
+        perror(folder);
         return 1;
+    }
     if (once_count > 0)
         status = run_once(argc, argv, name, once, once_count);
     if (status == 0 && count > 0)

@@ -87,8 +87,10 @@ int command_main(int argc, char **argv, const char *name, const ferry_test_case 
         puts("FERRY_TEST_COMMAND and FERRY_TEST_BUILDDIR say where the programs are");
         return 77;
     }
-    if (!mkdtemp(folder))
+    if (!mkdtemp(folder)) {
+        perror(folder);
         return 1;
+    }
     setenv("FERRY_TEST_FOLDER", folder, 1);
     result = ferry_test_main_plain_backends(argc, argv, name, cases, count);
     if (system("rm -rf \"$FERRY_TEST_FOLDER\"") != 0)

@@ -220,8 +220,10 @@ int df_main(int argc, char **argv, const char *name, const ferry_test_case *case
     char command[64];
     int status;
 
-    if (!mkdtemp(folder))
+    if (!mkdtemp(folder)) {
+        perror(folder);
         return 1;
+    }
     status = ferry_test_main_backends(argc, argv, name, cases, count);
     snprintf(command, sizeof command, "rm -r %s", folder);
     if (system(command) != 0)

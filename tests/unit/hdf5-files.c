@@ -111,8 +111,10 @@ int hdf5_main(int argc, char **argv, const char *name, const ferry_test_case *ca
 {
     int status;
 
-    if (!mkdtemp(folder))
+    if (!mkdtemp(folder)) {
+        perror(folder);
         return 99;
+    }
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     status = ferry_test_main(argc, argv, name, cases, count);
     if (H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL) != 0) {

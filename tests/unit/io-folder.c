@@ -63,8 +63,10 @@ int io_folder_main(int argc, char **argv, const char *name, const ferry_test_cas
 {
     int status;
 
-    if (!mkdtemp(folder))
+    if (!mkdtemp(folder)) {
+        perror(folder);
         return 1;
+    }
     status = ferry_test_main_backends(argc, argv, name, cases, count);
     rmdir(folder);
     return status;

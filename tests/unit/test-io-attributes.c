@@ -290,8 +290,10 @@ int main(int argc, char **argv)
     static char folder[] = "/tmp/ferry-test-attributes-XXXXXX";
     int status;
 
-    if (!mkdtemp(folder) || chdir(folder) != 0)
+    if (!mkdtemp(folder) || chdir(folder) != 0) {
+        perror(folder);
         return 1;
+    }
     status = ferry_test_main(argc, argv, "io-attributes", cases, FERRY_TEST_COUNT(cases));
     unlink("a.h5");
     unlink("b.h5");

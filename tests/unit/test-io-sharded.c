@@ -154,8 +154,10 @@ int main(int argc, char **argv)
     char folder[] = "/tmp/ferry-test-sharded-XXXXXX";
     int status;
 
-    if (!mkdtemp(folder) || chdir(folder) != 0)
+    if (!mkdtemp(folder) || chdir(folder) != 0) {
+        perror(folder);
         return 99;
+    }
     status = ferry_test_main(argc, argv, "io-sharded", cases, FERRY_TEST_COUNT(cases));
     for (size_t i = 0; i < FERRY_TEST_COUNT(files); i++)
         unlink(files[i]);

@@ -338,8 +338,10 @@ int main(int argc, char **argv)
     char folder[] = "/tmp/ferry-test-types-XXXXXX";
     int status;
 
-    if (!mkdtemp(folder) || chdir(folder) != 0)
+    if (!mkdtemp(folder) || chdir(folder) != 0) {
+        perror(folder);
         return 99;
+    }
     status = ferry_test_main_backends(argc, argv, "io-types", cases, FERRY_TEST_COUNT(cases));
     rmdir(folder);
     return status;

@@ -249,8 +249,10 @@ int main(int argc, char **argv)
 {
     int status;
 
-    if (!mkdtemp(folder))
+    if (!mkdtemp(folder)) {
+        perror(folder);
         return 1;
+    }
     status = ferry_test_main_backends(argc, argv, "net save", cases, FERRY_TEST_COUNT(cases));
     for (size_t i = 0; i < FERRY_TEST_COUNT(formats); i++)
         unlink(in_folder(formats[i].name));

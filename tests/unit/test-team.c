@@ -462,8 +462,10 @@ int main(int argc, char **argv)
 {
     int status;
 
-    if (!mkdtemp(folder) || chdir(folder))
+    if (!mkdtemp(folder) || chdir(folder)) {
+        perror(folder);
         return 1;
+    }
     status = ferry_test_main_plain_backends(argc, argv, "team", cases, FERRY_TEST_COUNT(cases));
     if (system("rm -f team_* rows.*") || chdir("/") || rmdir(folder))
         return 1;
