@@ -105,6 +105,7 @@ EXTRA_DIST += \
 	%D%/decisions/0145-how-overlap-is-measured.md \
 	%D%/decisions/0153-depthwise-lines-in-the-kernels.md \
 	%D%/decisions/0113-short-sums-and-whole-lines.md \
+	%D%/decisions/0150-tiles-that-go-on-by-themselves.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-core.md \
 	%D%/measurements/2026-11-22-mpi.md \
@@ -113,6 +114,7 @@ EXTRA_DIST += \
 	%D%/measurements/2026-11-22-kernels.md \
 	%D%/measurements/2026-11-22-convolutions.md \
 	%D%/measurements/2026-11-22-convolutions-again.md \
+	%D%/measurements/2026-11-22-two-threads.md \
 	%D%/measurements/2026-11-22-models.md \
 	%D%/measurements/2026-11-22-nets-beside-others.md \
 	%D%/measurements/2026-11-22-nets.md \
