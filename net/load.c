@@ -194,6 +194,24 @@ static int commit_layer(struct loading *l, ferry_layer *layer)
     return err;
 }
 
+/* A snapshot has every layer that learns. */
+static int check_whole(const struct loading *l)
+{
+    int i, k;
+
+    for (i = 0; i < l->net->n_layers; i++) {
+        const ferry_layer *layer = &l->net->layers[i];
+
+        for (k = 0; k < layer->n_params; k++)
+            if (layer->params[k].owner == i && !find(l, layer->name, k))
+                return ferry_error_set(FERRY_ESHAPE,
+                                       "%s: it has nothing for layer \"%s\": it is the snapshot of "
+                                       "another net",
+                                       l->path, layer->name);
+    }
+    return 0;
+}
+
 /* ---- the report -------------------------------------------------------------------------------- */
 
 static void add_line(ferry_net *net, const char *layer, ferry_net_load_state state, int blobs)
@@ -250,14 +268,14 @@ static int report(struct loading *l)
     return 0;
 }
 
-int ferry_net_load(ferry_net *net, const char *weights, const ferry_net_load_report **out_report)
+static int load(ferry_net *net, const char *weights, bool whole)
 {
     struct loading l = { .net = net, .path = weights };
     int i, err;
 
-    if (!net || !weights)
-        return ferry_error_set(FERRY_EINVAL, "ferry_net_load: NULL argument");
     err = list(&l);
+    if (!err && whole)
+        err = check_whole(&l);
     if (!err)
         err = read_all(&l);
     if (!err)
@@ -270,6 +288,21 @@ int ferry_net_load(ferry_net *net, const char *weights, const ferry_net_load_rep
     }
     free(l.arrays);
     ferry_io_close(l.io);
+    return err;
+}
+
+int ferry__net_load_whole(ferry_net *net, const char *weights)
+{
+    return load(net, weights, true);
+}
+
+int ferry_net_load(ferry_net *net, const char *weights, const ferry_net_load_report **out_report)
+{
+    int err;
+
+    if (!net || !weights)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_load: NULL argument");
+    err = load(net, weights, false);
     if (!err && out_report)
         *out_report = &net->report;
     return err;

@@ -191,6 +191,11 @@ int ferry__net_find_blob(const ferry_net *net, const char *name);
 /* A layer's index by its name; −1: there is none. */
 int ferry__net_find_layer(const ferry_net *net, const char *name);
 
+/* ---- load.c ---- */
+
+/* As ferry_net_load, but FERRY_ESHAPE where a layer that has parameters of its own gets none. */
+int ferry__net_load_whole(ferry_net *net, const char *weights);
+
 /* ---- save.c ---- */
 
 /* As ferry_net_save, with the parameters' diffs where `diffs`. */

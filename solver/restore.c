@@ -3,6 +3,8 @@
 /* Going on from a snapshot, Caffe's or ferry's. */
 #include "solver/state.h"
 
+#include "net/state.h"
+
 #include <ferry/status.h>
 
 #include <stdio.h>
@@ -153,7 +155,7 @@ static int load_model(ferry_solver *s, const struct state *t)
     path = ferry__solver_path(t->model, t->path);
     if (!path)
         return ferry_error_set(FERRY_ENOMEM, "%s: no memory", t->path);
-    err = ferry_net_load(s->net, path, NULL);
+    err = ferry__net_load_whole(s->net, path);
     free(path);
     return err;
 }

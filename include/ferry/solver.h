@@ -135,8 +135,8 @@ FERRY_API int ferry_solver_snapshot(ferry_solver *s);
  * and random numbers anew, as in Caffe.
  *
  * The model is looked for under the name in the file, then beside the file, which is noted.
- * FERRY_ESHAPE for the snapshot of another net or solver, with both numbers; FERRY_EIO, FERRY_EFORMAT;
- * the solver is then as it was.
+ * FERRY_ESHAPE for the snapshot of another net or solver, with both numbers or the layer for which it has
+ * nothing; FERRY_EIO, FERRY_EFORMAT; the solver is then as it was.
  */
 FERRY_API int ferry_solver_restore(ferry_solver *s, const char *path);
 

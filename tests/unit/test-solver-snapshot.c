@@ -26,17 +26,18 @@ static char folder[64];
 
 /* ---- a training with everything that has to be remembered ------------------------------------------ */
 
-#define NET                                                                                 \
-    "name: 'kept'\n"                                                                        \
-    "layer { name: 'rows' type: 'HDF5Data' top: 'x' top: 't' hdf5_data_param {\n"           \
-    "  source: 'rows.txt' batch_size: 8 shuffle: true } }\n"                                \
-    "layer { name: 'ip1' type: 'InnerProduct' bottom: 'x' top: 'h' inner_product_param {\n" \
-    "  num_output: 16 weight_filler { type: 'xavier' } } }\n"                               \
-    "layer { name: 'relu' type: 'ReLU' bottom: 'h' top: 'h' }\n"                            \
-    "layer { name: 'drop' type: 'Dropout' bottom: 'h' top: 'h' dropout_param {\n"           \
-    "  dropout_ratio: 0.3 } }\n"                                                            \
-    "layer { name: 'ip2' type: 'InnerProduct' bottom: 'h' top: 'y' inner_product_param {\n" \
-    "  num_output: 3 weight_filler { type: 'xavier' } } }\n"                                \
+#define NET NET_WITH("ip2")
+#define NET_WITH(last)                                                                           \
+    "name: 'kept'\n"                                                                             \
+    "layer { name: 'rows' type: 'HDF5Data' top: 'x' top: 't' hdf5_data_param {\n"                \
+    "  source: 'rows.txt' batch_size: 8 shuffle: true } }\n"                                     \
+    "layer { name: 'ip1' type: 'InnerProduct' bottom: 'x' top: 'h' inner_product_param {\n"      \
+    "  num_output: 16 weight_filler { type: 'xavier' } } }\n"                                    \
+    "layer { name: 'relu' type: 'ReLU' bottom: 'h' top: 'h' }\n"                                 \
+    "layer { name: 'drop' type: 'Dropout' bottom: 'h' top: 'h' dropout_param {\n"                \
+    "  dropout_ratio: 0.3 } }\n"                                                                 \
+    "layer { name: '" last "' type: 'InnerProduct' bottom: 'h' top: 'y' inner_product_param {\n" \
+    "  num_output: 3 weight_filler { type: 'xavier' } } }\n"                                     \
     "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'y' bottom: 't' top: 'loss' }\n"
 
 #define SOLVER  "max_iter: 20 random_seed: 5 " REST
@@ -298,6 +299,32 @@ static void a_ferrystate_of_another_seed_is_refused(void)
     leave();
 }
 
+/* As many parameters of the same shapes, and one would keep what it had by chance. */
+static void a_snapshot_without_a_layer_is_refused(void)
+{
+    struct result before, after;
+    ferry_solver *s;
+
+    if (!enter())
+        return;
+    s = open_solver("solver.prototxt");
+    FX_OK(ferry_solver_step(s, 5));
+    ferry_solver_close(s);
+    write_text("net.prototxt", NET_WITH("ip9"));
+    s = open_solver("solver.prototxt");
+    before = result_of(s);
+    FX_FAILS(FERRY_ESHAPE, ferry_solver_restore(s, "snap_iter_5.solverstate"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "\"ip9\""));
+    FX_FAILS(FERRY_ESHAPE, ferry_solver_restore_exact(s, "snap_iter_5.solverstate"));
+    after = result_of(s);
+    CU_ASSERT_EQUAL(ferry_solver_iter(s), 0);
+    CU_ASSERT(same(&before, &after));
+    free(before.values);
+    free(after.values);
+    ferry_solver_close(s);
+    leave();
+}
+
 /* An array of a model beside the parameter that it was written from, data and diff to the bit. */
 static void same_diff(ferry_io *io, const char *name, const ferry_blob *b)
 {
@@ -491,6 +518,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_was_snapshotted_is_what_is_restored),
     FERRY_TEST(a_ferrystate_of_others_is_refused),
     FERRY_TEST(a_ferrystate_of_another_seed_is_refused),
+    FERRY_TEST(a_snapshot_without_a_layer_is_refused),
     FERRY_TEST(diffs_are_written_where_the_text_asks_for_them),
     FERRY_TEST(a_full_disk_ends_training_and_costs_no_snapshot),
     FERRY_TEST(whenever_it_is_killed_a_whole_snapshot_is_there),
