@@ -104,6 +104,7 @@ EXTRA_DIST += \
 	%D%/decisions/0148-slices-where-kernels-may-not-begin.md \
 	%D%/decisions/0145-how-overlap-is-measured.md \
 	%D%/decisions/0153-depthwise-lines-in-the-kernels.md \
+	%D%/decisions/0154-tiles-along-a-row.md \
 	%D%/decisions/0113-short-sums-and-whole-lines.md \
 	%D%/decisions/0150-tiles-that-go-on-by-themselves.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \

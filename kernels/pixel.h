@@ -44,6 +44,15 @@ INLINE struct pixel pixel_next(const struct window *w, struct pixel p)
     return p;
 }
 
+/* Whether `pixels` from p on lie along a row of y, and all that they see of a row of x is there. */
+INLINE bool is_along(const struct window *w, struct pixel p, i64 pixels)
+{
+    i64 from = p.at[2] * w->stride[2] - w->pad[2];
+
+    return p.at[2] + pixels <= w->out[2] && from >= 0 &&
+           from + (pixels - 1) * w->stride[2] + (w->size[2] - 1) * w->dilation[2] < w->in[2];
+}
+
 /* Where a step's operand has what it does to `output` of a pixel. */
 INLINE GLOBAL const f32 *operand_at(const struct step *s, GLOBAL const f32 *u, struct pixel p,
                                     i64 group_at, i64 output)
