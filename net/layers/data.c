@@ -64,12 +64,11 @@ static int seek(ferry_layer *layer, uint64_t record)
 
 static int open_source(ferry_layer *layer, struct data *s)
 {
-    const ferry_proto *p = parameters(layer);
-    char *path =
-        ferry__beside(ferry_proto_string(p, "source", 0, NULL), ferry_proto_where(p, NULL, 0).file);
-    int err = path ? ferry__database_open(path, &s->database)
-                   : ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its source");
+    char *path = NULL;
+    int err = ferry__file_of(layer, parameters(layer), "source", &path);
 
+    if (!err)
+        err = ferry__database_open(path, &s->database);
     free(path);
     return err;
 }

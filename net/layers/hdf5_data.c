@@ -394,10 +394,9 @@ static int setup(ferry_layer *layer)
     err = ferry__reader_setup(layer, &s->reader, read_batch);
     if (err)
         return err;
-    list =
-        ferry__beside(ferry_proto_string(p, "source", 0, NULL), ferry_proto_where(p, NULL, 0).file);
-    if (!list)
-        return ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its source");
+    err = ferry__file_of(layer, p, "source", &list);
+    if (err)
+        return err;
     ferry_log_write(FERRY_LOG_INFO, "Loading list of HDF5 filenames from: %s", list);
     err = read_list(layer, s, list);
     free(list);

@@ -96,13 +96,10 @@ static int read_lines(const ferry_layer *layer, struct image_data *s)
 
 static int read_list(const ferry_layer *layer, struct image_data *s)
 {
-    int err;
+    int err = ferry__file_of(layer, parameters(layer), "source", &s->source);
 
-    s->source = ferry__beside(ferry_proto_string(parameters(layer), "source", 0, NULL),
-                              ferry_proto_where(parameters(layer), NULL, 0).file);
-    if (!s->source)
-        return no_memory(layer);
-    err = ferry__source_read(layer, parameters(layer), s->source, &s->text);
+    if (!err)
+        err = ferry__source_read(layer, parameters(layer), s->source, &s->text);
     return err ? err : read_lines(layer, s);
 }
 

@@ -42,11 +42,11 @@ static int read_matrix(ferry_layer *layer, const char *path, struct infogain *s)
 
 static int read_source(ferry_layer *layer, const ferry_proto *p, struct infogain *s)
 {
-    char *path =
-        ferry__beside(ferry_proto_string(p, "source", 0, NULL), ferry_proto_where(p, NULL, 0).file);
-    int err = path ? read_matrix(layer, path, s)
-                   : ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its source");
+    char *path = NULL;
+    int err = ferry__file_of(layer, p, "source", &path);
 
+    if (!err)
+        err = read_matrix(layer, path, s);
     free(path);
     return err;
 }

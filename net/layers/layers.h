@@ -28,6 +28,9 @@ int ferry__axis_of(const ferry_layer *layer, const ferry_proto *p, const char *f
 /* `path`, or in the folder of the file `namer` where it is not there; to be freed. NULL: no memory. */
 char *ferry__beside(const char *path, const char *namer);
 
+/* The file that a field names, there or beside the net's text; to be freed. FERRY_EFORMAT: it names none. */
+int ferry__file_of(const ferry_layer *layer, const ferry_proto *p, const char *field, char **out);
+
 /* ---- operands (shared.c) ---- */
 
 static inline ferry_layer_operand ferry__of_bottom(int index)

@@ -32,11 +32,11 @@ static int read_mean(ferry_layer *layer, const char *path, ferry_blob *mean)
 
 static int read_mean_file(ferry_layer *layer, const ferry_proto *p, ferry_blob *mean)
 {
-    char *path = ferry__beside(ferry_proto_string(p, "mean_file", 0, NULL),
-                               ferry_proto_where(p, NULL, 0).file);
-    int err = path ? read_mean(layer, path, mean)
-                   : ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its mean_file");
+    char *path = NULL;
+    int err = ferry__file_of(layer, p, "mean_file", &path);
 
+    if (!err)
+        err = read_mean(layer, path, mean);
     free(path);
     return err;
 }

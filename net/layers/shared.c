@@ -55,6 +55,19 @@ char *ferry__beside(const char *path, const char *namer)
     return out;
 }
 
+int ferry__file_of(const ferry_layer *layer, const ferry_proto *p, const char *field, char **out)
+{
+    const char *path = ferry_proto_string(p, field, 0, NULL);
+    bool given = ferry_proto_count(p, field) > 0;
+
+    if (!*path)
+        return ferry_proto_error(p ? p : ferry_layer_message(layer), given ? field : NULL, 0,
+                                 FERRY_EFORMAT, "layer \"%s\": its %s names no file",
+                                 ferry_layer_name(layer), field);
+    *out = ferry__beside(path, ferry_proto_where(p, NULL, 0).file);
+    return *out ? 0 : ferry_layer_error(layer, FERRY_ENOMEM, "no memory for its %s", field);
+}
+
 /* The blob behind an operand, of those that a type's functions can name. */
 static const ferry_blob *blob_at(const ferry_layer *layer, ferry_layer_operand at)
 {

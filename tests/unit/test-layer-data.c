@@ -515,6 +515,11 @@ static const struct {
     { "ImageData", "mixed", "batch_size: 2", "", FERRY_ESHAPE, "/odd", "3 x 3 x 5" },
     { "ImageData", "list", "new_height: 3", "", FERRY_EFORMAT, "new_width", "" },
     { "ImageData", "list", "", "crop_size: 5", FERRY_ESHAPE, "/0", "crop_size" },
+    { "Data", "", "batch_size: 1", "", FERRY_EFORMAT, ":1:83: ", "source names no file" },
+    { "ImageData", "", "", "", FERRY_EFORMAT, ":1:94: ", "source names no file" },
+    { "HDF5Data", "", "batch_size: 1", "", FERRY_EFORMAT, ":1:92: ", "source names no file" },
+    { "Data", "bytes", "batch_size: 1", "mean_file: ''", FERRY_EFORMAT, "",
+      "mean_file names no file" },
 };
 
 static const char *parameters_of(const char *type)
@@ -543,7 +548,8 @@ static void what_is_damaged_is_one_error_with_file_record_and_layer(void)
                 "layer { name: 'broken' type: '%s' top: 'data' top: 'label' %s { source: '%s' %s "
                 "} %s%s%s }",
                 broken[i].type, parameters_of(broken[i].type),
-                broken[i].source[0] == '/' ? broken[i].source : df_in(broken[i].source),
+                !broken[i].source[0] || broken[i].source[0] == '/' ? broken[i].source
+                                                                   : df_in(broken[i].source),
                 broken[i].more, broken[i].transform[0] ? "transform_param { " : "",
                 broken[i].transform, broken[i].transform[0] ? " }" : "");
         o.text = text;
