@@ -101,27 +101,39 @@ static void run(void *state)
     p->table->run(p->device, NULL, p->op, &args);
 }
 
+static void give_back(const struct prepared *p, const void *block)
+{
+    if (block)
+        load()->free(p->device, NULL, (void *)(uintptr_t)block);
+}
+
 static void destroy(void *state)
 {
     struct prepared *p = state;
 
     p->table->destroy(p->device, p->op);
-    load()->device_close(p->device);
     for (int i = 0; i < 3; i++)
-        free((void *)(uintptr_t)p->in[i].handle);
-    free(p->out[0].handle);
-    free(p->packed.handle);
-    free(p->workspace.handle);
+        give_back(p, p->in[i].handle);
+    give_back(p, p->out[0].handle);
+    give_back(p, p->packed.handle);
+    give_back(p, p->workspace.handle);
+    load()->device_close(p->device);
     free(p);
 }
 
-static void *floats(uint64_t bytes)
+/* A block of the plugin's own, as programs get them; it lies in host memory. */
+static void *floats(const struct prepared *p, uint64_t bytes)
 {
-    float *p = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
+    void *block = NULL;
+    uint32_t flags;
+    float *f;
 
-    for (uint64_t i = 0; p && i < bytes / sizeof(*p); i++)
-        p[i] = (float)(i % 17) * 0.01f;
-    return p;
+    if (!bytes || load()->alloc(p->device, NULL, bytes, 0, &block, &flags))
+        return NULL;
+    f = block;
+    for (uint64_t i = 0; i < bytes / sizeof(*f); i++)
+        f[i] = (float)(i % 17) * 0.01f;
+    return block;
 }
 
 static int prepare(const struct conv_shape *s, struct prepared *p)
@@ -139,11 +151,12 @@ static int prepare(const struct conv_shape *s, struct prepared *p)
 
         for (uint32_t a = 0; a < op.in[i].rank; a++)
             count *= (uint64_t)op.in[i].shape[a];
-        constants[i] = p->in[i] = (ferry_cref){ floats(count * sizeof(float)), 0 };
+        constants[i] = p->in[i] = (ferry_cref){ floats(p, count * sizeof(float)), 0 };
     }
-    p->out[0].handle = floats((uint64_t)(s->outputs * conv_out(s) * conv_out(s)) * sizeof(float));
-    p->packed.handle = floats(answer.packed_bytes);
-    p->workspace.handle = floats(answer.workspace_bytes);
+    p->out[0].handle =
+        floats(p, (uint64_t)(s->outputs * conv_out(s) * conv_out(s)) * sizeof(float));
+    p->packed.handle = floats(p, answer.packed_bytes);
+    p->workspace.handle = floats(p, answer.workspace_bytes);
     return p->table->prepare(p->device, NULL, p->op, constants, p->packed);
 }
 

@@ -15,6 +15,9 @@
 /* Values begin at multiples of it, in bytes, or of what their device wants. */
 #define ALIGNMENT 64
 
+#define PAGE 4096
+#define GAP  576
+
 /* ---- lifetimes ------------------------------------------------------------------------------------- */
 
 static int outermost(const struct ferry__program *p, int value)
@@ -102,6 +105,19 @@ static bool meet(const struct ferry__value *a, const struct ferry__value *b)
     return a->device == b->device && a->first <= b->end && b->first <= a->end;
 }
 
+/*
+ * What lies between values of whole pages, as of 14 x 14 x 512 floats: side by side they would begin at one
+ * place of their pages, where a processor holds what is read of one for what was just written of the other.
+ */
+static uint64_t room_of(const struct ferry__value *v)
+{
+    uint64_t bytes = bytes_of(v), unit = unit_of(v);
+
+    if (bytes % PAGE || block_of(v))
+        return bytes;
+    return bytes + (GAP + unit - 1) / unit * unit;
+}
+
 /* The lowest place that is free while a value lives; `order` has those that are placed, `n` of them. */
 static uint64_t lowest(const struct ferry__program *p, const int *order, int n,
                        const struct ferry__value *v)
@@ -117,8 +133,8 @@ static uint64_t lowest(const struct ferry__program *p, const int *order, int n,
         for (i = 0; i < n; i++) {
             const struct ferry__value *o = &p->values[order[i]];
 
-            if (meet(o, v) && at < o->offset + bytes_of(o) && o->offset < at + bytes_of(v)) {
-                at = o->offset + bytes_of(o);
+            if (meet(o, v) && at < o->offset + room_of(o) && o->offset < at + room_of(v)) {
+                at = o->offset + room_of(o);
                 moved = true;
             }
         }

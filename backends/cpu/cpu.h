@@ -27,6 +27,7 @@ struct cpu_device {
     struct workers *workers;
     uint64_t max_alloc;
     struct cpu_counts counts;
+    _Atomic uint32_t next_place; /* in its page, of the next block that has more than one */
 };
 
 /* ferry's services; set before any entry is called. */

@@ -323,6 +323,25 @@ static void every_block_is_aligned_its_own_and_given_back(void)
     CU_ASSERT_EQUAL(counts().live_bytes, before.live_bytes);
 }
 
+/* Otherwise reading one waits for what was written to another, at the same place of its page. */
+static void blocks_of_many_pages_begin_at_different_places_of_them(void)
+{
+    static const uint64_t sizes[] = { 1 << 17, 401408, 1 << 20, 3 << 20, 8 << 20 };
+
+    for (int i = 0; i < 5; i++) {
+        char *block[3];
+
+        for (int k = 0; k < 3; k++)
+            block[k] = alloc(sizes[i]);
+        for (int k = 0; k < 3; k++) {
+            CU_ASSERT_NOT_EQUAL((uintptr_t)block[k] % 4096, (uintptr_t)block[(k + 1) % 3] % 4096);
+            memset(block[k], 0xff, sizes[i]);
+        }
+        for (int k = 0; k < 3; k++)
+            CU_ASSERT_EQUAL(ops->free(dev, NULL, block[k]), 0);
+    }
+}
+
 static void what_is_said_to_be_zero_is(void)
 {
     static const uint64_t sizes[] = { 480, 1 << 20, (1 << 20) + 7, 8 << 20, (8 << 20) + 4097 };
@@ -527,6 +546,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_number_of_threads_that_is_none_is_refused),
     FERRY_TEST(kernels_of_another_name_are_refused),
     FERRY_TEST(every_block_is_aligned_its_own_and_given_back),
+    FERRY_TEST(blocks_of_many_pages_begin_at_different_places_of_them),
     FERRY_TEST(what_is_said_to_be_zero_is),
     FERRY_TEST(too_much_is_refused_with_both_numbers),
     FERRY_TEST(copies_go_all_ways_and_may_overlap),

@@ -132,6 +132,30 @@ static void blobs_that_never_live_together_share_memory(void)
     fx_end();
 }
 
+/* Of those that live together; each has two pages. */
+static void values_of_whole_pages_begin_at_different_places_of_theirs(void)
+{
+    char *text = residual(2);
+    ferry_net *net = open_text(text, NULL);
+    const struct ferry__program *p = net->stages[0].now;
+    int together = 0, alike = 0;
+
+    for (int i = 0; i < p->n_values; i++)
+        for (int k = 0; k < i; k++) {
+            const struct ferry__value *a = &p->values[i], *b = &p->values[k];
+            bool both = is_placed(a) && is_placed(b) && live_together(a, b) && bytes(a) == 8192 &&
+                        bytes(b) == 8192;
+
+            together += both;
+            alike += both && (a->offset - b->offset) % 4096 == 0;
+        }
+    CU_ASSERT(together > 0);
+    CU_ASSERT_EQUAL(alike, 0);
+    ferry_net_close(net);
+    free(text);
+    fx_end();
+}
+
 static void real_nets_take_a_third_at_most(void)
 {
     static const struct {
@@ -333,6 +357,7 @@ static void a_layer_elsewhere_moves_its_own_blobs(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(blobs_that_never_live_together_share_memory),
+    FERRY_TEST(values_of_whole_pages_begin_at_different_places_of_theirs),
     FERRY_TEST(real_nets_take_a_third_at_most),
     FERRY_TEST(concatenations_are_written_in_place_channels_last),
     FERRY_TEST(slices_are_looked_at_where_they_are),
