@@ -47,6 +47,7 @@ backends_ferry_cpu_la_SOURCES = \
 	%D%/op/loops_impl.h \
 	%D%/op/loops_portable.c \
 	%D%/op/lrn.c \
+	%D%/op/lrn_block_impl.h \
 	%D%/op/lrn_impl.h \
 	%D%/op/matrix.c \
 	%D%/op/matrix_backward.c \

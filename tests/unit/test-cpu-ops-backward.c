@@ -210,6 +210,34 @@ static void convolutions_of_some_size_agree(void)
         }
 }
 
+/* LRN of pixels side by side, about a block's 256 and a vector's few; a size that no ring holds. */
+static void lrn_finds_its_way_back_across_planes(void)
+{
+    static const int64_t planes[][2] = { { 1, 2 },   { 3, 5 },   { 1, 17 },  { 15, 17 },
+                                         { 16, 16 }, { 1, 257 }, { 17, 31 }, { 3, 260 } };
+    static const int64_t channels[] = { 1, 2, 5, 20 }, sizes[] = { 1, 5, 7, 15, 17 };
+
+    for (int i = 0; i < 40; i++) {
+        const int64_t *plane = planes[i / 5];
+        int64_t shape[4] = { 2, channels[i % 4], plane[0], plane[1] };
+        struct om_numbers n = { (uint64_t)i };
+        struct rig r;
+
+        rig_begin(&r, FERRY_OP_LRN);
+        r.op.pass = FERRY_PASS_BACKWARD_DATA;
+        r.op.params.lrn.size = sizes[i % 5];
+        r.op.params.lrn.alpha = 0.5;
+        r.op.params.lrn.beta = 0.75;
+        r.op.params.lrn.k = 1.5;
+        for (int k = 0; k < 4; k++)
+            rig_in(&r, FERRY_F32, rig_random(4) ? RIG_PLAIN : RIG_SLICE, 4, shape);
+        free(r.in[3]);
+        r.in[3] = values(&n, &r.op.in[3], 2);
+        rig_out(&r, FERRY_F32, RIG_PLAIN, 4, shape);
+        rig_run(&r, NULL);
+    }
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(random_passes_agree_with_the_oracle),
     FERRY_TEST(random_passes_in_doubles_agree_with_the_oracle),
@@ -217,6 +245,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(nothing_gives_nothing),
     FERRY_TEST(an_image_of_padding_has_no_gradient),
     FERRY_TEST(maxima_find_their_way_back),
+    FERRY_TEST(lrn_finds_its_way_back_across_planes),
     FERRY_TEST(convolutions_of_some_size_agree),
 };
 

@@ -260,6 +260,32 @@ static void lrn_across_and_within(void)
     }
 }
 
+/* Pixels side by side, about a block's 256 and a vector's few, in planes and in parts of them. */
+static void lrn_across_planes(void)
+{
+    static const int64_t planes[][2] = { { 1, 2 },   { 3, 5 },   { 1, 17 },  { 15, 17 },
+                                         { 16, 16 }, { 1, 257 }, { 17, 31 }, { 3, 260 } };
+    static const int64_t channels[] = { 1, 2, 5, 19 };
+
+    for (int i = 0; i < 32; i++)
+        for (int64_t size = 1; size < 8; size += 2 + 2 * rig_random(2)) {
+            const int64_t *plane = planes[i / 4], c = channels[i % 4];
+            int slices = rig_random(3) == 0;
+            struct rig r;
+
+            rig_begin(&r, FERRY_OP_LRN);
+            r.op.params.lrn.size = size;
+            r.op.params.lrn.alpha = 0.5;
+            r.op.params.lrn.beta = 0.75;
+            r.op.params.lrn.k = 1.5;
+            rig_in(&r, FERRY_F32, RIG_PLAIN, 4, (int64_t[]){ 2, c, plane[0], plane[1] });
+            rig_out(&r, FERRY_F32, slices ? RIG_SLICE : RIG_PLAIN, 4, r.op.in[0].shape);
+            if (rig_random(2))
+                rig_out(&r, FERRY_F32, RIG_PLAIN, 4, r.op.in[0].shape);
+            rig_run(&r, NULL);
+        }
+}
+
 /* ---- windows -------------------------------------------------------------------------------- */
 
 static void any_window(ferry_op_window *w, uint32_t axes)
@@ -539,6 +565,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(moments_are_of_two_passes),
     FERRY_TEST(softmax_along_any_axis),
     FERRY_TEST(lrn_across_and_within),
+    FERRY_TEST(lrn_across_planes),
     FERRY_TEST(pools_of_both_kinds_with_masks),
     FERRY_TEST(pools_of_channels_side_by_side),
     FERRY_TEST(pools_of_wide_planes),

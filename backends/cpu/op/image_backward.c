@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "op.h"
+#include "rows.h"
 
 #include <math.h>
 
-/* The data passes of LRN, pixel by pixel, and of RESIZE, plane by plane. */
+/*
+ * The data passes of LRN, pixel by pixel or by blocks of pixels that lie side by side, and of RESIZE,
+ * plane by plane.
+ */
 
 struct neighbours {
+    const struct cpu_loops *loops;
     const struct cpu_window *window; /* of dx */
     bool is_across;
     int64_t half;
@@ -13,6 +18,7 @@ struct neighbours {
     const void *in[4];   /* dy, x, y, scale */
     int64_t stride[4][5];
     void *dx;
+    struct cpu_pixels pixels;
 };
 
 /* scale^−beta; the usual one by roots. */
@@ -51,19 +57,51 @@ static int lrn_plan(struct cpu_op *p)
     return 0;
 }
 
+/* Whether loops for an instruction set do it. */
+static bool is_usual(const struct neighbours *s)
+{
+    return s->is_across && s->beta == 0.75 && s->half < LRN_RING / 2 && s->pixels.run > 1;
+}
+
+static void lrn_blocks(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct neighbours *s = arg;
+    const struct cpu_window *w = s->window;
+    struct cpu_lrn_back b = {
+        .dx_channel = w->x[1], .channels = w->channels, .half = s->half, .factor = (float)s->factor
+    };
+
+    (void)piece;
+    for (int64_t i = first; i < first + count; i++) {
+        struct cpu_pixel_block p = cpu_pixels_block(&s->pixels, i);
+
+        for (int k = 0; k < 4; k++) {
+            b.in[k] = (const float *)s->in[k] + cpu_pixels_at(&p, s->stride[k]);
+            b.in_channel[k] = s->stride[k][1];
+        }
+        b.dx = (float *)s->dx + cpu_pixels_at(&p, w->x);
+        b.pixels = p.pixels;
+        s->loops->lrn_back(&b);
+    }
+}
+
 static void lrn_run(struct cpu_device *d, const struct cpu_op *p, const struct cpu_op_args *args)
 {
     const ferry_op_window window = { .axes = p->op.out[0].rank - 2 };
     const struct cpu_window *w = &p->plan.window;
     const ferry_op_params *params = &p->op.params;
     double n = (double)params->lrn.size;
-    struct neighbours s = { .window = w,
+    struct neighbours s = { .loops = p->loops,
+                            .window = w,
                             .is_across = params->lrn.region == FERRY_LRN_ACROSS,
                             .half = params->lrn.size / 2,
                             .beta = params->lrn.beta,
                             .dx = args->out[0] };
+    bool is_f32 = p->op.out[0].dtype == FERRY_F32;
     int64_t rows = w->images * w->in[0] * w->in[1];
 
+    cpu_pixels_begin(w, LRN_BLOCK, &s.pixels);
+    cpu_pixels_add(&s.pixels, w->x);
     s.factor = 2 * params->lrn.alpha * params->lrn.beta / (s.is_across ? n : n * n);
     for (int i = 0; i < 4; i++) {
         struct cpu_window of;
@@ -72,9 +110,13 @@ static void lrn_run(struct cpu_device *d, const struct cpu_op *p, const struct c
         for (int k = 0; k < 5; k++)
             s.stride[i][k] = of.x[k];
         s.in[i] = args->in[i];
+        cpu_pixels_add(&s.pixels, s.stride[i]);
     }
-    workers_run(d->workers, rows, walk_piece_of(rows, 64 * w->in[2] * w->channels + 1),
-                p->op.out[0].dtype == FERRY_F32 ? lrn_rows_f32 : lrn_rows_f64, &s);
+    if (is_f32 && is_usual(&s))
+        cpu_pixels_all(&s.pixels, d->workers, 32 * w->channels, lrn_blocks, &s);
+    else
+        workers_run(d->workers, rows, walk_piece_of(rows, 64 * w->in[2] * w->channels + 1),
+                    is_f32 ? lrn_rows_f32 : lrn_rows_f64, &s);
 }
 
 const struct cpu_op_kind cpu_op_lrn_data = {

@@ -14,6 +14,8 @@ struct cpu_pool_window;
 struct cpu_pool_lines;
 struct cpu_given_lines;
 struct cpu_lrn_pixel;
+struct cpu_lrn_block;
+struct cpu_lrn_back;
 struct cpu_winograd_patch;
 struct cpu_winograd_sums;
 
@@ -51,8 +53,10 @@ struct cpu_loops {
     void (*pool)(const struct cpu_pool_window *w);
     void (*pool_lines)(const struct cpu_pool_lines *l);
     void (*give_lines)(const struct cpu_given_lines *l);
-    /* LRN across channels. */
+    /* LRN across channels: a pixel, a block of them, and back. */
     void (*lrn)(const struct cpu_lrn_pixel *p);
+    void (*lrn_block)(const struct cpu_lrn_block *b);
+    void (*lrn_back)(const struct cpu_lrn_back *b);
     /* A step but ADD on `columns` sums of a row; the operand is that of column 0. */
     void (*step)(const struct cpu_step *s, int64_t columns, float *sums);
     /* A row of sums, read by whole vectors, with what the store does; pointers are those of column 0. */

@@ -5,6 +5,7 @@
 
 #include "depthwise_impl.h"
 #include "lines_impl.h"
+#include "lrn_block_impl.h"
 #include "micro_impl.h"
 #include "patches_impl.h"
 #include "pool_lines_impl.h"
@@ -32,6 +33,8 @@ static const struct cpu_loops NAME(loops) = {
     .pool_lines = NAME(pool_lines),
     .give_lines = NAME(give_lines),
     .lrn = NAME(lrn),
+    .lrn_block = NAME(lrn_block),
+    .lrn_back = NAME(lrn_back),
     .step = NAME(step),
     .store = NAME(store),
     .winograd_in = NAME(winograd_in),

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* LRN: pixel by pixel. */
+/* LRN: pixel by pixel, or by blocks of pixels where those lie side by side. */
 
 struct lrn {
     const struct cpu_loops *loops;
@@ -15,6 +15,7 @@ struct lrn {
     const void *x;
     void *y, *scale;
     int64_t scale_stride[5];
+    struct cpu_pixels pixels;
 };
 
 /* The part of the image around a pixel, and how many elements it counts as. */
@@ -58,8 +59,13 @@ static int64_t scale_at(const struct lrn *l, int64_t image, int64_t channel, con
 /* Whether loops for an instruction set do it: most LRN there is. */
 static bool is_usual(const struct lrn *l)
 {
-    return l->is_across && !l->scale && l->beta == 0.75 && l->k > 0 && l->alpha >= 0 &&
-           l->window->x[1] == 1 && l->window->y[1] == 1;
+    return l->is_across && l->beta == 0.75 && l->k > 0 && l->alpha >= 0;
+}
+
+/* ... and the channels of a pixel lie side by side. */
+static bool is_channels_last(const struct lrn *l)
+{
+    return is_usual(l) && !l->scale && l->window->x[1] == 1 && l->window->y[1] == 1;
 }
 
 static void lrn_usual(const struct lrn *l, int64_t image, const int64_t *at)
@@ -86,7 +92,7 @@ static void lrn_rows(void *arg, int64_t first, int64_t count, bool is_f32)
         int64_t image = row / w->in[1] / w->in[0];
 
         for (; at[2] < w->in[2]; at[2]++) {
-            if (is_f32 && is_usual(l))
+            if (is_f32 && is_channels_last(l))
                 lrn_usual(l, image, at);
             else if (is_f32)
                 lrn_pixel_f32(l, image, at);
@@ -106,6 +112,30 @@ static void lrn_rows_f64(void *arg, int64_t first, int64_t count, int64_t piece)
 {
     (void)piece;
     lrn_rows(arg, first, count, false);
+}
+
+static void lrn_blocks(void *arg, int64_t first, int64_t count, int64_t piece)
+{
+    const struct lrn *l = arg;
+    const struct cpu_window *w = l->window;
+    struct cpu_lrn_block b = { .x_channel = w->x[1],
+                               .y_channel = w->y[1],
+                               .scale_channel = l->scale_stride[1],
+                               .channels = w->channels,
+                               .half = (l->size - 1) / 2,
+                               .k = (float)l->k,
+                               .alpha = (float)(l->alpha / (double)l->size) };
+
+    (void)piece;
+    for (int64_t i = first; i < first + count; i++) {
+        struct cpu_pixel_block p = cpu_pixels_block(&l->pixels, i);
+
+        b.x = (const float *)l->x + cpu_pixels_at(&p, w->x);
+        b.y = (float *)l->y + cpu_pixels_at(&p, w->y);
+        b.scale = l->scale ? (float *)l->scale + cpu_pixels_at(&p, l->scale_stride) : NULL;
+        b.pixels = p.pixels;
+        l->loops->lrn_block(&b);
+    }
 }
 
 static void window_of(const ferry_operand *x, const ferry_operand *y, struct cpu_window *out)
@@ -138,8 +168,12 @@ static void lrn_run(struct cpu_device *d, const struct cpu_op *p, const struct c
                      .k = p->op.params.lrn.k,
                      .x = args->in[0],
                      .y = args->out[0] };
+    bool is_f32 = p->op.out[0].dtype == FERRY_F32;
     int64_t rows = w->images * w->in[0] * w->in[1];
 
+    cpu_pixels_begin(w, LRN_BLOCK, &l.pixels);
+    cpu_pixels_add(&l.pixels, w->x);
+    cpu_pixels_add(&l.pixels, w->y);
     if (p->op.n_out > 1) {
         struct cpu_window of_scale;
 
@@ -147,9 +181,13 @@ static void lrn_run(struct cpu_device *d, const struct cpu_op *p, const struct c
         for (int i = 0; i < 5; i++)
             l.scale_stride[i] = of_scale.y[i];
         l.scale = args->out[1];
+        cpu_pixels_add(&l.pixels, l.scale_stride);
     }
-    workers_run(d->workers, rows, walk_piece_of(rows, 64 * w->in[2] * w->channels),
-                p->op.out[0].dtype == FERRY_F32 ? lrn_rows_f32 : lrn_rows_f64, &l);
+    if (is_f32 && is_usual(&l) && l.pixels.run > 1)
+        cpu_pixels_all(&l.pixels, d->workers, 16 * w->channels, lrn_blocks, &l);
+    else
+        workers_run(d->workers, rows, walk_piece_of(rows, 64 * w->in[2] * w->channels),
+                    is_f32 ? lrn_rows_f32 : lrn_rows_f64, &l);
 }
 
 const struct cpu_op_kind cpu_op_lrn = {

@@ -145,6 +145,31 @@ struct cpu_span {
 
 struct cpu_span cpu_window_whole(const struct cpu_window *w, int axis);
 
+/* The pixels of x in blocks, each of pixels that lie side by side in all operands that were added. */
+struct cpu_pixels {
+    const struct cpu_window *window;
+    int64_t run, most; /* pixels side by side, 1 where none are; pixels of a block */
+};
+
+struct cpu_pixel_block {
+    int64_t image, at[3], pixels; /* where the first of them is */
+};
+
+void cpu_pixels_begin(const struct cpu_window *w, int64_t most, struct cpu_pixels *out);
+/* Adds an operand of x's shape, by its strides. */
+void cpu_pixels_add(struct cpu_pixels *p, const int64_t *stride);
+/* Does all blocks, by their numbers; on all threads where pixels cost `bytes` each, as in walk_all. */
+void cpu_pixels_all(const struct cpu_pixels *p, struct workers *workers, int64_t bytes,
+                    workers_body body, void *arg);
+struct cpu_pixel_block cpu_pixels_block(const struct cpu_pixels *p, int64_t i);
+
+/* Where the block begins in an operand, in its first channel. */
+static inline int64_t cpu_pixels_at(const struct cpu_pixel_block *b, const int64_t *stride)
+{
+    return b->image * stride[0] + b->at[0] * stride[2] + b->at[1] * stride[3] +
+           b->at[2] * stride[4];
+}
+
 /* elementwise.c: a function of UNARY on a row. */
 void cpu_unary_row(uint32_t function, double a, double b, double c, int64_t n, const float *x,
                    float *y);

@@ -63,4 +63,25 @@ struct cpu_lrn_pixel {
     float k, alpha;         /* of the sum itself: over the size */
 };
 
+#define LRN_BLOCK 256 /* the most pixels of a block */
+#define LRN_RING  16  /* backward: more channels than a sum has */
+
+/* Such pixels side by side, from a channel to the next one's so far apart; the scale may be NULL. */
+struct cpu_lrn_block {
+    const float *x;
+    float *y, *scale;
+    int64_t x_channel, y_channel, scale_channel;
+    int64_t pixels, channels, half;
+    float k, alpha;
+};
+
+/* The same backward: dy, x, y and scale. `half` is below LRN_RING / 2. */
+struct cpu_lrn_back {
+    const float *in[4];
+    float *dx;
+    int64_t in_channel[4], dx_channel;
+    int64_t pixels, channels, half;
+    float factor; /* of x and the sum */
+};
+
 #endif

@@ -44,3 +44,49 @@ struct cpu_span cpu_window_whole(const struct cpu_window *w, int axis)
     return first < end ? (struct cpu_span){ first, end }
                        : (struct cpu_span){ w->out[axis], w->out[axis] };
 }
+
+/* ---- pixels --------------------------------------------------------------------------------- */
+
+void cpu_pixels_begin(const struct cpu_window *w, int64_t most, struct cpu_pixels *out)
+{
+    *out = (struct cpu_pixels){ w, w->in[0] * w->in[1] * w->in[2], most };
+}
+
+void cpu_pixels_add(struct cpu_pixels *p, const int64_t *stride)
+{
+    const int64_t *in = p->window->in;
+    int64_t run = 1;
+
+    for (int i = 2; i >= 0 && (in[i] == 1 || stride[2 + i] == run); i--)
+        run *= in[i];
+    p->run = run < p->run ? run : p->run; /* the one is a multiple of the other */
+}
+
+static int64_t blocks_of_run(const struct cpu_pixels *p)
+{
+    return (p->run + p->most - 1) / p->most;
+}
+
+void cpu_pixels_all(const struct cpu_pixels *p, struct workers *workers, int64_t bytes,
+                    workers_body body, void *arg)
+{
+    const struct cpu_window *w = p->window;
+    int64_t runs = w->images * (w->in[0] * w->in[1] * w->in[2] / p->run);
+    int64_t blocks = runs * blocks_of_run(p), pixels = p->run < p->most ? p->run : p->most;
+
+    workers_run(workers, blocks, walk_piece_of(blocks, pixels * bytes), body, arg);
+}
+
+struct cpu_pixel_block cpu_pixels_block(const struct cpu_pixels *p, int64_t i)
+{
+    const int64_t *in = p->window->in;
+    int64_t blocks = blocks_of_run(p), runs = in[0] * in[1] * in[2] / p->run;
+    int64_t done = i % blocks * p->most, pixel = i / blocks % runs * p->run + done;
+    struct cpu_pixel_block b = { .image = i / blocks / runs };
+
+    b.at[0] = pixel / in[2] / in[1];
+    b.at[1] = pixel / in[2] % in[1];
+    b.at[2] = pixel % in[2];
+    b.pixels = p->run - done < p->most ? p->run - done : p->most;
+    return b;
+}
