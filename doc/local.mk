@@ -108,6 +108,7 @@ EXTRA_DIST += \
 	%D%/decisions/0113-short-sums-and-whole-lines.md \
 	%D%/decisions/0150-tiles-that-go-on-by-themselves.md \
 	%D%/decisions/0151-blocks-begin-at-different-places-of-their-pages.md \
+	%D%/decisions/0152-what-sees-padding-alone-is-passed-over.md \
 	%D%/measurements/2026-11-21-cpu-and-opencl.md \
 	%D%/measurements/2026-11-22-core.md \
 	%D%/measurements/2026-11-22-mpi.md \

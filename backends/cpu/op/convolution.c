@@ -255,7 +255,7 @@ static bool brings_windows(const struct places *s, const struct cpu_gemm *g)
 
 /*
  * Pixels of one line of y whose lines of taps all see the image, and lie in it as they are wanted,
- * need not be brought together.
+ * need not be brought together; nor need those that see nothing but padding, which adds nothing.
  */
 static int64_t reach(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                      int64_t k, int64_t depth, struct cpu_tile *tile)
@@ -266,9 +266,16 @@ static int64_t reach(const struct cpu_gemm_run *r, int64_t batch, int64_t first,
     int64_t row = w->stride[2] * w->x[4], left = at * w->stride[2] - w->pad[2];
     int64_t top = line % w->out[1] * w->stride[1] - w->pad[1] + k / k_line * w->dilation[1];
     int64_t lines = depth > k_line ? depth / k_line : 1;
+    bool is_flat =
+        w->in[0] == 1 && w->kernel[0] == 1 && w->out[0] == 1 && !s->patches.is_transposed;
 
     rows = least(rows, w->out[2] - at);
-    if (!s->patches.is_dense || w->in[0] > 1 || w->kernel[0] > 1 || w->out[0] > 1 || top < 0 ||
+    if (is_flat && (top + (lines - 1) * w->dilation[1] < 0 || top >= w->in[1])) {
+        tile->a = s->patches.x;
+        tile->a_row = tile->spans = 0;
+        return rows;
+    }
+    if (!s->patches.is_dense || !is_flat || top < 0 ||
         top + (lines - 1) * w->dilation[1] >= w->in[1] || is_crowded(row, r->loops->rows) ||
         at >= s->inner.end)
         return -rows;

@@ -42,10 +42,18 @@ static int64_t depth_of(const struct cpu_gemm *g)
     return cut(lines, cut(lines, TILE_MOST_DEPTH / g->k_line)) * g->k_line;
 }
 
-/* Whether tiles that end where a line does are filled well enough: or it takes longer to bring rows. */
-static bool fills_tiles(int64_t k, int64_t line, int64_t rows)
+/*
+ * Whether tiles that end where a line does are filled well enough: or it takes longer to bring rows. Half of
+ * one is, where windows have several lines: with lines that short there are few of them, and much of what the
+ * first and the last see is padding, which such tiles leave out.
+ */
+static bool fills_tiles(const struct cpu_gemm *g, int64_t rows)
 {
-    return line > 0 && 100 * cut(line, rows) * rows <= (k <= SHORT_SUMS ? 150 : 115) * line;
+    int64_t line = g->m_line, most = g->k <= SHORT_SUMS ? 150 : 115;
+
+    if (g->k > SHORT_SUMS && g->k_line < g->k && 2 * line == rows)
+        return true;
+    return line > 0 && 100 * cut(line, rows) * rows <= most * line;
 }
 
 static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t wanted)
@@ -82,7 +90,7 @@ void cpu_gemm_plan(struct cpu_gemm *g, const struct cpu_loops *loops, unsigned t
     g->panel = 2 * loops->lanes;
     g->panels = cut(g->n, g->panel);
     g->depth = depth_of(g);
-    if (!fills_tiles(g->k, g->m_line, loops->rows))
+    if (!fills_tiles(g, loops->rows))
         g->m_line = 0;
     if (g->m == 0 || g->n == 0)
         return;

@@ -6,7 +6,8 @@
  * b is packed into panels of one or two vectors' width. A task is a block of rows by a block of
  * panels; it goes through k in blocks, brings the rows of one tile of a together, and lets the
  * micro-kernel run over the panels. Each element of y is one chain of multiplications and additions
- * in the order of k, so that neither tiles nor tasks nor threads change a bit of it.
+ * in the order of k, so that neither tiles nor tasks nor threads change a bit of it. (Zeros beside an image
+ * may be left out: they change a sum only where weights are infinite or no numbers.)
  */
 #ifndef FERRY_CPU_OP_GEMM_H
 #define FERRY_CPU_OP_GEMM_H
