@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Random programs of the public interface beside an oracle, and all short sequences; `make check` runs
-# them for seconds, `make check-random` for ten minutes.
+# Random programs of the public interface beside an oracle, all short sequences, and random nets; `make
+# check` runs them for seconds, `make check-random` for ten minutes and more.
 
 RANDOM_TESTS = %D%/test-random
 WALK_TEST = tests/coherence/test-walk
@@ -38,13 +38,27 @@ tests_coherence_test_walk_SOURCES = tests/coherence/test-walk.c $(RANDOM_STEPS)
 tests_coherence_test_walk_CPPFLAGS = $(%C%_test_random_CPPFLAGS)
 tests_coherence_test_walk_LDADD = $(%C%_test_random_LDADD)
 
+# Random nets, planned and fused beside plain.
+if HAVE_CUNIT
+NETS_TEST = %D%/test-random-nets
+check_PROGRAMS += $(NETS_TEST)
+TESTS += $(NETS_TEST)
+%C%_test_random_nets_SOURCES = \
+	%D%/nets-layers.c \
+	%D%/nets-make.c \
+	%D%/nets.h \
+	%D%/test-random-nets.c
+%C%_test_random_nets_LDADD = $(NET_LIBS)
+endif
+
 # Operations and their backward passes, many of each.
 RANDOM_OPS = tests/unit/test-op-random tests/unit/test-op-backward
 
-check-random: $(RANDOM_TESTS) $(WALK_TEST) $(SOAK_TEST) $(RANDOM_OPS) all
+check-random: $(RANDOM_TESTS) $(WALK_TEST) $(SOAK_TEST) $(RANDOM_OPS) $(NETS_TEST) all
 	$(RUN_ENV); $(WALK_TEST) --more && $(RANDOM_TESTS) --seconds 600 && \
 	FERRY_TEST_OPS=1000000 $(SOAK_TEST)
 	$(RUN_ENV); FERRY_TEST_OPS=2000; export FERRY_TEST_OPS; \
 	for t in $(RANDOM_OPS); do ./$$t || exit 1; done
+	$(RUN_ENV); for t in $(NETS_TEST); do ./$$t --seconds 60 || exit 1; done
 
 .PHONY: check-random

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "fixture.h"
+#include "nets.h"
+
+#include <ferry/net.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/*
+ * test-random-nets [--seconds N] [--seed N] [--layers N]
+ *
+ * Random nets on each backend: planned and fused beside the same net, with the same parameters, of which
+ * every layer computes into memory of its own. For N seconds on each backend (0.3; FERRY_TEST_QUICK:
+ * 0.15), in half of which nets are always the same; then FERRY_TEST_SEED is the first seed, else the time
+ * of day is. The first net that fails is cut to as few layers as fail, and printed. With a seed it is
+ * that one net, with --layers the beginning of it.
+ */
+
+#define LAYERS 20
+
+static struct {
+    double seconds;
+    uint64_t seed;
+    int layers;
+    bool one;
+} asked = { .layers = LAYERS };
+
+/* One net, open twice. */
+struct pair {
+    struct net_maker made;
+    ferry_net *plain, *planned;
+    const char *keep[2];
+    size_t kept;
+};
+
+/* ---- contents ------------------------------------------------------------------------------- */
+
+static void fill(struct net_maker *dice, ferry_blob *b, double low, double high)
+{
+    float *to = ferry_blob_overwrite_host_data(b);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(to);
+    for (int64_t i = 0; i < ferry_blob_count(b); i++)
+        to[i] = (float)(low + (high - low) * net_roll(dice, 0, 65535) / 65535);
+}
+
+/* Matrices keep what they are multiplied with as large as it was; the rest may be a variance. */
+static void fill_params(struct net_maker *dice, ferry_net *net)
+{
+    for (int i = 0; i < ferry_net_n_layers(net); i++)
+        for (int k = 0; k < ferry_net_n_params(net, i); k++) {
+            ferry_blob *b = ferry_net_param(net, i, k);
+            double fan = (double)ferry_blob_count(b) / (double)ferry_blob_dim(b, 0);
+
+            if (ferry_blob_naxes(b) > 1)
+                fill(dice, b, -sqrt(3 / fan), sqrt(3 / fan));
+            else
+                fill(dice, b, 0.2, 1.2);
+        }
+}
+
+/* The batch of round 0, a larger one, and the first one again. */
+static int fill_inputs(struct pair *p, int round)
+{
+    ferry_blob *from = ferry_net_input(p->plain, 0), *to = ferry_net_input(p->planned, 0);
+    int64_t batch = p->made.blob[0].dims[0] + (round == 1 ? 2 : 0);
+    const struct net_blob *b = &p->made.blob[0];
+    int err = ferry_blob_reshape4(from, batch, b->dims[1], b->dims[2], b->dims[3]);
+
+    if (err)
+        return err;
+    fill(&p->made, from, -1, 1);
+    return ferry_blob_copy_from(to, from, FERRY_COPY_RESHAPE);
+}
+
+/* ---- comparing ------------------------------------------------------------------------------ */
+
+/* What has become too large to say anything is left alone. */
+static bool same_contents(ferry_blob *a, ferry_blob *b)
+{
+    const float *x = a ? ferry_blob_host_data(a) : NULL;
+    const float *y = b ? ferry_blob_host_data(b) : NULL;
+    double most = 0.1, worst = 0; /* of sums of about 1, rounding may be all that is left */
+
+    if (!x || !y || !ferry_blob_shape_equals(a, b)) {
+        printf("     %s: %s\n", a ? ferry_blob_name(a) : "?", ferry_last_error());
+        return false;
+    }
+    for (int64_t i = 0; i < ferry_blob_count(a); i++) {
+        double far = fabs((double)x[i] - (double)y[i]);
+
+        if (!(fabs((double)x[i]) < 1e15))
+            return true;
+        most = fmax(most, fabs((double)x[i]));
+        worst = far <= worst ? worst : far; /* no number is the worst */
+    }
+    if (worst <= 1e-4 * most)
+        return true;
+    printf("     %s: off by %g of %g\n", ferry_blob_name(a), worst, most);
+    return false;
+}
+
+static bool same_nets(struct pair *p)
+{
+    bool same = ferry_net_n_outputs(p->plain) == ferry_net_n_outputs(p->planned);
+
+    for (int i = 0; same && i < ferry_net_n_outputs(p->plain); i++)
+        same = same_contents(ferry_net_output(p->plain, i), ferry_net_output(p->planned, i));
+    for (size_t i = 0; same && i < p->kept; i++)
+        same = same_contents(ferry_net_blob(p->plain, p->keep[i]),
+                             ferry_net_blob(p->planned, p->keep[i]));
+    return same;
+}
+
+/* ---- one net -------------------------------------------------------------------------------- */
+
+static int open_pair(struct pair *p)
+{
+    ferry_net_options o = { .struct_size = sizeof(o),
+                            .text = p->made.text,
+                            .text_size = p->made.length,
+                            .plan = -1,
+                            .fuse = -1 };
+    int err = ferry_net_open(fx_device(), "net.prototxt", &o, &p->plain);
+
+    p->kept = (size_t)net_roll(&p->made, 0, 2);
+    for (size_t i = 0; i < p->kept; i++)
+        p->keep[i] = p->made.blob[net_roll(&p->made, 0, p->made.blobs - 1)].name;
+    o.keep = p->keep;
+    o.n_keep = p->kept;
+    o.plan = o.fuse = 0;
+    if (!err)
+        err = ferry_net_open(fx_device(), "net.prototxt", &o, &p->planned);
+    if (err)
+        return err;
+    fill_params(&p->made, p->plain);
+    return ferry_net_share(p->planned, p->plain);
+}
+
+static bool run_round(struct pair *p, int round)
+{
+    int err = fill_inputs(p, round);
+
+    if (!err)
+        err = ferry_net_forward(p->plain, NULL);
+    if (!err)
+        err = ferry_net_forward(p->planned, NULL);
+    if (err)
+        printf("     %s\n", ferry_last_error());
+    return !err && same_nets(p);
+}
+
+static void describe(const struct pair *p, uint64_t seed, int layers, int round)
+{
+    printf(
+        "     round %d, kept%s%s%s%s\n%.*s     repeat: tests/random/test-random-nets --seed %llu "
+        "--layers %d\n",
+        round, p->kept ? " " : ": none", p->kept ? p->keep[0] : "", p->kept > 1 ? " " : "",
+        p->kept > 1 ? p->keep[1] : "", (int)p->made.length, p->made.text, (unsigned long long)seed,
+        layers);
+}
+
+/* How many layers the net had; 0 where something differed. */
+static int run_net(uint64_t seed, int layers, bool print)
+{
+    struct pair p = { .plain = NULL };
+    int round = 0;
+    bool good;
+
+    net_make(&p.made, seed, layers);
+    good = open_pair(&p) == FERRY_OK;
+    if (!good)
+        printf("     %s\n", ferry_last_error());
+    while (good && round < 3) {
+        good = run_round(&p, round);
+        round += good;
+    }
+    if (!good && print)
+        describe(&p, seed, layers, round);
+    ferry_net_close(p.planned);
+    ferry_net_close(p.plain);
+    return good ? p.made.layers : 0;
+}
+
+/* The shortest beginning that fails, too; the whole net does, unless the device was to blame. */
+static bool check_net(uint64_t seed, int *layers)
+{
+    int had = run_net(seed, asked.layers, false);
+
+    *layers += had;
+    for (int n = 1; !had && n <= asked.layers; n++)
+        if (!run_net(seed, n, n == asked.layers)) {
+            if (n < asked.layers)
+                run_net(seed, n, true);
+            return false;
+        }
+    return had > 0;
+}
+
+/* ---- many ----------------------------------------------------------------------------------- */
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void planned_nets_compute_what_their_layers_do(void)
+{
+    double start = now();
+    uint64_t seed = asked.one ? asked.seed : 1;
+    int nets = 0, layers = 0;
+    bool good = true, fresh = asked.one;
+
+    while (good && !(nets && fresh && (asked.one || now() - start > asked.seconds))) {
+        if (!fresh && nets && now() - start > asked.seconds / 2) {
+            fresh = true;
+            seed = asked.seed;
+        }
+        good = check_net(seed++, &layers);
+        nets++;
+    }
+    printf("     %d nets of %d layers in %.1f s\n", nets, layers, now() - start);
+    CU_ASSERT_TRUE(good);
+    fx_end();
+}
+
+static bool read_arguments(int argc, char **argv)
+{
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--seconds") == 0)
+            asked.seconds = strtod(argv[i + 1], NULL);
+        else if (strcmp(argv[i], "--seed") == 0)
+            asked.seed = strtoull(argv[i + 1], NULL, 10), asked.one = true;
+        else if (strcmp(argv[i], "--layers") == 0)
+            asked.layers = (int)strtol(argv[i + 1], NULL, 10);
+        else
+            return false;
+    }
+    return argc % 2 == 1 && asked.layers > 0;
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(planned_nets_compute_what_their_layers_do),
+};
+
+int main(int argc, char **argv)
+{
+    const char *seed = getenv("FERRY_TEST_SEED");
+
+    asked.seconds = getenv("FERRY_TEST_QUICK") ? 0.15 : 0.3;
+    asked.seed = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL) * 1000;
+    if (!read_arguments(argc, argv)) {
+        printf("usage: %s [--seconds N] [--seed N] [--layers N]\n", argv[0]);
+        return 2;
+    }
+    printf("     FERRY_TEST_SEED=%llu\n", (unsigned long long)asked.seed);
+    return ferry_test_main_plain_backends(1, argv, "random nets", cases, FERRY_TEST_COUNT(cases));
+}
