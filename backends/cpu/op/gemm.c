@@ -78,6 +78,9 @@ static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t
     }
     g->row_unit = 2 * cut(g->m, g->row_blocks) >= g->m_line && g->m_line ? g->m_line : 1;
     g->row_blocks = least(g->row_blocks, cut(g->m, g->row_unit));
+    while (g->batches * g->row_blocks * g->panel_blocks % g->slots && /* as many for each thread */
+           g->row_blocks < cut(g->m, g->row_unit))
+        g->row_blocks++;
     g->row_block = cut(cut(g->m, g->row_unit), g->row_blocks) * g->row_unit;
 }
 
