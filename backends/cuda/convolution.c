@@ -70,6 +70,27 @@ static bool is_dense(const ferry_operand *o)
     return true;
 }
 
+/* Whether something else may lie between its elements, as between those of a part of a concatenation. */
+static bool has_gaps(const ferry_operand *o)
+{
+    int64_t elements = 1, reach = 1;
+
+    for (uint32_t i = 0; i < o->rank; i++) {
+        elements *= o->shape[i];
+        reach += (o->shape[i] - 1) * o->stride[i];
+    }
+    return reach > elements;
+}
+
+/*
+ * Whether one image may be written between the elements of the other, both being parts of one value: that
+ * cuDNN lets them is written nowhere.
+ */
+static bool may_interleave(const struct sides *of)
+{
+    return of->way != WEIGHTS && has_gaps(of->wide) && has_gaps(of->narrow);
+}
+
 /* It pads both sides alike: what it then has of windows is what there is. */
 static bool is_symmetric(const ferry_op_window *v, const struct sides *of)
 {
@@ -117,7 +138,7 @@ static bool is_taken(const struct cuda_device *dev, const ferry_op *op)
            v->axes >= 2 && (dev->dnn_depthwise || !is_depthwise(op, &of)) && is_float(of.wide) &&
            is_float(of.narrow) && is_float(of.w) && is_dense(of.w) &&
            (!has_bias(op) || (is_float(&op->in[2]) && is_dense(&op->in[2]))) &&
-           is_symmetric(v, &of);
+           is_symmetric(v, &of) && !may_interleave(&of);
 }
 
 static uint64_t room_of(const ferry_op *op)
