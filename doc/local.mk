@@ -105,6 +105,8 @@ EXTRA_DIST += \
 	%D%/decisions/0145-how-overlap-is-measured.md \
 	%D%/decisions/0153-depthwise-lines-in-the-kernels.md \
 	%D%/decisions/0154-tiles-along-a-row.md \
+	%D%/decisions/0159-who-reads-ahead-stands-back.md \
+	%D%/decisions/0162-arguments-as-mesa-reads-them.md \
 	%D%/decisions/0113-short-sums-and-whole-lines.md \
 	%D%/decisions/0150-tiles-that-go-on-by-themselves.md \
 	%D%/decisions/0151-blocks-begin-at-different-places-of-their-pages.md \
