@@ -94,10 +94,8 @@ static int describe(const struct conv_shape *s, struct primitive *p)
 
 static int give_memory(struct primitive *p, int which, dnnl_query_t what)
 {
-    const dnnl_memory_desc_t *md =
-        dnnl_primitive_desc_query_md(p->description, what, which == BIAS);
+    const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(p->description, what, which == BIAS);
     size_t bytes = dnnl_memory_desc_get_size(md);
-
     float *f;
 
     p->block[which] = aligned_alloc(64, (bytes + 63) / 64 * 64 + OPERANDS * PLACE);

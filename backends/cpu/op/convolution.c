@@ -195,6 +195,7 @@ struct places {
     const struct cpu_window *window;
     struct cpu_patches patches;
     struct cpu_span inner; /* pixels of a line that see no padding at its ends */
+    bool is_flat;          /* one plane, and a window's lines are k's one after the other */
     int64_t add[5];        /* strides of what is added */
 };
 
@@ -248,9 +249,8 @@ static bool brings_windows(const struct places *s, const struct cpu_gemm *g)
 {
     const struct cpu_window *w = s->window;
 
-    return s->patches.is_dense && w->x[4] == s->patches.channels && w->in[0] == 1 &&
-           w->kernel[0] == 1 && w->out[0] == 1 && w->stride[2] <= w->kernel[2] && g->batches == 1 &&
-           g->k > 0 && g->depth % g->k_line == 0;
+    return s->patches.is_dense && s->is_flat && w->x[4] == s->patches.channels &&
+           w->stride[2] <= w->kernel[2] && g->batches == 1 && g->k > 0 && g->depth % g->k_line == 0;
 }
 
 /*
@@ -266,16 +266,14 @@ static int64_t reach(const struct cpu_gemm_run *r, int64_t batch, int64_t first,
     int64_t row = w->stride[2] * w->x[4], left = at * w->stride[2] - w->pad[2];
     int64_t top = line % w->out[1] * w->stride[1] - w->pad[1] + k / k_line * w->dilation[1];
     int64_t lines = depth > k_line ? depth / k_line : 1;
-    bool is_flat =
-        w->in[0] == 1 && w->kernel[0] == 1 && w->out[0] == 1 && !s->patches.is_transposed;
 
     rows = least(rows, w->out[2] - at);
-    if (is_flat && (top + (lines - 1) * w->dilation[1] < 0 || top >= w->in[1])) {
+    if (s->is_flat && (top + (lines - 1) * w->dilation[1] < 0 || top >= w->in[1])) {
         tile->a = s->patches.x;
         tile->a_row = tile->spans = 0;
         return rows;
     }
-    if (!s->patches.is_dense || !is_flat || top < 0 ||
+    if (!s->patches.is_dense || !s->is_flat || top < 0 ||
         top + (lines - 1) * w->dilation[1] >= w->in[1] || is_crowded(row, r->loops->rows) ||
         at >= s->inner.end)
         return -rows;
@@ -337,6 +335,7 @@ static void find_places(const struct cpu_op *p, const struct cpu_op_args *args, 
         .op = p,
         .window = w,
         .inner = cpu_window_whole(w, 2),
+        .is_flat = w->in[0] == 1 && w->kernel[0] == 1 && w->out[0] == 1 && !is_transposed,
         .patches = { .window = w,
                      .x = args->in[0],
                      .channels = channels,

@@ -38,7 +38,8 @@ struct cpu_gemm_run {
     int64_t a_batch, a_row; /* strides; columns lie side by side */
     /*
      * How many of these rows, from the first on, can be read as they lie, and a, a_row, spans, span
-     * and jump of a tile of them; or, negative, how many cannot. May be NULL.
+     * and jump of a tile of them, no spans where they add nothing; or, negative, how many cannot. May be
+     * NULL.
      */
     int64_t (*reach)(const struct cpu_gemm_run *r, int64_t batch, int64_t first, int64_t rows,
                      int64_t k, int64_t depth, struct cpu_tile *tile);
