@@ -53,6 +53,7 @@ UNIT_TESTS = \
 	%D%/unit/test-layer-backward \
 	%D%/unit/test-layer-cases \
 	%D%/unit/test-layer-data \
+	%D%/unit/test-layer-dummy \
 	%D%/unit/test-layer-forks \
 	%D%/unit/test-layer-prefetch \
 	%D%/unit/test-net-mnist \
@@ -154,6 +155,7 @@ SIM_TESTS = \
 	%D%/unit/test-sim-math \
 	%D%/unit/test-sim-operations \
 	%D%/unit/test-sim-queues \
+	%D%/unit/test-sim-threads \
 	%D%/unit/test-sim-unified
 
 if HAVE_HDF5
@@ -188,6 +190,7 @@ THREAD_TESTS = \
 	%D%/unit/test-threads \
 	%D%/unit/test-threads-devices \
 	%D%/unit/test-sim-clock \
+	%D%/unit/test-sim-threads \
 	%D%/unit/test-cpu \
 	%D%/unit/test-log \
 	%D%/unit/test-runtime
@@ -343,6 +346,7 @@ NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
 	%D%/unit/test-layer-data.c
 %C%_unit_test_layer_data_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS) $(PNG_CFLAGS) $(LMDB_CFLAGS)
 %C%_unit_test_layer_data_LDADD = $(NET_LIBS) $(PNG_LIBS) $(LMDB_LIBS)
+%C%_unit_test_layer_dummy_LDADD = $(NET_LIBS)
 %C%_unit_test_layer_prefetch_SOURCES = %D%/unit/test-layer-prefetch.c %D%/unit/data-files.c \
 	%D%/unit/data-files.h
 %C%_unit_test_layer_prefetch_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS) $(PNG_CFLAGS) $(LMDB_CFLAGS)
@@ -501,6 +505,7 @@ SIM_LIBS = %D%/unit/libsimdriver.la %D%/unit/libferrytest.la $(CUNIT_LIBS) $(COR
 %C%_unit_test_sim_faults_LDADD = $(SIM_LIBS)
 %C%_unit_test_sim_math_LDADD = $(SIM_LIBS)
 %C%_unit_test_sim_queues_LDADD = $(SIM_LIBS)
+%C%_unit_test_sim_threads_LDADD = $(SIM_LIBS)
 %C%_unit_test_sim_unified_LDADD = $(SIM_LIBS)
 if BUILD_OPENCL
 %C%_unit_libopencldriver_la_SOURCES = \

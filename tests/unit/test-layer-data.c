@@ -7,7 +7,6 @@
 #include <ferry/io.h>
 #include <ferry/net.h>
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -404,68 +403,6 @@ static void shuffled_rows_come_once_a_round(void)
     fx_end();
 }
 
-/* ---- DummyData ------------------------------------------------------------------------------------- */
-
-/* Bounds and mean square of twice what each draws, and whether each forward draws anew. */
-static const struct {
-    const char *filler;
-    double least, most, square; /* 0: items of 32 have the sum 2 */
-    bool anew;
-} fillers[] = {
-    { "value: 3", 6, 6, 36, false },
-    { "type: 'uniform' min: -1 max: 1", -2, 2, 4.0 / 3, true },
-    { "type: 'gaussian' std: 0.5", -6, 6, 1, true },
-    { "type: 'gaussian' std: 0.5 sparse: 5", -6, 6, 0.25, true },
-    { "type: 'xavier'", -0.61238, 0.61238, 0.125, true },
-    { "type: 'msra' variance_norm: FAN_OUT", -1, 1, 4 * 2.0 / 320, true },
-    { "type: 'bilinear'", 2.0 / 16, 18.0 / 16, 0.390625, false },
-    { "type: 'positive_unitball'", 0, 0.25, 0, true },
-};
-
-static void check_filled(ferry_net *net, size_t k)
-{
-    double square = 0, sum = 0;
-    bool inside = true;
-
-    for (int i = 0; i < 640; i++) {
-        double value = (double)at(net, "y", i);
-
-        inside = inside && value >= fillers[k].least && value <= fillers[k].most;
-        square += value * value / 640;
-        sum += i < 32 ? value : 0;
-    }
-    if (fillers[k].square == 0)
-        inside = inside && fabs(sum - 2) < 1e-4;
-    else
-        inside = inside && fabs(square / fillers[k].square - 1) < 0.25;
-    if (!inside)
-        printf("     %s: mean square %g, sum %g\n", fillers[k].filler, square, sum);
-    CU_ASSERT(inside);
-}
-
-static void every_filler_fills_data(void)
-{
-    for (size_t k = 0; k < FERRY_TEST_COUNT(fillers); k++) {
-        ferry_net *net = TEST_NET("layer { name: 'd' type: 'DummyData' top: 'x' dummy_data_param { "
-                                  "shape { dim: 20 dim: 2 "
-                                  "dim: 4 dim: 4 } data_filler { %s } } } layer { name: 'p' type: "
-                                  "'Power' bottom: 'x' top: "
-                                  "'y' power_param { scale: 2 } }",
-                                  fillers[k].filler);
-        float before[640];
-
-        run(net);
-        memcpy(before, ferry_blob_host_data(ferry_net_blob(net, "y")), sizeof before);
-        run(net);
-        CU_ASSERT_EQUAL(
-            memcmp(before, ferry_blob_host_data(ferry_net_blob(net, "y")), sizeof before) != 0,
-            fillers[k].anew);
-        check_filled(net, k);
-        ferry_net_close(net);
-        fx_end();
-    }
-}
-
 /* ---- what is damaged ------------------------------------------------------------------------------- */
 
 static const struct {
@@ -585,7 +522,6 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_batch_takes_the_size_of_its_record),
     FERRY_TEST(shuffled_rows_come_once_a_round),
     FERRY_TEST(rows_of_another_shape_are_named),
-    FERRY_TEST(every_filler_fills_data),
     FERRY_TEST(what_is_damaged_is_one_error_with_file_record_and_layer),
 };
 

@@ -233,9 +233,22 @@ static void a_resume_as_caffes_begins_the_data_again(void)
     leave();
 }
 
+/* Closes a solver that is at that iteration, with just these parameters. */
+static void end_as(ferry_solver *s, int64_t iteration, struct result *expected)
+{
+    struct result now = result_of(s);
+
+    CU_ASSERT_EQUAL(ferry_solver_iter(s), iteration);
+    CU_ASSERT(same(expected, &now));
+    free(expected->values);
+    free(now.values);
+    ferry_solver_close(s);
+    leave();
+}
+
 static void what_was_snapshotted_is_what_is_restored(void)
 {
-    struct result before, after;
+    struct result before;
     ferry_solver *s;
 
     if (!enter())
@@ -246,18 +259,12 @@ static void what_was_snapshotted_is_what_is_restored(void)
     before = result_of(s);
     FX_OK(ferry_solver_step(s, 2));
     FX_OK(ferry_solver_restore_exact(s, "snap_iter_3.solverstate"));
-    after = result_of(s);
-    CU_ASSERT_EQUAL(ferry_solver_iter(s), 3);
-    CU_ASSERT(same(&before, &after));
-    free(before.values);
-    free(after.values);
-    ferry_solver_close(s);
-    leave();
+    end_as(s, 3, &before);
 }
 
 static void a_ferrystate_of_others_is_refused(void)
 {
-    struct result before, after;
+    struct result before;
     ferry_solver *s;
 
     if (!enter())
@@ -272,13 +279,7 @@ static void a_ferrystate_of_others_is_refused(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "iteration 10"));
     write_text("snap_iter_5.ferrystate", "nothing of the kind");
     FX_FAILS(FERRY_EFORMAT, ferry_solver_restore_exact(s, "snap_iter_5.solverstate"));
-    after = result_of(s);
-    CU_ASSERT_EQUAL(ferry_solver_iter(s), 10);
-    CU_ASSERT(same(&before, &after));
-    free(before.values);
-    free(after.values);
-    ferry_solver_close(s);
-    leave();
+    end_as(s, 10, &before);
 }
 
 static void a_ferrystate_of_another_seed_is_refused(void)
@@ -302,7 +303,7 @@ static void a_ferrystate_of_another_seed_is_refused(void)
 /* As many parameters of the same shapes, and one would keep what it had by chance. */
 static void a_snapshot_without_a_layer_is_refused(void)
 {
-    struct result before, after;
+    struct result before;
     ferry_solver *s;
 
     if (!enter())
@@ -316,13 +317,7 @@ static void a_snapshot_without_a_layer_is_refused(void)
     FX_FAILS(FERRY_ESHAPE, ferry_solver_restore(s, "snap_iter_5.solverstate"));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "\"ip9\""));
     FX_FAILS(FERRY_ESHAPE, ferry_solver_restore_exact(s, "snap_iter_5.solverstate"));
-    after = result_of(s);
-    CU_ASSERT_EQUAL(ferry_solver_iter(s), 0);
-    CU_ASSERT(same(&before, &after));
-    free(before.values);
-    free(after.values);
-    ferry_solver_close(s);
-    leave();
+    end_as(s, 0, &before);
 }
 
 /* An array of a model beside the parameter that it was written from, data and diff to the bit. */
