@@ -136,6 +136,7 @@ UNIT_TESTS = \
 # The CUDA plugin on its own, without ferry; skipped where it was not built.
 CUDA_TESTS = \
 	%D%/unit/test-cuda \
+	%D%/unit/test-cuda-capture \
 	%D%/unit/test-cuda-dnn \
 	%D%/unit/test-cuda-dnn-ways \
 	%D%/unit/test-cuda-faults \
@@ -495,6 +496,7 @@ CUDA_LIBS = %D%/unit/libcudadriver.la $(UNIT_LIBS)
 %C%_unit_test_cuda_kernels_LDADD = %D%/unit/libcudadriver.la kernels/libkernelplans.la $(NET_LIBS)
 %C%_unit_test_cuda_lost_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_math_LDADD = $(CUDA_LIBS)
+%C%_unit_test_cuda_capture_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_queues_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_rules_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_unified_LDADD = $(CUDA_LIBS)

@@ -29,20 +29,21 @@
 /* ---- the driver's own calls (driver.c) ---- */
 
 /* name of the member, name of the driver's function */
-#define CUDA_DRIVER_ENTRIES(X)                    \
-    X(ctx_get_current, cuCtxGetCurrent)           \
-    X(ctx_set_current, cuCtxSetCurrent)           \
-    X(device_get, cuDeviceGet)                    \
-    X(primary_retain, cuDevicePrimaryCtxRetain)   \
-    X(primary_release, cuDevicePrimaryCtxRelease) \
-    X(primary_state, cuDevicePrimaryCtxGetState)  \
-    X(stream_get_ctx, cuStreamGetCtx)             \
-    X(memset_d16, cuMemsetD16Async)               \
-    X(memset_d32, cuMemsetD32Async)               \
-    X(module_load, cuModuleLoadData)              \
-    X(module_unload, cuModuleUnload)              \
-    X(module_function, cuModuleGetFunction)       \
-    X(launch, cuLaunchKernel)                     \
+#define CUDA_DRIVER_ENTRIES(X)                         \
+    X(ctx_get_current, cuCtxGetCurrent)                \
+    X(ctx_set_current, cuCtxSetCurrent)                \
+    X(device_get, cuDeviceGet)                         \
+    X(primary_retain, cuDevicePrimaryCtxRetain)        \
+    X(primary_release, cuDevicePrimaryCtxRelease)      \
+    X(primary_state, cuDevicePrimaryCtxGetState)       \
+    X(stream_get_ctx, cuStreamGetCtx)                  \
+    X(capture_mode, cuThreadExchangeStreamCaptureMode) \
+    X(memset_d16, cuMemsetD16Async)                    \
+    X(memset_d32, cuMemsetD32Async)                    \
+    X(module_load, cuModuleLoadData)                   \
+    X(module_unload, cuModuleUnload)                   \
+    X(module_function, cuModuleGetFunction)            \
+    X(launch, cuLaunchKernel)                          \
     X(error_name, cuGetErrorName)
 
 #define CUDA_MEMBER(member, function) __typeof__(function) *member;
@@ -84,7 +85,8 @@ struct cuda_blas_table {
 /* A queue is a stream; with it goes what its reductions need. */
 struct cuda_queue {
     cudaStream_t stream;
-    bool owned; /* the stream is the plugin's own */
+    bool owned;        /* the stream is the plugin's own */
+    atomic_bool known; /* and the program has been told it, so that it can capture it */
     cublasHandle_t blas;
     void *dnn;             /* the handle of cuDNN, dnn.h */
     void *sums;            /* of reductions by kernels, on the device; NULL until one needs it */
@@ -97,6 +99,12 @@ struct cuda_block {
     void *handle;
     uint64_t bytes;
     void *registered; /* of an import: the host memory that was registered for it */
+};
+
+/* A block that was given back while the stream that frees it was captured. */
+struct cuda_late {
+    struct cuda_late *next;
+    void *handle;
 };
 
 struct cuda_blocks {
@@ -129,6 +137,7 @@ struct cuda_device {
     struct cuda_queue main, *queues; /* `queues`: the others */
     pthread_mutex_t lock;            /* for what follows, and `queues` */
     struct cuda_blocks blocks, imports;
+    _Atomic(struct cuda_late *) late; /* blocks in no table any more, and still to be freed */
     cudaEvent_t spare[CUDA_SPARE_EVENTS];
     unsigned spares;
     struct cuda_way peers[CUDA_MAX_DEVICES]; /* by ordinal */
@@ -192,14 +201,21 @@ bool cuda_is_lost(cudaError_t error);
 
 struct cuda_scope {
     CUcontext before;
+    CUstreamCaptureMode mode; /* the thread's */
     bool changed;
 };
+/*
+ * What ferry does on its streams is no part of what the program captures on others: in between the thread may do what
+ * "is potentially unsafe" to those (cudaThreadExchangeStreamCaptureMode), and ends no capture by it.
+ */
 int cuda_enter(struct cuda_device *dev, struct cuda_scope *scope);
 /*
- * The same to submit to a queue: FERRY_EINVAL where the program is capturing its stream, which would
- * record the work in place of doing it.
+ * With the context current: FERRY_EINVAL where the program is capturing the stream, which would record work in place of
+ * doing it.
  */
 int cuda_refuse_capture(cudaStream_t stream);
+int cuda_refuse_queue(const struct cuda_queue *queue);
+/* To submit to a queue, with that looked at. */
 int cuda_enter_on(struct cuda_device *dev, void *queue, struct cuda_scope *scope);
 void cuda_leave(struct cuda_scope *scope);
 /* Leaves, and says the error of the call in between, if it was one. */
@@ -212,6 +228,8 @@ static inline struct cuda_queue *cuda_queue_of(struct cuda_device *dev, void *ha
 {
     return handle ? handle : &dev->main;
 }
+/* With the context current: all that was submitted to the device's queues is waited for. */
+int cuda_wait_for_all(struct cuda_device *dev);
 /* With the context current: what a queue's objects need before its stream goes. */
 void cuda_queue_release(struct cuda_device *dev, struct cuda_queue *queue);
 /* The program's stream as a queue; `dev` has its context. */
@@ -244,6 +262,10 @@ int cuda_vector_fill(struct cuda_device *dev, const struct cuda_queue *queue, ui
                      uint64_t bits, int64_t n, void *y);
 /* Whether conversions have one. */
 bool cuda_converts(struct cuda_device *dev);
+
+/* With the context current: frees what could not be freed before, if it can be now. */
+void cuda_free_late(struct cuda_device *dev);
+void cuda_late_clear(struct cuda_device *dev);
 
 bool cuda_blocks_add(struct cuda_blocks *blocks, struct cuda_block block);
 bool cuda_blocks_take(struct cuda_blocks *blocks, const void *handle, struct cuda_block *out);

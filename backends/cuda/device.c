@@ -113,6 +113,7 @@ static void device_delete(struct cuda_device *dev)
 {
     cuda_blocks_clear(&dev->blocks);
     cuda_blocks_clear(&dev->imports);
+    cuda_late_clear(dev);
     pthread_mutex_destroy(&dev->lock);
     free(dev);
 }
@@ -256,6 +257,7 @@ static void strip(struct cuda_device *dev)
 
     if (cuda_enter(dev, &scope))
         return;
+    cuda_free_late(dev);
     for (unsigned i = 0; i < dev->spares; i++)
         (void)cudaEventDestroy(dev->spare[i]);
     cuda_queue_release(dev, &dev->main);
@@ -278,15 +280,6 @@ void cuda_device_close(void *device)
 }
 
 /* ---- the rest ---- */
-
-int cuda_synchronize(void *device)
-{
-    struct cuda_device *dev = device;
-    struct cuda_scope scope;
-    int err = cuda_enter(dev, &scope);
-
-    return err ? err : cuda_end(&scope, "cudaDeviceSynchronize", cudaDeviceSynchronize());
-}
 
 int cuda_counters(void *device, ferry_plugin_counters *out)
 {

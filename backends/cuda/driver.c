@@ -78,12 +78,14 @@ int cuda_enter(struct cuda_device *dev, struct cuda_scope *scope)
     scope->changed = false;
     if (error)
         return cuda_fail_driver("cuCtxGetCurrent", error);
-    if (scope->before == dev->context)
-        return 0;
-    error = cuda_driver.ctx_set_current(dev->context);
-    if (error)
-        return cuda_fail_driver("cuCtxSetCurrent", error);
-    scope->changed = true;
+    if (scope->before != dev->context) {
+        error = cuda_driver.ctx_set_current(dev->context);
+        if (error)
+            return cuda_fail_driver("cuCtxSetCurrent", error);
+        scope->changed = true;
+    }
+    scope->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    (void)cuda_driver.capture_mode(&scope->mode); /* which knows every mode */
     return 0;
 }
 
@@ -101,14 +103,21 @@ int cuda_refuse_capture(cudaStream_t stream)
     return 0;
 }
 
+/* What nobody was told nobody captures. */
+int cuda_refuse_queue(const struct cuda_queue *queue)
+{
+    if (queue->owned && !atomic_load_explicit(&queue->known, memory_order_relaxed))
+        return 0;
+    return cuda_refuse_capture(queue->stream);
+}
+
 int cuda_enter_on(struct cuda_device *dev, void *handle, struct cuda_scope *scope)
 {
-    const struct cuda_queue *queue = cuda_queue_of(dev, handle);
     int err = cuda_enter(dev, scope);
 
-    if (err || queue->owned)
+    if (err)
         return err;
-    err = cuda_refuse_capture(queue->stream);
+    err = cuda_refuse_queue(cuda_queue_of(dev, handle));
     if (err)
         cuda_leave(scope);
     return err;
@@ -116,6 +125,7 @@ int cuda_enter_on(struct cuda_device *dev, void *handle, struct cuda_scope *scop
 
 void cuda_leave(struct cuda_scope *scope)
 {
+    (void)cuda_driver.capture_mode(&scope->mode);
     if (scope->changed)
         cuda_driver.ctx_set_current(scope->before);
 }

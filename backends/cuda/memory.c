@@ -5,6 +5,7 @@
 #include "cuda.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 /* ---- of the device ---- */
 
@@ -86,6 +87,7 @@ int cuda_alloc(void *device, void *queue, uint64_t bytes, uint32_t flags, void *
     err = cuda_enter_on(dev, queue, &scope);
     if (err)
         return err;
+    cuda_free_late(dev);
     err = alloc_here(dev, cuda_queue_of(dev, queue), bytes, out_handle);
     cuda_leave(&scope);
     if (err)
@@ -93,6 +95,70 @@ int cuda_alloc(void *device, void *queue, uint64_t bytes, uint32_t flags, void *
     dev->counters.live_bytes += bytes;
     *out_flags = 0;
     return 0;
+}
+
+/* ---- what is freed while its stream is captured ---- */
+
+static bool is_captured(const struct cuda_queue *queue)
+{
+    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+
+    if (queue->owned && !atomic_load_explicit(&queue->known, memory_order_relaxed))
+        return false;
+    return cudaStreamIsCapturing(queue->stream, &capture) == cudaSuccess &&
+           capture != cudaStreamCaptureStatusNone;
+}
+
+static bool put_off(struct cuda_device *dev, void *handle)
+{
+    struct cuda_late *late = malloc(sizeof(*late));
+
+    if (!late)
+        return false;
+    late->handle = handle;
+    late->next = atomic_load(&dev->late);
+    while (!atomic_compare_exchange_weak(&dev->late, &late->next, late))
+        ;
+    return true;
+}
+
+/* Behind all that the default queue had when they were given back, as the ABI wants it. */
+void cuda_free_late(struct cuda_device *dev)
+{
+    struct cuda_late *next;
+
+    if (!atomic_load(&dev->late) || is_captured(&dev->main))
+        return;
+    for (struct cuda_late *late = atomic_exchange(&dev->late, NULL); late; late = next) {
+        next = late->next;
+        (void)release_block(dev, &dev->main, late->handle);
+        free(late);
+    }
+}
+
+/* What could not be freed to the end goes with the context. */
+void cuda_late_clear(struct cuda_device *dev)
+{
+    struct cuda_late *next;
+
+    for (struct cuda_late *late = atomic_exchange(&dev->late, NULL); late; late = next) {
+        next = late->next;
+        free(late);
+    }
+}
+
+/* With the context current. ferry frees in the order of the default queue, which can be put off; another's cannot. */
+static int free_here(struct cuda_device *dev, struct cuda_queue *queue, void *handle)
+{
+    cudaError_t error;
+    int err = 0;
+
+    if (dev->pool && is_captured(queue))
+        err = queue == &dev->main && put_off(dev, handle) ? 1 : cuda_refuse_queue(queue);
+    if (err)
+        return err < 0 ? err : 0;
+    error = release_block(dev, queue, handle);
+    return error == cudaSuccess ? 0 : cuda_fail(dev->pool ? "cudaFreeAsync" : "cudaFree", error);
 }
 
 int cuda_free(void *device, void *queue, void *handle)
@@ -106,9 +172,12 @@ int cuda_free(void *device, void *queue, void *handle)
         return cuda_host->error(FERRY_EINVAL, "%p is no block of this device", handle);
     dev->counters.live_bytes -= block.bytes;
     err = cuda_enter(dev, &scope);
-    return err ? err
-               : cuda_end(&scope, dev->pool ? "cudaFreeAsync" : "cudaFree",
-                          release_block(dev, cuda_queue_of(dev, queue), handle));
+    if (err)
+        return err;
+    cuda_free_late(dev);
+    err = free_here(dev, cuda_queue_of(dev, queue), handle);
+    cuda_leave(&scope);
+    return err;
 }
 
 /* Addresses are of one space, so the runtime can tell, of the program's own allocations too. */
@@ -155,10 +224,15 @@ int cuda_trim(void *device)
     err = cuda_enter(dev, &scope);
     if (err)
         return err;
-    error = cudaDeviceSynchronize(); /* what was freed in order is free only now */
-    if (error == cudaSuccess)
+    cuda_free_late(dev);
+    if (!is_captured(&dev->main))
+        err = cuda_wait_for_all(dev); /* what was freed in order is free only now */
+    if (!err) {
         error = cudaMemPoolTrimTo(dev->pool, 0);
-    return cuda_end(&scope, "cudaMemPoolTrimTo", error);
+        err = error == cudaSuccess ? 0 : cuda_fail("cudaMemPoolTrimTo", error);
+    }
+    cuda_leave(&scope);
+    return err;
 }
 
 /* ---- pinned ---- */

@@ -165,6 +165,7 @@ static int native_blas(struct cuda_device *dev, struct cuda_queue *queue, void *
         return err;
     err = cuda_blas_handle(queue, CUBLAS_POINTER_MODE_HOST, &handle);
     cuda_leave(&scope);
+    atomic_store_explicit(&queue->known, true, memory_order_relaxed); /* cublasGetStream */
     if (!err)
         memcpy(out, &handle, sizeof(handle));
     return err;
@@ -181,6 +182,7 @@ int cuda_queue_native(void *device, void *handle, const char *what, void *out, u
         return cuda_host->error(FERRY_EINVAL, "%s is a pointer", what);
     if (!stream)
         return native_blas(device, queue, out);
+    atomic_store_explicit(&queue->known, true, memory_order_relaxed);
     memcpy(out, &queue->stream, sizeof(queue->stream));
     return 0;
 }
@@ -240,6 +242,82 @@ int cuda_event_record(void *device, void *queue, void **out_event)
     if (err)
         return err;
     err = record_here(dev, cuda_queue_of(dev, queue), out_event);
+    cuda_leave(&scope);
+    return err;
+}
+
+/* ---- waiting for all ---- */
+
+/* An event behind everything on the queue goes into `events`. (locked) */
+static int mark(struct cuda_device *dev, const struct cuda_queue *queue, cudaEvent_t *events,
+                size_t *count)
+{
+    cudaEvent_t event = dev->spares ? dev->spare[--dev->spares] : NULL;
+    cudaError_t error = cudaSuccess;
+
+    if (!event)
+        error = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    if (error != cudaSuccess)
+        return cuda_fail("cudaEventCreateWithFlags", error);
+    events[(*count)++] = event;
+    error = cudaEventRecord(event, queue->stream);
+    return error == cudaSuccess ? 0 : cuda_fail("cudaEventRecord", error);
+}
+
+/* One for each queue but the default one; under the lock, which who destroys a queue takes first. */
+static int mark_others(struct cuda_device *dev, cudaEvent_t **out_events, size_t *out_count)
+{
+    size_t room = 0;
+    int err = 0;
+
+    pthread_mutex_lock(&dev->lock);
+    for (const struct cuda_queue *queue = dev->queues; queue && !err; queue = queue->next, room++)
+        err = cuda_refuse_queue(queue);
+    if (room && !err) {
+        *out_events = calloc(room, sizeof(**out_events));
+        if (!*out_events)
+            err = cuda_host->error(FERRY_ENOMEM, "no host memory to wait for queues");
+    }
+    for (const struct cuda_queue *queue = dev->queues; queue && !err; queue = queue->next)
+        err = mark(dev, queue, *out_events, out_count);
+    pthread_mutex_unlock(&dev->lock);
+    return err;
+}
+
+/* cudaDeviceSynchronize would wait for the program's streams too, and end a capture on any of them. */
+int cuda_wait_for_all(struct cuda_device *dev)
+{
+    cudaEvent_t *events = NULL;
+    cudaError_t error = cudaSuccess;
+    size_t count = 0;
+    int err = cuda_refuse_queue(&dev->main);
+
+    if (!err)
+        err = mark_others(dev, &events, &count);
+    if (!err)
+        error = cudaStreamSynchronize(dev->main.stream);
+    if (error != cudaSuccess)
+        err = cuda_fail("cudaStreamSynchronize", error);
+    for (size_t i = 0; i < count; i++) {
+        error = err ? cudaSuccess : cudaEventSynchronize(events[i]);
+        if (error != cudaSuccess)
+            err = cuda_fail("cudaEventSynchronize", error);
+        if (!keep_spare(dev, events[i]))
+            (void)cudaEventDestroy(events[i]);
+    }
+    free(events);
+    return err;
+}
+
+int cuda_synchronize(void *device)
+{
+    struct cuda_device *dev = device;
+    struct cuda_scope scope;
+    int err = cuda_enter(dev, &scope);
+
+    if (err)
+        return err;
+    err = cuda_wait_for_all(dev);
     cuda_leave(&scope);
     return err;
 }

@@ -24,7 +24,7 @@ library() {
         -o "$folder/$soname" -lpthread
 }
 
-library "$cudart" cuda "$sources/arena.c" "$sources/context.c" "$sources/control.c" \
+library "$cudart" cuda "$sources/arena.c" "$sources/capture.c" "$sources/context.c" "$sources/control.c" \
     "$sources/copy.c" "$sources/device.c" "$sources/kernels.c" "$sources/memory.c" \
     "$sources/module.c" "$sources/stream.c" -lm
 library "$cublas" cublas "$sources/cublas.c" "$sources/cublas-matrix.c" \

@@ -228,6 +228,7 @@ void *driver_entry(const char *name)
         { "cuDevicePrimaryCtxRelease", (void (*)(void))primary_release },
         { "cuDevicePrimaryCtxGetState", (void (*)(void))primary_state },
         { "cuStreamGetCtx", (void (*)(void))stream_get_ctx },
+        { "cuThreadExchangeStreamCaptureMode", (void (*)(void))capture_exchange },
         { "cuGetErrorName", (void (*)(void))error_name },
         { "cuMemsetD16Async", (void (*)(void))memset_d16 },
         { "cuMemsetD32Async", (void (*)(void))memset_d32 },

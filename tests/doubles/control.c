@@ -98,6 +98,7 @@ void settings_read(void)
     snprintf(settings.driver, sizeof(settings.driver), "%s", variable("CUDA_DOUBLE_DRIVER", "ok"));
     settings.pools = *variable("CUDA_DOUBLE_POOLS", "1") != '0';
     settings.tegra = !strcmp(unified, "tegra");
+    settings.capability = atoi(variable("CUDA_DOUBLE_CAPABILITY", settings.tegra ? "53" : "90"));
     settings.integrated = settings.tegra || !strcmp(unified, "integrated");
     settings.page_tables = !strcmp(unified, "page-tables");
     settings.peers = *variable("CUDA_DOUBLE_PEERS", "1") != '0';

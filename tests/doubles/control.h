@@ -6,7 +6,8 @@
  * Environment, read whenever the devices are counted: CUDA_DOUBLE_DEVICES (1), CUDA_DOUBLE_MEMORY
  * (bytes, 1 GiB), CUDA_DOUBLE_DRIVER (ok, none, old, no-device), CUDA_DOUBLE_POOLS (1),
  * CUDA_DOUBLE_UNIFIED (0; integrated, page-tables, tegra: an old integrated one), CUDA_DOUBLE_PEERS (1), CUDA_DOUBLE_LATE
- * (microseconds before each command runs), CUDA_DOUBLE_FAIL (CALL:N:CODE).
+ * (microseconds before each command runs), CUDA_DOUBLE_CAPABILITY (90; 53 of an old integrated one),
+ * CUDA_DOUBLE_FAIL (CALL:N:CODE).
  */
 #ifndef FERRY_CUDA_DOUBLE_CONTROL_H
 #define FERRY_CUDA_DOUBLE_CONTROL_H
@@ -14,6 +15,9 @@
 #include <stdint.h>
 
 #define CUDA_DOUBLE_CONTROL "ferry_cuda_double"
+
+/* Codes of cuBLAS's and cuDNN's own are beyond this: a status as it stands in their headers. */
+#define CUDA_DOUBLE_STATUS 100000
 
 struct cuda_double_control {
     /*

@@ -5,6 +5,8 @@
  */
 #include "cublas.h"
 
+#include "control.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,6 +32,8 @@ cublasStatus_t refuse(const char *call, const char *what)
 /* The status that stands for a failure of the runtime below. */
 static cublasStatus_t status_of(int error)
 {
+    if (error > CUDA_DOUBLE_STATUS)
+        return (cublasStatus_t)(error - CUDA_DOUBLE_STATUS);
     return error == cudaSuccess                       ? CUBLAS_STATUS_SUCCESS
            : error == cudaErrorMemoryAllocation       ? CUBLAS_STATUS_ALLOC_FAILED
            : error == cudaErrorNotSupported           ? CUBLAS_STATUS_NOT_SUPPORTED

@@ -5,6 +5,8 @@
  */
 #include "cudnn.h"
 
+#include "control.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,8 @@ cudnnStatus_t refuse(const char *call, const char *what)
 
 cudnnStatus_t status_of(int error)
 {
+    if (error > CUDA_DOUBLE_STATUS)
+        return (cudnnStatus_t)(error - CUDA_DOUBLE_STATUS);
     return error == cudaSuccess                 ? CUDNN_STATUS_SUCCESS
            : error == cudaErrorMemoryAllocation ? CUDNN_STATUS_DEVICE_ALLOCATION_FAILED
            : error == cudaErrorInvalidValue     ? CUDNN_STATUS_BAD_PARAM

@@ -69,7 +69,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int ordinal)
     for (int i = 0; i < 16; i++)
         out->uuid.bytes[i] = (char)(16 * ordinal + i);
     out->totalGlobalMem = settings.memory;
-    out->major = settings.tegra ? 5 : 9;
+    out->major = settings.capability / 10;
+    out->minor = settings.capability % 10;
     out->pciBusID = bus_of(ordinal);
     out->integrated = settings.integrated;
     out->unifiedAddressing = 1;
@@ -91,9 +92,9 @@ cudaError_t cudaDeviceGetAttribute(int *out, enum cudaDeviceAttr which, int ordi
     else if (which == cudaDevAttrPageableMemoryAccessUsesHostPageTables)
         *out = settings.page_tables;
     else if (which == cudaDevAttrComputeCapabilityMajor)
-        *out = settings.tegra ? 5 : 9;
+        *out = settings.capability / 10;
     else if (which == cudaDevAttrComputeCapabilityMinor)
-        *out = settings.tegra ? 3 : 0;
+        *out = settings.capability % 10;
     else if (which == cudaDevAttrMultiProcessorCount)
         *out = 2;
     else

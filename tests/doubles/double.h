@@ -77,12 +77,20 @@ struct command {
     const char *call;
 };
 
+/* Of a stream that is captured: as it was begun, and whether something has spoilt it. */
+struct capture {
+    enum cudaStreamCaptureMode mode;
+    pthread_t by;
+    bool spoilt;
+};
+
 struct stream {
     struct stream *next;
     struct context *context;
     struct command *head, **tail;
     uint64_t submitted, done;
     bool quit, captured, held;
+    struct capture capture;
     pthread_t thread;
 };
 
@@ -96,6 +104,7 @@ struct event {
 struct settings {
     int devices;
     uint64_t memory;
+    int capability; /* 90 for 9.0 */
     char driver[16];
     bool pools, integrated, tegra, page_tables, peers; /* `tegra`: an integrated one of old */
     unsigned late;                                     /* microseconds */
@@ -181,6 +190,17 @@ void stream_delete(struct stream *stream);
 extern struct stream *streams;
 extern unsigned live_events;
 bool is_stream(const void *handle);
+
+/* ---- capture.c; all locked ---- */
+
+/*
+ * For calls that are "potentially unsafe" while a stream is captured: whether the calling thread may do them. If not, the
+ * capture that forbids it is spoilt.
+ */
+cudaError_t capture_minds(void);
+/* For calls that wait for all of a context, which spoils what is captured there. */
+cudaError_t capture_ends(const struct context *context);
+CUresult capture_exchange(CUstreamCaptureMode *mode);
 
 /* ---- for the double of cuBLAS, which is another shared object ---- */
 

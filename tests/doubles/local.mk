@@ -6,6 +6,7 @@ DOUBLES_FROM = \
 	%D%/README.md \
 	%D%/arena.c \
 	%D%/build.sh \
+	%D%/capture.c \
 	%D%/compute.c \
 	%D%/context.c \
 	%D%/control.c \

@@ -19,6 +19,9 @@ cudaError_t cudaMalloc(void **out, size_t size)
     BEGIN(cudaMalloc);
     if (!size)
         return leave(misuse("cudaMalloc: 0 bytes"));
+    error = capture_minds();
+    if (error != cudaSuccess)
+        return leave(error);
     block = block_new(context->device, size);
     if (!block)
         return leave(cudaErrorMemoryAllocation);
@@ -39,6 +42,9 @@ cudaError_t cudaFree(void *address)
                             block->device->ordinal, context->device->ordinal));
     if (block->pool)
         return leave(misuse("cudaFree: a block of a pool"));
+    error = capture_minds();
+    if (error != cudaSuccess)
+        return leave(error);
     drain_context(context);
     block_delete(block);
     return leave(cudaSuccess);
@@ -198,6 +204,9 @@ cudaError_t cudaHostAlloc(void **out, size_t size, unsigned flags)
     BEGIN(cudaHostAlloc);
     if (!(flags & cudaHostAllocPortable))
         return leave(misuse("cudaHostAlloc: pinned for one context alone"));
+    error = capture_minds();
+    if (error != cudaSuccess)
+        return leave(error);
     address = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     block = address == MAP_FAILED ? NULL : host_add(address, size, true);
     if (!block) {
@@ -238,7 +247,9 @@ cudaError_t cudaFreeHost(void *address)
     error = enter("cudaFreeHost");
     if (error == cudaSuccess)
         error = current("cudaFreeHost", &context);
-    if (!context)
+    if (error == cudaSuccess)
+        error = capture_minds();
+    if (!context || error == cudaErrorStreamCaptureUnsupported)
         return leave(error);
     unpinned = unpin("cudaFreeHost", address, true);
     return leave(error == cudaSuccess ? unpinned : error);

@@ -88,10 +88,29 @@ static bool take_image(struct module *m, const void *image)
         m->size = strlen(image);
     else
         return false;
-    m->image = malloc(m->size);
+    m->image = calloc(1, m->size + 1);
     if (m->image)
         memcpy(m->image, image, m->size);
     return m->image != NULL;
+}
+
+/*
+ * Code is for one major number, from its minor one on; PTX for whatever is newer. In code of the double of libnvrtc the
+ * flags of the ELF file are the architecture.
+ */
+static bool is_for_device(const struct module *m)
+{
+    const char *target;
+    uint32_t flags;
+
+    if (!m->image)
+        return true;
+    if (*m->image != 0x7f) {
+        target = strstr(m->image, ".target sm_");
+        return !target || atoi(target + strlen(".target sm_")) <= settings.capability;
+    }
+    memcpy(&flags, m->image + 48, sizeof(flags));
+    return (int)flags / 10 == settings.capability / 10 && (int)flags <= settings.capability;
 }
 
 CUresult module_load(CUmodule *out, const void *image);
@@ -107,6 +126,11 @@ CUresult module_load(CUmodule *out, const void *image)
     if (!m || !take_image(m, image)) {
         free(m);
         return end(m ? CUDA_ERROR_INVALID_IMAGE : CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    if (!is_for_device(m)) {
+        free(m->image);
+        free(m);
+        return end(CUDA_ERROR_NO_BINARY_FOR_GPU);
     }
     m->context = context;
     m->next = modules;

@@ -41,6 +41,7 @@ nvrtcResult nvrtcGetPTX(nvrtcProgram p, char *out);
 struct _nvrtcProgram {
     char *text;
     bool compiled, ptx;
+    int arch;
     char image[MOST_IMAGE];
     size_t size;
 };
@@ -128,10 +129,12 @@ static bool take_option(nvrtcProgram p, const char *option)
 {
     if (!strncmp(option, "-D", 2))
         return strchr(option, '=') != NULL;
-    if (!strncmp(option, "--gpu-architecture=sm_", 22))
-        return is_arch(option + 22);
     p->ptx = !strncmp(option, "--gpu-architecture=compute_", 27);
-    return p->ptx && is_arch(option + 27);
+    if (!p->ptx && strncmp(option, "--gpu-architecture=sm_", 22) != 0)
+        return false;
+    option += p->ptx ? 27 : 22;
+    p->arch = atoi(option);
+    return is_arch(option);
 }
 
 static void add(nvrtcProgram p, const char *bytes, size_t n)
@@ -167,7 +170,7 @@ static void add_names(nvrtcProgram p)
 nvrtcResult nvrtcCompileProgram(nvrtcProgram p, int count, const char *const *options)
 {
     Elf64_Ehdr elf = { .e_ident = { 0x7f, 'E', 'L', 'F' } };
-
+    char ptx[48];
     int failed = ferry_cuda_double_note("nvrtcCompileProgram");
 
     if (!p)
@@ -177,8 +180,10 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram p, int count, const char *const *op
     for (int i = 0; i < count; i++)
         if (!take_option(p, options[i]))
             return NVRTC_ERROR_INVALID_OPTION;
+    elf.e_flags = (Elf64_Word)p->arch;
+    snprintf(ptx, sizeof(ptx), ".version 8.0\n.target sm_%d\n", p->arch);
     if (p->ptx)
-        add(p, ".version 8.0\n", 13);
+        add(p, ptx, strlen(ptx));
     else
         add(p, (const char *)&elf, sizeof(elf));
     add_names(p);

@@ -269,42 +269,6 @@ cudaError_t cudaStreamQuery(cudaStream_t handle)
     return leave(error);
 }
 
-/* While a stream is captured nothing may be submitted to it that would not be meant for the graph. */
-cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMode mode)
-{
-    struct stream *stream;
-
-    (void)mode;
-    BEGIN(cudaStreamBeginCapture);
-    error = stream_of("cudaStreamBeginCapture", context, handle, &stream);
-    if (error == cudaSuccess)
-        stream->captured = true;
-    return leave(error);
-}
-
-cudaError_t cudaStreamIsCapturing(cudaStream_t handle, enum cudaStreamCaptureStatus *out)
-{
-    struct stream *stream = (struct stream *)(void *)handle;
-
-    BEGIN(cudaStreamIsCapturing);
-    *out = is_stream(handle) && stream->captured ? cudaStreamCaptureStatusActive
-                                                 : cudaStreamCaptureStatusNone;
-    return leave(error);
-}
-
-/* Of an empty graph. */
-cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *out)
-{
-    struct stream *stream = (struct stream *)(void *)handle;
-
-    BEGIN(cudaStreamEndCapture);
-    if (!is_stream(handle) || !stream->captured)
-        return leave(cudaErrorInvalidValue);
-    stream->captured = false;
-    *out = NULL;
-    return leave(error);
-}
-
 cudaError_t cudaStreamSynchronize(cudaStream_t handle)
 {
     struct stream *stream;
@@ -319,6 +283,9 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle)
 cudaError_t cudaDeviceSynchronize(void)
 {
     BEGIN(cudaDeviceSynchronize);
+    error = capture_ends(context);
+    if (error != cudaSuccess)
+        return leave(error);
     drain_context(context);
     return leave(context->sticky);
 }
@@ -421,6 +388,9 @@ cudaError_t cudaEventQuery(cudaEvent_t handle)
     BEGIN(cudaEventQuery);
     if (!event)
         return leave(misuse("cudaEventQuery: no event"));
+    error = capture_minds();
+    if (error != cudaSuccess)
+        return leave(error);
     if (event->context->sticky != cudaSuccess)
         return leave(event->context->sticky);
     return leave(event->latest && !event->latest->done ? cudaErrorNotReady : cudaSuccess);

@@ -35,6 +35,7 @@ static void bind_runtime(void)
     *(void **)&rt.stream_sync = symbol(library, "cudaStreamSynchronize");
     *(void **)&rt.begin_capture = symbol(library, "cudaStreamBeginCapture");
     *(void **)&rt.end_capture = symbol(library, "cudaStreamEndCapture");
+    *(void **)&rt.exchange_mode = symbol(library, "cudaThreadExchangeStreamCaptureMode");
     *(void **)&rt.event_create = symbol(library, "cudaEventCreateWithFlags");
     *(void **)&rt.event_destroy = symbol(library, "cudaEventDestroy");
     *(void **)&rt.event_record = symbol(library, "cudaEventRecord");
@@ -74,6 +75,7 @@ bool cuda_load(int devices, bool on_double)
     setenv("CUDA_DOUBLE_PEERS", "1", 1);
     setenv("CUDA_DOUBLE_UNIFIED", "0", 1);
     setenv("CUDA_DOUBLE_DRIVER", "ok", 1);
+    unsetenv("CUDA_DOUBLE_CAPABILITY");
     if (!cuda) {
         cuda = driver_load("cuda", NULL);
         if (!cuda)

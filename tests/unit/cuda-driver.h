@@ -29,7 +29,7 @@ extern const struct cuda_double_control *control;
 struct cuda_runtime {
     int (*set_device)(int), (*get_device)(int *), (*last_error)(void);
     int (*stream_create)(void **, unsigned), (*stream_destroy)(void *), (*stream_sync)(void *);
-    int (*begin_capture)(void *, int), (*end_capture)(void *, void **);
+    int (*begin_capture)(void *, int), (*end_capture)(void *, void **), (*exchange_mode)(int *);
     int (*event_create)(void **, unsigned), (*event_destroy)(void *),
         (*event_record)(void *, void *);
     int (*malloc)(void **, size_t), (*free)(void *), (*free_host)(void *);

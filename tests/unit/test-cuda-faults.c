@@ -217,6 +217,89 @@ static void what_cublas_says_is_looked_into(void)
     cuda_close(dev);
 }
 
+struct routine {
+    const char *call;
+    int (*run)(void *dev, void *block);
+};
+
+static int run_axpy(void *dev, void *block)
+{
+    return cuda->axpy(dev, NULL, FERRY_F32, 4, 1, driver_cref(block, 0), driver_ref(block, 32));
+}
+
+static int run_scal(void *dev, void *block)
+{
+    return cuda->scal(dev, NULL, FERRY_F64, 4, 2, driver_ref(block, 0));
+}
+
+static int run_dot(void *dev, void *block)
+{
+    return cuda->dot(dev, NULL, FERRY_F64, 2, driver_cref(block, 0), driver_cref(block, 16),
+                     driver_ref(block, 32));
+}
+
+static int run_gemv(void *dev, void *block)
+{
+    return cuda->gemv(dev, NULL, FERRY_F32, FERRY_NO_TRANS, 2, 2, 1, driver_cref(block, 0), 2,
+                      driver_cref(block, 16), 1, 0, driver_ref(block, 32), 1);
+}
+
+static int run_gemm(void *dev, void *block)
+{
+    return cuda->gemm(dev, NULL, FERRY_F16, FERRY_NO_TRANS, FERRY_NO_TRANS, 2, 2, 2, 1,
+                      driver_cref(block, 0), 2, driver_cref(block, 16), 2, 0, driver_ref(block, 32),
+                      2);
+}
+
+/* Every status of every routine, on a device that is well and on one that is lost. */
+static void a_status_is_the_devices_end_where_the_device_says_so(void)
+{
+    static const struct {
+        int status, code;
+        bool may_be_the_end;
+    } row[] = {
+        { 1, FERRY_EDEVICE, true },   { 3, FERRY_ENOMEM, false },
+        { 7, FERRY_EINVAL, false },   { 8, FERRY_EUNSUPPORTED, false },
+        { 11, FERRY_EDEVICE, true },  { 13, FERRY_EDEVICE, true },
+        { 14, FERRY_EDEVICE, true },  { 15, FERRY_EUNSUPPORTED, false },
+        { 16, FERRY_EDEVICE, false },
+    };
+    static const struct routine routines[] = {
+        { "cublasSaxpy", run_axpy }, { "cublasDscal", run_scal },  { "cublasDdot", run_dot },
+        { "cublasSgemv", run_gemv }, { "cublasGemmEx", run_gemm },
+    };
+
+    for (int lost = 0; lost < 2; lost++) {
+        void *dev, *block;
+
+        if (!cuda_load(1, true))
+            return;
+        dev = cuda_open(0);
+        block = cuda_block(dev, 64);
+        CU_ASSERT_EQUAL(cuda->memset(dev, NULL, driver_ref(block, 0), 0, 64), 0);
+        CU_ASSERT_EQUAL(cuda->scal(dev, NULL, FERRY_F32, 1, 1, driver_ref(block, 0)), 0);
+        if (lost) {
+            control->fail_later("cublasSscal", 1, CUDA_ILLEGAL_ADDRESS);
+            CU_ASSERT_EQUAL(cuda->scal(dev, NULL, FERRY_F32, 1, 1, driver_ref(block, 0)), 0);
+            CU_ASSERT_EQUAL(cuda->synchronize(dev), FERRY_ELOST);
+        }
+        for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+            for (size_t k = 0; k < sizeof(routines) / sizeof(routines[0]); k++) {
+                control->fail(routines[k].call, 1, CUDA_DOUBLE_STATUS + row[i].status);
+                CU_ASSERT(driver_failed(routines[k].run(dev, block),
+                                        lost && row[i].may_be_the_end ? FERRY_ELOST : row[i].code,
+                                        "CUBLAS_STATUS_"));
+                CU_ASSERT_EQUAL(rt.last_error(), 0);
+            }
+        control->fail("", 0, 0);
+        if (!lost)
+            cuda_free_block(dev, block);
+        else
+            (void)cuda->free(dev, NULL, block);
+        cuda->device_close(dev);
+    }
+}
+
 static void each_error_has_a_code_of_ferrys(void)
 {
     static const struct {
@@ -236,8 +319,8 @@ static void each_error_has_a_code_of_ferrys(void)
         return;
     dev = cuda_open(0);
     for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-        control->fail("cudaDeviceSynchronize", 1, row[i].number);
-        CU_ASSERT(driver_failed(cuda->synchronize(dev), row[i].code, "cudaDeviceSynchronize"));
+        control->fail("cudaStreamSynchronize", 1, row[i].number);
+        CU_ASSERT(driver_failed(cuda->synchronize(dev), row[i].code, "cudaStreamSynchronize"));
         CU_ASSERT_EQUAL(strstr(driver_error(), "can be saved") != NULL, row[i].code == FERRY_ELOST);
         CU_ASSERT_EQUAL(strstr(driver_error(), "nvidia-smi shows") != NULL,
                         row[i].code == FERRY_ENOMEM);
@@ -321,6 +404,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(each_call_of_the_vendor_fails_once),
     FERRY_TEST(a_kernel_that_faults_loses_the_device),
     FERRY_TEST(what_cublas_says_is_looked_into),
+    FERRY_TEST(a_status_is_the_devices_end_where_the_device_says_so),
     FERRY_TEST(each_error_has_a_code_of_ferrys),
     FERRY_TEST(the_doubles_find_wrong_pointers),
     FERRY_TEST(the_doubles_find_wrong_streams_and_contexts),

@@ -10,9 +10,11 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -217,6 +219,49 @@ static void the_vendors_compiler_takes_every_program(void)
         CU_ASSERT_EQUAL(compile_really(library, (enum kernel_program)i), 0);
 }
 
+/* libnvrtc makes what the device runs: its own code, else PTX of what was before it; for what is too old, none. */
+static void what_is_compiled_is_for_the_device(void)
+{
+    static const char *const capabilities[] = { "75", "80", "86", "87", "90", "100", "103", "121" };
+    struct rig r;
+
+    for (size_t i = 0; i < sizeof(capabilities) / sizeof(capabilities[0]); i++) {
+        if (!cuda_load(1, true))
+            return;
+        setenv("CUDA_DOUBLE_CAPABILITY", capabilities[i], 1);
+        driver_set("kernels", "compile");
+        compute(1);
+    }
+    if (!cuda_load(1, true))
+        return;
+    setenv("CUDA_DOUBLE_CAPABILITY", "61", 1);
+    driver_set("kernels", "compile");
+    CU_ASSERT(driver_failed(begin(&r), FERRY_EUNSUPPORTED, "nothing for compute capability 6.1"));
+    end(&r);
+}
+
+/* What nvcc has built in may be for other devices, or of another driver's time. */
+static void what_is_built_in_for_others_is_compiled(void)
+{
+    static const int codes[] = { 209, 200, 218, 222, 221 };
+
+    if (!cuda_load(1, true))
+        return;
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        unsigned before = control->calls("nvrtcCompileProgram");
+        struct rig r;
+
+        CU_ASSERT_EQUAL(begin(&r), 0);
+        end(&r);
+        if (control->calls("nvrtcCompileProgram") > before) {
+            ferry_test_skip("nothing is built in");
+            return;
+        }
+        control->fail("cuModuleLoadData", 1, codes[i]);
+        compute(1);
+    }
+}
+
 /* ---- on disk -------------------------------------------------------------------------------- */
 
 static char folder[64], file[384];
@@ -280,6 +325,35 @@ static void what_is_compiled_is_kept_and_taken_again(void)
     compute(1);
     unsetenv("FERRY_TEST_CACHE");
     CU_ASSERT(find_file() && !unlink(file) && !rmdir(folder));
+}
+
+/* Half a file would be found to be damaged, but it would be there. */
+static void a_disk_that_is_full_keeps_nothing(void)
+{
+    struct rlimit before, little;
+
+    if (!cuda_load(1, true))
+        return;
+    snprintf(folder, sizeof(folder), "/tmp/ferry-kernels-XXXXXX");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    setenv("FERRY_TEST_CACHE", folder, 1);
+    driver_set("kernels", "compile");
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    for (rlim_t bytes = 0; bytes < 300; bytes += 100) {
+        little = before;
+        little.rlim_cur = bytes;
+        CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &little), 0);
+        compute(1);
+        CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &before), 0);
+        CU_ASSERT_FALSE(find_file());
+        (void)unlink(file);
+    }
+    (void)signal(SIGXFSZ, SIG_DFL);
+    compute(1);
+    CU_ASSERT(find_file() && !unlink(file));
+    unsetenv("FERRY_TEST_CACHE");
+    CU_ASSERT_EQUAL(rmdir(folder), 0);
 }
 
 /* ---- launches ------------------------------------------------------------------------------- */
@@ -355,7 +429,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(without_kernels_there_is_no_table),
     FERRY_TEST(what_does_not_compile_is_said_and_tried_again),
     FERRY_TEST(the_vendors_compiler_takes_every_program),
+    FERRY_TEST(what_is_compiled_is_for_the_device),
+    FERRY_TEST(what_is_built_in_for_others_is_compiled),
     FERRY_TEST(what_is_compiled_is_kept_and_taken_again),
+    FERRY_TEST(a_disk_that_is_full_keeps_nothing),
     FERRY_TEST(a_launch_that_fails_says_so),
     FERRY_TEST(a_kernel_that_faults_loses_the_device),
     FERRY_TEST(the_double_looks_at_a_launch),

@@ -43,20 +43,24 @@ static void host_memory_is_imported_where_the_device_shares_it(void)
 static void memory_is_unified_where_it_is_the_only_one(void)
 {
     static const struct {
-        const char *device, *option;
+        const char *device, *option, *capability;
         bool unified;
     } row[] = {
-        { "integrated", NULL, true },
-        { "integrated", "auto", true },
-        { "integrated", "off", false },
-        { "integrated", "on", true },
-        { "page-tables", NULL, false },
-        { "page-tables", "on", true },
-        { "page-tables", "off", false },
-        { "tegra", NULL, false },
-        { "tegra", "on", true },
-        { "0", NULL, false },
-        { "0", "on", false },
+        { "integrated", NULL, NULL, true },
+        { "integrated", NULL, "72", true }, /* Xavier, whose caches know of each other */
+        { "integrated", NULL, "87", true },
+        { "integrated", NULL, "62", false }, /* TX2 */
+        { "integrated", "on", "62", true },
+        { "integrated", "auto", NULL, true },
+        { "integrated", "off", NULL, false },
+        { "integrated", "on", NULL, true },
+        { "page-tables", NULL, NULL, false },
+        { "page-tables", "on", NULL, true },
+        { "page-tables", "off", NULL, false },
+        { "tegra", NULL, NULL, false },
+        { "tegra", "on", NULL, true },
+        { "0", NULL, NULL, false },
+        { "0", "on", NULL, false },
     };
 
     for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
@@ -65,6 +69,8 @@ static void memory_is_unified_where_it_is_the_only_one(void)
         if (!cuda_load(1, true))
             return;
         setenv("CUDA_DOUBLE_UNIFIED", row[i].device, 1);
+        if (row[i].capability)
+            setenv("CUDA_DOUBLE_CAPABILITY", row[i].capability, 1);
         driver_set("unified", row[i].option);
         CU_ASSERT_EQUAL(cuda->properties(NULL, 0, NULL, &p), 0);
         if (((p.flags & FERRY_DEVICE_UNIFIED) != 0) != row[i].unified) {

@@ -283,6 +283,7 @@ static void a_sum_that_fails_can_be_tried_again(void)
     if (!cuda_load(1, true))
         return;
     for (unsigned n = 1, done = 0; !done; n++) {
+        unsigned launches;
         int err;
 
         dev = cuda_open(0);
@@ -294,8 +295,10 @@ static void a_sum_that_fails_can_be_tried_again(void)
         CU_ASSERT(!err || err == FERRY_ENOMEM);
         failures += err != 0;
         done = !err;
+        launches = control->calls("cuLaunchKernel");
         sum(&v, got);
         check_sums(&v, got, 1e-10);
+        CU_ASSERT_EQUAL(control->calls("cuLaunchKernel") - launches, 3); /* and by kernels still */
         drop(&v);
         cuda_close(dev);
     }
@@ -303,6 +306,31 @@ static void a_sum_that_fails_can_be_tried_again(void)
 }
 
 /* ---- conversions ---- */
+
+/* Where memory is short for their code they are the device's all the same, and fail now. */
+static void conversions_that_lack_memory_are_tried_again(void)
+{
+    struct vectors v;
+    void *dev;
+
+    if (!cuda_load(1, true))
+        return;
+    driver_set("kernels", "compile");
+    dev = cuda_open(0);
+    make(&v, dev, FERRY_F32, 8);
+    CU_ASSERT_EQUAL(cuda->synchronize(dev), 0);
+    control->fail("cuModuleLoadData", 1, CUDA_MEMORY_ALLOCATION);
+    CU_ASSERT_EQUAL(cuda->supports(dev, FERRY_OP_CONVERT, FERRY_F64), 1);
+    control->fail("cuModuleLoadData", 1, CUDA_MEMORY_ALLOCATION);
+    CU_ASSERT_EQUAL(
+        cuda->convert(dev, NULL, 4, FERRY_F32, driver_cref(v.x, 0), FERRY_F64, driver_ref(v.y, 0)),
+        FERRY_ENOMEM);
+    CU_ASSERT_EQUAL(
+        cuda->convert(dev, NULL, 4, FERRY_F32, driver_cref(v.x, 0), FERRY_F64, driver_ref(v.y, 0)),
+        0);
+    drop(&v);
+    cuda_close(dev);
+}
 
 /* With a runtime around the plugin, as a program has it: what it counts. Last, as the plugin now has its host. */
 static void a_conversion_does_not_leave_the_device(void)
@@ -349,6 +377,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(without_kernels_cublas_adds_up_and_the_driver_fills),
     FERRY_TEST(what_does_not_compile_is_done_without),
     FERRY_TEST(a_sum_that_fails_can_be_tried_again),
+    FERRY_TEST(conversions_that_lack_memory_are_tried_again),
     FERRY_TEST(a_conversion_does_not_leave_the_device),
 };
 

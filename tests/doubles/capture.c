@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Capture of streams, as far as others meet it: what is submitted to the stream is an error of use (stream_of), and what
+ * a thread may do meanwhile depends on how the capture was begun, and on the mode of the thread. The graph is empty.
+ */
+#include "double.h"
+
+static _Thread_local CUstreamCaptureMode interaction = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+CUresult capture_exchange(CUstreamCaptureMode *mode)
+{
+    CUstreamCaptureMode before = interaction;
+
+    if (*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_INVALID_VALUE;
+    interaction = *mode;
+    *mode = before;
+    return CUDA_SUCCESS;
+}
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
+{
+    CUstreamCaptureMode wanted = (CUstreamCaptureMode)*mode;
+    CUresult failed = capture_exchange(&wanted);
+
+    *mode = (enum cudaStreamCaptureMode)wanted;
+    return (cudaError_t)failed;
+}
+
+/* Whether this capture keeps the calling thread from what is unsafe. */
+static bool forbids(const struct capture *c)
+{
+    bool own = pthread_equal(c->by, pthread_self()) != 0;
+
+    if (interaction == CU_STREAM_CAPTURE_MODE_RELAXED)
+        return false;
+    if (own)
+        return c->mode != cudaStreamCaptureModeRelaxed;
+    return interaction == CU_STREAM_CAPTURE_MODE_GLOBAL && c->mode == cudaStreamCaptureModeGlobal;
+}
+
+cudaError_t capture_minds(void)
+{
+    cudaError_t error = cudaSuccess;
+
+    for (struct stream *stream = streams; stream; stream = stream->next)
+        if (stream->captured && forbids(&stream->capture)) {
+            stream->capture.spoilt = true;
+            error = cudaErrorStreamCaptureUnsupported;
+        }
+    return error;
+}
+
+cudaError_t capture_ends(const struct context *context)
+{
+    cudaError_t error = cudaSuccess;
+
+    for (struct stream *stream = streams; stream; stream = stream->next)
+        if (stream->captured && stream->context == context) {
+            stream->capture.spoilt = true;
+            error = cudaErrorStreamCaptureUnsupported;
+        }
+    return error;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMode mode)
+{
+    struct stream *stream;
+
+    BEGIN(cudaStreamBeginCapture);
+    error = stream_of("cudaStreamBeginCapture", context, handle, &stream);
+    if (error == cudaSuccess) {
+        stream->captured = true;
+        stream->capture = (struct capture){ .mode = mode, .by = pthread_self() };
+    }
+    return leave(error);
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t handle, enum cudaStreamCaptureStatus *out)
+{
+    const struct stream *stream = (struct stream *)(void *)handle;
+
+    BEGIN(cudaStreamIsCapturing);
+    *out = !is_stream(handle) || !stream->captured ? cudaStreamCaptureStatusNone
+           : stream->capture.spoilt                ? cudaStreamCaptureStatusInvalidated
+                                                   : cudaStreamCaptureStatusActive;
+    return leave(error);
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *out)
+{
+    struct stream *stream = (struct stream *)(void *)handle;
+
+    BEGIN(cudaStreamEndCapture);
+    if (!is_stream(handle) || !stream->captured)
+        return leave(cudaErrorInvalidValue);
+    stream->captured = false;
+    *out = NULL;
+    return leave(stream->capture.spoilt ? cudaErrorStreamCaptureInvalidated : cudaSuccess);
+}
