@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cuDNN as a library: hundreds of megabytes in parts that it opens itself, so it is opened when a
- * device's operations are first asked for. A queue has a handle of its own, made when it first
- * convolves.
+ * cuDNN as a library: hundreds of megabytes in parts that it opens itself, when it needs them; opened with the first
+ * device. A queue has a handle of its own, made when it first convolves.
  */
 #include "dnn.h"
 
@@ -50,8 +49,11 @@ bool cuda_dnn_load(void)
 
 /* ---- failures ---- */
 
+/* Of its parts it opens the one it needs when it needs it: where that fails there is no cuDNN, for all that matters. */
 static int code_of(int status)
 {
+    if (status == DNN_NO_PART || status == DNN_PART_OF_ANOTHER_VERSION)
+        return FERRY_EUNSUPPORTED;
     if (status == DNN_NO_MEMORY || status == DNN_NO_HOST_MEMORY)
         return FERRY_ENOMEM;
     return DNN_CATEGORY(status) == DNN_BAD_PARAM       ? FERRY_EINVAL
@@ -77,16 +79,22 @@ int cuda_fail_dnn(const char *call, int status, cudaStream_t stream)
 
 /* ---- handles ---- */
 
-/* As cublasCreate, it says that it is not initialized where memory is short. */
+/* More than a handle and its code take. */
+#define PLENTY ((size_t)256 << 20)
+
+/*
+ * As cublasCreate, it says that it is not initialized where memory is short; where it is not, cuDNN does not suit the
+ * driver or the device.
+ */
 static int fail_handle(int status, cudaStream_t stream)
 {
     size_t left = 0, total = 0;
 
     if (status != DNN_NOT_INITIALIZED || cudaMemGetInfo(&left, &total) != cudaSuccess)
         return cuda_fail_dnn("cudnnCreate", status, stream);
-    return cuda_host->error(
-        FERRY_ENOMEM, "cudnnCreate: %s, which may be for want of memory: %zu of %zu bytes are free",
-        cuda_dnn.error(status), left, total);
+    return cuda_host->error(left < PLENTY ? FERRY_ENOMEM : FERRY_EUNSUPPORTED,
+                            "cudnnCreate: %s; %zu of %zu bytes of memory are free",
+                            cuda_dnn.error(status), left, total);
 }
 
 int cuda_dnn_handle(struct cuda_queue *queue, void **out)

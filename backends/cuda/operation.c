@@ -15,6 +15,7 @@
 
 struct prepared {
     struct cuda_convolution *convolution; /* NULL: launches */
+    atomic_bool taken_over;               /* and since cuDNN has refused a run: launches too */
     struct kernel_plan plan;
     CUfunction launch[KERNEL_LAUNCHES], pack;
 };
@@ -196,10 +197,48 @@ static int launch_all(CUstream stream, const struct prepared *p, const struct ke
     return err;
 }
 
+/*
+ * cuDNN may refuse a run that it has an algorithm for, as a part of it that cannot be opened is missed only then.
+ * From here on the operation is the kernels'.
+ */
+static int take_over(struct cuda_device *dev, struct prepared *p)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    int err = 0;
+
+    pthread_mutex_lock(&lock);
+    if (!p->taken_over)
+        err = find_functions(dev, p);
+    if (!err)
+        p->taken_over = true;
+    pthread_mutex_unlock(&lock);
+    if (!err)
+        cuda_host->log(FERRY_LOG_WARN,
+                       "cuDNN does not run a convolution, which is now the kernels'");
+    return err;
+}
+
+/* With the context current. */
+static int run_here(struct cuda_device *dev, struct cuda_queue *queue, struct prepared *p,
+                    const struct kernel_place *places, const ferry_op_run_args *args)
+{
+    int err;
+
+    if (p->convolution && !p->taken_over) {
+        err = cuda_convolution_run(queue, p->convolution, args);
+        if (err != FERRY_EUNSUPPORTED)
+            return err;
+        err = take_over(dev, p);
+        if (err)
+            return err;
+    }
+    return launch_all((CUstream)queue->stream, p, places, args);
+}
+
 static int run(void *device, void *queue, void *prepared, const ferry_op_run_args *args)
 {
     struct cuda_device *dev = device;
-    const struct prepared *p = prepared;
+    struct prepared *p = prepared;
     struct kernel_place places[FROM_COUNT];
     struct cuda_scope scope;
     int err;
@@ -213,10 +252,7 @@ static int run(void *device, void *queue, void *prepared, const ferry_op_run_arg
         err = cuda_enter_on(dev, queue, &scope);
     if (err)
         return err;
-    if (p->convolution)
-        err = cuda_convolution_run(cuda_queue_of(dev, queue), p->convolution, args);
-    else
-        err = launch_all((CUstream)cuda_queue_of(dev, queue)->stream, p, places, args);
+    err = run_here(dev, cuda_queue_of(dev, queue), p, places, args);
     cuda_leave(&scope);
     return err;
 }

@@ -9,15 +9,26 @@
 #include <inttypes.h>
 
 /*
- * Whether CLBlast says of itself that it cannot: its kernels do not compile, or want groups, local
- * memory or a scratch buffer that the device does not give. Ours want less.
+ * Whether CLBlast says of itself that it cannot: its kernels do not compile, or want groups or local memory that the
+ * device does not give. Ours want less.
  */
 static bool is_its_own(int status)
 {
-    return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_PROGRAM_EXECUTABLE ||
-           (status <= CL_INVALID_KERNEL_NAME && status >= CL_INVALID_WORK_ITEM_SIZE) ||
+    return status == CL_BUILD_PROGRAM_FAILURE ||
+           (status <= CL_INVALID_BINARY && status >= CL_INVALID_WORK_ITEM_SIZE) ||
            status == (int)CLBlastNotImplemented ||
            (status >= (int)CLBlastInvalidLocalMemUsage && status <= (int)CLBlastUnexpectedError);
+}
+
+/*
+ * Whether it cannot this time: it wants a scratch buffer, which ours do without, or more of the device than there is
+ * left. What ours lack as well they say themselves.
+ */
+static bool is_of_this_call(int status)
+{
+    return status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_RESOURCES ||
+           status == CL_INVALID_GLOBAL_OFFSET || status == CL_INVALID_BUFFER_SIZE ||
+           status == CL_INVALID_GLOBAL_WORK_SIZE;
 }
 
 /* From here on the device does without it, for that operation; said once. */
@@ -39,6 +50,11 @@ static int done(struct ocl_queue *queue, uint32_t op, uint32_t dtype, const char
 {
     if (status && is_its_own((int)status))
         return do_without(queue, op, dtype, routine, (int)status);
+    if (status && is_of_this_call((int)status)) {
+        ocl_host->log(FERRY_LOG_DEBUG, "opencl:%" PRIu32 ": %s: %s; ferry's own kernels compute it",
+                      queue->dev->index, routine, ocl_error_name((int)status));
+        return FERRY_EUNSUPPORTED;
+    }
     if (status)
         return ocl_fail(routine, (int)status);
     return *event ? ocl_queue_note(queue, routine, *event) : 0;

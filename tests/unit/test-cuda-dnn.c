@@ -200,13 +200,20 @@ static void bits_are_the_same_every_time(void)
     if (!cuda_load(1, true))
         return;
     open_rig(&r);
-    CU_ASSERT_EQUAL_FATAL(prepare(&r, convolution(1, true, true)), 0);
-    CU_ASSERT_EQUAL(run(&r), 0);
-    cuda_get(r.dev, r.y, first, sizeof(first));
-    for (int i = 0; i < 8; i++) {
+    for (int turned = 0; turned < 2; turned++) {
+        ferry_op op = convolution(1, true, true);
+
+        op.math = turned ? FERRY_MATH_WINOGRAD
+                         : 0; /* the first that it names then is not the same twice */
+        CU_ASSERT_EQUAL_FATAL(prepare(&r, op), 0);
         CU_ASSERT_EQUAL(run(&r), 0);
-        cuda_get(r.dev, r.y, again, sizeof(again));
-        CU_ASSERT_EQUAL(memcmp(first, again, sizeof(first)), 0);
+        cuda_get(r.dev, r.y, first, sizeof(first));
+        for (int i = 0; i < 8; i++) {
+            CU_ASSERT_EQUAL(run(&r), 0);
+            cuda_get(r.dev, r.y, again, sizeof(again));
+            CU_ASSERT_EQUAL(memcmp(first, again, sizeof(first)), 0);
+        }
+        finish(&r);
     }
     close_rig(&r);
 }
@@ -300,6 +307,7 @@ static void each_call_that_fails_can_be_tried_again(void)
 
     if (!cuda_load(1, true))
         return;
+    setenv("CUDA_DOUBLE_MEMORY", "67108864", 1); /* so that memory is what can be short */
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         open_rig(&r);
         control->fail(calls[i], 1, CUDA_MEMORY_ALLOCATION);
@@ -311,6 +319,63 @@ static void each_call_that_fails_can_be_tried_again(void)
         CU_ASSERT(error_of(&r) < 2e-6);
         close_rig(&r);
     }
+}
+
+/*
+ * A cuDNN that is there and does not work is as one that is not: parts of it are missing, or of another version, or it
+ * does not suit the driver. It says so when it has to do something, at the latest when it runs.
+ */
+static void what_it_cannot_do_after_all_is_the_kernels(void)
+{
+    static const struct {
+        const char *call;
+        int status;
+    } row[] = {
+        { "cudnnCreate", 1001 }, /* with memory to spare */
+        { "cudnnCreate", 1002 },
+        { "cudnnCreate", 1008 },
+        { "cudnnCreate", 3007 },
+        { "cudnnGetConvolutionForwardAlgorithm_v7", 1008 },
+        { "cudnnGetConvolutionForwardAlgorithm_v7", 3000 },
+        { "cudnnConvolutionForward", 1002 },
+        { "cudnnConvolutionForward", 1008 },
+        { "cudnnConvolutionForward", 3000 },
+        { "cudnnAddTensor", 3000 },
+    };
+    struct rig r;
+
+    if (!cuda_load(1, true))
+        return;
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        unsigned calls;
+
+        open_rig(&r);
+        control->fail(row[i].call, 1, CUDA_DOUBLE_STATUS + row[i].status);
+        CU_ASSERT_EQUAL(prepare(&r, convolution(1, true, false)), 0);
+        if (r.prepared)
+            CU_ASSERT(error_of(&r) < 2e-6);
+        calls = convolutions();
+        if (r.prepared)
+            CU_ASSERT(error_of(&r) < 2e-6);
+        CU_ASSERT_EQUAL(convolutions(), calls); /* it is not asked again */
+        CU_ASSERT_PTR_NOT_NULL(strstr(driver_logged(), "kernels'"));
+        close_rig(&r);
+    }
+}
+
+/* A handle is what it asks memory for. */
+static void it_lacks_memory_where_there_is_little(void)
+{
+    struct rig r;
+
+    if (!cuda_load(1, true))
+        return;
+    setenv("CUDA_DOUBLE_MEMORY", "67108864", 1);
+    open_rig(&r);
+    control->fail("cudnnCreate", 1, CUDA_DOUBLE_STATUS + 1001);
+    CU_ASSERT(driver_failed(prepare(&r, convolution(1, false, false)), FERRY_ENOMEM, "are free"));
+    CU_ASSERT_EQUAL(prepare(&r, convolution(1, false, false)), 0);
+    close_rig(&r);
 }
 
 static void a_device_that_is_lost_in_it_is_lost(void)
@@ -512,6 +577,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_it_does_not_take_is_the_kernels),
     FERRY_TEST(without_it_all_is_the_kernels),
     FERRY_TEST(each_call_that_fails_can_be_tried_again),
+    FERRY_TEST(what_it_cannot_do_after_all_is_the_kernels),
+    FERRY_TEST(it_lacks_memory_where_there_is_little),
     FERRY_TEST(the_double_finds_what_cudnn_forbids),
     FERRY_TEST(the_double_finds_what_else_cudnn_forbids),
     FERRY_TEST(a_device_that_is_lost_in_it_is_lost),

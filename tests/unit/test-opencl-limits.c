@@ -176,6 +176,57 @@ static void what_clblast_cannot_run_is_run_without_it(void)
     ocl_close();
 }
 
+/* Each of its codes: it is not asked again, it is asked again the next time, or it is an error of the call's. */
+static void each_code_of_clblast_has_its_consequence(void)
+{
+    enum { FOR_GOOD = 1, ONCE = 2 };
+    static const struct {
+        int first, last, what;
+    } codes[] = {
+        { -4, -5, ONCE },           /* memory, resources */
+        { -6, -6, FERRY_ENOMEM },   /* of the host */
+        { -11, -11, FOR_GOOD },     /* a build */
+        { -30, -30, FERRY_EINVAL }, /* a value */
+        { -36, -36, FERRY_EDEVICE },
+        { -38, -38, FERRY_EINVAL },
+        { -42, -55, FOR_GOOD }, /* a program, a kernel, its groups */
+        { -56, -56, ONCE },
+        { -57, -59, FERRY_EDEVICE },
+        { -61, -61, ONCE }, /* a scratch buffer */
+        { -63, -63, ONCE },
+        { -1007, -1022, FERRY_EDEVICE }, /* operands, which are checked before */
+        { -1024, -1024, FOR_GOOD },
+        { -2039, -2046, FOR_GOOD },
+        { -2047, -2050, FERRY_EDEVICE },
+    };
+    const float x[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(codes); i++)
+        for (int code = codes[i].first; code >= codes[i].last; code--) {
+            int what = codes[i].what, err;
+            float y[8] = { 0 };
+            void *block;
+
+            if (!ocl_open(0, "arithmetic", "clblast", NULL))
+                return;
+            block = ocl_block(64);
+            ocl_put(block, 0, x, sizeof(x));
+            ocl_put(block, 32, y, sizeof(y));
+            lie.answer = (CLBlastStatusCode)code;
+            err = axpy(block, 8, 0, 8);
+            if (err != (what > 0 ? 0 : what))
+                CU_FAIL("what the code is worth");
+            ocl_get(block, 32, y, sizeof(y));
+            CU_ASSERT_EQUAL(memcmp(x, y, sizeof(x)) == 0, what > 0);
+            lie.answer = 0;
+            (void)axpy(block, 8, 0, 8);
+            if (lie.clblast != (what != FOR_GOOD))
+                CU_FAIL("whether it is asked again");
+            ocl_free_block(block);
+            ocl_close();
+        }
+}
+
 /* Drivers take registers into account: a kernel may be for smaller groups than its device. */
 static void groups_are_as_small_as_their_kernels_want_them(void)
 {
@@ -246,6 +297,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(elements_that_an_int_can_number_are_clblasts),
     FERRY_TEST(an_error_of_clblast_is_named),
     FERRY_TEST(what_clblast_cannot_run_is_run_without_it),
+    FERRY_TEST(each_code_of_clblast_has_its_consequence),
     FERRY_TEST(groups_are_as_small_as_their_kernels_want_them),
     FERRY_TEST(elements_from_2_to_the_31_on_are_reached),
 };
