@@ -29,9 +29,8 @@ struct sides {
 
 struct cuda_convolution {
     enum way way;
-    uint32_t wide_in; /* which input is the wide image, of WEIGHTS */
-    void *wide, *narrow, *w, *bias, *relu,
-        *window; /* cuDNN's descriptors; those that are not needed are NULL */
+    uint32_t wide_in;                        /* which input is the wide image, of WEIGHTS */
+    void *wide, *narrow, *w, *window, *bias; /* cuDNN's descriptors; without a bias it is NULL */
     bool has_bias;
     int algorithm;
     size_t memory;
@@ -115,14 +114,6 @@ static bool has_bias(const ferry_op *op)
     return own > 2;
 }
 
-/* Where there is a bias, that and a ReLU are one call; not of a transposed one. */
-static bool has_relu(const ferry_op *op)
-{
-    return op->n_epilogue > 0 && has_bias(op) && !op->params.window.transposed &&
-           op->epilogue[0].step == FERRY_STEP_UNARY &&
-           op->epilogue[0].function == FERRY_UNARY_RELU && op->epilogue[0].a == 0;
-}
-
 /* Whether planes are convolved each for itself: the kernels keep those, unless they are asked not to. */
 static bool is_depthwise(const ferry_op *op, const struct sides *of)
 {
@@ -149,12 +140,15 @@ static uint64_t room_of(const ferry_op *op)
     return bytes < MOST_ROOM ? bytes : MOST_ROOM;
 }
 
+/*
+ * Steps behind it are ferry's, a ReLU among them: cudnnConvolutionBiasActivationForward has only one that makes zeros
+ * of what is no number.
+ */
 bool cuda_convolution_query(const struct cuda_device *dev, const ferry_op *op, ferry_op_answer *out)
 {
     if (!dev->dnn || !is_taken(dev, op))
         return false;
     *out = (ferry_op_answer){ .struct_size = sizeof(*out) };
-    out->epilogue = has_relu(op);
     out->workspace_bytes = room_of(op) + ALIGNMENT;
     return true;
 }
@@ -230,11 +224,6 @@ static int describe_all(const ferry_op *op, struct cuda_convolution *c)
         status = describe_bias(&op->out[0], &c->bias);
     if (!status)
         status = describe_window(op, &c->window);
-    if (!status && has_relu(op)) {
-        status = cuda_dnn.activation_create(&c->relu);
-        if (!status)
-            status = cuda_dnn.activation_set(c->relu, DNN_RELU, DNN_PROPAGATE_NAN, 0);
-    }
     return status;
 }
 
@@ -248,8 +237,6 @@ void cuda_convolution_destroy(struct cuda_convolution *c)
         (void)cuda_dnn.filter_destroy(c->w);
     if (c->bias)
         (void)cuda_dnn.tensor_destroy(c->bias);
-    if (c->relu)
-        (void)cuda_dnn.activation_destroy(c->relu);
     if (c->window)
         (void)cuda_dnn.convolution_destroy(c->window);
     free(c);
@@ -353,21 +340,6 @@ struct run {
     const void *in[3];
 };
 
-static int run_forward(const struct cuda_convolution *c, const struct run *r, const char **call)
-{
-    const float one = 1, zero = 0;
-
-    if (!c->relu) {
-        *call = "cudnnConvolutionForward";
-        return cuda_dnn.forward(r->handle, &one, c->wide, r->in[0], c->w, r->in[1], c->window,
-                                c->algorithm, r->room, c->memory, &zero, c->narrow, r->y);
-    }
-    *call = "cudnnConvolutionBiasActivationForward";
-    return cuda_dnn.forward_relu(r->handle, &one, c->wide, r->in[0], c->w, r->in[1], c->window,
-                                 c->algorithm, r->room, c->memory, &zero, c->narrow, r->y, c->bias,
-                                 r->in[2], c->relu, c->narrow, r->y);
-}
-
 /* Weights are added to what is there. */
 static int run_one(const struct cuda_convolution *c, const struct run *r, const char **call)
 {
@@ -375,7 +347,9 @@ static int run_one(const struct cuda_convolution *c, const struct run *r, const 
 
     switch (c->way) {
     case FORWARD:
-        return run_forward(c, r, call);
+        *call = "cudnnConvolutionForward";
+        return cuda_dnn.forward(r->handle, &one, c->wide, r->in[0], c->w, r->in[1], c->window,
+                                c->algorithm, r->room, c->memory, &zero, c->narrow, r->y);
     case DATA:
         *call = "cudnnConvolutionBackwardData";
         return cuda_dnn.data(r->handle, &one, c->w, r->in[1], c->narrow, r->in[0], c->window,
@@ -402,7 +376,7 @@ int cuda_convolution_run(struct cuda_queue *queue, const struct cuda_convolution
     if (err)
         return err;
     status = run_one(c, &r, &call);
-    if (!status && r.in[2] && !c->relu) {
+    if (!status && r.in[2]) {
         call = "cudnnAddTensor";
         status = cuda_dnn.add(r.handle, &one, c->bias, r.in[2], &one,
                               c->way == DATA ? c->wide : c->narrow, r.y);

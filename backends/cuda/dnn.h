@@ -27,13 +27,7 @@ enum {
 #define DNN_INTERNAL         4
 #define DNN_EXECUTION        5
 
-enum {
-    DNN_FLOAT = 0,
-    DNN_NCHW = 0,
-    DNN_CROSS_CORRELATION = 1,
-    DNN_PROPAGATE_NAN = 1,
-    DNN_RELU = 1
-};
+enum { DNN_FLOAT = 0, DNN_NCHW = 0, DNN_CROSS_CORRELATION = 1 };
 enum { DNN_DEFAULT_MATH = 0, DNN_FMA_MATH = 3, DNN_DETERMINISTIC = 1 };
 
 /* What it says of an algorithm, the likely fastest first. */
@@ -54,9 +48,6 @@ struct dnn_choice {
     X(filter_create, cudnnCreateFilterDescriptor, void **)                                         \
     X(filter_set, cudnnSetFilterNdDescriptor, void *, int, int, int, const int *)                  \
     X(filter_destroy, cudnnDestroyFilterDescriptor, void *)                                        \
-    X(activation_create, cudnnCreateActivationDescriptor, void **)                                 \
-    X(activation_set, cudnnSetActivationDescriptor, void *, int, int, double)                      \
-    X(activation_destroy, cudnnDestroyActivationDescriptor, void *)                                \
     X(convolution_create, cudnnCreateConvolutionDescriptor, void **)                               \
     X(convolution_set, cudnnSetConvolutionNdDescriptor, void *, int, const int *, const int *,     \
       const int *, int, int)                                                                       \
@@ -75,9 +66,6 @@ struct dnn_choice {
       void *, void *, int, int *, struct dnn_choice *)                                             \
     X(weights, cudnnConvolutionBackwardFilter, void *, const void *, void *, const void *, void *, \
       const void *, void *, int, void *, size_t, const void *, void *, void *)                     \
-    X(forward_relu, cudnnConvolutionBiasActivationForward, void *, const void *, void *,           \
-      const void *, void *, const void *, void *, int, void *, size_t, const void *, void *,       \
-      const void *, void *, const void *, void *, void *, void *)                                  \
     X(add, cudnnAddTensor, void *, const void *, void *, const void *, const void *, void *, void *)
 
 struct cuda_dnn_table {

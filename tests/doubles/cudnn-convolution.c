@@ -25,10 +25,9 @@ typedef struct {
 struct work {
     enum way way;
     struct shape x_shape, w_shape, v, y_shape;
-    bool has_bias, has_relu, is_short, is_loose, is_turned; /* turned: Winograd's rounding */
+    bool is_short, is_loose, is_turned; /* turned: Winograd's rounding */
     float beta;
     float *x, *w, *y; /* that of them which is made is written */
-    const float *bias;
     unsigned char *room;
 };
 
@@ -41,18 +40,18 @@ static bool are_set(const struct shape *x, const struct shape *w, const struct s
            x->kind == TENSOR && w->kind == FILTER && v->kind == WINDOW && y->kind == TENSOR;
 }
 
-/* As cudnnGetConvolutionNdForwardOutputDim has it. */
+/* As cudnnGetConvolutionNdForwardOutputDim has it; of two spatial axes or three. */
 static bool fits(const struct shape *x, const struct shape *w, const struct shape *v,
                  const struct shape *y)
 {
-    bool good = x->rank == w->rank && x->rank == y->rank && x->rank == v->rank + 2 &&
-                x->size[0] == y->size[0] && w->size[0] == y->size[1] &&
+    bool good = x->rank <= 5 && x->rank == w->rank && x->rank == y->rank &&
+                x->rank == v->rank + 2 && x->size[0] == y->size[0] && w->size[0] == y->size[1] &&
                 x->size[1] == w->size[1] * v->group && w->size[0] % v->group == 0;
 
     for (int i = 0; good && i < v->rank; i++) {
-        int reach = v->dilation[i] * (w->size[2 + i] - 1) + 1;
+        int room = x->size[2 + i] + 2 * v->pad[i] - v->dilation[i] * (w->size[2 + i] - 1) - 1;
 
-        good = y->size[2 + i] == 1 + (x->size[2 + i] + 2 * v->pad[i] - reach) / v->step[i];
+        good = room >= 0 && y->size[2 + i] == 1 + room / v->step[i];
     }
     return good;
 }
@@ -309,7 +308,7 @@ static int run_convolution(void *argument)
     for (int64_t k = count_of(shape, 0); k-- > 0;) {
         int at[AXES];
         int64_t to = at_of(shape, 0, k, at);
-        float value = (float)sum[t->way](t, at) + (t->has_bias ? t->bias[at[1]] : 0.0f);
+        float value = (float)sum[t->way](t, at);
 
         if (t->is_turned)
             value *= 1 + 1e-6f;
@@ -317,7 +316,7 @@ static int run_convolution(void *argument)
             value *= 1 + (float)(runs % 7) * 1e-6f;
         if (t->beta != 0)
             value += t->beta * result[to];
-        result[to] = t->has_relu && value < 0 ? 0 : value;
+        result[to] = value;
     }
     return cudaSuccess;
 }
@@ -345,7 +344,7 @@ struct call {
     struct handle *handle;
     const float *alpha, *beta;
     int algorithm;
-    const void *x, *w, *y, *bias;
+    const void *x, *w, *y;
     void *room;
     size_t memory;
 };
@@ -353,15 +352,11 @@ struct call {
 static cudnnStatus_t submit_convolution(const struct call *c, struct work *t)
 {
     const size_t places[] = { offsetof(struct work, y), offsetof(struct work, x),
-                              offsetof(struct work, w), offsetof(struct work, bias),
-                              offsetof(struct work, room) };
-    struct ferry_cuda_double_operand operands[] = {
-        { c->y, bytes_of(&t->y_shape), NULL },
-        { c->x, bytes_of(&t->x_shape), NULL },
-        { c->w, bytes_of(&t->w_shape), NULL },
-        { c->bias, t->has_bias ? (size_t)t->w_shape.size[0] * sizeof(float) : 0, NULL },
-        { c->room, c->memory, NULL }
-    };
+                              offsetof(struct work, w), offsetof(struct work, room) };
+    struct ferry_cuda_double_operand operands[] = { { c->y, bytes_of(&t->y_shape), NULL },
+                                                    { c->x, bytes_of(&t->x_shape), NULL },
+                                                    { c->w, bytes_of(&t->w_shape), NULL },
+                                                    { c->room, c->memory, NULL } };
     size_t needed = memory_of(t->way, c->algorithm, &t->w_shape, &t->y_shape);
 
     if (*c->alpha != 1 || (*c->beta != 0 && (*c->beta != 1 || t->way != WEIGHTS)))
@@ -378,7 +373,7 @@ static cudnnStatus_t submit_convolution(const struct call *c, struct work *t)
     t->is_turned = trait_of(t->way, c->algorithm) >= TURNED;
     t->is_loose = trait_of(t->way, c->algorithm) == LOOSE;
     return status_of(ferry_cuda_double_submit(c->name, c->handle->context, c->handle->stream,
-                                              run_convolution, t, sizeof(*t), operands, places, 5));
+                                              run_convolution, t, sizeof(*t), operands, places, 4));
 }
 
 static cudnnStatus_t convolve(const struct call *c, enum way way, const struct shape *xs,
@@ -394,7 +389,6 @@ static cudnnStatus_t convolve(const struct call *c, enum way way, const struct s
     memset(&t, 0, sizeof(t));
     t.way = way;
     t.x_shape = *xs, t.w_shape = *ws, t.v = *v, t.y_shape = *ys;
-    t.has_bias = t.has_relu = c->bias != NULL;
     return submit_convolution(c, &t);
 }
 
@@ -408,7 +402,7 @@ cudnnStatus_t cudnnConvolutionForward(struct handle *h, const void *alpha, struc
                                       const void *beta, struct shape *ys, void *y)
 {
     const struct call c = {
-        "cudnnConvolutionForward", h, alpha, beta, algorithm, x, w, y, NULL, room, memory
+        "cudnnConvolutionForward", h, alpha, beta, algorithm, x, w, y, room, memory
     };
 
     return convolve(&c, FORWARD, xs, ws, v, ys);
@@ -426,7 +420,7 @@ cudnnStatus_t cudnnConvolutionBackwardData(struct handle *h, const void *alpha, 
                                            void *x)
 {
     const struct call c = {
-        "cudnnConvolutionBackwardData", h, alpha, beta, algorithm, x, w, y, NULL, room, memory
+        "cudnnConvolutionBackwardData", h, alpha, beta, algorithm, x, w, y, room, memory
     };
 
     return convolve(&c, DATA, xs, ws, v, ys);
@@ -444,40 +438,10 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(struct handle *h, const void *alpha
                                              void *w)
 {
     const struct call c = {
-        "cudnnConvolutionBackwardFilter", h, alpha, beta, algorithm, x, w, y, NULL, room, memory
+        "cudnnConvolutionBackwardFilter", h, alpha, beta, algorithm, x, w, y, room, memory
     };
 
     return convolve(&c, WEIGHTS, xs, ws, v, ys);
-}
-
-cudnnStatus_t cudnnConvolutionBiasActivationForward(
-    struct handle *h, const void *alpha, struct shape *xs, const void *x, struct shape *ws,
-    const void *w, struct shape *v, int algorithm, void *room, size_t memory, const void *beta,
-    struct shape *zs, const void *z, struct shape *bs, const void *bias, struct shape *activation,
-    struct shape *ys, void *y);
-cudnnStatus_t cudnnConvolutionBiasActivationForward(
-    struct handle *h, const void *alpha, struct shape *xs, const void *x, struct shape *ws,
-    const void *w, struct shape *v, int algorithm, void *room, size_t memory, const void *beta,
-    struct shape *zs, const void *z, struct shape *bs, const void *bias, struct shape *activation,
-    struct shape *ys, void *y)
-{
-    const struct call c = { "cudnnConvolutionBiasActivationForward",
-                            h,
-                            alpha,
-                            beta,
-                            algorithm,
-                            x,
-                            w,
-                            y,
-                            bias,
-                            room,
-                            memory };
-
-    if (!zs || !z || !bias || !ys)
-        return refuse(c.name, "shapes that do not fit");
-    if (!activation || !activation->is_set || !bs || bs->size[1] != ys->size[1] || bs->size[0] != 1)
-        return refuse(c.name, "no activation, or a bias of other channels");
-    return convolve(&c, FORWARD, xs, ws, v, ys);
 }
 
 /* ---- a bias by itself ----------------------------------------------------------------------- */

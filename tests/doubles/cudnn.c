@@ -139,7 +139,6 @@ static cudnnStatus_t end(const char *call, struct shape *s, int kind)
 DESCRIPTOR(Tensor, TENSOR)
 DESCRIPTOR(Filter, FILTER)
 DESCRIPTOR(Convolution, WINDOW)
-DESCRIPTOR(Activation, ACTIVATION)
 
 static cudnnStatus_t set_shape(const char *call, struct shape *s, int rank, const int *size,
                                const int *stride)
@@ -210,16 +209,5 @@ cudnnStatus_t cudnnSetConvolutionMathType(struct shape *s, int math);
 cudnnStatus_t cudnnSetConvolutionMathType(struct shape *s, int math)
 {
     s->math = math;
-    return CUDNN_STATUS_SUCCESS;
-}
-
-cudnnStatus_t cudnnSetActivationDescriptor(struct shape *s, int mode, int nan, double ceiling);
-cudnnStatus_t cudnnSetActivationDescriptor(struct shape *s, int mode, int nan, double ceiling)
-{
-    (void)ceiling;
-    if (mode != 1 || nan != 1)
-        return refuse("cudnnSetActivationDescriptor",
-                      "not a ReLU that lets through what is no number");
-    s->is_set = true;
     return CUDNN_STATUS_SUCCESS;
 }

@@ -25,7 +25,7 @@ struct handle {
     cudaStream_t stream;
 };
 
-enum { TENSOR = 1, FILTER, WINDOW, ACTIVATION };
+enum { TENSOR = 1, FILTER, WINDOW };
 
 struct shape {
     unsigned magic;
