@@ -88,13 +88,12 @@ static cudaError_t open_way(struct cuda_device *dev, struct cuda_device *peer)
     if (error == cudaSuccess)
         error = cudaDeviceEnablePeerAccess(peer->ordinal, 0);
     if (error == cudaErrorPeerAccessAlreadyEnabled) {
-        (void)cudaGetLastError();
+        cuda_forget(error);
         error = cudaSuccess;
     }
     if (error == cudaSuccess && peer->pool) /* whose memory peer access leaves alone */
         error = cudaMemPoolSetAccess(peer->pool, &access, 1);
-    if (error != cudaSuccess)
-        (void)cudaGetLastError();
+    cuda_forget(error);
     return error;
 }
 

@@ -185,6 +185,14 @@ int cuda_properties_of(int ordinal, const struct cuda_settings *set, ferry_plugi
 
 /* ---- errors (error.c): each says the vendor's name and returns ferry's code ---- */
 
+/*
+ * Takes what a call of ferry's has just left for cudaGetLastError, if it has left it; what a call of the program's own
+ * left before stays. With the context current.
+ */
+void cuda_forget(cudaError_t error);
+/* Bytes free and in all, for a message. */
+bool cuda_memory_left(size_t *out_left, size_t *out_total);
+
 int cuda_fail(const char *call, cudaError_t error);
 int cuda_fail_driver(const char *call, CUresult error);
 /*

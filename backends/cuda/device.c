@@ -254,9 +254,11 @@ int cuda_adopt(void *plugin, const char *const *names, void *const *values, uint
 static void strip(struct cuda_device *dev)
 {
     struct cuda_scope scope;
+    cudaError_t before;
 
     if (cuda_enter(dev, &scope))
         return;
+    before = cudaPeekAtLastError();
     cuda_free_late(dev);
     for (unsigned i = 0; i < dev->spares; i++)
         (void)cudaEventDestroy(dev->spare[i]);
@@ -265,7 +267,8 @@ static void strip(struct cuda_device *dev)
     cuda_modules_destroy(dev->modules);
     if (dev->pool)
         (void)cudaMemPoolDestroy(dev->pool);
-    (void)cudaGetLastError();
+    if (before == cudaSuccess)
+        (void)cudaGetLastError();
     cuda_leave(&scope);
 }
 

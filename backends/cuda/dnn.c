@@ -69,8 +69,7 @@ int cuda_fail_dnn(const char *call, int status, cudaStream_t stream)
     if (DNN_CATEGORY(status) == DNN_INTERNAL || DNN_CATEGORY(status) == DNN_EXECUTION ||
         status == DNN_NOT_INITIALIZED)
         behind = cudaStreamQuery(stream);
-    if (behind != cudaSuccess)
-        (void)cudaGetLastError();
+    cuda_forget(behind);
     if (!cuda_is_lost(behind))
         return cuda_host->error(code_of(status), "%s: %s", call, cuda_dnn.error(status));
     return cuda_host->error(FERRY_ELOST, "%s: %s, after %s (%s)", call, cuda_dnn.error(status),
@@ -90,7 +89,7 @@ static int fail_handle(int status, cudaStream_t stream)
 {
     size_t left = 0, total = 0;
 
-    if (status != DNN_NOT_INITIALIZED || cudaMemGetInfo(&left, &total) != cudaSuccess)
+    if (status != DNN_NOT_INITIALIZED || !cuda_memory_left(&left, &total))
         return cuda_fail_dnn("cudnnCreate", status, stream);
     return cuda_host->error(left < PLENTY ? FERRY_ENOMEM : FERRY_EUNSUPPORTED,
                             "cudnnCreate: %s; %zu of %zu bytes of memory are free",

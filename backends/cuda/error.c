@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Failures in the vendor's words. The runtime keeps the latest failure of a thread for
- * cudaGetLastError; what ferry has reported is taken from there, so that a program which checks it
- * after its own launch does not find ferry's.
+ * cudaGetLastError; what ferry has reported is taken from there, and nothing else, so that a program
+ * which checks it after its own launch finds its own and not ferry's.
  */
 #include "cuda.h"
 
@@ -79,11 +79,26 @@ static const char *hint_of(int code, cudaError_t error)
     }
 }
 
+/* cudaErrorNotReady is no failure, and the guide has it that it is not kept; with some drivers it is. */
+void cuda_forget(cudaError_t error)
+{
+    if (error != cudaSuccess && cudaPeekAtLastError() == error)
+        (void)cudaGetLastError();
+}
+
+bool cuda_memory_left(size_t *out_left, size_t *out_total)
+{
+    cudaError_t error = cudaMemGetInfo(out_left, out_total);
+
+    cuda_forget(error);
+    return error == cudaSuccess;
+}
+
 int cuda_fail(const char *call, cudaError_t error)
 {
     int code = code_of(error);
 
-    (void)cudaGetLastError();
+    cuda_forget(error);
     return cuda_host->error(code, "%s: %s (%s)%s", call, cudaGetErrorName(error),
                             cudaGetErrorString(error), hint_of(code, error));
 }
@@ -120,8 +135,7 @@ static cudaError_t ask(cublasStatus_t status, cudaStream_t stream)
     if (status == CUBLAS_STATUS_EXECUTION_FAILED || status == CUBLAS_STATUS_INTERNAL_ERROR ||
         status == CUBLAS_STATUS_MAPPING_ERROR || status == CUBLAS_STATUS_NOT_INITIALIZED)
         error = cudaStreamQuery(stream);
-    if (error != cudaSuccess)
-        (void)cudaGetLastError();
+    cuda_forget(error);
     return error == cudaErrorNotReady ? cudaSuccess : error;
 }
 
@@ -151,7 +165,7 @@ int cuda_fail_handle(cublasStatus_t status, cudaStream_t stream)
     size_t left = 0, total = 0;
 
     if (status != CUBLAS_STATUS_NOT_INITIALIZED || ask(status, stream) != cudaSuccess ||
-        cudaMemGetInfo(&left, &total) != cudaSuccess)
+        !cuda_memory_left(&left, &total))
         return cuda_fail_blas("cublasCreate", status, stream);
     return cuda_host->error(
         FERRY_ENOMEM,
@@ -166,7 +180,7 @@ int cuda_fail_count(cudaError_t error)
     const char *name = cudaGetErrorName(error), *text = cudaGetErrorString(error);
     int driver = 0;
 
-    (void)cudaGetLastError();
+    cuda_forget(error);
     if (error == cudaErrorNoDevice)
         return cuda_host->error(FERRY_ENODEV,
                                 "cudaGetDeviceCount: %s (%s): the driver is there, a GPU is not; "

@@ -37,8 +37,8 @@ static int fail_alloc(const struct cuda_device *dev, const char *call, cudaError
 
     if (error != cudaErrorMemoryAllocation)
         return cuda_fail(call, error);
-    (void)cudaGetLastError();
-    if (cudaMemGetInfo(&available, &total) != cudaSuccess)
+    cuda_forget(error);
+    if (!cuda_memory_left(&available, &total))
         return cuda_fail(call, error);
     return cuda_host->error(FERRY_ENOMEM,
                             "%s: %s (%s): %zu of %" PRIu64 " bytes are free; nvidia-smi shows who "
@@ -241,7 +241,7 @@ static int fail_pinned(uint64_t bytes, cudaError_t error)
 {
     if (error != cudaErrorMemoryAllocation)
         return cuda_fail("cudaHostAlloc", error);
-    (void)cudaGetLastError();
+    cuda_forget(error);
     return cuda_host->error(FERRY_ENOMEM,
                             "cudaHostAlloc of %" PRIu64 " bytes: %s (%s); pinned memory cannot be "
                             "swapped, and the machine or its container has too little",
@@ -299,8 +299,7 @@ static int import_here(const struct cuda_device *dev, void *ptr, uint64_t bytes,
         out->handle = what.devicePointer;
         return 0;
     }
-    if (error != cudaSuccess)
-        (void)cudaGetLastError();
+    cuda_forget(error);
     if (dev->host_page_tables) {
         out->handle = ptr;
         return 0;

@@ -335,7 +335,7 @@ int cuda_event_query(void *device, void *event)
     if (error == cudaSuccess)
         answer = 1;
     else if (error == cudaErrorNotReady)
-        (void)cudaGetLastError(); /* no failure, but kept as one */
+        cuda_forget(error);
     else
         answer = cuda_fail("cudaEventQuery", error);
     cuda_leave(&scope);

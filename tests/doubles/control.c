@@ -102,6 +102,7 @@ void settings_read(void)
     settings.integrated = settings.tegra || !strcmp(unified, "integrated");
     settings.page_tables = !strcmp(unified, "page-tables");
     settings.peers = *variable("CUDA_DOUBLE_PEERS", "1") != '0';
+    settings.keeps_not_ready = !strcmp(variable("CUDA_DOUBLE_NOT_READY", ""), "kept");
     settings.late = (unsigned)atoi(variable("CUDA_DOUBLE_LATE", "0"));
     plan_from_environment();
 }
@@ -160,7 +161,7 @@ cudaError_t fails_later(const char *call)
 cudaError_t leave(cudaError_t error)
 {
     unlock();
-    if (error != cudaSuccess)
+    if (error != cudaSuccess && (error != cudaErrorNotReady || settings.keeps_not_ready))
         last_error = error;
     return error;
 }

@@ -7,7 +7,7 @@
  * (bytes, 1 GiB), CUDA_DOUBLE_DRIVER (ok, none, old, no-device), CUDA_DOUBLE_POOLS (1),
  * CUDA_DOUBLE_UNIFIED (0; integrated, page-tables, tegra: an old integrated one), CUDA_DOUBLE_PEERS (1), CUDA_DOUBLE_LATE
  * (microseconds before each command runs), CUDA_DOUBLE_CAPABILITY (90; 53 of an old integrated one),
- * CUDA_DOUBLE_FAIL (CALL:N:CODE).
+ * CUDA_DOUBLE_NOT_READY (kept: cudaGetLastError has it too), CUDA_DOUBLE_FAIL (CALL:N:CODE).
  */
 #ifndef FERRY_CUDA_DOUBLE_CONTROL_H
 #define FERRY_CUDA_DOUBLE_CONTROL_H

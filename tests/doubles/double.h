@@ -107,6 +107,7 @@ struct settings {
     int capability; /* 90 for 9.0 */
     char driver[16];
     bool pools, integrated, tegra, page_tables, peers; /* `tegra`: an integrated one of old */
+    bool keeps_not_ready;                              /* as if it were a failure */
     unsigned late;                                     /* microseconds */
 };
 extern struct settings settings;

@@ -76,6 +76,7 @@ bool cuda_load(int devices, bool on_double)
     setenv("CUDA_DOUBLE_UNIFIED", "0", 1);
     setenv("CUDA_DOUBLE_DRIVER", "ok", 1);
     unsetenv("CUDA_DOUBLE_CAPABILITY");
+    setenv("CUDA_DOUBLE_NOT_READY", "", 1);
     if (!cuda) {
         cuda = driver_load("cuda", NULL);
         if (!cuda)

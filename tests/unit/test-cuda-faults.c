@@ -328,6 +328,68 @@ static void each_error_has_a_code_of_ferrys(void)
     cuda_close(dev);
 }
 
+/* ---- failures of the program's own ---- */
+
+/* One that it has not looked at yet. */
+static void fail_apart(void)
+{
+    void *block;
+
+    control->fail("cudaMalloc", 1, CUDA_MEMORY_ALLOCATION);
+    CU_ASSERT_EQUAL(rt.malloc(&block, 64), CUDA_MEMORY_ALLOCATION);
+}
+
+#define STAYS(what)                                               \
+    do {                                                          \
+        fail_apart();                                             \
+        what;                                                     \
+        CU_ASSERT_EQUAL(rt.last_error(), CUDA_MEMORY_ALLOCATION); \
+    } while (0)
+
+/* What is not done yet is no failure, and some drivers keep it as one. */
+static void ask_before_it_is_done(void *dev, void *block, bool kept)
+{
+    void *event = NULL;
+
+    control->hold(1);
+    CU_ASSERT_EQUAL(cuda->memset(dev, NULL, driver_ref(block, 0), 0, 64), 0);
+    CU_ASSERT_EQUAL(cuda->event_record(dev, NULL, &event), 0);
+    fail_apart();
+    CU_ASSERT_EQUAL(cuda->event_query(dev, event), 0);
+    CU_ASSERT_EQUAL(rt.last_error(), kept ? 0 : CUDA_MEMORY_ALLOCATION);
+    fail_apart();
+    control->fail("cublasSscal", 1, CUDA_UNKNOWN);
+    CU_ASSERT_EQUAL(cuda->scal(dev, NULL, FERRY_F32, 8, 2, driver_ref(block, 0)), FERRY_EDEVICE);
+    CU_ASSERT_EQUAL(rt.last_error(), kept ? 0 : CUDA_MEMORY_ALLOCATION);
+    control->hold(0);
+    STAYS(CU_ASSERT_EQUAL(cuda->event_synchronize(dev, event), 0));
+    CU_ASSERT_EQUAL(cuda->event_destroy(dev, event), 0);
+}
+
+static void a_failure_of_the_programs_own_stays(void)
+{
+    for (int kept = 0; kept < 2; kept++) {
+        void *dev, *other, *block;
+
+        if (!cuda_load(2, true))
+            return;
+        setenv("CUDA_DOUBLE_NOT_READY", kept ? "kept" : "", 1);
+        setenv("CUDA_DOUBLE_PEERS", "0", 1);
+        dev = cuda_open(0), other = cuda_open(1);
+        CU_ASSERT_EQUAL(rt.set_device(0), 0);
+        block = cuda_block(dev, 64);
+        CU_ASSERT_EQUAL(cuda->synchronize(dev), 0);
+        ask_before_it_is_done(dev, block, kept);
+        STAYS(CU_ASSERT_EQUAL(cuda->peer_access(dev, other), 0));
+        STAYS(cuda_free_block(dev, block));
+        STAYS(cuda_close(other));
+        control->fail("cudaStreamSynchronize", 1, CUDA_UNKNOWN);
+        CU_ASSERT_EQUAL(cuda->synchronize(dev), FERRY_EDEVICE);
+        CU_ASSERT_EQUAL(rt.last_error(), 0); /* what ferry has said itself does not */
+        cuda_close(dev);
+    }
+}
+
 /* ---- the doubles ---- */
 
 static bool misused(int result, const char *part)
@@ -406,6 +468,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_cublas_says_is_looked_into),
     FERRY_TEST(a_status_is_the_devices_end_where_the_device_says_so),
     FERRY_TEST(each_error_has_a_code_of_ferrys),
+    FERRY_TEST(a_failure_of_the_programs_own_stays),
     FERRY_TEST(the_doubles_find_wrong_pointers),
     FERRY_TEST(the_doubles_find_wrong_streams_and_contexts),
 };
