@@ -54,6 +54,16 @@ static ferry_operand operand(struct om_numbers *n, int rank, const int64_t *shap
     return o;
 }
 
+/* One number a channel; now and then every other element, or every third. */
+static ferry_operand vector(struct om_numbers *n, int64_t length)
+{
+    ferry_operand o = ferry_operand_of(FERRY_F32, 1, &length, NULL);
+
+    if (!om_pick(n, 4))
+        o.stride[0] = 2 + om_pick(n, 2);
+    return o;
+}
+
 static void image_shape(struct om_numbers *n, int spatial, int64_t channels, int64_t *shape)
 {
     int i;
@@ -137,8 +147,8 @@ static void make_convolution(struct om_numbers *n, ferry_op *op)
         }
     }
     op->in[0] = lines ? ferry_operand_of(FERRY_F32, 4, x, last) : operand(n, spatial + 2, x);
-    op->in[1] = ferry_operand_of(FERRY_F32, spatial + 2, k, NULL);
-    op->in[2] = ferry_operand_of(FERRY_F32, 1, &out, NULL);
+    op->in[1] = operand(n, spatial + 2, k);
+    op->in[2] = vector(n, out);
     op->n_in = 2 + (uint32_t)om_pick(n, 2);
     op->constants = om_pick(n, 2) ? op->n_in == 3 ? 6 : 2 : 0;
     op->out[0] = lines ? ferry_operand_of(FERRY_F32, 4, y, last) : operand(n, spatial + 2, y);
@@ -223,10 +233,10 @@ static void make_inner_product(struct om_numbers *n, ferry_op *op)
     op->in[0] = operand(n, rank, x);
     op->in[1] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ out, k },
                                  om_pick(n, 3) ? NULL : (uint8_t[]){ 1, 0 });
-    op->in[2] = ferry_operand_of(FERRY_F32, 1, &out, NULL);
+    op->in[2] = vector(n, out);
     op->n_in = 2 + (uint32_t)om_pick(n, 2);
     op->constants = om_pick(n, 2) ? 2 : 0;
-    op->out[0] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ x[0], out }, NULL);
+    op->out[0] = operand(n, 2, (int64_t[]){ x[0], out });
 }
 
 static int any_shape(struct om_numbers *n, int most_rank, int64_t *shape)
@@ -270,7 +280,7 @@ static void make_binary(struct om_numbers *n, ferry_op *op)
     for (k = 1; k < (int)op->n_in; k++) {
         for (i = 0; i < rank; i++)
             part[i] = om_pick(n, 2) ? shape[i] : 1;
-        op->in[k] = ferry_operand_of(FERRY_F32, rank, part, NULL);
+        op->in[k] = operand(n, rank, part);
     }
     op->out[0] = operand(n, rank, shape);
 }
@@ -365,7 +375,7 @@ static void make_image(struct om_numbers *n, ferry_op *op)
         y[1] = group ? x[1] / (group * group) : x[1];
         y[2] = group ? group : 1 + om_pick(n, 4);
         y[3] = group ? group : 1 + om_pick(n, 4);
-        op->in[1] = ferry_operand_of(FERRY_F32, 2, rois, NULL);
+        op->in[1] = operand(n, 2, rois);
         op->n_in = 2;
     }
     op->in[0] = operand(n, 4, x);
@@ -376,12 +386,11 @@ static void make_table(struct om_numbers *n, ferry_op *op)
 {
     int64_t table[2] = { 1 + om_pick(n, 9), dim(n, 30) },
             rows[2] = { 1 + om_pick(n, 12), table[1] };
-    ferry_operand t = ferry_operand_of(FERRY_F32, 2, table, NULL);
-    ferry_operand r = ferry_operand_of(FERRY_F32, 2, rows, NULL);
+    ferry_operand t = operand(n, 2, table), r = operand(n, 2, rows);
 
     op->in[0] = op->kind == FERRY_OP_GATHER ? t : r;
     op->out[0] = op->kind == FERRY_OP_GATHER ? r : t;
-    op->in[1] = ferry_operand_of(FERRY_F32, 1, rows, NULL);
+    op->in[1] = vector(n, rows[0]);
     op->n_in = 2;
 }
 
@@ -467,10 +476,25 @@ static void add_epilogue(struct om_numbers *n, ferry_op *op)
         if (s->step == FERRY_STEP_UNARY)
             continue;
         s->operand = op->n_in;
-        op->in[op->n_in++] =
-            s->step == FERRY_STEP_ADD
-                ? ferry_operand_of(FERRY_F32, (int)op->out[0].rank, op->out[0].shape, NULL)
-                : ferry_operand_of(FERRY_F32, 1, &channels, NULL);
+        op->in[op->n_in++] = s->step == FERRY_STEP_ADD
+                                 ? operand(n, (int)op->out[0].rank, op->out[0].shape)
+                                 : vector(n, channels);
+    }
+}
+
+/* Those of products always do; of what has one F32 output of sums or choices, one in four. */
+static bool takes_steps(struct om_numbers *n, const ferry_op *op)
+{
+    switch (op->kind) {
+    case FERRY_OP_CONVOLUTION:
+    case FERRY_OP_INNER_PRODUCT:
+        return true;
+    case FERRY_OP_STRIDED_COPY:
+    case FERRY_OP_UPDATE:
+    case FERRY_OP_UNARY: /* a function's tolerance is too small for a step behind it */
+        return false;
+    default:
+        return op->out[0].dtype == FERRY_F32 && !om_pick(n, 4);
     }
 }
 
@@ -479,7 +503,7 @@ void om_make(struct om_numbers *n, uint32_t kind, int epilogue, ferry_op *out)
     ferry_op_init(out, kind);
     out->n_out = 1;
     maker_of(kind)(n, out);
-    if (epilogue && (kind == FERRY_OP_CONVOLUTION || kind == FERRY_OP_INNER_PRODUCT))
+    if (epilogue && takes_steps(n, out))
         add_epilogue(n, out);
 }
 
@@ -487,7 +511,7 @@ const double om_scalars[FERRY_UPDATE_SCALARS] = { 0.5, 0.01, 0.02, 0.125, 0.9, 0
 
 double om_tolerance(const ferry_op *op)
 {
-    if (op->kind == FERRY_OP_STRIDED_COPY || op->kind == FERRY_OP_GATHER)
+    if (!op->n_epilogue && (op->kind == FERRY_OP_STRIDED_COPY || op->kind == FERRY_OP_GATHER))
         return 0;
     return op->kind == FERRY_OP_UNARY || op->kind == FERRY_OP_RANDOM ? 3e-6 : 1e-5;
 }

@@ -46,7 +46,8 @@ static uint32_t axis_of(int layout, uint32_t rank, uint32_t i)
 static void lay_out(ferry_operand *o, uint32_t dtype, int layout, uint32_t rank,
                     const int64_t *shape)
 {
-    int64_t stride = 1, gap = layout == RIG_SLICE || layout == RIG_LAST_SLICE;
+    int64_t stride = layout == RIG_APART ? 2 : 1;
+    int64_t gap = layout == RIG_SLICE || layout == RIG_LAST_SLICE;
 
     memset(o, 0, sizeof(*o));
     o->dtype = dtype;
@@ -105,7 +106,7 @@ void rig_step(struct rig *r, uint32_t step, uint32_t function, double a, double 
     if (step == FERRY_STEP_ADD)
         rig_in(r, y->dtype, (int)rig_random(RIG_LAYOUTS), y->rank, y->shape);
     else
-        rig_in(r, y->dtype, RIG_PLAIN, 1, &y->shape[1]);
+        rig_in(r, y->dtype, (int)rig_random(RIG_LAYOUTS), 1, &y->shape[1]);
 }
 
 /* ---- buffers -------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@ enum rig_layout {
     RIG_SLICE, /* plain, as if a part of something larger along each axis */
     RIG_LAST_SLICE,
     RIG_TURNED, /* the axes in reverse */
+    RIG_APART,  /* plain, but every other element */
     RIG_LAYOUTS
 };
 

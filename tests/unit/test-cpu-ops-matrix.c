@@ -36,9 +36,11 @@ struct shape {
     int64_t images, channels, outputs, in[3];
 };
 
-/* Operands and result of a convolution; the window is filled in. With a bias or not. */
+enum bias { NO_BIAS, PLAIN_BIAS, BIAS_APART, BIASES };
+
+/* Operands and result of a convolution; the window is filled in. */
 static void convolution(struct rig *r, uint32_t dtype, const struct shape *s, int x_layout,
-                        int w_layout, int y_layout, int has_bias)
+                        int w_layout, int y_layout, enum bias bias)
 {
     ferry_op_window *w = &r->op.params.window;
     int64_t x[5] = { s->images, s->channels }, k[5], y[5] = { s->images, s->outputs };
@@ -52,8 +54,8 @@ static void convolution(struct rig *r, uint32_t dtype, const struct shape *s, in
     }
     rig_in(r, dtype, x_layout, 2 + w->axes, x);
     rig_in(r, dtype, w_layout, 2 + w->axes, k);
-    if (has_bias)
-        rig_in(r, dtype, RIG_PLAIN, 1, &s->outputs);
+    if (bias != NO_BIAS)
+        rig_in(r, dtype, bias == PLAIN_BIAS ? RIG_PLAIN : RIG_APART, 1, &s->outputs);
     rig_out(r, dtype, y_layout, 2 + w->axes, y);
     r->op.constants = 2u;
 }
@@ -111,7 +113,7 @@ static void convolutions_of_any_shape(void)
             rig_begin(&r, FERRY_OP_CONVOLUTION);
         while (!make_any_window(&r.op.params.window, &s));
         convolution(&r, rig_random(8) ? FERRY_F32 : FERRY_F64, &s, layout(), layout(), layout(),
-                    (int)rig_random(2));
+                    (enum bias)rig_random(BIASES));
         any_steps(&r);
         if (rig_random(4) == 0)
             r.op.constants = 0;
@@ -142,7 +144,7 @@ static void run_square(const struct square *q, int x_layout, int y_layout)
         w->dilation[a] = q->dilation;
         w->pad[a] = w->pad_end[a] = q->pad;
     }
-    convolution(&r, FERRY_F32, &s, x_layout, RIG_PLAIN, y_layout, 1);
+    convolution(&r, FERRY_F32, &s, x_layout, RIG_PLAIN, y_layout, PLAIN_BIAS);
     rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_RELU, 0, 0);
     rig_run(&r, NULL);
 }
@@ -202,7 +204,8 @@ static void group_a_channel(int64_t lines, int64_t pixels, int64_t step, int64_t
         w->pad[a] = pad;
         w->pad_end[a] = pad_end;
     }
-    convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST_SLICE, (int)(lines % 2));
+    convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST_SLICE,
+                lines % 2 ? PLAIN_BIAS : NO_BIAS);
     if (pixels % 3 == 0)
         rig_step(&r, FERRY_STEP_UNARY, FERRY_UNARY_CLIP, -0.5, 0.75);
     else if (pixels % 3 == 1)
@@ -245,7 +248,8 @@ static void short_sums_of_many_tiles(void)
             w->stride[a] = w->dilation[a] = 1;
             w->pad[a] = w->pad_end[a] = i % 2;
         }
-        convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, i % 3 ? RIG_LAST : RIG_LAST_SLICE, 1);
+        convolution(&r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, i % 3 ? RIG_LAST : RIG_LAST_SLICE,
+                    PLAIN_BIAS);
         if (i % 3 == 0) {
             r.op.epilogue[r.op.n_epilogue++] =
                 (ferry_op_step){ .step = FERRY_STEP_ADD, .operand = r.op.n_in, .a = 1 };
@@ -275,7 +279,7 @@ static void inner_products_of_any_shape(void)
         rig_in(&r, dtype, layout(), rank, x);
         rig_in(&r, dtype, layout(), 2, w);
         if (rig_random(2))
-            rig_in(&r, dtype, RIG_PLAIN, 1, w);
+            rig_in(&r, dtype, layout(), 1, w);
         rig_out(&r, dtype, layout(), 2, y);
         r.op.constants = rig_random(3) ? 2u : 0;
         any_steps(&r);
@@ -326,7 +330,7 @@ static void fill_square(struct rig *r, const struct square *q)
         w->dilation[a] = 1;
         w->pad[a] = w->pad_end[a] = q->pad;
     }
-    convolution(r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST, 1);
+    convolution(r, FERRY_F32, &s, RIG_LAST, RIG_PLAIN, RIG_LAST, PLAIN_BIAS);
 }
 
 static void no_number_of_threads_changes_a_bit(void)

@@ -17,6 +17,8 @@ bool cpu_depthwise_can(const struct cpu_op *p)
     const ferry_op_window *window = &p->op.params.window;
     const struct cpu_window *w = &p->plan.convolution.window;
 
+    if (p->own_in > 2 && p->op.in[2].stride[0] != 1) /* the bias is read by vectors */
+        return false;
     return window->group > 1 && window->group == w->channels && w->outputs == w->channels &&
            !p->plan.convolution.is_transposed;
 }
