@@ -36,7 +36,7 @@ static struct row_args *launch(struct kernel_plan *p, uint32_t kernel, uint32_t 
     plan_walk_add(&a->part, &part);
     l->from[0] = FROM_IN(0);
     plan_walk_end(&a->rows, false);
-    a->count = (float)a->part.count;
+    a->count = a->part.count > 0 ? (float)a->part.count : 1; /* the mean of none is 0 */
     a->rows.piece = plan_parts(a->rows.count, p->target.busy);
     l->groups = plan_parts(a->rows.count, a->rows.piece);
     return a;

@@ -3,7 +3,10 @@
 #include "op/kind.h"
 #include "op/oracle_parts.h"
 
+#include <ferry/blob.h>
+
 #include <math.h>
+#include <string.h>
 
 double oracle_unary(uint32_t function, double x, double a, double b, double c)
 {
@@ -233,8 +236,14 @@ void oracle_softmax(const struct scene *s)
 
 void oracle_copy(const struct scene *s)
 {
+    const struct view *x = &s->in[0], *y = &s->out[0];
+    size_t size = ferry_dtype_size((ferry_dtype)y->o.dtype);
     struct walk at;
 
-    for (at = walk_over(&s->out[0].o); at.left; walk_on(&at, &s->out[0].o))
-        view_set(&s->out[0], at.i, view_get(&s->in[0], at.i));
+    for (at = walk_over(&y->o); at.left; walk_on(&at, &y->o))
+        if (x->o.dtype == y->o.dtype) /* whose I64 a double does not hold */
+            memcpy((char *)y->at + view_place(y, at.i) * (int64_t)size,
+                   (const char *)x->at + view_place(x, at.i) * (int64_t)size, size);
+        else
+            view_set(y, at.i, view_get(x, at.i));
 }

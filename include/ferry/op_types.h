@@ -122,7 +122,7 @@ typedef struct ferry_operand {
 #define FERRY_OP_REDUCE 40u
 /**
  * in: x. out: mean, variance (the biased one), shaped as the output of REDUCE over reduce.axes. In two
- * passes: the variance is the mean of the squares of x − mean.
+ * passes: the variance is the mean of the squares of x − mean. Of no elements both are 0.
  *
  * data: dy, y?, scale? → dx, of dy's shape: through the normalisation y = (x − mean)·scale, where scale
  * has the mean's shape and comes from the variance: scale·(dy − M(dy) − y·M(dy·y)), M the mean over
@@ -166,13 +166,13 @@ typedef struct ferry_operand {
 #define FERRY_OP_ROI_POOL 46u
 /**
  * in: table (T, D…), index (I…), F32, I32 or I64. out: y (I…, D…): the rows of the table that the
- * indices name. An index outside 0 … T − 1 gives a row of zeros, never a read elsewhere. Backward it is
- * SCATTER_ADD.
+ * indices name, an F32's fraction being cut off. An index below 0, from T on or NaN gives a row of
+ * zeros, never a read elsewhere. Backward it is SCATTER_ADD.
  */
 #define FERRY_OP_GATHER 47u
 /**
- * in: x (I…, D…), index (I…). in/out: y (T, D…): row index[i] of y += row i of x; in order of i. An
- * index outside 0 … T − 1 adds to none. Backward it is GATHER.
+ * in: x (I…, D…), index (I…), as GATHER's. in/out: y (T, D…): row index[i] of y += row i of x; in order
+ * of i. An index that names no row adds to none. Backward it is GATHER.
  */
 #define FERRY_OP_SCATTER_ADD 48u
 /**

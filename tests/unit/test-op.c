@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fixture.h"
 
+#include "op/oracle.h"
+
 #include <ferry/op.h>
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -49,8 +52,8 @@ static bool is(ferry_memory *m, size_t n, const float *wanted)
     size_t i;
 
     for (i = 0; got && i < n; i++)
-        if (got[i] < wanted[i] || got[i] > wanted[i])
-            return false; /* −0 is 0 */
+        if (!(got[i] >= wanted[i] && got[i] <= wanted[i]))
+            return false; /* −0 is 0, and what is no number is none that is wanted */
     return got != NULL;
 }
 
@@ -234,6 +237,157 @@ static void operands_that_overlap_are_refused_but_slices_are_not(void)
     fx_end();
 }
 
+/* A product may take the place of its own c, not of what a step adds to it: that is read later. */
+static void what_a_step_adds_is_no_place_for_the_result(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_memory *a = floats((float[]){ 1, 2, 3, 4 }, 4), *y = floats(six, 4);
+    ferry_op_place in[3] = { { a, 0 }, { a, 0 }, { y, 0 } }, out = { y, 0 };
+    ferry_op_args args = { .struct_size = sizeof args, .in = in, .out = &out };
+    ferry_op op;
+    ferry_operation *o;
+
+    ferry_op_init(&op, FERRY_OP_BATCHED_GEMM);
+    op.n_in = 3;
+    op.n_out = 1;
+    op.in[0] = ferry_operand_of(FERRY_F32, 3, (int64_t[]){ 1, 2, 2 }, NULL);
+    op.in[1] = op.in[2] = op.out[0] = op.in[0];
+    op.params.gemm.beta = 1;
+    FX_OK(ferry_op_create(dev, &op, &o));
+    FX_OK(ferry_op_run(o, NULL, &args));
+    CU_ASSERT(is(y, 4, (float[]){ 7 - 1, 10 + 2, 15 - 3, 22 + 4 }));
+    ferry_op_destroy(o);
+    op.params.gemm.beta = 0;
+    op.n_epilogue = 1;
+    op.epilogue[0] = (ferry_op_step){ .step = FERRY_STEP_ADD, .operand = 2 };
+    FX_OK(ferry_op_create(dev, &op, &o));
+    CU_ASSERT_EQUAL(ferry_op_run(o, NULL, &args), FERRY_EINVAL);
+    CU_ASSERT(strstr(ferry_last_error(), "out[0] overlaps in[2]") != NULL);
+    ferry_op_destroy(o);
+    ferry_memory_release(a);
+    ferry_memory_release(y);
+    fx_end();
+}
+
+/* Dimensions of 1 with strides that nobody steps, and a step's operand that nobody reads. */
+static void what_says_nothing_may_be_anything(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_memory *x = floats(six, 6), *w = floats((float[]){ 2, -1 }, 2), *y = floats(NULL, 6);
+    ferry_operation *o;
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_CONVOLUTION);
+    op.n_in = 2;
+    op.n_out = 1;
+    op.in[0] = ferry_operand_of(FERRY_F32, 4, (int64_t[]){ 1, 1, 2, 3 }, NULL);
+    op.in[1] = ferry_operand_of(FERRY_F32, 4, (int64_t[]){ 1, 1, 1, 2 }, NULL);
+    op.out[0] = ferry_operand_of(FERRY_F32, 4, (int64_t[]){ 1, 1, 2, 2 }, NULL);
+    op.params.window.kernel[1] = 2;
+    op.in[0].stride[0] = op.in[0].stride[1] = op.out[0].stride[1] = INT64_MAX;
+    op.in[1].stride[0] = op.in[1].stride[2] = INT64_MAX / 2;
+    op.out[0].stride[0] = 0;
+    op.n_epilogue = 1;
+    op.epilogue[0] = (ferry_op_step){ .step = FERRY_STEP_UNARY, .operand = 0x80000000u };
+    FX_OK(ferry_op_create(dev, &op, &o));
+    FX_OK(run(o, NULL, x, w, y));
+    CU_ASSERT(is(y, 4, (float[]){ 0, 7, 13, 0 }));
+    ferry_op_destroy(o);
+    ferry_memory_release(x);
+    ferry_memory_release(w);
+    ferry_memory_release(y);
+    fx_end();
+}
+
+static ferry_operation *made(ferry_device *dev, const ferry_op *op)
+{
+    ferry_operation *o = NULL;
+
+    FX_OK_FATAL(ferry_op_create(dev, op, &o));
+    return o;
+}
+
+static void the_mean_of_none_is_zero(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_memory *none = fx_memory(0), *mean = floats(six, 2), *variance = floats(six, 2);
+    ferry_op_place in = { none, 0 }, out[2] = { { mean, 0 }, { variance, 0 } };
+    ferry_op_args args = { .struct_size = sizeof args, .in = &in, .out = out };
+    ferry_operation *o;
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_MOMENTS);
+    op.n_in = 1;
+    op.n_out = 2;
+    op.in[0] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ 2, 0 }, NULL);
+    op.out[0] = op.out[1] = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ 2, 1 }, NULL);
+    op.params.reduce.axes = 2;
+    o = made(dev, &op);
+    FX_OK(ferry_op_run(o, NULL, &args));
+    CU_ASSERT(is(mean, 2, (float[]){ 0, 0 }));
+    CU_ASSERT(is(variance, 2, (float[]){ 0, 0 }));
+    ferry_op_destroy(o);
+    ferry_memory_release(none);
+    ferry_memory_release(mean);
+    ferry_memory_release(variance);
+    fx_end();
+}
+
+/* A table of 1, 2 and indices around its ends: a fraction is cut off, but not what is below 0. */
+static void an_index_outside_names_no_row(void)
+{
+    ferry_device *dev = fx_device();
+    ferry_memory *table = floats((float[]){ 1, 2 }, 2), *y = floats(NULL, 7);
+    ferry_memory *index = floats((float[]){ -0.5f, -0.0f, 0.9f, 1.5f, 2, NAN, 1e30f }, 7);
+    ferry_operation *o;
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_GATHER);
+    op.n_in = 2;
+    op.n_out = 1;
+    op.in[0] = ferry_operand_of(FERRY_F32, 1, (int64_t[]){ 2 }, NULL);
+    op.in[1] = op.out[0] = ferry_operand_of(FERRY_F32, 1, (int64_t[]){ 7 }, NULL);
+    o = made(dev, &op);
+    FX_OK(run(o, NULL, table, index, y));
+    CU_ASSERT(is(y, 7, (float[]){ 0, 1, 1, 2, 0, 0, 0 }));
+    ferry_op_destroy(o);
+    ferry_memory_release(table);
+    ferry_memory_release(index);
+    ferry_memory_release(y);
+    fx_end();
+}
+
+/* What a double does not hold, on the device and by the last resort. */
+static void a_copy_keeps_every_bit(void)
+{
+    const int64_t odd[2] = { INT64_MAX - 6, -((INT64_C(1) << 53) + 1) };
+    int64_t copied[2] = { 0, 0 };
+    ferry_device *dev = fx_device();
+    ferry_memory *x = fx_memory(sizeof odd), *y = fx_memory(sizeof odd);
+    ferry_cref from = { odd, 0 };
+    ferry_ref to = { copied, 0 };
+    ferry_op_run_args args = { .struct_size = sizeof args, .in = &from, .out = &to };
+    ferry_operation *o;
+    void *prepared = NULL;
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_STRIDED_COPY);
+    op.n_in = op.n_out = 1;
+    op.in[0] = op.out[0] = ferry_operand_of(FERRY_I64, 1, (int64_t[]){ 2 }, NULL);
+    memcpy(ferry_memory_overwrite_host_data(x), odd, sizeof odd);
+    o = made(dev, &op);
+    FX_OK(run(o, NULL, x, NULL, y));
+    CU_ASSERT(!memcmp(ferry_memory_host_data(y), odd, sizeof odd));
+    CU_ASSERT_EQUAL_FATAL(ferry__oracle.create(NULL, &op, &prepared), 0);
+    CU_ASSERT_EQUAL(ferry__oracle.run(NULL, NULL, prepared, &args), 0);
+    CU_ASSERT(!memcmp(copied, odd, sizeof odd));
+    ferry__oracle.destroy(NULL, prepared);
+    ferry_op_destroy(o);
+    ferry_memory_release(x);
+    ferry_memory_release(y);
+    fx_end();
+}
+
 static void an_empty_operation_does_nothing(void)
 {
     ferry_device *dev = fx_device();
@@ -366,6 +520,11 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(constants_are_packed_once_and_again_when_written),
     FERRY_TEST(places_that_cannot_be_are_refused_and_nothing_changes),
     FERRY_TEST(operands_that_overlap_are_refused_but_slices_are_not),
+    FERRY_TEST(what_a_step_adds_is_no_place_for_the_result),
+    FERRY_TEST(what_says_nothing_may_be_anything),
+    FERRY_TEST(the_mean_of_none_is_zero),
+    FERRY_TEST(an_index_outside_names_no_row),
+    FERRY_TEST(a_copy_keeps_every_bit),
     FERRY_TEST(an_empty_operation_does_nothing),
     FERRY_TEST(lost_inputs_are_said_and_outputs_keep_theirs),
     FERRY_TEST(what_is_no_operation_is_refused_before_any_device),

@@ -29,7 +29,7 @@ static int64_t read_index(const ferry_operand *o, const void *index, int64_t at,
         break;
     default:
         real = (double)((const float *)index)[at];
-        i = real > -1 && real < (double)rows ? (int64_t)real : -1;
+        i = real >= 0 && real < (double)rows ? (int64_t)real : -1;
     }
     return i >= 0 && i < rows ? i : -1;
 }

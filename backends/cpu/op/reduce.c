@@ -121,7 +121,8 @@ static void moments_row(void *arg, const int64_t *offset, int64_t n)
 {
     const struct reduction *r = arg;
     const struct cpu_walk *outer = &r->op->plan.reduce.outer;
-    double count = (double)r->op->plan.reduce.count;
+    int64_t elements = r->op->plan.reduce.count;
+    double count = elements > 0 ? (double)elements : 1; /* of none: 0 */
     struct reduction pass = *r;
     struct block b = { .step = walk_step(outer, 0) };
 
