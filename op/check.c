@@ -75,9 +75,14 @@ const ferry_op *ferry__op_whole(const ferry_op *op, ferry_op *room)
 {
     size_t size;
 
-    if (!op || op->struct_size < LEAST_OP) {
+    if (!op) {
+        ferry_error_set(FERRY_EINVAL, "no operation");
+        return NULL;
+    }
+    if (op->struct_size < LEAST_OP) {
         ferry_error_set(FERRY_EINVAL,
-                        "no operation, or one without its size (ferry_op_init sets it)");
+                        "an operation of %u bytes, %zu are the least (ferry_op_init sets them)",
+                        op->struct_size, LEAST_OP);
         return NULL;
     }
     if (op->struct_size == sizeof *op)
@@ -130,9 +135,13 @@ int ferry__misfit(const ferry_op *op, const char *what, int64_t got, int64_t wan
                            ferry__op_title(op), what, got, want);
 }
 
-int ferry__bad(const ferry_op *op, const char *what, int64_t got)
+int ferry__bad(const ferry_op *op, const char *what, int64_t got, int64_t least, int64_t most)
 {
-    return ferry_error_set(FERRY_EINVAL, "%s: %s is %" PRId64, ferry__op_title(op), what, got);
+    if (least == most)
+        return ferry_error_set(FERRY_EINVAL, "%s: %s is %" PRId64 ", %" PRId64 " fits",
+                               ferry__op_title(op), what, got, most);
+    return ferry_error_set(FERRY_EINVAL, "%s: %s is %" PRId64 ", %" PRId64 " to %" PRId64 " fit",
+                           ferry__op_title(op), what, got, least, most);
 }
 
 /* Steps with an operand name those inputs, in their order, that follow the kind's own. */
@@ -148,29 +157,31 @@ uint32_t ferry__op_own_inputs(const ferry_op *op)
 
 static int numbers_check(const ferry_op *op, const struct ferry__kind *k)
 {
-    uint32_t own;
+    const uint32_t math = FERRY_MATH_TF32 | FERRY_MATH_WINOGRAD;
+    uint32_t steps = op->pass == FERRY_PASS_FORWARD ? FERRY_OP_EPILOGUE : 0, own;
 
-    if (op->math & ~(FERRY_MATH_TF32 | FERRY_MATH_WINOGRAD))
-        return ferry__bad(op, "math", op->math);
+    if (op->math & ~math)
+        return ferry__bad(op, "math", op->math, 0, math);
     if (op->n_in > FERRY_OP_INPUTS)
-        return ferry__bad(op, "the number of inputs", op->n_in);
+        return ferry__bad(op, "the number of inputs", op->n_in, 0, FERRY_OP_INPUTS);
     if (op->n_out < k->min_out || op->n_out > k->max_out)
-        return ferry__bad(op, "the number of outputs", op->n_out);
-    if (op->n_epilogue > (op->pass == FERRY_PASS_FORWARD ? FERRY_OP_EPILOGUE : 0))
-        return ferry__bad(op, "the number of epilogue steps", op->n_epilogue);
+        return ferry__bad(op, "the number of outputs", op->n_out, k->min_out, k->max_out);
+    if (op->n_epilogue > steps)
+        return ferry__bad(op, "the number of epilogue steps", op->n_epilogue, 0, steps);
     own = ferry__op_own_inputs(op);
     if (own < k->min_in || own > k->max_in)
-        return ferry__bad(op, "the number of inputs", own);
+        return ferry__bad(op, "the number of inputs", own, k->min_in, k->max_in);
     if (op->constants >> op->n_in)
-        return ferry__bad(op, "the set of constants", op->constants);
+        return ferry__bad(op, "the set of constants", op->constants, 0, (1 << op->n_in) - 1);
     return 0;
 }
 
 static int operands_check(const ferry_op *op, const struct ferry__kind *k)
 {
     char what[40];
+    int64_t room;
     uint32_t i;
-    int err;
+    int err, axis;
 
     for (i = 0; i < op->n_in; i++) {
         snprintf(what, sizeof what, "%s: in[%u]", k->name, i);
@@ -183,27 +194,51 @@ static int operands_check(const ferry_op *op, const struct ferry__kind *k)
         err = ferry__operand_check(&op->out[i], what, false);
         if (err)
             return err;
-        if (!ferry__operand_is_apart(&op->out[i]))
+        axis = ferry__operand_overlap(&op->out[i], &room);
+        if (axis >= 0)
             return ferry_error_set(FERRY_EINVAL,
-                                   "%s overlaps itself: its strides put two elements "
-                                   "in one place",
-                                   what);
+                                   "%s overlaps itself: axis %d has stride %" PRId64 ", %" PRId64
+                                   " elements lie within it",
+                                   what, axis, op->out[i].stride[axis], room);
     }
     return 0;
+}
+
+static int floating_check(const ferry_op *op, uint32_t dtype)
+{
+    return dtype <= FERRY_BF16
+               ? 0
+               : ferry_error_set(FERRY_EUNSUPPORTED,
+                                 "%s: no arithmetic on integers (dtype %u; %d to %d compute)",
+                                 ferry__op_title(op), dtype, FERRY_F32, FERRY_BF16);
+}
+
+/* Steps compute on out[0], whatever made it. */
+static int step_dtypes_check(const ferry_op *op)
+{
+    uint32_t i = ferry__op_own_inputs(op);
+    int err = op->n_epilogue ? floating_check(op, op->out[0].dtype) : 0;
+
+    for (; !err && i < op->n_in; i++)
+        if (op->in[i].dtype != op->out[0].dtype)
+            err = ferry_error_set(FERRY_EINVAL, "%s: in[%u], of a step, has dtype %u, %u fits",
+                                  ferry__op_title(op), i, op->in[i].dtype, op->out[0].dtype);
+    return err;
 }
 
 /* What computes has one floating dtype throughout; copies take any, and indices are their own. */
 static int dtypes_check(const ferry_op *op)
 {
-    uint32_t dtype = op->out[0].dtype, i, last = op->n_in;
+    uint32_t dtype = op->out[0].dtype, i, last = ferry__op_own_inputs(op);
+    int err;
 
     if (op->kind == FERRY_OP_STRIDED_COPY || op->kind == FERRY_OP_NAMED)
         return 0;
     if (op->kind == FERRY_OP_REDUCE && op->params.reduce.function == FERRY_REDUCE_ARGMAX)
         dtype = op->in[0].dtype;
-    if (dtype > FERRY_BF16)
-        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: no arithmetic on integers (dtype %u)",
-                               ferry__op_title(op), dtype);
+    err = floating_check(op, dtype);
+    if (err)
+        return err;
     if (op->kind == FERRY_OP_GATHER || op->kind == FERRY_OP_SCATTER_ADD ||
         op->kind == FERRY_OP_POOL)
         last = 1;
@@ -224,13 +259,13 @@ static int step_check(const ferry_op *op, uint32_t i, uint32_t own, uint32_t *ne
     const ferry_operand *y = &op->out[0], *o;
 
     if (step->step > FERRY_STEP_PRELU)
-        return ferry__bad(op, "an epilogue's step", step->step);
+        return ferry__bad(op, "an epilogue's step", step->step, 0, FERRY_STEP_PRELU);
     if (step->step == FERRY_STEP_UNARY)
         return step->function <= FERRY_UNARY_SWISH
                    ? 0
-                   : ferry__bad(op, "an epilogue's function", step->function);
+                   : ferry__bad(op, "an epilogue's function", step->function, 0, FERRY_UNARY_SWISH);
     if (step->operand < own || step->operand >= op->n_in || step->operand != *next)
-        return ferry__bad(op, "the operand of an epilogue's step", step->operand);
+        return ferry__bad(op, "the operand of an epilogue's step", step->operand, *next, *next);
     ++*next;
     o = &op->in[step->operand];
     if (step->step == FERRY_STEP_ADD)
@@ -271,10 +306,11 @@ int ferry_op_check(const ferry_op *theirs)
         return ferry_last_error_code();
     k = ferry__kind_of(op->kind, FERRY_PASS_FORWARD);
     if (!k)
-        return ferry_error_set(FERRY_EINVAL, "ferry_op_check: %u is no kind of operation",
-                               op->kind);
+        return ferry_error_set(FERRY_EINVAL,
+                               "ferry_op_check: %u is no kind of operation, %u to %u and %u are",
+                               op->kind, FERRY_OP_CONVOLUTION, FERRY_OP_UPDATE, FERRY_OP_NAMED);
     if (op->pass > FERRY_PASS_BACKWARD_BIAS)
-        return ferry__bad(op, "the pass", op->pass);
+        return ferry__bad(op, "the pass", op->pass, 0, FERRY_PASS_BACKWARD_BIAS);
     k = ferry__kind_of(op->kind, op->pass);
     if (!k)
         return ferry_error_set(FERRY_EUNSUPPORTED, "%s: backward pass %u is none of its own",
@@ -284,6 +320,8 @@ int ferry_op_check(const ferry_op *theirs)
         err = operands_check(op, k);
     if (!err)
         err = dtypes_check(op);
+    if (!err)
+        err = step_dtypes_check(op);
     if (!err)
         err = k->check(op);
     return err ? err : epilogue_check(op);

@@ -56,7 +56,7 @@ static int check_unary(const ferry_op *op)
     int err;
 
     if (function > FERRY_UNARY_SWISH)
-        return ferry__bad(op, "unary.function", function);
+        return ferry__bad(op, "unary.function", function, 0, FERRY_UNARY_SWISH);
     if (function == FERRY_UNARY_THRESHOLD)
         return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a threshold has none", ferry__op_title(op));
     err = ferry__check_same(op, &op->in[1], "in[1]", &op->in[0]);
@@ -83,7 +83,7 @@ static int check_binary(const ferry_op *op)
     int err;
 
     if (function > FERRY_BINARY_QUOTIENT)
-        return ferry__bad(op, "binary.function", function);
+        return ferry__bad(op, "binary.function", function, 0, FERRY_BINARY_QUOTIENT);
     wants = binary_inputs(function, op->pass);
     if (!wants)
         return ferry_error_set(FERRY_EUNSUPPORTED,
@@ -108,7 +108,7 @@ static int check_reduce(const ferry_op *op)
     int err;
 
     if (function > FERRY_REDUCE_ARGMAX)
-        return ferry__bad(op, "reduce.function", function);
+        return ferry__bad(op, "reduce.function", function, 0, FERRY_REDUCE_ARGMAX);
     if (function >= FERRY_REDUCE_MAX)
         return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a maximum has none", ferry__op_title(op));
     if (op->n_in != wants)
@@ -120,14 +120,13 @@ static int check_reduce(const ferry_op *op)
 static int check_moments(const ferry_op *op)
 {
     const ferry_operand *dy = &op->in[0];
-    uint32_t axes = op->params.reduce.axes;
     int err;
 
     if (op->n_in == 2)
         return ferry__misfit(op, "the number of inputs", op->n_in, 3);
-    if (axes >> dy->rank || (!axes && dy->rank))
-        return ferry__bad(op, "the set of axes", axes);
-    err = ferry__check_same(op, &op->out[0], "dx", dy);
+    err = ferry__check_axes(op, dy);
+    if (!err)
+        err = ferry__check_same(op, &op->out[0], "dx", dy);
     if (err || op->n_in < 2)
         return err;
     err = ferry__check_same(op, &op->in[1], "y", dy);

@@ -80,7 +80,7 @@ int ferry__check_gemm(const ferry_op *op)
         return op->params.gemm.beta == 0
                    ? 0
                    : ferry_error_set(FERRY_EINVAL,
-                                     "batched gemm: beta is %g, and there is no in[2]",
+                                     "batched gemm: beta is %g, 0 fits where there is no in[2]",
                                      op->params.gemm.beta);
     if (op->in[2].shape[1] != y->shape[1])
         return ferry__misfit(op, "the rows of in[2]", op->in[2].shape[1], y->shape[1]);
@@ -92,7 +92,7 @@ int ferry__check_gemm(const ferry_op *op)
 int ferry__check_unary(const ferry_op *op)
 {
     if (op->params.unary.function > FERRY_UNARY_SWISH)
-        return ferry__bad(op, "unary.function", op->params.unary.function);
+        return ferry__bad(op, "unary.function", op->params.unary.function, 0, FERRY_UNARY_SWISH);
     return ferry__check_same(op, &op->out[0], "out[0]", &op->in[0]);
 }
 
@@ -120,9 +120,10 @@ int ferry__check_binary(const ferry_op *op)
     bool three = function == FERRY_BINARY_NORMALISE;
 
     if (function > FERRY_BINARY_QUOTIENT)
-        return ferry__bad(op, "binary.function", function);
+        return ferry__bad(op, "binary.function", function, 0, FERRY_BINARY_QUOTIENT);
     if ((three && n != 3) || (n == 3 && !three && function != FERRY_BINARY_SCALE))
-        return ferry__bad(op, "the number of inputs of this function", n);
+        return ferry__bad(op, "the number of inputs of this function", n, three ? 3 : 2,
+                          three ? 3 : 2);
     for (i = 0; i < n; i++) {
         char what[16];
         int err;
@@ -135,13 +136,23 @@ int ferry__check_binary(const ferry_op *op)
     return 0;
 }
 
+int ferry__check_axes(const ferry_op *op, const ferry_operand *x)
+{
+    uint32_t axes = op->params.reduce.axes;
+
+    if (axes >> x->rank || (!axes && x->rank))
+        return ferry__bad(op, "the set of axes", axes, x->rank > 0, (1 << x->rank) - 1);
+    return 0;
+}
+
 int ferry__check_reduced(const ferry_op *op, const ferry_operand *y, const ferry_operand *x)
 {
     uint32_t axes = op->params.reduce.axes, axis;
     char what[40];
+    int err = ferry__check_axes(op, x);
 
-    if (axes >> x->rank || (!axes && x->rank))
-        return ferry__bad(op, "the set of axes", axes);
+    if (err)
+        return err;
     if (y->rank != x->rank)
         return ferry__misfit(op, "the rank of its result", y->rank, x->rank);
     for (axis = 0; axis < x->rank; axis++) {
@@ -155,6 +166,14 @@ int ferry__check_reduced(const ferry_op *op, const ferry_operand *y, const ferry
     return 0;
 }
 
+int ferry__check_place(const ferry_op *op, const ferry_operand *o, const char *whose)
+{
+    if (o->dtype == FERRY_F32 || o->dtype == FERRY_I32)
+        return 0;
+    return ferry_error_set(FERRY_EINVAL, "%s: %s dtype is %u, %d and %d fit", ferry__op_title(op),
+                           whose, o->dtype, FERRY_F32, FERRY_I32);
+}
+
 int ferry__check_reduce(const ferry_op *op)
 {
     uint32_t function = op->params.reduce.function, axes = op->params.reduce.axes;
@@ -163,17 +182,18 @@ int ferry__check_reduce(const ferry_op *op)
     if (err)
         return err;
     if (function > FERRY_REDUCE_ARGMAX)
-        return ferry__bad(op, "reduce.function", function);
+        return ferry__bad(op, "reduce.function", function, 0, FERRY_REDUCE_ARGMAX);
     if (function >= FERRY_REDUCE_MAX && !ferry__operand_count(&op->in[0]) &&
         ferry__operand_count(&op->out[0]))
-        return ferry_error_set(FERRY_ESHAPE, "reduce: the maximum of no elements");
+        return ferry_error_set(FERRY_ESHAPE, "reduce: %" PRId64 " maxima of 0 elements",
+                               ferry__operand_count(&op->out[0]));
     if (function != FERRY_REDUCE_ARGMAX)
         return 0;
     if (axes & (axes - 1))
-        return ferry__bad(op, "an index over several axes", axes);
-    return op->out[0].dtype == FERRY_F32 || op->out[0].dtype == FERRY_I32
-               ? 0
-               : ferry__bad(op, "the index's dtype", op->out[0].dtype);
+        return ferry_error_set(FERRY_EINVAL,
+                               "reduce: the set of axes of an index is %u, one bit fits: %u", axes,
+                               axes & -axes);
+    return ferry__check_place(op, &op->out[0], "the index's");
 }
 
 int ferry__check_moments(const ferry_op *op)
@@ -186,9 +206,10 @@ int ferry__check_moments(const ferry_op *op)
 int ferry__check_softmax(const ferry_op *op)
 {
     if (op->params.softmax.axis >= op->in[0].rank)
-        return ferry__bad(op, "softmax.axis", op->params.softmax.axis);
+        return ferry__bad(op, "softmax.axis", op->params.softmax.axis, 0,
+                          (int64_t)op->in[0].rank - 1);
     if (op->params.softmax.logarithm > 1)
-        return ferry__bad(op, "softmax.logarithm", op->params.softmax.logarithm);
+        return ferry__bad(op, "softmax.logarithm", op->params.softmax.logarithm, 0, 1);
     return ferry__check_same(op, &op->out[0], "out[0]", &op->in[0]);
 }
 
@@ -198,9 +219,9 @@ int ferry__check_lrn(const ferry_op *op)
     int err;
 
     if (op->params.lrn.region > FERRY_LRN_WITHIN)
-        return ferry__bad(op, "lrn.region", op->params.lrn.region);
+        return ferry__bad(op, "lrn.region", op->params.lrn.region, 0, FERRY_LRN_WITHIN);
     if (op->params.lrn.size < 1 || op->params.lrn.size % 2 == 0 || op->params.lrn.size > INT32_MAX)
-        return ferry__bad(op, "lrn.size", op->params.lrn.size);
+        return ferry__bad(op, "lrn.size, which is odd,", op->params.lrn.size, 1, INT32_MAX);
     if (x->rank < (op->params.lrn.region == FERRY_LRN_WITHIN ? 4u : 2u) || x->rank > 5)
         return ferry__misfit(op, "the rank of in[0]", x->rank, 4);
     err = ferry__check_same(op, &op->out[0], "out[0]", x);
@@ -223,14 +244,16 @@ int ferry__check_resize(const ferry_op *op)
     if (err)
         return err;
     if (op->params.resize.method > FERRY_RESIZE_BILINEAR)
-        return ferry__bad(op, "resize.method", op->params.resize.method);
+        return ferry__bad(op, "resize.method", op->params.resize.method, 0, FERRY_RESIZE_BILINEAR);
     if (op->params.resize.sampling > FERRY_RESIZE_ASYMMETRIC)
-        return ferry__bad(op, "resize.sampling", op->params.resize.sampling);
+        return ferry__bad(op, "resize.sampling", op->params.resize.sampling, 0,
+                          FERRY_RESIZE_ASYMMETRIC);
     for (i = 0; i < 2; i++)
         if (y->shape[i] != x->shape[i])
             return ferry__misfit(op, i ? "axis 1 of y" : "axis 0 of y", y->shape[i], x->shape[i]);
     if (ferry__operand_count(y) && !ferry__operand_count(x))
-        return ferry_error_set(FERRY_ESHAPE, "resize: an image without elements");
+        return ferry_error_set(FERRY_ESHAPE, "%s: %" PRId64 " elements of an image with 0",
+                               ferry__op_title(op), ferry__operand_count(y));
     return 0;
 }
 
@@ -247,14 +270,15 @@ int ferry__check_roi(const ferry_op *op)
     if (err)
         return err;
     if (!(op->params.roi.spatial_scale > 0) || isinf(op->params.roi.spatial_scale))
-        return ferry_error_set(FERRY_EINVAL, "roi pool: a spatial scale of %g",
+        return ferry_error_set(FERRY_EINVAL,
+                               "roi pool: a spatial scale of %g, finite ones above 0 fit",
                                op->params.roi.spatial_scale);
     if (rois->shape[1] != 5)
         return ferry__misfit(op, "axis 1 of in[1], its regions,", rois->shape[1], 5);
     if (y->shape[0] != rois->shape[0])
         return ferry__misfit(op, "axis 0 of out[0]", y->shape[0], rois->shape[0]);
     if (group > 4096)
-        return ferry__bad(op, "roi.group", group);
+        return ferry__bad(op, "roi.group", group, 0, 4096);
     channels = group ? x->shape[1] / (group * group) : x->shape[1];
     if (group && x->shape[1] % (group * group))
         return ferry__misfit(op, "the channels of in[0]", x->shape[1],
@@ -270,7 +294,8 @@ static int rows_check(const ferry_op *op, const ferry_operand *rows, const ferry
     uint32_t i;
 
     if (!is_index(index->dtype))
-        return ferry__bad(op, "the index's dtype", index->dtype);
+        return ferry_error_set(FERRY_EINVAL, "%s: the index's dtype is %u, %d, %d and %d fit",
+                               ferry__op_title(op), index->dtype, FERRY_F32, FERRY_I32, FERRY_I64);
     if (table->rank < 1 || rows->rank != index->rank + table->rank - 1)
         return ferry__misfit(op, "the rank of its rows", rows->rank,
                              (int64_t)index->rank + table->rank - 1);
@@ -298,7 +323,8 @@ int ferry__check_random(const ferry_op *op)
     double a = op->params.random.a, b = op->params.random.b;
 
     if (op->params.random.distribution > FERRY_RANDOM_BERNOULLI)
-        return ferry__bad(op, "random.distribution", op->params.random.distribution);
+        return ferry__bad(op, "random.distribution", op->params.random.distribution, 0,
+                          FERRY_RANDOM_BERNOULLI);
     if (!isfinite(a) || !isfinite(b) ||
         (op->params.random.distribution == FERRY_RANDOM_BERNOULLI && (a < 0 || a > 1)))
         return ferry_error_set(FERRY_EINVAL, "random: parameters %g and %g", a, b);
@@ -310,7 +336,7 @@ int ferry__check_update(const ferry_op *op)
     uint32_t i;
 
     if (op->params.update.solver > FERRY_UPDATE_ADAM)
-        return ferry__bad(op, "update.solver", op->params.update.solver);
+        return ferry__bad(op, "update.solver", op->params.update.solver, 0, FERRY_UPDATE_ADAM);
     if (op->n_out != (op->params.update.solver >= FERRY_UPDATE_ADADELTA ? 3u : 2u))
         return ferry__misfit(op, "the number of its outputs", op->n_out,
                              op->params.update.solver >= FERRY_UPDATE_ADADELTA ? 3 : 2);
@@ -328,6 +354,7 @@ int ferry__check_named(const ferry_op *op)
     if (!memchr(op->params.named.name, 0, FERRY_OP_NAME) || !op->params.named.name[0])
         return ferry_error_set(FERRY_EINVAL, "named operation: it has no name");
     if (op->params.named.bytes > sizeof op->params.named.block)
-        return ferry__bad(op, "named.bytes", op->params.named.bytes);
+        return ferry__bad(op, "named.bytes", op->params.named.bytes, 0,
+                          sizeof op->params.named.block);
     return 0;
 }

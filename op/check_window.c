@@ -29,7 +29,7 @@ static int axis_check(const ferry_op *op, uint32_t i)
     for (k = 0; k < 5; k++)
         if (got[k] < (k < 3) || got[k] > INT32_MAX) {
             snprintf(what, sizeof what, "%s of spatial axis %u", wrong[k], i);
-            return ferry__bad(op, what, got[k]);
+            return ferry__bad(op, what, got[k], k < 3, INT32_MAX);
         }
     return 0;
 }
@@ -42,11 +42,13 @@ static int window_check(const ferry_op *op, const ferry_operand *x)
     int err;
 
     if (w->axes < 1 || w->axes > FERRY_OP_SPATIAL)
-        return ferry__bad(op, "window.axes", w->axes);
+        return ferry__bad(op, "window.axes", w->axes, 1, FERRY_OP_SPATIAL);
     if (w->group < 1 || (w->group > 1 && op->kind != FERRY_OP_CONVOLUTION))
-        return ferry__bad(op, "window.group", w->group);
+        return ferry__bad(op, "window.group", w->group, 1,
+                          op->kind == FERRY_OP_CONVOLUTION ? UINT32_MAX : 1);
     if (w->transposed > 1 || (w->transposed && op->kind != FERRY_OP_CONVOLUTION))
-        return ferry__bad(op, "window.transposed", w->transposed);
+        return ferry__bad(op, "window.transposed", w->transposed, 0,
+                          op->kind == FERRY_OP_CONVOLUTION);
     if (x->rank != w->axes + 2)
         return ferry__misfit(op, "the rank of its image", x->rank, w->axes + 2);
     for (i = 0; i < w->axes; i++) {
@@ -57,6 +59,17 @@ static int window_check(const ferry_op *op, const ferry_operand *x)
     return 0;
 }
 
+/* Numbers of spatial axis i, each of them sound, that make one beyond 63 bits. */
+static int too_wide(const ferry_op *op, uint32_t i, int64_t in)
+{
+    const ferry_op_window *w = &op->params.window;
+
+    return ferry_error_set(FERRY_EOVERFLOW,
+                           "%s: spatial axis %u does not fit 63 bits: %" PRId64
+                           " elements, stride %" PRId64 ", kernel %" PRId64 ", dilation %" PRId64,
+                           ferry__op_title(op), i, in, w->stride[i], w->kernel[i], w->dilation[i]);
+}
+
 /* Spatial axis i of the result of sliding the window over `in` elements; FERRY_ESHAPE. */
 static int64_t slid(const ferry_op *op, uint32_t i, int64_t in)
 {
@@ -64,8 +77,7 @@ static int64_t slid(const ferry_op *op, uint32_t i, int64_t in)
     int64_t extent = kernel_extent(w, i), padded;
 
     if (extent < 0 || __builtin_add_overflow(in, w->pad[i] + w->pad_end[i], &padded))
-        return ferry_error_set(FERRY_EOVERFLOW, "%s: spatial axis %u does not fit 63 bits",
-                               ferry__op_title(op), i);
+        return too_wide(op, i, in);
     if (extent > padded)
         return ferry_error_set(FERRY_ESHAPE,
                                "%s: a kernel that covers %" PRId64
@@ -83,12 +95,12 @@ static int64_t spread(const ferry_op *op, uint32_t i, int64_t in)
 
     if (extent < 0 || __builtin_mul_overflow(w->stride[i], in - 1, &wide) ||
         __builtin_add_overflow(wide, extent, &wide))
-        return ferry_error_set(FERRY_EOVERFLOW, "%s: spatial axis %u does not fit 63 bits",
-                               ferry__op_title(op), i);
+        return too_wide(op, i, in);
     wide -= w->pad[i] + w->pad_end[i];
     if (wide < 1)
-        return ferry_error_set(FERRY_ESHAPE, "%s: spatial axis %u would have %" PRId64 " elements",
-                               ferry__op_title(op), i, wide);
+        return ferry_error_set(
+            FERRY_ESHAPE, "%s: spatial axis %u would have %" PRId64 " elements, 1 is the least",
+            ferry__op_title(op), i, wide);
     return wide;
 }
 
@@ -176,8 +188,10 @@ static int columns_check(const ferry_op *op, const ferry_operand *image,
         if (columns->shape[i + 2] != want)
             return ferry__misfit(op, "a spatial axis of its columns", columns->shape[i + 2], want);
         if (__builtin_mul_overflow(rows, w->kernel[i], &rows))
-            return ferry_error_set(FERRY_EOVERFLOW, "%s: channels times kernel do not fit 63 bits",
-                                   ferry__op_title(op));
+            return ferry_error_set(FERRY_EOVERFLOW,
+                                   "%s: %" PRId64 " channels and a kernel axis of %" PRId64
+                                   " do not fit 63 bits",
+                                   ferry__op_title(op), image->shape[1], w->kernel[i]);
     }
     return columns->shape[1] == rows
                ? 0
@@ -201,14 +215,14 @@ static int pool_axis_check(const ferry_op *op, uint32_t i)
     int64_t in = op->in[0].shape[i + 2], out = op->out[0].shape[i + 2], begin;
 
     if (w->dilation[i] != 1)
-        return ferry__bad(op, "the dilation of a pooling window", w->dilation[i]);
+        return ferry__bad(op, "the dilation of a pooling window", w->dilation[i], 1, 1);
     if (w->pad[i] >= w->kernel[i])
-        return ferry__bad(op, "padding that holds a whole window", w->pad[i]);
+        return ferry__bad(op, "the padding before a pooling window", w->pad[i], 0,
+                          w->kernel[i] - 1);
     if (!out || !in)
         return out && !in ? spatial_misfit(op, i, out, 0) : 0;
     if (__builtin_mul_overflow(out - 1, w->stride[i], &begin))
-        return ferry_error_set(FERRY_EOVERFLOW, "%s: spatial axis %u does not fit 63 bits",
-                               ferry__op_title(op), i);
+        return too_wide(op, i, in);
     if (begin - w->pad[i] >= in + w->pad_end[i])
         return spatial_misfit(op, i, out, (in + w->pad_end[i] + w->pad[i] - 1) / w->stride[i] + 1);
     return 0;
@@ -223,9 +237,9 @@ int ferry__check_pool(const ferry_op *op)
     if (err)
         return err;
     if (op->params.pool.method > FERRY_POOL_AVERAGE)
-        return ferry__bad(op, "pool.method", op->params.pool.method);
+        return ferry__bad(op, "pool.method", op->params.pool.method, 0, FERRY_POOL_AVERAGE);
     if (op->params.pool.divisor > FERRY_POOL_DIVISOR_VALID)
-        return ferry__bad(op, "pool.divisor", op->params.pool.divisor);
+        return ferry__bad(op, "pool.divisor", op->params.pool.divisor, 0, FERRY_POOL_DIVISOR_VALID);
     if (y->rank != x->rank)
         return ferry__misfit(op, "the rank of y", y->rank, x->rank);
     for (i = 0; i < 2; i++)
@@ -239,11 +253,8 @@ int ferry__check_pool(const ferry_op *op)
     if (op->n_out < 2)
         return 0;
     if (op->params.pool.method != FERRY_POOL_MAX)
-        return ferry__bad(op, "a mask of an average: pool.method", op->params.pool.method);
-    if (op->out[1].dtype != FERRY_F32 && op->out[1].dtype != FERRY_I32)
-        return ferry__bad(op, "the mask's dtype", op->out[1].dtype);
-    return ferry__operand_same_shape(&op->out[1], y)
-               ? 0
-               : ferry__misfit(op, "the mask's count", ferry__operand_count(&op->out[1]),
-                               ferry__operand_count(y));
+        return ferry__bad(op, "pool.method, of a pool with a mask,", op->params.pool.method,
+                          FERRY_POOL_MAX, FERRY_POOL_MAX);
+    err = ferry__check_place(op, &op->out[1], "the mask's");
+    return err ? err : ferry__check_same(op, &op->out[1], "the mask", y);
 }

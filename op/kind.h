@@ -62,6 +62,10 @@ int ferry__check_same(const ferry_op *op, const ferry_operand *o, const char *wh
 /* Each axis of `o` is that of `whole`, or 1. */
 int ferry__check_repeated(const ferry_op *op, const ferry_operand *o, const char *what,
                           const ferry_operand *whole);
+/* What holds places of elements is F32 or I32. */
+int ferry__check_place(const ferry_op *op, const ferry_operand *o, const char *whose);
+/* reduce.axes names axes of `x`, one at least where it has any. */
+int ferry__check_axes(const ferry_op *op, const ferry_operand *x);
 /* `y` has the rank of `x`, and 1 where that is reduced. */
 int ferry__check_reduced(const ferry_op *op, const ferry_operand *y, const ferry_operand *x);
 
@@ -69,7 +73,7 @@ int ferry__check_reduced(const ferry_op *op, const ferry_operand *y, const ferry
 const char *ferry__op_title(const ferry_op *op);
 /* Of two numbers that do not fit: "convolution: <what> is <got>, <want> fits". FERRY_ESHAPE. */
 int ferry__misfit(const ferry_op *op, const char *what, int64_t got, int64_t want);
-/* A parameter out of its range. FERRY_EINVAL. */
-int ferry__bad(const ferry_op *op, const char *what, int64_t got);
+/* A number out of its range: "convolution: <what> is <got>, <least> to <most> fit". FERRY_EINVAL. */
+int ferry__bad(const ferry_op *op, const char *what, int64_t got, int64_t least, int64_t most);
 
 #endif

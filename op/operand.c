@@ -116,12 +116,19 @@ bool ferry__operand_same(const ferry_operand *a, const ferry_operand *b)
 
 bool ferry__operand_is_apart(const ferry_operand *o)
 {
+    int64_t room;
+
+    return ferry__operand_overlap(o, &room) < 0;
+}
+
+int ferry__operand_overlap(const ferry_operand *o, int64_t *out_room)
+{
     uint32_t axes[FERRY_OP_AXES], n = 0, i, j;
     int64_t room = 1; /* elements that the axes so far reach over */
 
     for (i = 0; i < o->rank; i++) {
         if (!o->shape[i])
-            return true;
+            return -1;
         if (o->shape[i] == 1)
             continue;
         for (j = n++; j > 0 && o->stride[axes[j - 1]] > o->stride[i]; j--)
@@ -129,11 +136,13 @@ bool ferry__operand_is_apart(const ferry_operand *o)
         axes[j] = i;
     }
     for (i = 0; i < n; i++) {
-        if (o->stride[axes[i]] < room)
-            return false;
+        if (o->stride[axes[i]] < room) {
+            *out_room = room;
+            return (int)axes[i];
+        }
         room = (o->shape[axes[i]] - 1) * o->stride[axes[i]] + room;
     }
-    return true;
+    return -1;
 }
 
 const char *ferry__operand_text(const ferry_operand *o, char *buf)
@@ -171,23 +180,42 @@ static int axes_check(const ferry_operand *o, const char *what, bool may_repeat)
     return 0;
 }
 
+/*
+ * Whether 63 bits hold the bytes that all axes together step over, and so any sum or product of
+ * strides and dimensions. A dimension of 0 does not hide its stride.
+ */
+static bool steps_fit(const ferry_operand *o)
+{
+    int64_t size = (int64_t)ferry_dtype_size((ferry_dtype)o->dtype), sum = size;
+    uint32_t i;
+
+    for (i = 0; i < o->rank; i++) {
+        int64_t far;
+
+        if (o->shape[i] == 1)
+            continue;
+        if (__builtin_mul_overflow(o->shape[i] ? o->shape[i] : 1, o->stride[i], &far) ||
+            __builtin_mul_overflow(far, size, &far) || __builtin_add_overflow(sum, far, &sum))
+            return false;
+    }
+    return true;
+}
+
 int ferry__operand_check(const ferry_operand *o, const char *what, bool may_repeat)
 {
     char text[FERRY__SHAPE_TEXT];
-    int64_t elements, bytes;
     int err;
 
     if (!ferry_dtype_size((ferry_dtype)o->dtype))
-        return ferry_error_set(FERRY_EINVAL, "%s: %u is no dtype", what, o->dtype);
+        return ferry_error_set(FERRY_EINVAL, "%s: %u is no dtype, 0 to %d are", what, o->dtype,
+                               FERRY_DTYPE_COUNT - 1);
     if (o->rank > FERRY_OP_AXES)
         return ferry_error_set(FERRY_EINVAL, "%s: %u axes, %d are the most", what, o->rank,
                                FERRY_OP_AXES);
     err = axes_check(o, what, may_repeat);
     if (err)
         return err;
-    elements = reach(o);
-    if (elements < 0 ||
-        __builtin_mul_overflow(elements, (int64_t)ferry_dtype_size((ferry_dtype)o->dtype), &bytes))
+    if (!steps_fit(o))
         return ferry_error_set(FERRY_EOVERFLOW, "%s: the strides of %s reach beyond 63 bits", what,
                                ferry__operand_text(o, text));
     return 0;

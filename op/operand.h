@@ -23,6 +23,9 @@ bool ferry__operand_same(const ferry_operand *a, const ferry_operand *b);
 /* Whether no two elements share a place. Sufficient for every layout that is a nest of axes. */
 bool ferry__operand_is_apart(const ferry_operand *o);
 
+/* The axis whose stride is less than the axes within it reach over, which *out_room gets; −1: none. */
+int ferry__operand_overlap(const ferry_operand *o, int64_t *out_room);
+
 /*
  * dtype, rank, dimensions, strides, and that count and reach fit 63 bits of bytes. `what` names the
  * operand in messages ("convolution: in[1]"). FERRY_EINVAL, FERRY_EOVERFLOW.

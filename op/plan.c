@@ -183,6 +183,36 @@ static int refuse(ferry_device *dev, const ferry_op *op, const char *why)
                            why);
 }
 
+/* Strides that say nothing become those of a plain operand. */
+static void settle(ferry_operand *operands, uint32_t n)
+{
+    for (; n-- > 0; operands++) {
+        int64_t next = 1; /* the stride that a plain one would have */
+        uint32_t axis = operands->rank;
+
+        while (axis-- > 0) {
+            if (operands->shape[axis] == 1)
+                operands->stride[axis] = next;
+            if (__builtin_mul_overflow(operands->stride[axis], operands->shape[axis], &next))
+                next = 1;
+        }
+    }
+}
+
+/* The operation with what it does not use in order: nobody behind this has to look whether it is used. */
+static ferry_op settled(const ferry_op *op)
+{
+    ferry_op copy = *op;
+    uint32_t i;
+
+    settle(copy.in, copy.n_in);
+    settle(copy.out, copy.n_out);
+    for (i = 0; i < copy.n_epilogue; i++)
+        if (copy.epilogue[i].step == FERRY_STEP_UNARY)
+            copy.epilogue[i].operand = 0;
+    return copy;
+}
+
 /* The cpu plugin, and what it cannot do either the oracle. */
 static int plan_on_host(struct ferry__plan *plan, ferry_device *dev, const ferry_op *op)
 {
@@ -215,28 +245,30 @@ static int finish(struct ferry__plan *plan, int err, struct ferry__plan *out)
     return 0;
 }
 
-int ferry__plan_make_on_host(ferry_device *dev, const ferry_op *op, struct ferry__plan *out)
+int ferry__plan_make_on_host(ferry_device *dev, const ferry_op *theirs, struct ferry__plan *out)
 {
     struct ferry__plan plan = { 0 };
+    ferry_op op = settled(theirs);
 
-    return finish(&plan, plan_on_host(&plan, dev, op), out);
+    return finish(&plan, plan_on_host(&plan, dev, &op), out);
 }
 
-int ferry__plan_make(ferry_device *dev, const ferry_op *op, struct ferry__plan *out)
+int ferry__plan_make(ferry_device *dev, const ferry_op *theirs, struct ferry__plan *out)
 {
     struct ferry__plan plan = { 0 };
+    ferry_op op = settled(theirs);
     int err = ferry__target_own(dev, &plan.target), can = 0;
 
     if (err && err != FERRY_EUNSUPPORTED)
         return err;
     if (!err)
-        can = plan_by(&plan, op, &plan.tier);
+        can = plan_by(&plan, &op, &plan.tier);
     if (can)
         return finish(&plan, can < 0 ? can : 0, out);
     if (ferry_device_is_strict(dev))
-        return finish(&plan,
-                      refuse(dev, op, "its plugin cannot, and FERRY_STRICT forbids the host"), out);
-    return finish(&plan, plan_on_host(&plan, dev, op), out);
+        return finish(
+            &plan, refuse(dev, &op, "its plugin cannot, and FERRY_STRICT forbids the host"), out);
+    return finish(&plan, plan_on_host(&plan, dev, &op), out);
 }
 
 static void unprepare(struct ferry__plan *plan)

@@ -499,7 +499,7 @@ static void operands_that_do_not_fit_are_named(void)
     REFUSED(FERRY_EINVAL, &op, "pool backward data: the mask's dtype");
     op = maximum();
     op.in[1].shape[2] = 2;
-    REFUSED(FERRY_ESHAPE, &op, "pool backward data: the mask's count is 2, 3 fits");
+    REFUSED(FERRY_ESHAPE, &op, "pool backward data: the mask is 1x1x2, 1x1x3 fits");
     op = pass_of(FERRY_OP_LRN, FERRY_PASS_BACKWARD_DATA);
     op.n_in = 4;
     op.params.lrn.size = 3;

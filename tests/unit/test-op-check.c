@@ -5,6 +5,7 @@
 #include <ferry/op.h>
 #include <ferry/status.h>
 
+#include <stdio.h>
 #include <string.h>
 
 /* What ferry_op_check refuses, each of them one step away from an operation that it accepts. */
@@ -51,13 +52,20 @@ static void add_step(ferry_op *op, uint32_t step, ferry_operand o)
 }
 
 /* With that in its message, and without an allocation. */
-static void refused(int code, const ferry_op *op, const char *says)
+static void refused_as(int code, const ferry_op *op, const char *says)
 {
     oom_arm(1);
     CU_ASSERT_EQUAL(ferry_op_check(op), code);
     CU_ASSERT(!oom_disarm());
-    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "convolution"));
+    if (!strstr(ferry_last_error(), says))
+        printf("\"%s\" is not in \"%s\"\n", says, ferry_last_error());
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), says));
+}
+
+static void refused(int code, const ferry_op *op, const char *says)
+{
+    refused_as(code, op, says);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "convolution"));
 }
 
 static void what_fits_is_accepted(void)
@@ -88,13 +96,13 @@ static void numbers_that_are_none_are_refused(void)
     CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EINVAL);
     op = convolution();
     op.pass = 77;
-    refused(FERRY_EINVAL, &op, "the pass is 77");
+    refused(FERRY_EINVAL, &op, "the pass is 77, 0 to 3 fit");
     op = convolution();
     op.math = 4;
-    refused(FERRY_EINVAL, &op, "math is 4");
+    refused(FERRY_EINVAL, &op, "math is 4, 0 to 3 fit");
     op = convolution();
     op.in[1].dtype = 99;
-    refused(FERRY_EINVAL, &op, "99 is no dtype");
+    refused(FERRY_EINVAL, &op, "99 is no dtype, 0 to 8 are");
     op = convolution();
     op.in[0].rank = 9;
     refused(FERRY_EINVAL, &op, "9 axes, 8 are");
@@ -106,19 +114,19 @@ static void operands_too_many_or_too_few_are_refused(void)
 
     op.n_in = 1;
     op.constants = 0;
-    refused(FERRY_EINVAL, &op, "inputs is 1");
+    refused(FERRY_EINVAL, &op, "inputs is 1, 2 to 3 fit");
     op = convolution();
     op.n_in = 4;
-    refused(FERRY_EINVAL, &op, "inputs is 4");
+    refused(FERRY_EINVAL, &op, "inputs is 4, 2 to 3 fit");
     op = convolution();
     op.n_in = 7;
-    refused(FERRY_EINVAL, &op, "inputs is 7");
+    refused(FERRY_EINVAL, &op, "inputs is 7, 0 to 6 fit");
     op = convolution();
     op.n_out = 0;
-    refused(FERRY_EINVAL, &op, "outputs is 0");
+    refused(FERRY_EINVAL, &op, "outputs is 0, 1 fits");
     op = convolution();
     op.constants = 8;
-    refused(FERRY_EINVAL, &op, "constants is 8");
+    refused(FERRY_EINVAL, &op, "constants is 8, 0 to 7 fit");
 }
 
 static void shapes_that_do_not_fit_name_both_numbers(void)
@@ -150,16 +158,16 @@ static void a_window_out_of_range_is_refused(void)
     ferry_op op = convolution();
 
     op.params.window.pad[1] = -1;
-    refused(FERRY_EINVAL, &op, "axis 1 is -1");
+    refused(FERRY_EINVAL, &op, "axis 1 is -1, 0 to 2147483647 fit");
     op = convolution();
     op.params.window.stride[0] = 0;
-    refused(FERRY_EINVAL, &op, "stride of spatial axis 0 is 0");
+    refused(FERRY_EINVAL, &op, "stride of spatial axis 0 is 0, 1 to 2147483647 fit");
     op = convolution();
     op.params.window.dilation[0] = 0;
     refused(FERRY_EINVAL, &op, "dilation of spatial axis 0 is 0");
     op = convolution();
     op.params.window.axes = 4;
-    refused(FERRY_EINVAL, &op, "axes is 4");
+    refused(FERRY_EINVAL, &op, "axes is 4, 1 to 3 fit");
     op = convolution();
     op.params.window.group = 0;
     refused(FERRY_EINVAL, &op, "group is 0");
@@ -170,7 +178,7 @@ static void strides_that_overlap_are_refused_where_it_writes(void)
     ferry_op op = convolution();
 
     op.out[0].stride[0] = 1;
-    refused(FERRY_EINVAL, &op, "two elements in one place");
+    refused(FERRY_EINVAL, &op, "axis 3 has stride 1, 2 elements lie within it");
     op = convolution();
     op.out[0].stride[3] = 0;
     refused(FERRY_EINVAL, &op, "axis 3 of 4 has stride 0");
@@ -198,6 +206,31 @@ static void products_that_overflow_are_found_in_any_order(void)
     CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EOVERFLOW);
     op.in[0] = op.out[0] = plain(3, huge, huge, 0, 0);
     CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EOVERFLOW);
+    op = convolution(); /* what follows from numbers that are sound */
+    op.params.window.transposed = 1;
+    op.params.window.stride[0] = INT32_MAX;
+    op.in[0] = plain(4, 2, 4, huge, 7);
+    op.in[1] = plain(4, 4, 3, 3, 3);
+    refused(FERRY_EOVERFLOW, &op, "1099511627776 elements, stride 2147483647, kernel 3");
+}
+
+/* Two dimensions and two strides that each fit, and do not together. */
+static void strides_beyond_63_bits_are_refused(void)
+{
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_STRIDED_COPY);
+    op.n_in = op.n_out = 1;
+    op.in[0] = op.out[0] = plain(2, 2, 3, 0, 0);
+    op.in[0].stride[0] = INT64_MAX / 4 - 8;
+    CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EOVERFLOW);
+    op.in[0].stride[0] = INT64_C(1) << 59;
+    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    op.in[0].shape[0] = op.out[0].shape[0] = 0;
+    op.in[0].stride[0] = INT64_MAX;
+    CU_ASSERT_EQUAL(ferry_op_check(&op), FERRY_EOVERFLOW);
+    op.in[0].shape[0] = op.out[0].shape[0] = 1; /* where it says nothing */
+    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
 }
 
 static void integers_do_not_compute_but_can_be_copied(void)
@@ -224,14 +257,33 @@ static void an_epilogue_that_does_not_fit_is_refused(void)
     refused(FERRY_ESHAPE, &op, "operand is 5, 6 fits");
     op = convolution();
     add_step(&op, 9, plain(1, 6, 0, 0, 0));
-    refused(FERRY_EINVAL, &op, "step is 9");
+    refused(FERRY_EINVAL, &op, "step is 9, 0 to 4 fit");
     op = convolution();
     add_step(&op, FERRY_STEP_UNARY, plain(0, 0, 0, 0, 0));
     op.epilogue[0].function = 50;
-    refused(FERRY_EINVAL, &op, "function is 50");
+    refused(FERRY_EINVAL, &op, "function is 50, 0 to 11 fit");
     op = convolution();
     op.n_epilogue = 5;
-    refused(FERRY_EINVAL, &op, "steps is 5");
+    refused(FERRY_EINVAL, &op, "steps is 5, 0 to 4 fit");
+}
+
+/* What a kind reads besides, a mask or an index, has a dtype of its own; what a step reads has not. */
+static void steps_are_of_the_results_dtype(void)
+{
+    ferry_op op;
+
+    ferry_op_init(&op, FERRY_OP_POOL);
+    op.n_in = op.n_out = 1;
+    op.in[0] = op.out[0] = plain(4, 1, 2, 3, 3);
+    add_step(&op, FERRY_STEP_ADD, op.out[0]);
+    CU_ASSERT_EQUAL(ferry_op_check(&op), 0);
+    op.in[1].dtype = FERRY_F16;
+    refused_as(FERRY_EINVAL, &op, "in[1], of a step, has dtype 2, 0 fits");
+    ferry_op_init(&op, FERRY_OP_STRIDED_COPY);
+    op.n_in = op.n_out = 1;
+    op.in[0] = op.out[0] = ferry_operand_of(FERRY_I32, 1, (int64_t[]){ 3 }, NULL);
+    add_step(&op, FERRY_STEP_ADD, op.out[0]);
+    refused_as(FERRY_EUNSUPPORTED, &op, "no arithmetic on integers (dtype 6; 0 to 3 compute)");
 }
 
 static void an_operand_knows_how_far_it_reaches(void)
@@ -271,6 +323,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(products_that_overflow_are_found_in_any_order),
     FERRY_TEST(integers_do_not_compute_but_can_be_copied),
     FERRY_TEST(an_epilogue_that_does_not_fit_is_refused),
+    FERRY_TEST(strides_beyond_63_bits_are_refused),
+    FERRY_TEST(steps_are_of_the_results_dtype),
     FERRY_TEST(an_operand_knows_how_far_it_reaches),
     FERRY_TEST(an_order_that_names_an_axis_twice_gives_an_operand_that_is_refused),
 };
