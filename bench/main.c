@@ -43,6 +43,7 @@ int main(int argc, char **argv)
     const char *only = argc > 1 + json ? argv[1 + json] : NULL;
     int status = 1;
 
+    b.at_once = !json;
     b.quick = getenv("BENCH_QUICK") != NULL; /* whether it runs, rather than how fast */
     if (!bench_backend || (ferry_runtime_open(&options, &runtime) == 0 &&
                            ferry_runtime_device(runtime, NULL, &b.device) == 0))

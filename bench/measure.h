@@ -28,7 +28,8 @@ struct bench_row {
 struct bench {
     ferry_device *device; /* that is measured on */
     bool quick;           /* fewer and shorter samples: whether it runs, rather than how fast */
-    int count;
+    bool at_once; /* the table's rows are printed as they come: who is interrupted has some */
+    int count, printed;
     struct bench_row row[BENCH_MOST_ROWS];
 };
 
@@ -58,7 +59,7 @@ void bench_skip(struct bench *b, const char *figure, const char *fmt, ...)
 double bench_now(void); /* seconds */
 double bench_median(double *samples, int count);
 /* As a table, or as JSON. */
-void bench_print(const struct bench *b, bool json);
+void bench_print(struct bench *b, bool json);
 
 /*
  * Calls a function of libferry that returns a pointer and does nothing else: the reference of what

@@ -7,40 +7,6 @@
 
 /* The rows, and how they are printed. */
 
-static struct bench_row *new_row(struct bench *b, const char *figure)
-{
-    struct bench_row *row = &b->row[b->count < BENCH_MOST_ROWS ? b->count++ : BENCH_MOST_ROWS - 1];
-
-    memset(row, 0, sizeof(*row));
-    snprintf(row->figure, sizeof(row->figure), "%s", figure);
-    return row;
-}
-
-void bench_add(struct bench *b, const char *figure, const char *unit, double value,
-               double reference, enum bench_goal direction, double goal)
-{
-    struct bench_row *row = new_row(b, figure);
-
-    snprintf(row->unit, sizeof(row->unit), "%s", unit);
-    row->value = value;
-    row->reference = reference;
-    row->ratio = reference > 0 ? value / reference : value;
-    row->direction = direction;
-    row->goal = goal;
-    row->met = direction == BENCH_AT_MOST ? row->ratio <= goal : row->ratio >= goal;
-    row->met = row->met && direction != BENCH_NO_GOAL;
-}
-
-void bench_skip(struct bench *b, const char *figure, const char *fmt, ...)
-{
-    struct bench_row *row = new_row(b, figure);
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(row->reason, sizeof(row->reason), fmt, args);
-    va_end(args);
-}
-
 static const char *met(const struct bench_row *r)
 {
     return r->direction == BENCH_NO_GOAL ? "" : r->met ? "yes" : "NO";
@@ -66,23 +32,67 @@ static void print_quantity(double value, const char *unit)
     printf(" %6.4g %-4s", value, strcmp(unit, "ns") == 0 ? units[i] : unit);
 }
 
-static void print_table(const struct bench *b)
+static void print_row(const struct bench_row *r)
 {
-    printf("%-52s %11s %11s %7s %8s  %s\n", "figure", "value", "reference", "ratio", "goal", "met");
-    for (int i = 0; i < b->count; i++) {
-        const struct bench_row *r = &b->row[i];
-
-        if (r->reason[0]) {
-            printf("%-52s %s\n", r->figure, r->reason);
-            continue;
-        }
-        printf("%-52s", r->figure);
-        print_quantity(r->value, r->unit);
-        print_quantity(r->reference, r->unit);
-        printf(" %7.2f", r->ratio);
-        print_goal(r);
-        printf("%s%s\n", *met(r) ? "  " : "", met(r));
+    if (r->reason[0]) {
+        printf("%-52s %s\n", r->figure, r->reason);
+        return;
     }
+    printf("%-52s", r->figure);
+    print_quantity(r->value, r->unit);
+    print_quantity(r->reference, r->unit);
+    printf(" %7.2f", r->ratio);
+    print_goal(r);
+    printf("%s%s\n", *met(r) ? "  " : "", met(r));
+}
+
+/* Those that are not printed yet. */
+static void print_table(struct bench *b)
+{
+    if (b->printed == 0)
+        printf("%-52s %11s %11s %7s %8s  %s\n", "figure", "value", "reference", "ratio", "goal",
+               "met");
+    while (b->printed < b->count)
+        print_row(&b->row[b->printed++]);
+    fflush(stdout);
+}
+
+static struct bench_row *new_row(struct bench *b, const char *figure)
+{
+    struct bench_row *row = &b->row[b->count < BENCH_MOST_ROWS ? b->count++ : BENCH_MOST_ROWS - 1];
+
+    memset(row, 0, sizeof(*row));
+    snprintf(row->figure, sizeof(row->figure), "%s", figure);
+    return row;
+}
+
+void bench_add(struct bench *b, const char *figure, const char *unit, double value,
+               double reference, enum bench_goal direction, double goal)
+{
+    struct bench_row *row = new_row(b, figure);
+
+    snprintf(row->unit, sizeof(row->unit), "%s", unit);
+    row->value = value;
+    row->reference = reference;
+    row->ratio = reference > 0 ? value / reference : value;
+    row->direction = direction;
+    row->goal = goal;
+    row->met = direction == BENCH_AT_MOST ? row->ratio <= goal : row->ratio >= goal;
+    row->met = row->met && direction != BENCH_NO_GOAL;
+    if (b->at_once)
+        print_table(b);
+}
+
+void bench_skip(struct bench *b, const char *figure, const char *fmt, ...)
+{
+    struct bench_row *row = new_row(b, figure);
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(row->reason, sizeof(row->reason), fmt, args);
+    va_end(args);
+    if (b->at_once)
+        print_table(b);
 }
 
 static void print_string(const char *text)
@@ -130,7 +140,10 @@ static void print_json(const struct bench *b)
     printf("]}\n");
 }
 
-void bench_print(const struct bench *b, bool json)
+void bench_print(struct bench *b, bool json)
 {
-    (json ? print_json : print_table)(b);
+    if (json)
+        print_json(b);
+    else if (b->printed == 0 || b->printed < b->count)
+        print_table(b);
 }

@@ -50,5 +50,8 @@ check 'without a driver nothing is run' env CUDA_DOUBLE_DRIVER=none \
     sh "$folder" "$FERRY_TEST_BUILDDIR/tests/doubles/lib"
 printf '#!/bin/sh\necho FAIL a_sentence\nexit 1\n' >"$folder/there/tests/unit/test-status"
 check 'what fails is named and counted' run 1 'test-status: no result, status 1' 'FAIL a_sentence' \
-    '^== 1 programs failed'
+    '^== 1 programs failed: test-status (status 1)$'
+printf '#!/bin/sh\necho ferry-test: status: 8 passed, 0 failed\nexit 124\n' >"$folder/there/tests/unit/test-status"
+check 'what takes too long is named, whatever it had done by then' \
+    run 1 '^== 1 programs failed: test-status (more than 120 seconds)$'
 finish 'gpu run'
