@@ -183,6 +183,32 @@ cl_int clGetMemObjectInfo(cl_mem mem, cl_mem_info what, size_t size, void *value
     return error;
 }
 
+/* What is mapped to be read alone, and what it was then; one at a time. */
+static struct {
+    cl_mem mem;
+    void *ptr;
+    size_t bytes;
+    unsigned char was[1 << 14];
+} looked;
+
+static void look(cl_mem mem, cl_map_flags flags, void *ptr, size_t bytes)
+{
+    if (!ocl_layer.forgets || !ptr || flags & CL_MAP_WRITE || bytes > sizeof(looked.was))
+        return;
+    looked.mem = mem;
+    looked.ptr = ptr;
+    looked.bytes = bytes;
+    memcpy(looked.was, ptr, bytes);
+}
+
+static void forget(cl_mem mem)
+{
+    if (looked.mem != mem || !mem)
+        return;
+    memcpy(looked.ptr, looked.was, looked.bytes);
+    looked.mem = NULL;
+}
+
 /* As a driver does that has to: all of it, also where a part is mapped. */
 void *clEnqueueMapBuffer(cl_command_queue q, cl_mem mem, cl_bool blocking, cl_map_flags flags,
                          size_t offset, size_t size, cl_uint waits, const cl_event *wait,
@@ -190,9 +216,13 @@ void *clEnqueueMapBuffer(cl_command_queue q, cl_mem mem, cl_bool blocking, cl_ma
 {
     FIND(next, clEnqueueMapBuffer);
     size_t i = find_over(mem);
+    void *ptr;
 
-    if (i == OVERS)
-        return next(q, mem, blocking, flags, offset, size, waits, wait, event, error);
+    if (i == OVERS) {
+        ptr = next(q, mem, blocking, flags, offset, size, waits, wait, event, error);
+        look(mem, flags, ptr, size);
+        return ptr;
+    }
     ocl_layer.copies++;
     *error =
         clEnqueueReadBuffer(q, mem, CL_TRUE, 0, over[i].bytes, over[i].ptr, waits, wait, event);
@@ -205,6 +235,8 @@ cl_int clEnqueueUnmapMemObject(cl_command_queue q, cl_mem mem, void *ptr, cl_uin
     FIND(next, clEnqueueUnmapMemObject);
     size_t i = find_over(mem);
 
+    ocl_layer.unmapping++;
+    forget(mem);
     if (i == OVERS)
         return next(q, mem, ptr, waits, wait, event);
     ocl_layer.copies++;
@@ -258,6 +290,7 @@ cl_int clFinish(cl_command_queue q)
 {
     FIND(next, clFinish);
     let_go(q);
+    ocl_layer.unmapping = 0;
     is_behind = ocl_layer.lags;
     return next(q);
 }

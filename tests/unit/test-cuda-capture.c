@@ -54,14 +54,15 @@ static void a_stream_of_ferrys_that_the_program_captures_takes_no_work(void)
 /* A block is given back all the same: when the stream takes work again, and at the latest when the device is closed. */
 static void what_is_freed_meanwhile_is_freed_later(void)
 {
+    enum { CLOSE, TRIM, ALLOC, AT_ONCE };
     static const char *const names[] = { "cuda_stream" };
     void *stream, *dev, *blocks[3], *graph = NULL;
     uint32_t index;
 
     if (!cuda_load(1, true))
         return;
-    for (int way = 0; way < 4; way++) {
-        driver_set("ordered_alloc", way == 3 ? "off" : NULL);
+    for (int way = CLOSE; way <= AT_ONCE; way++) {
+        driver_set("ordered_alloc", way == AT_ONCE ? "off" : NULL);
         CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
         CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
         CU_ASSERT_EQUAL_FATAL(cuda->adopt(NULL, names, &stream, 1, &dev, &index), 0);
@@ -72,15 +73,20 @@ static void what_is_freed_meanwhile_is_freed_later(void)
         CU_ASSERT_EQUAL(cuda->free(dev, NULL, blocks[0]), 0);
         CU_ASSERT_EQUAL(cuda->free(dev, NULL, blocks[1]), 0);
         CU_ASSERT_EQUAL(cuda->free(dev, NULL, blocks[1]), FERRY_EINVAL); /* it is gone */
+        if (way == CLOSE)
+            CU_ASSERT_EQUAL(cuda->free(dev, NULL, blocks[2]), 0);
         CU_ASSERT_EQUAL(cuda->trim(dev), 0);
         CU_ASSERT_EQUAL(rt.end_capture(stream, &graph), 0);
-        if (way == 1)
+        if (way == TRIM)
             CU_ASSERT_EQUAL(cuda->trim(dev), 0);
-        if (way == 2)
-            cuda_free_block(dev, cuda_block(dev, 64));
+        if (way == ALLOC)
+            blocks[0] = cuda_block(dev, 64);
         CU_ASSERT_EQUAL(rt.stream_sync(stream), 0);
-        CU_ASSERT(way == 0 || control->live_blocks(0) == 1);
-        cuda_free_block(dev, blocks[2]);
+        CU_ASSERT_EQUAL(control->live_blocks(0), way == CLOSE ? 3 : way == ALLOC ? 2 : 1);
+        if (way == ALLOC)
+            cuda_free_block(dev, blocks[0]);
+        if (way != CLOSE)
+            cuda_free_block(dev, blocks[2]);
         cuda_close(dev);
         CU_ASSERT_EQUAL(control->live_blocks(0), 0);
         CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);

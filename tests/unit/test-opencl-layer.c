@@ -26,12 +26,13 @@ static void a_host_block_of_a_gpu_is_the_drivers_own(void)
     uint32_t flags;
 
     reset();
-    ocl_layer.gpu = ocl_layer.copies_at_map = ocl_layer.places = true;
+    ocl_layer.gpu = ocl_layer.copies_at_map = ocl_layer.places = ocl_layer.forgets = true;
     if (!ocl_open(0, NULL))
         return;
     CU_ASSERT_EQUAL_FATAL(ocl->host_alloc(dev, BYTES, 0, (void **)&p, &flags), 0);
     memset(p, 1, BYTES);
     CU_ASSERT_EQUAL_FATAL(ocl->import_host(dev, p, BYTES, 0, &handle), 0);
+    CU_ASSERT_EQUAL(ocl_layer.unmapping, 0); /* any queue may use it now */
     ocl_get(handle, BYTES - 1, &byte, 1);
     CU_ASSERT_EQUAL(byte, 1); /* what it held is kept */
     CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(handle, 10), 2, 4000), 0);
@@ -48,7 +49,10 @@ static void a_host_block_of_a_gpu_is_the_drivers_own(void)
     CU_ASSERT_EQUAL(ocl->memset(dev, NULL, driver_ref(handle, 0), 9, BYTES), 0);
     CU_ASSERT_EQUAL(ocl->unimport_host(dev, handle), 0);
     CU_ASSERT(p[0] == 9 && p[BYTES - 1] == 9); /* the host's again, with what the device had */
+    p[0] = 4;
     CU_ASSERT_EQUAL_FATAL(ocl->import_host(dev, p, BYTES, 0, &handle), 0); /* and once more */
+    ocl_get(handle, 0, &byte, 1);
+    CU_ASSERT_EQUAL(byte, 4);
     CU_ASSERT_EQUAL(ocl->unimport_host(dev, handle), 0);
     CU_ASSERT_EQUAL(ocl->host_free(dev, p), 0);
     ocl_close();
@@ -113,6 +117,24 @@ static void memory_of_somebody_else_is_copied_by_the_driver(void)
     CU_ASSERT_EQUAL(ocl_layer.copies, 2);
     CU_ASSERT_EQUAL(ocl->unimport_host(dev, handle), 0);
     ocl_close();
+    reset();
+}
+
+/* What may copy is measured by ferry before it is shared; a processor's memory is the host's. */
+static void who_may_copy_at_a_map_says_so(void)
+{
+    for (int gpu = 0; gpu < 2; gpu++) {
+        ferry_plugin_properties p = { .struct_size = sizeof(p) };
+
+        reset();
+        ocl_layer.gpu = gpu;
+        if (!ocl_open(0, NULL))
+            return;
+        CU_ASSERT_EQUAL(ocl->properties(ocl->plugin, 0, dev, &p), 0);
+        CU_ASSERT_EQUAL((p.flags & FERRY_DEVICE_MAP_MAY_COPY) != 0, gpu);
+        CU_ASSERT_EQUAL((p.flags & FERRY_DEVICE_HOST_PROCESSORS) != 0, !gpu);
+        ocl_close();
+    }
     reset();
 }
 
@@ -224,6 +246,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_host_block_of_a_gpu_is_the_drivers_own),
     FERRY_TEST(a_host_block_is_shared_wherever_the_driver_puts_it),
     FERRY_TEST(memory_of_somebody_else_is_copied_by_the_driver),
+    FERRY_TEST(who_may_copy_at_a_map_says_so),
     FERRY_TEST(a_gpu_adds_floats_up_without_doubles),
     FERRY_TEST(many_commands_begin_by_themselves),
     FERRY_TEST(what_was_waited_for_is_done),

@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include "opencl-driver.h"
 
+#include <ferry/op.h>
+#include <ferry/op_plugin.h>
+
 #include <clblast_c.h>
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -48,6 +51,44 @@ CLBlastStatusCode CLBlastSaxpy(const size_t n, const float alpha, const cl_mem x
     return lie.answer;
 }
 
+/* The others, which only fail. */
+CLBlastStatusCode CLBlastSscal(const size_t n, const float alpha, cl_mem x, const size_t x_offset,
+                               const size_t x_inc, cl_command_queue *queue, cl_event *event)
+{
+    (void)n, (void)alpha, (void)x, (void)x_offset, (void)x_inc, (void)queue, (void)event;
+    lie.clblast++;
+    return lie.answer;
+}
+
+CLBlastStatusCode CLBlastSgemv(const CLBlastLayout layout, const CLBlastTranspose trans,
+                               const size_t m, const size_t n, const float alpha, const cl_mem a,
+                               const size_t a_offset, const size_t a_ld, const cl_mem x,
+                               const size_t x_offset, const size_t x_inc, const float beta,
+                               cl_mem y, const size_t y_offset, const size_t y_inc,
+                               cl_command_queue *queue, cl_event *event)
+{
+    (void)layout, (void)trans, (void)m, (void)n, (void)alpha, (void)a, (void)a_offset, (void)a_ld;
+    (void)x, (void)x_offset, (void)x_inc, (void)beta, (void)y, (void)y_offset, (void)y_inc;
+    (void)queue, (void)event;
+    lie.clblast++;
+    return lie.answer;
+}
+
+CLBlastStatusCode CLBlastSgemm(const CLBlastLayout layout, const CLBlastTranspose trans_a,
+                               const CLBlastTranspose trans_b, const size_t m, const size_t n,
+                               const size_t k, const float alpha, const cl_mem a,
+                               const size_t a_offset, const size_t a_ld, const cl_mem b,
+                               const size_t b_offset, const size_t b_ld, const float beta, cl_mem c,
+                               const size_t c_offset, const size_t c_ld, cl_command_queue *queue,
+                               cl_event *event)
+{
+    (void)layout, (void)trans_a, (void)trans_b, (void)m, (void)n, (void)k, (void)alpha, (void)a;
+    (void)a_offset, (void)a_ld, (void)b, (void)b_offset, (void)b_ld, (void)beta, (void)c;
+    (void)c_offset, (void)c_ld, (void)queue, (void)event;
+    lie.clblast++;
+    return lie.answer;
+}
+
 cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
 {
     cl_int (*next)(cl_kernel, cl_uint, size_t, const void *);
@@ -88,7 +129,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel kernel, cl_uint dims
     }
     if (local && local[0] > lie.largest)
         lie.largest = local[0];
-    if (lie.group && local && local[0] > lie.group)
+    if (lie.group && local && local[0] * (dims > 1 ? local[1] : 1) > lie.group)
         return CL_INVALID_WORK_GROUP_SIZE;
     *(void **)&next = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
     return next(q, kernel, dims, offset, global, local, events, wait_list, event);
@@ -227,6 +268,50 @@ static void each_code_of_clblast_has_its_consequence(void)
         }
 }
 
+/* (1 2 3 4) and (5 6), and what is made of them, in floats from `at` on. */
+static int compute(void *block, int way, float beta)
+{
+    const ferry_cref a = driver_cref(block, 0), x = driver_cref(block, 16);
+    const ferry_ref y = driver_ref(block, 32);
+
+    if (way == 0)
+        return ocl->scal(dev, NULL, FERRY_F32, 2, 3, driver_ref(block, 16));
+    if (way == 1)
+        return ocl->gemv(dev, NULL, FERRY_F32, FERRY_NO_TRANS, 2, 2, 1, a, 2, x, 1, (double)beta, y,
+                         1);
+    return ocl->gemm(dev, NULL, FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 2, 1, 2, 1, a, 2, x, 1,
+                     (double)beta, y, 1);
+}
+
+static void every_routine_has_one_that_takes_its_place(void)
+{
+    static const float start[10] = { 1, 2, 3, 4, 5, 6, 0, 0, 7, 8 };
+    static const int codes[] = { CLBlastInvalidLocalThreadsTotal, CLBlastInvalidBufferSize };
+
+    for (int way = 0; way < 3; way++)
+        for (int beta = 0; beta < 3; beta += 2)
+            for (int code = 0; code < 2; code++) {
+                float got[10] = { 0 };
+                void *block;
+
+                if (!ocl_open(0, "arithmetic", "clblast", NULL))
+                    return;
+                block = ocl_block(64);
+                ocl_put(block, 0, start, sizeof(start));
+                lie.clblast = 0;
+                lie.answer = (CLBlastStatusCode)codes[code];
+                CU_ASSERT_EQUAL(compute(block, way, (float)beta), 0);
+                lie.answer = 0;
+                CU_ASSERT_EQUAL(lie.clblast, 1);
+                ocl_get(block, 0, got, sizeof(got));
+                CU_ASSERT(way > 0 || (got[4] == 15 && got[5] == 18));
+                CU_ASSERT(way == 0 ||
+                          (got[8] == 17 + (float)beta * 7 && got[9] == 39 + (float)beta * 8));
+                ocl_free_block(block);
+                ocl_close();
+            }
+}
+
 /* Drivers take registers into account: a kernel may be for smaller groups than its device. */
 static void groups_are_as_small_as_their_kernels_want_them(void)
 {
@@ -251,6 +336,59 @@ static void groups_are_as_small_as_their_kernels_want_them(void)
     lie.group = 0;
     ocl_free_block(block);
     ocl_free_block(result);
+    ocl_close();
+}
+
+/* A square of items is a group, too. */
+static void squares_are_as_small_as_their_kernel_wants_them(void)
+{
+    float ones[400], c[400] = { 0 };
+    void *block;
+
+    for (int i = 0; i < 400; i++)
+        ones[i] = 1;
+    for (size_t most = 1; most < 300; most = 2 * most + 3) {
+        if (!ocl_open(0, "arithmetic", "own", "items", "many", NULL))
+            return;
+        block = ocl_block(3 * sizeof(ones));
+        ocl_put(block, 0, ones, sizeof(ones));
+        lie.group = most;
+        CU_ASSERT_EQUAL(ocl->gemm(dev, NULL, FERRY_F32, FERRY_NO_TRANS, FERRY_NO_TRANS, 20, 20, 20,
+                                  1, driver_cref(block, 0), 20, driver_cref(block, 0), 20, 0,
+                                  driver_ref(block, sizeof(ones)), 20),
+                        0);
+        lie.group = 0;
+        ocl_get(block, sizeof(ones), c, sizeof(c));
+        for (int i = 0; i < 400; i++)
+            CU_ASSERT_EQUAL(c[i], 20);
+        ocl_free_block(block);
+        ocl_close();
+    }
+}
+
+/* The kernels of operations are compiled for one size: where the driver gives less they are left to others. */
+static void an_operation_whose_groups_are_too_large_is_refused(void)
+{
+    const void *found = NULL;
+    const ferry_op_table *table;
+    void *prepared = NULL;
+    ferry_op op;
+
+    if (!ocl_open(0, "items", "many", NULL))
+        return;
+    ferry_op_init(&op, FERRY_OP_UNARY);
+    op.n_in = op.n_out = 1;
+    op.in[0] = op.out[0] = ferry_operand_of(FERRY_F32, 1, (int64_t[]){ 100 }, NULL);
+    op.params.unary.function = FERRY_UNARY_ABS;
+    CU_ASSERT_EQUAL_FATAL(ocl->extension(dev, FERRY_OP_EXTENSION, &found), 0);
+    table = found;
+    lie.group = 32;
+    CU_ASSERT(driver_failed(table->create(dev, &op, &prepared), FERRY_EUNSUPPORTED,
+                            "in groups of 32 here; 64 are wanted"));
+    lie.group = 64;
+    CU_ASSERT_EQUAL(table->create(dev, &op, &prepared), 0);
+    lie.group = 0;
+    table->destroy(dev, prepared);
     ocl_close();
 }
 
@@ -298,7 +436,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_error_of_clblast_is_named),
     FERRY_TEST(what_clblast_cannot_run_is_run_without_it),
     FERRY_TEST(each_code_of_clblast_has_its_consequence),
+    FERRY_TEST(every_routine_has_one_that_takes_its_place),
     FERRY_TEST(groups_are_as_small_as_their_kernels_want_them),
+    FERRY_TEST(squares_are_as_small_as_their_kernel_wants_them),
+    FERRY_TEST(an_operation_whose_groups_are_too_large_is_refused),
     FERRY_TEST(elements_from_2_to_the_31_on_are_reached),
 };
 

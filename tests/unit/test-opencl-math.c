@@ -261,6 +261,9 @@ static void without_doubles_f64_is_unsupported_and_sums_are_as_exact(void)
         block = ocl_block((uint64_t)n * sizeof(*x) + 64);
         ocl_put(block, 64, x, (uint64_t)n * sizeof(*x));
         CU_ASSERT_EQUAL(ocl->supports(dev, FERRY_OP_AXPY, FERRY_F64), 0);
+        CU_ASSERT_EQUAL(ocl->supports_convert(dev, FERRY_F64, FERRY_F32), 0);
+        CU_ASSERT_EQUAL(ocl->supports_convert(dev, FERRY_F32, FERRY_F64), 0);
+        CU_ASSERT_EQUAL(ocl->supports_convert(dev, FERRY_F32, FERRY_I64), 1);
         CU_ASSERT_EQUAL(
             ocl->axpy(dev, NULL, FERRY_F64, 2, 1, driver_cref(block, 64), driver_ref(block, 64)),
             FERRY_EUNSUPPORTED);
