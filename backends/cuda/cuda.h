@@ -127,6 +127,7 @@ struct cuda_device {
     bool primary;          /* the context is the device's primary one, retained here */
     bool unified;          /* shares physical memory with the host */
     bool host_page_tables; /* and sees all of it, registered or not */
+    bool plain;            /* host blocks are ordinary memory: pinned memory would not be cached */
     cudaMemPool_t pool;    /* NULL: plain cudaMalloc */
     uint64_t memory_total;
     struct cuda_modules *modules; /* kernels.h */
@@ -181,6 +182,7 @@ int cuda_ordinals(int *out, uint32_t *out_count);
 
 int cuda_find_ordinal(uint32_t index, int *out);
 int cuda_attribute(enum cudaDeviceAttr which, int ordinal, int *out);
+int cuda_pinned_is_cached(int ordinal, bool *out);
 int cuda_properties_of(int ordinal, const struct cuda_settings *set, ferry_plugin_properties *out);
 
 /* ---- errors (error.c): each says the vendor's name and returns ferry's code ---- */

@@ -51,6 +51,7 @@ static int furnish(struct cuda_device *dev)
     ferry_plugin_properties p = { 0 };
     struct cuda_settings set;
     cudaError_t error;
+    bool cached = true;
     int page_tables = 0, err = cuda_settings_read(&set);
 
     if (!err)
@@ -58,10 +59,13 @@ static int furnish(struct cuda_device *dev)
     if (!err)
         err = cuda_attribute(cudaDevAttrPageableMemoryAccessUsesHostPageTables, dev->ordinal,
                              &page_tables);
+    if (!err)
+        err = cuda_pinned_is_cached(dev->ordinal, &cached);
     if (err)
         return err;
     dev->unified = (p.flags & FERRY_DEVICE_UNIFIED) != 0;
     dev->host_page_tables = page_tables != 0;
+    dev->plain = !cached && !dev->unified;
     dev->memory_total = p.memory_total;
     dev->dnn = set.dnn != CUDA_DNN_OFF && set.kernels != CUDA_KERNELS_OFF && cuda_dnn_load();
     dev->dnn_depthwise = set.dnn == CUDA_DNN_ALL;

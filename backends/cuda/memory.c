@@ -248,22 +248,35 @@ static int fail_pinned(uint64_t bytes, cudaError_t error)
                             bytes, cudaGetErrorName(error), cudaGetErrorString(error));
 }
 
+static int pin(const struct cuda_device *dev, uint64_t bytes, void **out)
+{
+    unsigned kind = cudaHostAllocPortable | (dev->unified ? cudaHostAllocMapped : 0u);
+    cudaError_t error = cudaHostAlloc(out, (size_t)bytes, kind);
+
+    return error == cudaSuccess ? 0 : fail_pinned(bytes, error);
+}
+
+#define LINE ((size_t)64)
+
+static int take_plain(uint64_t bytes, void **out)
+{
+    *out = bytes <= SIZE_MAX - LINE ? aligned_alloc(LINE, ((size_t)bytes + LINE - 1) / LINE * LINE)
+                                    : NULL;
+    return *out ? 0 : cuda_host->error(FERRY_ENOMEM, "%" PRIu64 " bytes of host memory", bytes);
+}
+
 int cuda_host_alloc(void *device, uint64_t bytes, uint32_t flags, void **out_ptr,
                     uint32_t *out_flags)
 {
     struct cuda_device *dev = device;
     struct cuda_scope scope;
-    unsigned kind = cudaHostAllocPortable | (dev->unified ? cudaHostAllocMapped : 0u);
     void *block = NULL;
-    cudaError_t error;
     int err = cuda_enter(dev, &scope);
 
     (void)flags;
     if (err)
         return err;
-    error = cudaHostAlloc(&block, (size_t)bytes, kind);
-    if (error != cudaSuccess)
-        err = fail_pinned(bytes, error);
+    err = dev->plain ? take_plain(bytes, &block) : pin(dev, bytes, &block);
     cuda_leave(&scope);
     if (err)
         return err;
@@ -277,9 +290,13 @@ int cuda_host_free(void *device, void *ptr)
 {
     struct cuda_device *dev = device;
     struct cuda_scope scope;
-    int err = cuda_enter(dev, &scope);
+    int err = 0;
 
-    if (!err)
+    if (dev->plain)
+        free(ptr);
+    else
+        err = cuda_enter(dev, &scope);
+    if (!err && !dev->plain)
         err = cuda_end(&scope, "cudaFreeHost", cudaFreeHost(ptr));
     if (!err)
         dev->counters.live_host_blocks--;

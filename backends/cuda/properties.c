@@ -32,17 +32,38 @@ int cuda_find_ordinal(uint32_t index, int *out)
 /* ---- what it is ---- */
 
 /*
+ * Before compute capability 7.2 an integrated device takes what it shares out of the host's caches (CUDA for Tegra, "Memory
+ * Management"): pinned memory too, which the host then reads many times as slowly.
+ */
+static bool is_coherent(int major, int minor)
+{
+    return major * 10 + minor >= 72;
+}
+
+/*
  * An integrated device has no memory but the host's. One that merely walks the host's page tables
- * (Grace and Hopper) has faster memory of its own: its blobs belong there. Before compute capability
- * 7.2 an integrated device takes what it shares out of the host's caches (CUDA for Tegra, "Memory
- * Management"), and copies are the lesser evil.
+ * (Grace and Hopper) has faster memory of its own: its blobs belong there. Where sharing costs the
+ * caches copies are the lesser evil.
  */
 static bool is_unified(const struct cudaDeviceProp *prop, bool host_page_tables,
                        enum cuda_unified wanted)
 {
     if (wanted == CUDA_UNIFIED_ON)
         return prop->integrated || host_page_tables;
-    return wanted == CUDA_UNIFIED_AUTO && prop->integrated && prop->major * 10 + prop->minor >= 72;
+    return wanted == CUDA_UNIFIED_AUTO && prop->integrated && is_coherent(prop->major, prop->minor);
+}
+
+int cuda_pinned_is_cached(int ordinal, bool *out)
+{
+    int integrated = 0, major = 0, minor = 0;
+    int err = cuda_attribute(cudaDevAttrIntegrated, ordinal, &integrated);
+
+    if (!err)
+        err = cuda_attribute(cudaDevAttrComputeCapabilityMajor, ordinal, &major);
+    if (!err)
+        err = cuda_attribute(cudaDevAttrComputeCapabilityMinor, ordinal, &minor);
+    *out = !integrated || is_coherent(major, minor);
+    return err;
 }
 
 static void describe(const struct cudaDeviceProp *prop, ferry_plugin_properties *out)

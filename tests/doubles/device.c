@@ -91,6 +91,8 @@ cudaError_t cudaDeviceGetAttribute(int *out, enum cudaDeviceAttr which, int ordi
         *out = settings.pools;
     else if (which == cudaDevAttrPageableMemoryAccessUsesHostPageTables)
         *out = settings.page_tables;
+    else if (which == cudaDevAttrIntegrated)
+        *out = settings.integrated;
     else if (which == cudaDevAttrComputeCapabilityMajor)
         *out = settings.capability / 10;
     else if (which == cudaDevAttrComputeCapabilityMinor)

@@ -80,6 +80,46 @@ static void memory_is_unified_where_it_is_the_only_one(void)
     }
 }
 
+/* Pinned memory that the host's caches do not keep is no gain where blobs are copied. */
+static void host_blocks_are_cached_by_the_host(void)
+{
+    static const struct {
+        const char *device, *option, *capability;
+        unsigned pinned;
+    } row[] = {
+        { "integrated", NULL, "87", 1 }, { "integrated", "off", "72", 1 },
+        { "integrated", NULL, "62", 0 }, { "integrated", "off", "53", 0 },
+        { "integrated", "on", "62", 1 }, /* it is the device's memory as well */
+        { "0", NULL, "61", 1 },
+    };
+
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        unsigned char *host;
+        void *dev, *block;
+
+        if (!cuda_load(1, true))
+            return;
+        setenv("CUDA_DOUBLE_UNIFIED", row[i].device, 1);
+        setenv("CUDA_DOUBLE_CAPABILITY", row[i].capability, 1);
+        driver_set("unified", row[i].option);
+        dev = cuda_open(0);
+        host = cuda_pinned(dev, 100);
+        CU_ASSERT_EQUAL(control->live_pinned(), row[i].pinned);
+        memset(host, 7, 100);
+        block = cuda_block(dev, 100);
+        cuda_put(dev, block, host, 100);
+        if (row[i].pinned)
+            CU_ASSERT_EQUAL(cuda->synchronize(dev), 0);
+        memset(host, 0, 100); /* what is not pinned has been copied */
+        cuda_get(dev, block, host, 100);
+        CU_ASSERT(host[0] == 7 && host[99] == 7);
+        cuda_free_block(dev, block);
+        CU_ASSERT_EQUAL(cuda->host_free(dev, host), 0);
+        CU_ASSERT_EQUAL(control->live_pinned(), 0);
+        cuda_close(dev);
+    }
+}
+
 static void unified_memory_can_be_switched_off(void)
 {
     ferry_plugin_properties p = { .struct_size = sizeof(p) };
@@ -105,6 +145,7 @@ static void unified_memory_can_be_switched_off(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(host_memory_is_imported_where_the_device_shares_it),
     FERRY_TEST(memory_is_unified_where_it_is_the_only_one),
+    FERRY_TEST(host_blocks_are_cached_by_the_host),
     FERRY_TEST(unified_memory_can_be_switched_off),
 };
 
