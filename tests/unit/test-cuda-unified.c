@@ -22,6 +22,8 @@ static void host_memory_is_imported_where_the_device_shares_it(void)
         driver_set("unified", i ? "on" : NULL);
         dev = cuda_open(0);
         CU_ASSERT_EQUAL_FATAL(cuda->import_host(dev, plain, sizeof(plain), 0, &handle), 0);
+        CU_ASSERT_EQUAL(control->live_pinned(),
+                        i == 0); /* whose page tables are the host's sees it */
         CU_ASSERT_EQUAL(cuda->memset(dev, NULL, driver_ref(handle, 0), 'x', 3), 0);
         CU_ASSERT_EQUAL(cuda->map(dev, NULL, handle, sizeof(plain), FERRY_READ), 0);
         CU_ASSERT_STRING_EQUAL(plain, "xxx host's");
