@@ -71,6 +71,7 @@ struct convolution_args {
     i64 pixel_groups, tiles;       /* groups of items side by side; tiles that an item does */
     i64 blocks, steps;
     i64 run;                 /* that an item does: of `slide`, pixels of a line; of `depthwise`, channels */
+    i64 lines;               /* that an item of `slide` does side by side: 1 or 2 */
     i64 w[5];                /* strides of weights as they are: output, channel, kernel */
     i64 is_transposed, last; /* last: y's channels lie side by side */
     struct step step[STEPS];

@@ -63,19 +63,26 @@ static int64_t least_of(const struct kernel_plan *p, int64_t work)
     return p->target.group > 1 ? 1 : plan_parts(LEAST_WORK, work);
 }
 
-/* Lines are cut until there is work for all. */
+/*
+ * Two lines at once share what both see, where there is work for all even so; where there is too little, lines
+ * are cut.
+ */
 static void divide_slide(struct kernel_plan *p, struct kernel_launch *l)
 {
     struct convolution_args *a = &l->args.convolution;
     const struct window *w = &a->window;
-    int64_t vectors = w->images * w->out[0] * w->out[1] * w->channels / p->target.vec;
     int64_t wanted = (int64_t)p->target.busy * p->target.group;
+    int64_t across = w->images * w->out[0] * w->channels / p->target.vec, vectors;
 
     l->kernel = KERNEL_SLIDE;
     a->run = w->out[2];
+    a->lines = w->stride[1] == 1 && w->stride[2] == 1 && across * plan_parts(w->out[1], 2) >= wanted
+                   ? 2
+                   : 1;
+    vectors = across * plan_parts(w->out[1], a->lines);
     while (a->run > LEAST_RUN && vectors * plan_parts(w->out[2], a->run) < wanted)
         a->run = plan_parts(a->run, 2);
-    divide(p, l, vectors * plan_parts(w->out[2], a->run), least_of(p, 9 * a->run));
+    divide(p, l, vectors * plan_parts(w->out[2], a->run), least_of(p, 9 * a->run * a->lines));
 }
 
 /* A processor's item does all channels of a row; elsewhere neighbours have neighbouring ones. */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define INFO_FREE_MEMORY_AMD 0x4039 /* KiB: what is free, and the largest block of it */
-#define PAGE                 4096u
 
 /* ---- opening ---- */
 
@@ -44,7 +43,7 @@ static void learn(struct ocl_device *dev)
     dev->base_align = align_bits >= 512 ? align_bits / 8 : 64;
     ocl_target_of(dev, &dev->target);
     /* a CPU takes any memory that its types may lie in; where a GPU shares it, it is by pages */
-    dev->host_align = cpu || dev->base_align > PAGE ? dev->base_align : PAGE;
+    dev->host_align = cpu || dev->base_align > OCL_PAGE ? dev->base_align : OCL_PAGE;
 }
 
 /* The two queues that every device has; `q` is the default one, or NULL for one of ours. */

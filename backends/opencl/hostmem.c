@@ -24,12 +24,21 @@
 /* What a host block is aligned to at the least; drivers align theirs as they like. */
 #define LINE 64u
 
+/*
+ * From here on blocks begin at different places of their pages, by turns, or a processor would hold what it
+ * reads of one for what it has just written to another. They are an odd number of alignments apart.
+ */
+#define SPREAD_BYTES (UINT64_C(1) << 17)
+#define PLACES       7u
+#define PLACE        UINT64_C(576)
+
 struct host_block {
     void *ptr; /* first: what the tree is sorted by */
     size_t span;
-    cl_mem mem; /* NULL: plain memory */
-    void *view; /* where mem is mapped */
-    bool pages; /* of mmap */
+    cl_mem mem;   /* NULL: plain memory */
+    void *view;   /* where mem is mapped */
+    size_t place; /* of plain memory: how far behind its beginning ptr is */
+    bool pages;   /* of mmap */
     bool lent;  /* imported: mapped only when ferry says so */
 };
 
@@ -60,23 +69,48 @@ static struct host_block *lender_of(struct ocl_device *dev, cl_mem mem)
 
 /* ---- plain blocks ---- */
 
+static size_t next_place(struct ocl_device *dev, uint64_t bytes)
+{
+    uint64_t step = (PLACE / dev->host_align | 1) * dev->host_align;
+
+    if (bytes < SPREAD_BYTES || dev->host_align >= OCL_PAGE)
+        return 0;
+    return (size_t)(atomic_fetch_add_explicit(&dev->next_place, 1, memory_order_relaxed) % PLACES *
+                    step);
+}
+
 static bool take_plain(struct ocl_device *dev, struct host_block *block, uint64_t bytes)
 {
-    uint64_t align = bytes >= LARGE ? 4096 : dev->host_align;
+    uint64_t align = bytes >= SPREAD_BYTES ? OCL_PAGE : dev->host_align;
+    size_t all;
+    char *base;
 
     if (align < dev->host_align)
         align = dev->host_align;
-    if (bytes > SIZE_MAX - align)
+    if (bytes > SIZE_MAX - align - PLACES * OCL_PAGE)
         return false;
-    block->span = (size_t)((bytes + align - 1) / align * align);
-    block->pages = bytes >= LARGE && align == 4096;
-    if (!block->pages) {
-        block->ptr = aligned_alloc((size_t)align, block->span);
-        return block->ptr != NULL;
-    }
-    block->ptr =
-        mmap(NULL, block->span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return block->ptr != MAP_FAILED;
+    block->place = next_place(dev, bytes);
+    all = (size_t)((bytes + block->place + align - 1) / align * align);
+    block->span = all - block->place;
+    block->pages = bytes >= LARGE && align == OCL_PAGE;
+    if (block->pages)
+        base = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    else
+        base = aligned_alloc((size_t)align, all);
+    if (!base || base == MAP_FAILED)
+        return false;
+    block->ptr = base + block->place;
+    return true;
+}
+
+static void give_plain(struct host_block *block)
+{
+    char *base = (char *)block->ptr - block->place;
+
+    if (block->pages)
+        munmap(base, block->span + block->place);
+    else
+        free(base);
 }
 
 /* ---- pinned blocks ---- */
@@ -110,10 +144,8 @@ static void give(struct ocl_device *dev, struct host_block *block)
         (void)clEnqueueUnmapMemObject(dev->setup.q, block->mem, block->view, 0, NULL, NULL);
         (void)clFinish(dev->setup.q);
         clReleaseMemObject(block->mem);
-    } else if (block->pages) {
-        munmap(block->ptr, block->span);
     } else {
-        free(block->ptr);
+        give_plain(block);
     }
 }
 

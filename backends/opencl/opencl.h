@@ -224,6 +224,8 @@ int ocl_queue_wait(void *dev, void *queue, void *event);
 
 /* ---- device.c ---- */
 
+#define OCL_PAGE 4096u
+
 struct ocl_device {
     struct ocl_context *context;
     cl_platform_id platform;
@@ -236,6 +238,7 @@ struct ocl_device {
     unsigned variant;
     uint32_t index, cores;
     uint64_t max_alloc, max_group, base_align, host_align;
+    atomic_uint next_place;      /* of a large host block, in turn */
     atomic_uint without_clblast; /* bit op, + 16 for F64: it has failed at what ours may do */
     pthread_mutex_t lock;
     struct kernel_target target;  /* of operations */

@@ -202,6 +202,45 @@ static void host_blocks_are_aligned_and_copy(void)
     }
 }
 
+static bool is_processor(void)
+{
+    cl_device_type type = 0;
+
+    CU_ASSERT_EQUAL(clGetDeviceInfo(ocl_id(), CL_DEVICE_TYPE, sizeof(type), &type, NULL), 0);
+    return type & CL_DEVICE_TYPE_CPU;
+}
+
+/* A processor holds what it reads for what it has just written, where both lie at the same place of their pages. */
+static void host_blocks_of_many_pages_begin_at_different_places_of_them(void)
+{
+    static const uint64_t sizes[] = { 1 << 17, 401408, 1 << 20, 3 << 20 };
+
+    if (!ocl_open(0, "zero_copy", "on", NULL))
+        return;
+    for (int i = 0; i < 4; i++) {
+        unsigned char *p[8] = { NULL };
+        uint32_t flags;
+
+        for (int k = 0; k < 8; k++) {
+            void *handle = NULL;
+
+            CU_ASSERT_EQUAL_FATAL(ocl->host_alloc(dev, sizes[i], 0, (void **)&p[k], &flags), 0);
+            CU_ASSERT(!(flags & FERRY_ALLOC_WAS_ZEROED) || p[k][sizes[i] - 1] == 0);
+            memset(p[k], k, sizes[i]);
+            CU_ASSERT_EQUAL(ocl->import_host(dev, p[k], sizes[i], 0, &handle), 0);
+            CU_ASSERT_EQUAL(ocl->unimport_host(dev, handle), 0);
+        }
+        for (int k = 0; k < 8; k++) {
+            CU_ASSERT(p[k][0] == k && p[k][sizes[i] - 1] == k);
+            for (int j = 0; j < k && k < 7 && is_processor(); j++)
+                CU_ASSERT_NOT_EQUAL((uintptr_t)p[k] % 4096, (uintptr_t)p[j] % 4096);
+        }
+        for (int k = 0; k < 8; k++)
+            CU_ASSERT_EQUAL(ocl->host_free(dev, p[k]), 0);
+    }
+    ocl_close();
+}
+
 static void an_imported_block_is_the_same_memory_on_both_sides(void)
 {
     unsigned char *p = NULL, byte = 0;
@@ -286,6 +325,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(copies_and_memsets_keep_to_their_bytes),
     FERRY_TEST(what_is_outside_a_block_is_refused),
     FERRY_TEST(host_blocks_are_aligned_and_copy),
+    FERRY_TEST(host_blocks_of_many_pages_begin_at_different_places_of_them),
     FERRY_TEST(an_imported_block_is_the_same_memory_on_both_sides),
     FERRY_TEST(memory_that_cannot_be_shared_is_left_alone),
     FERRY_TEST(a_device_that_is_opened_again_finds_its_context_and_its_programs),
