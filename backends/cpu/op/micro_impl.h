@@ -47,13 +47,13 @@
     __builtin_prefetch(y[i] + column, 1); \
     if (LANES > 8)                        \
         __builtin_prefetch(y[i] + column + LANES, 1);
-#define MULTIPLY_2(i, p, r)              \
-    {                                    \
-        vec v = SPLAT(a##p[(r)*row]);    \
-                                         \
-        OPAQUE_VECTOR(v);                \
-        c##i##_0 = FMA(v, b0, c##i##_0); \
-        c##i##_1 = FMA(v, b1, c##i##_1); \
+#define MULTIPLY_2(i, p, r)           \
+    {                                 \
+        vec v = SPLAT(a##p[(r)*row]); \
+                                      \
+        OPAQUE_VECTOR(v);             \
+        FMA_ONTO(v, b0, c##i##_0);    \
+        FMA_ONTO(v, b1, c##i##_1);    \
     }
 #define SUM_2(i, p, r)                    \
     STORE(sums + i * sums_row, c##i##_0); \

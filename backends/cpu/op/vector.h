@@ -129,6 +129,18 @@ static inline void NAME(store_some)(float *p, int64_t n, vec v)
 #define OPAQUE_VECTOR(v) (void)0
 #endif
 
+/*
+ * c = FMA(a, b, c) where c is. Left to itself gcc has the sum in the register of a factor that is done with, and
+ * moves all sums on by one in each turn of a loop.
+ */
+#if HAVE_AVX512
+#define FMA_ONTO(a, b, c) __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b))
+#elif HAVE_AVX2
+#define FMA_ONTO(a, b, c) __asm__("vfmadd231ps %2, %1, %0" : "+x"(c) : "x"(a), "x"(b))
+#else
+#define FMA_ONTO(a, b, c) ((c) = FMA(a, b, c))
+#endif
+
 /* A piece of 8 or 4 floats, for what is shorter than a vector. */
 typedef float __attribute__((vector_size(32), aligned(4), may_alias)) vec_8;
 typedef float __attribute__((vector_size(16), aligned(4), may_alias)) vec_4;
