@@ -143,6 +143,20 @@ struct block *block_at(const void *address)
     return block && !block->freed ? block : NULL;
 }
 
+bool is_leaving(const void *address)
+{
+    struct block *block = containing(address);
+
+    return block && block->device && block->freed;
+}
+
+bool block_within(const void *address, size_t size)
+{
+    size_t at = position(address);
+
+    return at < table.count && table.at[at]->address < (const unsigned char *)address + size;
+}
+
 struct block *host_add(void *address, size_t size, bool allocated)
 {
     struct block *block = calloc(1, sizeof(*block));

@@ -65,6 +65,10 @@ static void destroy(struct context *context)
     if (context->sticky == cudaSuccess && (left || count_blocks(device) || count_modules(context)))
         (void)misuse("the context of device %d ends with %u streams, %u blocks and %u modules",
                      device->ordinal, left, count_blocks(device), count_modules(context));
+    if (context->handles)
+        (void)misuse("the context of device %d ends before %d handles of cuBLAS or cuDNN",
+                     device->ordinal, context->handles);
+    context->handles = 0;
     stream_delete(context->main);
     context->main = NULL;
     drop_blocks(device);
@@ -158,15 +162,19 @@ static CUresult primary_release(CUdevice ordinal)
 {
     struct context *context = &devices[ordinal].primary;
 
+    CUresult failed = CUDA_SUCCESS;
+
     lock();
-    if (!context->references)
+    if (!context->references) {
         (void)misuse("cuDevicePrimaryCtxRelease: device %d has no context", ordinal);
-    else if (context->references == 1)
-        destroy(context);
-    if (context->references)
+        failed = CUDA_ERROR_INVALID_CONTEXT;
+    } else {
+        if (context->references == 1)
+            destroy(context);
         context->references--;
+    }
     unlock();
-    return CUDA_SUCCESS;
+    return failed;
 }
 
 static CUresult primary_state(CUdevice ordinal, unsigned *flags, int *active)

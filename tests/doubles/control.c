@@ -437,9 +437,11 @@ int ferry_cuda_double_note(const char *call)
     return code;
 }
 
-void ferry_cuda_double_handle(int change)
+void ferry_cuda_double_handle(void *context, int change)
 {
     lock();
+    if (context)
+        ((struct context *)context)->handles += change;
     state.handles += (unsigned)change;
     unlock();
 }

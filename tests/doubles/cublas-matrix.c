@@ -29,6 +29,8 @@ static cublasStatus_t product(const char *call, cublasHandle_t handle, struct wo
     };
     cublasStatus_t status = begin(call, handle);
 
+    if (status == CUBLAS_STATUS_SUCCESS && (work->m < 0 || work->n < 0 || work->k < 0))
+        status = refuse(call, "a negative number of rows or columns");
     if (status == CUBLAS_STATUS_SUCCESS &&
         (work->lda < (a_rows > 1 ? a_rows : 1) || work->ldb < (b_rows > 1 ? b_rows : 1) ||
          work->ldc < (work->m > 1 ? work->m : 1)))
@@ -66,6 +68,16 @@ static cublasStatus_t product(const char *call, cublasHandle_t handle, struct wo
 GEMM(cublasSgemm, float, CUDA_R_32F)
 GEMM(cublasDgemm, double, CUDA_R_64F)
 
+/* As cublasGemmEx and its strided sibling have them, of real floats that are added up as floats or doubles. */
+static bool has_types(cudaDataType ab, cudaDataType c, cublasComputeType_t compute)
+{
+    if (compute == CUBLAS_COMPUTE_64F || compute == CUBLAS_COMPUTE_64F_PEDANTIC)
+        return ab == CUDA_R_64F && c == CUDA_R_64F;
+    return (compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_PEDANTIC) &&
+           (ab == CUDA_R_16F || ab == CUDA_R_16BF || ab == CUDA_R_32F) &&
+           (c == ab || c == CUDA_R_32F);
+}
+
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t ta,
                                           cublasOperation_t tb, int m, int n, int k,
                                           const void *alpha, const void *a, cudaDataType a_type,
@@ -92,8 +104,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                          .trans_b = tb != CUBLAS_OP_N };
 
     (void)algorithm;
-    if (a_type != b_type || (c_type != a_type && c_type != CUDA_R_32F) ||
-        (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_PEDANTIC))
+    if (a_type != b_type || !has_types(a_type, c_type, compute))
         return refuse("cublasGemmStridedBatchedEx", "a combination that it does not have");
     return product("cublasGemmStridedBatchedEx", handle, &work, alpha, beta, a, b, c);
 }
@@ -118,8 +129,7 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta, cublasO
                          .trans_b = tb != CUBLAS_OP_N };
 
     (void)algorithm;
-    if (a_type != b_type || (c_type != a_type && c_type != CUDA_R_32F) ||
-        (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_PEDANTIC))
+    if (a_type != b_type || !has_types(a_type, c_type, compute))
         return refuse("cublasGemmEx", "a combination that it does not have");
     return product("cublasGemmEx", handle, &work, alpha, beta, a, b, c);
 }

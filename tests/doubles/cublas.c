@@ -65,7 +65,7 @@ cublasStatus_t cublasCreate(cublasHandle_t *out)
         /* as the real one, which takes memory before it can say so */
         return status == CUBLAS_STATUS_ALLOC_FAILED ? CUBLAS_STATUS_NOT_INITIALIZED : status;
     }
-    ferry_cuda_double_handle(1);
+    ferry_cuda_double_handle(handle->context, 1);
     *out = handle;
     return status;
 }
@@ -77,7 +77,7 @@ cublasStatus_t cublasDestroy(cublasHandle_t handle)
     if (status == CUBLAS_STATUS_INVALID_VALUE)
         return status;
     handle->magic = 0;
-    ferry_cuda_double_handle(-1);
+    ferry_cuda_double_handle(handle->context, -1);
     free(handle);
     return status;
 }
@@ -167,6 +167,15 @@ static cublasStatus_t vectors(const char *call, cublasHandle_t handle, enum oper
     return submit_work(call, handle, &work, addresses, sizes, NULL);
 }
 
+/* As cublasAxpyEx and cublasScalEx have them, of real numbers. */
+static bool has_types(cudaDataType alpha, cudaDataType x, cudaDataType execution)
+{
+    cudaDataType wide = x == CUDA_R_64F ? CUDA_R_64F : CUDA_R_32F;
+
+    return (x == CUDA_R_16F || x == CUDA_R_16BF || x == CUDA_R_32F || x == CUDA_R_64F) &&
+           alpha == wide && execution == wide;
+}
+
 cublasStatus_t cublasSaxpy(cublasHandle_t handle, int n, const float *alpha, const float *x,
                            int incx, float *y, int incy)
 {
@@ -187,8 +196,7 @@ cublasStatus_t cublasAxpyEx(cublasHandle_t handle, int n, const void *alpha,
                             cudaDataType alpha_type, const void *x, cudaDataType x_type, int incx,
                             void *y, cudaDataType y_type, int incy, cudaDataType execution)
 {
-    if (incx != 1 || incy != 1 || x_type != y_type || alpha_type != CUDA_R_32F ||
-        execution != CUDA_R_32F)
+    if (incx != 1 || incy != 1 || x_type != y_type || !has_types(alpha_type, x_type, execution))
         return refuse("cublasAxpyEx", "a combination that it does not have");
     return vectors("cublasAxpyEx", handle, AXPY, x_type, n, alpha, alpha_type, x, y);
 }
@@ -211,7 +219,7 @@ cublasStatus_t cublasScalEx(cublasHandle_t handle, int n, const void *alpha,
                             cudaDataType alpha_type, void *x, cudaDataType type, int incx,
                             cudaDataType execution)
 {
-    if (incx != 1 || alpha_type != CUDA_R_32F || execution != CUDA_R_32F)
+    if (incx != 1 || !has_types(alpha_type, type, execution))
         return refuse("cublasScalEx", "a combination that it does not have");
     return vectors("cublasScalEx", handle, SCAL, type, n, alpha, alpha_type, NULL, x);
 }

@@ -69,7 +69,7 @@ cudnnStatus_t cudnnCreate(struct handle **out)
         return status == CUDNN_STATUS_DEVICE_ALLOCATION_FAILED ? CUDNN_STATUS_NOT_INITIALIZED
                                                                : status;
     }
-    ferry_cuda_double_handle(1);
+    ferry_cuda_double_handle(h->context, 1);
     *out = h;
     return status;
 }
@@ -82,7 +82,7 @@ cudnnStatus_t cudnnDestroy(struct handle *h)
     if (status == CUDNN_STATUS_BAD_PARAM)
         return status;
     h->magic = 0;
-    ferry_cuda_double_handle(-1);
+    ferry_cuda_double_handle(h->context, -1);
     free(h);
     return status;
 }
@@ -109,7 +109,7 @@ static cudnnStatus_t make(const char *call, int kind, struct shape **out)
     s->magic = MAGIC;
     s->kind = kind;
     s->group = 1;
-    ferry_cuda_double_handle(1);
+    ferry_cuda_double_handle(NULL, 1);
     *out = s;
     return CUDNN_STATUS_SUCCESS;
 }
@@ -119,7 +119,7 @@ static cudnnStatus_t end(const char *call, struct shape *s, int kind)
     if (!s || s->magic != MAGIC || s->kind != kind)
         return refuse(call, "no such descriptor");
     s->magic = 0;
-    ferry_cuda_double_handle(-1);
+    ferry_cuda_double_handle(NULL, -1);
     free(s);
     return CUDNN_STATUS_SUCCESS;
 }

@@ -127,10 +127,10 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
         error = current("cudaDeviceEnablePeerAccess", &context);
     if (error != cudaSuccess)
         return leave(error);
-    if (flags || peer == context->device->ordinal)
+    if (flags)
+        return leave(cudaErrorInvalidValue);
+    if (!settings.peers || peer == context->device->ordinal)
         return leave(cudaErrorInvalidDevice);
-    if (!settings.peers)
-        return leave(cudaErrorPeerAccessUnsupported);
     if (!device_at(peer)->primary.references)
         return leave(misuse("cudaDeviceEnablePeerAccess: device %d has no context, and nobody "
                             "asked for one",

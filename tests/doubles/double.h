@@ -26,6 +26,7 @@ struct context {
     unsigned references; /* of the primary one; 0: it does not exist */
     cudaError_t sticky;  /* what has ended it */
     struct stream *main; /* the legacy default stream */
+    int handles;         /* of cuBLAS and cuDNN, made while it was current */
 };
 
 struct device {
@@ -165,6 +166,10 @@ void forget_pool(const struct pool *pool);
 struct block *block_find(const void *address);
 /* The live block, of a device or the host, that an address lies in. */
 struct block *block_at(const void *address);
+/* Whether it lies in a block of a device whose free has been submitted, and not reached. */
+bool is_leaving(const void *address);
+/* Whether a block, or a part of one, lies within the range. */
+bool block_within(const void *address, size_t size);
 struct block *host_add(void *address, size_t size, bool allocated);
 struct block *host_find(const void *address, size_t size);
 /*
@@ -228,7 +233,8 @@ __attribute__((visibility("default"))) void ferry_cuda_double_wait(cudaStream_t 
 /* A call that needs no context, as libnvrtc's; the code that it is to fail with. */
 __attribute__((visibility("default"))) int ferry_cuda_double_note(const char *call);
 __attribute__((visibility("default"))) void ferry_cuda_double_misuse(const char *text);
-__attribute__((visibility("default"))) void ferry_cuda_double_handle(int change);
+/* Of a context; NULL: an object that has none, as a descriptor. */
+__attribute__((visibility("default"))) void ferry_cuda_double_handle(void *context, int change);
 __attribute__((visibility("default"))) int ferry_cuda_double_is_device(const void *address);
 
 #endif

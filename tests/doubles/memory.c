@@ -29,6 +29,7 @@ cudaError_t cudaMalloc(void **out, size_t size)
     return leave(cudaSuccess);
 }
 
+/* It "may" wait for a block's work, and of a pool's block does not: who relies on it has a race. */
 cudaError_t cudaFree(void *address)
 {
     struct block *block;
@@ -40,12 +41,12 @@ cudaError_t cudaFree(void *address)
     if (block->device != context->device)
         return leave(misuse("cudaFree: a block of device %d, and device %d is current",
                             block->device->ordinal, context->device->ordinal));
-    if (block->pool)
-        return leave(misuse("cudaFree: a block of a pool"));
+    if (block->users || !block->ready)
+        return leave(misuse("cudaFree: %p is freed while %u commands still use it", address,
+                            block->users + !block->ready));
     error = capture_minds();
     if (error != cudaSuccess)
         return leave(error);
-    drain_context(context);
     block_delete(block);
     return leave(cudaSuccess);
 }
@@ -223,9 +224,11 @@ static cudaError_t unpin(const char *call, void *address, bool allocated)
 {
     struct block *block = host_find(address, 1);
 
-    if (!block || block->address != address || block->allocated != allocated)
-        return misuse("%s: %p does not come from %s", call, address,
-                      allocated ? "cudaHostAlloc" : "cudaHostRegister");
+    if (!block || block->address != address || block->allocated != allocated) {
+        (void)misuse("%s: %p does not come from %s", call, address,
+                     allocated ? "cudaHostAlloc" : "cudaHostRegister");
+        return allocated ? cudaErrorInvalidValue : cudaErrorHostMemoryNotRegistered;
+    }
     if (block->users)
         return misuse("%s: %p is in use by %u commands", call, address, block->users);
     if (allocated) {
@@ -262,9 +265,8 @@ cudaError_t cudaHostRegister(void *address, size_t size, unsigned flags)
         return leave(misuse("cudaHostRegister: not mapped"));
     if (is_device_address(address))
         return leave(misuse("cudaHostRegister: %p is a device pointer", address));
-    for (size_t i = 0; i < size; i += 4096)
-        if (host_find((char *)address + i, 1))
-            return leave(cudaErrorHostMemoryAlreadyRegistered);
+    if (block_within(address, size))
+        return leave(cudaErrorHostMemoryAlreadyRegistered);
     return leave(host_add(address, size, false) ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
@@ -291,6 +293,9 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *out, const vo
     BEGIN(cudaPointerGetAttributes);
     memset(out, 0, sizeof(*out));
     block = block_at(address);
+    if (!block && is_leaving(address))
+        return leave(misuse("cudaPointerGetAttributes: %p is being freed in a stream's order",
+                            (void *)(uintptr_t)address));
     out->type = !block          ? cudaMemoryTypeUnregistered
                 : block->device ? cudaMemoryTypeDevice
                                 : cudaMemoryTypeHost;

@@ -18,6 +18,7 @@ typedef enum {
     NVRTC_SUCCESS = 0,
     NVRTC_ERROR_OUT_OF_MEMORY = 1,
     NVRTC_ERROR_INVALID_INPUT = 3,
+    NVRTC_ERROR_INVALID_PROGRAM = 4,
     NVRTC_ERROR_INVALID_OPTION = 5,
     NVRTC_ERROR_COMPILATION = 6
 } nvrtcResult;
@@ -53,7 +54,7 @@ static const int archs[] = { 75, 80, 86, 89, 90, 100 };
 static nvrtcResult refuse(const char *what)
 {
     ferry_cuda_double_misuse(what);
-    return NVRTC_ERROR_INVALID_INPUT;
+    return NVRTC_ERROR_INVALID_PROGRAM;
 }
 
 nvrtcResult nvrtcVersion(int *major, int *minor)
@@ -77,12 +78,13 @@ nvrtcResult nvrtcGetSupportedArchs(int *out)
 
 const char *nvrtcGetErrorString(nvrtcResult result)
 {
-    return result == NVRTC_SUCCESS                ? "NVRTC_SUCCESS"
-           : result == NVRTC_ERROR_OUT_OF_MEMORY  ? "NVRTC_ERROR_OUT_OF_MEMORY"
-           : result == NVRTC_ERROR_INVALID_INPUT  ? "NVRTC_ERROR_INVALID_INPUT"
-           : result == NVRTC_ERROR_INVALID_OPTION ? "NVRTC_ERROR_INVALID_OPTION"
-           : result == NVRTC_ERROR_COMPILATION    ? "NVRTC_ERROR_COMPILATION"
-                                                  : "NVRTC_ERROR_INTERNAL_ERROR";
+    return result == NVRTC_SUCCESS                 ? "NVRTC_SUCCESS"
+           : result == NVRTC_ERROR_OUT_OF_MEMORY   ? "NVRTC_ERROR_OUT_OF_MEMORY"
+           : result == NVRTC_ERROR_INVALID_INPUT   ? "NVRTC_ERROR_INVALID_INPUT"
+           : result == NVRTC_ERROR_INVALID_PROGRAM ? "NVRTC_ERROR_INVALID_PROGRAM"
+           : result == NVRTC_ERROR_INVALID_OPTION  ? "NVRTC_ERROR_INVALID_OPTION"
+           : result == NVRTC_ERROR_COMPILATION     ? "NVRTC_ERROR_COMPILATION"
+                                                   : "NVRTC_ERROR_INTERNAL_ERROR";
 }
 
 nvrtcResult nvrtcCreateProgram(nvrtcProgram *out, const char *text, const char *name, int headers,
@@ -216,12 +218,18 @@ nvrtcResult nvrtcGetProgramLog(nvrtcProgram p, char *out)
     return NVRTC_SUCCESS;
 }
 
-/* A cubin is there only for a real architecture, a PTX always; here for a virtual one. */
+/*
+ * A cubin is there only for a real architecture, and else has 0 bytes; a PTX always, here for a virtual one. Who asks
+ * before anything was compiled has made a mistake.
+ */
 static nvrtcResult size_of(nvrtcProgram p, bool ptx, size_t *out)
 {
-    if (!p || !p->compiled || p->ptx != ptx)
-        return refuse(ptx ? "nvrtcGetPTX: there is none" : "nvrtcGetCUBIN: there is none");
-    *out = p->size;
+    if (!p || !p->compiled)
+        return refuse(ptx ? "nvrtcGetPTX: nothing was compiled"
+                          : "nvrtcGetCUBIN: nothing was compiled");
+    if (ptx && !p->ptx)
+        return refuse("nvrtcGetPTX: there is none");
+    *out = p->ptx == ptx ? p->size : 0;
     return NVRTC_SUCCESS;
 }
 
@@ -240,6 +248,8 @@ static nvrtcResult give(nvrtcProgram p, bool ptx, char *out)
     size_t size;
     nvrtcResult result = size_of(p, ptx, &size);
 
+    if (result == NVRTC_SUCCESS && !size)
+        return refuse("nvrtcGetCUBIN: there is none");
     if (result == NVRTC_SUCCESS)
         memcpy(out, p->image, size);
     return result;

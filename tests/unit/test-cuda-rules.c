@@ -16,16 +16,27 @@
  * streams and events may not be is in test-cuda-faults, what cuDNN forbids in test-cuda-dnn.
  */
 
-#define CUDA_D2D             3
-#define CUDA_MAPPED          2u
-#define CUDA_PORTABLE        1u
-#define CUDA_NOT_INITIALIZED 3
-#define CUDA_INVALID_IMAGE   200
-#define CUDA_NOT_FOUND       500
-#define BLAS_ON_DEVICE       1
-#define F32_TYPE             0
-#define F64_TYPE             1
-#define NVRTC_INVALID_OPTION 5
+#define CUDA_D2D                3
+#define CUDA_MAPPED             2u
+#define CUDA_PORTABLE           1u
+#define CUDA_UNREGISTERED       0
+#define CUDA_HOST               1
+#define CUDA_NOT_INITIALIZED    3
+#define CUDA_INVALID_DEVICE     101
+#define CUDA_INVALID_IMAGE      200
+#define CUDA_NOT_FOUND          500
+#define CUDA_INVALID_CONTEXT    201
+#define CUDA_ALREADY_REGISTERED 712
+#define CUDA_NOT_REGISTERED     713
+#define BLAS_ON_DEVICE          1
+#define F32_TYPE                0
+#define F64_TYPE                1
+#define F16_TYPE                2
+#define I8_TYPE                 3
+#define BF16_TYPE               14
+#define COMPUTE_32F             68
+#define COMPUTE_64F             70
+#define NVRTC_INVALID_OPTION    5
 #define FATBIN_MAGIC           \
     {                          \
         0x50, 0xed, 0x55, 0xba \
@@ -38,11 +49,17 @@ struct pool_properties { /* cudaMemPoolProps */
     unsigned char rest[72];
 };
 
+struct attributes { /* cudaPointerAttributes */
+    int type, device;
+    void *rest[16];
+};
+
 /* What the plugin has no need to be tested with; libraries are found by their names. */
 #define CALLS(X)                                                                                  \
     X("libcudart", host_alloc, cudaHostAlloc, void **, size_t, unsigned)                          \
     X("libcudart", host_register, cudaHostRegister, void *, size_t, unsigned)                     \
     X("libcudart", host_unregister, cudaHostUnregister, void *)                                   \
+    X("libcudart", attributes, cudaPointerGetAttributes, struct attributes *, const void *)       \
     X("libcudart", pool_create, cudaMemPoolCreate, void **, const struct pool_properties *)       \
     X("libcudart", pool_destroy, cudaMemPoolDestroy, void *)                                      \
     X("libcudart", pool_malloc, cudaMallocFromPoolAsync, void **, size_t, void *, void *)         \
@@ -174,6 +191,7 @@ static void a_copy_onto_itself(void)
 static void a_pools_block_out_of_its_order(void)
 {
     const struct pool_properties properties = { .type = 1, .location = 1, .device = 0 };
+    struct attributes attributes;
     void *pool = NULL, *block = NULL, *first, *second;
 
     if (!begin())
@@ -188,11 +206,15 @@ static void a_pools_block_out_of_its_order(void)
     control->hold_stream(first, 0);
     CU_ASSERT_EQUAL(rt.stream_sync(first), 0);
 
-    CU_ASSERT_NOT_EQUAL(rt.free(block), 0);
-    CU_ASSERT(said("a block of a pool"));
     control->hold_stream(second, 1);
     CU_ASSERT_EQUAL(rt.memset_async(block, 0, 64, second), 0);
+    CU_ASSERT_NOT_EQUAL(rt.free(block), 0);
+    CU_ASSERT(said("cudaFree: ") && control->live_blocks(0) == 1);
+    control->hold_stream(first, 1);
     CU_ASSERT_EQUAL(call.free_async(block, first), 0);
+    CU_ASSERT_NOT_EQUAL(call.attributes(&attributes, block), 0);
+    CU_ASSERT(said("is being freed in a stream's order"));
+    control->hold_stream(first, 0);
     CU_ASSERT_EQUAL(rt.stream_sync(first), 0);
     CU_ASSERT(said("is freed while 1 commands of other streams still use it"));
     control->hold_stream(second, 0);
@@ -201,8 +223,52 @@ static void a_pools_block_out_of_its_order(void)
     CU_ASSERT_EQUAL_FATAL(call.pool_malloc(&block, 64, pool, first), 0);
     (void)call.pool_destroy(pool);
     CU_ASSERT(said("1 blocks are left"));
-    CU_ASSERT_EQUAL(rt.free(block), 0); /* nobody's any more */
+    CU_ASSERT_EQUAL(rt.free(block), 0); /* whose work is done */
     CU_ASSERT(rt.stream_destroy(first) == 0 && rt.stream_destroy(second) == 0);
+    end();
+}
+
+/* That it waits is nothing to rely on. */
+static void a_block_that_is_freed_too_early(void)
+{
+    void *block, *made;
+
+    if (!begin())
+        return;
+    block = device_block(64);
+    made = stream();
+    control->hold_stream(made, 1);
+    CU_ASSERT_EQUAL(rt.memset_async(block, 0, 64, made), 0);
+    CU_ASSERT_NOT_EQUAL(rt.free(block), 0);
+    CU_ASSERT(said("is freed while 1 commands still use it"));
+    control->hold_stream(made, 0);
+    CU_ASSERT(rt.stream_sync(made) == 0 && rt.free(block) == 0);
+    CU_ASSERT_EQUAL(rt.stream_destroy(made), 0);
+    end();
+}
+
+/* Answers, no misuse: what is registered cannot be again, and of other memory it is said that it is none. */
+static void memory_that_is_registered_twice_or_not_at_all(void)
+{
+    static _Alignas(4096) char own[3 * 4096];
+    struct attributes attributes = { .type = 9 };
+    char *middle = own + 4096;
+
+    if (!begin())
+        return;
+    CU_ASSERT(call.attributes(&attributes, own) == 0 && attributes.type == CUDA_UNREGISTERED);
+    CU_ASSERT_EQUAL_FATAL(call.host_register(middle, 4096, CUDA_MAPPED), 0);
+    CU_ASSERT(call.attributes(&attributes, middle) == 0 && attributes.type == CUDA_HOST);
+    CU_ASSERT_EQUAL(call.host_register(middle, 4096, CUDA_MAPPED), CUDA_ALREADY_REGISTERED);
+    CU_ASSERT_EQUAL(call.host_register(own + 1, 4096, CUDA_MAPPED), CUDA_ALREADY_REGISTERED);
+    CU_ASSERT_EQUAL(call.host_register(middle + 4095, 2, CUDA_MAPPED), CUDA_ALREADY_REGISTERED);
+    CU_ASSERT_EQUAL(call.host_register(own, 4096, CUDA_MAPPED), 0);
+    CU_ASSERT_EQUAL(control->misuses(), 0);
+    CU_ASSERT_EQUAL(call.host_unregister(middle + 1), CUDA_NOT_REGISTERED);
+    CU_ASSERT(said("does not come from cudaHostRegister"));
+    CU_ASSERT(call.host_unregister(own) == 0 && call.host_unregister(middle) == 0);
+    CU_ASSERT_EQUAL(call.host_unregister(own), CUDA_NOT_REGISTERED);
+    CU_ASSERT(said("does not come from cudaHostRegister"));
     end();
 }
 
@@ -246,6 +312,8 @@ static void a_context_that_nobody_asked_for(void)
     CU_ASSERT_EQUAL(rt.set_device(0), 0);
     CU_ASSERT_NOT_EQUAL(call.enable_peer(2, 0), 0);
     CU_ASSERT(said("device 2 has no context, and nobody asked for one"));
+    CU_ASSERT_EQUAL(call.enable_peer(2, 1), CUDA_INVALID_VALUE);
+    CU_ASSERT_EQUAL(call.enable_peer(0, 0), CUDA_INVALID_DEVICE);
     end();
 }
 
@@ -253,7 +321,7 @@ static const unsigned char fatbin[16] = FATBIN_MAGIC;
 
 static void a_context_that_ends_with_something_in_it(void)
 {
-    void *module = NULL, *made;
+    void *module = NULL, *blas = NULL, *made;
 
     if (!begin())
         return;
@@ -267,8 +335,16 @@ static void a_context_that_ends_with_something_in_it(void)
     CU_ASSERT(rt.stream_destroy(made) == 0 && call.unload(module) == 0);
     (void)call.release(1);
     CU_ASSERT_EQUAL(control->misuses(), 0);
-    (void)call.release(1);
+    CU_ASSERT_EQUAL(call.release(1), CUDA_INVALID_CONTEXT);
     CU_ASSERT(said("device 1 has no context"));
+    CU_ASSERT_EQUAL(rt.set_device(1), 0);
+    CU_ASSERT_EQUAL_FATAL(call.blas_create(&blas), 0);
+    (void)call.release(1);
+    CU_ASSERT(said("the context of device 1 ends before 1 handles"));
+    CU_ASSERT_EQUAL(rt.set_device(1), 0);
+    CU_ASSERT_EQUAL(call.blas_destroy(blas), 0);
+    (void)call.release(1);
+    control->tolerate(1);
     end();
 }
 
@@ -394,7 +470,8 @@ static struct {
     int (*create)(void **, const char *, const char *, int, const char *const *,
                   const char *const *);
     int (*compile)(void *, int, const char *const *);
-    int (*cubin)(void *, size_t *), (*ptx)(void *, size_t *), (*destroy)(void **);
+    int (*cubin_size)(void *, size_t *), (*ptx_size)(void *, size_t *);
+    int (*cubin)(void *, char *), (*destroy)(void **);
 } nvrtc;
 
 static int compile(void *program, const char *option)
@@ -405,20 +482,23 @@ static int compile(void *program, const char *option)
 static void break_nvrtc(void)
 {
     void *program = NULL;
-    size_t size;
+    size_t size = 1;
+    char image[1];
 
     CU_ASSERT_NOT_EQUAL(nvrtc.create(&program, "\n#include \"x.h\"\n", "x", 0, NULL, NULL), 0);
     CU_ASSERT(said("a text that includes files"));
     CU_ASSERT_EQUAL_FATAL(nvrtc.create(&program, "\nKERNEL(x)\n", "x", 0, NULL, NULL), 0);
-    CU_ASSERT(nvrtc.cubin(program, &size) != 0 && said("nvrtcGetCUBIN: there is none"));
+    CU_ASSERT(nvrtc.cubin_size(program, &size) != 0 && said("GetCUBIN: nothing was compiled"));
+    CU_ASSERT(nvrtc.ptx_size(program, &size) != 0 && said("GetPTX: nothing was compiled"));
     CU_ASSERT_EQUAL(compile(program, "--make-it-fast"), NVRTC_INVALID_OPTION);
     CU_ASSERT_EQUAL(compile(program, "--gpu-architecture=sm_42"), NVRTC_INVALID_OPTION);
     CU_ASSERT_EQUAL(compile(program, "--gpu-architecture=compute_90"), 0);
-    CU_ASSERT(nvrtc.cubin(program, &size) != 0 && said("nvrtcGetCUBIN: there is none"));
+    CU_ASSERT(nvrtc.cubin_size(program, &size) == 0 && size == 0);
+    CU_ASSERT(nvrtc.cubin(program, image) != 0 && said("nvrtcGetCUBIN: there is none"));
     CU_ASSERT_EQUAL(nvrtc.destroy(&program), 0);
     CU_ASSERT_EQUAL_FATAL(nvrtc.create(&program, "\nKERNEL(x)\n", "x", 0, NULL, NULL), 0);
     CU_ASSERT_EQUAL(compile(program, "--gpu-architecture=sm_90"), 0);
-    CU_ASSERT(nvrtc.ptx(program, &size) != 0 && said("nvrtcGetPTX: there is none"));
+    CU_ASSERT(nvrtc.ptx_size(program, &size) != 0 && said("nvrtcGetPTX: there is none"));
     CU_ASSERT_EQUAL(nvrtc.destroy(&program), 0);
     CU_ASSERT(nvrtc.destroy(&program) != 0 && said("no program"));
 }
@@ -433,8 +513,9 @@ static void a_program_that_libnvrtc_does_not_take(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(library);
     *(void **)(void *)&nvrtc.create = dlsym(library, "nvrtcCreateProgram");
     *(void **)(void *)&nvrtc.compile = dlsym(library, "nvrtcCompileProgram");
-    *(void **)(void *)&nvrtc.cubin = dlsym(library, "nvrtcGetCUBINSize");
-    *(void **)(void *)&nvrtc.ptx = dlsym(library, "nvrtcGetPTXSize");
+    *(void **)(void *)&nvrtc.cubin_size = dlsym(library, "nvrtcGetCUBINSize");
+    *(void **)(void *)&nvrtc.ptx_size = dlsym(library, "nvrtcGetPTXSize");
+    *(void **)(void *)&nvrtc.cubin = dlsym(library, "nvrtcGetCUBIN");
     *(void **)(void *)&nvrtc.destroy = dlsym(library, "nvrtcDestroyProgram");
     break_nvrtc();
     end();
@@ -458,7 +539,18 @@ static void break_scalars(void *blas, float *x)
 
 static void break_combinations(void *blas, float *x)
 {
-    const double one = 1;
+    static const struct {
+        int ab, c, compute;
+        bool good;
+    } gemm[] = {
+        { F32_TYPE, F32_TYPE, COMPUTE_32F, true },   { F16_TYPE, F16_TYPE, COMPUTE_32F, true },
+        { F16_TYPE, F32_TYPE, COMPUTE_32F, true },   { BF16_TYPE, BF16_TYPE, COMPUTE_32F, true },
+        { BF16_TYPE, F32_TYPE, COMPUTE_32F, true },  { F64_TYPE, F64_TYPE, COMPUTE_64F, true },
+        { F16_TYPE, BF16_TYPE, COMPUTE_32F, false }, { F32_TYPE, F16_TYPE, COMPUTE_32F, false },
+        { F64_TYPE, F64_TYPE, COMPUTE_32F, false },  { F64_TYPE, F32_TYPE, COMPUTE_32F, false },
+        { F32_TYPE, F32_TYPE, COMPUTE_64F, false },
+    };
+    const double one = 1, zero = 0;
     const float f = 1;
 
     CU_ASSERT_NOT_EQUAL(
@@ -470,6 +562,38 @@ static void break_combinations(void *blas, float *x)
                                      F32_TYPE, 2, 68, 0),
                         0);
     CU_ASSERT(said("cublasGemmEx: a combination that it does not have"));
+    for (size_t i = 0; i < FERRY_TEST_COUNT(gemm); i++) {
+        int status = call.gemm_ex(
+            blas, 0, 0, 2, 2, 2, gemm[i].ab == F64_TYPE ? (const void *)&one : &f, x, gemm[i].ab, 2,
+            x, gemm[i].ab, 2, gemm[i].ab == F64_TYPE ? (const void *)&zero : &f, x, gemm[i].c, 2,
+            gemm[i].compute, 0);
+
+        CU_ASSERT_EQUAL(status == 0, gemm[i].good);
+        CU_ASSERT(gemm[i].good || said("cublasGemmEx: a combination"));
+    }
+    CU_ASSERT_EQUAL(rt.stream_sync(NULL), 0);
+}
+
+/* Every type of x, with the scalar's and the arithmetic's: those of the table, and each mistaken. */
+static void break_vectors(void *blas, float *x)
+{
+    static const int types[] = { F32_TYPE, F64_TYPE, F16_TYPE, BF16_TYPE, I8_TYPE };
+    const double one = 1; /* whose first bytes are a float 0 */
+
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < 2; j++)
+            for (int k = 0; k < 2; k++) {
+                bool good = types[i] != I8_TYPE && j == k && j == (types[i] == F64_TYPE);
+                int status = call.scal_ex(blas, 4, &one, types[j], x, types[i], 1, types[k]);
+
+                CU_ASSERT_EQUAL(status == 0, good);
+                CU_ASSERT(good || said("cublasScalEx: a combination"));
+                status =
+                    call.axpy_ex(blas, 4, &one, types[j], x, types[i], 1, x, types[i], 1, types[k]);
+                CU_ASSERT_EQUAL(status == 0, good);
+                CU_ASSERT(good || said("cublasAxpyEx: a combination"));
+            }
+    CU_ASSERT_EQUAL(rt.stream_sync(NULL), 0);
 }
 
 static void a_call_that_cublas_does_not_take(void)
@@ -485,6 +609,9 @@ static void a_call_that_cublas_does_not_take(void)
     CU_ASSERT_EQUAL_FATAL(call.blas_create(&blas), 0);
     break_scalars(blas, x);
     break_combinations(blas, x);
+    break_vectors(blas, x);
+    CU_ASSERT_NOT_EQUAL(call.sgemm(blas, 0, 0, -1, 4, 4, &one, x, 4, x, 4, &one, x, 4), 0);
+    CU_ASSERT(said("a negative number of rows"));
     CU_ASSERT_NOT_EQUAL(call.sgemm(blas, 0, 0, 4, 4, 4, &one, x, 3, x, 4, &one, x, 4), 0);
     CU_ASSERT(said("leading dimensions that are too short"));
     CU_ASSERT_NOT_EQUAL(call.sgemv(blas, 0, 4, 4, &one, x, 3, x, 1, &one, x, 1), 0);
@@ -506,6 +633,8 @@ static void a_call_that_cublas_does_not_take(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_copy_onto_itself),
     FERRY_TEST(a_pools_block_out_of_its_order),
+    FERRY_TEST(a_block_that_is_freed_too_early),
+    FERRY_TEST(memory_that_is_registered_twice_or_not_at_all),
     FERRY_TEST(pinned_memory_that_is_in_use_or_another_ways),
     FERRY_TEST(a_context_that_nobody_asked_for),
     FERRY_TEST(a_context_that_ends_with_something_in_it),
