@@ -104,36 +104,49 @@ static void a_stream_that_is_captured_takes_no_work(void)
     cuda_close(dev);
 }
 
-/* One of ferry's own, and one with the program's stream: what they copy stays on the GPU. */
+/* From one to the other, while what there was is still to come. */
+static void copy_between(void *to_dev, void *from_dev)
+{
+    void *from = cuda_block(from_dev, 16), *to = cuda_block(to_dev, 16);
+    char back[16] = { 0 };
+
+    cuda_put(from_dev, from, "on one and two", 15);
+    CU_ASSERT_EQUAL(cuda->queue_synchronize(from_dev, NULL), 0);
+    CU_ASSERT_EQUAL(cuda->queue_synchronize(to_dev, NULL), 0);
+    CU_ASSERT_EQUAL(cuda->peer_access(to_dev, from_dev), 1);
+    CU_ASSERT_EQUAL(
+        cuda->peer_copy(to_dev, NULL, driver_ref(to, 0), from_dev, driver_cref(from, 0), 15), 0);
+    cuda_get(to_dev, to, back, 15);
+    CU_ASSERT_STRING_EQUAL(back, "on one and two");
+    cuda_free_block(from_dev, from);
+    cuda_free_block(to_dev, to);
+}
+
+/* One of ferry's own, and one with the program's stream: what they copy stays on the GPU, and either can go first. */
 static void two_devices_on_one_gpu_reach_each_other(void)
 {
     static const char *const names[] = { "cuda_stream" };
-    void *stream, *one, *two, *from, *to;
-    char back[16] = { 0 };
+    void *program, *stream, *one, *two, *left;
     uint32_t index;
 
-    if (!cuda_load(1, false))
-        return;
-    one = cuda_open(0);
-    CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
-    CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
-    CU_ASSERT_EQUAL_FATAL(cuda->adopt(NULL, names, &stream, 1, &two, &index), 0);
-    from = cuda_block(one, 16);
-    to = cuda_block(two, 16);
-    cuda_put(one, from, "on one and two", 15);
-    CU_ASSERT_EQUAL(cuda->queue_synchronize(one, NULL), 0);
-    CU_ASSERT_EQUAL(cuda->queue_synchronize(two, NULL), 0);
-    CU_ASSERT_EQUAL(cuda->peer_access(two, one), 1);
-    CU_ASSERT_EQUAL(cuda->peer_access(one, two), 1);
-    CU_ASSERT_EQUAL(cuda->peer_copy(two, NULL, driver_ref(to, 0), one, driver_cref(from, 0), 15),
-                    0);
-    cuda_get(two, to, back, 15);
-    CU_ASSERT_STRING_EQUAL(back, "on one and two");
-    cuda_free_block(one, from);
-    cuda_free_block(two, to);
-    cuda_close(two);
-    CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);
-    cuda_close(one);
+    for (int order = 0; order < 2; order++) {
+        if (!cuda_load(1, false))
+            return;
+        program = cuda_open(0); /* whose context lasts as long as its stream */
+        one = cuda_open(0);
+        CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
+        CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
+        CU_ASSERT_EQUAL_FATAL(cuda->adopt(NULL, names, &stream, 1, &two, &index), 0);
+        copy_between(two, one);
+        copy_between(one, two);
+        left = order ? two : one;
+        cuda_close(order ? one : two);
+        cuda_free_block(left, cuda_block(left, 64)); /* whose context and pool are there still */
+        CU_ASSERT_EQUAL(cuda->synchronize(left), 0);
+        cuda_close(left);
+        CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);
+        cuda_close(program);
+    }
 }
 
 static void the_programs_stream_can_be_the_default_queue(void)
