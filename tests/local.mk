@@ -141,6 +141,7 @@ CUDA_TESTS = \
 	%D%/unit/test-cuda-dnn-ways \
 	%D%/unit/test-cuda-faults \
 	%D%/unit/test-cuda-kernels \
+	%D%/unit/test-cuda-libraries \
 	%D%/unit/test-cuda-lost \
 	%D%/unit/test-cuda-math \
 	%D%/unit/test-cuda-queues \
@@ -494,6 +495,7 @@ CUDA_LIBS = %D%/unit/libcudadriver.la $(UNIT_LIBS)
 %C%_unit_test_cuda_faults_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_kernels_CPPFLAGS = $(AM_CPPFLAGS) -DNVRTC_PATH='"$(CUDA_LIBDIR)/libnvrtc.so"'
 %C%_unit_test_cuda_kernels_LDADD = %D%/unit/libcudadriver.la kernels/libkernelplans.la $(NET_LIBS)
+%C%_unit_test_cuda_libraries_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_lost_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_math_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_capture_LDADD = $(CUDA_LIBS)

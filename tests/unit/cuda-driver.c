@@ -2,9 +2,12 @@
 #define _GNU_SOURCE
 #include "cuda-driver.h"
 
+#include <ferry/op_plugin.h>
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const ferry_plugin_ops *cuda;
 const struct cuda_double_control *control;
@@ -90,6 +93,40 @@ bool cuda_load(int devices, bool on_double)
     else
         return true;
     return false;
+}
+
+/* ---- what the doubles forbid ---- */
+
+bool cuda_misuse_begin(void)
+{
+    const void *table = NULL;
+    void *dev;
+
+    if (!cuda_load(3, true))
+        return false;
+    driver_set("kernels", "compile");
+    dev = cuda_open(0);
+    CU_ASSERT_EQUAL(cuda->extension(dev, FERRY_OP_EXTENSION, &table), 0); /* loads libnvrtc */
+    cuda_close(dev);
+    CU_ASSERT_EQUAL(rt.set_device(0), 0);
+    control->tolerate(1);
+    return true;
+}
+
+void cuda_misuse_end(void)
+{
+    control->tolerate(0);
+    (void)rt.last_error();
+}
+
+bool cuda_said(const char *part)
+{
+    bool found = control->misuses() && strstr(control->misuse(), part);
+
+    if (!found)
+        printf("     wanted \"%s\", got \"%s\"\n", part, control->misuse());
+    control->tolerate(1);
+    return found;
 }
 
 /* ---- what tests do all the time ---- */

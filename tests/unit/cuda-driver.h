@@ -45,6 +45,15 @@ extern struct cuda_runtime rt;
  */
 bool cuda_load(int devices, bool on_double);
 
+/*
+ * The doubles with three devices, libnvrtc among them, and the first one's context current: what they forbid is found from
+ * here on, and does not end the program. False as cuda_load.
+ */
+bool cuda_misuse_begin(void);
+void cuda_misuse_end(void);
+/* Whether what was found last has that in its sentence; it is forgotten. */
+bool cuda_said(const char *part);
+
 /* What the suite reports as: "NAME (double)", unless it runs on the real libraries. */
 const char *cuda_suite(const char *name);
 

@@ -2,10 +2,7 @@
 #define _GNU_SOURCE
 #include "cuda-driver.h"
 
-#include <ferry/op_plugin.h>
-
 #include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -13,7 +10,8 @@
 
 /*
  * The rules of tests/doubles/README.md, each broken once, as a program would: the double has to find it. What pointers,
- * streams and events may not be is in test-cuda-faults, what cuDNN forbids in test-cuda-dnn.
+ * streams and events may not be is in test-cuda-faults, what cuDNN forbids in test-cuda-dnn, what cuBLAS and libnvrtc do in
+ * test-cuda-libraries.
  */
 
 #define CUDA_D2D                3
@@ -28,15 +26,6 @@
 #define CUDA_INVALID_CONTEXT    201
 #define CUDA_ALREADY_REGISTERED 712
 #define CUDA_NOT_REGISTERED     713
-#define BLAS_ON_DEVICE          1
-#define F32_TYPE                0
-#define F64_TYPE                1
-#define F16_TYPE                2
-#define I8_TYPE                 3
-#define BF16_TYPE               14
-#define COMPUTE_32F             68
-#define COMPUTE_64F             70
-#define NVRTC_INVALID_OPTION    5
 #define FATBIN_MAGIC           \
     {                          \
         0x50, 0xed, 0x55, 0xba \
@@ -55,31 +44,18 @@ struct attributes { /* cudaPointerAttributes */
 };
 
 /* What the plugin has no need to be tested with; libraries are found by their names. */
-#define CALLS(X)                                                                                  \
-    X("libcudart", host_alloc, cudaHostAlloc, void **, size_t, unsigned)                          \
-    X("libcudart", host_register, cudaHostRegister, void *, size_t, unsigned)                     \
-    X("libcudart", host_unregister, cudaHostUnregister, void *)                                   \
-    X("libcudart", attributes, cudaPointerGetAttributes, struct attributes *, const void *)       \
-    X("libcudart", pool_create, cudaMemPoolCreate, void **, const struct pool_properties *)       \
-    X("libcudart", pool_destroy, cudaMemPoolDestroy, void *)                                      \
-    X("libcudart", pool_malloc, cudaMallocFromPoolAsync, void **, size_t, void *, void *)         \
-    X("libcudart", free_async, cudaFreeAsync, void *, void *)                                     \
-    X("libcudart", enable_peer, cudaDeviceEnablePeerAccess, int, unsigned)                        \
-    X("libcublas", blas_create, cublasCreate_v2, void **)                                         \
-    X("libcublas", blas_destroy, cublasDestroy_v2, void *)                                        \
-    X("libcublas", blas_mode, cublasSetPointerMode_v2, void *, int)                               \
-    X("libcublas", sscal, cublasSscal_v2, void *, int, const float *, float *, int)               \
-    X("libcublas", sdot, cublasSdot_v2, void *, int, const float *, int, const float *, int,      \
-      float *)                                                                                    \
-    X("libcublas", axpy_ex, cublasAxpyEx, void *, int, const void *, int, const void *, int, int, \
-      void *, int, int, int)                                                                      \
-    X("libcublas", scal_ex, cublasScalEx, void *, int, const void *, int, void *, int, int, int)  \
-    X("libcublas", gemm_ex, cublasGemmEx, void *, int, int, int, int, int, const void *,          \
-      const void *, int, int, const void *, int, int, const void *, void *, int, int, int, int)   \
-    X("libcublas", sgemm, cublasSgemm_v2, void *, int, int, int, int, int, const float *,         \
-      const float *, int, const float *, int, const float *, float *, int)                        \
-    X("libcublas", sgemv, cublasSgemv_v2, void *, int, int, int, const float *, const float *,    \
-      int, const float *, int, const float *, float *, int)
+#define CALLS(X)                                                                            \
+    X("libcudart", host_alloc, cudaHostAlloc, void **, size_t, unsigned)                    \
+    X("libcudart", host_register, cudaHostRegister, void *, size_t, unsigned)               \
+    X("libcudart", host_unregister, cudaHostUnregister, void *)                             \
+    X("libcudart", attributes, cudaPointerGetAttributes, struct attributes *, const void *) \
+    X("libcudart", pool_create, cudaMemPoolCreate, void **, const struct pool_properties *) \
+    X("libcudart", pool_destroy, cudaMemPoolDestroy, void *)                                \
+    X("libcudart", pool_malloc, cudaMallocFromPoolAsync, void **, size_t, void *, void *)   \
+    X("libcudart", free_async, cudaFreeAsync, void *, void *)                               \
+    X("libcudart", enable_peer, cudaDeviceEnablePeerAccess, int, unsigned)                  \
+    X("libcublas", blas_create, cublasCreate_v2, void **)                                   \
+    X("libcublas", blas_destroy, cublasDestroy_v2, void *)
 
 /* The driver's, by cudaGetDriverEntryPointByVersion or what came before it. */
 #define DRIVER(X)                                                                                 \
@@ -113,18 +89,11 @@ static void *driver_entry(const char *name)
     return found;
 }
 
-/* The doubles with three devices, whose variables are read; misuse is counted from here on. */
+/* Misuse is counted from here on. */
 static bool begin(void)
 {
-    const void *table = NULL;
-    void *dev;
-
-    if (!cuda_load(3, true))
+    if (!cuda_misuse_begin())
         return false;
-    driver_set("kernels", "compile"); /* so that libnvrtc is there too */
-    dev = cuda_open(0);
-    CU_ASSERT_EQUAL(cuda->extension(dev, FERRY_OP_EXTENSION, &table), 0);
-    cuda_close(dev);
     *(void **)(void *)&entry_point = dlsym(cuda_library("libcudart"), "cudaGetDriverEntryPoint");
     *(void **)(void *)&entry_by_version =
         dlsym(cuda_library("libcudart"), "cudaGetDriverEntryPointByVersion");
@@ -133,26 +102,7 @@ static bool begin(void)
     CALLS(BIND)
 #define BIND_ENTRY(member, name, ...) *(void **)(void *)&call.member = driver_entry(#name);
     DRIVER(BIND_ENTRY)
-    CU_ASSERT_EQUAL(rt.set_device(0), 0);
-    control->tolerate(1);
     return true;
-}
-
-static void end(void)
-{
-    control->tolerate(0);
-    (void)rt.last_error();
-}
-
-/* Whether the double has said so, last; what it says is forgotten. */
-static bool said(const char *part)
-{
-    bool found = control->misuses() && strstr(control->misuse(), part);
-
-    if (!found)
-        printf("     wanted \"%s\", got \"%s\"\n", part, control->misuse());
-    control->tolerate(1);
-    return found;
 }
 
 static void *device_block(size_t bytes)
@@ -181,11 +131,11 @@ static void a_copy_onto_itself(void)
         return;
     block = device_block(64);
     CU_ASSERT_NOT_EQUAL(rt.memcpy_async(block + 8, block, 16, CUDA_D2D, NULL), 0);
-    CU_ASSERT(said("source and destination overlap"));
+    CU_ASSERT(cuda_said("source and destination overlap"));
     CU_ASSERT_EQUAL(rt.memcpy_async(block + 16, block, 16, CUDA_D2D, NULL), 0);
     CU_ASSERT_EQUAL(rt.stream_sync(NULL), 0);
     CU_ASSERT_EQUAL(rt.free(block), 0);
-    end();
+    cuda_misuse_end();
 }
 
 static void a_pools_block_out_of_its_order(void)
@@ -202,30 +152,30 @@ static void a_pools_block_out_of_its_order(void)
     CU_ASSERT_EQUAL_FATAL(call.pool_malloc(&block, 64, pool, first), 0);
     CU_ASSERT_EQUAL(rt.memset_async(block, 0, 64, second), 0);
     CU_ASSERT_EQUAL(rt.stream_sync(second), 0);
-    CU_ASSERT(said("is used before the stream that allocates it has come so far"));
+    CU_ASSERT(cuda_said("is used before the stream that allocates it has come so far"));
     control->hold_stream(first, 0);
     CU_ASSERT_EQUAL(rt.stream_sync(first), 0);
 
     control->hold_stream(second, 1);
     CU_ASSERT_EQUAL(rt.memset_async(block, 0, 64, second), 0);
     CU_ASSERT_NOT_EQUAL(rt.free(block), 0);
-    CU_ASSERT(said("cudaFree: ") && control->live_blocks(0) == 1);
+    CU_ASSERT(cuda_said("cudaFree: ") && control->live_blocks(0) == 1);
     control->hold_stream(first, 1);
     CU_ASSERT_EQUAL(call.free_async(block, first), 0);
     CU_ASSERT_NOT_EQUAL(call.attributes(&attributes, block), 0);
-    CU_ASSERT(said("is being freed in a stream's order"));
+    CU_ASSERT(cuda_said("is being freed in a stream's order"));
     control->hold_stream(first, 0);
     CU_ASSERT_EQUAL(rt.stream_sync(first), 0);
-    CU_ASSERT(said("is freed while 1 commands of other streams still use it"));
+    CU_ASSERT(cuda_said("is freed while 1 commands of other streams still use it"));
     control->hold_stream(second, 0);
     CU_ASSERT_EQUAL(rt.stream_sync(second), 0);
 
     CU_ASSERT_EQUAL_FATAL(call.pool_malloc(&block, 64, pool, first), 0);
     (void)call.pool_destroy(pool);
-    CU_ASSERT(said("1 blocks are left"));
+    CU_ASSERT(cuda_said("1 blocks are left"));
     CU_ASSERT_EQUAL(rt.free(block), 0); /* whose work is done */
     CU_ASSERT(rt.stream_destroy(first) == 0 && rt.stream_destroy(second) == 0);
-    end();
+    cuda_misuse_end();
 }
 
 /* That it waits is nothing to rely on. */
@@ -240,11 +190,11 @@ static void a_block_that_is_freed_too_early(void)
     control->hold_stream(made, 1);
     CU_ASSERT_EQUAL(rt.memset_async(block, 0, 64, made), 0);
     CU_ASSERT_NOT_EQUAL(rt.free(block), 0);
-    CU_ASSERT(said("is freed while 1 commands still use it"));
+    CU_ASSERT(cuda_said("is freed while 1 commands still use it"));
     control->hold_stream(made, 0);
     CU_ASSERT(rt.stream_sync(made) == 0 && rt.free(block) == 0);
     CU_ASSERT_EQUAL(rt.stream_destroy(made), 0);
-    end();
+    cuda_misuse_end();
 }
 
 /* Answers, no misuse: what is registered cannot be again, and of other memory it is said that it is none. */
@@ -265,11 +215,11 @@ static void memory_that_is_registered_twice_or_not_at_all(void)
     CU_ASSERT_EQUAL(call.host_register(own, 4096, CUDA_MAPPED), 0);
     CU_ASSERT_EQUAL(control->misuses(), 0);
     CU_ASSERT_EQUAL(call.host_unregister(middle + 1), CUDA_NOT_REGISTERED);
-    CU_ASSERT(said("does not come from cudaHostRegister"));
+    CU_ASSERT(cuda_said("does not come from cudaHostRegister"));
     CU_ASSERT(call.host_unregister(own) == 0 && call.host_unregister(middle) == 0);
     CU_ASSERT_EQUAL(call.host_unregister(own), CUDA_NOT_REGISTERED);
-    CU_ASSERT(said("does not come from cudaHostRegister"));
-    end();
+    CU_ASSERT(cuda_said("does not come from cudaHostRegister"));
+    cuda_misuse_end();
 }
 
 static void pinned_memory_that_is_in_use_or_another_ways(void)
@@ -284,18 +234,18 @@ static void pinned_memory_that_is_in_use_or_another_ways(void)
     control->hold(1);
     CU_ASSERT_EQUAL(rt.memcpy_async(block, pinned, 64, CUDA_H2D, NULL), 0);
     CU_ASSERT_NOT_EQUAL(rt.free_host(pinned), 0);
-    CU_ASSERT(said("is in use by 1 commands"));
+    CU_ASSERT(cuda_said("is in use by 1 commands"));
     control->hold(0);
     CU_ASSERT_EQUAL(rt.stream_sync(NULL), 0);
     CU_ASSERT_NOT_EQUAL(call.host_unregister(pinned), 0);
-    CU_ASSERT(said("does not come from cudaHostRegister"));
+    CU_ASSERT(cuda_said("does not come from cudaHostRegister"));
     CU_ASSERT_EQUAL(rt.free_host(pinned), 0);
     CU_ASSERT_EQUAL_FATAL(call.host_register(own, sizeof(own), CUDA_MAPPED), 0);
     CU_ASSERT_NOT_EQUAL(rt.free_host(own), 0);
-    CU_ASSERT(said("does not come from cudaHostAlloc"));
+    CU_ASSERT(cuda_said("does not come from cudaHostAlloc"));
     CU_ASSERT_EQUAL(call.host_unregister(own), 0);
     CU_ASSERT_EQUAL(rt.free(block), 0);
-    end();
+    cuda_misuse_end();
 }
 
 /* ---- contexts ------------------------------------------------------------------------------- */
@@ -308,13 +258,13 @@ static void a_context_that_nobody_asked_for(void)
         return;
     CU_ASSERT_EQUAL(call.set_current(NULL), 0);
     CU_ASSERT_NOT_EQUAL(rt.malloc(&block, 64), 0);
-    CU_ASSERT(said("no context is current"));
+    CU_ASSERT(cuda_said("no context is current"));
     CU_ASSERT_EQUAL(rt.set_device(0), 0);
     CU_ASSERT_NOT_EQUAL(call.enable_peer(2, 0), 0);
-    CU_ASSERT(said("device 2 has no context, and nobody asked for one"));
+    CU_ASSERT(cuda_said("device 2 has no context, and nobody asked for one"));
     CU_ASSERT_EQUAL(call.enable_peer(2, 1), CUDA_INVALID_VALUE);
     CU_ASSERT_EQUAL(call.enable_peer(0, 0), CUDA_INVALID_DEVICE);
-    end();
+    cuda_misuse_end();
 }
 
 static const unsigned char fatbin[16] = FATBIN_MAGIC;
@@ -330,22 +280,22 @@ static void a_context_that_ends_with_something_in_it(void)
     made = stream();
     CU_ASSERT_EQUAL_FATAL(call.load(&module, fatbin), 0);
     (void)call.release(1);
-    CU_ASSERT(said("the context of device 1 ends with 1 streams, 1 blocks and 1 modules"));
+    CU_ASSERT(cuda_said("the context of device 1 ends with 1 streams, 1 blocks and 1 modules"));
     CU_ASSERT_EQUAL(rt.set_device(1), 0); /* the same once more */
     CU_ASSERT(rt.stream_destroy(made) == 0 && call.unload(module) == 0);
     (void)call.release(1);
     CU_ASSERT_EQUAL(control->misuses(), 0);
     CU_ASSERT_EQUAL(call.release(1), CUDA_INVALID_CONTEXT);
-    CU_ASSERT(said("device 1 has no context"));
+    CU_ASSERT(cuda_said("device 1 has no context"));
     CU_ASSERT_EQUAL(rt.set_device(1), 0);
     CU_ASSERT_EQUAL_FATAL(call.blas_create(&blas), 0);
     (void)call.release(1);
-    CU_ASSERT(said("the context of device 1 ends before 1 handles"));
+    CU_ASSERT(cuda_said("the context of device 1 ends before 1 handles"));
     CU_ASSERT_EQUAL(rt.set_device(1), 0);
     CU_ASSERT_EQUAL(call.blas_destroy(blas), 0);
     (void)call.release(1);
     control->tolerate(1);
-    end();
+    cuda_misuse_end();
 }
 
 static void a_process_that_was_forked(void)
@@ -363,7 +313,7 @@ static void a_process_that_was_forked(void)
     CU_ASSERT(child > 0 && waitpid(child, &status, 0) == child);
     CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     CU_ASSERT_EQUAL(rt.free(block), 0);
-    end();
+    cuda_misuse_end();
 }
 
 static void work_on_a_stream_that_is_captured(void)
@@ -376,10 +326,10 @@ static void work_on_a_stream_that_is_captured(void)
     made = stream();
     CU_ASSERT_EQUAL_FATAL(rt.begin_capture(made, 0), 0);
     (void)rt.memset_async(block, 0, 64, made);
-    CU_ASSERT(said("the program is capturing the stream"));
+    CU_ASSERT(cuda_said("the program is capturing the stream"));
     CU_ASSERT_EQUAL(rt.end_capture(made, &graph), 0);
     CU_ASSERT(rt.stream_sync(made) == 0 && rt.stream_destroy(made) == 0 && rt.free(block) == 0);
-    end();
+    cuda_misuse_end();
 }
 
 static void an_entry_that_has_two_forms(void)
@@ -392,9 +342,9 @@ static void an_entry_that_has_two_forms(void)
         ferry_test_skip("built for a CUDA before 12: one form");
     } else {
         CU_ASSERT_NOT_EQUAL(entry_point("cuStreamGetCtx", &found, 0, NULL), 0);
-        CU_ASSERT(said("cuStreamGetCtx has two forms"));
+        CU_ASSERT(cuda_said("cuStreamGetCtx has two forms"));
     }
-    end();
+    cuda_misuse_end();
 }
 
 /* ---- launches ------------------------------------------------------------------------------- */
@@ -424,20 +374,20 @@ static void a_launch_that_no_device_takes(void)
         CU_ASSERT_NOT_EQUAL(call.launch(f, row[i].grid[0], row[i].grid[1], row[i].grid[2],
                                         row[i].block, 1, 1, row[i].shared, NULL, params, NULL),
                             0);
-        CU_ASSERT(said(row[i].what));
+        CU_ASSERT(cuda_said(row[i].what));
     }
 #define LAUNCH(with) call.launch(f, 1, 1, 1, BLOCK, 1, 1, 0, NULL, with, NULL)
-    CU_ASSERT(LAUNCH(NULL) != 0 && said("parameters that are not one by one"));
+    CU_ASSERT(LAUNCH(NULL) != 0 && cuda_said("parameters that are not one by one"));
     params[2] = NULL;
-    CU_ASSERT(LAUNCH(params) != 0 && said("parameter 2 is not there"));
+    CU_ASSERT(LAUNCH(params) != 0 && cuda_said("parameter 2 is not there"));
     params[2] = &nothing;
     params[NUMBERS] = NULL;
-    CU_ASSERT(LAUNCH(params) != 0 && said("the numbers are not there"));
+    CU_ASSERT(LAUNCH(params) != 0 && cuda_said("the numbers are not there"));
     params[NUMBERS] = &nothing;
     params[0] = &module;
-    CU_ASSERT(LAUNCH(params) != 0 && said("a device pointer is meant"));
+    CU_ASSERT(LAUNCH(params) != 0 && cuda_said("a device pointer is meant"));
     CU_ASSERT_EQUAL(call.unload(module), 0);
-    end();
+    cuda_misuse_end();
 }
 
 static void a_module_of_another_context(void)
@@ -451,183 +401,17 @@ static void a_module_of_another_context(void)
     CU_ASSERT_EQUAL_FATAL(call.load(&module, fatbin), 0);
     CU_ASSERT_EQUAL_FATAL(call.function(&f, module, "unary"), 0);
     CU_ASSERT_EQUAL(rt.set_device(1), 0);
-    CU_ASSERT(LAUNCH(params) != 0 && said("is no function of this context"));
+    CU_ASSERT(LAUNCH(params) != 0 && cuda_said("is no function of this context"));
     CU_ASSERT(call.function(&other, module, "unary") != 0);
-    CU_ASSERT(said("is no module of this context"));
-    CU_ASSERT(call.unload(module) != 0 && said("cuModuleUnload"));
+    CU_ASSERT(cuda_said("is no module of this context"));
+    CU_ASSERT(call.unload(module) != 0 && cuda_said("cuModuleUnload"));
     (void)call.release(1);
     CU_ASSERT_EQUAL(rt.set_device(0), 0);
     CU_ASSERT_EQUAL(call.function(&other, module, "no_such_kernel"), CUDA_NOT_FOUND);
     CU_ASSERT_EQUAL(call.unload(module), 0);
     CU_ASSERT_EQUAL(call.load(&module, "nothing of CUDA's"), CUDA_INVALID_IMAGE);
     CU_ASSERT_EQUAL(control->misuses(), 0); /* these two are answers */
-    end();
-}
-
-/* ---- libnvrtc ------------------------------------------------------------------------------- */
-
-static struct {
-    int (*create)(void **, const char *, const char *, int, const char *const *,
-                  const char *const *);
-    int (*compile)(void *, int, const char *const *);
-    int (*cubin_size)(void *, size_t *), (*ptx_size)(void *, size_t *);
-    int (*cubin)(void *, char *), (*destroy)(void **);
-} nvrtc;
-
-static int compile(void *program, const char *option)
-{
-    return nvrtc.compile(program, 1, &option);
-}
-
-static void break_nvrtc(void)
-{
-    void *program = NULL;
-    size_t size = 1;
-    char image[1];
-
-    CU_ASSERT_NOT_EQUAL(nvrtc.create(&program, "\n#include \"x.h\"\n", "x", 0, NULL, NULL), 0);
-    CU_ASSERT(said("a text that includes files"));
-    CU_ASSERT_EQUAL_FATAL(nvrtc.create(&program, "\nKERNEL(x)\n", "x", 0, NULL, NULL), 0);
-    CU_ASSERT(nvrtc.cubin_size(program, &size) != 0 && said("GetCUBIN: nothing was compiled"));
-    CU_ASSERT(nvrtc.ptx_size(program, &size) != 0 && said("GetPTX: nothing was compiled"));
-    CU_ASSERT_EQUAL(compile(program, "--make-it-fast"), NVRTC_INVALID_OPTION);
-    CU_ASSERT_EQUAL(compile(program, "--gpu-architecture=sm_42"), NVRTC_INVALID_OPTION);
-    CU_ASSERT_EQUAL(compile(program, "--gpu-architecture=compute_90"), 0);
-    CU_ASSERT(nvrtc.cubin_size(program, &size) == 0 && size == 0);
-    CU_ASSERT(nvrtc.cubin(program, image) != 0 && said("nvrtcGetCUBIN: there is none"));
-    CU_ASSERT_EQUAL(nvrtc.destroy(&program), 0);
-    CU_ASSERT_EQUAL_FATAL(nvrtc.create(&program, "\nKERNEL(x)\n", "x", 0, NULL, NULL), 0);
-    CU_ASSERT_EQUAL(compile(program, "--gpu-architecture=sm_90"), 0);
-    CU_ASSERT(nvrtc.ptx_size(program, &size) != 0 && said("nvrtcGetPTX: there is none"));
-    CU_ASSERT_EQUAL(nvrtc.destroy(&program), 0);
-    CU_ASSERT(nvrtc.destroy(&program) != 0 && said("no program"));
-}
-
-static void a_program_that_libnvrtc_does_not_take(void)
-{
-    void *library;
-
-    if (!begin())
-        return;
-    library = cuda_library("libnvrtc");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(library);
-    *(void **)(void *)&nvrtc.create = dlsym(library, "nvrtcCreateProgram");
-    *(void **)(void *)&nvrtc.compile = dlsym(library, "nvrtcCompileProgram");
-    *(void **)(void *)&nvrtc.cubin_size = dlsym(library, "nvrtcGetCUBINSize");
-    *(void **)(void *)&nvrtc.ptx_size = dlsym(library, "nvrtcGetPTXSize");
-    *(void **)(void *)&nvrtc.cubin = dlsym(library, "nvrtcGetCUBIN");
-    *(void **)(void *)&nvrtc.destroy = dlsym(library, "nvrtcDestroyProgram");
-    break_nvrtc();
-    end();
-}
-
-/* ---- cuBLAS --------------------------------------------------------------------------------- */
-
-static void break_scalars(void *blas, float *x)
-{
-    const float one = 1;
-    float sum;
-
-    CU_ASSERT(call.sscal(blas, 4, x, x, 1) != 0 && said("a scalar on the device"));
-    CU_ASSERT(call.sdot(blas, 4, x, 1, x, 1, x) != 0 && said("a result on the device"));
-    CU_ASSERT_EQUAL(call.blas_mode(blas, BLAS_ON_DEVICE), 0);
-    CU_ASSERT(call.sscal(blas, 4, &one, x, 1) != 0 && said("the pointer mode is the device's"));
-    CU_ASSERT(call.sdot(blas, 4, x, 1, x, 1, &sum) != 0 && said("is host memory"));
-    CU_ASSERT_EQUAL(call.blas_mode(blas, 0), 0);
-    CU_ASSERT(call.sscal(blas, 4, &one, &sum, 1) != 0 && said("is host memory"));
-}
-
-static void break_combinations(void *blas, float *x)
-{
-    static const struct {
-        int ab, c, compute;
-        bool good;
-    } gemm[] = {
-        { F32_TYPE, F32_TYPE, COMPUTE_32F, true },   { F16_TYPE, F16_TYPE, COMPUTE_32F, true },
-        { F16_TYPE, F32_TYPE, COMPUTE_32F, true },   { BF16_TYPE, BF16_TYPE, COMPUTE_32F, true },
-        { BF16_TYPE, F32_TYPE, COMPUTE_32F, true },  { F64_TYPE, F64_TYPE, COMPUTE_64F, true },
-        { F16_TYPE, BF16_TYPE, COMPUTE_32F, false }, { F32_TYPE, F16_TYPE, COMPUTE_32F, false },
-        { F64_TYPE, F64_TYPE, COMPUTE_32F, false },  { F64_TYPE, F32_TYPE, COMPUTE_32F, false },
-        { F32_TYPE, F32_TYPE, COMPUTE_64F, false },
-    };
-    const double one = 1, zero = 0;
-    const float f = 1;
-
-    CU_ASSERT_NOT_EQUAL(
-        call.axpy_ex(blas, 4, &one, F64_TYPE, x, F32_TYPE, 1, x, F32_TYPE, 1, F32_TYPE), 0);
-    CU_ASSERT(said("cublasAxpyEx: a combination that it does not have"));
-    CU_ASSERT_NOT_EQUAL(call.scal_ex(blas, 4, &one, F64_TYPE, x, F32_TYPE, 1, F32_TYPE), 0);
-    CU_ASSERT(said("cublasScalEx: a combination that it does not have"));
-    CU_ASSERT_NOT_EQUAL(call.gemm_ex(blas, 0, 0, 2, 2, 2, &f, x, F32_TYPE, 2, x, F64_TYPE, 2, &f, x,
-                                     F32_TYPE, 2, 68, 0),
-                        0);
-    CU_ASSERT(said("cublasGemmEx: a combination that it does not have"));
-    for (size_t i = 0; i < FERRY_TEST_COUNT(gemm); i++) {
-        int status = call.gemm_ex(
-            blas, 0, 0, 2, 2, 2, gemm[i].ab == F64_TYPE ? (const void *)&one : &f, x, gemm[i].ab, 2,
-            x, gemm[i].ab, 2, gemm[i].ab == F64_TYPE ? (const void *)&zero : &f, x, gemm[i].c, 2,
-            gemm[i].compute, 0);
-
-        CU_ASSERT_EQUAL(status == 0, gemm[i].good);
-        CU_ASSERT(gemm[i].good || said("cublasGemmEx: a combination"));
-    }
-    CU_ASSERT_EQUAL(rt.stream_sync(NULL), 0);
-}
-
-/* Every type of x, with the scalar's and the arithmetic's: those of the table, and each mistaken. */
-static void break_vectors(void *blas, float *x)
-{
-    static const int types[] = { F32_TYPE, F64_TYPE, F16_TYPE, BF16_TYPE, I8_TYPE };
-    const double one = 1; /* whose first bytes are a float 0 */
-
-    for (int i = 0; i < 5; i++)
-        for (int j = 0; j < 2; j++)
-            for (int k = 0; k < 2; k++) {
-                bool good = types[i] != I8_TYPE && j == k && j == (types[i] == F64_TYPE);
-                int status = call.scal_ex(blas, 4, &one, types[j], x, types[i], 1, types[k]);
-
-                CU_ASSERT_EQUAL(status == 0, good);
-                CU_ASSERT(good || said("cublasScalEx: a combination"));
-                status =
-                    call.axpy_ex(blas, 4, &one, types[j], x, types[i], 1, x, types[i], 1, types[k]);
-                CU_ASSERT_EQUAL(status == 0, good);
-                CU_ASSERT(good || said("cublasAxpyEx: a combination"));
-            }
-    CU_ASSERT_EQUAL(rt.stream_sync(NULL), 0);
-}
-
-static void a_call_that_cublas_does_not_take(void)
-{
-    const float one = 1;
-    void *blas = NULL;
-    float *x;
-
-    if (!begin())
-        return;
-    x = device_block(1024);
-    CU_ASSERT_EQUAL(rt.memset_async(x, 0, 1024, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(call.blas_create(&blas), 0);
-    break_scalars(blas, x);
-    break_combinations(blas, x);
-    break_vectors(blas, x);
-    CU_ASSERT_NOT_EQUAL(call.sgemm(blas, 0, 0, -1, 4, 4, &one, x, 4, x, 4, &one, x, 4), 0);
-    CU_ASSERT(said("a negative number of rows"));
-    CU_ASSERT_NOT_EQUAL(call.sgemm(blas, 0, 0, 4, 4, 4, &one, x, 3, x, 4, &one, x, 4), 0);
-    CU_ASSERT(said("leading dimensions that are too short"));
-    CU_ASSERT_NOT_EQUAL(call.sgemv(blas, 0, 4, 4, &one, x, 3, x, 1, &one, x, 1), 0);
-    CU_ASSERT(said("a leading dimension that is too short"));
-    CU_ASSERT_NOT_EQUAL(call.sgemv(blas, 0, 4, 4, &one, x, 4, x, 0, &one, x, 1), 0);
-    CU_ASSERT(said("an increment of 0"));
-    CU_ASSERT_EQUAL(rt.set_device(1), 0);
-    CU_ASSERT(call.sscal(blas, 4, &one, x, 1) != 0 && said("belongs to another context"));
-    (void)call.release(1);
-    CU_ASSERT_EQUAL(rt.set_device(0), 0);
-    CU_ASSERT_EQUAL(control->live_handles(), 1);
-    CU_ASSERT_EQUAL(call.blas_destroy(blas), 0);
-    CU_ASSERT_EQUAL(control->live_handles(), 0);
-    CU_ASSERT(call.sscal(NULL, 4, &one, x, 1) != 0 && said("no handle"));
-    CU_ASSERT_EQUAL(rt.free(x), 0);
-    end();
+    cuda_misuse_end();
 }
 
 static const ferry_test_case cases[] = {
@@ -643,8 +427,6 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_entry_that_has_two_forms),
     FERRY_TEST(a_launch_that_no_device_takes),
     FERRY_TEST(a_module_of_another_context),
-    FERRY_TEST(a_program_that_libnvrtc_does_not_take),
-    FERRY_TEST(a_call_that_cublas_does_not_take),
 };
 
 int main(int argc, char **argv)
