@@ -10,6 +10,8 @@
 /* What a task's sums and its panels of b should take at most, in floats, so that they stay near. */
 #define MOST_SUMS   (48 * 1024)
 #define MOST_PANELS (128 * 1024)
+/* Columns below which a task is not cut for the sake of more tasks than threads: each brings its rows anew. */
+#define FEW_COLUMNS 256
 /* Products that an element of y is the sum of, up to which it counts how a row is brought. */
 #define SHORT_SUMS 64
 /* Floats of a, and of y, that stay in the first cache while the panels go over them. */
@@ -58,16 +60,18 @@ static bool fills_tiles(const struct cpu_gemm *g, int64_t rows)
 
 static void cut_tasks(struct cpu_gemm *g, const struct cpu_loops *loops, int64_t wanted)
 {
-    int64_t panels = MOST_PANELS / (g->depth * g->panel), rows;
+    int64_t panels = MOST_PANELS / (g->depth * g->panel), rows, tasks;
 
     g->panel_blocks = cut(g->panels, panels > 4 ? panels : 4);
     g->panel_block = cut(g->panels, g->panel_blocks);
     rows = MOST_SUMS / (g->panel_block * g->panel) / loops->rows * loops->rows;
     rows = rows < loops->rows ? loops->rows : least(rows, 16 * loops->rows);
     g->row_blocks = cut(g->m, rows);
-    while (g->batches * g->row_blocks * g->panel_blocks < wanted) {
+    while ((tasks = g->batches * g->row_blocks * g->panel_blocks) < wanted) {
         bool by_panels = g->n * g->k >= MOST_PANELS && g->panel_block >= 4;
 
+        if (by_panels && tasks >= g->slots && g->panel_block * g->panel < 2 * FEW_COLUMNS)
+            break;
         if (!by_panels && cut(g->m, g->row_blocks) >= 2 * loops->rows)
             g->row_blocks *= 2;
         else if (g->panel_block >= 2)
