@@ -47,6 +47,9 @@ static int code_of(cudaError_t error)
     case cudaErrorSystemDriverMismatch:
         return FERRY_ENODEV;
     case cudaErrorInvalidValue:
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+    case cudaErrorStreamCaptureImplicit:
         return FERRY_EINVAL;
     case cudaErrorNotSupported:
         return FERRY_EUNSUPPORTED;
@@ -72,6 +75,10 @@ static const char *hint_of(int code, cudaError_t error)
         return "; see that nvidia-fabricmanager runs";
     case cudaErrorSystemDriverMismatch:
         return "; the driver was replaced and its old kernel module still runs: restart";
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+    case cudaErrorStreamCaptureImplicit:
+        return "; the program is capturing a stream of this device (cudaStreamBeginCapture)";
     case cudaErrorUnknown:
         return "; see that nvidia-smi runs, and that the module nvidia_uvm is loaded";
     default:

@@ -69,6 +69,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMo
 
     BEGIN(cudaStreamBeginCapture);
     error = stream_of("cudaStreamBeginCapture", context, handle, &stream);
+    if (error == cudaSuccess && stream == context->main)
+        error = misuse("cudaStreamBeginCapture: of the legacy default stream");
     if (error == cudaSuccess) {
         stream->captured = true;
         stream->capture = (struct capture){ .mode = mode, .by = pthread_self() };
@@ -94,6 +96,9 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *out)
     BEGIN(cudaStreamEndCapture);
     if (!is_stream(handle) || !stream->captured)
         return leave(cudaErrorInvalidValue);
+    if (stream->capture.mode != cudaStreamCaptureModeRelaxed &&
+        !pthread_equal(stream->capture.by, pthread_self()))
+        return leave(cudaErrorStreamCaptureWrongThread);
     stream->captured = false;
     *out = NULL;
     return leave(stream->capture.spoilt ? cudaErrorStreamCaptureInvalidated : cudaSuccess);

@@ -226,6 +226,13 @@ cudaError_t cudaPeekAtLastError(void)
     X(cudaErrorLaunchFailure, "unspecified launch failure")                                        \
     X(cudaErrorNotSupported, "operation not supported")                                            \
     X(cudaErrorStubLibrary, "CUDA driver is a stub library")                                       \
+    X(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing")       \
+    X(cudaErrorStreamCaptureInvalidated,                                                           \
+      "operation failed due to a previous error during capture")                                   \
+    X(cudaErrorStreamCaptureImplicit,                                                              \
+      "operation would make the legacy stream depend on a capturing blocking stream")              \
+    X(cudaErrorStreamCaptureWrongThread,                                                           \
+      "attempt to terminate a thread-local capture sequence from another thread")                  \
     X(cudaErrorSystemNotReady, "system not yet initialized")                                       \
     X(cudaErrorSystemDriverMismatch,                                                               \
       "system has unsupported display driver / cuda driver combination")                           \

@@ -305,13 +305,14 @@ static void each_error_has_a_code_of_ferrys(void)
     static const struct {
         int number, code;
     } row[] = {
-        { 1, FERRY_EINVAL },         { 2, FERRY_ENOMEM },  { 4, FERRY_ELOST },
-        { 214, FERRY_ELOST },        { 220, FERRY_ELOST }, { 226, FERRY_ELOST },
-        { 700, FERRY_ELOST },        { 702, FERRY_ELOST }, { 709, FERRY_ELOST },
-        { 710, FERRY_ELOST },        { 714, FERRY_ELOST }, { 715, FERRY_ELOST },
-        { 716, FERRY_ELOST },        { 717, FERRY_ELOST }, { 718, FERRY_ELOST },
-        { 719, FERRY_ELOST },        { 721, FERRY_ELOST }, { 810, FERRY_ELOST },
-        { 801, FERRY_EUNSUPPORTED }, { 911, FERRY_ELOST }, { 999, FERRY_EDEVICE },
+        { 1, FERRY_EINVAL },         { 2, FERRY_ENOMEM },   { 4, FERRY_ELOST },
+        { 214, FERRY_ELOST },        { 220, FERRY_ELOST },  { 226, FERRY_ELOST },
+        { 700, FERRY_ELOST },        { 702, FERRY_ELOST },  { 709, FERRY_ELOST },
+        { 710, FERRY_ELOST },        { 714, FERRY_ELOST },  { 715, FERRY_ELOST },
+        { 716, FERRY_ELOST },        { 717, FERRY_ELOST },  { 718, FERRY_ELOST },
+        { 719, FERRY_ELOST },        { 721, FERRY_ELOST },  { 810, FERRY_ELOST },
+        { 801, FERRY_EUNSUPPORTED }, { 900, FERRY_EINVAL }, { 901, FERRY_EINVAL },
+        { 906, FERRY_EINVAL },       { 911, FERRY_ELOST },  { 999, FERRY_EDEVICE },
     };
     void *dev;
 

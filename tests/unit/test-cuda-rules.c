@@ -3,6 +3,8 @@
 #include "cuda-driver.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -25,6 +27,9 @@
 #define CUDA_NOT_FOUND          500
 #define CUDA_INVALID_CONTEXT    201
 #define CUDA_ALREADY_REGISTERED 712
+#define CAPTURE_UNSUPPORTED     900
+#define CAPTURE_INVALIDATED     901
+#define CAPTURE_WRONG_THREAD    908
 #define CUDA_NOT_REGISTERED     713
 #define FATBIN_MAGIC           \
     {                          \
@@ -54,6 +59,8 @@ struct attributes { /* cudaPointerAttributes */
     X("libcudart", pool_malloc, cudaMallocFromPoolAsync, void **, size_t, void *, void *)   \
     X("libcudart", free_async, cudaFreeAsync, void *, void *)                               \
     X("libcudart", enable_peer, cudaDeviceEnablePeerAccess, int, unsigned)                  \
+    X("libcudart", device_sync, cudaDeviceSynchronize, void)                                \
+    X("libcudart", exchange_mode, cudaThreadExchangeStreamCaptureMode, int *)               \
     X("libcublas", blas_create, cublasCreate_v2, void **)                                   \
     X("libcublas", blas_destroy, cublasDestroy_v2, void *)
 
@@ -332,6 +339,101 @@ static void work_on_a_stream_that_is_captured(void)
     cuda_misuse_end();
 }
 
+enum { CAPTURE_GLOBAL, CAPTURE_OF_THREAD, CAPTURE_RELAXED };
+
+struct allocation {
+    int mode, result; /* of the thread that allocates; of cudaMalloc */
+};
+
+static void *allocate(void *argument)
+{
+    struct allocation *a = argument;
+    void *block = NULL;
+
+    (void)rt.set_device(0);
+    (void)call.exchange_mode(&a->mode);
+    a->result = rt.malloc(&block, 64);
+    if (!a->result)
+        (void)rt.free(block);
+    return NULL;
+}
+
+static int allocate_elsewhere(int mode)
+{
+    struct allocation a = { mode, -1 };
+    pthread_t thread;
+
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, allocate, &a), 0);
+    pthread_join(thread, NULL);
+    return a.result;
+}
+
+/* By how the capture was begun and by the mode of the thread: another one, or its own. */
+static void what_no_stream_orders_while_one_is_captured(void)
+{
+    static const struct {
+        int captured, elsewhere, result;
+    } row[] = {
+        { CAPTURE_GLOBAL, CAPTURE_GLOBAL, CAPTURE_UNSUPPORTED },
+        { CAPTURE_GLOBAL, CAPTURE_OF_THREAD, 0 },
+        { CAPTURE_GLOBAL, CAPTURE_RELAXED, 0 },
+        { CAPTURE_OF_THREAD, CAPTURE_GLOBAL, 0 },
+        { CAPTURE_RELAXED, CAPTURE_GLOBAL, 0 },
+    };
+    void *made, *block, *graph;
+
+    if (!begin())
+        return;
+    made = stream();
+    for (size_t i = 0; i < FERRY_TEST_COUNT(row); i++) {
+        CU_ASSERT_EQUAL_FATAL(rt.begin_capture(made, row[i].captured), 0);
+        CU_ASSERT_EQUAL(allocate_elsewhere(row[i].elsewhere), row[i].result);
+        CU_ASSERT_EQUAL(rt.end_capture(made, &graph), row[i].result ? CAPTURE_INVALIDATED : 0);
+    }
+    for (int mode = CAPTURE_GLOBAL; mode <= CAPTURE_RELAXED; mode++) {
+        CU_ASSERT_EQUAL_FATAL(rt.begin_capture(made, mode), 0);
+        CU_ASSERT_EQUAL(rt.malloc(&block, 64), mode == CAPTURE_RELAXED ? 0 : CAPTURE_UNSUPPORTED);
+        CU_ASSERT_EQUAL(rt.end_capture(made, &graph),
+                        mode == CAPTURE_RELAXED ? 0 : CAPTURE_INVALIDATED);
+    }
+    CU_ASSERT_EQUAL(rt.free(block), 0);
+    CU_ASSERT_EQUAL_FATAL(rt.begin_capture(made, CAPTURE_RELAXED), 0);
+    CU_ASSERT_EQUAL(call.device_sync(), CAPTURE_UNSUPPORTED);
+    CU_ASSERT_EQUAL(rt.end_capture(made, &graph), CAPTURE_INVALIDATED);
+    CU_ASSERT_EQUAL(rt.stream_destroy(made), 0);
+    cuda_misuse_end();
+}
+
+static void *end_elsewhere(void *captured)
+{
+    void *graph;
+
+    (void)rt.set_device(0);
+    return (void *)(intptr_t)rt.end_capture(captured, &graph);
+}
+
+static void a_capture_that_another_thread_ends(void)
+{
+    void *made, *graph, *result;
+    pthread_t thread;
+
+    if (!begin())
+        return;
+    made = stream();
+    for (int mode = CAPTURE_GLOBAL; mode <= CAPTURE_RELAXED; mode++) {
+        CU_ASSERT_EQUAL_FATAL(rt.begin_capture(made, mode), 0);
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, end_elsewhere, made), 0);
+        pthread_join(thread, &result);
+        CU_ASSERT_EQUAL((intptr_t)result, mode == CAPTURE_RELAXED ? 0 : CAPTURE_WRONG_THREAD);
+        if (mode != CAPTURE_RELAXED)
+            CU_ASSERT_EQUAL(rt.end_capture(made, &graph), 0);
+    }
+    CU_ASSERT_NOT_EQUAL(rt.begin_capture(NULL, CAPTURE_RELAXED), 0);
+    CU_ASSERT(cuda_said("of the legacy default stream"));
+    CU_ASSERT_EQUAL(rt.stream_destroy(made), 0);
+    cuda_misuse_end();
+}
+
 static void an_entry_that_has_two_forms(void)
 {
     void *found = NULL;
@@ -424,6 +526,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_context_that_ends_with_something_in_it),
     FERRY_TEST(a_process_that_was_forked),
     FERRY_TEST(work_on_a_stream_that_is_captured),
+    FERRY_TEST(what_no_stream_orders_while_one_is_captured),
+    FERRY_TEST(a_capture_that_another_thread_ends),
     FERRY_TEST(an_entry_that_has_two_forms),
     FERRY_TEST(a_launch_that_no_device_takes),
     FERRY_TEST(a_module_of_another_context),
