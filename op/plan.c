@@ -178,7 +178,7 @@ static int refuse(ferry_device *dev, const ferry_op *op, const char *why)
     char shape[FERRY__SHAPE_TEXT];
 
     return ferry_error_set(FERRY_EUNSUPPORTED, "%s: %s of %s %s %s: %s", ferry_device_name(dev),
-                           ferry_op_kind_name(op->kind), op->n_in ? "in[0]" : "out[0]",
+                           ferry__op_title(op), op->n_in ? "in[0]" : "out[0]",
                            ferry_dtype_name((ferry_dtype)of->dtype), ferry__operand_text(of, shape),
                            why);
 }

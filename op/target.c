@@ -80,30 +80,55 @@ int ferry__target_create(const struct ferry__target *target, const ferry_op *op,
     return ferry_device_call(target->device, ferry_op_kind_name(op->kind), call_create, &c);
 }
 
-/* Without a cpu plugin, or with one that has no operations: the oracle. */
-static void open_host(void)
+static int open_plugin(void)
 {
     ferry_device *dev;
+    int err = ferry_runtime_device(host.runtime, host_plugin, &dev);
+
+    if (err)
+        return err;
+    return ferry_device_get_properties(dev)->host_memory ? ferry__target_own(dev, &host.target)
+                                                         : FERRY_EUNSUPPORTED;
+}
+
+/*
+ * Without a cpu plugin, or with one that has no operations: the oracle, which is slow. A plugin that
+ * only lacked memory is there for whoever asks again.
+ */
+static int open_host(void)
+{
+    int err = ferry_runtime_open(NULL, &host.runtime);
 
     ferry__target_oracle(&host.target);
-    if (ferry_runtime_open(NULL, &host.runtime)) {
+    if (err) {
         host.runtime = NULL;
-        return;
+        return err == FERRY_ENOMEM ? err : 0;
     }
-    if (ferry_runtime_device(host.runtime, host_plugin, &dev) ||
-        !ferry_device_get_properties(dev)->host_memory || ferry__target_own(dev, &host.target))
+    err = open_plugin();
+    if (err)
         ferry__target_oracle(&host.target);
+    if (err == FERRY_ENOMEM) {
+        ferry_runtime_close(host.runtime);
+        host.runtime = NULL;
+        return err;
+    }
     host.target.host = true;
+    return 0;
 }
 
 int ferry__target_host(struct ferry__target *out)
 {
+    int err = 0;
+
     pthread_mutex_lock(&host.lock);
-    if (!host.users++)
-        open_host();
-    *out = host.target;
+    if (!host.users)
+        err = open_host();
+    if (!err) {
+        host.users++;
+        *out = host.target;
+    }
     pthread_mutex_unlock(&host.lock);
-    return 0;
+    return err;
 }
 
 void ferry__target_release_host(const struct ferry__target *target)

@@ -492,6 +492,7 @@ static bool takes_steps(struct om_numbers *n, const ferry_op *op)
     case FERRY_OP_STRIDED_COPY:
     case FERRY_OP_UPDATE:
     case FERRY_OP_UNARY: /* a function's tolerance is too small for a step behind it */
+    case FERRY_OP_RANDOM:
         return false;
     default:
         return op->out[0].dtype == FERRY_F32 && !om_pick(n, 4);

@@ -2,6 +2,9 @@
 #include "ferry-test.h"
 #include "oom.h"
 
+#include "op/oracle.h"
+#include "op/target.h"
+
 #include <ferry/op.h>
 #include <ferry/status.h>
 
@@ -312,6 +315,31 @@ static void an_order_that_names_an_axis_twice_gives_an_operand_that_is_refused(v
     CU_ASSERT_NOT_EQUAL(ferry_op_check(&op), 0);
 }
 
+/* A cpu plugin that could not be opened for want of memory is no reason to do without it. */
+static void the_host_without_memory_is_not_the_oracle(void)
+{
+    struct ferry__target host;
+    unsigned n, failed = 0;
+
+    for (n = 1; n < 12; n++) {
+        int err;
+
+        oom_arm(n);
+        err = ferry__target_host(&host);
+        if (!oom_disarm())
+            break;
+        CU_ASSERT(!err || err == FERRY_ENOMEM);
+        if (!err)
+            ferry__target_release_host(&host);
+        failed += err != 0;
+    }
+    CU_ASSERT(failed > 0);
+    CU_ASSERT_EQUAL_FATAL(ferry__target_host(&host), 0);
+    CU_ASSERT(host.host);
+    CU_ASSERT(host.table != &ferry__oracle);
+    ferry__target_release_host(&host);
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(what_fits_is_accepted),
     FERRY_TEST(a_null_or_sizeless_operation_is_refused),
@@ -325,6 +353,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_epilogue_that_does_not_fit_is_refused),
     FERRY_TEST(strides_beyond_63_bits_are_refused),
     FERRY_TEST(steps_are_of_the_results_dtype),
+    FERRY_TEST(the_host_without_memory_is_not_the_oracle),
     FERRY_TEST(an_operand_knows_how_far_it_reaches),
     FERRY_TEST(an_order_that_names_an_axis_twice_gives_an_operand_that_is_refused),
 };
