@@ -115,8 +115,15 @@ static void *capture(void *argument)
     return NULL;
 }
 
-/* All that ferry does, on streams that nobody captures. */
-static void work(void)
+struct worker {
+    void *dev, *queue;
+};
+
+/*
+ * All that ferry does, on streams that nobody captures, but for the end of queues that have computed: cublasDestroy
+ * waits for the device.
+ */
+static void work(struct worker *w)
 {
     uint32_t flags;
     float host[16];
@@ -141,7 +148,6 @@ static void work(void)
     CU_ASSERT_EQUAL(host[0], 64);
     CU_ASSERT_EQUAL(cuda->native(dev, "cublas_handle", &handle, sizeof(handle)), 0);
     CU_ASSERT_EQUAL(cuda->synchronize(dev), 0);
-    CU_ASSERT_EQUAL(cuda->queue_destroy(dev, queue), 0);
     CU_ASSERT_EQUAL(cuda->host_free(dev, pinned), 0);
     cuda_free_block(dev, block);
     CU_ASSERT_EQUAL(cuda->trim(dev), 0);
@@ -149,7 +155,13 @@ static void work(void)
         CU_ASSERT_EQUAL(cuda->unimport_host(dev, handle), 0);
     CU_ASSERT_EQUAL(cuda->host_alloc(dev, 64, 0, &pinned, &flags), 0);
     CU_ASSERT_EQUAL(cuda->host_free(dev, pinned), 0);
-    cuda_close(dev);
+    *w = (struct worker){ dev, queue };
+}
+
+static void rest(const struct worker *w)
+{
+    CU_ASSERT_EQUAL(cuda->queue_destroy(w->dev, w->queue), 0);
+    cuda_close(w->dev);
 }
 
 static void a_capture_elsewhere_and_ferry_do_not_meet(void)
@@ -157,6 +169,7 @@ static void a_capture_elsewhere_and_ferry_do_not_meet(void)
     for (int mode = GLOBAL; mode <= RELAXED; mode++)
         for (int pools = 0; pools < 2; pools++) {
             struct captor c = { .mode = mode };
+            struct worker w;
             pthread_t thread;
 
             if (!cuda_load(1, false))
@@ -167,9 +180,10 @@ static void a_capture_elsewhere_and_ferry_do_not_meet(void)
             pthread_barrier_init(&c.meet, NULL, 2);
             CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, capture, &c), 0);
             pthread_barrier_wait(&c.meet);
-            work();
+            work(&w);
             pthread_barrier_wait(&c.meet);
             pthread_join(thread, NULL);
+            rest(&w);
             pthread_barrier_destroy(&c.meet);
             CU_ASSERT_EQUAL(c.begun, 0);
             CU_ASSERT_EQUAL(c.ended, 0); /* a graph came of it */
@@ -181,6 +195,7 @@ static void a_capture_elsewhere_and_ferry_do_not_meet(void)
 static void a_thread_that_captures_can_call_ferry(void)
 {
     void *stream, *graph = NULL;
+    struct worker w;
     int mode = THREAD_LOCAL;
 
     if (!cuda_load(1, false))
@@ -188,10 +203,12 @@ static void a_thread_that_captures_can_call_ferry(void)
     CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
     CU_ASSERT_EQUAL_FATAL(rt.stream_create(&stream, CUDA_STREAM_NON_BLOCKING), 0);
     CU_ASSERT_EQUAL_FATAL(rt.begin_capture(stream, GLOBAL), 0);
-    work();
+    work(&w);
     CU_ASSERT_EQUAL(rt.end_capture(stream, &graph), 0);
+    rest(&w);
     CU_ASSERT_EQUAL(rt.exchange_mode(&mode), 0);
-    work();
+    work(&w);
+    rest(&w);
     CU_ASSERT_EQUAL(rt.exchange_mode(&mode), 0);
     CU_ASSERT_EQUAL(mode, THREAD_LOCAL); /* as the thread had it */
     CU_ASSERT_EQUAL(rt.stream_destroy(stream), 0);
