@@ -13,6 +13,20 @@
 #define WALK_OPERANDS 4
 #define STEPS         5
 
+/* ferry_dtype's, which never change. */
+#define DTYPE_F32  0
+#define DTYPE_F64  1
+#define DTYPE_F16  2
+#define DTYPE_BF16 3
+#define DTYPE_I8   4
+#define DTYPE_U8   5
+#define DTYPE_I32  6
+#define DTYPE_I64  7
+#define DTYPE_U32  8
+
+/* Two of them as one number. */
+#define DTYPE_PAIR(from, to) (16 * (from) + (to))
+
 /* Strides along a walk's axes: no array of arrays, dialect.h says why. */
 struct along {
     i64 axis[WALK_AXES];
@@ -45,7 +59,7 @@ struct step {
 struct element_args {
     i64 at[BUFFERS];
     struct walk walk;
-    i32 function, inputs;
+    i32 function, inputs; /* function of what is converted: a pair of dtypes */
     f32 a, b, c;
     i32 size; /* of an element that is copied, in bytes */
 };

@@ -104,6 +104,8 @@
 #define ceil1(x)            ceil(x)
 #define round1(x)           round(x)
 #define multiply_high(x, y) mul_hi(x, y)
+#define bits_of_f32(x)      as_uint(x)
+#define f32_of_bits(x)      as_float(x)
 
 #if VEC == 1
 typedef float vec;

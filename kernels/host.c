@@ -17,6 +17,7 @@ const struct kernel_target kernel_host_target = { .vec = VEC, .group = GROUP, .b
 /* Four vectors of outputs are for devices with more lanes than there are here. */
 static host_kernel *const functions[KERNEL_COUNT] = {
     [KERNEL_COPY] = host_copy,
+    [KERNEL_CONVERT_COPY] = host_convert_copy,
     [KERNEL_UNARY] = host_unary,
     [KERNEL_BINARY] = host_binary,
     [KERNEL_POOL] = host_pool,

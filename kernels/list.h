@@ -42,6 +42,7 @@
 /* X(kernel, function, program, numbers) */
 #define KERNEL_LIST(X)                                  \
     X(COPY, copy, FORWARD, element)                     \
+    X(CONVERT_COPY, convert_copy, FORWARD, element)     \
     X(UNARY, unary, FORWARD, element)                   \
     X(BINARY, binary, FORWARD, element)                 \
     X(POOL, pool, FORWARD, pool)                           \

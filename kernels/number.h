@@ -1,78 +1,82 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Numbers of every dtype, from one to another: rounded once, to nearest even; integers saturate, and what is
- * no number is 0 in them. For CUDA and the host, as it takes doubles.
+ * no number is 0 in them. OpenCL has the halves alone: the others take doubles.
  */
 #ifndef FERRY_KERNELS_NUMBER_H
 #define FERRY_KERNELS_NUMBER_H
 
+#include "kernels/args.h"
 #include "kernels/dialect.h"
 
-/* ferry_dtype's, which never change. */
-#define DTYPE_F32  0
-#define DTYPE_F64  1
-#define DTYPE_F16  2
-#define DTYPE_BF16 3
-#define DTYPE_I8   4
-#define DTYPE_U8   5
-#define DTYPE_I32  6
-#define DTYPE_I64  7
-#define DTYPE_U32  8
+/* ---- halves: F32 as bits, since a device may take a subnormal number for 0 ---- */
+
+INLINE u32 bits_of_bf16(u16 v)
+{
+    return (u32)v << 16;
+}
+
+/* What is subnormal counts the last place, 2^-24; the exponents of what is no number are the largest. */
+INLINE u32 bits_of_f16(u16 v)
+{
+    u32 magnitude = (u32)v & 0x7fff, exponents = magnitude >= 0x7c00 ? 2 * 112u << 23 : 112u << 23;
+    u32 normal = (magnitude << 13) + exponents;
+    u32 subnormal = bits_of_f32((f32)(i32)magnitude * 5.9604644775390625e-8f);
+
+    return ((u32)v & 0x8000) << 16 | (magnitude < 0x400 ? subnormal : normal);
+}
+
+INLINE u16 bf16_of_bits(u32 bits)
+{
+    u32 rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+
+    return (u16)((bits & 0x7fffffff) > 0x7f800000 ? bits >> 16 | 0x40 : rounded);
+}
+
+/* Half of one has its last place where a subnormal number of F16 has it: the sum is rounded there. */
+INLINE u16 f16_of_bits(u32 bits)
+{
+    u32 magnitude = bits & 0x7fffffff;
+    u32 normal = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
+    u32 subnormal = bits_of_f32(f32_of_bits(magnitude) + 0.5f) - 0x3f000000;
+    u32 small = magnitude < 0x38800000 ? subnormal : normal;
+    u32 large = magnitude > 0x7f800000 ? 0x7e00 : 0x7c00;
+
+    return (u16)((bits >> 16 & 0x8000) | (magnitude < 0x47800000 ? small : large));
+}
+
+INLINE u16 bf16_of_f16(u16 v)
+{
+    return bf16_of_bits(bits_of_f16(v));
+}
+
+INLINE u16 f16_of_bf16(u16 v)
+{
+    return f16_of_bits(bits_of_bf16(v));
+}
 
 #if !defined(__OPENCL_VERSION__)
 
-/* ---- halves ---- */
-
 #define itself_f32(v) (v)
 
-INLINE f32 f32_of_bf16(u16 bits)
+INLINE f32 f32_of_bf16(u16 v)
 {
-    return f32_of_bits((u32)bits << 16);
+    return f32_of_bits(bits_of_bf16(v));
 }
 
-/* By a power of two, which makes a normal number of a subnormal one. */
-INLINE f32 f32_of_f16(u16 bits)
+INLINE f32 f32_of_f16(u16 v)
 {
-    u32 sign = (u32)(bits & 0x8000) << 16, magnitude = bits & 0x7fff;
-    f32 v = f32_of_bits(magnitude << 13) * 5.192296858534828e+33f;
-
-    if (magnitude >= 0x7c00)
-        v = f32_of_bits(magnitude << 13 | 0x7f800000);
-    return f32_of_bits(bits_of_f32(v) | sign);
+    return f32_of_bits(bits_of_f16(v));
 }
 
 INLINE u16 bf16_of_f32(f32 v)
 {
-    u32 bits = bits_of_f32(v);
-
-    if (v != v)
-        return (u16)(bits >> 16 | 0x40);
-    return (u16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-/* `bits` below the leading one of 24 rounded away. */
-INLINE u32 shift_to_even(u32 significand, u32 bits)
-{
-    u32 kept = significand >> bits, half_way = 1u << (bits - 1);
-    u32 rest = significand & ((1u << bits) - 1);
-
-    return kept + (rest > half_way || (rest == half_way && (kept & 1)) ? 1u : 0u);
+    return bf16_of_bits(bits_of_f32(v));
 }
 
 INLINE u16 f16_of_f32(f32 v)
 {
-    u32 bits = bits_of_f32(v), magnitude = bits & 0x7fffffff, exponent = magnitude >> 23;
-    u32 sign = bits >> 16 & 0x8000, significand = (magnitude & 0x7fffff) | 0x800000;
-
-    if (magnitude > 0x7f800000)
-        return (u16)(sign | 0x7e00);
-    if (exponent >= 143) /* 2^16 and more */
-        return (u16)(sign | 0x7c00);
-    if (exponent >= 113)
-        return (u16)(sign | (((exponent - 113) << 10) + shift_to_even(significand, 13)));
-    if (exponent < 102)
-        return (u16)sign;
-    return (u16)(sign | shift_to_even(significand, 126 - exponent));
+    return f16_of_bits(bits_of_f32(v));
 }
 
 /*

@@ -24,14 +24,25 @@ struct element_args *plan_elements(struct kernel_plan *p, uint32_t kernel, uint3
     return a;
 }
 
+/* F32 and what it holds. */
+static bool is_half_or_f32(uint32_t dtype)
+{
+    return dtype == FERRY_F32 || dtype == FERRY_F16 || dtype == FERRY_BF16;
+}
+
 int plan_copy(struct kernel_plan *p)
 {
     static const int32_t sizes[FERRY_DTYPE_COUNT] = { 4, 8, 2, 2, 1, 1, 4, 8, 4 };
-    uint32_t dtype = p->op.in[0].dtype;
+    uint32_t from = p->op.in[0].dtype, to = p->op.out[0].dtype;
 
-    if (dtype >= FERRY_DTYPE_COUNT || dtype != p->op.out[0].dtype)
+    if (from >= FERRY_DTYPE_COUNT)
         return FERRY_EUNSUPPORTED;
-    plan_elements(p, KERNEL_COPY, 1)->size = sizes[dtype];
+    if (from == to)
+        plan_elements(p, KERNEL_COPY, 1)->size = sizes[from];
+    else if (is_half_or_f32(from) && is_half_or_f32(to))
+        plan_elements(p, KERNEL_CONVERT_COPY, 1)->function = (int32_t)DTYPE_PAIR(from, to);
+    else
+        return FERRY_EUNSUPPORTED;
     return 0;
 }
 

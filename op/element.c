@@ -85,6 +85,8 @@ double ferry__element_get(uint32_t dtype, const void *base, int64_t index)
         GET(int32_t);
     case FERRY_I64:
         GET(int64_t);
+    case FERRY_U32:
+        GET(uint32_t);
     default:
         return 0;
     }
@@ -127,6 +129,8 @@ void ferry__element_set(uint32_t dtype, void *base, int64_t index, double value)
         SET(int32_t, saturated(value, INT32_MIN, INT32_MAX));
     case FERRY_I64:
         SET(int64_t, to_i64(value));
+    case FERRY_U32:
+        SET(uint32_t, saturated(value, 0, UINT32_MAX));
     default:
         return;
     }

@@ -340,8 +340,8 @@ static void make_lrn(struct om_numbers *n, ferry_op *op)
 
 static void make_copy(struct om_numbers *n, ferry_op *op)
 {
-    static const ferry_dtype types[] = { FERRY_F32, FERRY_F32, FERRY_F64,
-                                         FERRY_I32, FERRY_U8,  FERRY_F16 };
+    static const ferry_dtype types[] = { FERRY_F32, FERRY_F32, FERRY_F64, FERRY_I32,
+                                         FERRY_U8,  FERRY_F16, FERRY_U32, FERRY_BF16 };
     int64_t shape[8];
     int rank = any_shape(n, 8, shape), i;
 
@@ -349,8 +349,8 @@ static void make_copy(struct om_numbers *n, ferry_op *op)
         shape[i] = shape[i] % 4;
     op->in[0] = operand(n, rank, shape);
     op->out[0] = operand(n, rank, shape);
-    op->in[0].dtype = types[om_pick(n, 6)];
-    op->out[0].dtype = om_pick(n, 2) ? op->in[0].dtype : (uint32_t)types[om_pick(n, 6)];
+    op->in[0].dtype = types[om_pick(n, 8)];
+    op->out[0].dtype = om_pick(n, 2) ? op->in[0].dtype : (uint32_t)types[om_pick(n, 8)];
     op->n_in = 1;
     if (!om_pick(n, 4))
         op->in[0].stride[om_pick(n, rank)] = 0;
@@ -506,6 +506,24 @@ void om_make(struct om_numbers *n, uint32_t kind, int epilogue, ferry_op *out)
     maker_of(kind)(n, out);
     if (epilogue && takes_steps(n, out))
         add_epilogue(n, out);
+}
+
+void om_halve(ferry_op *op, ferry_dtype half)
+{
+    bool is_table = op->kind == FERRY_OP_GATHER || op->kind == FERRY_OP_SCATTER_ADD;
+    bool is_index = op->kind == FERRY_OP_REDUCE && op->pass == FERRY_PASS_FORWARD &&
+                    op->params.reduce.function == FERRY_REDUCE_ARGMAX;
+    bool is_pool = op->kind == FERRY_OP_POOL;
+    uint32_t i;
+
+    if (op->kind == FERRY_OP_STRIDED_COPY)
+        return;
+    for (i = 0; i < op->n_in; i++)
+        if (i != 1 || !(is_table || is_pool))
+            op->in[i].dtype = half;
+    for (i = 0; i < op->n_out; i++)
+        if (!(is_index || (i == 1 && is_pool)))
+            op->out[i].dtype = half;
 }
 
 const double om_scalars[FERRY_UPDATE_SCALARS] = { 0.5, 0.01, 0.02, 0.125, 0.9, 0.99, 0.001 };

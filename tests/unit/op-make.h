@@ -26,6 +26,9 @@ extern const int om_kind_count;
 /* One operation of that kind; `epilogue` nonzero: perhaps with one. Passes ferry_op_check. */
 void om_make(struct om_numbers *n, uint32_t kind, int epilogue, ferry_op *out);
 
+/* What computes in F32 computes in that dtype; indices, masks and copies stay as they are. */
+void om_halve(ferry_op *op, ferry_dtype half);
+
 /* How far a result may be from the oracle's, relative to the largest one. */
 double om_tolerance(const ferry_op *op);
 

@@ -72,7 +72,8 @@ static void make_operands(struct om_numbers *n, struct trial *t)
     }
 }
 
-static void ask_the_oracle(struct trial *t)
+/* On operands that begin so far behind where they are kept. */
+static void oracle_at(struct trial *t, uint64_t margin)
 {
     ferry_op op = t->op;
     ferry_cref in[FERRY_OP_INPUTS];
@@ -89,12 +90,17 @@ static void ask_the_oracle(struct trial *t)
     for (; op.n_epilogue > t->plan.answer.epilogue; op.n_epilogue--) /* what is not taken */
         op.n_in -= op.epilogue[op.n_epilogue - 1].step != FERRY_STEP_UNARY;
     for (uint32_t i = 0; i < op.n_in; i++)
-        in[i] = (ferry_cref){ t->theirs[i], MARGIN };
+        in[i] = (ferry_cref){ t->theirs[i], margin };
     for (uint32_t i = 0; i < op.n_out; i++)
-        out[i] = (ferry_ref){ t->theirs[t->op.n_in + i], MARGIN };
+        out[i] = (ferry_ref){ t->theirs[t->op.n_in + i], margin };
     CU_ASSERT_EQUAL_FATAL(ferry__oracle.create(NULL, &op, &prepared), 0);
     CU_ASSERT_EQUAL(ferry__oracle.run(NULL, NULL, prepared, &args), 0);
     ferry__oracle.destroy(NULL, prepared);
+}
+
+static void ask_the_oracle(struct trial *t)
+{
+    oracle_at(t, MARGIN);
 }
 
 static void launch(const struct trial *t, const struct kernel_launch *l)
@@ -285,10 +291,135 @@ static void depthwise_lines_agree_too(void)
     CU_ASSERT_EQUAL(try_lines(2), 0);
 }
 
+/* ---- conversions -------------------------------------------------------------------------------- */
+
+#define HALVES 65536
+#define FLOATS (HALVES * 3 * 3)
+
+/* Copies `n` elements with that distance between them, in place of the device's kernels. */
+static void convert(ferry_dtype from, const void *x, ferry_dtype to, void *y, int64_t n,
+                    int64_t step)
+{
+    static struct trial t;
+
+    memset(&t, 0, sizeof t);
+    ferry_op_init(&t.op, FERRY_OP_STRIDED_COPY);
+    t.op.n_in = t.op.n_out = 1;
+    t.op.in[0] = ferry_operand_of(from, 1, &n, NULL);
+    t.op.out[0] = ferry_operand_of(to, 1, &n, NULL);
+    t.op.in[0].stride[0] = t.op.out[0].stride[0] = step;
+    CU_ASSERT_EQUAL_FATAL(kernel_plan_make(&kernel_host_target, &t.op, &t.plan), 0);
+    t.buffer[FROM_IN(0)] = (unsigned char *)(uintptr_t)x;
+    t.buffer[FROM_OUT(0)] = y;
+    launch(&t, &t.plan.launch[0]);
+}
+
+/* Whether elements are bit by bit what the oracle makes of them; of what is no number, the sign. */
+static bool is_converted(ferry_dtype from, const void *x, ferry_dtype to, const void *y, int64_t n)
+{
+    size_t size = ferry_dtype_size(to);
+
+    for (int64_t i = 0; i < n; i++) {
+        double value = ferry__element_get(from, x, i), got = ferry__element_get(to, y, i);
+        unsigned char want[8];
+
+        ferry__element_set(to, want, 0, value);
+        if (isnan(value) ? isnan(got) && !signbit(got) == !signbit(value)
+                         : !memcmp(want, (const char *)y + (size_t)i * size, size))
+            continue;
+        printf("%s to %s: element %lld, %a, became %a\n", ferry_dtype_name(from),
+               ferry_dtype_name(to), (long long)i, value, got);
+        return false;
+    }
+    return true;
+}
+
+static bool converts(ferry_dtype from, const void *x, ferry_dtype to, int64_t n)
+{
+    size_t size = ferry_dtype_size(to);
+    char *y = malloc((size_t)n * size), *apart = malloc((size_t)n * size);
+    bool good;
+
+    CU_ASSERT_FATAL(y && apart);
+    convert(from, x, to, y, n, 1);
+    good = is_converted(from, x, to, y, n);
+    convert(from, x, to, apart, n / 2, 2);
+    for (int64_t i = 0; i < n / 2 && good; i++)
+        good = !memcmp(apart + (size_t)i * 2 * size, y + (size_t)i * 2 * size, size);
+    free(y);
+    free(apart);
+    return good;
+}
+
+static void the_oracle_copies_every_dtype(void)
+{
+    const int64_t n = 5, wide[5] = { 0, 1, -1, INT64_C(1) << 53, -(INT64_C(1) << 53) };
+
+    for (ferry_dtype t = FERRY_F32; t < FERRY_DTYPE_COUNT; t++) {
+        ferry_operand o = ferry_operand_of(t, 1, &n, NULL);
+        size_t bytes = (size_t)n * ferry_dtype_size(t);
+        unsigned char x[5 * 8], y[5 * 8];
+        struct trial trial = { .theirs = { x, y } };
+
+        if (t == FERRY_I64)
+            memcpy(x, wide, sizeof wide);
+        else
+            memset(x, 0xc1, bytes);
+        memset(y, 0, sizeof y);
+        ferry_op_init(&trial.op, FERRY_OP_STRIDED_COPY);
+        trial.op.n_in = trial.op.n_out = 1;
+        trial.op.in[0] = trial.op.out[0] = o;
+        oracle_at(&trial, 0);
+        CU_ASSERT(!memcmp(x, y, bytes));
+    }
+}
+
+/* Each half, what lies half way to the next one, and the floats before and behind all of these. */
+static void floats_around(ferry_dtype half, const uint16_t *halves, float *out)
+{
+    for (int64_t i = 0; i < HALVES; i++) {
+        int64_t next = (i & 0x7fff) == 0x7fff ? i : i + 1;
+        float at = (float)ferry__element_get(half, halves, i);
+        float towards = (float)ferry__element_get(half, halves, next);
+        float largest = isnan(at) ? at : INFINITY;
+        float between = isinf(towards) && isfinite(at)
+                            ? copysignf(half == FERRY_F16 ? 65520 : 0x1.ffp127f, at)
+                            : at / 2 + towards / 2;
+
+        for (int k = 0; k < 3; k++) {
+            float f = k == 0 ? at : k == 1 ? between : towards;
+
+            *out++ = f;
+            *out++ = nextafterf(f, largest);
+            *out++ = nextafterf(f, -largest);
+        }
+    }
+}
+
+/* Every half in F32 and in the other half, every limit of rounding to halves: the oracle's bits. */
+static void conversions_of_halves_have_the_oracles_bits(void)
+{
+    static uint16_t halves[HALVES];
+    static float floats[FLOATS];
+
+    for (int i = 0; i < HALVES; i++)
+        halves[i] = (uint16_t)i;
+    for (ferry_dtype half = FERRY_F16; half <= FERRY_BF16; half++) {
+        ferry_dtype other = half == FERRY_F16 ? FERRY_BF16 : FERRY_F16;
+
+        CU_ASSERT(converts(half, halves, FERRY_F32, HALVES));
+        CU_ASSERT(converts(half, halves, other, HALVES));
+        floats_around(half, halves, floats);
+        CU_ASSERT(converts(FERRY_F32, floats, half, FLOATS));
+    }
+}
+
 static const ferry_test_case cases[] = {
     FERRY_TEST(what_the_host_compiles_agrees_with_the_oracle),
     FERRY_TEST(depthwise_lines_agree_too),
     FERRY_TEST(so_do_the_backward_passes),
+    FERRY_TEST(the_oracle_copies_every_dtype),
+    FERRY_TEST(conversions_of_halves_have_the_oracles_bits),
 };
 
 int main(int argc, char **argv)
