@@ -13,28 +13,6 @@
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 #define GUARD         8
 
-/* Halves, the edges of every format and of every integer, and a little beyond them. */
-static const long double special[] = {
-    0.0L,          -0.0L,         0.5L,           1.5L,
-    2.5L,          -0.5L,         -1.5L,          -2.5L,
-    126.5L,        127.5L,        127.0L,         128.0L,
-    129.0L,        -128.0L,       -128.5L,        -129.0L,
-    254.5L,        255.0L,        255.5L,         256.0L,
-    300.0L,        -1.0L,         -300.0L,        2047.0L,
-    2049.0L,       2051.0L,       257.0L,         259.0L,
-    65504.0L,      65519.0L,      65520.0L,       65536.0L,
-    0x1p-14L,      0x1p-15L,      0x1p-24L,       0x1.8p-24L,
-    0x1p-25L,      0x1.8p-25L,    0x1p-26L,       16777217.0L,
-    16777219.0L,   2147483647.0L, 2147483648.0L,  4294967295.0L,
-    4294967295.5L, 4294967296.0L, -2147483648.0L, -2147483649.0L,
-    0x1p53L,       0x1p53L + 1,   0x1p53L + 3,    9223372036854775807.0L,
-    0x1p63L,       -0x1p63L,      0x1p64L,        1e10L,
-    -1e10L,        3e38L,         3.5e38L,        1e300L,
-    -1e300L,       NAN,           INFINITY,       -INFINITY,
-    0x1.01p0L,     0x1.03p0L,     0x1.002p0L,     0x1.006p0L,
-    1.0L / 3,
-};
-
 /* Where operands begin, in elements. */
 static int64_t first(ferry_dtype t)
 {
@@ -89,7 +67,7 @@ static bool convert_case(ferry_dtype from, ferry_dtype to, int64_t n, bool speci
     mirror_create(&y, (uint64_t)(n + first(to) + GUARD) * arith_size(to), 2);
     arith_random(from, x.want, n + first(from) + GUARD, 100, (unsigned)n);
     for (int64_t i = 0; i < n && specials; i++)
-        arith_put(from, x.want, first(from) + i, special[i % LENGTH(special)]);
+        arith_put(from, x.want, first(from) + i, kit_special[i % kit_special_count]);
     mirror_upload(&x);
     code = kit.ops.convert(kit.dev, NULL, n, from,
                            mirror_cref(&x, (uint64_t)first(from) * arith_size(from)), to,
@@ -119,7 +97,7 @@ static bool convert_pair(ferry_dtype from, ferry_dtype to)
     for (int i = 0; i < LENGTH(counts); i++)
         if (!convert_case(from, to, counts[i], false))
             return false;
-    return convert_case(from, to, LENGTH(special), true);
+    return convert_case(from, to, kit_special_count, true);
 }
 
 void group_convert(void)

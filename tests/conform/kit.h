@@ -230,6 +230,10 @@ ferry_cref mirror_cref(const struct mirror *m, uint64_t offset);
 
 const char *kit_dtype_name(uint32_t dtype);
 
+/* Half-way cases, the edges of every format and of every integer, and a little beyond them. */
+extern const long double kit_special[];
+extern const int64_t kit_special_count;
+
 /* How far off a result may be. */
 long double kit_tolerance(ferry_dtype dtype, long double magnitude);
 /* Below this a device may take a number for zero. */

@@ -33,6 +33,7 @@ noinst_LTLIBRARIES += %D%/libferryconform.la
 	%D%/op.h \
 	%D%/op_backward.c \
 	%D%/op_block.c \
+	%D%/op_convert.c \
 	%D%/op_element.c \
 	%D%/op_image.c \
 	%D%/op_others.c \

@@ -15,6 +15,28 @@ const int64_t kit_counts[] = { 1,   2,   3,   4,   5,   6,    7,    8,    9,    
                                256, 257, 511, 513, 999, 1000, 1024, 1025, 4095, 4096, 4097, 65537 };
 const size_t kit_count_count = sizeof(kit_counts) / sizeof(kit_counts[0]);
 
+const long double kit_special[] = {
+    0.0L,          -0.0L,         0.5L,           1.5L,
+    2.5L,          -0.5L,         -1.5L,          -2.5L,
+    126.5L,        127.5L,        127.0L,         128.0L,
+    129.0L,        -128.0L,       -128.5L,        -129.0L,
+    254.5L,        255.0L,        255.5L,         256.0L,
+    300.0L,        -1.0L,         -300.0L,        2047.0L,
+    2049.0L,       2051.0L,       257.0L,         259.0L,
+    65504.0L,      65519.0L,      65520.0L,       65536.0L,
+    0x1p-14L,      0x1p-15L,      0x1p-24L,       0x1.8p-24L,
+    0x1p-25L,      0x1.8p-25L,    0x1p-26L,       16777217.0L,
+    16777219.0L,   2147483647.0L, 2147483648.0L,  4294967295.0L,
+    4294967295.5L, 4294967296.0L, -2147483648.0L, -2147483649.0L,
+    0x1p53L,       0x1p53L + 1,   0x1p53L + 3,    9223372036854775807.0L,
+    0x1p63L,       -0x1p63L,      0x1p64L,        1e10L,
+    -1e10L,        3e38L,         3.5e38L,        1e300L,
+    -1e300L,       NAN,           INFINITY,       -INFINITY,
+    0x1.01p0L,     0x1.03p0L,     0x1.002p0L,     0x1.006p0L,
+    1.0L / 3,
+};
+const int64_t kit_special_count = sizeof(kit_special) / sizeof(kit_special[0]);
+
 const char *kit_dtype_name(uint32_t dtype)
 {
     static const char *const names[] = { "F32", "F64", "F16", "BF16", "I8",

@@ -115,6 +115,7 @@ void group_ops(void)
         op_trials(t);
         mask |= op_tally.taken > so_far ? 1u << t : 0;
     }
+    op_conversion_trials();
     if (!op_tally.taken)
         kit_not_offered("its table takes none of %d operations", op_tally.tried);
     kit_case("the account after %d operations", op_tally.taken);

@@ -44,7 +44,10 @@ long double op_get(const struct op_block *b, const int64_t *i);
 void op_block_create(struct op_block *b, const ferry_operand *o, unsigned seed);
 void op_block_output(struct op_block *b, const ferry_operand *o, unsigned seed);
 void op_block_refill(struct op_block *b, unsigned seed);
-/* Contents that a kind has use for: what is divided by and raised is positive, regions lie in images. */
+/*
+ * Contents that a kind has use for: what is divided by and raised is positive, regions lie in images, and among
+ * what is converted there is what rounding and saturating begin at.
+ */
 void op_block_suit(struct op_block *b, const ferry_op *op, bool is_output, uint32_t n);
 void op_block_destroy(struct op_block *b);
 ferry_ref op_block_ref(const struct op_block *b);
@@ -92,7 +95,7 @@ void op_say(const ferry_op *op, const char *note, const char *doing);
 void op_run(const ferry_op *op, const ferry_op_answer *answer, void *prepared, const char *note,
             bool in_place, bool queues);
 
-/* ---- trials (op_try.c) and their lists (op_trials.c, op_passes.c, op_others.c) -------------- */
+/* ---- trials (op_try.c) and their lists (op_trials.c, op_passes.c, op_others.c, op_convert.c) - */
 
 /* The plugin's. */
 extern const ferry_op_table *op_table;
@@ -107,9 +110,10 @@ extern struct op_tally {
 int op_ask(const ferry_op *op, ferry_op_answer *out);
 /* One operation whose operands are plain; it is tried with other strides, too. */
 void op_try(const ferry_op *op, const char *note, bool in_place);
-/* All trials of a dtype; those of kinds that move and change what is there. */
+/* All trials of a dtype; those of kinds that move and change what is there; copies to other dtypes. */
 void op_trials(uint32_t dtype);
 void op_other_trials(uint32_t dtype);
+void op_conversion_trials(void);
 /* The backward passes of a forward operation. */
 void op_try_backward(const ferry_op *forward, const char *note);
 /* An operation, and a plain operand whose dimensions end at −1. */

@@ -152,19 +152,28 @@ static long double region(const int64_t *i)
     return boxes[i[0] % 4][i[1]];
 }
 
+/* Each second stretch of numbers is random: vectors of one kind alone come with it. */
+static long double suited(const struct op_block *b, const int64_t *i, int64_t k)
+{
+    return k / kit_special_count % 2 ? op_get(b, i) : kit_special[k % kit_special_count];
+}
+
 void op_block_suit(struct op_block *b, const ferry_op *op, bool is_output, uint32_t n)
 {
     bool is_region = op->kind == FERRY_OP_ROI_POOL && !is_output && n == 1;
     bool is_positive =
         (op->kind == FERRY_OP_UPDATE && is_output && n > 0) ||
         (op->kind == FERRY_OP_LRN && op->pass == FERRY_PASS_BACKWARD_DATA && !is_output && n == 3);
-    int64_t i[FERRY_OP_AXES] = { 0 };
+    bool is_converted = op->kind == FERRY_OP_STRIDED_COPY && op->in[0].dtype != op->out[0].dtype;
+    int64_t i[FERRY_OP_AXES] = { 0 }, k = 0;
 
-    if (op_count(&b->o) == 0 || !(is_region || is_positive))
+    if (op_count(&b->o) == 0 || !(is_region || is_positive || (is_converted && !is_output)))
         return;
     do
         arith_put((ferry_dtype)b->o.dtype, b->m->want, place(&b->o, i),
-                  is_region ? region(i) : fabsl(op_get(b, i)) + 0.5L);
+                  is_region      ? region(i)
+                  : is_converted ? suited(b, i, k++)
+                                 : fabsl(op_get(b, i)) + 0.5L);
     while (op_next(&b->o, i));
     mirror_upload(b->m);
 }

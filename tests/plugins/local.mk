@@ -62,6 +62,7 @@ BAD_FROM = \
 	%D%/bad-offset32.c \
 	%D%/bad-op-add.c \
 	%D%/bad-op-again.c \
+	%D%/bad-op-convert.c \
 	%D%/bad-op-copy.c \
 	%D%/bad-op-gap.c \
 	%D%/bad-op-pass.c \

@@ -326,6 +326,11 @@ static void an_operation_that_takes_strides_for_plain_ones_is_caught(void)
     caught("bad_op_copy", "ops", "strided copy F32, 3x5 by 1x3 to 3x5 by 1x3: out[0](0, 1) is ");
 }
 
+static void a_copy_that_cuts_off_what_it_should_round_is_caught(void)
+{
+    caught("bad_op_convert", "ops", "strided copy F32 to BF16, ");
+}
+
 static void an_operation_that_writes_between_its_elements_is_caught(void)
 {
     caught("bad_op_gap", "ops", "wrote into a gap between its elements: 5 elements from its first");
@@ -510,6 +515,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(an_owner_of_what_was_freed_is_caught),
     FERRY_TEST(writing_outside_the_block_is_caught),
     FERRY_TEST(an_operation_that_takes_strides_for_plain_ones_is_caught),
+    FERRY_TEST(a_copy_that_cuts_off_what_it_should_round_is_caught),
     FERRY_TEST(an_operation_that_writes_between_its_elements_is_caught),
     FERRY_TEST(a_query_that_promises_an_unknown_kind_is_caught),
     FERRY_TEST(a_run_that_leaves_something_behind_is_caught),
