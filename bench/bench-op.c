@@ -16,6 +16,7 @@ void bench_op(struct bench *b)
     if (getenv("BENCH_SET")) /* a process of the suite before */
         return;
     conv_add_create(b, "cpu", b->device);
+    conv_add_halves(b, "cpu", b->device);
     if (conv_device(&least, b->device, &c[0]) != 0) {
         bench_skip(b, "cpu: run", "%s", ferry_last_error());
         return;

@@ -54,5 +54,7 @@ void bench_opencl_conv(struct bench *b)
             run_shape(b, &conv_shapes[i], device, direction);
     if (!only)
         conv_add_create(b, "opencl", device);
+    if (!only || strstr("halves", only))
+        conv_add_halves(b, "opencl", device);
     ferry_runtime_close(rt);
 }

@@ -38,18 +38,26 @@ static void destroy(void *state)
     free(p);
 }
 
+/* Small normal numbers, in F16 and BF16 too. */
 static int make_memory(ferry_device *device, const ferry_operand *o, ferry_memory **out)
 {
-    size_t count = (size_t)ferry_operand_extent(o);
-    int err = ferry_memory_create(device, count * sizeof(float), out);
-    float *p = err ? NULL : ferry_memory_overwrite_host_data(*out);
+    size_t bytes = (size_t)ferry_operand_extent(o);
+    int err = ferry_memory_create(device, bytes, out);
+    void *data = err ? NULL : ferry_memory_overwrite_host_data(*out);
+    float *f = data;
+    uint16_t *half = data;
 
-    for (size_t i = 0; p && i < count; i++)
-        p[i] = (float)(i % 17) * 0.01f;
-    return p ? 0 : -1;
+    if (o->dtype == FERRY_F32)
+        for (size_t i = 0; f && i < bytes / sizeof(*f); i++)
+            f[i] = (float)(i % 17) * 0.01f;
+    else
+        for (size_t i = 0; half && i < bytes / sizeof(*half); i++)
+            half[i] = (uint16_t)(0x2c00 + i % 17);
+    return data ? 0 : -1;
 }
 
-int conv_device(const struct conv_shape *s, ferry_device *device, struct conv *out)
+static int prepare(const struct conv_shape *s, ferry_device *device, ferry_dtype dtype,
+                   ferry_op_tier worst, struct conv *out)
 {
     struct prepared *p = calloc(1, sizeof(*p));
     ferry_op_plan plan = { .struct_size = sizeof(plan) };
@@ -59,7 +67,10 @@ int conv_device(const struct conv_shape *s, ferry_device *device, struct conv *o
     if (!p)
         return -1;
     conv_describe(s, &op);
-    err = ferry_op_query(device, &op, &plan) || plan.tier != FERRY_TIER_OWN ||
+    for (int i = 0; i < 3; i++)
+        op.in[i].dtype = dtype;
+    op.out[0].dtype = dtype;
+    err = ferry_op_query(device, &op, &plan) || plan.tier > worst ||
           ferry_op_create(device, &op, &p->operation);
     for (int i = 0; i < 3 && !err; i++)
         err = make_memory(device, &op.in[i], &p->in[i].memory);
@@ -72,6 +83,37 @@ int conv_device(const struct conv_shape *s, ferry_device *device, struct conv *o
     p->queue = ferry_device_queue(device);
     *out = (struct conv){ run, destroy, p, wait, 0 };
     return 0;
+}
+
+int conv_device(const struct conv_shape *s, ferry_device *device, struct conv *out)
+{
+    return prepare(s, device, FERRY_F32, FERRY_TIER_OWN, out);
+}
+
+void conv_add_halves(struct bench *b, const char *name, ferry_device *device)
+{
+    static const ferry_dtype dtypes[] = { FERRY_F32, FERRY_F16, FERRY_BF16 };
+    const struct conv_shape *s = &conv_shapes[2];
+    struct conv c[3];
+    double seconds[3];
+    char figure[96];
+    int made = 0;
+
+    while (made < 3 && prepare(s, device, dtypes[made], FERRY_TIER_COMPOSED, &c[made]) == 0)
+        made++;
+    if (made == 3)
+        conv_measure(b, c, 3, seconds);
+    for (int i = 1; i < 3; i++) {
+        snprintf(figure, sizeof(figure), "%s: %s in %s : in F32", name, s->name,
+                 i == 1 ? "F16" : "BF16");
+        if (made == 3)
+            bench_add(b, figure, "GFLOP/s", conv_gigaflops(s, seconds[i]),
+                      conv_gigaflops(s, seconds[0]), BENCH_NO_GOAL, 0);
+        else
+            bench_skip(b, figure, "%s", ferry_last_error());
+    }
+    while (made-- > 0)
+        c[made].destroy(c[made].state);
 }
 
 static double create_time(const struct conv_shape *s, ferry_device *device)

@@ -7,7 +7,7 @@
 #include <ferry/op_types.h>
 
 /*
- * One convolution, square, F32, batch 1, with bias and ReLU: on the CPU plugin's table of operations, on
+ * One convolution, square, F32 where nothing else is said, batch 1, with bias and ReLU: on the CPU plugin's table of operations, on
  * any device, and on what they are compared with. Data are the maker's own; what they hold does not matter.
  */
 
@@ -46,6 +46,8 @@ int conv_ferry(const struct conv_shape *s, const char *set, int threads, struct 
                const char **why);
 /* The device's own, channels last, through ferry/op.h; −1 where it has none. */
 int conv_device(const struct conv_shape *s, ferry_device *device, struct conv *out);
+/* Rows of one of them in F16 and in BF16 beside F32: the device may compute halves in F32, by steps. */
+void conv_add_halves(struct bench *b, const char *name, ferry_device *device);
 /* A row of how long the slowest of conv_shapes takes to be created there, once programs are loaded. */
 void conv_add_create(struct bench *b, const char *name, ferry_device *device);
 /* im2col and OpenBLAS's sgemm, row-major. */

@@ -105,6 +105,7 @@ EXTRA_DIST += \
 	%D%/decisions/0145-how-overlap-is-measured.md \
 	%D%/decisions/0153-depthwise-lines-in-the-kernels.md \
 	%D%/decisions/0154-tiles-along-a-row.md \
+	%D%/decisions/0155-halves-in-f32.md \
 	%D%/decisions/0156-two-lines-at-once-and-host-blocks-apart.md \
 	%D%/decisions/0157-sums-stay-in-their-registers.md \
 	%D%/decisions/0159-who-reads-ahead-stands-back.md \

@@ -33,6 +33,13 @@ const struct ferry__kind *ferry__backward_of(uint32_t kind, uint32_t pass);
 /* How many of an operation's inputs are its kind's own; those of the epilogue follow. */
 uint32_t ferry__op_own_inputs(const ferry_op *op);
 
+/* Whether its outputs are read too: what it adds to, and what it changes. */
+static inline bool ferry__op_reads_outputs(const ferry_op *op)
+{
+    return op->kind == FERRY_OP_UPDATE || op->kind == FERRY_OP_SCATTER_ADD ||
+           op->pass > FERRY_PASS_BACKWARD_DATA;
+}
+
 /* The checks, by file. check_window.c: */
 int ferry__check_convolution(const ferry_op *op);
 int ferry__check_im2col(const ferry_op *op);

@@ -12,6 +12,7 @@ noinst_LTLIBRARIES += %D%/libferryopobjs.la
 	%D%/compose.h \
 	%D%/compose_backward.c \
 	%D%/compose_conv.c \
+	%D%/compose_half.c \
 	%D%/element.c \
 	%D%/element.h \
 	%D%/kind.h \

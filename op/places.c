@@ -128,8 +128,7 @@ static bool is_read(const ferry_op *op, uint32_t k, const ferry_op_args *args)
 {
     uint32_t i;
 
-    if (op->kind == FERRY_OP_UPDATE || op->kind == FERRY_OP_SCATTER_ADD ||
-        op->pass > FERRY_PASS_BACKWARD_DATA)
+    if (ferry__op_reads_outputs(op))
         return true;
     for (i = 0; i < op->n_in; i++)
         if (args->in[i].memory == args->out[k].memory)

@@ -46,6 +46,12 @@ static bool is_aligned(const struct ferry__plan *plan, const struct ferry__bindi
     return true;
 }
 
+static int no_memory(const ferry_op *op)
+{
+    return ferry_error_set(FERRY_ENOMEM, "%s: no memory for its steps",
+                           ferry_op_kind_name(op->kind));
+}
+
 int ferry__plan_add(struct ferry__plan *plan, const ferry_op *op, const struct ferry__binding *in,
                     const struct ferry__binding *out)
 {
@@ -55,8 +61,7 @@ int ferry__plan_add(struct ferry__plan *plan, const ferry_op *op, const struct f
         return 0;
     step = append(plan);
     if (!step)
-        return ferry_error_set(FERRY_ENOMEM, "%s: no memory for its steps",
-                               ferry_op_kind_name(op->kind));
+        return no_memory(op);
     step->op = *op;
     if (plan->n_packed == FERRY__PACKED_MAX)
         step->op.constants = 0;
@@ -69,6 +74,21 @@ int ferry__plan_add(struct ferry__plan *plan, const ferry_op *op, const struct f
         step->packed = plan->n_packed++;
     memcpy(step->in, in, op->n_in * sizeof *in);
     memcpy(step->out, out, op->n_out * sizeof *out);
+    return 1;
+}
+
+int ferry__plan_take(struct ferry__plan *plan, const struct ferry__step *step)
+{
+    struct ferry__step *own;
+
+    if (!is_aligned(plan, step->in, step->op.n_in) || !is_aligned(plan, step->out, step->op.n_out))
+        return 0;
+    own = append(plan);
+    if (!own)
+        return no_memory(&step->op);
+    *own = *step;
+    if (own->answer.packed_bytes)
+        own->packed = plan->n_packed++;
     return 1;
 }
 
@@ -157,19 +177,37 @@ static int plan_composed(struct ferry__plan *plan, const ferry_op *op)
     return can;
 }
 
-/* All of it by one target, in one entry or in several. */
-static int plan_by(struct ferry__plan *plan, const ferry_op *op, ferry_op_tier *out_tier)
+/* What the steps need besides lies in one block: one that is too large is a plan that cannot run. */
+static int fitting(struct ferry__plan *plan, int can)
+{
+    uint64_t bytes = plan->temporary_bytes, most = 0;
+    uint32_t i;
+
+    for (i = 0; can > 0 && i < plan->n_steps; i++)
+        if (most < plan->steps[i].answer.workspace_bytes)
+            most = plan->steps[i].answer.workspace_bytes;
+    if (can <= 0 || !plan->target.largest || bytes + most <= plan->target.largest)
+        return can;
+    ferry__plan_cut(plan, 0);
+    plan->temporary_bytes = 0;
+    return 0;
+}
+
+int ferry__plan_by(struct ferry__plan *plan, const ferry_op *op, ferry_op_tier *out_tier)
 {
     int can;
 
+    plan->temporary_bytes = 0;
+    plan->before = 0;
     plan->repeat = 1;
     plan->repeated = 1;
     *out_tier = FERRY_TIER_OWN;
-    can = plan_whole(plan, op);
+    can = fitting(plan, plan_whole(plan, op));
     if (can)
         return can;
     *out_tier = FERRY_TIER_COMPOSED;
-    return plan_composed(plan, op);
+    can = fitting(plan, plan_composed(plan, op));
+    return can ? can : ferry__compose_half(plan, op);
 }
 
 static int refuse(ferry_device *dev, const ferry_op *op, const char *why)
@@ -222,10 +260,10 @@ static int plan_on_host(struct ferry__plan *plan, ferry_device *dev, const ferry
     if (can)
         return can;
     plan->tier = FERRY_TIER_HOST;
-    can = plan_by(plan, op, &tier);
+    can = ferry__plan_by(plan, op, &tier);
     if (!can && plan->target.device) {
         ferry__target_oracle(&plan->target);
-        can = plan_by(plan, op, &tier);
+        can = ferry__plan_by(plan, op, &tier);
     }
     memset(plan->order, 0, sizeof plan->order);
     if (can > 0)
@@ -262,7 +300,7 @@ int ferry__plan_make(ferry_device *dev, const ferry_op *theirs, struct ferry__pl
     if (err && err != FERRY_EUNSUPPORTED)
         return err;
     if (!err)
-        can = plan_by(&plan, &op, &plan.tier);
+        can = ferry__plan_by(&plan, &op, &plan.tier);
     if (can)
         return finish(&plan, can < 0 ? can : 0, out);
     if (ferry_device_is_strict(dev))

@@ -40,8 +40,8 @@ struct ferry__step {
 #define FERRY__PACKED_MAX 8u
 
 /*
- * Steps run in their order: the first `repeated` of them `repeat` times (an image at a time needs
- * temporary memory for one image), then the others once.
+ * Steps run in their order: `before` of them once, the next `repeated` of them `repeat` times (an image at
+ * a time needs temporary memory for one image), then the others once.
  */
 struct ferry__plan {
     struct ferry__target target;
@@ -49,7 +49,7 @@ struct ferry__plan {
     struct ferry__step *steps;
     uint32_t n_steps;
     uint32_t n_packed;
-    uint32_t repeated;
+    uint32_t before, repeated;
     int64_t repeat;
     uint64_t temporary_bytes, workspace_bytes, packed_bytes;
     uint8_t order[FERRY_OP_AXES];
@@ -77,6 +77,15 @@ void ferry__plan_end(struct ferry__plan *plan);
 int ferry__plan_add(struct ferry__plan *plan, const ferry_op *op, const struct ferry__binding *in,
                     const struct ferry__binding *out);
 
+/* Appends a step that another plan of the same target has, bound to what is this plan's; likewise. */
+int ferry__plan_take(struct ferry__plan *plan, const struct ferry__step *step);
+
+/*
+ * Appends the steps of `op` by the plan's target alone: one entry, several, or in F32; 1, 0 or FERRY_ENOMEM,
+ * and who then computes. The plan has no steps before; if it failed it has none.
+ */
+int ferry__plan_by(struct ferry__plan *plan, const ferry_op *op, ferry_op_tier *out_tier);
+
 /* Takes the target's steps back until `n` are left. */
 void ferry__plan_cut(struct ferry__plan *plan, uint32_t n);
 
@@ -86,7 +95,10 @@ void ferry__plan_cut(struct ferry__plan *plan, uint32_t n);
  */
 int ferry__compose(struct ferry__plan *plan, const ferry_op *op);
 
-/* epilogue.c: the steps of op's epilogue from `first` on, in place on its output; likewise. */
+/* compose_half.c: the same of an operation on F16 or BF16, with its epilogue, in F32. */
+int ferry__compose_half(struct ferry__plan *plan, const ferry_op *op);
+
+/* compose.c: the steps of op's epilogue from `first` on, in place on its output; likewise. */
 int ferry__compose_epilogue(struct ferry__plan *plan, const ferry_op *op, uint32_t first);
 
 #endif

@@ -46,7 +46,7 @@ static int enqueue_step(struct ferry__run *r, void *ctx, void *queue,
     return plan->target.table->run(ctx, queue, step->prepared, &args);
 }
 
-/* The repetitions of the first steps, then the others. Called again it goes on where it failed. */
+/* Called again it goes on where it failed. */
 static int enqueue(void *ctx, void *queue, void *arg)
 {
     struct ferry__run *r = arg;
@@ -54,10 +54,13 @@ static int enqueue(void *ctx, void *queue, void *arg)
     int64_t loop = plan->repeated * plan->repeat, all = loop + plan->n_steps - plan->repeated;
 
     for (; r->done < all; r->done++) {
-        bool once = r->done >= loop;
-        int64_t step = once ? plan->repeated + r->done - loop : r->done % plan->repeated;
+        int64_t within = r->done - plan->before;
+        bool once = within < 0 || within >= loop;
+        int64_t step = within < 0       ? r->done
+                       : within >= loop ? r->done - loop + plan->repeated
+                                        : plan->before + within % plan->repeated;
         int err =
-            enqueue_step(r, ctx, queue, &plan->steps[step], once ? 0 : r->done / plan->repeated);
+            enqueue_step(r, ctx, queue, &plan->steps[step], once ? 0 : within / plan->repeated);
 
         if (err)
             return err;

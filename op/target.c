@@ -47,6 +47,7 @@ int ferry__target_own(ferry_device *dev, struct ferry__target *out)
     *out = (struct ferry__target){ .table = table, .ctx = ctx, .device = dev };
     out->alignment = ferry_device_get_properties(dev)->offset_alignment;
     out->temporary = temporary_of(dev);
+    out->largest = ferry_device_get_properties(dev)->max_binding;
     return 0;
 }
 

@@ -18,6 +18,7 @@ struct ferry__target {
     ferry_device *device; /* whose queue the entries run on; NULL: the oracle, which has none */
     uint64_t alignment;   /* of the offsets that its entries get, in bytes; 0: any */
     uint64_t temporary;   /* the most memory that a composition takes besides, in bytes */
+    uint64_t largest;     /* block that its entries reach the end of, in bytes; 0: any */
     bool host;            /* operands are host pointers, accessed as the host's copies */
 };
 

@@ -7,10 +7,13 @@
  * Who computes is decided when an operation is created, in this order:
  *   own       the device's plugin has it (extension "ferry.op/1");
  *   composed  the plugin has every step that it can be made of, so that nothing leaves the device:
- *             convolution of im2col and gemm, say;
+ *             convolution of im2col and gemm, say, or on F16 and BF16 the same in F32, between copies
+ *             that widen and round;
  *   host      the cpu plugin's operation on the host's copies, which coherence brings there and back;
  *             ferry's own plain loops where there is no cpu plugin.
- * So every operation runs on every device, if only slowly; FERRY_STRICT=1 makes the last tier
+ * F32 is the device's own as far as its plugin goes, F64 the cpu plugin's and so the host's elsewhere. F16 and
+ * BF16 are composed on cpu, cuda, opencl and sim: what is added up is F32 at least, each output is rounded
+ * once. So every operation runs on every device, if only slowly; FERRY_STRICT=1 makes the last tier
  * FERRY_EUNSUPPORTED, with the kind, the shape and the plugin in its message.
  *
  * Errors, where no other is named: FERRY_EINVAL for NULL or a structure without its size,

@@ -147,7 +147,8 @@ typedef struct ferry_operand {
  */
 #define FERRY_OP_LRN 43u
 /**
- * in: x. out: y, of x's shape: y = x, converted where dtypes differ. Any strides; x's may be 0.
+ * in: x. out: y, of x's shape: y = x, converted where dtypes differ: rounded once, to nearest even, integers
+ * saturate, NaN becomes 0 in them. Any strides; x's may be 0.
  * Concatenation, slices, crops, permutations, tiling and changes of layout are made of it. Backward it
  * is a copy the other way, for tiling a REDUCE.
  */

@@ -519,7 +519,7 @@ void om_halve(ferry_op *op, ferry_dtype half)
     if (op->kind == FERRY_OP_STRIDED_COPY)
         return;
     for (i = 0; i < op->n_in; i++)
-        if (i != 1 || !(is_table || is_pool))
+        if (!(i == 1 && (is_table || (is_pool && op->pass))) && !(i > 0 && is_index))
             op->in[i].dtype = half;
     for (i = 0; i < op->n_out; i++)
         if (!(is_index || (i == 1 && is_pool)))

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Random operations and backward passes on each backend, against the oracle. FERRY_TEST_OPS: how many
+ * Random operations and backward passes on each backend, in F32 and in halves, against the oracle, which has
+ * doubles for what it makes of halves. FERRY_TEST_OPS: how many
  * of a kind or pass (100); FERRY_TEST_SEED: the first seed. A failure prints its seed, and the operation.
  */
 #include "fixture.h"
 #include "op-backward.h"
 
 #include "op/element.h"
+#include "op/operation.h"
 #include "op/oracle.h"
 
 #include <math.h>
@@ -14,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One operation with memories on the device, and the same bytes for the oracle. */
+/* One operation with memories on the device, and the same numbers for the oracle. */
 struct trial {
-    ferry_op op;
+    ferry_op op, exact; /* exact: the oracle's */
     ferry_memory *memory[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS];
     unsigned char *bytes[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS]; /* the oracle's */
     ferry_op_place place[FERRY_OP_INPUTS + FERRY_OP_OUTPUTS];
@@ -52,26 +54,55 @@ static double value_for(struct om_numbers *n, const ferry_op *op, uint32_t i, in
 /* A margin before and behind shows whoever writes outside. */
 #define MARGIN 64
 
+static bool is_half(uint32_t dtype)
+{
+    return dtype == FERRY_F16 || dtype == FERRY_BF16;
+}
+
+/* The same bytes, or the same numbers in another dtype. */
+static void share(struct trial *t, uint32_t i, const unsigned char *bytes)
+{
+    const ferry_operand *o = operand_at(&t->op, i), *exact = operand_at(&t->exact, i);
+    int64_t n = ferry_operand_extent(o) / (int64_t)ferry_dtype_size((ferry_dtype)o->dtype), k;
+    size_t size = (size_t)ferry_operand_extent(exact) + 2 * MARGIN;
+
+    t->bytes[i] = malloc(size);
+    memset(t->bytes[i], 0x3f, size);
+    if (o->dtype == exact->dtype)
+        memcpy(t->bytes[i], bytes, size);
+    else
+        for (k = 0; k < n; k++)
+            ferry__element_set(exact->dtype, t->bytes[i] + MARGIN, k,
+                               ferry__element_get(o->dtype, bytes + MARGIN, k));
+}
+
 static void make(struct om_numbers *n, struct trial *t)
 {
     uint32_t i, all = t->op.n_in + t->op.n_out;
+
+    t->exact = t->op;
+    for (i = 0; i < t->op.n_out; i++)
+        if (is_half(t->op.out[i].dtype) && t->op.kind != FERRY_OP_STRIDED_COPY)
+            t->exact.out[i].dtype = FERRY_F64;
 
     for (i = 0; i < all; i++) {
         const ferry_operand *o = operand_at(&t->op, i);
         int64_t extent = ferry_operand_extent(o),
                 size = (int64_t)ferry_dtype_size((ferry_dtype)o->dtype);
+        unsigned char *bytes;
         int64_t k;
 
         t->size[i] = (size_t)extent + 2 * MARGIN;
-        t->bytes[i] = malloc(t->size[i]);
-        memset(t->bytes[i], 0x3f, t->size[i]);
+        t->memory[i] = fx_memory(t->size[i]);
+        bytes = ferry_memory_overwrite_host_data(t->memory[i]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+        memset(bytes, 0x3f, t->size[i]);
         for (k = 0; k < extent / size; k++)
-            ferry__element_set(o->dtype, t->bytes[i] + MARGIN, k, value_for(n, &t->op, i, k));
+            ferry__element_set(o->dtype, bytes + MARGIN, k, value_for(n, &t->op, i, k));
         if (t->op.kind == FERRY_OP_POOL && t->op.pass == FERRY_PASS_BACKWARD_DATA && i == 1 &&
             t->op.n_in > 1)
-            ob_fill_mask(n, &t->op, t->bytes[i] + MARGIN);
-        t->memory[i] = fx_memory(t->size[i]);
-        memcpy(ferry_memory_overwrite_host_data(t->memory[i]), t->bytes[i], t->size[i]);
+            ob_fill_mask(n, &t->op, bytes + MARGIN);
+        share(t, i, bytes);
         t->place[i] = (ferry_op_place){ t->memory[i], MARGIN };
     }
 }
@@ -101,12 +132,17 @@ static void ask_the_oracle(struct trial *t)
     args.offset = 12;
     args.scalars = om_scalars;
     args.n_scalars = FERRY_UPDATE_SCALARS;
-    CU_ASSERT_EQUAL_FATAL(ferry__oracle.create(NULL, &t->op, &prepared), 0);
+    CU_ASSERT_EQUAL_FATAL(ferry__oracle.create(NULL, &t->exact, &prepared), 0);
     CU_ASSERT_EQUAL(ferry__oracle.run(NULL, NULL, prepared, &args), 0);
     ferry__oracle.destroy(NULL, prepared);
 }
 
-static int run(ferry_device *dev, struct trial *t, uint64_t *own)
+/* How many were the plugin's own, how many stayed on the device, how many went by images. */
+struct tally {
+    uint64_t own, device, by_images;
+};
+
+static int run(ferry_device *dev, struct trial *t, struct tally *tally)
 {
     ferry_op_plan plan = { .struct_size = sizeof plan };
     ferry_op_args args = { .struct_size = sizeof args, .in = t->place, .seed = 7, .offset = 12 };
@@ -119,16 +155,30 @@ static int run(ferry_device *dev, struct trial *t, uint64_t *own)
     args.scalars = om_scalars;
     args.n_scalars = FERRY_UPDATE_SCALARS;
     CU_ASSERT_EQUAL(ferry_op_plan_of(operation, &plan), 0);
-    *own += plan.tier == FERRY_TIER_OWN;
+    tally->own += plan.tier == FERRY_TIER_OWN;
+    tally->device += plan.tier != FERRY_TIER_HOST;
+    tally->by_images += operation->plan.repeat > 1;
     err = ferry_op_run(operation, NULL, &args);
     ferry_op_destroy(operation);
     return err;
+}
+
+/* Half of the last place that the dtype has for such a number; nothing where it has to be the oracle's. */
+static double half_a_place(uint32_t dtype, double value)
+{
+    int fraction = dtype == FERRY_F16 ? 10 : 7, least = dtype == FERRY_F16 ? -14 : -126, exponent;
+
+    if (!is_half(dtype))
+        return 0;
+    frexp(value, &exponent);
+    return ldexp(0.5, (exponent - 1 < least ? least : exponent - 1) - fraction);
 }
 
 /* Every byte between the elements is as it was; elements differ by no more than they may. */
 static bool agrees(struct trial *t, uint32_t i)
 {
     const ferry_operand *o = operand_at(&t->op, i);
+    uint32_t exact = operand_at(&t->exact, i)->dtype;
     const unsigned char *got = ferry_memory_host_data(t->memory[i]);
     int64_t size = (int64_t)ferry_dtype_size((ferry_dtype)o->dtype), k;
     int64_t n = ferry_operand_extent(o) / size;
@@ -137,7 +187,7 @@ static bool agrees(struct trial *t, uint32_t i)
     if (!got)
         return false;
     for (k = 0; k < n; k++) {
-        double a = ferry__element_get(o->dtype, t->bytes[i] + MARGIN, k);
+        double a = ferry__element_get(exact, t->bytes[i] + MARGIN, k);
         double b = ferry__element_get(o->dtype, got + MARGIN, k);
 
         if (isfinite(a))
@@ -145,16 +195,18 @@ static bool agrees(struct trial *t, uint32_t i)
         if (isnan(a) || isnan(b))
             far = isnan(a) == isnan(b) ? far : INFINITY;
         else if (a != b)
-            far = fmax(far, fabs(a - b));
+            far = fmax(far, fabs(a - b) - (exact == o->dtype ? 0 : half_a_place(o->dtype, a)));
     }
     return far <= om_tolerance(&t->op) * fmax(largest, 1e-3) && !memcmp(got, t->bytes[i], MARGIN) &&
-           !memcmp(got + t->size[i] - MARGIN, t->bytes[i] + t->size[i] - MARGIN, MARGIN);
+           !memcmp(got + t->size[i] - MARGIN, t->bytes[i], MARGIN);
 }
 
-/* What is tried: a kind forward, or one of its passes. */
+/* What is tried: a kind forward, or one of its passes; in halves of both dtypes in turn. */
 struct trying {
     uint32_t kind;
     const struct ob_pass *pass;
+    bool halves;
+    uint64_t most; /* bytes of an operand; 0: any number */
 };
 
 static void make_operation(struct om_numbers *n, struct trying what, ferry_op *out)
@@ -168,7 +220,17 @@ static void make_operation(struct om_numbers *n, struct trying what, ferry_op *o
         om_make(n, what.kind, 1, out);
 }
 
-static bool one(ferry_device *dev, struct trying what, uint64_t seed, uint64_t *own)
+static bool is_within(const ferry_op *op, uint64_t most)
+{
+    uint32_t i;
+
+    for (i = 0; most && i < op->n_in + op->n_out; i++)
+        if ((uint64_t)ferry_operand_extent(operand_at(op, i)) + 2 * MARGIN > most)
+            return false;
+    return true;
+}
+
+static bool one(ferry_device *dev, struct trying what, uint64_t seed, struct tally *tally)
 {
     struct om_numbers n = { seed * UINT64_C(0x9E3779B97F4A7C15) + what.kind };
     struct trial t = { .op = { 0 } };
@@ -176,22 +238,26 @@ static bool one(ferry_device *dev, struct trying what, uint64_t seed, uint64_t *
     uint32_t i;
 
     make_operation(&n, what, &t.op);
+    if (what.halves)
+        om_halve(&t.op, seed & 1 ? FERRY_F16 : FERRY_BF16);
     if (ferry_op_check(&t.op)) {
         printf("kind %u pass %u seed %llu: made what is refused: %s: %s\n", what.kind, t.op.pass,
                (unsigned long long)seed, ferry_last_error(), om_text(&t.op));
         return false;
     }
+    if (!is_within(&t.op, what.most))
+        return true;
     make(&n, &t);
     ask_the_oracle(&t);
-    if (run(dev, &t, own)) {
+    if (run(dev, &t, tally)) {
         printf("%s\n", ferry_last_error());
         good = false;
     }
     for (i = t.op.n_in; good && i < t.op.n_in + t.op.n_out; i++)
         good = agrees(&t, i);
     if (!good)
-        printf("kind %u pass %u seed %llu: %s\n", what.kind, t.op.pass, (unsigned long long)seed,
-               om_text(&t.op));
+        printf("kind %u pass %u%s seed %llu: %s\n", what.kind, t.op.pass,
+               what.halves ? " halves" : "", (unsigned long long)seed, om_text(&t.op));
     end(&t);
     return good;
 }
@@ -204,8 +270,8 @@ static uint64_t number_of(const char *name, uint64_t usual)
 }
 
 /*
- * How many of n a plugin with operations has to compute itself: a silent fall to the host would pass
- * else. Kernels leave conversions to others.
+ * How many of n a plugin with operations has to compute itself, or halves the device: a silent fall to the
+ * host would pass else. Kernels leave some conversions to others.
  */
 static uint64_t least_own(struct trying what, uint64_t n)
 {
@@ -217,51 +283,112 @@ static uint64_t least_own(struct trying what, uint64_t n)
 }
 
 /* Many of one; how many were bad, up to 10. */
-static int try_many(ferry_device *dev, struct trying what)
+static int try_many(ferry_device *dev, struct trying what, struct tally *tally)
 {
     uint64_t n = number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 10 : 100);
-    uint64_t first = number_of("FERRY_TEST_SEED", 1), own = 0, seed;
+    uint64_t first = number_of("FERRY_TEST_SEED", 1), seed;
     int bad = 0;
 
     for (seed = first; seed < first + n && bad < 10; seed++)
-        bad += !one(dev, what, seed, &own);
-    if (!bad && own < least_own(what, n)) {
-        printf("kind %u pass %u: %llu of %llu were the plugin's own\n", what.kind,
-               what.pass ? what.pass->pass : 0, (unsigned long long)own, (unsigned long long)n);
-        bad++;
-    }
+        bad += !one(dev, what, seed, tally);
     return bad;
 }
 
-static void random_operations_agree_with_the_oracle(void)
+static int try_enough(ferry_device *dev, struct trying what)
+{
+    uint64_t n = number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 10 : 100), did;
+    struct tally tally = { 0 };
+    int bad = try_many(dev, what, &tally);
+
+    did = what.halves ? tally.device : tally.own;
+    if (bad || did >= least_own(what, n))
+        return bad;
+    printf("kind %u pass %u%s: %llu of %llu were the plugin's own\n", what.kind,
+           what.pass ? what.pass->pass : 0, what.halves ? " halves" : "", (unsigned long long)did,
+           (unsigned long long)n);
+    return 1;
+}
+
+static void operations_agree(bool halves)
 {
     ferry_device *dev = fx_device();
     int k, bad = 0;
 
     for (k = 0; k < om_kind_count && bad < 10; k++)
-        bad += try_many(dev, (struct trying){ om_kinds[k], NULL });
+        bad += try_enough(dev, (struct trying){ om_kinds[k], NULL, halves, 0 });
     CU_ASSERT_EQUAL(bad, 0);
     fx_end();
 }
 
-static void random_backward_passes_agree_with_the_oracle(void)
+static void passes_agree(bool halves)
 {
     ferry_device *dev = fx_device();
     int k, bad = 0;
 
     for (k = 0; k < ob_pass_count && bad < 10; k++)
-        bad += try_many(dev, (struct trying){ ob_passes[k].kind, &ob_passes[k] });
+        bad += try_enough(dev, (struct trying){ ob_passes[k].kind, &ob_passes[k], halves, 0 });
     CU_ASSERT_EQUAL(bad, 0);
+    fx_end();
+}
+
+static void random_operations_agree_with_the_oracle(void)
+{
+    operations_agree(false);
+}
+
+static void random_backward_passes_agree_with_the_oracle(void)
+{
+    passes_agree(false);
+}
+
+static void random_operations_on_halves_agree_with_the_oracle(void)
+{
+    operations_agree(true);
+}
+
+static void random_backward_passes_on_halves_agree_with_the_oracle(void)
+{
+    passes_agree(true);
+}
+
+/* Temporary memory is half of a binding: much goes by images then, and some to the host. */
+static void halves_that_do_not_fit_go_by_images(void)
+{
+    ferry_device *dev = fx_device();
+    int k, bad = 0, kinds = 0;
+
+    for (k = 0; k < om_kind_count + ob_pass_count && bad < 10; k++) {
+        struct trying what = { .halves = true };
+        struct tally tally = { 0 };
+
+        what.pass = k < om_kind_count ? NULL : &ob_passes[k - om_kind_count];
+        what.kind = what.pass ? what.pass->kind : om_kinds[k];
+        what.most = ferry_device_get_properties(dev)->max_binding;
+        bad += try_many(dev, what, &tally);
+        kinds += tally.by_images > 0;
+    }
+    CU_ASSERT_EQUAL(bad, 0);
+    CU_ASSERT(kinds >= (ferry_test_is_slow() ? 5 : 20));
     fx_end();
 }
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(random_operations_agree_with_the_oracle),
     FERRY_TEST(random_backward_passes_agree_with_the_oracle),
+    FERRY_TEST(random_operations_on_halves_agree_with_the_oracle),
+    FERRY_TEST(random_backward_passes_on_halves_agree_with_the_oracle),
 };
+
+static const ferry_test_case by_images[] = { FERRY_TEST(halves_that_do_not_fit_go_by_images) };
 
 int main(int argc, char **argv)
 {
-    return ferry_test_main_backends(argc, argv, "random operations", cases,
-                                    FERRY_TEST_COUNT(cases));
+    static const ferry_test_set sets[] = {
+        { "sim[max_binding=32KiB]", by_images, FERRY_TEST_COUNT(by_images) },
+    };
+    int result =
+        ferry_test_main_backends(argc, argv, "random operations", cases, FERRY_TEST_COUNT(cases));
+
+    return ferry_test_worse(result, ferry_test_main_sets(argc, argv, "random operations", sets,
+                                                         FERRY_TEST_COUNT(sets)));
 }

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Who computes what a plugin may lack: halves, operands that lie the other way; and what FERRY_STRICT says. */
+/*
+ * Who computes what a plugin may lack: halves, which it computes in F32 where it has that, operands that lie the
+ * other way; and what FERRY_STRICT says.
+ */
 
 static ferry_device *dev; /* of the case that runs */
 
@@ -96,12 +99,17 @@ static ferry_op_tier check(const ferry_op *op, const double *wanted, int64_t n)
     FX_OK_FATAL(ferry_op_create(dev, op, &o));
     FX_OK(ferry_op_plan_of(o, &plan));
     FX_OK(ferry_op_run(o, NULL, &args));
+    fx_mark();
+    FX_OK(ferry_op_run(o, NULL, &args)); /* everything is where it was computed */
+    if (plan.tier != FERRY_TIER_HOST)
+        CU_ASSERT_EQUAL(fx_copies(), 0);
     CU_ASSERT(holds(out, dtype, wanted, n));
     CU_ASSERT(holds(in[0], dtype, x, 6));
     FX_OK(ferry_op_get_stats(o, &stats));
     CU_ASSERT_EQUAL(stats.host_bytes, plan.tier == FERRY_TIER_HOST
-                                          ? (uint64_t)elements * ferry_dtype_size(dtype)
+                                          ? 2 * (uint64_t)elements * ferry_dtype_size(dtype)
                                           : 0);
+    CU_ASSERT_EQUAL(stats.runs, 2);
     ferry_op_destroy(o);
     for (int i = 0; i < 2; i++)
         ferry_memory_release(in[i]);
@@ -115,22 +123,59 @@ static void halves_are_computed_and_what_that_moves_is_counted(void)
 
     dev = fx_device();
     for (size_t i = 0; i < FERRY_TEST_COUNT(dtypes); i++) {
-        ferry_op ops[5] = { product(dtypes[i]), matrices(dtypes[i]),
+        ferry_op ops[6] = { product(dtypes[i]),
+                            matrices(dtypes[i]),
                             plain(dtypes[i], FERRY_OP_UNARY, 3),
                             plain(dtypes[i], FERRY_OP_REDUCE, 1),
+                            plain(dtypes[i], FERRY_OP_STRIDED_COPY, 3),
                             plain(dtypes[i], FERRY_OP_STRIDED_COPY, 3) };
-        const double *const wanted[5] = { xw, xw, (double[]){ 1, 0, 3, 0.5, 0, 6 },
-                                          (double[]){ 2, 1.5 }, x };
-        const int64_t counts[5] = { 8, 8, 6, 2, 6 };
+        const double rectified[6] = { 1, 0, 3, 0.5, 0, 6 };
+        const double *const wanted[6] = { xw, xw, rectified, (double[]){ 2, 1.5 }, x, rectified };
+        const int64_t counts[6] = { 8, 8, 6, 2, 6, 6 };
         int on_host = 0;
 
         ops[3].params.reduce.axes = 2;
-        for (int k = 0; k < 5; k++)
+        ops[5].n_epilogue = 1; /* a rectifier behind the copy */
+        for (int k = 0; k < 6; k++)
             on_host += check(&ops[k], wanted[k], counts[k]) == FERRY_TIER_HOST;
         if (!fx_has_operations())
-            CU_ASSERT_EQUAL(on_host, 5);
-        if (fx_has_operations() && dtypes[i] == FERRY_F32)
+            CU_ASSERT_EQUAL(on_host, 6);
+        if (fx_has_operations() && dtypes[i] != FERRY_F64)
             CU_ASSERT_EQUAL(on_host, 0);
+    }
+    fx_end();
+}
+
+/* Where a kind allows an output to be an input, halves may be so too. */
+static void halves_are_computed_in_place(void)
+{
+    static const double before[8] = { 1, 2, 3, 4, -1, -2, -3, -4 };
+    static const double sums[8] = { 2, -2, 5, 15, -0.5, -12, -1.5, 19.5 };
+    static const double rectified[8] = { 1, 2, 3, 4, 0, 0, 0, 0 };
+
+    dev = fx_device();
+    for (ferry_dtype dtype = FERRY_F16; dtype <= FERRY_BF16; dtype++) {
+        ferry_op ops[2] = { matrices(dtype), plain(dtype, FERRY_OP_UNARY, 4) };
+        ferry_memory *m[2] = { memory_of(dtype, x, 6), memory_of(dtype, w, 12) };
+
+        ops[0].in[2] = ops[0].out[0];
+        ops[0].n_in = 3;
+        ops[0].params.gemm.beta = 1;
+        ops[1].in[0] = ops[1].out[0];
+        for (int i = 0; i < 2; i++) {
+            ferry_memory *y = memory_of(dtype, before, 8);
+            ferry_op_place from[3] = { { i ? y : m[0], 0 }, { m[1], 0 }, { y, 0 } }, to = { y, 0 };
+            ferry_op_args args = { .struct_size = sizeof args, .in = from, .out = &to };
+            ferry_operation *o = NULL;
+
+            FX_OK_FATAL(ferry_op_create(dev, &ops[i], &o));
+            FX_OK(ferry_op_run(o, NULL, &args));
+            CU_ASSERT(holds(y, dtype, i ? rectified : sums, 8));
+            ferry_op_destroy(o);
+            ferry_memory_release(y);
+        }
+        for (int i = 0; i < 2; i++)
+            ferry_memory_release(m[i]);
     }
     fx_end();
 }
@@ -164,12 +209,14 @@ static void strict_names_kind_shape_and_plugin(void)
     dev = fx_device();
     name = ferry_device_name(dev);
     FX_OK(ferry_op_query(dev, &op, &plan));
+    CU_ASSERT_EQUAL(plan.tier, fx_has_operations() ? FERRY_TIER_COMPOSED : FERRY_TIER_HOST);
     setenv("FERRY_STRICT", "1", 1);
     FX_OK_FATAL(ferry_runtime_open(NULL, &rt));
     unsetenv("FERRY_STRICT");
     FX_OK_FATAL(ferry_runtime_device(rt, name, &other));
     if (plan.tier != FERRY_TIER_HOST) {
         FX_OK(ferry_op_query(other, &op, &strict));
+        CU_ASSERT_EQUAL(strict.tier, plan.tier);
     } else {
         FX_FAILS(FERRY_EUNSUPPORTED, ferry_op_query(other, &op, &strict));
         FX_FAILS(FERRY_EUNSUPPORTED, ferry_op_create(other, &op, &o));
@@ -184,6 +231,7 @@ static void strict_names_kind_shape_and_plugin(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(halves_are_computed_and_what_that_moves_is_counted),
+    FERRY_TEST(halves_are_computed_in_place),
     FERRY_TEST(transposed_operands_stay_where_they_are),
     FERRY_TEST(strict_names_kind_shape_and_plugin),
 };

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operations on F16 and BF16 in F32: copies widen what is read into temporary memory, the operation runs
+ * there, own or composed, and copies round what it made back. Where all of it does not fit, some images
+ * (places along the first axis) at a time.
+ */
+#include "op/compose.h"
+
+#include "op/kind.h"
+
+#include <ferry/blob.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PARTS (FERRY_OP_INPUTS + FERRY_OP_OUTPUTS)
+/* Bits of operands: inputs from the lowest, outputs behind them. */
+#define OUT(i) (1u << (FERRY_OP_INPUTS + (i)))
+#define ALL    ((1u << PARTS) - 1)
+
+/* An operand: where it is, and where the operation in F32 finds it. */
+struct part {
+    ferry_operand given; /* of the images that go at a time */
+    ferry_operand *wide; /* the operation's */
+    struct ferry__binding from, to;
+    bool is_half, is_split, is_read, is_written;
+};
+
+struct halves {
+    struct ferry__plan *plan;
+    const ferry_op *op;
+    ferry_op wide;
+    struct part part[PARTS];
+    uint64_t bytes; /* of temporary memory for operands */
+    int64_t repeat;
+};
+
+/* ---- operands ---------------------------------------------------------------------------------- */
+
+static bool is_half(const ferry_operand *o)
+{
+    return o->dtype == FERRY_F16 || o->dtype == FERRY_BF16;
+}
+
+static const ferry_operand *operand_at(const ferry_op *op, uint32_t i)
+{
+    return i < FERRY_OP_INPUTS ? &op->in[i] : &op->out[i - FERRY_OP_INPUTS];
+}
+
+static bool is_there(const ferry_op *op, uint32_t i)
+{
+    return i < FERRY_OP_INPUTS ? i < op->n_in : i - FERRY_OP_INPUTS < op->n_out;
+}
+
+/* Those that are `n` long along their first axis; others are repeated, or are added up in. */
+static uint32_t as_long_as(const ferry_op *op, int64_t n)
+{
+    uint32_t found = 0, i;
+
+    for (i = 0; i < PARTS; i++)
+        if (is_there(op, i) && operand_at(op, i)->rank && operand_at(op, i)->shape[0] == n)
+            found |= 1u << i;
+    return found;
+}
+
+/* Operands of the kind itself of which an image is computed of the same image of the others; 0: of none. */
+static uint32_t own_images(const ferry_op *op)
+{
+    switch (op->kind) {
+    case FERRY_OP_CONVOLUTION:
+    case FERRY_OP_INNER_PRODUCT:
+        return op->pass <= FERRY_PASS_BACKWARD_DATA      ? 1 | OUT(0)
+               : op->pass == FERRY_PASS_BACKWARD_WEIGHTS ? 1 | 2
+                                                         : 1;
+    case FERRY_OP_IM2COL:
+    case FERRY_OP_COL2IM:
+    case FERRY_OP_POOL:
+    case FERRY_OP_LRN:
+    case FERRY_OP_RESIZE:
+    case FERRY_OP_UNARY:
+    case FERRY_OP_UPDATE:
+    case FERRY_OP_STRIDED_COPY:
+        return ALL;
+    case FERRY_OP_SOFTMAX:
+        return op->params.softmax.axis ? ALL : 0;
+    case FERRY_OP_REDUCE:
+    case FERRY_OP_MOMENTS:
+        return op->params.reduce.axes & 1 ? 0 : ALL;
+    case FERRY_OP_BINARY:
+    case FERRY_OP_BATCHED_GEMM:
+        return as_long_as(op, op->pass ? op->in[0].shape[0] : op->out[0].shape[0]);
+    case FERRY_OP_GATHER:
+    case FERRY_OP_ROI_POOL:
+        return 2 | OUT(0);
+    case FERRY_OP_SCATTER_ADD:
+        return 1 | 2;
+    default:
+        return 0;
+    }
+}
+
+/* The same with what the epilogue adds; *out_n: how many images there are. */
+static uint32_t images_of(const ferry_op *op, int64_t *out_n)
+{
+    uint32_t own = ((1u << ferry__op_own_inputs(op)) - 1) | ~(OUT(0) - 1);
+    uint32_t split = own_images(op) & own, i;
+
+    *out_n = 1;
+    if (op->n_epilogue && !(split & OUT(0))) /* its steps come once all is added up */
+        return 0;
+    for (i = 0; i < op->n_epilogue; i++)
+        if (op->epilogue[i].step == FERRY_STEP_ADD)
+            split |= 1u << op->epilogue[i].operand;
+    for (i = 0; i < PARTS; i++) {
+        if (!(split >> i & 1) || !is_there(op, i))
+            continue;
+        if (!operand_at(op, i)->rank)
+            return 0;
+        *out_n = operand_at(op, i)->shape[0];
+    }
+    return split;
+}
+
+/* ---- where they lie ---------------------------------------------------------------------------- */
+
+/* All of the operands, or `n` images of those in `split`. */
+static void take_parts(struct halves *h, uint32_t split, int64_t all, int64_t n)
+{
+    uint32_t i;
+
+    h->repeat = n ? all / n : 1;
+    h->wide = *h->op;
+    for (i = 0; i < PARTS; i++) {
+        struct part *p = &h->part[i];
+        bool is_in = i < FERRY_OP_INPUTS;
+        uint32_t index = is_in ? i : i - FERRY_OP_INPUTS;
+
+        memset(p, 0, sizeof *p);
+        if (!is_there(h->op, i))
+            continue;
+        p->given = *operand_at(h->op, i);
+        p->wide = is_in ? &h->wide.in[index] : &h->wide.out[index];
+        p->from = ferry__bind(is_in ? FERRY__FROM_IN : FERRY__FROM_OUT, index);
+        p->to = ferry__bind(FERRY__FROM_TEMP, 0);
+        p->is_half = is_half(&p->given);
+        p->is_split = n < all && split >> i & 1;
+        p->is_read = is_in || ferry__op_reads_outputs(h->op);
+        p->is_written = !is_in;
+        if (p->is_split) {
+            p->given.shape[0] = n;
+            p->from.stride =
+                n * p->given.stride[0] * (int64_t)ferry_dtype_size((ferry_dtype)p->given.dtype);
+        }
+        *p->wide = p->given;
+        if (is_in && (p->is_half || n < all))
+            h->wide.constants &= ~(1u << index);
+    }
+}
+
+/* The axes as they lie in memory, from the outermost. */
+static void own_order(const ferry_operand *o, uint8_t *order)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < o->rank; i++) {
+        for (k = i; k > 0 && o->stride[order[k - 1]] < o->stride[i]; k--)
+            order[k] = order[k - 1];
+        order[k] = (uint8_t)i;
+    }
+}
+
+/* How halves lie in F32. */
+enum lie { AS_GIVEN, AS_PREFERRED, ROW_MAJOR };
+
+/* A place in temporary memory for each half; false: there is not as much. */
+static bool lay(struct halves *h, enum lie lie, const uint8_t *preferred)
+{
+    const struct ferry__target *t = &h->plan->target;
+    uint64_t unit = t->alignment > 64 ? t->alignment : 64, bytes;
+    uint32_t i;
+
+    h->bytes = 0;
+    for (i = 0; i < PARTS; i++) {
+        struct part *p = &h->part[i];
+        uint8_t own[FERRY_OP_AXES];
+        bool prefers = lie == AS_PREFERRED && (i == 0 || i == FERRY_OP_INPUTS);
+
+        if (!p->is_half)
+            continue;
+        own_order(&p->given, own);
+        *p->wide = ferry_operand_of(FERRY_F32, (int)p->given.rank, p->given.shape,
+                                    lie == ROW_MAJOR                                ? NULL
+                                    : prefers && p->given.rank == h->op->in[0].rank ? preferred
+                                                                                    : own);
+        p->to.offset = (int64_t)h->bytes;
+        bytes = ferry__compose_bytes(p->wide);
+        if (bytes > t->temporary)
+            return false;
+        h->bytes = (h->bytes + bytes + unit - 1) / unit * unit;
+        if (h->bytes > t->temporary)
+            return false;
+    }
+    return true;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------- */
+
+static int add_copy(struct halves *h, const struct part *p, bool widens)
+{
+    ferry_op copy;
+
+    ferry_op_init(&copy, FERRY_OP_STRIDED_COPY);
+    copy.n_in = copy.n_out = 1;
+    copy.in[0] = widens ? p->given : *p->wide;
+    copy.out[0] = widens ? *p->wide : p->given;
+    return ferry__plan_add(h->plan, &copy, widens ? &p->from : &p->to, widens ? &p->to : &p->from);
+}
+
+/* Copies of what goes by images, or of what all images share. */
+static int add_copies(struct halves *h, bool widens, bool by_image)
+{
+    int can = 1;
+    uint32_t i;
+
+    for (i = 0; can > 0 && i < PARTS; i++) {
+        const struct part *p = &h->part[i];
+
+        if (p->is_half && p->is_split == by_image && (widens ? p->is_read : p->is_written))
+            can = add_copy(h, p, widens);
+    }
+    return can;
+}
+
+/* Where a step of the operation in F32 finds an operand in the plan for halves. */
+static struct ferry__binding rebound(const struct halves *h, const struct ferry__binding *b)
+{
+    struct ferry__binding to = *b;
+    const struct part *p;
+
+    if (b->source == FERRY__FROM_TEMP) {
+        to.offset += (int64_t)h->bytes;
+        return to;
+    }
+    p = &h->part[b->index + (b->source == FERRY__FROM_IN ? 0 : FERRY_OP_INPUTS)];
+    if (h->repeat > 1)
+        to.stride = p->is_half ? 0 : p->from.stride;
+    if (p->is_half) {
+        to.source = FERRY__FROM_TEMP;
+        to.index = 0;
+        to.offset += p->to.offset;
+    }
+    return to;
+}
+
+static int add_operation(struct halves *h, const struct ferry__plan *inner)
+{
+    int can = 1;
+    uint32_t i, k;
+
+    for (i = 0; can > 0 && i < inner->n_steps; i++) {
+        struct ferry__step step = inner->steps[i];
+
+        for (k = 0; k < step.op.n_in; k++)
+            step.in[k] = rebound(h, &step.in[k]);
+        for (k = 0; k < step.op.n_out; k++)
+            step.out[k] = rebound(h, &step.out[k]);
+        can = ferry__plan_take(h->plan, &step);
+    }
+    return can;
+}
+
+/* What all images share once, the others around the operation, at each repetition where there are some. */
+static int add_steps(struct halves *h, const struct ferry__plan *inner)
+{
+    struct ferry__plan *plan = h->plan;
+    int can = add_copies(h, true, false);
+
+    plan->before = plan->n_steps;
+    plan->repeat = h->repeat > 1 ? h->repeat : inner->repeat;
+    if (can > 0)
+        can = add_copies(h, true, true);
+    if (can > 0)
+        can = add_operation(h, inner);
+    if (can > 0)
+        can = add_copies(h, false, true);
+    plan->repeated = h->repeat > 1 ? plan->n_steps - plan->before : inner->repeated;
+    if (can > 0)
+        can = add_copies(h, false, false);
+    memcpy(plan->order, inner->order, sizeof plan->order);
+    plan->temporary_bytes = h->bytes + inner->temporary_bytes;
+    return can;
+}
+
+/* ---- the operation in F32 ---------------------------------------------------------------------- */
+
+static int plan_laid(struct halves *h, enum lie lie, const uint8_t *preferred,
+                     struct ferry__plan *inner)
+{
+    ferry_op_tier tier;
+    int can = 0;
+
+    memset(inner, 0, sizeof *inner);
+    inner->target = h->plan->target;
+    if (lay(h, lie, preferred)) {
+        inner->target.temporary -= h->bytes;
+        if (inner->target.largest)
+            inner->target.largest -= h->bytes;
+        can = ferry__plan_by(inner, &h->wide, &tier);
+    }
+    if (can > 0 && h->repeat > 1 && inner->repeat > 1)
+        can = 0; /* repetitions do not nest */
+    if (can <= 0)
+        free(inner->steps);
+    return can;
+}
+
+/* Whether it would rather have x and y in another order than they are given in. */
+static bool prefers_another(const struct halves *h, const uint8_t *order)
+{
+    uint8_t own[FERRY_OP_AXES] = { 0 }, none[FERRY_OP_AXES] = { 0 };
+
+    own_order(&h->part[0].given, own);
+    return h->part[0].is_half && memcmp(order, none, sizeof none) &&
+           memcmp(order, own, h->part[0].given.rank);
+}
+
+static int plan_wide(struct halves *h, struct ferry__plan *inner)
+{
+    int can = plan_laid(h, AS_GIVEN, NULL, inner);
+
+    if (can > 0 && prefers_another(h, inner->order)) {
+        uint8_t order[FERRY_OP_AXES];
+
+        memcpy(order, inner->order, sizeof order);
+        free(inner->steps);
+        can = plan_laid(h, AS_PREFERRED, order, inner);
+    }
+    return can ? can : plan_laid(h, ROW_MAJOR, NULL, inner);
+}
+
+static int plan_images(struct halves *h)
+{
+    struct ferry__plan inner;
+    int can = plan_wide(h, &inner);
+
+    if (can <= 0)
+        return can;
+    can = add_steps(h, &inner);
+    free(inner.steps);
+    if (can > 0)
+        return can;
+    ferry__plan_cut(h->plan, 0);
+    h->plan->temporary_bytes = 0;
+    h->plan->before = 0;
+    h->plan->repeat = 1;
+    return can;
+}
+
+static bool has_halves(const ferry_op *op)
+{
+    uint32_t i;
+
+    for (i = 0; i < PARTS; i++)
+        if (is_there(op, i) && is_half(operand_at(op, i)))
+            return true;
+    return false;
+}
+
+int ferry__compose_half(struct ferry__plan *plan, const ferry_op *op)
+{
+    struct halves h = { .plan = plan, .op = op };
+    int64_t all, parts;
+    uint32_t split;
+    int can = 0;
+
+    if ((op->kind == FERRY_OP_STRIDED_COPY && !op->n_epilogue) || op->kind == FERRY_OP_NAMED ||
+        !has_halves(op))
+        return 0;
+    split = images_of(op, &all);
+    for (parts = 1; !can && (parts == 1 || (split && parts <= all)); parts++) {
+        if (parts > 1 && all % parts)
+            continue;
+        take_parts(&h, split, all, parts > 1 ? all / parts : all);
+        can = plan_images(&h);
+    }
+    return can;
+}
