@@ -6,7 +6,8 @@
  *
  * The rules of plugin.h hold here too: codes, host->error, threads, queues. ferry has checked every
  * operation before a plugin sees it (shapes that fit, strides, dtypes, no overflow, parameters in
- * range), so a plugin only decides whether it can. A prepared operation is immutable: it may run on
+ * range) and settled what says nothing: strides along dimensions of 1 are those of a plain operand,
+ * the operand of a step that has none is 0. So a plugin only decides whether it can. A prepared operation is immutable: it may run on
  * several queues at once, each run with a workspace of its own. With the same device, operation,
  * options and number of threads, the same inputs give the same bits.
  */
