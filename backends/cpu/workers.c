@@ -69,7 +69,7 @@ struct loop {
     workers_body body;
     workers_task task; /* in place of the body, if not NULL: a piece is a task */
     void *arg;
-    _Atomic int64_t next;   /* piece that nobody has taken */
+    _Atomic uint64_t taken; /* pieces: from the beginning, and times FROM_END, from the end */
     _Atomic unsigned slots; /* threads that have come */
 };
 
@@ -109,14 +109,32 @@ int64_t workers_piece(int64_t n, int64_t bytes)
     return (piece + PIECE_MULTIPLE - 1) / PIECE_MULTIPLE * PIECE_MULTIPLE;
 }
 
+/*
+ * The caller's pieces are the first ones, in their order, and the helpers' the last: so a thread mostly has those that it
+ * had the last time, and in the next loop what it has written in this one. What another has written has to come
+ * from its cache.
+ */
+#define FROM_BEGINNING UINT64_C(1)
+#define FROM_END       (UINT64_C(1) << 32)
+
+/* A piece that nobody has taken; negative: there is none. `from` is which end it is taken from. */
+static int64_t next_piece(struct loop *loop, uint64_t from)
+{
+    uint64_t taken = atomic_fetch_add_explicit(&loop->taken, from, memory_order_relaxed);
+    int64_t first = (int64_t)(taken % FROM_END), last = (int64_t)(taken / FROM_END);
+
+    if (first + last >= loop->pieces)
+        return -1;
+    return from == FROM_END ? loop->pieces - 1 - last : first;
+}
+
 /* Takes pieces until none is left. */
-static void work(struct loop *loop)
+static void work(struct loop *loop, uint64_t from)
 {
     unsigned slot = atomic_fetch_add_explicit(&loop->slots, 1, memory_order_relaxed);
     int64_t piece;
 
-    while ((piece = atomic_fetch_add_explicit(&loop->next, 1, memory_order_relaxed)) <
-           loop->pieces) {
+    while ((piece = next_piece(loop, from)) >= 0) {
         int64_t first = piece * loop->piece;
         int64_t left = loop->n - first;
 
@@ -176,7 +194,7 @@ static void *help(void *arg)
         if (!(word & LOOP_OPEN))
             continue;
         set_mode(&w->loop.mode);
-        work(&w->loop);
+        work(&w->loop, FROM_END);
         atomic_fetch_sub(&w->word, 1);
     }
 }
@@ -293,11 +311,11 @@ static bool take(struct workers *w)
 /* The caller has the threads, and the loop is filled in. */
 static void run_together(struct workers *w)
 {
-    atomic_store(&w->loop.next, 0);
+    atomic_store(&w->loop.taken, 0);
     atomic_store(&w->loop.slots, 0);
     get_mode(&w->loop.mode);
     publish(w);
-    work(&w->loop);
+    work(&w->loop, FROM_BEGINNING);
     wait_for_helpers(w);
     atomic_flag_clear(&w->busy);
 }
@@ -328,9 +346,9 @@ void workers_run(struct workers *w, int64_t n, int64_t piece, workers_body body,
     }
     fill_in(&alone, n, piece, arg);
     alone.body = body;
-    alone.next = 0;
+    alone.taken = 0;
     alone.slots = 0;
-    work(&alone);
+    work(&alone, FROM_BEGINNING);
 }
 
 void workers_tasks(struct workers *w, int64_t n, workers_task task, void *arg)
