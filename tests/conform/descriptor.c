@@ -314,7 +314,7 @@ void group_descriptor(void)
     symbols();
     libraries();
     kit_load();
-    kit_footprint(&loaded);
+    kit_footprint_with_memory(&loaded);
     kit_open_plugin();
     note();
     groups_of_entries();
@@ -325,7 +325,7 @@ void group_descriptor(void)
     }
     kit_counts_without_threads();
     kit_counts_once();
-    kit_footprint(&counted);
+    kit_footprint_with_memory(&counted);
     alone = kit_libraries() <= libraries_before + 1;
     if (kit.target->device < kit.devices) {
         kit_open_target();

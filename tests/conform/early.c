@@ -7,7 +7,8 @@
  * Listing devices creates no context. What one is nobody can see from outside; but what it takes, in
  * memory and threads, has to be taken by device_open. A vendor's library may take something of its own
  * when devices are counted, threads above all; then opening one takes more. A plugin that has brought no
- * library takes nothing to speak of, and none has threads that run its own code.
+ * library takes nothing to speak of, and none has threads that run its own code. What counting takes is
+ * without the pages of files: a driver's library is read then, with a compiler in it.
  */
 
 #define MUCH  (INT64_C(8) << 20) /* bytes */
@@ -18,12 +19,12 @@ struct cost {
     int threads, files;
 };
 
-static struct cost cost_of(const struct kit_footprint *before, const struct kit_footprint *after)
+static struct cost cost_of(const struct kit_footprint *before, const struct kit_footprint *after,
+                           int64_t pages)
 {
     int64_t heap = (int64_t)after->heap - (int64_t)before->heap;
-    int64_t resident = (int64_t)after->resident - (int64_t)before->resident;
 
-    return (struct cost){ heap > resident ? heap : resident, after->threads - before->threads,
+    return (struct cost){ heap > pages ? heap : pages, after->threads - before->threads,
                           after->files - before->files };
 }
 
@@ -45,8 +46,8 @@ void kit_counts_without_context(const struct kit_footprint *loaded,
 
     kit_footprint(&opened);
     kit_case("what ferry_plugin_open, device_count and properties take, and what device_open does");
-    counting = cost_of(loaded, counted);
-    opening = cost_of(counted, &opened);
+    counting = cost_of(loaded, counted, (int64_t)counted->memory - (int64_t)loaded->memory);
+    opening = cost_of(counted, &opened, (int64_t)opened.resident - (int64_t)counted->resident);
     if (counting.threads <= 0 && counting.bytes < MUCH)
         return;
     if (!alone && (opening.threads > 0 || opening.files > 0 || opening.bytes > counting.bytes / 16))

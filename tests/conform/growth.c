@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #ifdef __GLIBC__
@@ -73,6 +74,47 @@ void kit_footprint(struct kit_footprint *out)
     out->files = entries_of("/proc/self/fd");
     pages(out);
     out->heap = heap_bytes();
+    out->memory = 0;
+}
+
+/* A mapping's name, as /proc/self/smaps has it: of a file on a disk, and no name of shared memory. */
+static bool is_on_disk(const char *name)
+{
+    static const char *const memory[] = { "/memfd:", "/dev/", "/SYSV", "/anon_hugepage" };
+
+    for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)
+        if (strncmp(name, memory[i], strlen(memory[i])) == 0)
+            return false;
+    return name[0] == '/';
+}
+
+/* Bytes that are resident, but for what is on a disk; `otherwise` where the system does not say. */
+static uint64_t memory_bytes(uint64_t otherwise)
+{
+    FILE *file = fopen("/proc/self/smaps", "re");
+    bool counts = false, seen = false;
+    unsigned long kib, begin, end;
+    uint64_t bytes = 0;
+    char line[512];
+    int name = 0;
+
+    while (file && fgets(line, sizeof(line), file)) {
+        if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &begin, &end, &name) == 2) {
+            counts = !is_on_disk(line + name);
+            seen = true;
+        } else if (counts && sscanf(line, "Rss: %lu", &kib) == 1) {
+            bytes += (uint64_t)kib << 10;
+        }
+    }
+    if (file)
+        fclose(file);
+    return seen ? bytes : otherwise;
+}
+
+void kit_footprint_with_memory(struct kit_footprint *out)
+{
+    kit_footprint(out);
+    out->memory = memory_bytes(out->resident);
 }
 
 /* What is more than it was. */

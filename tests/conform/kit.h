@@ -129,10 +129,12 @@ void kit_queue_is_waited_for(void *queue);
 struct kit_footprint {
     uint64_t heap; /* bytes of malloc and the like that are in use, to the byte; 0 if unknown */
     uint64_t mapped, resident; /* bytes */
+    uint64_t memory; /* bytes that are resident and of no file; of kit_footprint_with_memory only */
     int threads, files;
 };
 
 void kit_footprint(struct kit_footprint *out);
+void kit_footprint_with_memory(struct kit_footprint *out);
 /*
  * Does that many times in each of a few rounds, after as many beforehand; the process may not grow in
  * all of them: by a byte of the heap or a page each time, by a thread or an open file.
@@ -146,7 +148,7 @@ void kit_counts_once(void);
 void kit_counts_without_threads(void);
 /*
  * Counting devices makes no context: not what opening one has to make; what is taken then is no vendor's
- * library's if the plugin is `alone` (early.c).
+ * library's if the plugin is `alone` (early.c). Both are of kit_footprint_with_memory.
  */
 void kit_counts_without_context(const struct kit_footprint *loaded,
                                 const struct kit_footprint *counted, bool alone);

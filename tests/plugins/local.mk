@@ -90,6 +90,7 @@ BAD_FROM = \
 	%D%/bad-zero.c \
 	%D%/good-async.c \
 	%D%/good-fast.c \
+	%D%/good-library.c \
 	%D%/good-near.c \
 	%D%/good-ops.c \
 	%D%/good-scratch.c \

@@ -86,6 +86,11 @@ static void a_context_s_memory_before_a_device_is_opened_is_caught(void)
     caught("bad_early_memory", "descriptor", "the context is made before a device is opened");
 }
 
+static void a_library_s_pages_are_no_context(void)
+{
+    CU_ASSERT_EQUAL(check_bad("good_library", "--only descriptor"), 0);
+}
+
 /* Whatever else of the program's a plugin may change. */
 static void what_is_the_program_s_is_looked_at(void)
 {
@@ -125,6 +130,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_map_takes_and_unmap_forgets_is_caught),
     FERRY_TEST(a_thread_of_its_own_before_a_device_is_opened_is_caught),
     FERRY_TEST(a_context_s_memory_before_a_device_is_opened_is_caught),
+    FERRY_TEST(a_library_s_pages_are_no_context),
     FERRY_TEST(what_is_the_program_s_is_looked_at),
     FERRY_TEST(counters_that_threads_change_with_no_lock_are_caught),
 };
