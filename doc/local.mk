@@ -108,6 +108,7 @@ EXTRA_DIST += \
 	%D%/decisions/0155-halves-in-f32.md \
 	%D%/decisions/0156-two-lines-at-once-and-host-blocks-apart.md \
 	%D%/decisions/0157-sums-stay-in-their-registers.md \
+	%D%/decisions/0158-drivers-that-are-programs.md \
 	%D%/decisions/0159-who-reads-ahead-stands-back.md \
 	%D%/decisions/0160-cuda-by-the-letter.md \
 	%D%/decisions/0161-captures-of-the-program.md \

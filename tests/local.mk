@@ -634,9 +634,9 @@ check-valgrind: $(check_PROGRAMS)
 	OPENBLAS_CORETYPE=Haswell FERRY_TEST_VALGRIND=1 \
 	    $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(CORE_TESTS)' LOG_COMPILER='$(VALGRIND)'
 
-# The OpenCL plugin's kernels on a simulator that sees each access; part of `make check` too.
+# The OpenCL plugin's kernels on a simulator that sees each access; what takes seconds is part of `make check` too.
 check-oclgrind: $(check_PROGRAMS)
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='%D%/scripts/check-opencl-accesses.sh'
+	FERRY_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check TESTS='%D%/scripts/check-opencl-accesses.sh'
 
 # The models: `make check` walks all sequences of 4 operations and searches 3 accesses, this one more
 # of either (minutes), and the last one more again (an hour).

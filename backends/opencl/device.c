@@ -12,6 +12,15 @@
 
 /* ---- opening ---- */
 
+/*
+ * Devices that a program stands for: CLBlast's kernels, made for GPUs, take several times as long there as ours, and
+ * some of them have llvmpipe's compiler warn that it may get them wrong (doc/decisions/0158).
+ */
+static bool is_a_program(cl_device_id id)
+{
+    return ocl_is_called(id, "llvmpipe") || ocl_is_called(id, "Oclgrind");
+}
+
 static void learn(struct ocl_device *dev)
 {
     cl_device_type type = 0;
@@ -27,6 +36,8 @@ static void learn(struct ocl_device *dev)
     (void)clGetDeviceInfo(dev->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(largest), &largest, NULL);
     (void)clGetDeviceInfo(dev->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(group), &group, NULL);
     (void)clGetDeviceInfo(dev->id, CL_DEVICE_PLATFORM, sizeof(dev->platform), &dev->platform, NULL);
+    if (dev->set.arithmetic == OCL_MEASURED && is_a_program(dev->id))
+        dev->set.arithmetic = OCL_OWN;
     cpu = ocl_is_processor(dev->id);
     dev->few = dev->set.items == OCL_FEW || (dev->set.items == OCL_BY_TYPE && cpu);
     dev->fp64 = dev->set.f64 == OCL_AUTO && ocl_has_extension(dev->id, "cl_khr_fp64");

@@ -82,6 +82,7 @@ bool ocl_has_extension(cl_device_id id, const char *name); /* of the device */
 /* A string of a device or platform, cut to fit, "" where there is none. */
 void ocl_device_string(cl_device_id id, cl_device_info what, char *out, size_t size);
 void ocl_platform_string(cl_platform_id id, cl_platform_info what, char *out, size_t size);
+bool ocl_is_called(cl_device_id id, const char *name); /* whether the device's name begins so */
 
 int ocl_device_count(void *plugin, uint32_t *out);
 int ocl_properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out);

@@ -41,10 +41,7 @@ static bool is_fused(const struct ocl_device *dev)
  */
 static bool reads_arguments_by_index(const struct ocl_device *dev)
 {
-    char name[64];
-
-    ocl_device_string(dev->id, CL_DEVICE_NAME, name, sizeof(name));
-    return strncmp(name, "llvmpipe", 8) != 0;
+    return !ocl_is_called(dev->id, "llvmpipe");
 }
 
 static int build(const struct ocl_device *dev, enum kernel_program program, cl_program *out)

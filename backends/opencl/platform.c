@@ -57,6 +57,14 @@ void ocl_platform_string(cl_platform_id id, cl_platform_info what, char *out, si
     free(text);
 }
 
+bool ocl_is_called(cl_device_id id, const char *name)
+{
+    char text[64];
+
+    ocl_device_string(id, CL_DEVICE_NAME, text, sizeof(text));
+    return strncmp(text, name, strlen(name)) == 0;
+}
+
 bool ocl_has_extension(cl_device_id id, const char *name)
 {
     char text[8192];
