@@ -18,6 +18,9 @@
 #define OUT(i) (1u << (FERRY_OP_INPUTS + (i)))
 #define ALL    ((1u << PARTS) - 1)
 
+/* The most repetitions that are looked for: each brings up to 64 MiB. */
+#define MOST_REPEAT 65536
+
 /* An operand: where it is, and where the operation in F32 finds it. */
 struct part {
     ferry_operand given; /* of the images that go at a time */
@@ -369,7 +372,7 @@ static bool has_halves(const ferry_op *op)
 int ferry__compose_half(struct ferry__plan *plan, const ferry_op *op)
 {
     struct halves h = { .plan = plan, .op = op };
-    int64_t all, parts;
+    int64_t all, parts, most;
     uint32_t split;
     int can = 0;
 
@@ -377,7 +380,8 @@ int ferry__compose_half(struct ferry__plan *plan, const ferry_op *op)
         !has_halves(op))
         return 0;
     split = images_of(op, &all);
-    for (parts = 1; !can && (parts == 1 || (split && parts <= all)); parts++) {
+    most = !split ? 1 : all < MOST_REPEAT ? all : MOST_REPEAT;
+    for (parts = 1; !can && (parts == 1 || parts <= most); parts++) {
         if (parts > 1 && all % parts)
             continue;
         take_parts(&h, split, all, parts > 1 ? all / parts : all);
