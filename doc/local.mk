@@ -115,6 +115,7 @@ EXTRA_DIST += \
 	%D%/decisions/0162-arguments-as-mesa-reads-them.md \
 	%D%/decisions/0163-a-library-that-is-there-and-does-not-work.md \
 	%D%/decisions/0164-what-says-nothing-is-settled.md \
+	%D%/decisions/0165-two-cache-lines-of-channels.md \
 	%D%/decisions/0113-short-sums-and-whole-lines.md \
 	%D%/decisions/0150-tiles-that-go-on-by-themselves.md \
 	%D%/decisions/0151-blocks-begin-at-different-places-of-their-pages.md \

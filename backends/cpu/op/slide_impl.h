@@ -10,19 +10,30 @@
  * channels are asked for.
  */
 
-/* Sums a, and sums b: of the line below, or of the vector of channels behind. */
+/*
+ * Sums a, and sums b: of the vector of channels behind, or of the line below. Wide: channels go by two
+ * cache lines, as they do where pixels are two apart. Next to nothing is read twice there, and if the
+ * pixels' distance is a power of two, twice as many of those on their way have a place in the first
+ * cache. Narrow vectors have sums c and d for it.
+ */
 #if LANES == 16
 #define SLIDE_WIDE      LANES
-#define TAP(j, k, half) w##j##k
+#define TAP(j, k, half) ((half) ? u##j##k : w##j##k)
 #define TAPS                                                                   \
     const vec w00 = LOAD(w), w01 = LOAD(w + LANES), w02 = LOAD(w + 2 * LANES); \
     const vec w10 = LOAD(w + 3 * LANES), w11 = LOAD(w + 4 * LANES);            \
     const vec w12 = LOAD(w + 5 * LANES), w20 = LOAD(w + 6 * LANES);            \
-    const vec w21 = LOAD(w + 7 * LANES), w22 = LOAD(w + 8 * LANES);
+    const vec w21 = LOAD(w + 7 * LANES), w22 = LOAD(w + 8 * LANES);            \
+    const float *u = wide ? w + 9 * LANES : w;                                 \
+    const vec u00 = LOAD(u), u01 = LOAD(u + LANES), u02 = LOAD(u + 2 * LANES); \
+    const vec u10 = LOAD(u + 3 * LANES), u11 = LOAD(u + 4 * LANES);            \
+    const vec u12 = LOAD(u + 5 * LANES), u20 = LOAD(u + 6 * LANES);            \
+    const vec u21 = LOAD(u + 7 * LANES), u22 = LOAD(u + 8 * LANES);
 #define TAPS_AGAIN
 #else
 #define SLIDE_WIDE      (2 * LANES)
-#define TAP(j, k, half) LOAD(w + (3 * (j) + (k)) * SLIDE_WIDE + (half)*LANES)
+#define TAP(j, k, half) \
+    LOAD(w + ((half) / 2 * 9 + 3 * (j) + (k)) * SLIDE_WIDE + (half) % 2 * LANES)
 #define TAPS
 #define TAPS_AGAIN OPAQUE(w); /* there are no registers for them */
 #endif
@@ -34,7 +45,7 @@ struct NAME(slide) {
 };
 
 /* Lines above and below the image. */
-static const float NAME(slide_zero)[SLIDE_WIDE];
+static const float NAME(slide_zero)[2 * SLIDE_WIDE];
 
 /* clang-format off */
 /* What v gives, by line j of the taps: to three pixels, 1 apart; where they are 2 apart, to one or two. */
@@ -49,25 +60,37 @@ static const float NAME(slide_zero)[SLIDE_WIDE];
 #if LANES == 16
 #define SEE(GIVE)                                                               \
     v = LOAD(x0); GIVE(a, 0, 0);                                                \
+    if (wide) { v = LOAD(x0 + LANES); GIVE(b, 1, 0); }                          \
     v = LOAD(x1); GIVE(a, 0, 1); if (lines == 2) { GIVE(b, 0, 0); }             \
+    if (wide) { v = LOAD(x1 + LANES); GIVE(b, 1, 1); }                          \
     v = LOAD(x2); GIVE(a, 0, 2); if (lines == 2) { GIVE(b, 0, 1); }             \
+    if (wide) { v = LOAD(x2 + LANES); GIVE(b, 1, 2); }                          \
     if (lines == 2) { v = LOAD(x3); GIVE(b, 0, 2); }                            \
     x0 += t.step[0]; x1 += t.step[1]; x2 += t.step[2]; x3 += t.step[3]
 #else
 #define SEE(GIVE)                                                               \
     TAPS_AGAIN                                                                  \
-    v = LOAD(x0); GIVE(a, 0, 0); v = LOAD(x0 + LANES); GIVE(b, 1, 0);           \
-    v = LOAD(x1); GIVE(a, 0, 1); v = LOAD(x1 + LANES); GIVE(b, 1, 1);           \
-    v = LOAD(x2); GIVE(a, 0, 2); v = LOAD(x2 + LANES); GIVE(b, 1, 2);           \
+    SEE_LINE(x0, GIVE, 0); SEE_LINE(x1, GIVE, 1); SEE_LINE(x2, GIVE, 2);        \
     x0 += t.step[0]; x1 += t.step[1]; x2 += t.step[2]
+#define SEE_LINE(x, GIVE, j)                                                    \
+    v = LOAD(x); GIVE(a, 0, j); v = LOAD(x + LANES); GIVE(b, 1, j);             \
+    if (wide) {                                                                 \
+        v = LOAD(x + 2 * LANES); GIVE(c, 2, j);                                 \
+        v = LOAD(x + 3 * LANES); GIVE(d, 3, j);                                 \
+    }
 #endif
 /* The leftmost pixel goes out, and another one comes in. */
 #define SHIFT                                                                   \
-    a0 = a1, a1 = a2, a2 = a_new, b0 = b1, b1 = b2, b2 = b_new
+    a0 = a1, a1 = a2, a2 = a_new, b0 = b1, b1 = b2, b2 = b_new;                 \
+    c0 = c1, c1 = c2, c2 = c_new, d0 = d1, d1 = d2, d2 = d_new
 #define DONE                                                                    \
     SLIDE_FINISH(a0, at, c);                                                    \
-    if (LANES < 16 || lines == 2)                                               \
+    if (has_b)                                                                  \
         SLIDE_FINISH(b0, at + b_at, c + b_c);                                   \
+    if (has_cd) {                                                               \
+        SLIDE_FINISH(c0, at + 2 * LANES, c + 2 * LANES);                        \
+        SLIDE_FINISH(d0, at + 3 * LANES, c + 3 * LANES);                        \
+    }                                                                           \
     at += t.y_next;                                                             \
     SHIFT
 /* clang-format on */
@@ -84,15 +107,20 @@ static const float NAME(slide_zero)[SLIDE_WIDE];
  * sums begin at the bias, and what is left to do is to keep them in bounds.
  */
 INLINE void NAME(slide)(const struct cpu_store s, const struct NAME(slide) t, int stride, int lines,
-                        bool is_plain, const float *w, const float *add, float *y, int64_t at,
-                        int64_t c)
+                        bool wide, bool is_plain, const float *w, const float *add, float *y,
+                        int64_t at, int64_t c)
 {
     const float *x0 = t.x[0], *x1 = t.x[1], *x2 = t.x[2], *x3 = t.x[3];
-    const int64_t b_at = LANES == 16 ? t.y_line : LANES, b_c = LANES == 16 ? 0 : LANES;
+    const bool has_b = LANES < 16 || wide || lines == 2, has_cd = LANES < 16 && wide;
+    const bool is_line = LANES == 16 && lines == 2, is_begun = is_plain && s.bias;
+    const int64_t b_at = is_line ? t.y_line : LANES, b_c = is_line ? 0 : LANES;
     const vec zero = { 0 }, least = SPLAT(s.least), most = SPLAT(s.most);
-    const vec a_new = is_plain && s.bias ? LOAD(s.bias + c) : zero;
-    const vec b_new = is_plain && s.bias ? LOAD(s.bias + c + b_c) : zero;
-    vec a0 = a_new, a1 = a_new, a2 = a_new, b0 = b_new, b1 = b_new, b2 = b_new, v;
+    const vec a_new = is_begun ? LOAD(s.bias + c) : zero;
+    const vec b_new = is_begun && has_b ? LOAD(s.bias + c + b_c) : zero;
+    const vec c_new = is_begun && has_cd ? LOAD(s.bias + c + 2 * LANES) : zero;
+    const vec d_new = is_begun && has_cd ? LOAD(s.bias + c + 3 * LANES) : zero;
+    vec a0 = a_new, a1 = a_new, a2 = a_new, b0 = b_new, b1 = b_new, b2 = b_new;
+    vec c0 = c_new, c1 = c_new, c2 = c_new, d0 = d_new, d1 = d_new, d2 = d_new, v;
     int64_t pixel = 0, whole; /* pixels whose last column is there */
     TAPS
 
@@ -164,24 +192,29 @@ TARGET static void NAME(depthwise_slide)(const struct cpu_depthwise *d, const fl
         .pad = v->pad[2], .in = v->in[2], .out = v->out[2], .y_line = v->y[3], .y_next = v->y[4]
     };
 
-    for (int64_t c = 0; c < v->channels; c += SLIDE_WIDE, w += 9 * SLIDE_WIDE) {
-        if (c + SLIDE_WIDE > v->channels)
-            c = v->channels - SLIDE_WIDE; /* over those before */
+    for (int64_t c = 0, width; c < v->channels; c += width, w += 9 * width) {
+        bool wide = is_plain && is_apart && c + 2 * SLIDE_WIDE <= v->channels;
+
+        width = wide ? 2 * SLIDE_WIDE : SLIDE_WIDE;
+        if (c + width > v->channels)
+            c = v->channels - width; /* over those before */
         for (int64_t i = first, lines; i < first + count; i += lines) {
             int64_t at = y + i * v->y[3] + c;
 
             lines = by_two && i + 1 < first + count ? 2 : 1;
             NAME(slide_find)(v, x + c, i, lines, &t);
             if (lines == 2)
-                NAME(slide)(s, t, 1, 2, true, w, d->add, d->y, at, c);
+                NAME(slide)(s, t, 1, 2, false, true, w, d->add, d->y, at, c);
+            else if (wide)
+                NAME(slide)(s, t, 2, 1, true, true, w, d->add, d->y, at, c);
             else if (is_plain && is_apart)
-                NAME(slide)(s, t, 2, 1, true, w, d->add, d->y, at, c);
+                NAME(slide)(s, t, 2, 1, false, true, w, d->add, d->y, at, c);
             else if (is_plain)
-                NAME(slide)(s, t, 1, 1, true, w, d->add, d->y, at, c);
+                NAME(slide)(s, t, 1, 1, false, true, w, d->add, d->y, at, c);
             else if (is_apart)
-                NAME(slide)(s, t, 2, 1, false, w, d->add, d->y, at, c);
+                NAME(slide)(s, t, 2, 1, false, false, w, d->add, d->y, at, c);
             else
-                NAME(slide)(s, t, 1, 1, false, w, d->add, d->y, at, c);
+                NAME(slide)(s, t, 1, 1, false, false, w, d->add, d->y, at, c);
         }
     }
 }
