@@ -202,12 +202,13 @@ static void host_blocks_are_aligned_and_copy(void)
     }
 }
 
+/* And nothing else: Oclgrind is of every type. */
 static bool is_processor(void)
 {
     cl_device_type type = 0;
 
     CU_ASSERT_EQUAL(clGetDeviceInfo(ocl_id(), CL_DEVICE_TYPE, sizeof(type), &type, NULL), 0);
-    return type & CL_DEVICE_TYPE_CPU;
+    return (type & CL_DEVICE_TYPE_CPU) && !(type & CL_DEVICE_TYPE_GPU);
 }
 
 /* A processor holds what it reads for what it has just written, where both lie at the same place of their pages. */
