@@ -238,8 +238,6 @@ static inline struct cuda_queue *cuda_queue_of(struct cuda_device *dev, void *ha
 {
     return handle ? handle : &dev->main;
 }
-/* With the context current: all that was submitted to the device's queues is waited for. */
-int cuda_wait_for_all(struct cuda_device *dev);
 /* With the context current: what a queue's objects need before its stream goes. */
 void cuda_queue_release(struct cuda_device *dev, struct cuda_queue *queue);
 /* The program's stream as a queue; `dev` has its context. */

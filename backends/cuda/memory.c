@@ -216,7 +216,7 @@ int cuda_trim(void *device)
 {
     struct cuda_device *dev = device;
     struct cuda_scope scope;
-    cudaError_t error;
+    cudaError_t error = cudaSuccess;
     int err;
 
     if (!dev->pool)
@@ -225,14 +225,11 @@ int cuda_trim(void *device)
     if (err)
         return err;
     cuda_free_late(dev);
-    if (!is_captured(&dev->main))
-        err = cuda_wait_for_all(dev); /* what was freed in order is free only now */
-    if (!err) {
-        error = cudaMemPoolTrimTo(dev->pool, 0);
-        err = error == cudaSuccess ? 0 : cuda_fail("cudaMemPoolTrimTo", error);
-    }
-    cuda_leave(&scope);
-    return err;
+    if (!is_captured(&dev->main)) /* what ferry frees is free only when this queue gets there */
+        error = cudaStreamSynchronize(dev->main.stream);
+    if (error != cudaSuccess)
+        return cuda_end(&scope, "cudaStreamSynchronize", error);
+    return cuda_end(&scope, "cudaMemPoolTrimTo", cudaMemPoolTrimTo(dev->pool, 0));
 }
 
 /* ---- pinned ---- */

@@ -285,7 +285,7 @@ static int mark_others(struct cuda_device *dev, cudaEvent_t **out_events, size_t
 }
 
 /* cudaDeviceSynchronize would wait for the program's streams too, and end a capture on any of them. */
-int cuda_wait_for_all(struct cuda_device *dev)
+static int wait_for_all(struct cuda_device *dev)
 {
     cudaEvent_t *events = NULL;
     cudaError_t error = cudaSuccess;
@@ -317,7 +317,7 @@ int cuda_synchronize(void *device)
 
     if (err)
         return err;
-    err = cuda_wait_for_all(dev);
+    err = wait_for_all(dev);
     cuda_leave(&scope);
     return err;
 }

@@ -40,6 +40,7 @@ static void a_stream_of_ferrys_that_the_program_captures_takes_no_work(void)
         REFUSED(cuda->queue_synchronize(dev, on));
         REFUSED(cuda->synchronize(dev));
 #undef REFUSED
+        CU_ASSERT_EQUAL(cuda->trim(dev), 0);
         CU_ASSERT_EQUAL(rt.end_capture(stream, &graph), 0);
         CU_ASSERT_EQUAL(cuda->fill(dev, on, FERRY_F32, 16, 1, driver_ref(block, 0)), 0);
         CU_ASSERT_EQUAL(cuda->queue_synchronize(dev, on), 0);
