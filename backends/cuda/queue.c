@@ -248,58 +248,79 @@ int cuda_event_record(void *device, void *queue, void **out_event)
 
 /* ---- waiting for all ---- */
 
-/* An event behind everything on the queue goes into `events`. (locked) */
-static int mark(struct cuda_device *dev, const struct cuda_queue *queue, cudaEvent_t *events,
-                size_t *count)
+/* Behind everything on the queue; NULL where none can be had. (locked) */
+static cudaEvent_t event_behind(struct cuda_device *dev, const struct cuda_queue *queue)
 {
     cudaEvent_t event = dev->spares ? dev->spare[--dev->spares] : NULL;
     cudaError_t error = cudaSuccess;
 
     if (!event)
         error = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
-    if (error != cudaSuccess)
-        return cuda_fail("cudaEventCreateWithFlags", error);
-    events[(*count)++] = event;
-    error = cudaEventRecord(event, queue->stream);
-    return error == cudaSuccess ? 0 : cuda_fail("cudaEventRecord", error);
+    if (error == cudaSuccess)
+        error = cudaEventRecord(event, queue->stream);
+    if (error == cudaSuccess)
+        return event;
+    cuda_forget(error);
+    if (event)
+        (void)cudaEventDestroy(event);
+    return NULL;
 }
 
-/* One for each queue but the default one; under the lock, which who destroys a queue takes first. */
+static int wait_here(const struct cuda_queue *queue)
+{
+    int err = cuda_refuse_queue(queue);
+    cudaError_t error = err ? cudaSuccess : cudaStreamSynchronize(queue->stream);
+
+    return error == cudaSuccess ? err : cuda_fail("cudaStreamSynchronize", error);
+}
+
+/*
+ * An event for each queue but the default one; where there is none the queue is waited for at once. Under the lock, which
+ * who destroys a queue takes first.
+ */
 static int mark_others(struct cuda_device *dev, cudaEvent_t **out_events, size_t *out_count)
 {
-    size_t room = 0;
+    size_t room = 0, count = 0;
+    cudaEvent_t *events = NULL;
     int err = 0;
 
     pthread_mutex_lock(&dev->lock);
-    for (const struct cuda_queue *queue = dev->queues; queue && !err; queue = queue->next, room++)
-        err = cuda_refuse_queue(queue);
-    if (room && !err) {
-        *out_events = calloc(room, sizeof(**out_events));
-        if (!*out_events)
-            err = cuda_host->error(FERRY_ENOMEM, "no host memory to wait for queues");
+    for (const struct cuda_queue *queue = dev->queues; queue; queue = queue->next)
+        room++;
+    if (room)
+        events = calloc(room, sizeof(*events));
+    for (const struct cuda_queue *queue = dev->queues; queue; queue = queue->next) {
+        int failed = cuda_refuse_queue(queue);
+        cudaEvent_t event = failed || !events ? NULL : event_behind(dev, queue);
+
+        if (event)
+            events[count++] = event;
+        else if (!failed)
+            failed = wait_here(queue);
+        if (failed)
+            err = failed;
     }
-    for (const struct cuda_queue *queue = dev->queues; queue && !err; queue = queue->next)
-        err = mark(dev, queue, *out_events, out_count);
     pthread_mutex_unlock(&dev->lock);
+    *out_events = events;
+    *out_count = count;
     return err;
 }
 
-/* cudaDeviceSynchronize would wait for the program's streams too, and end a capture on any of them. */
+/*
+ * cudaDeviceSynchronize would wait for the program's streams too, and end a capture on any of them. Whichever queue cannot
+ * be waited for, the others are; the latest failure is what is said.
+ */
 static int wait_for_all(struct cuda_device *dev)
 {
-    cudaEvent_t *events = NULL;
-    cudaError_t error = cudaSuccess;
-    size_t count = 0;
-    int err = cuda_refuse_queue(&dev->main);
+    cudaEvent_t *events;
+    size_t count;
+    int err = mark_others(dev, &events, &count), failed = wait_here(&dev->main);
 
-    if (!err)
-        err = mark_others(dev, &events, &count);
-    if (!err)
-        error = cudaStreamSynchronize(dev->main.stream);
-    if (error != cudaSuccess)
-        err = cuda_fail("cudaStreamSynchronize", error);
+    if (failed)
+        err = failed;
     for (size_t i = 0; i < count; i++) {
-        error = err ? cudaSuccess : cudaEventSynchronize(events[i]);
+        cudaError_t error = cudaEventSynchronize(events[i]);
+
         if (error != cudaSuccess)
             err = cuda_fail("cudaEventSynchronize", error);
         if (!keep_spare(dev, events[i]))

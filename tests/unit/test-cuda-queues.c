@@ -66,6 +66,65 @@ static void a_stream_that_each_thread_has_is_refused(void)
     cuda_close(dev);
 }
 
+/* Zeros to a byte of each queue, but the one that is captured; then all are waited for. */
+static void wait_in_trouble(void *dev, void *const queue[3], int captured, const char *failing)
+{
+    void *block = cuda_block(dev, 64), *stream = NULL, *graph = NULL;
+    char *to = cuda_pinned(dev, 3);
+
+    CU_ASSERT_EQUAL(cuda->memset(dev, NULL, driver_ref(block, 0), 0, 64), 0);
+    CU_ASSERT_EQUAL(cuda->queue_synchronize(dev, NULL), 0);
+    control->hold(1);
+    for (int i = 0; i < 3; i++) {
+        to[i] = i != captured;
+        if (i != captured)
+            CU_ASSERT_EQUAL(cuda->memcpy(dev, queue[i], FERRY_MEMCPY_D2H,
+                                         driver_ref(to, (uint64_t)i), driver_cref(block, 0), 1),
+                            0);
+    }
+    if (captured >= 0) {
+        CU_ASSERT_EQUAL(
+            cuda->queue_native(dev, queue[captured], "cuda_stream", &stream, sizeof(stream)), 0);
+        CU_ASSERT_EQUAL(rt.begin_capture(stream, 2), 0);
+    } else
+        control->fail(failing, 1, CUDA_MEMORY_ALLOCATION);
+    CU_ASSERT_EQUAL(cuda->synchronize(dev), stream ? FERRY_EINVAL : 0);
+    CU_ASSERT(!to[0] && !to[1] && !to[2]);
+    CU_ASSERT_EQUAL(rt.last_error(), 0);
+    if (stream)
+        CU_ASSERT_EQUAL(rt.end_capture(stream, &graph), 0);
+    control->fail("", 0, 0);
+    control->hold(0);
+    CU_ASSERT_EQUAL(cuda->host_free(dev, to), 0);
+    cuda_free_block(dev, block);
+}
+
+/* Who is told of a failure may go on to free what the others' work used. */
+static void all_queues_but_the_one_in_trouble_are_waited_for(void)
+{
+    static const struct {
+        int captured;
+        const char *failing;
+    } row[] = {
+        { -1, "cudaEventCreateWithFlags" }, { -1, "cudaEventRecord" }, { 0, NULL }, { 1, NULL }
+    };
+
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        void *dev, *queue[3] = { NULL, NULL, NULL };
+
+        if (!cuda_load(1, true))
+            return;
+        dev = cuda_open(0);
+        CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
+        CU_ASSERT_EQUAL_FATAL(cuda->queue_create(dev, 0, &queue[1]), 0);
+        CU_ASSERT_EQUAL_FATAL(cuda->queue_create(dev, 0, &queue[2]), 0);
+        wait_in_trouble(dev, queue, row[i].captured, row[i].failing);
+        CU_ASSERT_EQUAL(cuda->queue_destroy(dev, queue[1]), 0);
+        CU_ASSERT_EQUAL(cuda->queue_destroy(dev, queue[2]), 0);
+        cuda_close(dev);
+    }
+}
+
 /* CAPTURE_MODE_RELAXED is 2: what other streams do meanwhile is allowed. */
 static void a_stream_that_is_captured_takes_no_work(void)
 {
@@ -254,6 +313,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_stream_of_the_program_is_wrapped_and_left_alone),
     FERRY_TEST(a_stream_that_each_thread_has_is_refused),
     FERRY_TEST(a_stream_that_is_captured_takes_no_work),
+    FERRY_TEST(all_queues_but_the_one_in_trouble_are_waited_for),
     FERRY_TEST(a_stream_of_another_device_is_refused),
     FERRY_TEST(the_programs_stream_can_be_the_default_queue),
     FERRY_TEST(a_queue_waits_for_the_event_of_another),
