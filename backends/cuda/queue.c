@@ -266,6 +266,14 @@ static cudaEvent_t event_behind(struct cuda_device *dev, const struct cuda_queue
     return NULL;
 }
 
+static bool is_idle(const struct cuda_queue *queue)
+{
+    cudaError_t error = cudaStreamQuery(queue->stream);
+
+    cuda_forget(error); /* that it is not ready: some drivers keep it */
+    return error == cudaSuccess;
+}
+
 static int wait_here(const struct cuda_queue *queue)
 {
     int err = cuda_refuse_queue(queue);
@@ -275,8 +283,8 @@ static int wait_here(const struct cuda_queue *queue)
 }
 
 /*
- * An event for each queue but the default one; where there is none the queue is waited for at once. Under the lock, which
- * who destroys a queue takes first.
+ * An event for each queue that is at work, but the default one; where there is none the queue is waited for at once.
+ * Under the lock, which who destroys a queue takes first.
  */
 static int mark_others(struct cuda_device *dev, cudaEvent_t **out_events, size_t *out_count)
 {
@@ -291,11 +299,12 @@ static int mark_others(struct cuda_device *dev, cudaEvent_t **out_events, size_t
         events = calloc(room, sizeof(*events));
     for (const struct cuda_queue *queue = dev->queues; queue; queue = queue->next) {
         int failed = cuda_refuse_queue(queue);
-        cudaEvent_t event = failed || !events ? NULL : event_behind(dev, queue);
+        bool pending = !failed && !is_idle(queue);
+        cudaEvent_t event = pending && events ? event_behind(dev, queue) : NULL;
 
         if (event)
             events[count++] = event;
-        else if (!failed)
+        else if (pending)
             failed = wait_here(queue);
         if (failed)
             err = failed;

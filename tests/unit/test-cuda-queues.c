@@ -114,6 +114,7 @@ static void all_queues_but_the_one_in_trouble_are_waited_for(void)
 
         if (!cuda_load(1, true))
             return;
+        setenv("CUDA_DOUBLE_NOT_READY", "kept", 1);
         dev = cuda_open(0);
         CU_ASSERT_EQUAL_FATAL(rt.set_device(0), 0);
         CU_ASSERT_EQUAL_FATAL(cuda->queue_create(dev, 0, &queue[1]), 0);
