@@ -337,6 +337,8 @@ static int plan_wide(struct halves *h, struct ferry__plan *inner)
         memcpy(order, inner->order, sizeof order);
         free(inner->steps);
         can = plan_laid(h, AS_PREFERRED, order, inner);
+        if (!can)
+            can = plan_laid(h, AS_GIVEN, NULL, inner);
     }
     return can ? can : plan_laid(h, ROW_MAJOR, NULL, inner);
 }

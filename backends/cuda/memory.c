@@ -259,7 +259,9 @@ static int take_plain(uint64_t bytes, void **out)
 {
     *out = bytes <= SIZE_MAX - LINE ? aligned_alloc(LINE, ((size_t)bytes + LINE - 1) / LINE * LINE)
                                     : NULL;
-    return *out ? 0 : cuda_host->error(FERRY_ENOMEM, "%" PRIu64 " bytes of host memory", bytes);
+    return *out ? 0
+                : cuda_host->error(FERRY_ENOMEM, "no memory on the host for %" PRIu64 " bytes",
+                                   bytes);
 }
 
 int cuda_host_alloc(void *device, uint64_t bytes, uint32_t flags, void **out_ptr,
