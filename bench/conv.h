@@ -7,8 +7,9 @@
 #include <ferry/op_types.h>
 
 /*
- * One convolution, square, F32 where nothing else is said, batch 1, with bias and ReLU: on the CPU plugin's table of operations, on
- * any device, and on what they are compared with. Data are the maker's own; what they hold does not matter.
+ * One convolution, square, F32 where nothing else is said, batch 1, with bias and ReLU: on the CPU plugin's
+ * table of operations, on any device, and on what they are compared with. Data are the maker's own; what they
+ * hold does not matter.
  */
 
 struct conv_shape {

@@ -138,6 +138,7 @@ CUDA_TESTS = \
 	%D%/unit/test-cuda \
 	%D%/unit/test-cuda-capture \
 	%D%/unit/test-cuda-dnn \
+	%D%/unit/test-cuda-dnn-rules \
 	%D%/unit/test-cuda-dnn-ways \
 	%D%/unit/test-cuda-faults \
 	%D%/unit/test-cuda-kernels \
@@ -491,6 +492,7 @@ check_LTLIBRARIES += %D%/unit/libcudadriver.la
 CUDA_LIBS = %D%/unit/libcudadriver.la $(UNIT_LIBS)
 %C%_unit_test_cuda_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_dnn_LDADD = %D%/unit/libcudadriver.la $(NET_LIBS)
+%C%_unit_test_cuda_dnn_rules_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_dnn_ways_LDADD = %D%/unit/libcudadriver.la $(NET_LIBS)
 %C%_unit_test_cuda_faults_LDADD = $(CUDA_LIBS)
 %C%_unit_test_cuda_kernels_CPPFLAGS = $(AM_CPPFLAGS) -DNVRTC_PATH='"$(CUDA_LIBDIR)/libnvrtc.so"'

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const uint32_t om_kinds[] = {
@@ -13,6 +14,13 @@ const uint32_t om_kinds[] = {
     FERRY_OP_SCATTER_ADD,  FERRY_OP_RANDOM,        FERRY_OP_UPDATE,
 };
 const int om_kind_count = sizeof om_kinds / sizeof *om_kinds;
+
+uint64_t om_number_of(const char *name, uint64_t usual)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? strtoull(value, NULL, 10) : usual;
+}
 
 int64_t om_pick(struct om_numbers *n, int64_t below)
 {

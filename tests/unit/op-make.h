@@ -16,6 +16,8 @@ struct om_numbers {
 
 /* In 0 … below − 1. */
 int64_t om_pick(struct om_numbers *n, int64_t below);
+/* What the environment says of that name, or what is usual. */
+uint64_t om_number_of(const char *name, uint64_t usual);
 /* In [-1, 1), to be added up without rounding too much. */
 double om_value(struct om_numbers *n);
 

@@ -266,6 +266,14 @@ static void what_is_built_in_for_others_is_compiled(void)
 
 static char folder[64], file[384];
 
+static void keep_in_a_folder(void)
+{
+    snprintf(folder, sizeof(folder), "/tmp/ferry-kernels-XXXXXX");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    setenv("FERRY_TEST_CACHE", folder, 1);
+    driver_set("kernels", "compile");
+}
+
 /* The one file that is kept. */
 static bool find_file(void)
 {
@@ -303,10 +311,7 @@ static void what_is_compiled_is_kept_and_taken_again(void)
 
     if (!cuda_load(1, true))
         return;
-    snprintf(folder, sizeof(folder), "/tmp/ferry-kernels-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
-    setenv("FERRY_TEST_CACHE", folder, 1);
-    driver_set("kernels", "compile");
+    keep_in_a_folder();
     compute(1);
     CU_ASSERT_FATAL(find_file());
     CU_ASSERT_EQUAL(stat(file, &s), 0);
@@ -334,10 +339,7 @@ static void a_disk_that_is_full_keeps_nothing(void)
 
     if (!cuda_load(1, true))
         return;
-    snprintf(folder, sizeof(folder), "/tmp/ferry-kernels-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
-    setenv("FERRY_TEST_CACHE", folder, 1);
-    driver_set("kernels", "compile");
+    keep_in_a_folder();
     CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &before), 0);
     (void)signal(SIGXFSZ, SIG_IGN);
     for (rlim_t bytes = 0; bytes < 300; bytes += 100) {

@@ -178,20 +178,22 @@ static void run_backward(struct pair *p)
     ask(&p->backward, in, (void *[]){ p->gradient });
 }
 
+static void move(double *x, const double *direction, int64_t n, double step)
+{
+    while (n-- > 0)
+        x[n] += step * direction[n];
+}
+
 /* What the loss changes by along the direction, by both sides of where it is. */
 static double slope(struct pair *p, double *x, const double *direction, int64_t n, double step)
 {
     double up, down;
-    int64_t i;
 
-    for (i = 0; i < n; i++)
-        x[i] += step * direction[i];
+    move(x, direction, n, step);
     up = loss(p);
-    for (i = 0; i < n; i++)
-        x[i] -= 2 * step * direction[i];
+    move(x, direction, n, -2 * step);
     down = loss(p);
-    for (i = 0; i < n; i++)
-        x[i] += step * direction[i];
+    move(x, direction, n, step);
     return (up - down) / (2 * step);
 }
 
@@ -226,17 +228,10 @@ static bool agrees(struct om_numbers *n, const struct ob_pass *pass, struct pair
     return good;
 }
 
-static uint64_t number_of(const char *name, uint64_t usual)
-{
-    const char *value = getenv(name);
-
-    return value && *value ? strtoull(value, NULL, 10) : usual;
-}
-
 static void gradients_are_what_moving_an_operand_shows(void)
 {
-    uint64_t first = number_of("FERRY_TEST_SEED", 1), count = number_of("FERRY_TEST_OPS", 100),
-             seed;
+    uint64_t first = om_number_of("FERRY_TEST_SEED", 1),
+             count = om_number_of("FERRY_TEST_OPS", 100), seed;
     int k, bad = 0;
 
     for (k = 0; k < ob_pass_count; k++)

@@ -262,13 +262,6 @@ static bool one(ferry_device *dev, struct trying what, uint64_t seed, struct tal
     return good;
 }
 
-static uint64_t number_of(const char *name, uint64_t usual)
-{
-    const char *value = getenv(name);
-
-    return value && *value ? strtoull(value, NULL, 10) : usual;
-}
-
 /*
  * How many of n a plugin with operations has to compute itself, or halves the device: a silent fall to the
  * host would pass else. Kernels leave some conversions to others.
@@ -285,8 +278,8 @@ static uint64_t least_own(struct trying what, uint64_t n)
 /* Many of one; how many were bad, up to 10. */
 static int try_many(ferry_device *dev, struct trying what, struct tally *tally)
 {
-    uint64_t n = number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 10 : 100);
-    uint64_t first = number_of("FERRY_TEST_SEED", 1), seed;
+    uint64_t n = om_number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 10 : 100);
+    uint64_t first = om_number_of("FERRY_TEST_SEED", 1), seed;
     int bad = 0;
 
     for (seed = first; seed < first + n && bad < 10; seed++)
@@ -296,7 +289,7 @@ static int try_many(ferry_device *dev, struct trying what, struct tally *tally)
 
 static int try_enough(ferry_device *dev, struct trying what)
 {
-    uint64_t n = number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 10 : 100), did;
+    uint64_t n = om_number_of("FERRY_TEST_OPS", ferry_test_is_slow() ? 10 : 100), did;
     struct tally tally = { 0 };
     int bad = try_many(dev, what, &tally);
 

@@ -192,24 +192,37 @@ static void an_error_of_clblast_is_named(void)
     ocl_close();
 }
 
-/* CLBlast is one way to compute, and not the only one. */
-static void what_clblast_cannot_run_is_run_without_it(void)
+static const float eight[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+
+/* For CLBlast: eight floats, and eight that are 0 behind them; NULL where there is no OpenCL. */
+static void *open_eight(void)
 {
-    const float x[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
-    float y[8] = { 0 };
+    const float none[8] = { 0 };
     void *block;
 
     if (!ocl_open(0, "arithmetic", "clblast", NULL))
-        return;
+        return NULL;
     block = ocl_block(64);
-    ocl_put(block, 0, x, sizeof(x));
-    ocl_put(block, 32, y, sizeof(y));
+    ocl_put(block, 0, eight, sizeof(eight));
+    ocl_put(block, 32, none, sizeof(none));
+    return block;
+}
+
+/* CLBlast is one way to compute, and not the only one. */
+static void what_clblast_cannot_run_is_run_without_it(void)
+{
+    float y[8];
+    void *block;
+
+    block = open_eight();
+    if (!block)
+        return;
     lie.answer = CLBlastInvalidLocalNumDimensions;
     CU_ASSERT_EQUAL(axpy(block, 8, 0, 8), 0);
     CU_ASSERT_EQUAL(lie.clblast, 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(driver_logged(), "ferry's own kernels take its place"));
     ocl_get(block, 32, y, sizeof(y));
-    CU_ASSERT_EQUAL(memcmp(x, y, sizeof(x)), 0);
+    CU_ASSERT_EQUAL(memcmp(eight, y, sizeof(y)), 0);
     CU_ASSERT_EQUAL(axpy(block, 8, 0, 8), 0); /* it is not asked a second time */
     CU_ASSERT_EQUAL(lie.clblast, 0);
     lie.answer = 0;
@@ -240,25 +253,22 @@ static void each_code_of_clblast_has_its_consequence(void)
         { -2039, -2046, FOR_GOOD },
         { -2047, -2050, FERRY_EDEVICE },
     };
-    const float x[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 
     for (size_t i = 0; i < FERRY_TEST_COUNT(codes); i++)
         for (int code = codes[i].first; code >= codes[i].last; code--) {
             int what = codes[i].what, err;
-            float y[8] = { 0 };
+            float y[8];
             void *block;
 
-            if (!ocl_open(0, "arithmetic", "clblast", NULL))
+            block = open_eight();
+            if (!block)
                 return;
-            block = ocl_block(64);
-            ocl_put(block, 0, x, sizeof(x));
-            ocl_put(block, 32, y, sizeof(y));
             lie.answer = (CLBlastStatusCode)code;
             err = axpy(block, 8, 0, 8);
             if (err != (what > 0 ? 0 : what))
                 CU_FAIL("what the code is worth");
             ocl_get(block, 32, y, sizeof(y));
-            CU_ASSERT_EQUAL(memcmp(x, y, sizeof(x)) == 0, what > 0);
+            CU_ASSERT_EQUAL(memcmp(eight, y, sizeof(y)) == 0, what > 0);
             lie.answer = 0;
             (void)axpy(block, 8, 0, 8);
             if (lie.clblast != (what != FOR_GOOD))
