@@ -41,6 +41,7 @@ EXTRA_DIST += \
 	%D%/tests/test_caffe_stored.py \
 	%D%/tests/test_dlpack.py \
 	%D%/tests/test_files.py \
+	%D%/tests/test_neighbours.py \
 	%D%/tests/test_net.py \
 	%D%/tests/test_runtime.py \
 	%D%/tests/test_solver.py

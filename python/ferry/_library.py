@@ -23,7 +23,9 @@ def _places(soname):
 
 
 def _load(soname):
-    """The library of that name. Those above libferry find it by its soname, since it is open by then."""
+    """The library of that name, for this package alone: among the global symbols its libhdf5 would take the
+    place of the ones in h5py, tables and netCDF4. The libraries above libferry name it among those that they
+    need, and the loader finds it by its soname, since it is open by then."""
     tried = []
     for place in _places(soname):
         folder = os.path.dirname(place)
@@ -31,7 +33,7 @@ def _load(soname):
             tried.append(f"{folder}: not an absolute path")
             continue
         try:
-            return ctypes.CDLL(place, ctypes.RTLD_GLOBAL)
+            return ctypes.CDLL(place, ctypes.RTLD_LOCAL)
         except OSError as error:
             tried.append(str(error))
     raise ImportError(f"ferry: {soname} cannot be loaded: {'; '.join(tried)} "
