@@ -49,16 +49,25 @@ static bool is_host(const struct ferry__program *p, int at, int value)
            item->out[0].value == value && ferry__is_whole(p, &item->op.out[0], &item->out[0]);
 }
 
+/* Whether input k of an item has an element for each of the output: it is not repeated. */
+static bool is_full(const struct ferry__item *item, uint32_t k)
+{
+    const ferry_operand *x = &item->op.in[k], *y = &item->op.out[0];
+
+    return x->rank == y->rank && !memcmp(x->shape, y->shape, x->rank * sizeof *x->shape);
+}
+
 /*
- * The item that item `at` can join through its input `k`: it makes that input, nobody else sees it,
- * and what item `at` makes can be made there already. −1: there is none.
+ * The item that item `at` can join through its input `k`: it makes that input, which nothing else uses
+ * and item `at` does not repeat, and the output of item `at` can be made there already. −1: there is none.
  */
 static int host_of(const struct ferry__program *p, int at, uint32_t k)
 {
     const struct ferry__item *item = &p->items[at];
     int value = item->in[k].value, made = item->out[0].value, host, i;
 
-    if (value < 0 || made < 0 || !ferry__is_whole(p, &item->op.in[k], &item->in[k]) ||
+    if (value < 0 || made < 0 || !is_full(item, k) ||
+        !ferry__is_whole(p, &item->op.in[k], &item->in[k]) ||
         !ferry__is_whole(p, &item->op.out[0], &item->out[0]) || item->op.n_out != 1 ||
         item->op.n_epilogue)
         return -1;
@@ -146,6 +155,8 @@ static bool is_per_channel(const struct ferry__item *host, const struct ferry__i
     int64_t count = 1;
     uint32_t i;
 
+    if (!ferry_operand_is_plain(u))
+        return false;
     for (i = 0; i < u->rank; i++)
         count *= u->shape[i];
     if (count == 1)
@@ -165,7 +176,10 @@ static int join_prelu(struct ferry__item *host, const struct ferry__item *item)
                         ferry_operand_of(item->op.in[1].dtype, 1, &slopes, NULL));
 }
 
-/* y = host + other: the other one is there when the host runs. */
+/*
+ * y = host + other: the other one is there when the host runs. It has the shape of y, which is the host's but
+ * for the way in which axes are grouped; one that is repeated stays an operation of its own.
+ */
 static int join_sum(struct ferry__program *p, int at, int host, uint32_t other)
 {
     struct ferry__item *item = &p->items[at], *h = &p->items[host];
@@ -174,7 +188,7 @@ static int join_sum(struct ferry__program *p, int at, int host, uint32_t other)
 
     if (item->op.params.binary.a != 1 || item->op.params.binary.b != 1 || value < 0 ||
         value == item->in[1 - other].value || value == item->out[0].value ||
-        !ferry__is_whole(p, &item->op.in[other], &item->in[other]))
+        !is_full(item, other) || !ferry__is_whole(p, &item->op.in[other], &item->in[other]))
         return 0;
     for (i = host; i < at; i++)
         if (ferry__item_writes(p, &p->items[i], value))
@@ -223,7 +237,8 @@ static int maker_of(const struct ferry__program *p, int at)
     maker = user_before(p, at, value);
     by = &p->items[maker < 0 ? at : maker];
     if (maker < 0 || by->call || by->out[0].value != value || by->in[0].value < 0 ||
-        by->op.n_out != 1 || by->op.n_epilogue || by->layer->device != item->layer->device ||
+        by->op.n_out != 1 || by->op.n_epilogue || !is_full(by, 0) ||
+        by->layer->device != item->layer->device ||
         !ferry__is_whole(p, &by->op.out[0], &by->out[0]) ||
         !ferry__is_whole(p, &by->op.in[0], &by->in[0]))
         return -1;

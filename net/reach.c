@@ -86,11 +86,55 @@ int ferry__item_settle(const struct ferry__program *p, struct ferry__item *item)
     return reaches_now(p, item) ? 0 : leave_to_host(item);
 }
 
+/* The elements of what an operand is in: those of a blob, or of the outermost value around its own. */
+static int64_t elements_around(const struct ferry__program *p, const struct ferry__use *use)
+{
+    int value = use->value;
+
+    if (value < 0)
+        return ferry_blob_count(use->blob);
+    while (p->values[value].within >= 0)
+        value = p->values[value].within;
+    return p->values[value].count;
+}
+
+/* An arena is larger than each value in it, so no run would notice an operand that reaches beyond its own. */
+static int check_extent(const struct ferry__program *p, const struct ferry__item *item,
+                        const ferry_operand *o, const struct ferry__use *use)
+{
+    int64_t start = use->start + ferry__value_start(p, use->value), all = elements_around(p, use);
+    int64_t extent = ferry_operand_extent(o),
+            size = (int64_t)ferry_dtype_size((ferry_dtype)o->dtype);
+
+    if (extent < 0)
+        return ferry__layer_failed(item->layer, (int)extent);
+    if (extent / size <= all - start)
+        return 0;
+    return ferry_layer_error(item->layer, FERRY_ESHAPE,
+                             "%s: an operand reaches over %" PRId64
+                             " elements from element %" PRId64 " on in a blob of %" PRId64,
+                             ferry_op_kind_name(item->op.kind), extent / size, start, all);
+}
+
+static int check_extents(const struct ferry__program *p, const struct ferry__item *item)
+{
+    uint32_t i;
+    int err = 0;
+
+    for (i = 0; !err && i < item->op.n_in; i++)
+        err = check_extent(p, item, &item->op.in[i], &item->in[i]);
+    for (i = 0; !err && i < item->op.n_out; i++)
+        err = check_extent(p, item, &item->op.out[i], &item->out[i]);
+    return err;
+}
+
 int ferry__item_prepare(const struct ferry__program *p, struct ferry__item *item)
 {
     ferry_device *dev = item->layer->device;
-    int err = reaches_now(p, item) ? 0 : leave_to_host(item);
+    int err = check_extents(p, item);
 
+    if (!err && !reaches_now(p, item))
+        err = leave_to_host(item);
     if (err)
         return err;
     return ferry__layer_failed(

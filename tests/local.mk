@@ -81,6 +81,7 @@ UNIT_TESTS = \
 	%D%/unit/test-net-faults \
 	%D%/unit/test-net-lost \
 	%D%/unit/test-net-backward \
+	%D%/unit/test-net-broadcast \
 	%D%/unit/test-net-fuse \
 	%D%/unit/test-net-oom \
 	%D%/unit/test-net-plan \
@@ -322,6 +323,7 @@ TINY_TEST = %D%/unit/tiny-solver.c %D%/unit/tiny-solver.h
 %C%_unit_test_solver_runs_SOURCES = %D%/unit/test-solver-runs.c $(NET_DATA_TEST)
 %C%_unit_test_solver_runs_LDADD = $(NET_LIBS)
 %C%_unit_test_net_save_LDADD = $(NET_LIBS)
+%C%_unit_test_net_broadcast_LDADD = $(NET_LIBS)
 %C%_unit_test_net_fuse_LDADD = $(NET_LIBS)
 %C%_unit_test_net_backward_faults_LDADD = $(NET_LIBS)
 %C%_unit_test_net_bad_LDADD = $(NET_LIBS)
