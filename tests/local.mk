@@ -1,265 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The tests. To register a unit test tests/unit/test-NAME.c, add its name to UNIT_TESTS; automake
-# derives the rest, because a program without _SOURCES is built from the .c of its own name.
+# The tests. The unit tests stand in programs.list, one line each; programs.mk is written from it.
 
-# One program each, linked with the core's objects so that it reaches what libferry.so hides.
-UNIT_TESTS = \
-	%D%/unit/test-cpu \
-	%D%/unit/test-cpu-blas \
-	%D%/unit/test-cpu-ops \
-	%D%/unit/test-cpu-ops-matrix \
-	%D%/unit/test-cpu-ops-backward \
-	%D%/unit/test-cpu-winograd \
-	%D%/unit/test-hostmath \
-	%D%/unit/test-binding \
-	%D%/unit/test-blob-access \
-	%D%/unit/test-blob-math \
-	%D%/unit/test-blob-shape \
-	%D%/unit/test-blob-share \
-	%D%/unit/test-blob-storage \
-	%D%/unit/test-caffe-cases \
-	%D%/unit/test-check \
-	%D%/unit/test-check-faults \
-	%D%/unit/test-command \
-	%D%/unit/test-command-arrays \
-	%D%/unit/test-command-dataset \
-	%D%/unit/test-command-backward \
-	%D%/unit/test-command-devices \
-	%D%/unit/test-command-caffemodel \
-	%D%/unit/test-command-files \
-	%D%/unit/test-command-net \
-	%D%/unit/test-command-progress \
-	%D%/unit/test-command-run \
-	%D%/unit/test-command-train \
-	%D%/unit/test-conf \
-	%D%/unit/test-corners \
-	%D%/unit/test-refused \
-	%D%/unit/test-failures \
-	%D%/unit/test-faults \
-	%D%/unit/test-image \
-	%D%/unit/test-io-commit \
-	%D%/unit/test-io-definition \
-	%D%/unit/test-io-foreign \
-	%D%/unit/test-io-malformed \
-	%D%/unit/test-io-proto \
-	%D%/unit/test-io-read \
-	%D%/unit/test-io-sharded \
-	%D%/unit/test-io-torch \
-	%D%/unit/test-io-types \
-	%D%/unit/test-io-write \
-	%D%/unit/test-late \
-	%D%/unit/test-kernels \
-	%D%/unit/test-gradients \
-	%D%/unit/test-layer-backward \
-	%D%/unit/test-layer-cases \
-	%D%/unit/test-layer-data \
-	%D%/unit/test-layer-dummy \
-	%D%/unit/test-layer-forks \
-	%D%/unit/test-layer-prefetch \
-	%D%/unit/test-net-mnist \
-	%D%/unit/test-net-models \
-	%D%/unit/test-net-references \
-	%D%/unit/test-record \
-	%D%/unit/test-loader \
-	%D%/unit/test-loader-files \
-	%D%/unit/test-deleters \
-	%D%/unit/test-loader-trust \
-	%D%/unit/test-log \
-	%D%/unit/test-math \
-	%D%/unit/test-memory-adopt \
-	%D%/unit/test-memory-table \
-	%D%/unit/test-memory \
-	%D%/unit/test-mutants \
-	%D%/unit/test-plugin-host \
-	%D%/unit/test-pool \
-	%D%/unit/test-probe \
-	%D%/unit/test-net \
-	%D%/unit/test-net-save \
-	%D%/unit/test-net-backward-faults \
-	%D%/unit/test-net-bad \
-	%D%/unit/test-net-binding \
-	%D%/unit/test-net-faults \
-	%D%/unit/test-net-lost \
-	%D%/unit/test-net-backward \
-	%D%/unit/test-net-broadcast \
-	%D%/unit/test-net-fuse \
-	%D%/unit/test-net-oom \
-	%D%/unit/test-net-plan \
-	%D%/unit/test-net-running \
-	%D%/unit/test-op \
-	%D%/unit/test-op-check \
-	%D%/unit/test-op-memory \
-	%D%/unit/test-op-backward \
-	%D%/unit/test-op-random \
-	%D%/unit/test-op-tiers \
-	%D%/unit/test-proto-data \
-	%D%/unit/test-proto-oom \
-	%D%/unit/test-proto-text \
-	%D%/unit/test-proto-tree \
-	%D%/unit/test-proto-upgrade \
-	%D%/unit/test-proto-wire \
-	%D%/unit/test-choosing \
-	%D%/unit/test-runtime \
-	%D%/unit/test-runtime-oom \
-	%D%/unit/test-solver \
-	%D%/unit/test-solver-fields \
-	%D%/unit/test-solver-hand \
-	%D%/unit/test-solver-oom \
-	%D%/unit/test-solver-runs \
-	%D%/unit/test-solver-snapshot \
-	%D%/unit/test-status \
-	%D%/unit/test-store \
-	%D%/unit/test-threads \
-	%D%/unit/test-threads-devices \
-	%D%/unit/test-trace \
-	%D%/unit/test-queue \
-	%D%/unit/test-readers \
-	%D%/unit/test-soak \
-	%D%/unit/test-exit \
-	%D%/unit/test-fork \
-	%D%/unit/test-multi \
-	%D%/unit/test-multi-adopt \
-	%D%/unit/test-homes \
-	%D%/unit/test-lost \
-	%D%/unit/test-owner \
-	%D%/unit/test-unified \
-	%D%/unit/test-near \
-	%D%/unit/test-scratch \
-	%D%/unit/test-sim-program \
-	%D%/unit/test-wait \
-	%D%/unit/test-events \
-	%D%/unit/test-evict \
-	%D%/unit/test-frame \
-	%D%/coherence/test-coherence \
-	$(CUDA_TESTS) \
-	$(SIM_TESTS)
+# configure.ac writes it too, so that it is there before automake reads this file.
+$(srcdir)/%D%/programs.mk: %D%/programs.awk %D%/programs.list
+	$(AM_V_GEN)$(AWK) -f '$(srcdir)/%D%/programs.awk' '$(srcdir)/%D%' >$@-new && mv -f $@-new $@
+include %D%/programs.mk
+EXTRA_DIST += %D%/programs.awk %D%/programs.list
 
-# The CUDA plugin on its own, without ferry; skipped where it was not built.
-CUDA_TESTS = \
-	%D%/unit/test-cuda \
-	%D%/unit/test-cuda-capture \
-	%D%/unit/test-cuda-dnn \
-	%D%/unit/test-cuda-dnn-rules \
-	%D%/unit/test-cuda-dnn-ways \
-	%D%/unit/test-cuda-faults \
-	%D%/unit/test-cuda-kernels \
-	%D%/unit/test-cuda-libraries \
-	%D%/unit/test-cuda-lost \
-	%D%/unit/test-cuda-math \
-	%D%/unit/test-cuda-queues \
-	%D%/unit/test-cuda-rules \
-	%D%/unit/test-cuda-unified \
-	%D%/unit/test-cuda-vector
-
-# The sim plugin on its own, without ferry.
-SIM_TESTS = \
-	%D%/unit/test-sim \
-	%D%/unit/test-sim-clock \
-	%D%/unit/test-sim-faults \
-	%D%/unit/test-sim-math \
-	%D%/unit/test-sim-operations \
-	%D%/unit/test-sim-queues \
-	%D%/unit/test-sim-threads \
-	%D%/unit/test-sim-unified
-
-if HAVE_HDF5
-HDF5_TESTS = %D%/unit/test-io-hdf5 %D%/unit/test-io-hdf5-damage %D%/unit/test-io-hdf5-values
-UNIT_TESTS += %D%/unit/test-command-hdf5 %D%/unit/test-io-attributes $(HDF5_TESTS) %D%/unit/test-team
-endif
-
-# The OpenCL plugin on its own, likewise.
-if BUILD_OPENCL
-OPENCL_TESTS = \
-	%D%/unit/test-opencl \
-	%D%/unit/test-opencl-cache \
-	%D%/unit/test-opencl-exit \
-	%D%/unit/test-opencl-kernels \
-	%D%/unit/test-opencl-layer \
-	%D%/unit/test-opencl-limits \
-	%D%/unit/test-opencl-math \
-	%D%/unit/test-opencl-neighbours \
-	%D%/unit/test-opencl-program \
-	%D%/unit/test-opencl-queue
-UNIT_TESTS += $(OPENCL_TESTS)
-endif
-
-# Those that run threads against each other: what `make check-threads` and ThreadSanitizer run.
-THREAD_TESTS = \
-	%D%/unit/test-layer-prefetch \
-	%D%/unit/test-readers \
-	%D%/unit/test-evict \
-	%D%/unit/test-late \
-	%D%/unit/test-record \
-	%D%/unit/test-multi \
-	%D%/unit/test-threads \
-	%D%/unit/test-threads-devices \
-	%D%/unit/test-sim-clock \
-	%D%/unit/test-sim-threads \
-	%D%/unit/test-cpu \
-	%D%/unit/test-log \
-	%D%/unit/test-runtime
-
-# What needs only the core and is worth valgrind's time: `make check-valgrind`. Not what is measured
-# against long doubles, which valgrind computes as doubles.
-CORE_TESTS = \
-	%D%/coherence/test-coherence \
-	%D%/unit/test-corners \
-	%D%/unit/test-refused \
-	%D%/unit/test-readers \
-	%D%/unit/test-soak \
-	%D%/unit/test-events \
-	%D%/unit/test-late \
-	%D%/unit/test-record \
-	%D%/unit/test-multi \
-	%D%/unit/test-multi-adopt \
-	%D%/unit/test-homes \
-	%D%/unit/test-lost \
-	%D%/unit/test-owner \
-	%D%/unit/test-unified \
-	%D%/unit/test-queue \
-	%D%/unit/test-conf \
-	%D%/unit/test-loader \
-	%D%/unit/test-loader-files \
-	%D%/unit/test-status \
-	%D%/unit/test-memory-table \
-	%D%/unit/test-memory \
-	%D%/unit/test-memory-adopt \
-	%D%/unit/test-blob-math \
-	%D%/unit/test-blob-shape \
-	%D%/unit/test-blob-share \
-	%D%/unit/test-blob-storage \
-	%D%/unit/test-caffe-cases
-
-# Those that read files or run what was built as its users do: what an unpacked package would break. For
+# The tests that read files or run the built programs: an incomplete package makes them fail. For
 # distcheck, where time matters: `make print-package-tests`.
-PACKAGE_TESTS = \
-	%D%/unit/test-command \
-	%D%/unit/test-command-devices \
-	%D%/unit/test-command-caffemodel \
-	%D%/unit/test-command-files \
-	%D%/unit/test-conf \
-	%D%/unit/test-io-commit \
-	%D%/unit/test-io-foreign \
-	%D%/unit/test-io-malformed \
-	%D%/unit/test-io-proto \
-	%D%/unit/test-io-read \
-	%D%/unit/test-io-write \
-	%D%/unit/test-layer-backward \
-	%D%/unit/test-layer-cases \
-	%D%/unit/test-loader \
-	%D%/unit/test-loader-files \
-	%D%/unit/test-loader-trust \
-	%D%/unit/test-net \
-	%D%/unit/test-probe \
-	%D%/unit/test-proto-text \
-	%D%/unit/test-proto-tree \
-	%D%/unit/test-proto-upgrade \
-	%D%/unit/test-proto-wire \
-	%D%/unit/test-choosing \
-	%D%/unit/test-runtime \
-	%D%/unit/test-trace \
-	$(FUZZ_TESTS) \
-	$(SCRIPT_TESTS)
+PACKAGE_TESTS = $(PACKAGE_UNIT_TESTS) $(FUZZ_TESTS) $(SCRIPT_TESTS)
 
 # Those that look at the text alone, whatever was built of it.
 TEXT_TESTS = \
@@ -290,125 +40,40 @@ AM_LDFLAGS = -no-install
 LDADD = $(UNIT_LIBS)
 UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $(CUNIT_LIBS) -lm
 
-%C%_unit_test_io_attributes_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS)
-%C%_unit_test_io_attributes_LDADD = $(UNIT_LIBS) $(HDF5_LIBS)
-%C%_unit_test_command_hdf5_SOURCES = %D%/unit/test-command-hdf5.c $(ARRAYS_TEST)
-%C%_unit_test_command_hdf5_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS)
-%C%_unit_test_command_hdf5_LDADD = $(UNIT_LIBS) $(HDF5_LIBS)
-%C%_unit_test_io_hdf5_SOURCES = %D%/unit/test-io-hdf5.c $(HDF5_TEST)
-%C%_unit_test_io_hdf5_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS)
-%C%_unit_test_io_hdf5_LDADD = $(UNIT_LIBS) $(HDF5_LIBS)
-%C%_unit_test_io_hdf5_damage_SOURCES = %D%/unit/test-io-hdf5-damage.c $(HDF5_TEST)
-%C%_unit_test_io_hdf5_damage_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS)
-%C%_unit_test_io_hdf5_damage_LDADD = $(UNIT_LIBS) $(HDF5_LIBS)
-%C%_unit_test_io_hdf5_values_SOURCES = %D%/unit/test-io-hdf5-values.c $(HDF5_TEST)
-%C%_unit_test_io_hdf5_values_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS)
-%C%_unit_test_io_hdf5_values_LDADD = $(UNIT_LIBS) $(HDF5_LIBS)
-
-# What is above libferryio: libferrynet's objects first, then those it stands on.
+# What programs.list may name. libferrynet's objects come before those that they use.
 NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
-%C%_unit_test_image_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS)
-%C%_unit_test_image_SOURCES = %D%/unit/test-image.c $(OOM_TEST)
-%C%_unit_test_image_LDADD = $(NET_LIBS)
-%C%_unit_test_net_LDADD = $(NET_LIBS)
-TINY_TEST = %D%/unit/tiny-solver.c %D%/unit/tiny-solver.h
-%C%_unit_test_solver_SOURCES = %D%/unit/test-solver.c $(TINY_TEST)
-%C%_unit_test_solver_LDADD = $(NET_LIBS)
-%C%_unit_test_solver_fields_LDADD = $(NET_LIBS)
-%C%_unit_test_solver_hand_SOURCES = %D%/unit/test-solver-hand.c $(TINY_TEST)
-%C%_unit_test_team_LDADD = $(NET_LIBS)
-%C%_unit_test_solver_hand_LDADD = $(NET_LIBS)
-%C%_unit_test_solver_oom_LDADD = $(NET_LIBS)
-%C%_unit_test_solver_snapshot_LDADD = $(NET_LIBS)
-%C%_unit_test_solver_runs_SOURCES = %D%/unit/test-solver-runs.c $(NET_DATA_TEST)
-%C%_unit_test_solver_runs_LDADD = $(NET_LIBS)
-%C%_unit_test_net_save_LDADD = $(NET_LIBS)
-%C%_unit_test_net_broadcast_LDADD = $(NET_LIBS)
-%C%_unit_test_net_fuse_LDADD = $(NET_LIBS)
-%C%_unit_test_net_backward_faults_LDADD = $(NET_LIBS)
-%C%_unit_test_net_bad_LDADD = $(NET_LIBS)
-%C%_unit_test_net_binding_LDADD = $(NET_LIBS)
-%C%_unit_test_net_faults_LDADD = $(NET_LIBS)
-%C%_unit_test_net_lost_LDADD = $(NET_LIBS)
-%C%_unit_test_net_oom_LDADD = $(NET_LIBS)
-%C%_unit_test_net_running_LDADD = $(NET_LIBS)
-%C%_unit_test_net_plan_SOURCES = %D%/unit/test-net-plan.c $(NET_DATA_TEST)
-%C%_unit_test_net_plan_LDADD = $(NET_LIBS)
-%C%_unit_test_op_LDADD = $(NET_LIBS)
-%C%_unit_test_op_tiers_LDADD = $(NET_LIBS)
-NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
-%C%_unit_test_net_backward_SOURCES = %D%/unit/test-net-backward.c $(NET_DATA_TEST)
-%C%_unit_test_net_backward_LDADD = $(NET_LIBS)
-%C%_unit_test_gradients_SOURCES = %D%/unit/test-gradients.c $(NET_DATA_TEST)
-%C%_unit_test_gradients_LDADD = $(NET_LIBS)
-%C%_unit_test_layer_backward_SOURCES = %D%/unit/test-layer-backward.c $(NET_DATA_TEST)
-%C%_unit_test_layer_backward_LDADD = $(NET_LIBS)
-%C%_unit_test_layer_cases_SOURCES = %D%/unit/test-layer-cases.c $(NET_DATA_TEST)
-%C%_unit_test_layer_cases_LDADD = $(NET_LIBS)
-%C%_unit_test_layer_data_SOURCES = \
-	%D%/unit/data-files.c \
-	%D%/unit/data-files.h \
-	%D%/unit/test-layer-data.c
-%C%_unit_test_layer_data_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS) $(PNG_CFLAGS) $(LMDB_CFLAGS)
-%C%_unit_test_layer_data_LDADD = $(NET_LIBS) $(PNG_LIBS) $(LMDB_LIBS)
-%C%_unit_test_layer_dummy_LDADD = $(NET_LIBS)
-%C%_unit_test_layer_prefetch_SOURCES = %D%/unit/test-layer-prefetch.c %D%/unit/data-files.c \
-	%D%/unit/data-files.h
-%C%_unit_test_layer_prefetch_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS) $(PNG_CFLAGS) $(LMDB_CFLAGS)
-%C%_unit_test_layer_prefetch_LDADD = $(NET_LIBS) $(PNG_LIBS) $(LMDB_LIBS)
-%C%_unit_test_layer_forks_SOURCES = %D%/unit/test-layer-forks.c $(NET_DATA_TEST)
-%C%_unit_test_layer_forks_LDADD = $(NET_LIBS)
-%C%_unit_test_net_mnist_SOURCES = %D%/unit/test-net-mnist.c $(NET_DATA_TEST)
-%C%_unit_test_net_mnist_LDADD = $(NET_LIBS)
-%C%_unit_test_net_models_SOURCES = %D%/unit/test-net-models.c $(NET_DATA_TEST)
-%C%_unit_test_net_models_LDADD = $(NET_LIBS)
-%C%_unit_test_net_references_SOURCES = %D%/unit/test-net-references.c $(NET_DATA_TEST)
-%C%_unit_test_net_references_LDADD = $(NET_LIBS)
-OP_RIG = %D%/unit/op-rig.c %D%/unit/op-rig.h
-%C%_unit_test_cpu_ops_SOURCES = %D%/unit/test-cpu-ops.c $(OP_RIG)
-%C%_unit_test_cpu_ops_LDADD = $(NET_LIBS)
-%C%_unit_test_cpu_ops_matrix_SOURCES = %D%/unit/test-cpu-ops-matrix.c $(OP_RIG)
-%C%_unit_test_cpu_winograd_SOURCES = %D%/unit/test-cpu-winograd.c $(OP_RIG)
-%C%_unit_test_cpu_ops_matrix_LDADD = $(NET_LIBS)
-%C%_unit_test_cpu_ops_backward_SOURCES = %D%/unit/test-cpu-ops-backward.c $(OP_RIG) \
-	%D%/unit/op-backward.c %D%/unit/op-backward.h %D%/unit/op-make.c %D%/unit/op-make.h
-%C%_unit_test_cpu_ops_backward_LDADD = $(NET_LIBS)
-%C%_unit_test_cpu_winograd_LDADD = $(NET_LIBS)
-%C%_unit_test_sim_operations_LDADD = $(NET_LIBS)
-%C%_unit_test_op_check_LDADD = $(NET_LIBS)
-%C%_unit_test_op_memory_LDADD = $(NET_LIBS)
-%C%_unit_test_kernels_SOURCES = %D%/unit/test-kernels.c \
-	%D%/unit/op-backward.c %D%/unit/op-backward.h %D%/unit/op-make.c %D%/unit/op-make.h
-%C%_unit_test_kernels_LDADD = kernels/libkernelhost.la $(NET_LIBS)
-%C%_unit_test_store_LDADD = kernels/libkernelplans.la $(UNIT_LIBS)
-%C%_unit_test_op_backward_SOURCES = %D%/unit/test-op-backward.c \
-	%D%/unit/op-backward.c %D%/unit/op-backward.h %D%/unit/op-make.c %D%/unit/op-make.h
-%C%_unit_test_op_backward_LDADD = $(NET_LIBS)
-%C%_unit_test_op_random_SOURCES = %D%/unit/test-op-random.c \
-	%D%/unit/op-backward.c %D%/unit/op-backward.h %D%/unit/op-make.c %D%/unit/op-make.h
-%C%_unit_test_op_random_LDADD = $(NET_LIBS)
-%C%_unit_test_proto_data_LDADD = $(NET_LIBS)
-%C%_unit_test_proto_oom_LDADD = $(NET_LIBS)
-%C%_unit_test_proto_text_LDADD = $(NET_LIBS)
-%C%_unit_test_proto_tree_LDADD = $(NET_LIBS)
-%C%_unit_test_proto_upgrade_LDADD = $(NET_LIBS)
-%C%_unit_test_proto_wire_LDADD = $(NET_LIBS)
+LINK_alone = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(CORE_SYSTEM_LIBS) -lm
+LINK_clblast =
+LINK_core = $(UNIT_LIBS)
+LINK_cuda = %D%/unit/libcudadriver.la
+LINK_hdf5 = $(HDF5_LIBS)
+LINK_image =
+LINK_jansson = $(JANSSON_LIBS)
+LINK_kernels = kernels/libkernelhost.la
+LINK_lmdb = $(LMDB_LIBS)
+LINK_net = $(NET_LIBS)
+LINK_nvrtc =
+LINK_ocldriver = %D%/unit/libopencldriver.la
+LINK_opencl = $(OPENCL_LIBS)
+LINK_plans = kernels/libkernelplans.la
+LINK_png = $(PNG_LIBS)
+LINK_sim = %D%/unit/libsimdriver.la
+FLAGS_clblast = $(CLBLAST_CFLAGS)
+FLAGS_hdf5 = $(HDF5_CFLAGS)
+FLAGS_image = $(NET_CPPFLAGS_LIBS)
+FLAGS_lmdb = $(LMDB_CFLAGS)
+FLAGS_nvrtc = -DNVRTC_PATH='"$(CUDA_LIBDIR)/libnvrtc.so"'
+FLAGS_opencl = $(OPENCL_CFLAGS)
+FLAGS_png = $(PNG_CFLAGS)
+
+# The linker redirects allocations to the test (tests/unit/oom.c).
+OOM_WRAPS = -Wl,--wrap=malloc,--wrap=calloc \
+	-Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf
 
 # What check-proto.py compares with protobuf.
 check_PROGRAMS += %D%/unit/proto-tool
+ONE_SCRIPTS_RUN = %D%/unit/proto-tool
 %C%_unit_proto_tool_LDADD = $(NET_ROOMS) core/libferrycore.la
-
-# It runs the command and the examples, and reads their JSON; of ferry itself it links nothing.
-%C%_unit_test_trace_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
-%C%_unit_test_check_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
-%C%_unit_test_check_faults_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) -lm
-%C%_unit_test_command_LDADD = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(JANSSON_LIBS) -lm
-%C%_unit_test_command_backward_LDADD = $(%C%_unit_test_command_LDADD)
-%C%_unit_test_command_net_LDADD = $(%C%_unit_test_command_LDADD)
-%C%_unit_test_command_run_LDADD = $(%C%_unit_test_command_LDADD)
-%C%_unit_test_command_train_LDADD = $(%C%_unit_test_command_LDADD)
-%C%_unit_test_command_dataset_LDADD = $(%C%_unit_test_command_LDADD)
-%C%_unit_test_command_devices_LDADD = $(%C%_unit_test_command_LDADD)
 
 if HAVE_CUNIT
 check_LTLIBRARIES += %D%/unit/libferrytest.la
@@ -435,54 +100,6 @@ check_LTLIBRARIES += %D%/unit/libferrytest.la
 	%D%/unit/small-net.h \
 	%D%/unit/world.c \
 	%D%/unit/world.h
-CHECK_TEST = %D%/unit/check-run.c %D%/unit/check-run.h
-%C%_unit_test_check_SOURCES = %D%/unit/test-check.c $(CHECK_TEST)
-%C%_unit_test_check_faults_SOURCES = %D%/unit/test-check-faults.c $(CHECK_TEST)
-COMMAND_TEST = %D%/unit/command.c %D%/unit/command.h
-ARRAYS_TEST = %D%/unit/array-files.c %D%/unit/array-files.h
-%C%_unit_test_command_arrays_SOURCES = %D%/unit/test-command-arrays.c $(ARRAYS_TEST)
-%C%_unit_test_command_caffemodel_SOURCES = %D%/unit/test-command-caffemodel.c $(ARRAYS_TEST)
-%C%_unit_test_command_files_SOURCES = %D%/unit/test-command-files.c $(ARRAYS_TEST)
-IO_TEST = %D%/unit/io-folder.c %D%/unit/io-folder.h
-HDF5_TEST = %D%/unit/hdf5-files.c %D%/unit/hdf5-files.h
-%C%_unit_test_io_commit_SOURCES = %D%/unit/test-io-commit.c $(IO_TEST)
-%C%_unit_test_io_definition_SOURCES = %D%/unit/test-io-definition.c $(IO_TEST)
-%C%_unit_test_io_write_SOURCES = %D%/unit/test-io-write.c $(IO_TEST)
-%C%_unit_test_command_progress_SOURCES = %D%/unit/test-command-progress.c $(ARRAYS_TEST)
-AT_EXIT_TEST = %D%/unit/at-exit.c %D%/unit/at-exit.h
-%C%_unit_test_exit_SOURCES = %D%/unit/test-exit.c $(AT_EXIT_TEST)
-OOM_TEST = %D%/unit/oom.c %D%/unit/oom.h
-%C%_unit_test_net_backward_faults_SOURCES = %D%/unit/test-net-backward-faults.c $(OOM_TEST)
-%C%_unit_test_net_oom_SOURCES = %D%/unit/test-net-oom.c $(OOM_TEST)
-%C%_unit_test_net_running_SOURCES = %D%/unit/test-net-running.c $(OOM_TEST)
-%C%_unit_test_io_attributes_SOURCES = %D%/unit/test-io-attributes.c $(OOM_TEST)
-%C%_unit_test_io_sharded_SOURCES = %D%/unit/test-io-sharded.c $(OOM_TEST)
-%C%_unit_test_io_torch_SOURCES = %D%/unit/test-io-torch.c $(OOM_TEST)
-%C%_unit_test_op_check_SOURCES = %D%/unit/test-op-check.c $(OOM_TEST)
-%C%_unit_test_proto_oom_SOURCES = %D%/unit/test-proto-oom.c $(OOM_TEST)
-%C%_unit_test_solver_oom_SOURCES = %D%/unit/test-solver-oom.c $(OOM_TEST)
-%C%_unit_test_runtime_oom_SOURCES = %D%/unit/test-runtime-oom.c $(OOM_TEST)
-%C%_unit_test_faults_SOURCES = \
-	%D%/unit/test-faults.c \
-	%D%/unit/scenarios.c \
-	%D%/unit/scenarios.h \
-	$(OOM_TEST)
-%C%_unit_test_command_SOURCES = %D%/unit/test-command.c $(COMMAND_TEST)
-%C%_unit_test_command_backward_SOURCES = %D%/unit/test-command-backward.c $(COMMAND_TEST)
-%C%_unit_test_command_net_SOURCES = %D%/unit/test-command-net.c $(COMMAND_TEST)
-%C%_unit_test_command_run_SOURCES = %D%/unit/test-command-run.c $(COMMAND_TEST)
-%C%_unit_test_command_train_SOURCES = %D%/unit/test-command-train.c $(COMMAND_TEST)
-%C%_unit_test_command_dataset_SOURCES = %D%/unit/test-command-dataset.c $(COMMAND_TEST)
-%C%_unit_test_command_dataset_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS)
-%C%_unit_test_command_devices_SOURCES = %D%/unit/test-command-devices.c $(COMMAND_TEST)
-%C%_coherence_test_coherence_SOURCES = \
-	%D%/coherence/model.c \
-	%D%/coherence/model.h \
-	%D%/coherence/rig-faults.c \
-	%D%/coherence/rig-inside.h \
-	%D%/coherence/rig.c \
-	%D%/coherence/rig.h \
-	%D%/coherence/test-coherence.c
 %C%_unit_libsimdriver_la_SOURCES = \
 	%D%/unit/sim-driver.c \
 	%D%/unit/sim-driver.h
@@ -491,71 +108,15 @@ check_LTLIBRARIES += %D%/unit/libsimdriver.la
 	%D%/unit/cuda-driver.c \
 	%D%/unit/cuda-driver.h
 check_LTLIBRARIES += %D%/unit/libcudadriver.la
-CUDA_LIBS = %D%/unit/libcudadriver.la $(UNIT_LIBS)
-%C%_unit_test_cuda_LDADD = $(CUDA_LIBS)
-%C%_unit_test_cuda_dnn_LDADD = %D%/unit/libcudadriver.la $(NET_LIBS)
-%C%_unit_test_cuda_dnn_rules_LDADD = $(CUDA_LIBS)
-%C%_unit_test_cuda_dnn_ways_LDADD = %D%/unit/libcudadriver.la $(NET_LIBS)
-%C%_unit_test_cuda_faults_LDADD = $(CUDA_LIBS)
-%C%_unit_test_cuda_kernels_CPPFLAGS = $(AM_CPPFLAGS) -DNVRTC_PATH='"$(CUDA_LIBDIR)/libnvrtc.so"'
-%C%_unit_test_cuda_kernels_LDADD = %D%/unit/libcudadriver.la kernels/libkernelplans.la $(NET_LIBS)
-%C%_unit_test_cuda_libraries_LDADD = $(CUDA_LIBS)
-%C%_unit_test_cuda_lost_LDADD = $(CUDA_LIBS)
-%C%_unit_test_cuda_math_LDADD = $(CUDA_LIBS)
-%C%_unit_test_cuda_capture_LDADD = $(CUDA_LIBS)
-%C%_unit_test_cuda_queues_LDADD = $(CUDA_LIBS)
-%C%_unit_test_cuda_rules_LDADD = $(CUDA_LIBS)
-%C%_unit_test_cuda_unified_LDADD = $(CUDA_LIBS)
-%C%_unit_test_cuda_vector_LDADD = $(CUDA_LIBS)
-SIM_LIBS = %D%/unit/libsimdriver.la %D%/unit/libferrytest.la $(CUNIT_LIBS) $(CORE_SYSTEM_LIBS) -lm
-%C%_unit_test_sim_LDADD = $(SIM_LIBS)
-%C%_unit_test_sim_clock_LDADD = $(SIM_LIBS)
-%C%_unit_test_sim_faults_LDADD = $(SIM_LIBS)
-%C%_unit_test_sim_math_LDADD = $(SIM_LIBS)
-%C%_unit_test_sim_queues_LDADD = $(SIM_LIBS)
-%C%_unit_test_sim_threads_LDADD = $(SIM_LIBS)
-%C%_unit_test_sim_unified_LDADD = $(SIM_LIBS)
 if BUILD_OPENCL
 %C%_unit_libopencldriver_la_SOURCES = \
 	%D%/unit/opencl-driver.c \
 	%D%/unit/opencl-driver.h
 %C%_unit_libopencldriver_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 check_LTLIBRARIES += %D%/unit/libopencldriver.la
-OPENCL_LAYER = %D%/unit/opencl-layer.c %D%/unit/opencl-layer.h
-OPENCL_TEST_LIBS = %D%/unit/libopencldriver.la %D%/unit/libferrytest.la $(CUNIT_LIBS) \
-	$(OPENCL_LIBS) $(CORE_SYSTEM_LIBS) -lm
-%C%_unit_test_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-%C%_unit_test_opencl_LDADD = $(OPENCL_TEST_LIBS)
-%C%_unit_test_opencl_cache_LDADD = $(NET_LIBS)
-%C%_unit_test_opencl_exit_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-%C%_unit_test_opencl_exit_SOURCES = %D%/unit/test-opencl-exit.c $(AT_EXIT_TEST) $(OPENCL_LAYER)
-%C%_unit_test_opencl_exit_LDADD = $(UNIT_LIBS) $(OPENCL_LIBS)
-%C%_unit_test_opencl_exit_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
-%C%_unit_test_opencl_layer_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-%C%_unit_test_opencl_layer_SOURCES = %D%/unit/test-opencl-layer.c $(OPENCL_LAYER)
-%C%_unit_test_opencl_layer_LDADD = $(OPENCL_TEST_LIBS)
-%C%_unit_test_opencl_layer_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
-%C%_unit_test_opencl_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-%C%_unit_test_opencl_kernels_LDADD = $(OPENCL_TEST_LIBS)
-%C%_unit_test_opencl_limits_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS) $(CLBLAST_CFLAGS)
-%C%_unit_test_opencl_limits_LDADD = %D%/unit/libopencldriver.la $(NET_LIBS) $(OPENCL_LIBS)
-%C%_unit_test_opencl_limits_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
-%C%_unit_test_opencl_math_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-%C%_unit_test_opencl_math_LDADD = $(OPENCL_TEST_LIBS)
-%C%_unit_test_opencl_neighbours_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-%C%_unit_test_opencl_neighbours_LDADD = $(OPENCL_TEST_LIBS)
-%C%_unit_test_opencl_neighbours_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
-%C%_unit_test_opencl_program_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-%C%_unit_test_opencl_program_LDADD = $(UNIT_LIBS) $(OPENCL_LIBS)
-%C%_unit_test_opencl_queue_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-%C%_unit_test_opencl_queue_LDADD = $(OPENCL_TEST_LIBS)
 endif
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
-if HAVE_DLPACK
-check_PROGRAMS += %D%/unit/test-io-dlpack
-TESTS += %D%/unit/test-io-dlpack
-endif
 endif
 TESTS += $(SCRIPT_TESTS) $(TEXT_TESTS)
 
@@ -601,6 +162,19 @@ AM_TESTS_ENVIRONMENT = $(RUN_ENV); \
 	FERRY_TEST_VERSION_SCRIPT='$(VERSION_SCRIPT)'; export FERRY_TEST_VERSION_SCRIPT; \
 	CC='$(CC)'; export CC; CFLAGS='$(CFLAGS)'; export CFLAGS; LDFLAGS='$(LDFLAGS)'; export LDFLAGS; CXX='$(CXX)'; export CXX; NM='$(NM)'; export NM; \
 	AWK='$(AWK)'; export AWK;
+
+# One test after a change: builds what is stale of what it uses, and runs it in the environment of
+# `make check` with its output on the terminal. A script, or a program that runs the command, may use
+# anything that `make` builds; other programs load plugins only.
+ONE_USES = $(check_DATA) $(plugin_LTLIBRARIES)
+one:
+	@case ' $(COMMAND_TESTS) ' in *' $(T) '*) uses='all $(ONE_USES) $(T)' ;; *) uses='$(ONE_USES) $(T)' ;; esac; \
+	case '$(T)' in \
+	'') echo 'usage: make one T=tests/unit/test-NAME [A=CASE]' >&2; exit 2 ;; \
+	*.sh) uses='all $(ONE_USES) $(ONE_SCRIPTS_RUN)'; run='$(SH_LOG_COMPILER) $(srcdir)/$(T)' ;; \
+	*) run='./$(T)' ;; \
+	esac; \
+	$(MAKE) -s $(AM_MAKEFLAGS) $$uses && { $(AM_TESTS_ENVIRONMENT) $$run $(A); }
 
 check-threads:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(THREAD_TESTS)' check_PROGRAMS='$(THREAD_TESTS)'
@@ -684,7 +258,7 @@ clean-gpu:
 	rm -rf '$(GPU_FOLDER)' '$(GPU_BUILD)'
 
 .PHONY: gpu-pack gpu-folder check-gpu-pack clean-gpu
-.PHONY: check-training check-oclgrind print-package-programs print-package-tests print-code-tests check-threads check-valgrind check-model check-model-full
+.PHONY: one check-training check-oclgrind print-package-programs print-package-tests print-code-tests check-threads check-valgrind check-model check-model-full
 
 EXTRA_DIST += \
 	$(SCRIPT_TESTS) \
@@ -712,22 +286,6 @@ EXTRA_DIST += \
 	%D%/users/exchange.c \
 	%D%/users/program.c \
 	%D%/users/vendor.c
-
-# Allocations go through the test first.
-OOM_WRAPS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
-	-Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf
-%C%_unit_test_net_backward_faults_LDFLAGS = $(OOM_WRAPS)
-%C%_unit_test_image_LDFLAGS = $(OOM_WRAPS)
-%C%_unit_test_net_oom_LDFLAGS = $(OOM_WRAPS)
-%C%_unit_test_net_running_LDFLAGS = $(OOM_WRAPS)
-%C%_unit_test_io_attributes_LDFLAGS = $(OOM_WRAPS)
-%C%_unit_test_io_sharded_LDFLAGS = $(OOM_WRAPS)
-%C%_unit_test_io_torch_LDFLAGS = $(OOM_WRAPS)
-%C%_unit_test_op_check_LDFLAGS = $(OOM_WRAPS)
-%C%_unit_test_proto_oom_LDFLAGS = $(OOM_WRAPS)
-%C%_unit_test_solver_oom_LDFLAGS = $(OOM_WRAPS)
-%C%_unit_test_runtime_oom_LDFLAGS = $(OOM_WRAPS)
-%C%_unit_test_faults_LDFLAGS = $(OOM_WRAPS)
 
 include %D%/abi/local.mk
 include %D%/plugins/local.mk

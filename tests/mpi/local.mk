@@ -14,6 +14,7 @@ check_PROGRAMS += %D%/ranks
 %C%_ranks_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -DCUDART_MAJOR='"$(CUDA_CUDART_MAJOR)"'
 %C%_ranks_CFLAGS = $(STD_CFLAGS) $(MPI_CFLAGS)
 check_PROGRAMS += %D%/overlap
+ONE_SCRIPTS_RUN += %D%/ranks %D%/overlap
 %C%_overlap_SOURCES = %D%/interpose.c %D%/overlap.c %D%/ranks.h
 %C%_overlap_CPPFLAGS = $(%C%_ranks_CPPFLAGS)
 %C%_overlap_CFLAGS = $(%C%_ranks_CFLAGS)
