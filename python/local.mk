@@ -39,6 +39,7 @@ EXTRA_DIST += \
 	%D%/tests/test_caffe_layer.py \
 	%D%/tests/test_caffe_net.py \
 	%D%/tests/test_caffe_stored.py \
+	%D%/tests/test_caffe_threads.py \
 	%D%/tests/test_dlpack.py \
 	%D%/tests/test_files.py \
 	%D%/tests/test_neighbours.py \

@@ -2,7 +2,9 @@
 """Blobs whose arrays may be written at any time, as pycaffe's are."""
 
 import contextlib
+import functools
 import sys
+import threading
 import weakref
 
 import numpy as np
@@ -76,36 +78,64 @@ class _Copy:
         self._array[:n] = self._seen[:n] = now[:n]
 
 
+_joining = threading.Lock()
+
+
 class Views:
-    """The arrays that are out over the blobs of nets that share memory. Before a net works what was written
-    into them is announced, behind it they are brought up to date: only those that somebody still has."""
+    """The arrays that are out over the blobs of nets that share memory, and the lock of these nets.
+
+    A pass announces the arrays before it works and refreshes them afterwards: only those that are still
+    referenced. pycaffe holds the interpreter's lock in every call, so its scripts use one net from several
+    threads; ferry releases it, so `locked` admits one thread at a time to the nets. The same thread may enter
+    again, as a layer in Python does that calls its net. `_books` guards the lists alone: a layer in Python may
+    wait for a thread of its own that uses its bottoms and tops, so those do not take the nets' lock."""
 
     def __init__(self):
         self._shared, self._copies = [], {}
         self._joined = None
+        self._lock, self._books = threading.RLock(), threading.RLock()
 
     def _root(self):
         return self._joined._root() if self._joined else self
 
-    def join(self, other):
-        """One set with that of another net, whose parameters are shared."""
+    @contextlib.contextmanager
+    def locked(self):
+        """A block in which no other thread uses the nets."""
+        while True:
+            root = self._root()
+            with root._lock:
+                if root is self._root():  # else joined meanwhile
+                    yield
+                    return
+
+    @contextlib.contextmanager
+    def joined(self, other):
+        """A block in which the parameters of one net become those of another; afterwards both have one set.
+        One thread at a time takes two locks, so that the order does not matter."""
+        with _joining, self.locked(), other.locked(), self.working(), other.working():
+            yield
+            self._join(other)
+
+    def _join(self, other):
         mine, theirs = self._root(), other._root()
         if mine is not theirs:
-            theirs._shared += mine._shared
-            theirs._copies.update(mine._copies)
-            mine._joined = theirs
+            with mine._books, theirs._books:
+                theirs._shared += mine._shared
+                theirs._copies.update(mine._copies)
+                mine._shared, mine._copies, mine._joined = [], {}, theirs
 
     def lend(self, blob, diff):
         """An array over the blob."""
         root = self._root()
-        if blob.home.properties.unified and blob.size:
-            return root._copy_of(blob, diff).lend(blob)
-        if len(root._shared) >= 64:
-            root._shared = [one for one in root._shared if one.is_out()]
-        one = _Shared(blob, diff)
-        array = one.lend()
-        root._shared.append(one)
-        return array
+        with root._books:
+            if blob.home.properties.unified and blob.size:
+                return root._copy_of(blob, diff).lend(blob)
+            if len(root._shared) >= 64:
+                root._shared = [one for one in root._shared if one.is_out()]
+            one = _Shared(blob, diff)
+            array = one.lend()
+            root._shared.append(one)
+            return array
 
     def _copy_of(self, blob, diff):
         key = blob._memory(diff), diff
@@ -118,23 +148,34 @@ class Views:
 
     def _out(self):
         """One for each memory of which there are arrays."""
-        self._shared = [one for one in self._shared if one.is_out()]
-        return [*{one.key: one for one in self._shared}.values(), *self._copies.values()]
+        with self._books:
+            self._shared = [one for one in self._shared if one.is_out()]
+            return [*{one.key: one for one in self._shared}.values(), *self._copies.values()]
 
-    def __enter__(self):
+    def _announce(self):
         for one in self._root()._out():
-            with contextlib.suppress(Lost):  # by work that failed; it is computed anew, or said by who reads it
+            with contextlib.suppress(Lost):  # by work that failed: a pass writes it anew, or a read reports it
                 one.announce()
 
-    def __exit__(self, kind, *_):
+    def _refresh(self):
         root = self._root()
-        root._copies = {key: one for key, one in root._copies.items() if one.is_out()}
+        with root._books:
+            root._copies = {key: one for key, one in root._copies.items() if one.is_out()}
         for one in root._out():
+            one.refresh()
+
+    @contextlib.contextmanager
+    def working(self):
+        """A block in which ferry works on the nets, and no other thread uses them."""
+        with self.locked():
+            self._announce()
             try:
-                one.refresh()
-            except Error:
-                if kind is None:
-                    raise
+                yield
+            except BaseException:
+                with contextlib.suppress(Error):
+                    self._refresh()
+                raise
+            self._refresh()
 
     @contextlib.contextmanager
     def within(self):
@@ -146,38 +187,55 @@ class Views:
             one.announce()
 
 
+def _guarded(method):
+    """The method, while no other thread uses the net."""
+    @functools.wraps(method)
+    def run(self, *arguments):
+        with self._guard():
+            return method(self, *arguments)
+    return run
+
+
 class Blob:
     """A blob of a net. `data` and `diff` are arrays that may be read and written at any time, over ferry's own
     host memory (a copy where devices map the host's): between two passes of the net what is written counts,
     and behind a pass an array shows the new contents. A net with parameters' arrays out packs them anew in
     each pass."""
 
-    def __init__(self, blob, views):
+    def __init__(self, blob, views, locks=True):
         self._blob, self._views = blob, views
+        self._locks = locks
+
+    def _guard(self):
+        return self._views.locked() if self._locks else contextlib.nullcontext()
 
     @property
+    @_guarded
     def data(self):
         """The data."""
         return self._views.lend(self._blob, False)
 
     @property
+    @_guarded
     def diff(self):
         """The diff."""
         return self._views.lend(self._blob, True)
 
     @property
+    @_guarded
     def shape(self):
         """The dims; () of one without."""
         shape = self._blob.shape
         return () if shape == (0,) and not self._blob.size else shape
 
     @property
+    @_guarded
     def count(self):
         """Elements."""
         return self._blob.size
 
     def _legacy(self, axis):
-        shape = self._blob.shape
+        shape = self.shape
         if len(shape) > 4:
             raise ValueError(f"a blob of {len(shape)} axes has no num, channels, height and width")
         return shape[axis] if axis < len(shape) else 1
@@ -187,6 +245,7 @@ class Blob:
     height = property(lambda self: self._legacy(2))
     width = property(lambda self: self._legacy(3))
 
+    @_guarded
     def reshape(self, *dims):
         """Changes the shape: reshape(1, 3, 224, 224)."""
         self._blob.reshape(tuple(int(dim) for dim in dims))
@@ -197,7 +256,7 @@ class Blob:
         return self._blob
 
     def __dlpack__(self, **arguments):
-        with self._views:
+        with self._views.working():
             return self._blob.__dlpack__(**arguments)
 
     def __dlpack_device__(self):

@@ -38,9 +38,9 @@ def _type_name(layer):
     return string(_abi.LayerType.from_address(lib.ferry_layer_type_of(layer)).name)
 
 
-def blob_over(pointer, views, keeps=()):
-    """A blob that is borrowed from a net, or within a call of a layer's."""
-    return Blob(FerryBlob._over(Handle(pointer, None, keeps), part=True), views)
+def blob_over(pointer, views, keeps=(), locks=True):
+    """A blob that is borrowed from a net, or within a call of a layer's, which has the net locked already."""
+    return Blob(FerryBlob._over(Handle(pointer, None, keeps), part=True), views, locks)
 
 
 def lasting(views):
@@ -73,7 +73,7 @@ class _Declaring(BlobVec):
         param = _abi.LayerParam(struct_size=ctypes.sizeof(_abi.LayerParam), naxes=len(dims), dims=dims,
                                 lr_mult=1, decay_mult=1)
         lib.ferry_layer_declare(self._layer, ctypes.byref(param))
-        self.append(blob_over(lib.ferry_layer_param_at(self._layer, len(self)), self._views))
+        self.append(blob_over(lib.ferry_layer_param_at(self._layer, len(self)), self._views, locks=False))
 
 
 class Layer:
@@ -121,12 +121,13 @@ def object_of(layer):
 
 
 def _bottoms(layer, views):
-    return [blob_over(lib.ferry_layer_bottom(layer, i), views)
+    return [blob_over(lib.ferry_layer_bottom(layer, i), views, locks=False)
             for i in range(lib.ferry_layer_n_bottoms(layer))]
 
 
 def _tops(layer, views):
-    return [blob_over(lib.ferry_layer_top(layer, i), views) for i in range(lib.ferry_layer_n_tops(layer))]
+    return [blob_over(lib.ferry_layer_top(layer, i), views, locks=False)
+            for i in range(lib.ferry_layer_n_tops(layer))]
 
 
 def _class_of(layer):

@@ -26,7 +26,11 @@ class Net:
     """A net that can be looked at and run in parts: Net(prototxt, caffe.TEST, weights=model), or in the older
     order Net(prototxt, model, caffe.TEST). Every blob keeps its contents, so nothing is planned or fused, and
     the net can go backward in TEST too. It runs where set_mode_cpu, set_mode_gpu and set_device say when it
-    runs. What ferry.Net costs less, and can do besides, is there as `ferry`."""
+    runs. What ferry.Net costs less, and can do besides, is there as `ferry`.
+
+    Any thread: each call has the net to itself, as have calls on its blobs, and nets with the same parameters
+    take turns, a solver's nets among them. Arrays are the net's own: a pass of another thread writes into
+    them, so copy them under a lock of yours if threads run one net on different inputs."""
 
     def __init__(self, network_file, phase=TEST, level=None, stages=None, weights=None):
         if _is_path(phase):
@@ -150,7 +154,7 @@ class Net:
         self._refill()
         loss = 0
         for first, last in self._ranges(start, end, "before_forward", "after_forward"):
-            with InterruptWaits(), self._views:
+            with InterruptWaits(), self._views.working():
                 loss += self.ferry.forward_range(self._layer_names[first], self._layer_names[last])
         return loss
 
@@ -158,7 +162,7 @@ class Net:
         """Layers `start` back to `end`."""
         self._move()
         for first, last in self._ranges(start, end, "before_backward", "after_backward"):
-            with InterruptWaits(), self._views:
+            with InterruptWaits(), self._views.working():
                 self.ferry.reshape()
                 self.ferry.backward(self._layer_names[first], self._layer_names[last])
 
@@ -176,21 +180,23 @@ class Net:
         blobs have. Returns the arrays of the outputs (of layer `end`'s tops) and of `blobs`, by name: they are
         the blobs' own, as everywhere here."""
         first, last = self._index(start, 0), self._index(end, len(self.layers) - 1)
-        if kwargs:
-            self._fill(kwargs, self.inputs, False)
         wanted = (self.outputs if end is None else self.top_names[end]) + list(blobs or ())
-        self._forward(first, last)
-        return {name: self.blobs[name].data for name in wanted}
+        with self._views.locked():
+            if kwargs:
+                self._fill(kwargs, self.inputs, False)
+            self._forward(first, last)
+            return {name: self.blobs[name].data for name in wanted}
 
     def backward(self, diffs=None, start=None, end=None, **kwargs):
         """Computes diffs from layer `start` back to layer `end`, by name. `kwargs` are the diffs of all
         outputs. Returns the diffs of the inputs (of layer `end`'s bottoms) and of `diffs`."""
         first, last = self._index(start, len(self.layers) - 1), self._index(end, 0)
-        if kwargs:
-            self._fill(kwargs, self.outputs, True)
         wanted = (self.inputs if end is None else self.bottom_names[end]) + list(diffs or ())
-        self._backward(first, last)
-        return {name: self.blobs[name].diff for name in wanted}
+        with self._views.locked():
+            if kwargs:
+                self._fill(kwargs, self.outputs, True)
+            self._backward(first, last)
+            return {name: self.blobs[name].diff for name in wanted}
 
     # ---- many batches ----------------------------------------------------------------------------
 
@@ -204,6 +210,11 @@ class Net:
             yield {name: np.pad(values, [(0, short)] + [(0, 0)] * (values.ndim - 1)) if short else values
                    for name, values in piece.items()}
 
+    def _copied(self, run, **arguments):
+        """Copies of the arrays that a pass returns, before another thread's pass."""
+        with self._views.locked():
+            return {name: np.array(values) for name, values in run(**arguments).items()}
+
     @staticmethod
     def _gather(pieces, count):
         names = pieces[0] if pieces else ()
@@ -211,8 +222,7 @@ class Net:
 
     def forward_all(self, blobs=None, **kwargs):
         """forward, as often as the inputs have batches; what it returns, put together."""
-        pieces = [{name: np.array(values) for name, values in self.forward(blobs=blobs, **batch).items()}
-                  for batch in self._batch(kwargs)]
+        pieces = [self._copied(self.forward, blobs=blobs, **batch) for batch in self._batch(kwargs)]
         return self._gather(pieces, len(next(iter(kwargs.values()))) if kwargs else 0)
 
     def forward_backward_all(self, blobs=None, diffs=None, **kwargs):
@@ -221,8 +231,9 @@ class Net:
         back = self._batch({name: kwargs[name] for name in self.outputs if name in kwargs})
         outs, ins = [], []
         for given, taken in zip_longest(ahead, back, fillvalue={}):
-            outs.append({k: np.array(v) for k, v in self.forward(blobs=blobs, **given).items()})
-            ins.append({k: np.array(v) for k, v in self.backward(diffs=diffs, **taken).items()})
+            with self._views.locked():
+                outs.append(self._copied(self.forward, blobs=blobs, **given))
+                ins.append(self._copied(self.backward, diffs=diffs, **taken))
         count = len(next(iter(kwargs.values()))) if kwargs else 0
         return self._gather(outs, count), self._gather(ins, count)
 
@@ -241,7 +252,8 @@ class Net:
                                       f"multiple of the batch of {size}, the same for both, are to be given")
             if array[:size].size != blob.count:
                 raise InvalidArgument(f"set_input_arrays: {array.shape[1:]} an item; the blob has {blob.shape}")
-        self._feed = (data, labels, tops, 0)
+        with self._views.locked():
+            self._feed = (data, labels, tops, 0)
 
     def _refill(self):
         if self._feed:
@@ -255,35 +267,34 @@ class Net:
 
     def copy_from(self, path):
         """Loads weights by layer name, from any file that ferry.Net.load reads."""
-        with self._views:
+        with self._views.working():
             self.ferry.load(path)
 
     load_hdf5 = copy_from
 
     def save(self, path):
         """Keeps the parameters in a caffemodel."""
-        with self._views:
+        with self._views.working():
             self.ferry.save(path, "caffemodel")
 
     def save_hdf5(self, path):
         """Keeps them as Caffe's .h5."""
-        with self._views:
+        with self._views.working():
             self.ferry.save(path, "hdf5")
 
     def share_with(self, other):
         """Makes the other net's parameters this one's too."""
-        with self._views, other._views:
+        with self._views.joined(other._views):
             self.ferry.share(other.ferry)
-        self._views.join(other._views)
 
     def reshape(self):
         """Brings every blob to the shapes that the inputs have; forward does so by itself."""
-        with self._views:
+        with self._views.working():
             self.ferry.reshape()
 
     def clear_param_diffs(self):
         """Sets the diffs of all parameters to zeros."""
-        with self._views:
+        with self._views.working():
             self.ferry.clear_param_diffs()
 
     # ---- who is called ---------------------------------------------------------------------------

@@ -60,10 +60,11 @@ class Solver:
         return self.ferry.rate
 
     def _work(self, what, *arguments):
-        for net in (self.net, *self.test_nets):
-            net._move()
-        with self._views:
-            what(*arguments)
+        with self._views.locked():
+            for net in (self.net, *self.test_nets):
+                net._move()
+            with self._views.working():
+                what(*arguments)
 
     def step(self, n):
         """Does n iterations, with the tests and snapshots that are due."""
