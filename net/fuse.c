@@ -270,6 +270,43 @@ static int join_before(struct ferry__program *p, int at)
     return 0;
 }
 
+/* Whether an item copies all of one value to all of another one. */
+static bool is_copy(const struct ferry__program *p, const struct ferry__item *item)
+{
+    return !item->call && !item->dropped && item->op.kind == FERRY_OP_STRIDED_COPY &&
+           item->op.in[0].dtype == item->op.out[0].dtype && is_full(item, 0) &&
+           ferry__is_whole(p, &item->op.in[0], &item->in[0]) &&
+           ferry__is_whole(p, &item->op.out[0], &item->out[0]);
+}
+
+/*
+ * Has the readers of a copy read what it is made of, if neither is written as long as they do and the program
+ * does not look at the copy.
+ */
+static void elide(struct ferry__program *p, int at)
+{
+    struct ferry__item *item = &p->items[at];
+    int from, to, i;
+    uint32_t k;
+
+    if (!is_copy(p, item))
+        return;
+    from = item->in[0].value;
+    to = item->out[0].value;
+    if (from == to || p->values[to].pinned || user_before(p, at, to) >= 0)
+        return;
+    for (i = at + 1; i < p->n_items; i++)
+        if (ferry__item_writes(p, &p->items[i], to) ||
+            (ferry__item_writes(p, &p->items[i], from) &&
+             (ferry__item_uses(p, &p->items[i], to) || is_used_after(p, i, to))))
+            return;
+    for (i = at + 1; i < p->n_items; i++)
+        for (k = 0; !p->items[i].call && k < p->items[i].op.n_in; k++)
+            if (p->items[i].in[k].value == to)
+                p->items[i].in[k].value = from;
+    item->dropped = true;
+}
+
 static int join(struct ferry__program *p, int at)
 {
     struct ferry__item *item = &p->items[at];
@@ -287,6 +324,9 @@ static int join(struct ferry__program *p, int at)
             joined = join_unary(&p->items[host], item);
     } else if (item->op.kind == FERRY_OP_BINARY) {
         joined = join_binary(p, at, &host);
+    } else if (is_copy(p, item)) {
+        host = host_of(p, at, 0);
+        joined = host >= 0;
     }
     if (joined <= 0)
         return joined;
@@ -312,6 +352,8 @@ int ferry__program_fuse(struct ferry__program *p)
     for (i = 0; !err && i < p->n_items; i++)
         if (!p->items[i].call)
             err = ferry__item_settle(p, &p->items[i]);
+    for (i = 0; !err && p->net->plan && i < p->n_items; i++)
+        elide(p, i);
     for (i = 0; !err && p->net->fuse && i < p->n_items; i++)
         err = join(p, i);
     if (!p->net->plan)

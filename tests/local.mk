@@ -6,6 +6,138 @@ $(srcdir)/%D%/programs.mk: %D%/programs.awk %D%/programs.list
 	$(AM_V_GEN)$(AWK) -f '$(srcdir)/%D%/programs.awk' '$(srcdir)/%D%' >$@-new && mv -f $@-new $@
 include %D%/programs.mk
 EXTRA_DIST += %D%/programs.awk %D%/programs.list
+# One program each, linked with the core's objects so that it reaches what libferry.so hides.
+UNIT_TESTS = \
+	%D%/unit/test-cpu \
+	%D%/unit/test-cpu-blas \
+	%D%/unit/test-cpu-ops \
+	%D%/unit/test-cpu-ops-matrix \
+	%D%/unit/test-cpu-ops-backward \
+	%D%/unit/test-cpu-winograd \
+	%D%/unit/test-hostmath \
+	%D%/unit/test-binding \
+	%D%/unit/test-blob-access \
+	%D%/unit/test-blob-math \
+	%D%/unit/test-blob-shape \
+	%D%/unit/test-blob-share \
+	%D%/unit/test-blob-storage \
+	%D%/unit/test-caffe-cases \
+	%D%/unit/test-check \
+	%D%/unit/test-check-faults \
+	%D%/unit/test-command \
+	%D%/unit/test-command-arrays \
+	%D%/unit/test-command-dataset \
+	%D%/unit/test-command-backward \
+	%D%/unit/test-command-devices \
+	%D%/unit/test-command-caffemodel \
+	%D%/unit/test-command-files \
+	%D%/unit/test-command-net \
+	%D%/unit/test-command-progress \
+	%D%/unit/test-command-run \
+	%D%/unit/test-command-train \
+	%D%/unit/test-conf \
+	%D%/unit/test-corners \
+	%D%/unit/test-refused \
+	%D%/unit/test-failures \
+	%D%/unit/test-faults \
+	%D%/unit/test-image \
+	%D%/unit/test-io-commit \
+	%D%/unit/test-io-definition \
+	%D%/unit/test-io-foreign \
+	%D%/unit/test-io-malformed \
+	%D%/unit/test-io-proto \
+	%D%/unit/test-io-read \
+	%D%/unit/test-io-sharded \
+	%D%/unit/test-io-torch \
+	%D%/unit/test-io-types \
+	%D%/unit/test-io-write \
+	%D%/unit/test-late \
+	%D%/unit/test-kernels \
+	%D%/unit/test-gradients \
+	%D%/unit/test-layer-backward \
+	%D%/unit/test-layer-cases \
+	%D%/unit/test-layer-data \
+	%D%/unit/test-layer-dummy \
+	%D%/unit/test-layer-forks \
+	%D%/unit/test-layer-prefetch \
+	%D%/unit/test-net-mnist \
+	%D%/unit/test-net-models \
+	%D%/unit/test-net-references \
+	%D%/unit/test-record \
+	%D%/unit/test-loader \
+	%D%/unit/test-loader-files \
+	%D%/unit/test-deleters \
+	%D%/unit/test-loader-trust \
+	%D%/unit/test-log \
+	%D%/unit/test-math \
+	%D%/unit/test-memory-adopt \
+	%D%/unit/test-memory-table \
+	%D%/unit/test-memory \
+	%D%/unit/test-mutants \
+	%D%/unit/test-plugin-host \
+	%D%/unit/test-pool \
+	%D%/unit/test-probe \
+	%D%/unit/test-net \
+	%D%/unit/test-net-save \
+	%D%/unit/test-net-backward-faults \
+	%D%/unit/test-net-bad \
+	%D%/unit/test-net-binding \
+	%D%/unit/test-net-faults \
+	%D%/unit/test-net-lost \
+	%D%/unit/test-net-backward \
+	%D%/unit/test-net-alias \
+	%D%/unit/test-net-broadcast \
+	%D%/unit/test-net-fuse \
+	%D%/unit/test-net-oom \
+	%D%/unit/test-net-plan \
+	%D%/unit/test-net-running \
+	%D%/unit/test-op \
+	%D%/unit/test-op-check \
+	%D%/unit/test-op-memory \
+	%D%/unit/test-op-backward \
+	%D%/unit/test-op-random \
+	%D%/unit/test-op-tiers \
+	%D%/unit/test-proto-data \
+	%D%/unit/test-proto-oom \
+	%D%/unit/test-proto-text \
+	%D%/unit/test-proto-tree \
+	%D%/unit/test-proto-upgrade \
+	%D%/unit/test-proto-wire \
+	%D%/unit/test-choosing \
+	%D%/unit/test-runtime \
+	%D%/unit/test-runtime-oom \
+	%D%/unit/test-solver \
+	%D%/unit/test-solver-fields \
+	%D%/unit/test-solver-hand \
+	%D%/unit/test-solver-oom \
+	%D%/unit/test-solver-runs \
+	%D%/unit/test-solver-snapshot \
+	%D%/unit/test-status \
+	%D%/unit/test-store \
+	%D%/unit/test-threads \
+	%D%/unit/test-threads-devices \
+	%D%/unit/test-trace \
+	%D%/unit/test-queue \
+	%D%/unit/test-readers \
+	%D%/unit/test-soak \
+	%D%/unit/test-exit \
+	%D%/unit/test-fork \
+	%D%/unit/test-multi \
+	%D%/unit/test-multi-adopt \
+	%D%/unit/test-homes \
+	%D%/unit/test-lost \
+	%D%/unit/test-owner \
+	%D%/unit/test-unified \
+	%D%/unit/test-near \
+	%D%/unit/test-scratch \
+	%D%/unit/test-sim-program \
+	%D%/unit/test-wait \
+	%D%/unit/test-events \
+	%D%/unit/test-evict \
+	%D%/unit/test-frame \
+	%D%/coherence/test-coherence \
+	$(CUDA_TESTS) \
+	$(SIM_TESTS)
 
 # The tests that read files or run the built programs: an incomplete package makes them fail. For
 # distcheck, where time matters: `make print-package-tests`.
@@ -69,6 +201,93 @@ FLAGS_png = $(PNG_CFLAGS)
 # The linker redirects allocations to the test (tests/unit/oom.c).
 OOM_WRAPS = -Wl,--wrap=malloc,--wrap=calloc \
 	-Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf
+%C%_unit_test_image_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS)
+%C%_unit_test_image_SOURCES = %D%/unit/test-image.c $(OOM_TEST)
+%C%_unit_test_image_LDADD = $(NET_LIBS)
+%C%_unit_test_net_LDADD = $(NET_LIBS)
+TINY_TEST = %D%/unit/tiny-solver.c %D%/unit/tiny-solver.h
+%C%_unit_test_solver_SOURCES = %D%/unit/test-solver.c $(TINY_TEST)
+%C%_unit_test_solver_LDADD = $(NET_LIBS)
+%C%_unit_test_solver_fields_LDADD = $(NET_LIBS)
+%C%_unit_test_solver_hand_SOURCES = %D%/unit/test-solver-hand.c $(TINY_TEST)
+%C%_unit_test_team_LDADD = $(NET_LIBS)
+%C%_unit_test_solver_hand_LDADD = $(NET_LIBS)
+%C%_unit_test_solver_oom_LDADD = $(NET_LIBS)
+%C%_unit_test_solver_snapshot_LDADD = $(NET_LIBS)
+%C%_unit_test_solver_runs_SOURCES = %D%/unit/test-solver-runs.c $(NET_DATA_TEST)
+%C%_unit_test_solver_runs_LDADD = $(NET_LIBS)
+%C%_unit_test_net_save_LDADD = $(NET_LIBS)
+%C%_unit_test_net_alias_LDADD = $(NET_LIBS)
+%C%_unit_test_net_broadcast_LDADD = $(NET_LIBS)
+%C%_unit_test_net_fuse_LDADD = $(NET_LIBS)
+%C%_unit_test_net_backward_faults_LDADD = $(NET_LIBS)
+%C%_unit_test_net_bad_LDADD = $(NET_LIBS)
+%C%_unit_test_net_binding_LDADD = $(NET_LIBS)
+%C%_unit_test_net_faults_LDADD = $(NET_LIBS)
+%C%_unit_test_net_lost_LDADD = $(NET_LIBS)
+%C%_unit_test_net_oom_LDADD = $(NET_LIBS)
+%C%_unit_test_net_running_LDADD = $(NET_LIBS)
+%C%_unit_test_net_plan_SOURCES = %D%/unit/test-net-plan.c $(NET_DATA_TEST)
+%C%_unit_test_net_plan_LDADD = $(NET_LIBS)
+%C%_unit_test_op_LDADD = $(NET_LIBS)
+%C%_unit_test_op_tiers_LDADD = $(NET_LIBS)
+NET_DATA_TEST = %D%/unit/net-data.c %D%/unit/net-data.h
+%C%_unit_test_net_backward_SOURCES = %D%/unit/test-net-backward.c $(NET_DATA_TEST)
+%C%_unit_test_net_backward_LDADD = $(NET_LIBS)
+%C%_unit_test_gradients_SOURCES = %D%/unit/test-gradients.c $(NET_DATA_TEST)
+%C%_unit_test_gradients_LDADD = $(NET_LIBS)
+%C%_unit_test_layer_backward_SOURCES = %D%/unit/test-layer-backward.c $(NET_DATA_TEST)
+%C%_unit_test_layer_backward_LDADD = $(NET_LIBS)
+%C%_unit_test_layer_cases_SOURCES = %D%/unit/test-layer-cases.c $(NET_DATA_TEST)
+%C%_unit_test_layer_cases_LDADD = $(NET_LIBS)
+%C%_unit_test_layer_data_SOURCES = \
+	%D%/unit/data-files.c \
+	%D%/unit/data-files.h \
+	%D%/unit/test-layer-data.c
+%C%_unit_test_layer_data_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS) $(PNG_CFLAGS) $(LMDB_CFLAGS)
+%C%_unit_test_layer_data_LDADD = $(NET_LIBS) $(PNG_LIBS) $(LMDB_LIBS)
+%C%_unit_test_layer_dummy_LDADD = $(NET_LIBS)
+%C%_unit_test_layer_prefetch_SOURCES = %D%/unit/test-layer-prefetch.c %D%/unit/data-files.c \
+	%D%/unit/data-files.h
+%C%_unit_test_layer_prefetch_CPPFLAGS = $(AM_CPPFLAGS) $(NET_CPPFLAGS_LIBS) $(PNG_CFLAGS) $(LMDB_CFLAGS)
+%C%_unit_test_layer_prefetch_LDADD = $(NET_LIBS) $(PNG_LIBS) $(LMDB_LIBS)
+%C%_unit_test_layer_forks_SOURCES = %D%/unit/test-layer-forks.c $(NET_DATA_TEST)
+%C%_unit_test_layer_forks_LDADD = $(NET_LIBS)
+%C%_unit_test_net_mnist_SOURCES = %D%/unit/test-net-mnist.c $(NET_DATA_TEST)
+%C%_unit_test_net_mnist_LDADD = $(NET_LIBS)
+%C%_unit_test_net_models_SOURCES = %D%/unit/test-net-models.c $(NET_DATA_TEST)
+%C%_unit_test_net_models_LDADD = $(NET_LIBS)
+%C%_unit_test_net_references_SOURCES = %D%/unit/test-net-references.c $(NET_DATA_TEST)
+%C%_unit_test_net_references_LDADD = $(NET_LIBS)
+OP_RIG = %D%/unit/op-rig.c %D%/unit/op-rig.h
+%C%_unit_test_cpu_ops_SOURCES = %D%/unit/test-cpu-ops.c $(OP_RIG)
+%C%_unit_test_cpu_ops_LDADD = $(NET_LIBS)
+%C%_unit_test_cpu_ops_matrix_SOURCES = %D%/unit/test-cpu-ops-matrix.c $(OP_RIG)
+%C%_unit_test_cpu_winograd_SOURCES = %D%/unit/test-cpu-winograd.c $(OP_RIG)
+%C%_unit_test_cpu_ops_matrix_LDADD = $(NET_LIBS)
+%C%_unit_test_cpu_ops_backward_SOURCES = %D%/unit/test-cpu-ops-backward.c $(OP_RIG) \
+	%D%/unit/op-backward.c %D%/unit/op-backward.h %D%/unit/op-make.c %D%/unit/op-make.h
+%C%_unit_test_cpu_ops_backward_LDADD = $(NET_LIBS)
+%C%_unit_test_cpu_winograd_LDADD = $(NET_LIBS)
+%C%_unit_test_sim_operations_LDADD = $(NET_LIBS)
+%C%_unit_test_op_check_LDADD = $(NET_LIBS)
+%C%_unit_test_op_memory_LDADD = $(NET_LIBS)
+%C%_unit_test_kernels_SOURCES = %D%/unit/test-kernels.c \
+	%D%/unit/op-backward.c %D%/unit/op-backward.h %D%/unit/op-make.c %D%/unit/op-make.h
+%C%_unit_test_kernels_LDADD = kernels/libkernelhost.la $(NET_LIBS)
+%C%_unit_test_store_LDADD = kernels/libkernelplans.la $(UNIT_LIBS)
+%C%_unit_test_op_backward_SOURCES = %D%/unit/test-op-backward.c \
+	%D%/unit/op-backward.c %D%/unit/op-backward.h %D%/unit/op-make.c %D%/unit/op-make.h
+%C%_unit_test_op_backward_LDADD = $(NET_LIBS)
+%C%_unit_test_op_random_SOURCES = %D%/unit/test-op-random.c \
+	%D%/unit/op-backward.c %D%/unit/op-backward.h %D%/unit/op-make.c %D%/unit/op-make.h
+%C%_unit_test_op_random_LDADD = $(NET_LIBS)
+%C%_unit_test_proto_data_LDADD = $(NET_LIBS)
+%C%_unit_test_proto_oom_LDADD = $(NET_LIBS)
+%C%_unit_test_proto_text_LDADD = $(NET_LIBS)
+%C%_unit_test_proto_tree_LDADD = $(NET_LIBS)
+%C%_unit_test_proto_upgrade_LDADD = $(NET_LIBS)
+%C%_unit_test_proto_wire_LDADD = $(NET_LIBS)
 
 # What check-proto.py compares with protobuf.
 check_PROGRAMS += %D%/unit/proto-tool

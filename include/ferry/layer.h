@@ -247,7 +247,9 @@ FERRY_API ferry_blob *ferry_layer_scratch_at(const ferry_layer *layer, int index
 /**
  * Makes top `top` another name for the contents of bottom `bottom`, whose count it has: nothing is
  * copied. Where no other top does so, their diffs are one as well, so that there is nothing to do in
- * backward. (Caffe: ShareData and ShareDiff, as Reshape, Flatten and Split do.)
+ * backward. A later layer in place on either writes both: a type whose top is to keep its contents emits a copy,
+ * which a planned net leaves out where nothing can see it. (Caffe: ShareData and ShareDiff, as Reshape, Flatten and
+ * Split do.)
  */
 FERRY_API int ferry_layer_alias(ferry_layer *layer, int top, int bottom);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Dropout (dropout_param): in TRAIN each element is dropped with probability dropout_ratio, and the
- * others are multiplied by 1 / (1 − ratio); in TEST the top is the bottom. (Caffe: DropoutLayer.)
+ * others are multiplied by 1 / (1 − ratio); in TEST the top is a copy of the bottom. The copy is an operation, since
+ * a later layer may be in place on the top; fuse.c leaves it out where nothing can see that. (Caffe: DropoutLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -37,6 +38,20 @@ static int emit_mask(ferry_layer *layer)
     return ferry_layer_emit(layer, &op, NULL, out);
 }
 
+static int emit_test(ferry_layer *layer)
+{
+    const struct ferry__term x = ferry__term(layer, ferry__of_bottom(0));
+    const struct ferry__term y = ferry__term(layer, ferry__of_top(0));
+    int err;
+
+    if (ferry_layer_in_place(layer, 0))
+        return 0;
+    err = ferry__emit_copy(layer, x.o, x.at, y.o, y.at);
+    if (!err && ferry_layer_propagates(layer, 0))
+        err = ferry__emit_copy(layer, y.o, ferry__diff(y.at), x.o, ferry__diff(x.at));
+    return err;
+}
+
 static int reshape(ferry_layer *layer)
 {
     int err = ferry__top_like(layer, 0, ferry_layer_bottom(layer, 0));
@@ -45,7 +60,7 @@ static int reshape(ferry_layer *layer)
     if (err)
         return err;
     if (ferry_layer_phase(layer) == FERRY_PHASE_TEST)
-        return ferry_layer_in_place(layer, 0) ? 0 : ferry_layer_alias(layer, 0, 0);
+        return emit_test(layer);
     err = emit_mask(layer);
     if (err)
         return err;
