@@ -33,9 +33,10 @@ static const char *reason(const ferry_io_writer *w, const struct ferry__io_attri
 /* From one HDF5 file to another an array stays where it is; a new name is one beside the others. */
 static int keep_paths(ferry_io_writer *w, ferry_io *from)
 {
-    w->own_paths = from->count > 0;
+    w->layout = FERRY_IO_LAYOUT_PLAIN;
     for (const struct ferry__io_array *a = from->first; a; a = a->next)
-        w->own_paths = w->own_paths && strcmp(from->reader->path(a), a->entry.name) == 0;
+        if (strcmp(from->reader->path(a), a->entry.name) != 0)
+            w->layout = FERRY_IO_LAYOUT_WEIGHTS;
     for (struct ferry__out_array *a = w->first; a; a = a->next) {
         const ferry_io_entry *entry = NULL;
         const char *path;
@@ -65,7 +66,7 @@ int ferry_io_copy_attributes(ferry_io_writer *w, ferry_io *from, ferry_io_left_f
                                "%s: attributes come behind the declared arrays, before a value",
                                w->out.shown);
     err = ferry__io_attributes(from, &list);
-    if (!err && w->format == from->format && from->reader->path)
+    if (!err && w->format == from->format && from->reader->path && !w->layout_chosen)
         err = keep_paths(w, from);
     if (!err && list && w->ops->plan_objects)
         err = w->ops->plan_objects(w);

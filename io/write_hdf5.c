@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * HDF5: an array has the path that is its name, or the one that it had in the HDF5 file that it comes
- * from; blobs of layers of other formats lie as Caffe lays weights out,
- * /data/<name>, /diff/<name>; and where "iter" is said about the file it is a solver's state: /iter,
+ * from. The writer's layout, never a name alone, decides whether blobs of layers are Caffe's weights:
+ * /data/<name>, /diff/<name>. With metadata "iter" the file is a solver's state: /iter,
  * /current_step, /learned_net, and no /data. libhdf5 makes the groups and the datasets and sets space
  * aside; the values are then written there like those of any other format.
  */
@@ -69,7 +69,7 @@ static hid_t make_space(const ferry_io_entry *entry)
     return entry->naxes ? H5Screate_simple(entry->naxes, dims, NULL) : H5Screate(H5S_SCALAR);
 }
 
-/* "layer/3", what has a diff, and what would be taken for Caffe's where its name says. */
+/* In the layout of weights: "layer/3", an array with a diff, and one that the reader would take for either. */
 static bool is_caffes(const ferry_io_entry *entry)
 {
     const char *name = entry->name, *slash = strrchr(name, '/');
@@ -175,8 +175,8 @@ static int make_fields(const struct plan *plan)
 /* "data", or nothing: where the array's name begins. */
 static const char *group_of(const ferry_io_writer *w, const struct ferry__out_array *array)
 {
-    bool rooted = array->path || find_metadata(w, "iter") ||
-                  (w->own_paths && !array->entry.has_diff) || !is_caffes(&array->entry);
+    bool plain = w->layout == FERRY_IO_LAYOUT_PLAIN && !array->entry.has_diff;
+    bool rooted = array->path || find_metadata(w, "iter") || plain || !is_caffes(&array->entry);
 
     return rooted ? "" : "data";
 }

@@ -214,6 +214,22 @@ int ferry_io_set_metadata(ferry_io_writer *w, const char *key, const char *value
     return FERRY_OK;
 }
 
+int ferry_io_set_layout(ferry_io_writer *w, ferry_io_layout layout)
+{
+    if (!w || (unsigned)layout > FERRY_IO_LAYOUT_WEIGHTS)
+        return ferry_error_set(FERRY_EINVAL, "ferry_io_set_layout: %s",
+                               w ? "there is no such layout" : "the writer is NULL");
+    if (w->format != FERRY_IO_HDF5)
+        return ferry_error_set(FERRY_EUNSUPPORTED, "%s: a layout is for HDF5, not for %s",
+                               w->out.shown, ferry_io_format_name(w->format));
+    if (w->begun)
+        return ferry_error_set(FERRY_EINVAL, "%s: the layout comes before the first array",
+                               w->out.shown);
+    w->layout = layout;
+    w->layout_chosen = true;
+    return FERRY_OK;
+}
+
 /* ---- values --------------------------------------------------------------------------------- */
 
 /* Opens what comes next as long as that takes no bytes; leaves `current` where values are due. */

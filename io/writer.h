@@ -83,7 +83,8 @@ struct ferry_io_writer {
     struct ferry__out_metadata *metadata, *last_metadata;
     const struct ferry__io_attribute *attributes; /* of another file, still open; NULL: none */
     const char *attributes_path;                  /* that file's */
-    bool own_paths;              /* that file has none but its arrays' names: so will this one */
+    ferry_io_layout layout;      /* of HDF5 */
+    bool layout_chosen;          /* by the caller */
     struct ferry__names objects; /* the paths of groups and arrays, once planned */
     struct {
         const unsigned char *bytes; /* the arena's, or lent; NULL: none was given */

@@ -202,6 +202,20 @@ FERRY_API int ferry_io_declare(ferry_io_writer *w, const ferry_io_entry *entry);
  */
 FERRY_API int ferry_io_set_metadata(ferry_io_writer *w, const char *key, const char *value);
 
+/** Where the arrays of an HDF5 file are. Values never change. */
+typedef enum ferry_io_layout {
+    FERRY_IO_LAYOUT_PLAIN = 0,  /* each at the path that is its name; a diff is /diff/NAME, its data /data/NAME */
+    FERRY_IO_LAYOUT_WEIGHTS = 1 /* as Caffe's .caffemodel.h5: blob i of a layer is /data/LAYER/i */
+} ferry_io_layout;
+
+/**
+ * Chooses the layout of an HDF5 file, before the first array is written; PLAIN without it. In WEIGHTS an array
+ * with a diff, one of the form LAYER/i, and one that a reader would otherwise take for such a blob (data, diff,
+ * data/..., diff/...) is under /data, the others at their names. A reader takes /data/X for array X in either
+ * layout. FERRY_EUNSUPPORTED for another format, FERRY_EINVAL for another layout and after the first array.
+ */
+FERRY_API int ferry_io_set_layout(ferry_io_writer *w, ferry_io_layout layout);
+
 /** Of ferry_io_copy_attributes: attribute `name` of the object at `path`, "" for the root, stays behind, and why. */
 typedef void (*ferry_io_left_fn)(void *arg, const char *path, const char *name, const char *why);
 
@@ -210,7 +224,8 @@ typedef void (*ferry_io_left_fn)(void *arg, const char *path, const char *name, 
  * behind the declared arrays and before their values. What cannot be kept is told `left`, which may be NULL, at
  * once: references, what is longer than 64000 bytes, attributes of what the new file has not, and all of them
  * where it is no HDF5. From one HDF5 file to another, arrays keep their paths too: a name that `from` has stays
- * where it is there, under /data or not. `from` stays open until the first value is written or the file committed. A
+ * where it is there, under /data or not, and new names follow the layout of `from`,
+ * unless ferry_io_set_layout was called before. `from` stays open until the first value is written or the file committed. A
  * file without attributes changes nothing. FERRY_EFORMAT for attributes that cannot be read, FERRY_EINVAL,
  * FERRY_ENOMEM, FERRY_EIO from the write that makes them.
  */

@@ -31,16 +31,45 @@ static int reshape(ferry_layer *layer)
     return 0;
 }
 
+/* As Caffe's dataset: of four axes, those that the blob lacks are 1; one with more keeps its own. */
+static int declare(ferry_io_writer *w, const char *name, const ferry_blob *b)
+{
+    int64_t dims[FERRY_MAX_AXES] = { 1, 1, 1, 1 };
+    ferry_io_entry entry = { .struct_size = sizeof entry, .name = name, .dims = dims };
+    int i, n = ferry_blob_naxes(b);
+
+    for (i = 0; i < n; i++)
+        dims[i] = ferry_blob_dim(b, i);
+    entry.dtype = ferry_blob_dtype(b);
+    entry.naxes = n > 4 ? n : 4;
+    return ferry_io_declare(w, &entry);
+}
+
+static int write_values(ferry_io_writer *w, const ferry_blob *b)
+{
+    const void *values = ferry_blob_count(b) ? ferry_blob_host_data(b) : NULL;
+
+    if (!values)
+        return ferry_blob_count(b) ? ferry_last_error_code() : 0;
+    return ferry_io_write_values(w, values,
+                                 (size_t)ferry_blob_count(b) * ferry_dtype_size(ferry_blob_dtype(b)));
+}
+
 static int forward(ferry_layer *layer)
 {
+    const ferry_blob *data = ferry_layer_bottom(layer, 0), *label = ferry_layer_bottom(layer, 1);
     ferry_io_writer *w;
     int err = ferry_io_create(file_of(layer), FERRY_IO_HDF5, &w);
 
     if (err)
         return err;
-    err = ferry_io_write(w, "data", ferry_layer_bottom(layer, 0), false);
+    err = declare(w, "data", data);
     if (!err)
-        err = ferry_io_write(w, "label", ferry_layer_bottom(layer, 1), false);
+        err = declare(w, "label", label);
+    if (!err)
+        err = write_values(w, data);
+    if (!err)
+        err = write_values(w, label);
     if (err) {
         ferry_io_abort(w);
         return err;

@@ -221,6 +221,7 @@ LIBRARIES = {
         "ferry_io_create": code(TEXT, INT, POINTER),
         "ferry_io_declare": code(POINTER, POINTER),
         "ferry_io_set_metadata": code(POINTER, TEXT, TEXT),
+        "ferry_io_set_layout": code(POINTER, INT),
         "ferry_io_write_values": code(POINTER, POINTER, SIZE),
         "ferry_io_commit": code(POINTER),
         "ferry_io_abort": plain(None, POINTER),

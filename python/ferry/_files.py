@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _abi, _dtypes
 from ._blob import Blob
+from ._errors import InvalidArgument
 from ._library import Handle, Held, lib, out_pointer, string, text
 
 #: What is known of an array without reading it; see ferry_io_entry.
@@ -122,14 +123,22 @@ def _declared(name, array):
                         dtype=_dtypes.number(array.dtype), naxes=array.ndim, dims=dims, count=array.size)
 
 
-def save(path, arrays, metadata=None, format=None):  # pylint: disable=redefined-builtin
+_LAYOUTS = {"plain": 0, "weights": 1}
+
+
+def save(path, arrays, metadata=None, format=None, layout=None):  # pylint: disable=redefined-builtin
     """Writes a mapping of names to arrays, or blobs, as .npz, .npy (one), .safetensors, .h5, .caffemodel
     ("conv1/0" is blob 0 of layer conv1), .binaryproto (one): by the path's suffix or the format's name.
-    `metadata` are strings that the file keeps about itself. What the format cannot hold is Unsupported; the
+    `metadata` are strings that the file keeps about itself. `layout` is for .h5: "plain", each array at its
+    name, which it is without it, or "weights", "conv1/0" at /data/conv1/0 as in Caffe's weights. What the format cannot hold is Unsupported; the
     file replaces what was there in one step, or not at all."""
     arrays = {name: np.ascontiguousarray(np.asarray(array)).reshape(np.shape(array))
               for name, array in arrays.items()}
     with _Writer(path, lib.ferry_io_format_of(text(format or path))) as writer:
+        if layout is not None:
+            if layout not in _LAYOUTS:
+                raise InvalidArgument(f"layout {layout!r} is none of {', '.join(_LAYOUTS)}")
+            lib.ferry_io_set_layout(writer, _LAYOUTS[layout])
         for name, array in arrays.items():
             lib.ferry_io_declare(writer, ctypes.byref(_declared(name, array)))
         for key, value in (metadata or {}).items():

@@ -82,6 +82,18 @@ def test_arrays_are_written_and_read_back(tmp_path, device, name):
         assert file.metadata.get("made") == (metadata or {}).get("made")
 
 
+def test_the_caller_chooses_the_layout_of_hdf5(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    for layout, path in (None, "ip/0"), ("plain", "ip/0"), ("weights", "data/ip/0"):
+        ferry.save(tmp_path / "a.h5", {"ip/0": ARRAYS["w"], "label": ARRAYS["w"]}, layout=layout)
+        with h5py.File(tmp_path / "a.h5", "r") as file:
+            assert np.array_equal(file[path][...], ARRAYS["w"]) and "label" in file
+    with pytest.raises(ferry.InvalidArgument):
+        ferry.save(tmp_path / "a.h5", {"w": ARRAYS["w"]}, layout="odd")
+    with pytest.raises(ferry.Unsupported):
+        ferry.save(tmp_path / "a.npz", {"w": ARRAYS["w"]}, layout="weights")
+
+
 def test_what_was_there_stays_where_writing_fails(tmp_path):
     path = tmp_path / "a.npz"
     ferry.save(path, {"w": ARRAYS["w"]})

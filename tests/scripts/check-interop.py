@@ -252,7 +252,7 @@ def safetensors_of_the_packages_read_alike():
 def h5_datasets(path):
     out = {}
     with need("h5py").File(path, "r") as file:
-        file["data"].visititems(lambda name, item: out.__setitem__(name, item[...])
+        file.visititems(lambda name, item: out.__setitem__(name, item[...])
                                 if hasattr(item, "shape") else None)
     return out
 
@@ -272,6 +272,49 @@ def hdf5_of_ferrys_is_h5pys():
     np.savez("in.npz", **want)
     ferry("convert", "in.npz", "out.h5")
     all_same(want, h5_datasets("out.h5"))
+
+
+def hdf5_takes_the_layout_that_is_asked_for():
+    h5py = need("h5py")
+    has_hdf5()
+    want = {"data": np.arange(6, dtype=np.float32).reshape(2, 3), "label": np.arange(2, dtype=np.float32),
+            "conv1/0": np.ones(3, np.float32)}
+    np.savez("in.npz", **want)
+    ferry("convert", "in.npz", "plain.h5")
+    all_same(want, h5_datasets("plain.h5"))
+    ferry("convert", "in.npz", "weights.h5", "--layout", "weights")
+    with h5py.File("weights.h5", "r") as file:
+        assert np.array_equal(file["data/conv1/0"][...], want["conv1/0"])
+        assert np.array_equal(file["label"][...], want["label"])
+    ferry("convert", "weights.h5", "same.h5")
+    ferry("convert", "weights.h5", "other.h5", "--layout", "plain")
+    with h5py.File("same.h5", "r") as same, h5py.File("other.h5", "r") as other:
+        assert "data/conv1/0" in same and "conv1/0" in other
+    ferry("convert", "in.npz", "out.safetensors", "--layout", "plain", status=2)
+    ferry("convert", "in.npz", "out.h5", "--layout", "odd", status=2)
+
+
+def hdf5_output_writes_what_h5py_and_hdf5_data_read():
+    h5py = need("h5py")
+    has_hdf5()
+    layers = """layer { name: 'd' type: 'DummyData' top: 'x' top: 'y' dummy_data_param {
+        shape { dim: 2 dim: 3 } shape { dim: 2 } data_filler { value: 5 } data_filler { value: 7 } } }
+        layer { name: 'o' type: 'HDF5Output' bottom: 'x' bottom: 'y' hdf5_output_param { file_name: 'rows.h5' } }"""
+    with open("out.prototxt", "w", encoding="utf-8") as file:
+        file.write(layers)
+    ferry("run", "out.prototxt")
+    with h5py.File("rows.h5", "r") as file:
+        assert sorted(file) == ["data", "label"]
+        assert file["data"].shape == (2, 3, 1, 1) and (file["data"][...] == 5).all()
+        assert file["label"].shape == (2, 1, 1, 1) and (file["label"][...] == 7).all()
+    with open("list", "w", encoding="utf-8") as file:
+        file.write("rows.h5\n")
+    with open("in.prototxt", "w", encoding="utf-8") as file:
+        file.write("layer { name: 'h' type: 'HDF5Data' top: 'data' top: 'label' "
+                   "hdf5_data_param { source: 'list' batch_size: 2 } }")
+    ferry("run", "in.prototxt", "-o", "read.npz")
+    with np.load("read.npz") as got:
+        assert got["data"].shape == (2, 3, 1, 1) and (got["data"] == 5).all() and (got["label"] == 7).all()
 
 
 def hdf5_of_h5pys_reads_alike():
@@ -554,6 +597,7 @@ TESTS = [
     real_nets_are_protobufs, nets_of_ferrys_are_protobufs,
     real_nets_survive_byte_for_byte_in_their_blobs, safetensors_of_ferrys_are_the_packages,
     safetensors_of_the_packages_read_alike, hdf5_of_ferrys_is_h5pys, hdf5_of_h5pys_reads_alike,
+    hdf5_takes_the_layout_that_is_asked_for, hdf5_output_writes_what_h5py_and_hdf5_data_read,
     hdf5_filters_and_types_of_h5pys_are_read, hdf5_that_is_more_than_it_holds_is_refused,
     opencv_imports_what_ferry_wrote, numpy_shares_a_blobs_memory, a_blob_shares_numpys_memory,
     torch_shares_both_ways, archives_of_torch_read_alike, merges_are_numpys_to_the_last_bit_of_the_dtype,

@@ -85,15 +85,15 @@ static void a_diff_without_data_is_an_array(void)
 }
 
 /* What is written has the path that is its name; blobs of layers are where Caffe looks for them. */
-static void arrays_keep_their_paths_when_written(void)
+static void arrays_have_the_paths_of_the_layout(bool weights)
 {
     static const struct {
-        const char *name, *path;
-    } arrays[] = { { "embed/weight", "embed/weight" },
-                   { "conv/0", "data/conv/0" },
-                   { "data/x", "data/data/x" },
-                   { "diff/x", "data/diff/x" },
-                   { "top", "top" } };
+        const char *name, *path, *weights;
+    } arrays[] = { { "embed/weight", "embed/weight", "embed/weight" },
+                   { "conv/0", "conv/0", "data/conv/0" },
+                   { "label", "label", "label" },
+                   { "diff/x", "diff/x", "data/diff/x" },
+                   { "top", "top", "top" } };
     int64_t dims[1] = { 1 };
     ferry_io_entry entry = {
         .struct_size = sizeof(entry), .dtype = FERRY_F32, .naxes = 1, .dims = dims
@@ -105,6 +105,8 @@ static void arrays_keep_their_paths_when_written(void)
 
     snprintf(path, sizeof(path), "%s/x.h5", folder);
     FX_OK_FATAL(ferry_io_create(path, FERRY_IO_HDF5, &w));
+    if (weights)
+        FX_OK(ferry_io_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS));
     for (size_t i = 0; i < FERRY_TEST_COUNT(arrays); i++) {
         entry.name = arrays[i].name;
         FX_OK(ferry_io_declare(w, &entry));
@@ -116,7 +118,7 @@ static void arrays_keep_their_paths_when_written(void)
     FX_OK_FATAL(ferry_io_commit(w));
     file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     for (size_t i = 0; i < FERRY_TEST_COUNT(arrays); i++) {
-        hid_t set = H5Dopen2(file, arrays[i].path, H5P_DEFAULT);
+        hid_t set = H5Dopen2(file, weights ? arrays[i].weights : arrays[i].path, H5P_DEFAULT);
 
         CU_ASSERT(set >= 0);
         if (set >= 0)
@@ -127,6 +129,58 @@ static void arrays_keep_their_paths_when_written(void)
     for (size_t i = 0; i < FERRY_TEST_COUNT(arrays); i++)
         check_ramp(io, arrays[i].name, (double)i, 0);
     ferry_io_close(io);
+}
+
+static void arrays_keep_their_paths_when_written(void)
+{
+    arrays_have_the_paths_of_the_layout(false);
+    arrays_have_the_paths_of_the_layout(true);
+}
+
+/* "data" and "label" of a training set are datasets of the root, as h5py and Caffe's HDF5Data want them. */
+static void no_name_chooses_the_layout(void)
+{
+    static const char *const names[] = { "data", "label", "diff", "conv1/0" };
+    int64_t dims[1] = { 1 };
+    ferry_io_writer *w = NULL;
+    float value = 1;
+    hid_t file;
+
+    snprintf(path, sizeof(path), "%s/x.h5", folder);
+    FX_OK_FATAL(ferry_io_create(path, FERRY_IO_HDF5, &w));
+    for (size_t i = 0; i < FERRY_TEST_COUNT(names); i++)
+        FX_OK(ferry_io_declare(w, &(ferry_io_entry){ .struct_size = sizeof(ferry_io_entry),
+                                                     .name = names[i],
+                                                     .dtype = FERRY_F32,
+                                                     .naxes = 1,
+                                                     .dims = dims }));
+    for (size_t i = 0; i < FERRY_TEST_COUNT(names); i++)
+        FX_OK(ferry_io_write_values(w, &value, sizeof(value)));
+    FX_FAILS(FERRY_EINVAL, ferry_io_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS));
+    FX_OK_FATAL(ferry_io_commit(w));
+    file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    for (size_t i = 0; i < FERRY_TEST_COUNT(names); i++) {
+        H5O_info_t info = { .type = H5O_TYPE_UNKNOWN };
+
+        CU_ASSERT(H5Oget_info_by_name2(file, names[i], &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0);
+        CU_ASSERT_EQUAL(info.type, H5O_TYPE_DATASET);
+    }
+    H5Fclose(file);
+}
+
+static void a_layout_is_of_hdf5_alone(void)
+{
+    ferry_io_writer *w = NULL;
+
+    FX_FAILS(FERRY_EINVAL, ferry_io_set_layout(NULL, FERRY_IO_LAYOUT_PLAIN));
+    snprintf(path, sizeof(path), "%s/x.npz", folder);
+    FX_OK_FATAL(ferry_io_create(path, FERRY_IO_NPZ, &w));
+    FX_FAILS(FERRY_EUNSUPPORTED, ferry_io_set_layout(w, FERRY_IO_LAYOUT_WEIGHTS));
+    ferry_io_abort(w);
+    snprintf(path, sizeof(path), "%s/x.h5", folder);
+    FX_OK_FATAL(ferry_io_create(path, FERRY_IO_HDF5, &w));
+    FX_FAILS(FERRY_EINVAL, ferry_io_set_layout(w, (ferry_io_layout)7));
+    ferry_io_abort(w);
 }
 
 /* The driver's name stands where the superblock says how the file is split. */
@@ -254,6 +308,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(links_are_followed_or_said),
     FERRY_TEST(a_diff_without_data_is_an_array),
     FERRY_TEST(arrays_keep_their_paths_when_written),
+    FERRY_TEST(no_name_chooses_the_layout),
+    FERRY_TEST(a_layout_is_of_hdf5_alone),
     FERRY_TEST(a_member_of_a_family_is_named),
     FERRY_TEST(a_later_member_names_the_first),
     FERRY_TEST(many_groups_may_have_two_names),

@@ -29,6 +29,7 @@ int cmd_convert(const struct tool_command *self, int argc, char **argv)
     const struct tool_option options[] = { { "--format", "-f", NULL, &t.target.format_name },
                                            { "--dtype", NULL, NULL, &dtype },
                                            { "--shard", NULL, NULL, &t.target.shard },
+                                           { "--layout", NULL, NULL, &t.target.layout_name },
                                            { "--no-diff", NULL, &t.without_diff, NULL },
                                            { "--quiet", "-q", &t.target.quiet, NULL },
                                            { "--trust", NULL, &trust, NULL },
@@ -46,6 +47,8 @@ int cmd_convert(const struct tool_command *self, int argc, char **argv)
     status = target_check(self, &t.target);
     if (status == TOOL_OK)
         status = target_format(self, &t.target, FERRY_IO_UNKNOWN);
+    if (status == TOOL_OK)
+        status = target_layout(self, &t.target);
     if (status == TOOL_OK && dtype)
         status = files_parse_dtype(self, dtype, &t.dtype);
     if (status != TOOL_OK)

@@ -94,6 +94,8 @@ static int write_all(struct merge *m)
     int err = files_copy_metadata(first, &m->target, whole);
 
     if (!err)
+        err = target_set_layout(&m->target, ferry_io_get_format(first) == FERRY_IO_CAFFEMODEL);
+    if (!err)
         err = declare_all(m);
     if (!err)
         err = target_copy_attributes(&m->target, first);

@@ -159,7 +159,8 @@ const struct tool_command tool_commands[] = {
       "\"blobs\":\n"
       "                      [{\"name\", \"dtype\", \"shape\", \"count\", \"l1\", \"sumsq\"}]}\n",
       cmd_inspect },
-    { "convert", "IN OUT [--format F] [--dtype T] [--shard SIZE] [--no-diff] [--quiet]",
+    { "convert",
+      "IN OUT [--format F] [--dtype T] [--shard SIZE] [--layout L] [--no-diff] [--quiet]",
       "The arrays of one file into another, of any format",
       "\nOUT's suffix names its format: .caffemodel .binaryproto .solverstate .npy .npz\n"
       ".safetensors .h5. What it cannot hold is an error that names the array. IN and OUT may be "
@@ -168,6 +169,9 @@ const struct tool_command tool_commands[] = {
       "    -f, --format F    the format, where the suffix does not say\n"
       "    --dtype T         rounds every array to F32, F64, F16, BF16, I8, U8, I32, I64 or U32\n"
       "    --shard SIZE      safetensors in files of at most SIZE (5GB, 500MiB) and their index\n"
+      "    --layout L        of .h5: weights (blob i of a layer at /data/LAYER/i, as in Caffe's\n"
+      "                      .caffemodel.h5) or plain (each array at its name). Without it\n"
+      "                      weights from a .caffemodel, from HDF5 as there, else plain\n"
       "    --no-diff         leaves diffs out\n"
       "    -q, --quiet       no notes, no progress\n"
       "    --trust           as of ferry inspect\n",

@@ -52,6 +52,28 @@ int target_format(const struct tool_command *self, struct target *t, ferry_io_fo
     return TOOL_OK;
 }
 
+int target_layout(const struct tool_command *self, const struct target *t)
+{
+    if (!t->layout_name)
+        return TOOL_OK;
+    if (strcmp(t->layout_name, "weights") != 0 && strcmp(t->layout_name, "plain") != 0)
+        return tool_error(TOOL_USAGE, "%s: --layout \"%s\": weights or plain", self->name,
+                          t->layout_name);
+    if (t->format != FERRY_IO_HDF5)
+        return tool_error(TOOL_USAGE, "%s: --layout is for hdf5, not for %s", self->name,
+                          ferry_io_format_name(t->format));
+    return TOOL_OK;
+}
+
+int target_set_layout(struct target *t, bool weights)
+{
+    if (t->format != FERRY_IO_HDF5 || (!t->layout_name && !weights))
+        return FERRY_OK;
+    if (t->layout_name)
+        weights = strcmp(t->layout_name, "weights") == 0;
+    return ferry_io_set_layout(t->out, weights ? FERRY_IO_LAYOUT_WEIGHTS : FERRY_IO_LAYOUT_PLAIN);
+}
+
 /* ---- standard output ------------------------------------------------------------------------ */
 
 static int fail_output(const char *what)

@@ -15,6 +15,7 @@ struct target {
     const char *path;
     const char *format_name; /* of --format; NULL */
     const char *shard;       /* of --shard; NULL */
+    const char *layout_name; /* of --layout; NULL: as the file that is read suggests */
     bool quiet;              /* notes are not said */
     ferry_io_format format;
     ferry_io_writer *out;  /* NULL where it is in shards */
@@ -32,6 +33,12 @@ int target_check(const struct tool_command *self, struct target *t);
 
 /* The format of --format, else of the path's suffix, else `otherwise`; TOOL_USAGE where that is unknown. */
 int target_format(const struct tool_command *self, struct target *t, ferry_io_format otherwise);
+
+/* Whether --layout names a layout, and the format has one; after target_format. TOOL_OK or TOOL_USAGE. */
+int target_layout(const struct tool_command *self, const struct target *t);
+
+/* Has HDF5 be laid out as --layout says, else as weights where `weights`. */
+int target_set_layout(struct target *t, bool weights);
 
 /* Begins it. A ferry error, as from all that follow. */
 int target_open(struct target *t);

@@ -116,6 +116,8 @@ static int write_all(struct transfer *t)
     int err = files_copy_metadata(t->in, &t->target, t->whole);
 
     if (!err)
+        err = target_set_layout(&t->target, ferry_io_get_format(t->in) == FERRY_IO_CAFFEMODEL);
+    if (!err)
         err = declare_all(t, &total);
     if (!err)
         err = target_copy_attributes(&t->target, t->in);
