@@ -112,18 +112,12 @@ EXTRA_DIST += \
 	%D%/device/trace_file.h \
 	%D%/device/unified_probe.c \
 	%D%/device/unified_probe.h \
-	%D%/load/elf_ahead.c \
-	%D%/load/elf_ahead.h \
-	%D%/load/elf_check.c \
-	%D%/load/elf_check.h \
+	%D%/load/elf_dynamic.c \
+	%D%/load/elf_dynamic.h \
 	%D%/load/elf_file.c \
 	%D%/load/elf_file.h \
 	%D%/load/elf_paths.c \
 	%D%/load/elf_paths.h \
-	%D%/load/elf_relocations.c \
-	%D%/load/elf_relocations.h \
-	%D%/load/elf_tables.c \
-	%D%/load/elf_tables.h \
 	%D%/load/examine.c \
 	%D%/load/examine.h \
 	%D%/load/isa.c \

@@ -93,7 +93,6 @@ EXTRA_DIST += \
 	%D%/decisions/0136-what-a-copy-or-a-library-stands-on-is-asked.md \
 	%D%/decisions/0140-a-renamed-layer-is-renamed-in-its-net.md \
 	%D%/decisions/0137-a-count-is-watched-while-it-changes.md \
-	%D%/decisions/0138-a-relocation-is-what-a-linker-writes.md \
 	%D%/decisions/0139-an-hdf5-file-is-walked-once.md \
 	%D%/decisions/0141-the-ways-back-by-cudnn.md \
 	%D%/decisions/0143-who-takes-an-operation-of-mpis-forward.md \

@@ -25,7 +25,7 @@ static bool is_needed(int64_t tag)
 
 struct walk {
     const struct ferry__bytes *file;
-    const struct ferry__layout *layout;
+    const struct ferry__dynamic *dynamic;
     const char *real;
     const struct ferry__trust *trust;
     struct ferry__refusal *refusal;
@@ -43,16 +43,9 @@ static const char *const platforms[] = { "tls",      "x86_64",  "haswell", "xeon
                                          "avx512_1", "aarch64", "atomics" };
 #define MOST_DEPTH 4
 
-/* A string of the file's table of them; false where it has no end, or is longer than `size`. */
 static bool read_string(const struct walk *w, uint64_t offset, char *out, size_t size)
 {
-    uint64_t address = w->layout->value[DT_STRTAB] + offset;
-    uint64_t left = w->layout->value[DT_STRSZ] - offset;
-    const struct ferry__segment *home = ferry__layout_segment(w->layout, address, left);
-    size_t n = left < size ? (size_t)left : size;
-
-    return home && ferry__elf_read(w->file, home->offset + (address - home->address), out, n) &&
-           memchr(out, '\0', n);
+    return ferry__dynamic_string(w->file, w->dynamic, offset, out, size);
 }
 
 static int refuse(const struct walk *w, const char *what, const char *text)
@@ -108,11 +101,9 @@ static int check_found(struct walk *w, const char *folder)
     int64_t tag;
     int err = 0;
 
-    for (uint64_t i = 0; !err && ferry__layout_entry(w->file, w->layout, i, &tag, &value); i++) {
-        if (tag == DT_NULL)
-            break;
-        if (is_needed(tag) && value < w->layout->value[DT_STRSZ] &&
-            read_string(w, value, name, sizeof(name)) && name[0] && !strpbrk(name, "/$") &&
+    for (uint64_t i = 0; !err && ferry__dynamic_entry(w->file, w->dynamic, i, &tag, &value); i++) {
+        if (is_needed(tag) && read_string(w, value, name, sizeof(name)) && name[0] &&
+            !strpbrk(name, "/$") &&
             snprintf(path, sizeof(path), "%s/%s", folder, name) < (int)sizeof(path))
             err = check_library(w, path);
     }
@@ -235,11 +226,11 @@ static int check_needed(struct walk *w, uint64_t offset)
     return refuse(w, "", why);
 }
 
-int ferry__paths_check(const struct ferry__bytes *file, const struct ferry__layout *layout,
+int ferry__paths_check(const struct ferry__bytes *file, const struct ferry__dynamic *dynamic,
                        const char *real, const struct ferry__trust *trust, bool *out_origin,
                        char out_loose[PATH_MAX], struct ferry__refusal *refusal)
 {
-    struct walk w = { .file = file, .layout = layout, .real = real, .trust = trust };
+    struct walk w = { .file = file, .dynamic = dynamic, .real = real, .trust = trust };
     uint64_t value;
     int64_t tag;
     int err = 0;
@@ -247,14 +238,11 @@ int ferry__paths_check(const struct ferry__bytes *file, const struct ferry__layo
     w.refusal = refusal;
     w.loose = out_loose;
     out_loose[0] = '\0';
-    for (uint64_t i = 0; !err && ferry__layout_entry(file, layout, i, &tag, &value); i++) {
-        if (tag == DT_NULL)
-            break;
+    for (uint64_t i = 0; !err && ferry__dynamic_entry(file, dynamic, i, &tag, &value); i++) {
         if (tag == DT_RUNPATH || tag == DT_RPATH)
             err = check_runpath(&w, value);
         else if (is_needed(tag))
-            err = value < layout->value[DT_STRSZ] ? check_needed(&w, value)
-                                                  : refuse(&w, "needed library has no name", "");
+            err = check_needed(&w, value);
     }
     *out_origin = w.origin;
     return err;

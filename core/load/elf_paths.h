@@ -6,7 +6,7 @@
 #define FERRY_CORE_ELF_PATHS_H
 
 #include "core/base/permit.h"
-#include "core/load/elf_check.h"
+#include "core/load/elf_dynamic.h"
 
 /*
  * Refuses a RUNPATH (or RPATH) with an entry that is empty, relative, or a folder that others may
@@ -14,7 +14,7 @@
  * real path of the file, for $ORIGIN; *out_origin says whether the file has any. 0, with what a
  * group may write in out_loose as in permit.h; or refusal->code.
  */
-int ferry__paths_check(const struct ferry__bytes *file, const struct ferry__layout *layout,
+int ferry__paths_check(const struct ferry__bytes *file, const struct ferry__dynamic *dynamic,
                        const char *real, const struct ferry__trust *trust, bool *out_origin,
                        char out_loose[PATH_MAX], struct ferry__refusal *refusal);
 

@@ -36,11 +36,11 @@ static int read_file(const struct ferry__bytes *bytes, const char *real,
     int err;
 
     out->stage = FERRY__STAGE_ELF;
-    err = ferry__note_read(bytes, self, &out->note, &out->layout, refusal);
+    err = ferry__note_read(bytes, self, &out->note, &out->dynamic, refusal);
     if (err)
         return err;
     out->stage = FERRY__STAGE_PERMISSIONS;
-    err = ferry__paths_check(bytes, &out->layout, real, trust, &out->origin, loose, refusal);
+    err = ferry__paths_check(bytes, &out->dynamic, real, trust, &out->origin, loose, refusal);
     if (!err && loose[0] && !out->loose[0])
         memcpy(out->loose, loose, strlen(loose) + 1);
     return err;

@@ -18,7 +18,7 @@
 struct ferry__examined {
     const char *stage; /* how far it came, FERRY__STAGE_… */
     ferry_plugin_descriptor note;
-    struct ferry__layout layout;
+    struct ferry__dynamic dynamic;
     bool origin;          /* it looks for libraries beside itself: $ORIGIN */
     char loose[PATH_MAX]; /* what a group may write of what it goes by; "": nothing */
 };

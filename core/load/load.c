@@ -3,7 +3,6 @@
 
 #include "core/load/loader.h"
 #include "core/base/env.h"
-#include "core/load/elf_tables.h"
 #include "core/load/loader_posix.h"
 
 #include <stdio.h>
@@ -16,18 +15,6 @@ static int refuse_replaced(struct ferry__refusal *refusal)
 {
     return ferry__refuse(refusal, FERRY_EPLUGIN, "start the program again",
                          "its file was replaced while it was being loaded");
-}
-
-/* What the dynamic linker is about to believe. */
-static int check_tables(int fd, const struct stat *st, const struct ferry__layout *layout,
-                        struct ferry__refusal *refusal)
-{
-    const struct ferry__bytes bytes = { .fd = fd, .size = (uint64_t)st->st_size };
-    const char *fault = ferry__tables_fault(&bytes, layout);
-
-    return fault
-               ? ferry__refuse(refusal, FERRY_EPLUGIN, "copy the file again", "damaged: %s", fault)
-               : 0;
 }
 
 /*
@@ -54,8 +41,6 @@ static int open_again(const struct ferry__candidate *candidate, struct ferry__ex
         err = ferry__examine(fd, &st, candidate->real, &self, &trust, &last, out, refusal);
     if (!err && memcmp(&out->note, &candidate->note, sizeof(out->note)) != 0)
         err = refuse_replaced(refusal);
-    if (!err)
-        err = check_tables(fd, &st, &out->layout, refusal);
     if (!err)
         return fd;
     close(fd);
@@ -104,7 +89,7 @@ static void *load_examined(const struct ferry__candidate *candidate, struct ferr
     close(fd);
     if (!library)
         return NULL;
-    if (!ferry__os_symbol(library, "ferry_plugin", sizeof(*loaded), &loaded)) {
+    if (!ferry__os_symbol(library, "ferry_plugin", &loaded)) {
         ferry__refuse(refusal, FERRY_EPLUGIN, "export what FERRY_PLUGIN defines",
                       "it does not export ferry_plugin");
         return NULL;
@@ -123,7 +108,7 @@ int ferry__loader_load(const struct ferry__candidate *candidate, ferry__open_fn 
 
     if (!library)
         return refusal->code;
-    if (!ferry__os_symbol(library, "ferry_plugin_open", 0, out))
+    if (!ferry__os_symbol(library, "ferry_plugin_open", out))
         return ferry__refuse(refusal, FERRY_EPLUGIN, "export ferry_plugin and ferry_plugin_open",
                              "it does not export ferry_plugin_open");
     return 0;
@@ -136,7 +121,7 @@ int ferry__loader_symbol(const struct ferry__candidate *candidate, const char *n
 
     if (!library)
         return refusal->code;
-    if (!ferry__os_symbol(library, name, 1, out))
+    if (!ferry__os_symbol(library, name, out))
         return ferry__refuse(refusal, FERRY_EPLUGIN, "", "it does not export %s", name);
     return 0;
 }

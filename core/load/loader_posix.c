@@ -212,43 +212,11 @@ void *ferry__os_dlopen(int fd, const char *path, char *why, size_t size)
     return library;
 }
 
-/* An address, and in which segment of which library it ought to be. */
-struct spot {
-    const struct link_map *map;
-    uintptr_t address;
-    size_t size;
-    unsigned flags; /* PF_… that the segment has */
-    bool found;
-};
-
-static int look_in(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    struct spot *spot = arg;
-
-    (void)size;
-    if (info->dlpi_addr != spot->map->l_addr)
-        return 0;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        uintptr_t at = spot->address - info->dlpi_addr - p->p_vaddr;
-
-        if (p->p_type == PT_LOAD && (p->p_flags & spot->flags) == spot->flags && at < p->p_memsz &&
-            spot->size <= p->p_memsz - at)
-            spot->found = true;
-    }
-    return spot->found;
-}
-
-bool ferry__os_symbol(void *library, const char *name, size_t size, void *out)
+bool ferry__os_symbol(void *library, const char *name, void *out)
 {
     void *address = dlsym(library, name);
-    struct spot spot = { .size = size ? size : 1, .flags = size ? PF_R : PF_X };
 
-    if (!address || dlinfo(library, RTLD_DI_LINKMAP, &spot.map) != 0)
-        return false;
-    spot.address = (uintptr_t)address;
-    dl_iterate_phdr(look_in, &spot);
-    if (spot.found)
+    if (address)
         memcpy(out, &address, sizeof(address));
-    return spot.found;
+    return address != NULL;
 }

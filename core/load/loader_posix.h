@@ -31,9 +31,9 @@ bool ferry__os_can_dlopen(int fd);
 void *ferry__os_dlopen(int fd, const char *path, char *why, size_t size);
 
 /*
- * Stores the address of a symbol in the pointer at `out`, of whatever type: data of `size` bytes, or
- * code where size is 0. False if there is none, or where it points is not in the library.
+ * Stores the address of a symbol in the pointer at `out`, to data or to a function. False if the
+ * library does not have it.
  */
-bool ferry__os_symbol(void *library, const char *name, size_t size, void *out);
+bool ferry__os_symbol(void *library, const char *name, void *out);
 
 #endif

@@ -135,7 +135,7 @@ static bool find_note(const struct ferry__bytes *file, const struct ferry__segme
 }
 
 static int read_note(const struct ferry__bytes *file, const struct ferry__self *self,
-                     ferry_plugin_descriptor *out, struct ferry__layout *out_layout,
+                     ferry_plugin_descriptor *out, struct ferry__dynamic *out_dynamic,
                      struct ferry__refusal *refusal)
 {
     ferry_plugin_descriptor note = { 0 };
@@ -155,7 +155,7 @@ static int read_note(const struct ferry__bytes *file, const struct ferry__self *
     if (!found)
         return ferry__refuse(refusal, FERRY_EPLUGIN, "its source needs FERRY_PLUGIN(.name = …)",
                              "not a plugin of ferry: it has no descriptor");
-    fault = ferry__layout_fault(file, &segments, out_layout);
+    fault = ferry__dynamic_fault(file, &segments, out_dynamic);
     if (fault)
         return ferry__refuse(refusal, FERRY_EPLUGIN, "copy the file again", "damaged: %s", fault);
     note.note_descsz = size;
@@ -170,22 +170,22 @@ static int read_note(const struct ferry__bytes *file, const struct ferry__self *
 }
 
 int ferry__note_read(const struct ferry__bytes *file, const struct ferry__self *self,
-                     ferry_plugin_descriptor *out, struct ferry__layout *out_layout,
+                     ferry_plugin_descriptor *out, struct ferry__dynamic *out_dynamic,
                      struct ferry__refusal *refusal)
 {
-    struct ferry__layout own;
+    struct ferry__dynamic own;
     unsigned char head[HEAD];
     struct ferry__bytes begun = *file;
     ssize_t n;
 
-    if (!out_layout)
-        out_layout = &own;
+    if (!out_dynamic)
+        out_dynamic = &own;
     if (file->fd < 0)
-        return read_note(file, self, out, out_layout, refusal);
+        return read_note(file, self, out, out_dynamic, refusal);
     n = pread(file->fd, head, file->size < HEAD ? (size_t)file->size : HEAD, 0);
     begun.memory = head;
     begun.known = n > 0 ? (uint64_t)n : 0; /* if it failed, whoever needs the bytes finds out */
-    return read_note(&begun, self, out, out_layout, refusal);
+    return read_note(&begun, self, out, out_dynamic, refusal);
 }
 
 /* ---- what it says --------------------------------------------------------------------------- */

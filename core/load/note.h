@@ -7,7 +7,7 @@
 #define FERRY_CORE_NOTE_H
 
 #include "core/base/refusal.h"
-#include "core/load/elf_check.h"
+#include "core/load/elf_dynamic.h"
 #include "core/load/elf_file.h"
 
 #include <ferry/descriptor.h>
@@ -26,11 +26,11 @@ struct ferry__self {
 
 /*
  * Checks that the file is a shared object for this machine and reads its note; *out is zeroed where
- * the note is shorter than the structure. What its tables are goes to *out_layout, unless that is
+ * the note is shorter than the structure. *out_dynamic describes its dynamic section, unless that is
  * NULL. 0 or refusal->code.
  */
 int ferry__note_read(const struct ferry__bytes *file, const struct ferry__self *self,
-                     ferry_plugin_descriptor *out, struct ferry__layout *out_layout,
+                     ferry_plugin_descriptor *out, struct ferry__dynamic *out_dynamic,
                      struct ferry__refusal *refusal);
 
 /*
