@@ -50,7 +50,7 @@ int ferry__fill_bilinear(const ferry_proto *filler, const char *what, ferry_blob
         return ferry_last_error_code();
     size = ferry_blob_dim(b, 3);
     factor = ceil((double)size / 2);
-    centre = (2 * factor - 1 - fmod(factor, 2)) / (2 * factor);
+    centre = (double)(size - 1) / (2 * factor); /* as Caffe since October 2017 */
     for (i = 0; i < ferry_blob_count(b); i++) {
         double x = (double)(i % size), y = (double)(i / size % size);
 

@@ -92,7 +92,43 @@ static void every_filler_fills_data(void)
     }
 }
 
+/* Caffe's kernel (October 2017): with f = ceil(k / 2) and the centre c = (k - 1) / (2 f), (1 - |x/f - c|) (1 - |y/f - c|). */
+static void a_bilinear_kernel_of_any_size_is_caffes(void)
+{
+    for (int k = 1; k <= 8; k++) {
+        ferry_net_options o = { .struct_size = sizeof o };
+        double f = (k + 1) / 2, c = (k - 1) / (2 * f), worst = 0;
+        ferry_net *net = NULL;
+        const float *values;
+        char text[256];
+
+        snprintf(text, sizeof text,
+                 "layer { name: 'd' type: 'DummyData' top: 'x' dummy_data_param { shape { dim: 2 "
+                 "dim: 1 dim: %d dim: %d } data_filler { type: 'bilinear' } } }",
+                 k, k);
+        o.text = text;
+        o.text_size = strlen(text);
+        FX_OK(ferry_net_open(fx_device(), "dummy.prototxt", &o, &net));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+        FX_OK(ferry_net_forward(net, NULL));
+        values = ferry_blob_host_data(ferry_net_output(net, 0));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(values);
+        for (int i = 0; i < 2 * k * k; i++) {
+            double x = i % k, y = i / k % k;
+
+            worst = fmax(worst,
+                         fabs((double)values[i] - (1 - fabs(x / f - c)) * (1 - fabs(y / f - c))));
+        }
+        if (worst > 1e-6)
+            printf("     %d × %d: off by %g\n", k, k, worst);
+        CU_ASSERT(worst <= 1e-6);
+        ferry_net_close(net);
+        fx_end();
+    }
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(a_bilinear_kernel_of_any_size_is_caffes),
     FERRY_TEST(every_filler_fills_data),
 };
 
