@@ -146,6 +146,26 @@ static int add_top(struct building *b, ferry_layer *layer, const struct ferry__n
     return err;
 }
 
+/* Automatic tops take the weights behind those of the named ones, which the graph may have given a split. */
+static int weigh_tops(ferry_layer *layer, const struct ferry__node *node)
+{
+    int weights = (int)ferry_proto_count(node->message, "loss_weight"), i;
+
+    if (weights && weights != layer->n_tops)
+        return ferry_proto_error(node->message, "loss_weight", 0, FERRY_EFORMAT,
+                                 "layer \"%s\": %d loss_weights for %d tops; none or one for each "
+                                 "top fits",
+                                 layer->name, weights, layer->n_tops);
+    for (i = 0; i < layer->n_tops; i++)
+        if (i < node->n_tops)
+            layer->loss_weights[i] = node->loss_weights[i];
+        else if (i < weights)
+            layer->loss_weights[i] = ferry_proto_real(node->message, "loss_weight", i);
+    if (layer->type->flags & FERRY_LAYER_LOSS && !node->weighted && layer->n_tops)
+        layer->loss_weights[0] = 1;
+    return 0;
+}
+
 static int add_tops(struct building *b, ferry_layer *layer, const struct ferry__node *node)
 {
     int wanted = node->n_tops, i, err = 0;
@@ -154,11 +174,7 @@ static int add_tops(struct building *b, ferry_layer *layer, const struct ferry__
         wanted = layer->type->min_tops;
     for (i = 0; !err && i < wanted; i++)
         err = add_top(b, layer, node, i);
-    for (i = 0; !err && i < node->n_tops; i++)
-        layer->loss_weights[i] = node->loss_weights[i];
-    if (!err && layer->type->flags & FERRY_LAYER_LOSS && !node->weighted && layer->n_tops)
-        layer->loss_weights[0] = 1;
-    return err;
+    return err ? err : weigh_tops(layer, node);
 }
 
 /* ---- one layer after another ---------------------------------------------------------------------- */

@@ -58,6 +58,16 @@ static const struct {
     { INPUT("dim: 1") "layer { name: 'a' type: 'Power' bottom: 'x' top: 'y' include { } exclude { "
                       "} }",
       FERRY_EFORMAT, "include" },
+    { INPUT("dim: 1") "layer { name: 'a' type: 'Power' bottom: 'x' top: 'y' loss_weight: 1 "
+                      "loss_weight: 1 }",
+      FERRY_EFORMAT, "net.prototxt:2:67: layer \"a\": 2 loss_weights for 1 tops" },
+    { INPUT("dim: 1 dim: 2") "layer { name: 'a' type: 'Slice' bottom: 'x' top: 'y' top: 'z' "
+                             "loss_weight: 2 }",
+      FERRY_EFORMAT, "layer \"a\": 1 loss_weights for 2 tops" },
+    { INPUT("dim: 1 dim: 2") "layer { name: 'a' type: 'EuclideanLoss' bottom: 'x' bottom: 'x' "
+                             "loss_weight: 2\n"
+                             " loss_weight: 1 }",
+      FERRY_EFORMAT, "layer \"a\": 2 loss_weights for 1 tops" },
 };
 
 static void what_cannot_be_is_one_error_with_its_place(void)
