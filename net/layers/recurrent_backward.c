@@ -64,24 +64,18 @@ const char *ferry__recurrent_refuses(const ferry_layer *layer, int index)
 
 /* ---- running ----------------------------------------------------------------------------------- */
 
-/* Behind the last step there is nothing, but for the gradient of an exposed c. */
+/* Behind the last step there is nothing: Caffe reads no diff of an exposed state. */
 static int begin_carry(ferry_layer *layer, struct ferry__recurrent_back *back)
 {
     size_t bytes = (size_t)(back->s->streams * back->s->outputs) * sizeof(float);
     int i;
 
     for (i = 0; i < back->s->states; i++) {
-        const float *given =
-            i && back->s->exposed ? ferry_blob_host_diff(ferry_layer_top(layer, 1 + i)) : NULL;
-
         back->carry[i] = ferry_blob_overwrite_host_diff(
             ferry_layer_scratch_at(layer, FERRY__RECURRENT_STATE + i));
-        if (!back->carry[i] || (i && back->s->exposed && !given))
+        if (!back->carry[i])
             return ferry_last_error_code();
-        if (given)
-            memcpy(back->carry[i], given, bytes);
-        else
-            memset(back->carry[i], 0, bytes);
+        memset(back->carry[i], 0, bytes);
     }
     return 0;
 }
