@@ -89,7 +89,8 @@ static bool has_backward(const ferry_layer *layer)
 {
     int i;
 
-    if (layer->type->backward || layer->backward.count)
+    if (layer->type->backward || layer->backward.count ||
+        layer->type->flags & FERRY_LAYER_EMPTY_BACKWARD)
         return true;
     for (i = 0; i < layer->n_tops; i++)
         if (layer->alias[i] >= 0 || !ferry_blob_count(ferry_layer_top(layer, i)))

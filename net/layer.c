@@ -100,6 +100,29 @@ int ferry_layer_param_propagates(const ferry_layer *layer, int index)
            (layer->forced || layer->params[index].lr_mult != 0);
 }
 
+/* The blob whose contents a blob shares in the end. */
+static int contents_of(const ferry_net *net, int blob)
+{
+    while (net->blobs[blob].alias >= 0)
+        blob = net->blobs[blob].alias;
+    return blob;
+}
+
+int ferry_layer_overwritten(const ferry_layer *layer, int index)
+{
+    const ferry_net *net = layer ? layer->net : NULL;
+    int i, k;
+
+    if (!ferry_layer_needs_backward(layer) || index < 0 || index >= layer->n_tops)
+        return 0;
+    for (i = layer->index + 1; i < net->n_layers; i++)
+        for (k = 0; k < net->layers[i].n_tops; k++)
+            if (ferry_layer_in_place(&net->layers[i], k) &&
+                contents_of(net, net->layers[i].tops[k]) == contents_of(net, layer->tops[index]))
+                return 1;
+    return 0;
+}
+
 int ferry_layer_error(const ferry_layer *layer, int code, const char *fmt, ...)
 {
     char text[768];

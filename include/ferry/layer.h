@@ -56,6 +56,11 @@ typedef enum ferry_phase {
 #define FERRY_LAYER_PAIRS 64u
 /** Its tops are inputs of the net: the program gives them shape and contents. */
 #define FERRY_LAYER_INPUT 128u
+/**
+ * Its backward pass may have nothing to do, as where the bottom's diff is the top's: that reshape emits no operation
+ * for it, and that there is no function, is then no error.
+ */
+#define FERRY_LAYER_EMPTY_BACKWARD 256u
 
 /**
  * A layer type; a static const table, which lives as long as the process. One that was compiled when it
@@ -190,6 +195,13 @@ FERRY_API int ferry_layer_needs_backward(const ferry_layer *layer);
 FERRY_API int ferry_layer_propagates(const ferry_layer *layer, int index);
 /** The same of the diff of parameter `index`: not where its lr_mult is 0, but for force_backward. */
 FERRY_API int ferry_layer_param_propagates(const ferry_layer *layer, int index);
+
+/**
+ * 1 if ferry_layer_needs_backward says so and a layer behind this one works in place on top `index`, or on a blob that
+ * shares its contents: backward does not find there what forward wrote. A type whose backward reads its result keeps a
+ * copy then. 0 otherwise, and in setup and the first reshape.
+ */
+FERRY_API int ferry_layer_overwritten(const ferry_layer *layer, int index);
 
 /**
  * Records "LAYER (TYPE): message" as this thread's latest failure, with the place of the layer in its

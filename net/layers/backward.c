@@ -75,21 +75,33 @@ int ferry__emit_zeros(ferry_layer *layer, ferry_layer_operand to, int scratch)
     return ferry__emit_copy(layer, x, ferry__of_scratch(scratch), y, to);
 }
 
+/* Copies blob b, which `at` names, into a scratch blob, which `at` names then. */
+static int keep(ferry_layer *layer, const ferry_blob *b, int scratch, ferry_layer_operand *at)
+{
+    const ferry_layer_operand from = *at;
+    int64_t count = ferry_blob_count(b);
+    ferry_operand x = ferry_operand_of(FERRY_F32, 1, &count, NULL);
+
+    *at = ferry__of_scratch(scratch);
+    if (!ferry_layer_scratch(layer, scratch, 1, ferry_blob_naxes(b), ferry_blob_dims(b)))
+        return ferry_last_error_code();
+    return ferry__emit_copy(layer, x, from, x, *at);
+}
+
 int ferry__input_kept(ferry_layer *layer, int scratch, ferry_layer_operand *out)
 {
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    ferry_operand x;
-    int64_t count;
-
     *out = ferry__of_bottom(0);
     if (!ferry_layer_needs_backward(layer) || !ferry_layer_in_place(layer, 0))
         return 0;
-    *out = ferry__of_scratch(scratch);
-    if (!ferry_layer_scratch(layer, scratch, 1, ferry_blob_naxes(bottom), ferry_blob_dims(bottom)))
-        return ferry_last_error_code();
-    count = ferry_blob_count(bottom);
-    x = ferry_operand_of(FERRY_F32, 1, &count, NULL);
-    return ferry__emit_copy(layer, x, ferry__of_bottom(0), x, *out);
+    return keep(layer, ferry_layer_bottom(layer, 0), scratch, out);
+}
+
+int ferry__result_kept(ferry_layer *layer, int top, int scratch, ferry_layer_operand *out)
+{
+    *out = ferry__of_top(top);
+    return ferry_layer_overwritten(layer, top)
+               ? keep(layer, ferry_layer_top(layer, top), scratch, out)
+               : 0;
 }
 
 /* ---- unary ------------------------------------------------------------------------------------- */
@@ -120,12 +132,15 @@ int ferry__unary_layer(ferry_layer *layer, uint32_t function, double a, double b
     ferry_layer_operand of = ferry__of_top(0);
     struct ferry__term in[2];
     ferry_op op;
+    bool result = takes_result(layer, function);
     int err = ferry__top_like(layer, 0, ferry_layer_bottom(layer, 0));
 
-    if (!err && !takes_result(layer, function))
+    if (!err && !result)
         err = ferry__input_kept(layer, 0, &of);
     if (!err)
         err = ferry__emit_unary(layer, function, a, b, c, ferry__of_bottom(0), ferry__of_top(0));
+    if (!err && result)
+        err = ferry__result_kept(layer, 0, 0, &of);
     if (err || !ferry_layer_propagates(layer, 0) || function == FERRY_UNARY_THRESHOLD)
         return err;
     ferry_op_init(&op, FERRY_OP_UNARY);

@@ -70,6 +70,7 @@ const ferry_layer_type ferry__crop_layer = {
     .max_bottoms = 2,
     .min_tops = 1,
     .max_tops = 1,
+    .flags = FERRY_LAYER_EMPTY_BACKWARD,
     .messages = messages,
     .reshape = reshape,
 };

@@ -73,15 +73,16 @@ static int emit_sum(ferry_layer *layer)
     return err;
 }
 
-/* dy times the other bottoms, one after the other; or, unstable, times the top over this one. */
-static int emit_factor(ferry_layer *layer, int k, bool stable, ferry_layer_operand first)
+/* dy times the other bottoms, one after the other; or, where there is a `result`, times that over this one. */
+static int emit_factor(ferry_layer *layer, int k, const ferry_layer_operand *result,
+                       ferry_layer_operand first)
 {
     const struct ferry__term dx = ferry__term(layer, ferry__diff(ferry__of_bottom(k)));
     struct ferry__term so_far = ferry__term(layer, ferry__diff(ferry__of_top(0)));
     int i, err;
 
-    if (!stable) {
-        struct ferry__term x = given(layer, k, first), ratio = ferry__term(layer, ferry__of_top(0));
+    if (result) {
+        struct ferry__term x = given(layer, k, first), ratio = ferry__term(layer, *result);
         struct ferry__term q = { x.o, ferry__diff(ferry__of_scratch(1)) };
 
         err = ferry__emit_binary(layer, FERRY_BINARY_QUOTIENT, 1, 1, ratio.o, ratio.at, x.o, x.at,
@@ -102,13 +103,16 @@ static int emit_product(ferry_layer *layer, ferry_layer_operand first)
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "eltwise_param", 0);
     bool stable = ferry_proto_boolean(p, "stable_prod_grad", 0);
     const ferry_blob *like = ferry_layer_bottom(layer, 0);
-    int k, err = 0;
+    ferry_layer_operand result;
+    int k, err = stable ? 0 : ferry__result_kept(layer, 0, 2, &result);
 
+    if (err)
+        return err;
     if (!stable && !ferry_layer_scratch(layer, 1, 0, ferry_blob_naxes(like), ferry_blob_dims(like)))
         return ferry_last_error_code();
     for (k = ferry_layer_n_bottoms(layer); !err && k-- > 0;)
         if (ferry_layer_propagates(layer, k))
-            err = emit_factor(layer, k, stable, first);
+            err = emit_factor(layer, k, stable ? NULL : &result, first);
     return err;
 }
 
@@ -210,7 +214,7 @@ const ferry_layer_type ferry__eltwise_layer = {
     .max_bottoms = -1,
     .min_tops = 1,
     .max_tops = 1,
-    .flags = FERRY_LAYER_IN_PLACE,
+    .flags = FERRY_LAYER_IN_PLACE | FERRY_LAYER_EMPTY_BACKWARD,
     .messages = messages,
     .setup = setup,
     .reshape = reshape,

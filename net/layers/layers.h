@@ -121,6 +121,12 @@ int ferry__emit_zeros(ferry_layer *layer, ferry_layer_operand to, int scratch);
  */
 int ferry__input_kept(ferry_layer *layer, int scratch, ferry_layer_operand *out);
 
+/*
+ * Where backward finds what forward wrote into a top: there, or in scratch blob `scratch` where a layer behind
+ * this one overwrites it; the copy is emitted here, behind the operations that fill the top.
+ */
+int ferry__result_kept(ferry_layer *layer, int top, int scratch, ferry_layer_operand *out);
+
 /* Emits bottom 0 → top 0 by a unary function, and its way back. */
 int ferry__unary_layer(ferry_layer *layer, uint32_t function, double a, double b, double c);
 

@@ -128,11 +128,13 @@ int ferry__loss_softmax(ferry_layer *layer, int axis)
     op.params.softmax.axis = 1;
     ferry__op_in(&op, in, ferry__around(layer, ferry__of_bottom(0), axis), ferry__of_bottom(0));
     ferry__op_out(&op, out, ferry__around(layer, to, axis), to);
-    return ferry_layer_emit(layer, &op, in, out);
+    err = ferry_layer_emit(layer, &op, in, out);
+    return err || !shown ? err : ferry__result_kept(layer, 1, 0, &to);
 }
 
 const float *ferry__loss_probabilities(const ferry_layer *layer)
 {
-    return ferry_blob_host_data(ferry_layer_n_tops(layer) > 1 ? ferry_layer_top(layer, 1)
-                                                              : ferry_layer_scratch_at(layer, 0));
+    const ferry_blob *own = ferry_layer_scratch_at(layer, 0);
+
+    return ferry_blob_host_data(own ? own : ferry_layer_top(layer, 1));
 }

@@ -9,14 +9,21 @@
 
 #include <string.h>
 
+/* Of the layer's own blobs. */
+enum { SCALE, RESULT };
+
 /* The scale of each element is kept for backward. */
 static int emit_backward(ferry_layer *layer, const ferry_op *op)
 {
     struct ferry__term in[4] = { ferry__term(layer, ferry__diff(ferry__of_top(0))),
-                                 ferry__term(layer, ferry__of_bottom(0)),
-                                 ferry__term(layer, ferry__of_top(0)),
-                                 ferry__term(layer, ferry__of_scratch(0)) };
+                                 ferry__term(layer, ferry__of_bottom(0)) };
+    ferry_layer_operand result;
+    int err = ferry__result_kept(layer, 0, RESULT, &result);
 
+    if (err)
+        return err;
+    in[2] = ferry__term(layer, result);
+    in[3] = ferry__term(layer, ferry__of_scratch(SCALE));
     return ferry__emit_pass(layer, op, FERRY_PASS_BACKWARD_DATA, 4, in,
                             ferry__term(layer, ferry__diff(ferry__of_bottom(0))));
 }
@@ -46,9 +53,10 @@ static int reshape(ferry_layer *layer)
     ferry__op_out(&op, out, ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
     if (!ferry_layer_propagates(layer, 0))
         return ferry_layer_emit(layer, &op, in, out);
-    if (!ferry_layer_scratch(layer, 0, 1, 4, ferry_blob_dims(bottom)))
+    if (!ferry_layer_scratch(layer, SCALE, 1, 4, ferry_blob_dims(bottom)))
         return ferry_last_error_code();
-    ferry__op_out(&op, out, ferry__whole(layer, ferry__of_scratch(0)), ferry__of_scratch(0));
+    ferry__op_out(&op, out, ferry__whole(layer, ferry__of_scratch(SCALE)),
+                  ferry__of_scratch(SCALE));
     err = ferry_layer_emit(layer, &op, in, out);
     return err ? err : emit_backward(layer, &op);
 }

@@ -41,14 +41,12 @@ static int forward(ferry_layer *layer)
 static void step_back(const struct ferry__recurrent_back *back, int64_t t, int64_t n)
 {
     int64_t d = back->s->outputs, before = (t * back->s->streams + n) * d, k;
-    int64_t behind = before + back->s->streams * d;
     float *dh = &back->carry[0][n * d], *dc = &back->carry[1][n * d];
 
     for (k = 0; k < d; k++)
         dh[k] += back->top[before + k];
     ferry__lstm_step_back(d, back->cont[t * back->s->streams + n], &back->sums[4 * before],
-                          &back->history[1][before], &back->history[1][behind], dc, dh,
-                          &back->gates[4 * before], dc);
+                          &back->history[1][before], dc, dh, &back->gates[4 * before], dc);
     ferry__recurrent_back_step(back, t, n);
 }
 

@@ -51,17 +51,16 @@ static int backward(ferry_layer *layer)
     const float *before = ferry_blob_host_data(bottom);
     const float *gates = ferry_blob_host_data(sums);
     const float *cont = ferry_blob_host_data(ferry_layer_bottom(layer, 2));
-    const float *c = ferry_blob_host_data(ferry_layer_top(layer, 0));
     const float *dc = ferry_blob_host_diff(ferry_layer_top(layer, 0));
     const float *dh = ferry_blob_host_diff(ferry_layer_top(layer, 1));
     float *d_before = ferry_blob_overwrite_host_diff(bottom);
     float *d_gates = ferry_blob_overwrite_host_diff(sums);
 
-    if (!before || !gates || !cont || !c || !dc || !dh || !d_before || !d_gates)
+    if (!before || !gates || !cont || !dc || !dh || !d_before || !d_gates)
         return ferry_last_error_code();
     for (n = 0; n < streams; n++)
-        ferry__lstm_step_back(d, cont[n], &gates[n * 4 * d], &before[n * d], &c[n * d], &dc[n * d],
-                              &dh[n * d], &d_gates[n * 4 * d], &d_before[n * d]);
+        ferry__lstm_step_back(d, cont[n], &gates[n * 4 * d], &before[n * d], &dc[n * d], &dh[n * d],
+                              &d_gates[n * 4 * d], &d_before[n * d]);
     return 0;
 }
 

@@ -8,7 +8,7 @@
 #include <ferry/status.h>
 
 /* Of the layer's own blobs. */
-enum { MEAN, VARIANCE, SPREAD };
+enum { MEAN, VARIANCE, SPREAD, RESULT };
 
 static int emit_moments(ferry_layer *layer, ferry_operand x, ferry_operand o)
 {
@@ -35,12 +35,16 @@ static int emit_spread(ferry_layer *layer, double eps)
 static int emit_backward(ferry_layer *layer, bool normalize, ferry_operand x, ferry_operand o)
 {
     struct ferry__term in[3] = { { x, ferry__diff(ferry__of_top(0)) },
-                                 { x, ferry__of_top(0) },
+                                 { .o = x },
                                  { o, ferry__of_scratch(SPREAD) } };
     ferry_op op;
+    int err;
 
     if (!ferry_layer_propagates(layer, 0))
         return 0;
+    err = normalize ? ferry__result_kept(layer, 0, RESULT, &in[1].at) : 0;
+    if (err)
+        return err;
     ferry_op_init(&op, FERRY_OP_MOMENTS);
     op.params.reduce.axes = 2;
     return ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, normalize ? 3 : 1, in,

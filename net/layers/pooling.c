@@ -105,9 +105,15 @@ static int emit_backward(ferry_layer *layer, const ferry_op *op)
 {
     bool masked = op->params.pool.method == FERRY_POOL_MAX;
     struct ferry__term in[2] = { ferry__term(layer, ferry__diff(ferry__of_top(0))) };
+    ferry_layer_operand mask = mask_of(layer);
+    int err = 0;
 
+    if (masked && mask.from == FERRY_FROM_TOP)
+        err = ferry__result_kept(layer, mask.index, 0, &mask);
+    if (err)
+        return err;
     if (masked)
-        in[1] = ferry__term(layer, mask_of(layer));
+        in[1] = ferry__term(layer, mask);
     return ferry__emit_pass(layer, op, FERRY_PASS_BACKWARD_DATA, masked ? 2 : 1, in,
                             ferry__term(layer, ferry__diff(ferry__of_bottom(0))));
 }

@@ -352,15 +352,15 @@ void ferry__lstm_step(int64_t d, float cont, const float *gates, const float *c_
 }
 
 void ferry__lstm_step_back(int64_t d, float cont, const float *gates, const float *c_before,
-                           const float *c, const float *dc, const float *dh, float *d_gates,
-                           float *dc_before)
+                           const float *dc, const float *dh, float *d_gates, float *dc_before)
 {
     int64_t k;
 
     for (k = 0; k < d; k++) {
         double in = sigmoid(gates[k]), out = sigmoid(gates[2 * d + k]),
                new = tanh(gates[3 * d + k]);
-        double forget = cont == 0 ? 0 : cont * sigmoid(gates[d + k]), squashed = tanh(c[k]);
+        double forget = cont == 0 ? 0 : cont * sigmoid(gates[d + k]);
+        double squashed = tanh((float)(forget * c_before[k] + in * new));
         double cell = dc[k] + dh[k] * out * (1 - squashed * squashed);
 
         d_gates[k] = (float)(cell * new *in *(1 - in));

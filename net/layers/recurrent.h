@@ -61,10 +61,12 @@ void ferry__recurrent_sum(struct ferry__recurrent_run *run, int64_t t, int64_t n
 void ferry__lstm_step(int64_t d, float cont, const float *gates, const float *c_before, float *c,
                       float *h);
 
-/* The gradients of one step: of the gates' sums, and of c before; `dc` and `dh` are those of c and h. */
+/*
+ * The gradients of one step: of the gates' sums, and of c before; `dc` and `dh` are those of c and h. c itself
+ * is computed again: a layer behind may have overwritten it.
+ */
 void ferry__lstm_step_back(int64_t d, float cont, const float *gates, const float *c_before,
-                           const float *c, const float *dc, const float *dh, float *d_gates,
-                           float *dc_before);
+                           const float *dc, const float *dh, float *d_gates, float *dc_before);
 
 /* ---- backward (recurrent_backward.c) ---- */
 

@@ -26,8 +26,10 @@ static int reshape(ferry_layer *layer)
     err = ferry_layer_emit(layer, &op, in, out);
     if (err || !ferry_layer_propagates(layer, 0))
         return err;
-    y.at = ferry__of_top(0);
-    dy.at = ferry__diff(y.at);
+    err = ferry__result_kept(layer, 0, 0, &y.at);
+    if (err)
+        return err;
+    dy.at = ferry__diff(ferry__of_top(0));
     y.o = dy.o = op.out[0];
     return ferry__emit_pass(layer, &op, FERRY_PASS_BACKWARD_DATA, 2,
                             (struct ferry__term[]){ dy, y },

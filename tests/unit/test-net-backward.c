@@ -78,6 +78,41 @@ static void layers_are_run_from_what_learns_to_a_loss(void)
     fx_end();
 }
 
+/* Caffe gives the weight to the top that it makes up. */
+static void a_loss_without_a_top_has_the_weight_that_is_given(void)
+{
+    static const char *const weights[] = { "", "loss_weight: 1", "loss_weight: 3",
+                                           "loss_weight: 0" };
+    static const double factors[] = { 1, 1, 3, 0 };
+
+    for (size_t i = 0; i < FERRY_TEST_COUNT(weights); i++) {
+        double loss = -1, sum = 0;
+        char text[1024];
+        ferry_net *net;
+
+        snprintf(text, sizeof(text),
+                 INPUT("x", "dim: 2 dim: 3") INPUT("t", "dim: 2 dim: 2")
+                     IP("a", "x", "") "layer { name: 'l' type: 'EuclideanLoss' bottom: 'a' "
+                                      "bottom: 't' %s }\n",
+                 weights[i]);
+        net = open_text(text, FERRY_PHASE_TRAIN, 0);
+        CU_ASSERT_EQUAL(needs(net, "l"), factors[i] != 0);
+        fill(ferry_net_blob(net, "x"), 1);
+        FX_OK(ferry_blob_fill_data(ferry_net_blob(net, "t"), 0));
+        FX_OK(ferry_net_forward(net, &loss));
+        FX_OK(ferry_blob_sumsq_data(ferry_net_blob(net, "a"), &sum));
+        CU_ASSERT_DOUBLE_EQUAL(loss, factors[i] * sum / 4, 1e-5 * sum);
+        if (factors[i] != 0) {
+            const float *a = ferry_blob_host_data(ferry_net_blob(net, "a"));
+
+            FX_OK(ferry_net_backward(net));
+            CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "a", 1), factors[i] * (double)a[1] / 2, 1e-5);
+        }
+        ferry_net_close(net);
+        fx_end();
+    }
+}
+
 static void propagate_down_stops_what_is_before_it(void)
 {
     static const char text[] =
@@ -419,6 +454,76 @@ static void the_first_gradients_of_a_training_are_caffes(void)
                     "nets/train/lenet_smooth.caffemodel");
 }
 
+/* ---- what backward does not read ---------------------------------------------------------------- */
+
+/* The bottom's diff of one pass backward; the diff of blob `poked`, if it is there, holds 7. */
+static double *bottoms_diff(const char *text, const char *poked)
+{
+    ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 1);
+    double *copy = calloc(64, sizeof(*copy));
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
+    for (int i = 0; i < ferry_net_n_inputs(net); i++)
+        fill(ferry_net_input(net, i), (unsigned)i + 1);
+    if (ferry_net_blob(net, "label"))
+        FX_OK(ferry_blob_fill_data(ferry_net_blob(net, "label"), 1));
+    FX_OK(ferry_net_forward(net, NULL));
+    if (ferry_net_blob(net, "y"))
+        FX_OK(ferry_blob_fill_diff(ferry_net_blob(net, "y"), 1));
+    for (int i = 0; poked && i < ferry_net_n_outputs(net); i++)
+        if (ferry_net_output(net, i) != ferry_net_blob(net, "y"))
+            FX_OK(ferry_blob_fill_diff(ferry_net_output(net, i),
+                                       ferry_net_output(net, i) == ferry_net_blob(net, poked) ? 7
+                                                                                              : 0));
+    FX_OK(ferry_net_backward(net));
+    for (int64_t i = 0; i < ferry_blob_count(ferry_net_blob(net, "x")); i++)
+        copy[i] = diff_at(net, "x", i);
+    ferry_net_close(net);
+    fx_end();
+    return copy;
+}
+
+static void check_same(double *a, double *b)
+{
+    double sum = 0;
+
+    for (int i = 0; i < 64; i++)
+        sum += fabs(a[i]);
+    CU_ASSERT(sum > 0);
+    CU_ASSERT_EQUAL(memcmp(a, b, 64 * sizeof(*a)), 0);
+    free(a);
+    free(b);
+}
+
+/* Caffe's unrolled net shares the contents of the last states with the tops, not their diffs. */
+static void the_diffs_of_exposed_states_go_nowhere(void)
+{
+    static const char text[] = "force_backward: true\n" INPUT("x", "dim: 3 dim: 2 dim: 4")
+        INPUT("cont", "dim: 3 dim: 2") INPUT("h0", "dim: 1 dim: 2 dim: 3")
+            INPUT("c0", "dim: 1 dim: 2 dim: 3") "layer { name: 'l' type: 'LSTM' bottom: 'x' "
+                                                "bottom: 'cont' bottom: 'h0' bottom: 'c0' top: "
+                                                "'y' top: 'h' top: 'c' recurrent_param { "
+                                                "num_output: 3 expose_hidden: true weight_filler { "
+                                                "type: 'uniform' min: -1 max: 1 } } }\n";
+
+    check_same(bottoms_diff(text, "y"), bottoms_diff(text, "c"));
+    check_same(bottoms_diff(text, "y"), bottoms_diff(text, "h"));
+}
+
+/* The loss's gradient is made of the probabilities, which its second top shows. */
+static void probabilities_may_be_overwritten(void)
+{
+#define LOSS                                                                                      \
+    "force_backward: true\n" INPUT("x", "dim: 4 dim: 3")                                          \
+        INPUT("label", "dim: 4") "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'x' bottom: " \
+                                 "'label' top: 'l' top: 'p' }\n"
+    check_same(bottoms_diff(LOSS, NULL),
+               bottoms_diff(LOSS "layer { name: 'b' type: 'Power' bottom: 'p' top: 'p' power_param "
+                                 "{ scale: -3 } }\n",
+                            NULL));
+#undef LOSS
+}
+
 /* Once the images are there, gradients of a device that has the operations do not leave it. */
 static void the_counts_tell_what_backward_moves(void)
 {
@@ -449,6 +554,9 @@ static void the_counts_tell_what_backward_moves(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(layers_are_run_from_what_learns_to_a_loss),
+    FERRY_TEST(a_loss_without_a_top_has_the_weight_that_is_given),
+    FERRY_TEST(the_diffs_of_exposed_states_go_nowhere),
+    FERRY_TEST(probabilities_may_be_overwritten),
     FERRY_TEST(propagate_down_stops_what_is_before_it),
     FERRY_TEST(force_backward_stops_at_labels_and_says_so),
     FERRY_TEST(a_loss_through_labels_is_an_error_in_caffes_words),
