@@ -101,17 +101,29 @@ static bool has_backward(const ferry_layer *layer)
     return true;
 }
 
-static int check(const ferry_net *net)
+/* Whether layers first … last have what forward left for the shapes of now. */
+static bool is_ready(const ferry_net *net, int first, int last)
+{
+    int i;
+
+    if (!ferry__net_is_shaped(net))
+        return false;
+    for (i = first; i <= last; i++)
+        if (net->layers[i].fresh || !ferry__stage_of(net, i)->now)
+            return false;
+    return true;
+}
+
+static int check(const ferry_net *net, int first, int last)
 {
     int i;
 
     if (!net->backward)
         return ferry_error_set(
             FERRY_EINVAL, "net \"%s\": it is in TEST and was opened without `backward`", net->name);
-    for (i = 0; i < net->n_stages; i++)
-        if (!net->stages[i].now || !ferry__net_is_shaped(net))
-            return ferry_error_set(FERRY_EINVAL,
-                                   "net \"%s\": its shapes have changed since forward", net->name);
+    if (!is_ready(net, first, last))
+        return ferry_error_set(FERRY_EINVAL, "net \"%s\": its shapes have changed since forward",
+                               net->name);
     for (i = 0; i < net->n_layers; i++) {
         const ferry_layer *layer = &net->layers[i];
 
@@ -189,7 +201,7 @@ static int run(ferry_net *net, const struct ferry__program *p, struct ferry__seg
 static int backward(ferry_net *net, int first, int last)
 {
     struct ferry__segment s;
-    int i, err = check(net);
+    int i, err = check(net, first, last);
 
     for (i = first; !err && i <= last; i++)
         err = ferry__layer_failed(&net->layers[i], seed(&net->layers[i]));
@@ -197,7 +209,8 @@ static int backward(ferry_net *net, int first, int last)
         return err;
     ferry__segment_init(&s, net->runs, FERRY__NET_RUNS, net->uses, FERRY__NET_USES);
     for (i = net->n_stages; !err && i-- > 0;)
-        err = run(net, net->stages[i].now, &s, first, last);
+        if (net->stages[i].first <= last && net->stages[i].last >= first)
+            err = run(net, net->stages[i].now, &s, first, last);
     err = err ? ferry__segment_end(&s, err)
               : ferry__segment_failed(&s, NULL, ferry__segment_end(&s, 0));
     if (!err && net->debug)

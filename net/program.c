@@ -131,6 +131,22 @@ void ferry__stage_spoil(ferry_net *net, int layer)
         stage->now = NULL;
 }
 
+/* There is room: a stage has at least one layer, and the array as many entries as there are layers. */
+void ferry__stage_cut(ferry_net *net, int layer)
+{
+    struct ferry__stage *stage = ferry__stage_of(net, layer);
+    int k;
+
+    if (stage->first == layer)
+        return;
+    for (k = 0; k < FERRY__NET_KEPT; k++)
+        end(stage->kept[k]);
+    memmove(stage + 1, stage, (size_t)(&net->stages[net->n_stages] - stage) * sizeof *stage);
+    net->n_stages++;
+    stage[0] = (struct ferry__stage){ .first = stage[1].first, .last = layer - 1 };
+    stage[1] = (struct ferry__stage){ .first = layer, .last = stage[1].last };
+}
+
 /* ---- what a program is for ------------------------------------------------------------------------ */
 
 /*

@@ -92,6 +92,8 @@ void ferry__stages_end(ferry_net *net);
 struct ferry__stage *ferry__stage_of(const ferry_net *net, int layer);
 /* Has the stage of a layer choose again. */
 void ferry__stage_spoil(ferry_net *net, int layer);
+/* Has a stage begin at a layer. Its programs, which are for more layers, are forgotten. */
+void ferry__stage_cut(ferry_net *net, int layer);
 /* The stage's program for the shapes of now; made if there is none. */
 int ferry__stage_choose(ferry_net *net, struct ferry__stage *stage);
 

@@ -225,19 +225,43 @@ static int run_items(ferry_net *net, const struct ferry__program *p, struct ferr
     return err ? err : tell(net, s, told, last);
 }
 
-/* The layers of one stage that are among first … last. */
-static int run_stage(ferry_net *net, struct ferry__stage *stage, struct ferry__segment *s,
-                     int first, int last)
+static bool has_fresh(const ferry_net *net, int first, int last)
 {
-    const struct ferry__program *p;
-    int err;
+    int i;
 
-    err = ferry__net_reshape(net, stage->first, stage->last);
-    if (!err)
-        err = ferry__stage_choose(net, stage);
+    for (i = first; i <= last; i++)
+        if (net->layers[i].fresh)
+            return true;
+    return false;
+}
+
+/*
+ * Reshapes layers first … last of one stage, and chooses their program. As in Caffe no other layer is reshaped:
+ * those of the stage that would have to be get a stage of their own, since they may not fit the new shapes.
+ */
+static int choose(ferry_net *net, int first, int last, const struct ferry__program **out)
+{
+    int err = ferry__net_reshape(net, first, last);
+
     if (err)
         return err;
-    p = stage->now;
+    if (has_fresh(net, ferry__stage_of(net, first)->first, first - 1))
+        ferry__stage_cut(net, first);
+    if (has_fresh(net, last + 1, ferry__stage_of(net, last)->last))
+        ferry__stage_cut(net, last + 1);
+    err = ferry__stage_choose(net, ferry__stage_of(net, first));
+    *out = ferry__stage_of(net, first)->now;
+    return err;
+}
+
+/* Layers first … last, of one stage. */
+static int run_stage(ferry_net *net, struct ferry__segment *s, int first, int last)
+{
+    const struct ferry__program *p;
+    int err = choose(net, first, last, &p);
+
+    if (err)
+        return err;
     err = prepare(net, p, first, last);
     if (!err)
         err = ferry__parts_begin(p, p->items, p->n_items, first, last);
@@ -247,17 +271,14 @@ static int run_stage(ferry_net *net, struct ferry__stage *stage, struct ferry__s
 static int run_stages(ferry_net *net, int first, int last)
 {
     struct ferry__segment s;
-    int i, err = 0;
+    int at, to, err = 0;
 
     ferry__segment_init(&s, net->runs, FERRY__NET_RUNS, net->uses, FERRY__NET_USES);
-    for (i = 0; !err && i < net->n_stages; i++) {
-        struct ferry__stage *stage = &net->stages[i];
-
-        if (stage->last < first || stage->first > last)
-            continue;
-        err = run_stage(net, stage, &s, first > stage->first ? first : stage->first,
-                        last < stage->last ? last : stage->last);
-        if (!err && i + 1 < net->n_stages)
+    for (at = first; !err && at <= last; at = to + 1) {
+        to = ferry__stage_of(net, at)->last;
+        to = last < to ? last : to;
+        err = run_stage(net, &s, at, to);
+        if (!err && to < net->n_layers - 1)
             err = ferry__segment_failed(&s, NULL, ferry__segment_end(&s, 0));
     }
     return err ? ferry__segment_end(&s, err)

@@ -214,7 +214,8 @@ FERRY_API int ferry_net_reshape(ferry_net *net);
 FERRY_API int ferry_net_forward(ferry_net *net, double *out_loss);
 
 /**
- * The same from layer `from` to layer `to`, by name, both among them; NULL: the first, the last.
+ * The same from layer `from` to layer `to`, by name, both among them; NULL: the first, the last. As in Caffe
+ * no other layer is reshaped: one behind `to` need not fit the shapes that the inputs have.
  * FERRY_EINVAL for a name that no layer has, in the wrong order, or for less than all of the net where
  * `keep` is not "*" and the phase is TEST.
  */

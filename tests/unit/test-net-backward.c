@@ -245,6 +245,32 @@ static void a_part_of_a_net_goes_backward_by_itself(void)
     fx_end();
 }
 
+/* Layers behind the part do not fit the new shapes, and are neither reshaped nor run. */
+static void a_part_of_other_shapes_goes_backward_by_itself(void)
+{
+    static const char text[] = "force_backward: true\n" INPUT(
+        "x", "dim: 2 dim: 3") "layer { name: 's' type: 'Power' bottom: 'x' top: 's' power_param { "
+                              "scale: 3 } }\n" IP("a", "s", "");
+    ferry_net *net = open_text(text, FERRY_PHASE_TRAIN, 0);
+
+    FX_OK(ferry_net_forward(net, NULL));
+    FX_OK(ferry_blob_reshape(ferry_net_blob(net, "x"), 2, (int64_t[]){ 2, 5 }, NULL));
+    fill(ferry_net_blob(net, "x"), 1);
+    FX_FAILS(FERRY_EINVAL, ferry_net_backward_range(net, "s", NULL));
+    FX_OK(ferry_net_forward_range(net, NULL, "s", NULL));
+    FX_OK(ferry_blob_fill_diff(ferry_net_blob(net, "s"), 2));
+    FX_OK(ferry_net_backward_range(net, "s", NULL));
+    CU_ASSERT_EQUAL(ferry_blob_count(ferry_net_blob(net, "x")), 10);
+    CU_ASSERT_DOUBLE_EQUAL(diff_at(net, "x", 9), 6, 1e-6);
+    FX_FAILS(FERRY_EINVAL, ferry_net_backward(net));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "changed since forward"));
+    FX_OK(ferry_blob_reshape(ferry_net_blob(net, "x"), 2, (int64_t[]){ 2, 3 }, NULL));
+    FX_OK(ferry_net_forward(net, NULL));
+    FX_OK(ferry_net_backward(net));
+    ferry_net_close(net);
+    fx_end();
+}
+
 /* ---- what flows ---------------------------------------------------------------------------------- */
 
 /* Two losses, of 2 and of 0.5, on one blob: its diff is the sum; and a loss's own weight is its diff. */
@@ -562,6 +588,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_loss_through_labels_is_an_error_in_caffes_words),
     FERRY_TEST(backward_wants_a_forward_of_these_shapes_and_leave),
     FERRY_TEST(a_part_of_a_net_goes_backward_by_itself),
+    FERRY_TEST(a_part_of_other_shapes_goes_backward_by_itself),
     FERRY_TEST(a_split_sums_the_diffs_of_weighted_losses),
     FERRY_TEST(shared_parameters_sum_their_diffs),
     FERRY_TEST(a_pool_without_a_maximum_gives_its_gradient_to_none),

@@ -257,6 +257,36 @@ static void a_part_of_a_net_runs_by_itself(void)
     ferry_net_close(net);
 }
 
+static void shape_x(ferry_net *net, int64_t height, int64_t width)
+{
+    FX_OK(
+        ferry_blob_reshape(ferry_net_blob(net, "x"), 4, (int64_t[]){ 1, 1, height, width }, NULL));
+}
+
+/* Caffe's forward from layer to layer, with which deepdream runs a classifier on pictures of any size. */
+static void a_part_of_a_net_reshapes_no_other_layer(void)
+{
+    ferry_net *net = open_text(chain);
+
+    shape_x(net, 2, 4);
+    feed(net, "x", (float[]){ 1, 2, 3, 4, 5, 6, 7, 8 });
+    FX_OK(ferry_net_forward_range(net, NULL, "conv", NULL));
+    CU_ASSERT(holds(net, "c", 6, (float[]){ 1, 5, 9, 1, 5, 9 }));
+    CU_ASSERT_EQUAL(ferry_net_forward_range(net, NULL, "ip", NULL), FERRY_ESHAPE);
+    CU_ASSERT_EQUAL(ferry_net_forward(net, NULL), FERRY_ESHAPE);
+    FX_OK(ferry_net_forward_range(net, NULL, "relu", NULL));
+    CU_ASSERT(holds(net, "c", 6, (float[]){ 1, 5, 9, 1, 5, 9 }));
+    shape_x(net, 2, 3);
+    feed(net, "x", (float[]){ 1, 2, 3, 4, 5, 6 });
+    FX_OK(ferry_net_forward(net, NULL));
+    CU_ASSERT(holds(net, "y", 1, (float[]){ 10 }));
+    shape_x(net, 2, 4); /* layers before the part keep their shapes too */
+    FX_OK(ferry_net_forward_range(net, "relu", NULL, NULL));
+    CU_ASSERT(holds(net, "c", 4, (float[]){ -0.25f, 3, -0.25f, 3 }));
+    CU_ASSERT(holds(net, "y", 1, (float[]){ 11 }));
+    ferry_net_close(net);
+}
+
 /* ---- files -------------------------------------------------------------------------------------- */
 
 /* A file of weights for the chain, with one layer that it has not; `wide`: of a wrong shape. */
@@ -441,6 +471,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_net_shares_anothers_parameters),
     FERRY_TEST(a_net_moves_and_computes_the_same),
     FERRY_TEST(a_part_of_a_net_runs_by_itself),
+    FERRY_TEST(a_part_of_a_net_reshapes_no_other_layer),
     FERRY_TEST(weights_are_loaded_by_layer_and_reported),
     FERRY_TEST(an_input_of_another_rank_is_refused_and_the_next_one_runs),
     FERRY_TEST(null_and_sizeless_arguments_are_refused),
