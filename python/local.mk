@@ -14,15 +14,19 @@ EXTRA_DIST += \
 	%D%/ferry/_library.py \
 	%D%/ferry/_net.py \
 	%D%/ferry/_runtime.py \
+	%D%/ferry/_script.py \
 	%D%/ferry/_solver.py \
 	%D%/ferry/_version.py \
 	%D%/ferry/caffe/__init__.py \
 	%D%/ferry/caffe/__main__.py \
 	%D%/ferry/caffe/_blob.py \
+	%D%/ferry/caffe/_caffe.py \
 	%D%/ferry/caffe/_layer.py \
 	%D%/ferry/caffe/_net.py \
 	%D%/ferry/caffe/_solver.py \
 	%D%/ferry/caffe/_state.py \
+	%D%/ferry/caffe/_timer.py \
+	%D%/ferry/caffe/_vectors.py \
 	%D%/ferry/caffe/classifier.py \
 	%D%/ferry/caffe/coord_map.py \
 	%D%/ferry/caffe/detector.py \
@@ -37,6 +41,7 @@ EXTRA_DIST += \
 	%D%/tests/test_blob.py \
 	%D%/tests/test_caffe_io.py \
 	%D%/tests/test_caffe_layer.py \
+	%D%/tests/test_caffe_names.py \
 	%D%/tests/test_caffe_net.py \
 	%D%/tests/test_caffe_stored.py \
 	%D%/tests/test_caffe_threads.py \

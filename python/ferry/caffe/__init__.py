@@ -14,22 +14,21 @@ What is another thing than pycaffe's: an error is an exception with ferry's line
 several solvers in one process (NCCL) are not there."""
 
 import importlib
+import importlib.machinery
 import sys
-import time
 
-from . import io
+from . import _caffe, io, pycaffe
 from ._blob import Blob
+from ._caffe import __version__
 from ._layer import Layer, layer_type_list
 from ._net import TEST, TRAIN, Net
 from ._solver import (AdaDeltaSolver, AdaGradSolver, AdamSolver, NesterovSolver, RMSPropSolver, SGDSolver,
                       Solver, get_solver)
 from ._state import (has_nccl, init_log, log, set_device, set_mode_cpu, set_mode_gpu, set_multiprocess,
                      set_random_seed, set_solver_count, set_solver_rank, solver_count, solver_rank)
+from ._timer import Timer
 from .classifier import Classifier
 from .detector import Detector
-
-# The Caffe whose surface this is.
-__version__ = "1.0.0"
 
 __all__ = ["AdaDeltaSolver", "AdaGradSolver", "AdamSolver", "Blob", "Classifier", "Detector", "Layer",
            "NesterovSolver", "Net", "RMSPropSolver", "SGDSolver", "Solver", "TEST", "TRAIN", "Timer",
@@ -51,20 +50,6 @@ def __getattr__(name):
     if name in _OF_NET_SPEC:
         return getattr(importlib.import_module(".net_spec", __name__), name)
     raise AttributeError(f"module 'caffe' has no {name!r}")
-
-
-class Timer:
-    """Measures from start to stop, in `ms`."""
-
-    ms = 0.0
-
-    def start(self):
-        """Begins."""
-        self._began = time.perf_counter()
-
-    def stop(self):
-        """Ends."""
-        self.ms = (time.perf_counter() - self._began) * 1e3
 
 
 class _Finder:

@@ -10,7 +10,9 @@ import weakref
 import numpy as np
 
 from .. import _abi
-from .._errors import Error, Lost
+from .._blob import Blob as FerryBlob
+from .._errors import Error, Lost, Unsupported
+from . import _state
 
 BOTH = _abi.READ | _abi.WRITE
 
@@ -267,4 +269,12 @@ class Blob:
 
 
 class BlobVec(list):
-    """The parameters of a layer."""
+    """The parameters of a layer, or a list of blobs."""
+
+    _of_net = False
+
+    def add_blob(self, *dims):
+        """Appends a new blob of zeros; to the parameters of a net's layer only the layer's setup adds any."""
+        if self._of_net:
+            raise Unsupported("add_blob: the layers of a net that is open have the parameters of their setup")
+        self.append(Blob(FerryBlob(_state.device(), tuple(map(int, dims))), Views()))

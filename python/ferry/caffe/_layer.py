@@ -2,6 +2,7 @@
 """Layers: what a net has, and those that a Python class computes (type Python)."""
 
 import ctypes
+import enum
 import importlib
 import itertools
 import threading
@@ -11,6 +12,7 @@ from .. import _abi
 from .._blob import Blob as FerryBlob
 from .._library import Handle, called_back, lib, string
 from ._blob import Blob, BlobVec, Views
+from ._vectors import BoolVec
 
 _COUNTS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 _ENDS = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -76,6 +78,20 @@ class _Declaring(BlobVec):
         self.append(blob_over(lib.ferry_layer_param_at(self._layer, len(self)), self._views, locks=False))
 
 
+class Phase(enum.IntEnum):
+    """The phase of a layer: Caffe's number, which prints as its name, since layers written for the forks read
+    their configuration by str(self.phase)."""
+
+    TRAIN = 0
+    TEST = 1
+
+    def __str__(self):
+        return self.name
+
+    def __format__(self, spec):
+        return format(self.name if not spec or spec[-1] == "s" else int(self), spec)
+
+
 class Layer:
     """What a layer in Python is a subclass of. A prototxt's
 
@@ -87,7 +103,7 @@ class Layer:
 
     type = "Python"
     param_str = ""
-    phase = 1
+    phase = Phase.TEST
 
     def __init__(self, param=None):
         self.param = param
@@ -142,7 +158,7 @@ def _setup(layer):
     views = lasting(getattr(_opening, "views", None)) or Views()
     made = made_by.__new__(made_by)
     made.param_str = made.param_str_ = given
-    made.phase = 0 if lib.ferry_layer_phase(layer) == _abi.PHASES["train"] else 1
+    made.phase = Phase.TRAIN if lib.ferry_layer_phase(layer) == _abi.PHASES["train"] else Phase.TEST
     made.__init__(None)
     made.blobs = _Declaring(layer, views)
     _state(layer).value = next(_numbers)
@@ -169,7 +185,7 @@ def _forward(layer):
 def _backward(layer):
     made = object_of(layer)
     bottoms = _bottoms(layer, made._views)
-    wanted = [bool(lib.ferry_layer_propagates(layer, i)) for i in range(len(bottoms))]
+    wanted = BoolVec(bool(lib.ferry_layer_propagates(layer, i)) for i in range(len(bottoms)))
     with made._views.within():
         made.backward(_tops(layer, made._views), wanted, bottoms)
 

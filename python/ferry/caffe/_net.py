@@ -13,6 +13,7 @@ from .._library import InterruptWaits, lib, string
 from . import _state
 from ._blob import BlobVec, Views
 from ._layer import NetLayer, blob_over, lasting, object_of, opening
+from ._vectors import DtypeVec, IntVec, LayerVec, StringVec
 
 TRAIN, TEST = 0, 1
 _PHASES = ("train", "test")
@@ -62,10 +63,10 @@ class Net:
                          for i in range(lib.ferry_net_n_layers(handle))]
         self._blobs = [blob_over(lib.ferry_net_blob_at(handle, i), views, (handle,))
                        for i in range(lib.ferry_net_n_blobs(handle))]
-        self._blob_names = [blob.ferry.name for blob in self._blobs]
+        self._blob_names = StringVec(blob.ferry.name for blob in self._blobs)
         self.blobs = OrderedDict(zip(self._blob_names, self._blobs))
-        self._layer_names = [string(lib.ferry_layer_name(layer)) for layer in self._handles]
-        self.layers = [self._layer(i) for i in range(len(self._handles))]
+        self._layer_names = StringVec(string(lib.ferry_layer_name(layer)) for layer in self._handles)
+        self.layers = LayerVec(self._layer(i) for i in range(len(self._handles)))
         self.params = OrderedDict((name, self._blobs_of(i, views, (handle,)))
                                   for i, name in enumerate(self._layer_names) if self.layers[i].blobs)
         self._name_all()
@@ -73,8 +74,10 @@ class Net:
     def _blobs_of(self, index, views, keeps):
         """The parameters of a layer."""
         handle = self.ferry._use()
-        return BlobVec(blob_over(lib.ferry_net_param(handle, index, k), views, keeps)
+        made = BlobVec(blob_over(lib.ferry_net_param(handle, index, k), views, keeps)
                        for k in range(lib.ferry_net_n_params(handle, index)))
+        made._of_net = True
+        return made
 
     def _layer(self, index):
         made = object_of(self._handles[index])
@@ -103,11 +106,26 @@ class Net:
     def _name_of(pointer):
         return string(lib.ferry_blob_name(pointer))
 
+    def _ids(self, names):
+        return IntVec(self._blob_names.index(name) for name in names)
+
     def _top_ids(self, index):
-        return [self._blob_names.index(name) for name in self.top_names[self._layer_names[index]]]
+        return self._ids(self.top_names[self._layer_names[index]])
 
     def _bottom_ids(self, index):
-        return [self._blob_names.index(name) for name in self.bottom_names[self._layer_names[index]]]
+        return self._ids(self.bottom_names[self._layer_names[index]])
+
+    @property
+    def _inputs(self):
+        return self._ids(self.inputs)
+
+    @property
+    def _outputs(self):
+        return self._ids(self.outputs)
+
+    @property
+    def _blob_loss_weights(self):
+        return DtypeVec(self.blob_loss_weights.values())
 
     @property
     def layer_dict(self):
@@ -126,10 +144,12 @@ class Net:
     # ---- passes ----------------------------------------------------------------------------------
 
     def _move(self):
-        """To where the mode says now."""
+        """To where the mode says now; whether that is elsewhere."""
         device = _state.device()
         if self.ferry.device != device:
             self.ferry.to(device)
+            return True
+        return False
 
     def _index(self, name, other):
         if name is not None and name not in self._layer_names:
@@ -160,10 +180,10 @@ class Net:
 
     def _backward(self, start, end):
         """Layers `start` back to `end`."""
-        self._move()
+        if self._move():
+            self.reshape()
         for first, last in self._ranges(start, end, "before_backward", "after_backward"):
             with InterruptWaits(), self._views.working():
-                self.ferry.reshape()
                 self.ferry.backward(self._layer_names[first], self._layer_names[last])
 
     def _fill(self, given, names, diff):

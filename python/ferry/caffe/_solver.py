@@ -10,6 +10,7 @@ from . import _state
 from ._blob import Views
 from ._layer import opening
 from ._net import Net
+from ._vectors import NetVec
 
 
 def _printed(tree):
@@ -46,7 +47,7 @@ class Solver:
         with opening(self._views):
             self.ferry = _solver.Solver(_state.device(), path, text=body, keep="*")
         self.net = Net._over(self.ferry.net, self._views)
-        self.test_nets = [Net._over(net, self._views) for net in self.ferry.test_nets]
+        self.test_nets = NetVec(Net._over(net, self._views) for net in self.ferry.test_nets)
         self._callbacks = []
 
     @property

@@ -1,11 +1,32 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """caffe.io: pictures, what is done to them before a net sees them, and Caffe's messages of arrays."""
 
+import importlib
+
 import numpy as np
 
 from .. import _blob, _errors
 from .._library import lib, text
 from . import _state
+
+
+def __getattr__(name):
+    """caffe_pb2 and skimage, as pycaffe's io has them: imported when a script asks for them."""
+    if name == "caffe_pb2":
+        return _messages()
+    if name == "skimage":
+        return _scikit_image()
+    raise AttributeError(f"module 'caffe.io' has no {name!r}")
+
+
+def _scikit_image():
+    try:
+        for part in ("skimage.io", "skimage.transform"):
+            importlib.import_module(part)
+        return importlib.import_module("skimage")
+    except ImportError as error:
+        raise ImportError("caffe.io.skimage needs scikit-image (Debian: python3-skimage, pip: scikit-image)",
+                          name="skimage") from error
 
 # ---- messages -----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""caffe.Timer."""
+
+import time
+
+
+class Timer:
+    """Measures from start to stop, in `ms`."""
+
+    ms = 0.0
+
+    def start(self):
+        """Begins."""
+        self._began = time.perf_counter()
+
+    def stop(self):
+        """Ends."""
+        self.ms = (time.perf_counter() - self._began) * 1e3
