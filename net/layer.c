@@ -286,6 +286,10 @@ ferry_blob *ferry__layer_blob(const ferry_layer *layer, const ferry_layer_operan
 
 ferry_operand ferry_layer_operand_of(const ferry_blob *blob)
 {
+    int64_t count = ferry_blob_count(blob);
+
+    if (blob && ferry_blob_naxes(blob) > FERRY_OP_AXES)
+        return ferry_operand_of(ferry_blob_dtype(blob), 1, &count, NULL);
     return ferry_operand_of(blob ? ferry_blob_dtype(blob) : FERRY_F32,
                             blob ? ferry_blob_naxes(blob) : -1, blob ? ferry_blob_dims(blob) : NULL,
                             NULL);

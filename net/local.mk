@@ -76,11 +76,13 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/bn.c \
 	%D%/layers/bnll.c \
 	%D%/layers/clip.c \
+	%D%/layers/columns.c \
 	%D%/layers/concat.c \
 	%D%/layers/contrastive_loss.c \
 	%D%/layers/convolution.c \
 	%D%/layers/convolution.h \
 	%D%/layers/convolution_depthwise.c \
+	%D%/layers/convolution_wide.c \
 	%D%/layers/crop.c \
 	%D%/layers/data.c \
 	%D%/layers/deconvolution.c \
@@ -133,6 +135,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/layers/reader.c \
 	%D%/layers/reader.h \
 	%D%/layers/reduction.c \
+	%D%/layers/region.c \
 	%D%/layers/regions_backward.c \
 	%D%/layers/relu.c \
 	%D%/layers/relu6.c \

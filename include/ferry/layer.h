@@ -291,7 +291,7 @@ typedef struct ferry_layer_operand {
 FERRY_API int ferry_layer_emit(ferry_layer *layer, const ferry_op *op,
                                const ferry_layer_operand *in, const ferry_layer_operand *out);
 
-/** The plain F32 operand of a blob's shape; of one of more than 8 axes an operand that is refused. */
+/** The plain operand of a blob's shape; of one of more than FERRY_OP_AXES axes a row of its elements. */
 FERRY_API ferry_operand ferry_layer_operand_of(const ferry_blob *blob);
 
 FERRY_END_DECLS

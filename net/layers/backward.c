@@ -65,8 +65,6 @@ int ferry__emit_zeros(ferry_layer *layer, ferry_layer_operand to, int scratch)
     int64_t one = 1;
     uint32_t i;
 
-    if (y.rank > FERRY_OP_AXES) /* a row of elements */
-        return ferry_layer_error(layer, FERRY_ESHAPE, "more axes than %d", FERRY_OP_AXES);
     if (!ferry_layer_scratch(layer, scratch, 1, 1, &one))
         return ferry_last_error_code();
     x = y;

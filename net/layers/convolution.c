@@ -19,13 +19,13 @@ static const ferry_proto *parameters(const ferry_layer *layer)
 static int declare(ferry_layer *layer, struct convolution *c, int64_t channels,
                    const ferry_proto *p)
 {
-    int64_t dims[2 + FERRY_OP_SPATIAL], wide = c->window.transposed ? c->outputs : channels;
+    int64_t dims[FERRY_MAX_AXES + 1], wide = c->transposed ? c->outputs : channels;
     ferry_layer_param weights = { .struct_size = sizeof weights, .dims = dims };
     uint32_t i;
     int err;
 
-    dims[0] = c->window.transposed ? channels : c->outputs;
-    dims[1] = wide / c->window.group;
+    dims[0] = c->transposed ? channels : c->outputs;
+    dims[1] = wide / c->group;
     for (i = 0; i < c->window.axes; i++)
         dims[2 + i] = c->window.kernel[i];
     weights.naxes = 2 + (int)c->window.axes;
@@ -43,10 +43,10 @@ static int declare(ferry_layer *layer, struct convolution *c, int64_t channels,
 static int groups_fit(const ferry_layer *layer, const struct convolution *c, int64_t channels,
                       const ferry_proto *p)
 {
-    if (c->window.group < 1 || channels % c->window.group || c->outputs % c->window.group)
+    if (c->group < 1 || channels % c->group || c->outputs % c->group)
         return ferry_proto_error(
             p, "group", 0, FERRY_ESHAPE, "layer \"%s\": %lld channels to %lld outputs in %u groups",
-            ferry_layer_name(layer), (long long)channels, (long long)c->outputs, c->window.group);
+            ferry_layer_name(layer), (long long)channels, (long long)c->outputs, c->group);
     return 0;
 }
 
@@ -63,10 +63,6 @@ int ferry__convolution_setup(ferry_layer *layer, bool transposed, bool depthwise
     if (err)
         return err;
     axes = ferry_blob_naxes(bottom) - c->axis - 1;
-    if (axes < 1 || axes > FERRY_OP_SPATIAL)
-        return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "its bottom has %d spatial axes; 1 to %d are possible", axes,
-                                 FERRY_OP_SPATIAL);
     channels = ferry_blob_dim(bottom, c->axis);
     c->outputs = ferry_proto_integer(p, "num_output", 0);
     if (c->outputs < 1)
@@ -74,8 +70,8 @@ int ferry__convolution_setup(ferry_layer *layer, bool transposed, bool depthwise
                                  "layer \"%s\": num_output is %lld", ferry_layer_name(layer),
                                  (long long)c->outputs);
     group = depthwise ? channels : ferry_proto_integer(p, "group", 0);
-    c->window.group = group > 0 && group <= UINT32_MAX ? (uint32_t)group : 0;
-    c->window.transposed = transposed;
+    c->group = group > 0 && group <= UINT32_MAX ? (uint32_t)group : 0;
+    c->transposed = transposed;
     c->bias = ferry_proto_boolean(p, "bias_term", 0);
     err = groups_fit(layer, c, channels, p);
     if (!err)
@@ -83,23 +79,36 @@ int ferry__convolution_setup(ferry_layer *layer, bool transposed, bool depthwise
     return err ? err : declare(layer, c, channels, p);
 }
 
-static int64_t made_of(const ferry_op_window *w, uint32_t axis, int64_t in)
+static int64_t made_of(const struct convolution *c, uint32_t axis, int64_t in)
 {
-    return w->transposed ? w->stride[axis] * (in - 1) + w->dilation[axis] * (w->kernel[axis] - 1) +
-                               1 - w->pad[axis] - w->pad_end[axis]
+    const struct ferry__window *w = &c->window;
+
+    return c->transposed ? w->stride[axis] * (in - 1) + w->dilation[axis] * (w->kernel[axis] - 1) +
+                               1 - 2 * w->pad[axis]
                          : ferry__window_slid(w, axis, in);
 }
 
-/* Axes before the channels as one, then the channels, then the spatial ones. */
+/* Axes before the channels as one, then the channels, then the spatial ones; one where there is none. */
 static ferry_operand images(const ferry_blob *b, const struct convolution *c)
 {
-    int64_t shape[2 + FERRY_OP_SPATIAL];
+    int64_t shape[2 + FERRY_OP_SPATIAL] = { 1, 1, 1 };
     uint32_t i;
 
     shape[0] = ferry_blob_count_range(b, 0, c->axis);
     for (i = 0; i <= c->window.axes; i++)
         shape[1 + i] = ferry_blob_dim(b, c->axis + (int)i);
-    return ferry_operand_of(FERRY_F32, 2 + (int)c->window.axes, shape, NULL);
+    return ferry_operand_of(FERRY_F32, c->window.axes ? 2 + (int)c->window.axes : 3, shape, NULL);
+}
+
+ferry_operand ferry__convolution_weights(ferry_layer *layer, const struct convolution *c)
+{
+    const ferry_blob *w = ferry_layer_param_at(layer, 0);
+    int64_t shape[3] = { ferry_blob_dim(w, 0), ferry_blob_count_range(w, 1, ferry_blob_naxes(w)),
+                         1 };
+
+    if (c->window.axes && c->window.axes <= FERRY_OP_SPATIAL)
+        return ferry__whole(layer, ferry__of_param(0));
+    return ferry_operand_of(FERRY_F32, 3, shape, NULL);
 }
 
 static int shape_top(ferry_layer *layer, const struct convolution *c, int k)
@@ -117,7 +126,7 @@ static int shape_top(ferry_layer *layer, const struct convolution *c, int k)
     for (i++; i < naxes; i++) {
         uint32_t axis = (uint32_t)(i - c->axis - 1);
 
-        dims[i] = made_of(&c->window, axis, ferry_blob_dim(bottom, i));
+        dims[i] = made_of(c, axis, ferry_blob_dim(bottom, i));
         if (dims[i] < 1)
             return ferry_layer_error(
                 layer, FERRY_ESHAPE,
@@ -134,7 +143,7 @@ static int emit_backward(ferry_layer *layer, const struct convolution *c, const 
 {
     struct ferry__term dy = { op->out[0], ferry__diff(ferry__of_top(k)) };
     struct ferry__term x = { op->in[0], ferry__of_bottom(k) }, dx = x;
-    struct ferry__term w = ferry__term(layer, ferry__of_param(0)), dw = w;
+    struct ferry__term w = { op->in[1], ferry__of_param(0) }, dw = w;
     int err = 0;
 
     dx.at.diff = dw.at.diff = 1;
@@ -150,28 +159,35 @@ static int emit_backward(ferry_layer *layer, const struct convolution *c, const 
     return err;
 }
 
+static int emit(ferry_layer *layer, const struct convolution *c, int k)
+{
+    ferry_layer_operand in[3], out[1];
+    ferry_op op;
+    int err;
+
+    ferry_op_init(&op, FERRY_OP_CONVOLUTION);
+    op.params.window = ferry__window_of(&c->window);
+    op.params.window.group = c->group;
+    op.params.window.transposed = c->transposed;
+    ferry__op_in(&op, in, images(ferry_layer_bottom(layer, k), c), ferry__of_bottom(k));
+    ferry__op_in(&op, in, ferry__convolution_weights(layer, c), ferry__of_param(0));
+    if (c->bias)
+        ferry__op_in(&op, in, ferry__whole(layer, ferry__of_param(1)), ferry__of_param(1));
+    ferry__op_out(&op, out, images(ferry_layer_top(layer, k), c), ferry__of_top(k));
+    err = ferry_layer_emit(layer, &op, in, out);
+    return err ? err : emit_backward(layer, c, &op, k);
+}
+
 int ferry__convolution_reshape(ferry_layer *layer)
 {
     const struct convolution *c = ferry_layer_state(layer);
     int k, err = 0;
 
     for (k = 0; !err && k < ferry_layer_n_bottoms(layer); k++) {
-        ferry_layer_operand in[3], out[1];
-        ferry_op op;
-
         err = shape_top(layer, c, k);
-        if (err)
-            break;
-        ferry_op_init(&op, FERRY_OP_CONVOLUTION);
-        op.params.window = c->window;
-        ferry__op_in(&op, in, images(ferry_layer_bottom(layer, k), c), ferry__of_bottom(k));
-        ferry__op_in(&op, in, ferry__whole(layer, ferry__of_param(0)), ferry__of_param(0));
-        if (c->bias)
-            ferry__op_in(&op, in, ferry__whole(layer, ferry__of_param(1)), ferry__of_param(1));
-        ferry__op_out(&op, out, images(ferry_layer_top(layer, k), c), ferry__of_top(k));
-        err = ferry_layer_emit(layer, &op, in, out);
         if (!err)
-            err = emit_backward(layer, c, &op, k);
+            err = c->window.axes <= FERRY_OP_SPATIAL ? emit(layer, c, k)
+                                                     : ferry__convolution_emit_wide(layer, c, k);
     }
     return err;
 }

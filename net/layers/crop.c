@@ -8,17 +8,17 @@
 #include <ferry/status.h>
 
 /* The part of bottom 0 that is kept, and where it begins. */
-static int cut(ferry_layer *layer, ferry_operand *out, int64_t *out_offset)
+static int cut(ferry_layer *layer, struct ferry__region *out, int64_t *out_offset)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "crop_param", 0);
     const ferry_blob *x = ferry_layer_bottom(layer, 0), *like = ferry_layer_bottom(layer, 1);
     int naxes = ferry_blob_naxes(x), first, i, err;
     int64_t offsets = ferry_proto_count(p, "offset");
 
-    if (naxes > FERRY_OP_AXES || ferry_blob_naxes(like) != naxes)
+    if (ferry_blob_naxes(like) != naxes)
         return ferry_layer_error(layer, FERRY_ESHAPE,
-                                 "its bottoms have %d and %d axes; as many, and at most %d, fit",
-                                 naxes, ferry_blob_naxes(like), FERRY_OP_AXES);
+                                 "its bottoms have %d and %d axes; as many fit", naxes,
+                                 ferry_blob_naxes(like));
     err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), naxes, &first);
     if (err)
         return err;
@@ -26,39 +26,42 @@ static int cut(ferry_layer *layer, ferry_operand *out, int64_t *out_offset)
         return ferry_proto_error(p, "offset", 0, FERRY_EFORMAT,
                                  "layer \"%s\": %lld offsets for %d axes", ferry_layer_name(layer),
                                  (long long)offsets, naxes - first);
-    *out = ferry__whole(layer, ferry__of_bottom(0));
     *out_offset = 0;
-    for (i = first; i < naxes; i++) {
-        int64_t from = offsets ? ferry_proto_integer(p, "offset", offsets > 1 ? i - first : 0) : 0;
-        int64_t size = ferry_blob_dim(like, i);
+    out->axes = naxes;
+    for (i = 0; i < naxes; i++) {
+        int given = offsets > 1 ? i - first : 0;
+        int64_t from = i >= first && offsets ? ferry_proto_integer(p, "offset", given) : 0;
+        int64_t size = ferry_blob_dim(i < first ? x : like, i);
 
         if (from < 0 || from > ferry_blob_dim(x, i) - size)
             return ferry_layer_error(
                 layer, FERRY_ESHAPE, "%lld elements from %lld on of axis %d, which has %lld",
                 (long long)size, (long long)from, i, (long long)ferry_blob_dim(x, i));
         out->shape[i] = size;
-        *out_offset += from * out->stride[i];
+        out->step_x[i] = ferry_blob_count_range(x, i + 1, naxes);
+        *out_offset += from * out->step_x[i];
     }
     return 0;
 }
 
 static int reshape(ferry_layer *layer)
 {
-    ferry_layer_operand from = ferry__of_bottom(0);
-    ferry_operand part;
-    struct ferry__term y;
-    int err = cut(layer, &part, &from.offset);
+    ferry_layer_operand from = ferry__of_bottom(0), to = ferry__of_top(0);
+    struct ferry__region r, back;
+    int64_t step = 1;
+    int i, err = cut(layer, &r, &from.offset);
 
     if (!err)
-        err = ferry_blob_reshape(ferry_layer_top(layer, 0), (int)part.rank, part.shape, NULL);
-    if (err || !ferry_blob_count(ferry_layer_top(layer, 0)))
-        return err;
-    y = ferry__term(layer, ferry__of_top(0));
-    err = ferry__emit_copy(layer, part, from, y.o, y.at);
+        err = ferry_blob_reshape(ferry_layer_top(layer, 0), r.axes, r.shape, NULL);
+    for (i = r.axes; !err && i-- > 0; step *= r.shape[i])
+        r.step_y[i] = step;
+    if (!err)
+        err = ferry__emit_region(layer, &r, from, to, false);
     if (err || !ferry_layer_propagates(layer, 0))
         return err;
+    back = ferry__region_back(&r);
     err = ferry__emit_zeros(layer, ferry__diff(ferry__of_bottom(0)), 0);
-    return err ? err : ferry__emit_copy(layer, y.o, ferry__diff(y.at), part, ferry__diff(from));
+    return err ? err : ferry__emit_region(layer, &back, ferry__diff(to), ferry__diff(from), false);
 }
 
 static const char *const messages[] = { "crop_param", NULL };

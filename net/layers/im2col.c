@@ -7,60 +7,112 @@
 
 #include <ferry/status.h>
 
+struct im2col {
+    struct ferry__window window;
+    int axis; /* of the channels */
+};
+
 static int setup(ferry_layer *layer)
 {
-    ferry_op_window *w = ferry_layer_state(layer);
+    struct im2col *s = ferry_layer_state(layer);
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "convolution_param", 0);
-    int naxes = ferry_blob_naxes(ferry_layer_bottom(layer, 0)), axis, err;
+    int naxes = ferry_blob_naxes(ferry_layer_bottom(layer, 0)), err;
 
-    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), naxes, &axis);
+    err = ferry__axis_of(layer, p, "axis", ferry_proto_integer(p, "axis", 0), naxes, &s->axis);
     if (err)
         return err;
-    if (naxes - axis - 1 < 1 || naxes - axis - 1 > FERRY_OP_SPATIAL || axis != 1)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d spatial axes; 1 to %d fit",
-                                 naxes - axis - 1, FERRY_OP_SPATIAL);
-    w->group = 1;
-    return ferry__window_read(layer, p, (uint32_t)(naxes - 2), w);
+    if (naxes - s->axis < 2)
+        return ferry_layer_error(layer, FERRY_ESHAPE,
+                                 "its bottom has 0 spatial axes; 1 at least fit");
+    return ferry__window_read(layer, p, (uint32_t)(naxes - s->axis - 1), &s->window);
+}
+
+static int shape_top(ferry_layer *layer, const struct im2col *s, int64_t taps)
+{
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
+    int naxes = ferry_blob_naxes(bottom), i;
+    int64_t dims[FERRY_MAX_AXES];
+
+    for (i = 0; i < naxes; i++)
+        dims[i] = ferry_blob_dim(bottom, i);
+    if (__builtin_mul_overflow(dims[s->axis], taps, &dims[s->axis]))
+        return ferry_layer_error(layer, FERRY_EOVERFLOW, "%lld taps do not fit 63 bits",
+                                 (long long)taps);
+    for (i = s->axis + 1; i < naxes; i++) {
+        uint32_t axis = (uint32_t)(i - s->axis - 1);
+
+        dims[i] = ferry__window_slid(&s->window, axis, dims[i]);
+        if (dims[i] < 1)
+            return ferry_layer_error(layer, FERRY_ESHAPE, "its kernel of %lld does not fit on %lld",
+                                     (long long)s->window.kernel[axis],
+                                     (long long)ferry_blob_dim(bottom, i));
+    }
+    return ferry_blob_reshape(ferry_layer_top(layer, 0), naxes, dims, NULL);
+}
+
+/* Axes before the channels as one, then the others. */
+static ferry_operand images(const ferry_blob *b, const struct im2col *s)
+{
+    int64_t shape[2 + FERRY_OP_SPATIAL];
+    uint32_t i;
+
+    shape[0] = ferry_blob_count_range(b, 0, s->axis);
+    for (i = 0; i <= s->window.axes; i++)
+        shape[1 + i] = ferry_blob_dim(b, s->axis + (int)i);
+    return ferry_operand_of(FERRY_F32, 2 + (int)s->window.axes, shape, NULL);
+}
+
+static int emit(ferry_layer *layer, const struct im2col *s)
+{
+    struct ferry__term x = { images(ferry_layer_bottom(layer, 0), s), ferry__of_bottom(0) };
+    struct ferry__term y = { images(ferry_layer_top(layer, 0), s), ferry__of_top(0) };
+    ferry_op op;
+    int err;
+
+    ferry_op_init(&op, FERRY_OP_IM2COL);
+    op.params.window = ferry__window_of(&s->window);
+    err = ferry__emit_pass(layer, &op, FERRY_PASS_FORWARD, 1, &x, y);
+    if (err || !ferry_layer_propagates(layer, 0))
+        return err;
+    x.at.diff = y.at.diff = 1;
+    op.kind = FERRY_OP_COL2IM;
+    return ferry__emit_pass(layer, &op, FERRY_PASS_FORWARD, 1, &y, x);
+}
+
+static int emit_wide(ferry_layer *layer, const struct im2col *s)
+{
+    const ferry_blob *bottom = ferry_layer_bottom(layer, 0), *top = ferry_layer_top(layer, 0);
+    struct ferry__columns c = { .window = &s->window };
+    uint32_t i;
+    int err;
+
+    c.planes = ferry_blob_count_range(bottom, 0, s->axis + 1);
+    for (i = 0; i < s->window.axes; i++) {
+        c.wide[i] = ferry_blob_dim(bottom, s->axis + 1 + (int)i);
+        c.narrow[i] = ferry_blob_dim(top, s->axis + 1 + (int)i);
+    }
+    err = ferry__emit_columns(layer, &c, ferry__of_bottom(0), ferry__of_top(0), 0);
+    if (!err && ferry_layer_propagates(layer, 0))
+        err = ferry__emit_image(layer, &c, ferry__diff(ferry__of_top(0)),
+                                ferry__diff(ferry__of_bottom(0)), 0);
+    return err;
 }
 
 static int reshape(ferry_layer *layer)
 {
-    const ferry_op_window *w = ferry_layer_state(layer);
-    const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    ferry_layer_operand in[1], out[1];
-    int64_t dims[2 + FERRY_OP_SPATIAL];
-    struct ferry__term dy;
-    ferry_op op;
-    uint32_t i;
-    int err;
+    const struct im2col *s = ferry_layer_state(layer);
+    int naxes = ferry_blob_naxes(ferry_layer_bottom(layer, 0)), err;
+    int64_t taps = ferry__columns_taps(layer, &s->window);
 
-    if (ferry_blob_naxes(bottom) != (int)w->axes + 2)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, %u fit",
-                                 ferry_blob_naxes(bottom), w->axes + 2);
-    dims[0] = ferry_blob_dim(bottom, 0);
-    dims[1] = ferry_blob_dim(bottom, 1);
-    for (i = 0; i < w->axes; i++) {
-        dims[1] *= w->kernel[i];
-        dims[2 + i] = ferry__window_slid(w, i, ferry_blob_dim(bottom, 2 + (int)i));
-        if (dims[2 + i] < 1)
-            return ferry_layer_error(layer, FERRY_ESHAPE, "its kernel of %lld does not fit on %lld",
-                                     (long long)w->kernel[i],
-                                     (long long)ferry_blob_dim(bottom, 2 + (int)i));
-    }
-    err = ferry_blob_reshape(ferry_layer_top(layer, 0), (int)w->axes + 2, dims, NULL);
+    if (taps < 0)
+        return (int)taps;
+    if (naxes != s->axis + 1 + (int)s->window.axes)
+        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, %d fit", naxes,
+                                 s->axis + 1 + (int)s->window.axes);
+    err = shape_top(layer, s, taps);
     if (err)
         return err;
-    ferry_op_init(&op, FERRY_OP_IM2COL);
-    op.params.window = *w;
-    ferry__op_in(&op, in, ferry__whole(layer, ferry__of_bottom(0)), ferry__of_bottom(0));
-    ferry__op_out(&op, out, ferry__whole(layer, ferry__of_top(0)), ferry__of_top(0));
-    err = ferry_layer_emit(layer, &op, in, out);
-    if (err || !ferry_layer_propagates(layer, 0))
-        return err;
-    dy = ferry__term(layer, ferry__diff(ferry__of_top(0)));
-    op.kind = FERRY_OP_COL2IM;
-    return ferry__emit_pass(layer, &op, FERRY_PASS_FORWARD, 1, &dy,
-                            ferry__term(layer, ferry__diff(ferry__of_bottom(0))));
+    return s->window.axes <= FERRY_OP_SPATIAL ? emit(layer, s) : emit_wide(layer, s);
 }
 
 static const char *const messages[] = { "convolution_param", NULL };
@@ -68,7 +120,7 @@ static const char *const messages[] = { "convolution_param", NULL };
 const ferry_layer_type ferry__im2col_layer = {
     .struct_size = sizeof ferry__im2col_layer,
     .name = "Im2col",
-    .state_size = sizeof(ferry_op_window),
+    .state_size = sizeof(struct im2col),
     .min_bottoms = 1,
     .max_bottoms = 1,
     .min_tops = 1,

@@ -141,16 +141,67 @@ int ferry__regions(ferry_layer *layer, int64_t outputs, int64_t h, int64_t w, ui
 int ferry__regions_backward(ferry_layer *layer, uint32_t group, double scale);
 const char *ferry__regions_refuse(const ferry_layer *layer, int index);
 
+/* ---- regions (region.c) ---- */
+
+/* Elements that two blobs of any number of axes have in common: an axis has a step, in elements, in each of them. */
+struct ferry__region {
+    int axes;
+    int64_t shape[FERRY_MAX_AXES + 2], step_x[FERRY_MAX_AXES + 2], step_y[FERRY_MAX_AXES + 2];
+};
+
+/*
+ * Emits y = x or, with `add`, y += x over a region; the operands begin at their offsets. Axes that follow one another
+ * in both are one, and an operation for each place of what FERRY_OP_AXES do not hold. A region without elements is none.
+ */
+int ferry__emit_region(ferry_layer *layer, const struct ferry__region *region,
+                       ferry_layer_operand x, ferry_layer_operand y, bool add);
+
+/* The same elements the other way, y to x. */
+struct ferry__region ferry__region_back(const struct ferry__region *region);
+
 /* ---- windows (window.c) ---- */
+
+/* A window over any number of spatial axes; ferry_op_window has FERRY_OP_SPATIAL of them at most. */
+struct ferry__window {
+    uint32_t axes;
+    int64_t kernel[FERRY_MAX_AXES], stride[FERRY_MAX_AXES], pad[FERRY_MAX_AXES],
+        dilation[FERRY_MAX_AXES];
+};
 
 /*
  * Kernel, stride, pad and dilation of a ConvolutionParameter for `axes` spatial axes, in all the ways
  * that it can say them. FERRY_EFORMAT with the place.
  */
 int ferry__window_read(const ferry_layer *layer, const ferry_proto *p, uint32_t axes,
-                       ferry_op_window *out);
+                       struct ferry__window *out);
+
+/* The same for an operation, of 1 to FERRY_OP_SPATIAL axes; without an axis it has one of one element. */
+ferry_op_window ferry__window_of(const struct ferry__window *w);
 
 /* Elements of an axis that the window makes of `in`; ≤ 0 where it does not fit. */
-int64_t ferry__window_slid(const ferry_op_window *w, uint32_t axis, int64_t in);
+int64_t ferry__window_slid(const struct ferry__window *w, uint32_t axis, int64_t in);
+
+/* ---- columns (columns.c) ---- */
+
+/*
+ * Planes of `wide` elements along each spatial axis, and what each of the window's taps sees of them at `narrow`
+ * places: planes × taps × places.
+ */
+struct ferry__columns {
+    const struct ferry__window *window;
+    int64_t planes;
+    int64_t wide[FERRY_MAX_AXES], narrow[FERRY_MAX_AXES];
+};
+
+/* The taps of a window; FERRY_EUNSUPPORTED for more than are emitted, each being an operation. */
+int64_t ferry__columns_taps(const ferry_layer *layer, const struct ferry__window *w);
+
+/* Emits the columns of an image; scratch blob `scratch` is for the zeros of its padding. */
+int ferry__emit_columns(ferry_layer *layer, const struct ferry__columns *c,
+                        ferry_layer_operand image, ferry_layer_operand columns, int scratch);
+
+/* Emits the image, all of its blob, of which each element is the sum of its columns; likewise. */
+int ferry__emit_image(ferry_layer *layer, const struct ferry__columns *c,
+                      ferry_layer_operand columns, ferry_layer_operand image, int scratch);
 
 #endif

@@ -11,13 +11,13 @@ static int setup(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "parameter_param", 0);
     const ferry_proto *shape = ferry_proto_message(p, "shape", 0);
-    int64_t dims[FERRY_OP_AXES], n = ferry_proto_count(shape, "dim"), i;
+    int64_t dims[FERRY_MAX_AXES], n = ferry_proto_count(shape, "dim"), i;
     ferry_layer_param param = { .struct_size = sizeof param, .dims = dims };
 
-    if (n > FERRY_OP_AXES)
+    if (n > FERRY_MAX_AXES)
         return ferry_proto_error(shape, "dim", 0, FERRY_ESHAPE,
                                  "layer \"%s\": %lld axes, %d are the most",
-                                 ferry_layer_name(layer), (long long)n, FERRY_OP_AXES);
+                                 ferry_layer_name(layer), (long long)n, FERRY_MAX_AXES);
     for (i = 0; i < n; i++)
         dims[i] = ferry_proto_integer(shape, "dim", i);
     param.naxes = (int)n;

@@ -39,7 +39,8 @@ static int reshape(ferry_layer *layer)
     const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
     int naxes = ferry_blob_naxes(bottom), order[32], i, err;
     int64_t dims[32];
-    ferry_operand x, turned, y;
+    struct ferry__region r, back;
+    int64_t step = 1;
     bool same = false;
 
     err = read_order(layer, p, order, &same);
@@ -52,20 +53,18 @@ static int reshape(ferry_layer *layer)
         return err;
     if (same)
         return ferry_layer_alias(layer, 0, 0);
-    if (naxes > FERRY_OP_AXES)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, %d are the most",
-                                 naxes, FERRY_OP_AXES);
-    x = turned = ferry__whole(layer, ferry__of_bottom(0));
-    for (i = 0; i < naxes; i++) {
-        turned.shape[i] = x.shape[order[i]];
-        turned.stride[i] = x.stride[order[i]];
+    r.axes = naxes;
+    for (i = naxes; i-- > 0; step *= r.shape[i]) {
+        r.shape[i] = dims[i];
+        r.step_x[i] = ferry_blob_count_range(bottom, order[i] + 1, naxes);
+        r.step_y[i] = step;
     }
-    y = ferry__whole(layer, ferry__of_top(0));
-    err = ferry__emit_copy(layer, turned, ferry__of_bottom(0), y, ferry__of_top(0));
-    if (!err && ferry_layer_propagates(layer, 0))
-        err = ferry__emit_copy(layer, y, ferry__diff(ferry__of_top(0)), turned,
-                               ferry__diff(ferry__of_bottom(0)));
-    return err;
+    err = ferry__emit_region(layer, &r, ferry__of_bottom(0), ferry__of_top(0), false);
+    if (err || !ferry_layer_propagates(layer, 0))
+        return err;
+    back = ferry__region_back(&r);
+    return ferry__emit_region(layer, &back, ferry__diff(ferry__of_top(0)),
+                              ferry__diff(ferry__of_bottom(0)), false);
 }
 
 static const char *const messages[] = { "permute_param", NULL };

@@ -28,7 +28,7 @@ static int read_property(const ferry_layer *layer, const ferry_proto *p,
         out[1] = ferry_proto_integer(p, what->w, 0);
         return 0;
     }
-    if ((!n && what->usual < 0) || (n > 1 && n != (int64_t)axes))
+    if ((!n && what->usual < 0 && axes) || (n > 1 && n != (int64_t)axes))
         return ferry_proto_error(p, n ? what->list : NULL, 0, FERRY_EFORMAT,
                                  "layer \"%s\": %s is given %lld times, once or %u times fits",
                                  ferry_layer_name(layer), what->list, (long long)n, axes);
@@ -47,14 +47,17 @@ static int in_range(const ferry_layer *layer, const ferry_proto *p, const char *
 }
 
 int ferry__window_read(const ferry_layer *layer, const ferry_proto *p, uint32_t axes,
-                       ferry_op_window *out)
+                       struct ferry__window *out)
 {
     static const struct property kernel = { "kernel_size", "kernel_h", "kernel_w", -1 };
     static const struct property stride = { "stride", "stride_h", "stride_w", 1 };
     static const struct property pad = { "pad", "pad_h", "pad_w", 0 };
     static const struct property dilation = { "dilation", NULL, NULL, 1 };
     uint32_t i;
-    int err = read_property(layer, p, &kernel, axes, out->kernel);
+    int err;
+
+    memset(out, 0, sizeof *out);
+    err = read_property(layer, p, &kernel, axes, out->kernel);
 
     if (!err)
         err = read_property(layer, p, &stride, axes, out->stride);
@@ -70,15 +73,31 @@ int ferry__window_read(const ferry_layer *layer, const ferry_proto *p, uint32_t 
             err = in_range(layer, p, "pad", out->pad[i], 0);
         if (!err)
             err = in_range(layer, p, "dilation", out->dilation[i], 1);
-        out->pad_end[i] = out->pad[i];
     }
     out->axes = axes;
     return err;
 }
 
-int64_t ferry__window_slid(const ferry_op_window *w, uint32_t axis, int64_t in)
+ferry_op_window ferry__window_of(const struct ferry__window *w)
+{
+    ferry_op op;
+    uint32_t i;
+
+    ferry_op_init(&op, FERRY_OP_CONVOLUTION);
+    op.params.window.axes = w->axes ? w->axes : 1;
+    for (i = 0; i < w->axes && i < FERRY_OP_SPATIAL; i++) {
+        op.params.window.kernel[i] = w->kernel[i];
+        op.params.window.stride[i] = w->stride[i];
+        op.params.window.dilation[i] = w->dilation[i];
+        op.params.window.pad[i] = op.params.window.pad_end[i] = w->pad[i];
+    }
+    return op.params.window;
+}
+
+int64_t ferry__window_slid(const struct ferry__window *w, uint32_t axis, int64_t in)
 {
     int64_t extent = w->dilation[axis] * (w->kernel[axis] - 1) + 1;
 
-    return (in + w->pad[axis] + w->pad_end[axis] - extent) / w->stride[axis] + 1;
+    return in + 2 * w->pad[axis] < extent ? 0
+                                          : (in + 2 * w->pad[axis] - extent) / w->stride[axis] + 1;
 }

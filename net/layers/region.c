@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copies and sums over parts of blobs with more axes than an operand has. */
+#include "net/layers/layers.h"
+
+#include <string.h>
+
+/* Leaves out axes of one element, and makes one of two that follow one another in x and in y. False: no elements. */
+static bool merge(const struct ferry__region *r, struct ferry__region *out)
+{
+    int i, last;
+
+    out->axes = 0;
+    for (i = 0; i < r->axes; i++) {
+        if (!r->shape[i])
+            return false;
+        if (r->shape[i] == 1)
+            continue;
+        last = out->axes - 1;
+        if (last >= 0 && out->step_x[last] == r->shape[i] * r->step_x[i] &&
+            out->step_y[last] == r->shape[i] * r->step_y[i]) {
+            out->shape[last] *= r->shape[i];
+        } else {
+            last = out->axes++;
+            out->shape[last] = r->shape[i];
+        }
+        out->step_x[last] = r->step_x[i];
+        out->step_y[last] = r->step_y[i];
+    }
+    return true;
+}
+
+/* The axes of `r` from `first` on, FERRY_OP_AXES at most. */
+static ferry_operand part(const struct ferry__region *r, int first, const int64_t *step)
+{
+    ferry_operand o = ferry_operand_of(FERRY_F32, r->axes - first, r->shape + first, NULL);
+    int i;
+
+    for (i = first; i < r->axes; i++)
+        o.stride[i - first] = step[i];
+    return o;
+}
+
+static int emit_part(ferry_layer *layer, const struct ferry__region *r, int first,
+                     ferry_layer_operand x_at, ferry_layer_operand y_at, bool add)
+{
+    ferry_operand x = part(r, first, r->step_x), y = part(r, first, r->step_y);
+
+    if (add)
+        return ferry__emit_binary(layer, FERRY_BINARY_SUM, 1, 1, y, y_at, x, x_at, y, y_at);
+    return ferry__emit_copy(layer, x, x_at, y, y_at);
+}
+
+int ferry__emit_region(ferry_layer *layer, const struct ferry__region *region,
+                       ferry_layer_operand x_at, ferry_layer_operand y_at, bool add)
+{
+    struct ferry__region r;
+    int64_t at[FERRY_MAX_AXES + 2] = { 0 };
+    int first, i, err;
+
+    if (!merge(region, &r))
+        return 0;
+    first = r.axes > FERRY_OP_AXES ? r.axes - FERRY_OP_AXES : 0;
+    do {
+        err = emit_part(layer, &r, first, x_at, y_at, add);
+        for (i = first; !err && i-- > 0;) { /* the next place of the axes before them */
+            x_at.offset += r.step_x[i];
+            y_at.offset += r.step_y[i];
+            if (++at[i] < r.shape[i])
+                break;
+            x_at.offset -= r.shape[i] * r.step_x[i];
+            y_at.offset -= r.shape[i] * r.step_y[i];
+            at[i] = 0;
+        }
+    } while (!err && i >= 0);
+    return err;
+}
+
+struct ferry__region ferry__region_back(const struct ferry__region *region)
+{
+    struct ferry__region back = *region;
+
+    memcpy(back.step_x, region->step_y, sizeof back.step_x);
+    memcpy(back.step_y, region->step_x, sizeof back.step_y);
+    return back;
+}
