@@ -54,34 +54,22 @@ EXTRA_DIST += \
 	%D%/blob/shape.h \
 	%D%/coherence/coherence.c \
 	%D%/coherence/coherence.h \
+	%D%/coherence/enter.c \
+	%D%/coherence/enter.h \
 	%D%/coherence/evict.c \
-	%D%/coherence/evict.h \
-	%D%/coherence/first.c \
-	%D%/coherence/first.h \
 	%D%/coherence/idle.c \
 	%D%/coherence/idle.h \
 	%D%/coherence/memory.c \
 	%D%/coherence/memory.h \
 	%D%/coherence/memory_blob.c \
-	%D%/coherence/memory_state.h \
-	%D%/coherence/nowait.c \
-	%D%/coherence/nowait.h \
 	%D%/coherence/record.c \
-	%D%/coherence/record.h \
 	%D%/coherence/replica.c \
 	%D%/coherence/replica.h \
-	%D%/coherence/request.c \
-	%D%/coherence/request.h \
-	%D%/coherence/sharers.c \
-	%D%/coherence/sharers.h \
-	%D%/coherence/tail.c \
-	%D%/coherence/tail.h \
+	%D%/coherence/state.h \
 	%D%/coherence/transfer.c \
 	%D%/coherence/transfer.h \
 	%D%/coherence/uses.c \
 	%D%/coherence/uses.h \
-	%D%/coherence/valid.c \
-	%D%/coherence/valid.h \
 	%D%/conf/choice.c \
 	%D%/conf/choice.h \
 	%D%/conf/conf.c \

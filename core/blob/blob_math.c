@@ -8,7 +8,6 @@
 #include "core/math/hostmath.h"
 #include "core/math/mathcall.h"
 #include "core/base/status.h"
-#include "core/coherence/record.h"
 #include "core/device/section.h"
 
 #include <ferry/math.h>

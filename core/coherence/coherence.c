@@ -3,137 +3,189 @@
 
 #include "core/coherence/coherence.h"
 
+#include "core/coherence/enter.h"
 #include "core/coherence/idle.h"
-#include "core/coherence/nowait.h"
-#include "core/coherence/tail.h"
 #include "core/coherence/uses.h"
-#include "core/coherence/valid.h"
+#include "core/base/log.h"
 #include "core/base/status.h"
 #include "core/device/section.h"
 
-/* ---- the four ways into a slot ---- */
+/* ---- around a transition ---- */
 
 /*
- * Orders the access after uses of the replica it will touch: those that are noted, and what the
- * program may do with a valid copy on the default queue. (A copy that has lost its bit left an event
- * there.)
+ * A thread that was at work on the memory when its process forked is not in the child to unlock it:
+ * the child may wait for its own threads alone.
  */
-static int after_uses(struct ferry__request *req, struct ferry__replica *r, enum ferry__after after)
+int ferry__request_lock(ferry_memory *m, bool nowait)
 {
-    int err = ferry__uses_order(r->uses, after, req->q);
+    unsigned forks = atomic_load_explicit(&ferry__forks, memory_order_relaxed);
+    bool forked = ferry__device_forked(m->home);
 
-    if (!err && req->where && (req->valid & ferry__valid_bit(req->slot)))
-        err = ferry__transfer_after_default(req->where, req->q);
-
-    /* one pointer for host and device: the host waits for what the device does with it */
-    if (!err && r == &req->m->on_host && req->m->alias &&
-        !ferry__replica_is_imported(req->m, req->m->alias))
-        err = ferry__transfer_after_default(req->m->alias_device, req->q);
-    return err;
-}
-
-/*
- * The same where the old contents are not wanted: a writer that failed is done all the same, and there
- * is no copy any more, should the access not come to its end.
- */
-static int after_whatever(struct ferry__request *req, struct ferry__replica *r)
-{
-    int failed, err;
-
-    do {
-        err = after_uses(req, r, FERRY__AFTER_ALL);
-        failed = r->uses ? ferry__uses_settle(r->uses) : 0;
-        if (failed)
-            ferry__transfer_fail(req, req->slot, failed);
-    } while (err && failed);
-    return err;
-}
-
-/*
- * New contents, ordered after all uses: what the others did is of no interest any more, on either
- * side of shared bytes.
- */
-static void forget_uses(struct ferry__request *req, struct ferry__replica *r)
-{
-    req->ordered = true;
-    ferry__uses_clear(r->uses);
-    ferry__transfer_forget_other_side(req->m, req->slot);
-}
-
-/* Shared bytes to the slot's side, where nobody wants the old contents. */
-static int enter_whatever(struct ferry__request *req)
-{
-    int err;
-
-    do
-        err = ferry__transfer_enter(req, req->slot, ferry__valid_bit(req->slot));
-    while (err && ferry__transfer_forget_failed(req));
-    return err;
-}
-
-/* V = ∅, to be read: zeros. */
-static int first_touch(struct ferry__request *req, struct ferry__replica *r, bool zeroed)
-{
-    int err = after_whatever(req, r);
-
-    if (!err)
-        err = enter_whatever(req);
-    if (err)
-        return err;
-    forget_uses(req, r);
-    *ferry__replica_filled(req->m, req->slot) = zeroed ? req->m->used : 0;
-    return 0;
-}
-
-/*
- * The old contents are not wanted. A tail that stays has to be there: whether those who write it have
- * failed, nobody asks any more.
- */
-static int overwrite(struct ferry__request *req, struct ferry__replica *r)
-{
-    int err;
-
-    if (ferry__tail_stays(req)) /* how that ended is found next */
-        (void)ferry__uses_order(r->uses, FERRY__AFTER_WRITERS, NULL);
-    err = after_whatever(req, r);
-
-    if (!err)
-        err = enter_whatever(req);
-    if (err)
-        return err;
-    forget_uses(req, r);
-    if (!ferry__tail_stays(req))
-        *ferry__replica_filled(req->m, req->slot) = req->m->used;
-    return 0;
-}
-
-/* Whether what was waited for has failed: the error, of the copy or of the contents. */
-static int check_copy(struct ferry__request *req)
-{
-    int failed = ferry__transfer_settle_all(req, req->slot);
-
-    if (!failed)
-        return 0;
-    return req->valid ? ferry__transfer_say_failed(req, failed)
-                      : ferry__transfer_say_lost(req, true);
-}
-
-/* The copy is valid already. */
-static int present(struct ferry__request *req, struct ferry__replica *r)
-{
-    bool write = (req->access & FERRY_WRITE) != 0;
-    uint32_t valid = write ? ferry__valid_bit(req->slot) : req->valid;
-    int err = after_uses(req, r, write ? FERRY__AFTER_ALL : FERRY__AFTER_WRITERS);
-
-    if (!err)
-        err = ferry__transfer_enter(req, req->slot, valid);
-    if (!err && !req->q) /* what was waited for is known */
-        err = check_copy(req);
-    if (!err && write) {
-        req->ordered = true;
-        ferry__uses_supersede(r->uses, req->q);
+    if (!nowait && !forked) {
+        pthread_mutex_lock(&m->lock);
+    } else if (pthread_mutex_trylock(&m->lock)) {
+        if (forked && atomic_load_explicit(&m->locked_in, memory_order_relaxed) != forks)
+            return ferry__error(FERRY_EFORKED, "%s: the parent was at work on this memory: %s",
+                                m->home->name, ferry_strerror(FERRY_EFORKED));
+        if (nowait)
+            return ferry__error(FERRY_EBUSY, "%s: another thread is at work on this memory",
+                                m->home->name);
+        pthread_mutex_lock(&m->lock);
     }
+    atomic_store_explicit(&m->locked_in, forks, memory_order_relaxed);
+    return 0;
+}
+
+int ferry__request_begin(struct ferry__request *req, ferry_memory *m, ferry_device *where,
+                         bool nowait)
+{
+    int err;
+
+    req->m = m;
+    req->where = where;
+    req->q = req->hint = NULL;
+    req->slot = where ? where->slot : FERRY__HOST;
+    req->access = 0;
+    req->prefetch = req->ordered = req->evicting = false;
+    req->nowait = nowait;
+    req->reason = FERRY__READ_MISS;
+    req->after.first = NULL;
+    err = ferry__section_refuse("work on a memory");
+    if (err)
+        return err;
+    ferry__log_hold();
+    err = ferry__request_lock(m, nowait);
+    if (err) {
+        ferry__log_release();
+        return err;
+    }
+    req->valid = ferry__coherence_valid(m);
+    return 0;
+}
+
+void ferry__request_end(struct ferry__request *req)
+{
+    pthread_mutex_unlock(&req->m->lock);
+    ferry__log_release();
+    ferry__after_unlock_run(&req->after);
+}
+
+/* ---- publishing ---- */
+
+/* What a replica adds to the word that settled accesses look at. One that is valid has not failed. */
+static uint64_t flags_of(ferry_memory *m, struct ferry__replica *r, unsigned slot, uint32_t valid)
+{
+    uint64_t flags = 0;
+
+    if (valid & ferry__valid_bit(slot))
+        r->failed = 0;
+    if (ferry__uses_have(r->uses, true))
+        flags |= FERRY__SLOW(slot);
+    if (ferry__uses_have(r->uses, false) || (r->readonly && (valid & ferry__valid_bit(slot))))
+        flags |= FERRY__READERS;
+    if ((valid & ferry__valid_bit(slot)) && *ferry__replica_filled(m, slot) < m->used)
+        flags |= FERRY__SLOW(slot);
+    return flags;
+}
+
+/* Whether an access by host or home has nothing to do but to say who has the contents. */
+static bool takes_turns(ferry_memory *m, uint64_t word)
+{
+    uint64_t both = ferry__valid_bit(FERRY__HOST) | ferry__valid_bit(m->home_slot);
+
+    return word && !(word & ~both) && m->alias == m->home_slot && ferry__replica_one_pointer(m) &&
+           !m->home->events && m->on_host.ref.handle && !m->on_host.readonly &&
+           m->on_host.filled == m->used && m->alias_filled == m->used;
+}
+
+void ferry__valid_publish(ferry_memory *m, uint32_t valid)
+{
+    uint64_t word = valid;
+    struct ferry__device_replica *d;
+    struct ferry__replica *home = ferry__replica_find(m, m->home_slot);
+    void *host = NULL;
+
+    word |= flags_of(m, &m->on_host, FERRY__HOST, valid);
+    if (m->alias)
+        word |= flags_of(m, ferry__replica_find(m, m->alias), m->alias, valid);
+    if (ferry__replica_is_imported(m, m->alias) && (word & FERRY__SLOW(m->alias)) && (valid & 1))
+        word |= FERRY__SLOW(FERRY__HOST); /* what the device does to shared bytes */
+    for (d = m->on_devices; d; d = d->next)
+        word |= flags_of(m, &d->r, d->r.slot, valid);
+    if (m->idle)
+        word |= ~(uint64_t)FERRY__VALID_MASK & ~FERRY__LOST;
+    if ((!valid && m->lost) || takes_turns(m, word))
+        word |= FERRY__LOST;
+    if (m->on_host.ref.handle)
+        host = (char *)m->on_host.ref.handle + m->on_host.ref.offset;
+    /* A settled reader may be looking at what has not changed. */
+    if (m->host != host)
+        m->host = host;
+    if (home && (m->home_ref.handle != home->ref.handle || m->home_ref.offset != home->ref.offset))
+        m->home_ref = home->ref;
+    atomic_store_explicit(&m->state, word, memory_order_release);
+}
+
+/* ---- losing bits ---- */
+
+/*
+ * A copy that is about to lose its bit remembers what its device's default queue may still be doing
+ * with it. A lost device does nothing any more.
+ */
+static int leave_event(ferry_memory *m, unsigned slot)
+{
+    struct ferry__replica *r = ferry__replica_find(m, slot);
+    ferry_device *dev = ferry__replica_device(m, slot);
+    ferry_event *e;
+    int err;
+
+    if (!dev || !dev->events || r == &m->on_host || ferry__device_forked(dev))
+        return 0;
+    err = ferry__uses_reserve(&r->uses, 2);
+    if (!err)
+        err = ferry__section_mark(&dev->queue, &e);
+    if (err)
+        return err == FERRY_ELOST ? 0 : err;
+    if (e)
+        ferry__uses_add_blameless(r->uses, e, &dev->queue);
+    ferry__event_release(e);
+    return 0;
+}
+
+int ferry__valid_leave_events(struct ferry__request *req, uint32_t losers)
+{
+    int err = 0;
+
+    for (losers &= ~ferry__valid_bit(FERRY__HOST); losers && !err; losers &= losers - 1)
+        err = leave_event(req->m, (unsigned)__builtin_ctz(losers));
     return err;
+}
+
+int ferry__valid_claim(struct ferry__request *req, uint32_t valid)
+{
+    int err = ferry__valid_leave_events(req, req->valid & ~valid);
+
+    if (!err)
+        req->valid = valid;
+    return err;
+}
+
+/* ---- shared bytes ---- */
+
+uint32_t ferry__valid_hand_back(struct ferry__request *req, uint32_t valid)
+{
+    const ferry_memory *m = req->m;
+    uint32_t device, both;
+
+    if (!ferry__replica_is_imported(m, m->alias))
+        return valid;
+    device = UINT32_C(1) << m->alias;
+    both = device | 1u;
+    if (!(valid & both) || !ferry__transfer_enter(req, valid & 1 ? FERRY__HOST : m->alias, valid))
+        return valid;
+    if (valid & ~both)
+        return valid & ~both;
+    return m->mapped == FERRY_READ ? both : m->mapped ? 1u : device;
 }
 
 /* ---- an access, from the request to the published state ---- */
@@ -206,11 +258,11 @@ static int provide(struct ferry__request *req, struct ferry__replica **r, bool *
 static int enter_slot(struct ferry__request *req, struct ferry__replica *r, bool zeroed, bool *done)
 {
     if (!(req->access & FERRY_READ))
-        return overwrite(req, r);
+        return ferry__enter_overwrite(req, r);
     if (!req->valid)
-        return first_touch(req, r, zeroed);
+        return ferry__enter_first_touch(req, r, zeroed);
     if (req->valid & ferry__valid_bit(req->slot))
-        return present(req, r);
+        return ferry__enter_present(req, r);
     return ferry__transfer_in(req, r, done);
 }
 
@@ -249,7 +301,7 @@ static void note_program(struct ferry__request *req, struct ferry__replica *r)
 int ferry__coherence_settle(struct ferry__request *req)
 {
     uint32_t before = req->valid;
-    int err = check_copy(req);
+    int err = ferry__transfer_check(req);
 
     if (req->valid != before)
         ferry__valid_publish(req->m, req->valid);
@@ -272,7 +324,7 @@ static void commit(struct ferry__request *req, struct ferry__replica *r)
     req->m->lost = 0;
     if (req->access & FERRY_WRITE)
         ferry__memory_count_write(req->m);
-    if (!req->evicting)
+    if (!req->evicting && req->m->idle)
         ferry__idle_withdraw(req->m);
     ferry__valid_publish(req->m, req->valid);
 }
@@ -349,8 +401,11 @@ static int access_slot(struct ferry__request *req, ferry_ref *out)
         err = check_access(req, r);
     if (err)
         return err;
+    before = req->valid;
     if (req->nowait)
-        err = ferry__nowait_check(req, r);
+        err = ferry__enter_check_nowait(req, r);
+    if (req->valid != before)
+        ferry__valid_publish(m, req->valid);
     if (err)
         return err;
     before = req->valid;
@@ -359,8 +414,8 @@ static int access_slot(struct ferry__request *req, ferry_ref *out)
         err = prepare(req, r);
     if (!err)
         err = enter_slot(req, r, fresh && zeroed, &done);
-    if (!err && done)
-        err = ferry__tail_fill(req, r);
+    if (!err && done && *ferry__replica_filled(m, req->slot) < m->used)
+        err = ferry__enter_fill_tail(req, r);
     if (err)
         return give_up(req, r, fresh || (!aliased && ferry__replica_is_imported(m, req->slot)),
                        before, err);

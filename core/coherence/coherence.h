@@ -24,4 +24,46 @@ int ferry__coherence_settle(struct ferry__request *req);
 /* As access, but copies only, and does not wait for the copy. */
 int ferry__coherence_prefetch(struct ferry__request *req);
 
+/* ---- around a transition: the memory's lock ---- */
+
+/*
+ * Takes the memory's lock, for an access at `where` (NULL: the host), and sets the request up.
+ * FERRY_EFORKED in a child of fork, if a thread of the parent had the lock; with `nowait`,
+ * FERRY_EBUSY if another thread has it; FERRY_EINVAL while this one keeps a queue to itself.
+ * Otherwise it does not fail.
+ */
+int ferry__request_begin(struct ferry__request *req, ferry_memory *m, ferry_device *where,
+                         bool nowait);
+
+/*
+ * The lock alone, with the errors of fork and `nowait`, for what neither says anything to the log nor
+ * lets anything go; pthread_mutex_unlock gives it back.
+ */
+int ferry__request_lock(ferry_memory *m, bool nowait);
+
+/* Gives the lock back, and does what had to wait for that. */
+void ferry__request_end(struct ferry__request *req);
+
+/* ---- V, the set of valid copies; the lock is held ---- */
+
+/* Publishes V, and what settled accesses need to know. */
+void ferry__valid_publish(ferry_memory *m, uint32_t valid);
+
+/*
+ * Copies that are about to lose their bits remember what their devices' default queues may still be
+ * doing with them. What an event fails with; V is as it was.
+ */
+int ferry__valid_leave_events(struct ferry__request *req, uint32_t losers);
+
+/*
+ * Makes `valid` the request's V (0: nothing is), leaving events behind where copies lose their bits.
+ */
+int ferry__valid_claim(struct ferry__request *req, uint32_t valid);
+
+/*
+ * Imported bytes go to the side that is to have them, as V says. Returns V; where they cannot be
+ * handed over, what they are the copy of depends on who has them now.
+ */
+uint32_t ferry__valid_hand_back(struct ferry__request *req, uint32_t valid);
+
 #endif

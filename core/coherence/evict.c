@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "config.h"
 
-#include "core/coherence/evict.h"
+#include "core/coherence/idle.h"
 
 #include "core/coherence/coherence.h"
-#include "core/coherence/idle.h"
 #include "core/base/log.h"
 #include "core/coherence/uses.h"
-#include "core/coherence/valid.h"
 #include "core/device/pool.h"
 #include "core/device/section.h"
 

@@ -7,7 +7,7 @@
 #ifndef FERRY_CORE_IDLE_H
 #define FERRY_CORE_IDLE_H
 
-#include "core/coherence/memory_state.h"
+#include "core/coherence/state.h"
 
 /* Puts a memory, whose lock is held, last on the list, or takes it out. */
 void ferry__idle_offer(ferry_memory *m);
@@ -30,5 +30,12 @@ void ferry__idle_end(struct ferry__idle_walk *w);
  * end.
  */
 ferry_memory *ferry__idle_next(struct ferry__idle_walk *w);
+
+/*
+ * Puts a memory, whose lock is held, among those that may be evicted: copies of memories under
+ * wont_use go where a device needs room, those that are valid elsewhere first, the others after they
+ * were written back to the host. (evict.c, above the transitions that withdraw a memory.)
+ */
+void ferry__evict_offer(ferry_memory *m);
 
 #endif

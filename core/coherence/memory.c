@@ -4,18 +4,99 @@
 #include "core/coherence/memory.h"
 
 #include "core/coherence/coherence.h"
-#include "core/coherence/evict.h"
-#include "core/coherence/first.h"
 #include "core/coherence/idle.h"
 #include "core/base/fresh.h"
 #include "core/base/log.h"
 #include "core/coherence/uses.h"
-#include "core/coherence/valid.h"
-#include "core/coherence/request.h"
 #include "core/base/status.h"
+#include "core/device/pool.h"
 #include "core/device/section.h"
+#include "core/device/trace.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- the short way ---- */
+
+/*
+ * To a memory's first bytes and away from its last ones, where nothing is at work and nothing moves:
+ * the home computes in the host's memory, at once, and only the host has touched the memory. The long
+ * way, by a request, does the same and more.
+ */
+
+/* Whether the home is the host's memory and ready, and whatever is done there is done at once. */
+static bool home_is_plain(const ferry_memory *m)
+{
+    return m->alias == m->home_slot && ferry__device_is(m->home, FERRY_DEVICE_HOST_MEMORY) &&
+           !m->home->events && ferry__device_ready(m->home) && !ferry__trace_is_on();
+}
+
+/* No copy, no storage, no promise, no loss; the lock is held. */
+static bool is_untouched(ferry_memory *m)
+{
+    return !atomic_load_explicit(&m->state, memory_order_relaxed) && !m->on_devices && !m->idle &&
+           m->on_host.storage == FERRY__STORAGE_NONE && !m->on_host.uses;
+}
+
+/* What a first access by the host leaves. */
+static void publish_first(ferry_memory *m, void *block, unsigned access)
+{
+    if (access & FERRY_READ)
+        memset(block, 0, m->used);
+    m->on_host.storage = FERRY__STORAGE_POOL;
+    m->on_host.ref = (ferry_ref){ block, 0 };
+    m->on_host.capacity = m->size;
+    m->on_host.filled = m->used;
+    m->on_host.failed = 0;
+    m->on_host.owner = m->home;
+    if (access & FERRY_WRITE)
+        ferry__memory_count_write(m);
+    m->host = block;
+    m->home_ref = m->on_host.ref;
+    atomic_store_explicit(&m->state, FERRY__VALID(FERRY__HOST), memory_order_release);
+}
+
+/*
+ * The host's first access to a memory that nobody has touched: the home's cached block, zeros unless
+ * it is to be overwritten. False: nothing has changed, and it takes the long way.
+ */
+static bool first_at_host(ferry_memory *m, unsigned access, ferry_ref *out)
+{
+    void *block = NULL;
+
+    if (atomic_load_explicit(&m->state, memory_order_acquire) ||
+        ferry__section_refuse("work on a memory") || ferry__request_lock(m, false))
+        return false;
+    if (is_untouched(m) && home_is_plain(m))
+        block = ferry__pool_take(m->home, m->size);
+    if (block) {
+        publish_first(m, block, access);
+        *out = m->home_ref;
+    }
+    pthread_mutex_unlock(&m->lock);
+    return block != NULL;
+}
+
+/* No storage, nor work on any; and no device is retained but the home. */
+static bool has_nothing(const ferry_memory *m)
+{
+    return m->on_host.storage == FERRY__STORAGE_NONE && !m->on_host.uses && !m->on_devices &&
+           (!m->alias || m->alias_device == m->home);
+}
+
+/* Gives the one block back, if any, of a memory that nobody else has a reference to. False, as above. */
+static bool give_back_first(ferry_memory *m)
+{
+    if (m->idle) /* an eviction may be at work on it */
+        return false;
+    if (has_nothing(m))
+        return true;
+    if (m->on_host.storage != FERRY__STORAGE_POOL || m->on_host.owner != m->home ||
+        m->on_host.uses || m->on_devices || !home_is_plain(m))
+        return false;
+    ferry__pool_free(m->home, FERRY__POOL_DEVICE, m->on_host.ref.handle, m->on_host.capacity);
+    return true;
+}
 
 /* ---- life ---- */
 
@@ -85,7 +166,7 @@ void ferry_memory_release(ferry_memory *m)
                atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1))
         return;
     after.first = NULL;
-    at_once = ferry__first_give_back(m);
+    at_once = give_back_first(m);
     if (!at_once)
         let_go(m, &after);
     home = m->home;
@@ -132,7 +213,7 @@ static int access_memory(ferry_memory *m, ferry_device *where, unsigned access, 
     struct ferry__request req;
     int err;
 
-    if (!where && !q && !(access & FERRY_NOWAIT) && ferry__first_at_host(m, access, out))
+    if (!where && !q && !(access & FERRY_NOWAIT) && first_at_host(m, access, out))
         return 0;
     err = check_place(where, q);
     if (!err && access_at_once(m, where, access, q)) {

@@ -5,7 +5,7 @@
 #ifndef FERRY_CORE_MEMORY_H
 #define FERRY_CORE_MEMORY_H
 
-#include "core/coherence/memory_state.h"
+#include "core/coherence/state.h"
 
 /*
  * `who`, a half of a blob known by its address, uses the first `end` bytes from now on, which are
@@ -214,5 +214,14 @@ int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out);
 
 /* Whether there are contents in a place that is not known to be lost. NULL: there are none. */
 bool ferry__memory_is_left(const ferry_memory *m);
+
+/*
+ * Notes ferry's own work on `q`, in a section that ended with `e` (NULL: nothing is pending): `to` was
+ * written, from what is in `from` (NULL: from nothing else); with `whole`, all that is in use, by work
+ * that was ordered after everything there: whether that has failed is nothing to it. No lock is held.
+ * Cannot fail: where memory is short, it waits.
+ */
+void ferry__record_work(ferry_memory *to, ferry_memory *from, ferry_queue *q, ferry_event *e,
+                        bool whole);
 
 #endif

@@ -4,16 +4,109 @@
 #include "core/coherence/memory.h"
 
 #include "core/coherence/coherence.h"
+#include "core/coherence/enter.h"
 #include "core/coherence/idle.h"
-#include "core/coherence/request.h"
-#include "core/coherence/tail.h"
-#include "core/coherence/valid.h"
 #include "core/base/status.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* What blobs may do with their memories, beyond the public functions. */
+
+/* ---- how far each of the blobs that share a memory uses it ---- */
+
+/*
+ * The bytes in use are what the furthest of them needs. A list is made by the first share; a memory
+ * that one blob alone has, has none. Under the memory's lock.
+ */
+struct ferry__sharer {
+    const void *who; /* a half of a blob, by its address */
+    size_t end;      /* bytes from the memory's start */
+};
+
+struct ferry__sharers {
+    unsigned count, room;
+    struct ferry__sharer at[];
+};
+
+/* How many there are; the list may be NULL. */
+static unsigned sharers_count(const struct ferry__sharers *list)
+{
+    return list ? list->count : 0;
+}
+
+static struct ferry__sharer *find_sharer(struct ferry__sharers *list, const void *who)
+{
+    unsigned i;
+
+    for (i = 0; i < sharers_count(list); i++)
+        if (list->at[i].who == who)
+            return &list->at[i];
+    return NULL;
+}
+
+static bool make_room(struct ferry__sharers **list)
+{
+    struct ferry__sharers *before = *list, *made;
+    unsigned room = before ? 2 * before->room : 2;
+
+    if (before && before->count < before->room)
+        return true;
+    made = realloc(before, sizeof *made + room * sizeof made->at[0]);
+    if (!made)
+        return false;
+    if (!before)
+        made->count = 0;
+    made->room = room;
+    *list = made;
+    return true;
+}
+
+/* Notes how far `who` reaches. False, and nothing noted, when memory is short. */
+static bool sharers_put(struct ferry__sharers **list, const void *who, size_t end)
+{
+    struct ferry__sharer *known = find_sharer(*list, who);
+
+    if (!known) {
+        if (!make_room(list))
+            return false;
+        known = &(*list)->at[(*list)->count++];
+        known->who = who;
+    }
+    known->end = end;
+    return true;
+}
+
+/* As put, for one that may not be there, which then changes nothing; it cannot fail. */
+static void sharers_move(struct ferry__sharers *list, const void *who, size_t end)
+{
+    struct ferry__sharer *known = find_sharer(list, who);
+
+    if (known)
+        known->end = end;
+}
+
+static void sharers_drop(struct ferry__sharers *list, const void *who)
+{
+    struct ferry__sharer *known = find_sharer(list, who);
+
+    if (known)
+        *known = list->at[--list->count];
+}
+
+/* The furthest end. */
+static size_t sharers_end(const struct ferry__sharers *list)
+{
+    size_t end = 0;
+    unsigned i;
+
+    for (i = 0; i < sharers_count(list); i++)
+        if (list->at[i].end > end)
+            end = list->at[i].end;
+    return end;
+}
+
+/* ---- the bytes in use ---- */
 
 /* Takes bits away for good: where no event can be left behind, whoever is at work there is waited for. */
 static void drop_bits(struct ferry__request *req, uint32_t kept)
@@ -35,12 +128,12 @@ static void drop_bits(struct ferry__request *req, uint32_t kept)
 static void use(struct ferry__request *req, int holders, size_t bytes)
 {
     ferry_memory *m = req->m;
-    unsigned blobs = ferry__sharers_count(m->sharers);
+    unsigned blobs = sharers_count(m->sharers);
 
     if (bytes == m->used || (bytes < m->used && holders > (blobs ? (int)blobs : 1)))
         return;
     if (bytes > m->used) {
-        uint32_t kept = ferry__tail_reach(req, bytes);
+        uint32_t kept = ferry__enter_reach(req, bytes);
 
         if (kept != req->valid) {
             drop_bits(req, kept);
@@ -72,9 +165,9 @@ void ferry__memory_set_used(ferry_memory *m, const void *who, size_t end_of_use)
     if ((end_of_use == m->used && !ferry__memory_shared(m)) ||
         ferry__request_begin(&req, m, NULL, false))
         return;
-    ferry__sharers_move(m->sharers, who, end_of_use);
+    sharers_move(m->sharers, who, end_of_use);
     use(&req, atomic_load(&m->refs),
-        ferry__sharers_count(m->sharers) ? ferry__sharers_end(m->sharers) : end_of_use);
+        sharers_count(m->sharers) ? sharers_end(m->sharers) : end_of_use);
     ferry__request_end(&req);
 }
 
@@ -87,8 +180,7 @@ int ferry__memory_share(ferry_memory *m, const void *owner, size_t owner_end, co
 
     if (err)
         return err;
-    noted = ferry__sharers_put(&m->sharers, owner, owner_end) &&
-            ferry__sharers_put(&m->sharers, who, end_of_use);
+    noted = sharers_put(&m->sharers, owner, owner_end) && sharers_put(&m->sharers, who, end_of_use);
     ferry__request_end(&req);
     return noted ? 0
                  : ferry__error(FERRY_ENOMEM, "no memory to note who shares %zu bytes", owner_end);
@@ -99,9 +191,9 @@ void ferry__memory_leave(ferry_memory *m, const void *who)
     struct ferry__request req;
 
     if (m && ferry__memory_shared(m) && !ferry__request_begin(&req, m, NULL, false)) {
-        ferry__sharers_drop(m->sharers, who);
-        if (ferry__sharers_count(m->sharers))
-            use(&req, atomic_load(&m->refs) - 1, ferry__sharers_end(m->sharers));
+        sharers_drop(m->sharers, who);
+        if (sharers_count(m->sharers))
+            use(&req, atomic_load(&m->refs) - 1, sharers_end(m->sharers));
         ferry__request_end(&req);
     }
     ferry_memory_release(m);

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "config.h"
 
-#include "core/coherence/record.h"
+#include "core/coherence/memory.h"
 
 #include "core/base/status.h"
 #include "core/coherence/coherence.h"
-#include "core/coherence/memory.h"
-#include "core/coherence/request.h"
 #include "core/coherence/uses.h"
-#include "core/coherence/valid.h"
 #include "core/device/section.h"
 
 /* ---- one memory, and an event recorded here ---- */

@@ -6,7 +6,7 @@
 #ifndef FERRY_CORE_REPLICA_H
 #define FERRY_CORE_REPLICA_H
 
-#include "core/coherence/memory_state.h"
+#include "core/coherence/state.h"
 
 /*
  * What has to be done once no lock is held any more: deleters of memory that was let go, latest

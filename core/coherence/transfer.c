@@ -108,6 +108,16 @@ int ferry__transfer_say_failed(const struct ferry__request *req, int code)
     return ferry__error(code, "%s (%zu bytes)", ferry_last_error(), req->m->used);
 }
 
+int ferry__transfer_check(struct ferry__request *req)
+{
+    int failed = ferry__transfer_settle_all(req, req->slot);
+
+    if (!failed)
+        return 0;
+    return req->valid ? ferry__transfer_say_failed(req, failed)
+                      : ferry__transfer_say_lost(req, true);
+}
+
 /* A source whose device turns out to be lost was none. */
 static bool source_is_lost(struct ferry__request *req, unsigned slot)
 {

@@ -88,4 +88,10 @@ int ferry__transfer_fail(struct ferry__request *req, unsigned slot, int code);
 /* ferry__transfer_settle; if it has failed, the copies made from it are looked at as well. */
 int ferry__transfer_settle_all(struct ferry__request *req, unsigned slot);
 
+/*
+ * ferry__transfer_settle_all of the request's slot, whose work was waited for: 0, or the error, of the
+ * copy or of the contents.
+ */
+int ferry__transfer_check(struct ferry__request *req);
+
 #endif

@@ -5,7 +5,7 @@
 #ifndef FERRY_CORE_USES_H
 #define FERRY_CORE_USES_H
 
-#include "core/coherence/memory_state.h"
+#include "core/coherence/state.h"
 
 /* Which uses a newcomer has to wait for: a reader the writers, a writer everybody. */
 enum ferry__after { FERRY__AFTER_WRITERS, FERRY__AFTER_ALL };

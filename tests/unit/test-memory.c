@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fixture.h"
 
-#include "core/coherence/memory_state.h"
+#include "core/coherence/state.h"
 
 #include <string.h>
 

@@ -3,11 +3,10 @@
  * The inside of a memory: its replicas, the word that says which of them are valid, and what may
  * still be at work on them. For this room alone; others see memory.h's services.
  */
-#ifndef FERRY_CORE_MEMORY_STATE_H
-#define FERRY_CORE_MEMORY_STATE_H
+#ifndef FERRY_CORE_STATE_H
+#define FERRY_CORE_STATE_H
 
 #include "core/device/queue.h"
-#include "core/coherence/sharers.h"
 
 #include <ferry/memory.h>
 
@@ -103,6 +102,11 @@ struct ferry__idle_node {
 #define FERRY__TURNS      FERRY__LOST
 #define FERRY__VALID_MASK ((UINT64_C(1) << 31) - 1)
 
+static inline uint32_t ferry__valid_bit(unsigned slot)
+{
+    return UINT32_C(1) << slot;
+}
+
 /* There is one for each half of each blob: with malloc's own word it is 256 bytes, and no more. */
 struct ferry_memory {
     _Atomic uint64_t state;
@@ -126,7 +130,7 @@ struct ferry_memory {
     size_t
         alias_filled; /* on_host.filled is the host's: this, a device's that has the pointer too */
     struct ferry__device_replica *on_devices;
-    struct ferry__sharers *sharers;    /* NULL until blobs share it */
+    struct ferry__sharers *sharers;    /* memory_blob.c's; NULL until blobs share it */
     char *name;                        /* for traces and logs; may be NULL */
     struct ferry__idle_node idle_node; /* idle.c's, while idle */
 };
