@@ -38,8 +38,6 @@ EXTRA_DIST += \
 	%D%/base/os_posix.h \
 	%D%/base/permit.c \
 	%D%/base/permit.h \
-	%D%/base/refusal.c \
-	%D%/base/refusal.h \
 	%D%/base/status.c \
 	%D%/base/status.h \
 	%D%/base/text.c \
@@ -127,8 +125,6 @@ EXTRA_DIST += \
 	%D%/math/mathcall.h \
 	%D%/math/matrix.c \
 	%D%/math/reduce.c \
-	%D%/plugin/cache_folder.c \
-	%D%/plugin/cache_folder.h \
 	%D%/plugin/host.c \
 	%D%/plugin/host.h \
 	%D%/plugin/options.c \
@@ -138,10 +134,6 @@ EXTRA_DIST += \
 	%D%/plugin/plugin_table.h \
 	%D%/plugin/registry.c \
 	%D%/plugin/registry.h \
-	%D%/runtime/env_check.c \
-	%D%/runtime/env_check.h \
-	%D%/runtime/library.c \
-	%D%/runtime/owner.c \
 	%D%/runtime/plugin_probe.c \
 	%D%/runtime/plugin_probe.h \
 	%D%/runtime/report.c \

@@ -10,7 +10,7 @@
 
 /*
  * A variable's value; NULL where it is unset or empty, or must not be believed (which
- * core/runtime/env_check.h tells the user).
+ * core/runtime/runtime.h tells the user).
  */
 const char *ferry__env_get(const char *name);
 

@@ -6,7 +6,7 @@
 #ifndef FERRY_CORE_PERMIT_H
 #define FERRY_CORE_PERMIT_H
 
-#include "core/base/refusal.h"
+#include "core/base/status.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -69,6 +69,19 @@ int ferry_error_set(int code, const char *fmt, ...)
     return code;
 }
 
+int ferry__refuse(struct ferry__refusal *refusal, int code, const char *hint, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    if (vsnprintf(refusal->reason, sizeof(refusal->reason), fmt, args) < 0)
+        refusal->reason[0] = '\0';
+    va_end(args);
+    snprintf(refusal->hint, sizeof(refusal->hint), "%s", hint);
+    refusal->code = code;
+    return code;
+}
+
 int ferry__error_null_ref(const char *what)
 {
     if (latest.code != FERRY_OK)

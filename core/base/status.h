@@ -20,4 +20,17 @@ int ferry__error(int code, const char *fmt, ...) FERRY_PRINTF(2, 3);
  */
 int ferry__error_null_ref(const char *what);
 
+/* ---- why a file is refused ---- */
+
+/* Both strings may be cut off at their ends. */
+struct ferry__refusal {
+    int code; /* FERRY_E… */
+    char reason[1024];
+    char hint[1024];
+};
+
+/* Fills in a refusal and returns its code; the hint may be "". */
+int ferry__refuse(struct ferry__refusal *refusal, int code, const char *hint, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
 #endif

@@ -62,7 +62,7 @@ void ferry_blob_destroy(ferry_blob *b)
 static const char *const suffixes[] = { "", ".diff" };
 
 /* Diff's memory, on its first use; readers may race for it. */
-static ferry_memory *make_diff(ferry_blob *b)
+ferry_memory *ferry__blob_make_diff(ferry_blob *b)
 {
     ferry_memory *data = b->half[FERRY__DATA].memory, *made, *expected = NULL;
 
@@ -78,14 +78,6 @@ static ferry_memory *make_diff(ferry_blob *b)
         return expected;
     }
     return made;
-}
-
-ferry_memory *ferry__blob_memory(const ferry_blob *b, enum ferry__which which)
-{
-    ferry_memory *m =
-        atomic_load_explicit(&((ferry_blob *)b)->half[which].memory, memory_order_acquire);
-
-    return m ? m : make_diff((ferry_blob *)b);
 }
 
 unsigned ferry__blob_access(const ferry_blob *b, enum ferry__which which, unsigned access)

@@ -69,10 +69,17 @@ int ferry__reshape_plan(const ferry_blob *b, int naxes, const int64_t *dims,
 void ferry__reshape_commit(ferry_blob *b, struct ferry__reshape *plan);
 void ferry__reshape_abandon(struct ferry__reshape *plan);
 
-/*
- * The memory of a half, made if it is diff's first use. NULL, with the error recorded, on failure.
- */
-ferry_memory *ferry__blob_memory(const ferry_blob *b, enum ferry__which which);
+/* Makes diff's memory, at its first use. NULL, with the error recorded, on failure. */
+ferry_memory *ferry__blob_make_diff(ferry_blob *b);
+
+/* The memory of a half. NULL, with the error recorded, if diff's could not be made. */
+static inline ferry_memory *ferry__blob_memory(const ferry_blob *b, enum ferry__which which)
+{
+    ferry_memory *m =
+        atomic_load_explicit(&((ferry_blob *)b)->half[which].memory, memory_order_acquire);
+
+    return m ? m : ferry__blob_make_diff((ferry_blob *)b);
+}
 
 /* FERRY_WRITE alone becomes READ|WRITE where the half is not all that its memory is used for. */
 unsigned ferry__blob_access(const ferry_blob *b, enum ferry__which which, unsigned access);

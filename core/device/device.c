@@ -13,13 +13,6 @@
 
 atomic_uint ferry__forks;
 
-bool ferry__device_forked(const ferry_device *dev)
-{
-    return !ferry__device_is_closed(dev) &&
-           atomic_load_explicit(&((ferry_device *)dev)->generation, memory_order_relaxed) !=
-               atomic_load_explicit(&ferry__forks, memory_order_relaxed);
-}
-
 int ferry__device_fail(ferry_device *dev, const char *operation, uint64_t bytes, int code)
 {
     char said[512];
@@ -64,14 +57,13 @@ int ferry__device_open(ferry_device *dev)
     return dev->open_up(dev);
 }
 
-int ferry__device_usable(ferry_device *dev)
+int ferry__device_make_ready(ferry_device *dev)
 {
-    if (ferry__device_ready(dev))
-        return 0;
     if (ferry__device_forked(dev))
         return atomic_load(&dev->ended)
                    ? ferry__error(FERRY_ELOST, "%s: the process is ending", dev->name)
-                   : ferry__error(FERRY_EFORKED, "%s: %s", dev->name, ferry_strerror(FERRY_EFORKED));
+                   : ferry__error(FERRY_EFORKED, "%s: %s", dev->name,
+                                  ferry_strerror(FERRY_EFORKED));
     if (atomic_load_explicit(&dev->state, memory_order_acquire) == FERRY__DEVICE_LOST)
         return ferry__error(FERRY_ELOST, "%s: the device is lost", dev->name);
     return ferry__device_open(dev);

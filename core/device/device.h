@@ -86,8 +86,8 @@ struct ferry_device {
     const ferry_plugin_ops *ops;
     void *dev; /* the plugin's; NULL until open */
     uint32_t index;
-    uint32_t flags;      /* FERRY_DEVICE_…, UNIFIED only once the probe has agreed */
-    unsigned slot;       /* 0 until open */
+    uint32_t flags;         /* FERRY_DEVICE_…, UNIFIED only once the probe has agreed */
+    unsigned slot;          /* 0 until open */
     atomic_uint generation; /* of fork, when it was opened; another one once it has ended */
     atomic_bool ended;      /* with the process, and so has its driver; at_exit.c's */
     bool strict;
@@ -98,7 +98,7 @@ struct ferry_device {
     uint64_t sync_domain, host_alignment;
     uint64_t offset_alignment; /* of what arithmetic gets, in bytes; at least 1 */
     uint64_t max_block;        /* bytes; UINT64_MAX: nobody knows */
-    struct ferry_queue queue; /* the default one */
+    struct ferry_queue queue;  /* the default one */
     struct ferry__pool *pool;
     pthread_mutex_t lent_lock;
     struct ferry__lent *lent; /* idle blocks of queues; lent.c's */
@@ -123,12 +123,6 @@ void ferry__device_release(ferry_device *dev);
 /* One more reference, unless the last one is gone already and the device is closing: then false. */
 bool ferry__device_retain_alive(ferry_device *dev);
 
-/*
- * 0 if the device is open and may be used by this process; FERRY_EFORKED, FERRY_ELOST or what
- * opening failed with.
- */
-int ferry__device_usable(ferry_device *dev);
-
 /* Bumped in the child of each fork, so that slow paths know before they take any lock. */
 extern atomic_uint ferry__forks;
 
@@ -141,6 +135,18 @@ static inline bool ferry__device_ready(ferry_device *dev)
     return atomic_load_explicit(&dev->state, memory_order_acquire) == FERRY__DEVICE_OPEN &&
            atomic_load_explicit(&dev->generation, memory_order_relaxed) ==
                atomic_load_explicit(&ferry__forks, memory_order_relaxed);
+}
+
+/* Opens a device that is not ready, or says why it cannot be used. */
+int ferry__device_make_ready(ferry_device *dev);
+
+/*
+ * 0 if the device is open and may be used by this process; FERRY_EFORKED, FERRY_ELOST or what
+ * opening failed with.
+ */
+static inline int ferry__device_usable(ferry_device *dev)
+{
+    return ferry__device_ready(dev) ? 0 : ferry__device_make_ready(dev);
 }
 
 /* Whether the device was never opened. Another thread may be about to: only what device_new has set
@@ -165,7 +171,12 @@ static inline bool ferry__device_lost(const ferry_device *dev)
 }
 
 /* Whether it is another process's, opened before fork, or has ended with this one: nothing of it is called. */
-bool ferry__device_forked(const ferry_device *dev);
+static inline bool ferry__device_forked(const ferry_device *dev)
+{
+    return !ferry__device_is_closed(dev) &&
+           atomic_load_explicit(&((ferry_device *)dev)->generation, memory_order_relaxed) !=
+               atomic_load_explicit(&ferry__forks, memory_order_relaxed);
+}
 
 /*
  * Turns a plugin's negative answer into this thread's error: "cuda:0: alloc of 4096 bytes: <what

@@ -6,7 +6,7 @@
 #ifndef FERRY_CORE_NOTE_H
 #define FERRY_CORE_NOTE_H
 
-#include "core/base/refusal.h"
+#include "core/base/status.h"
 #include "core/load/elf_dynamic.h"
 #include "core/load/elf_file.h"
 

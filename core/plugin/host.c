@@ -2,9 +2,10 @@
 #include "config.h"
 
 #include "core/plugin/host.h"
+#include "core/base/env.h"
 #include "core/base/log.h"
+#include "core/base/permit.h"
 #include "core/base/text.h"
-#include "core/plugin/cache_folder.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static _Thread_local struct {
     const struct ferry__plugin *plugin; /* whose entry runs on this thread; NULL: not known */
@@ -171,7 +173,8 @@ static int host_size(const char *key, uint64_t least, uint64_t most, uint64_t *o
         return 0;
     }
     snprintf(wanted, sizeof(wanted),
-             "a size (as in 4096, 512MiB, 4GiB) from %" PRIu64 " to %" PRIu64 " bytes", least, most);
+             "a size (as in 4096, 512MiB, 4GiB) from %" PRIu64 " to %" PRIu64 " bytes", least,
+             most);
     return refuse(key, text, wanted);
 }
 
@@ -191,6 +194,69 @@ static int host_enum(const char *key, const char *words, uint32_t *out)
     return 0;
 }
 
+/* The folder that everybody's caches are in; false where there is none. */
+static bool find_top(char top[PATH_MAX])
+{
+    const char *cache = ferry__env_get("XDG_CACHE_HOME"), *home = ferry__env_get("HOME");
+
+    if (cache && cache[0] == '/')
+        return snprintf(top, PATH_MAX, "%s", cache) < PATH_MAX;
+    return home && home[0] == '/' && snprintf(top, PATH_MAX, "%s/.cache", home) < PATH_MAX;
+}
+
+/* Makes one more folder at the end of a path, and looks whose it is. */
+static int add_folder(char path[PATH_MAX], const char *name, char *why, size_t why_size)
+{
+    size_t length = strlen(path);
+    struct stat st;
+
+    if (snprintf(path + length, PATH_MAX - length, "/%s", name) >= (int)(PATH_MAX - length)) {
+        snprintf(why, why_size, "its path is too long");
+    } else if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+        snprintf(why, why_size, "%.400s: %s", path, strerror(errno));
+    } else if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+               (st.st_mode & (S_IWGRP | S_IWOTH))) {
+        snprintf(why, why_size, "%.400s is no folder that only the user may write", path);
+    } else {
+        return 0;
+    }
+    return FERRY_EUNSUPPORTED;
+}
+
+/*
+ * The path of ferry/NAME in $XDG_CACHE_HOME or ~/.cache, which is made. FERRY_EUNSUPPORTED where there
+ * is to be none, FERRY_EINVAL where `size` is too small, with the reason in `why`.
+ */
+static int find_cache_folder(const char *name, char *out, uint64_t size, char *why, size_t why_size)
+{
+    char path[PATH_MAX], loose[PATH_MAX];
+    struct ferry__refusal refusal;
+    struct ferry__trust trust;
+    int err;
+
+    if (!find_top(path)) {
+        snprintf(why, why_size, "neither XDG_CACHE_HOME nor HOME says where");
+        return FERRY_EUNSUPPORTED;
+    }
+    mkdir(path, 0700); /* as the specification of XDG_CACHE_HOME wants it */
+    ferry__trust_of_process(&trust);
+    if (ferry__permit_folder(path, &trust, loose, &refusal)) {
+        snprintf(why, why_size, "%.500s", refusal.reason);
+        return FERRY_EUNSUPPORTED;
+    }
+    err = add_folder(path, "ferry", why, why_size);
+    if (!err)
+        err = add_folder(path, name, why, why_size);
+    if (err)
+        return err;
+    if (strlen(path) >= size) {
+        snprintf(why, why_size, "%zu bytes are wanted for its path", strlen(path) + 1);
+        return FERRY_EINVAL;
+    }
+    memcpy(out, path, strlen(path) + 1);
+    return 0;
+}
+
 static int host_cache_folder(char *out, uint64_t size)
 {
     char why[512];
@@ -198,7 +264,7 @@ static int host_cache_folder(char *out, uint64_t size)
 
     if (!mine.plugin)
         return host_error(FERRY_EINVAL, "cache_folder: not here");
-    err = ferry__cache_folder(mine.plugin->name, out, size, why, sizeof(why));
+    err = find_cache_folder(mine.plugin->name, out, size, why, sizeof(why));
     return err ? host_error(err, "cache_folder: %s", why) : 0;
 }
 

@@ -7,7 +7,7 @@
 
 #include "core/conf/conf.h"
 #include "core/plugin/plugin.h"
-#include "core/base/refusal.h"
+#include "core/base/status.h"
 
 #include <ferry/runtime.h>
 

@@ -2,18 +2,21 @@
 #include "config.h"
 
 #include "core/runtime/runtime.h"
-#include "core/runtime/env_check.h"
 #include "core/conf/conf_file.h"
 #include "core/device/device.h"
 #include "core/base/env.h"
 #include "core/base/log.h"
+#include "core/base/os_posix.h"
 #include "core/plugin/registry.h"
 #include "core/base/status.h"
 #include "core/device/trace.h"
 #include "core/base/text.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- locking -------------------------------------------------------------------------------- */
 
@@ -27,6 +30,44 @@ void ferry__runtime_unlock(ferry_runtime *rt)
 {
     pthread_mutex_unlock(&rt->lock);
     ferry__log_release();
+}
+
+/* ---- the environment ---------------------------------------------------------------------------- */
+
+static void say_unknown(const char *entry)
+{
+    char name[64];
+    const char *nearest;
+
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(entry, "="), entry);
+    nearest = ferry__env_nearest(name);
+    if (nearest)
+        ferry__log(FERRY_LOG_WARN, "%s is no variable of ferry; did you mean %s?", name, nearest);
+    else
+        ferry__log(FERRY_LOG_WARN, "%s is no variable of ferry", name);
+}
+
+static void say_ignored(const char *entry)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+
+    if (!atomic_flag_test_and_set(&said))
+        ferry__log(FERRY_LOG_WARN,
+                   "%.*s and all other variables are ignored: the program runs with more rights "
+                   "than whoever started it",
+                   (int)strcspn(entry, "="), entry);
+}
+
+void ferry__env_check(void)
+{
+    bool is_secure = ferry__os_is_secure();
+
+    for (char **entry = environ; entry && *entry; entry++) {
+        if (is_secure && strncmp(*entry, "FERRY_", sizeof("FERRY_") - 1) == 0)
+            say_ignored(*entry);
+        else if (!is_secure && ferry__env_is_unknown(*entry))
+            say_unknown(*entry);
+    }
 }
 
 /* ---- open and close ------------------------------------------------------------------------- */
@@ -193,4 +234,94 @@ int ferry_runtime_set_option(ferry_runtime *rt, const char *plugin, const char *
     err = set_locked(rt, plugin, key, value);
     ferry__runtime_unlock(rt);
     return err;
+}
+
+/* ---- whose a handle is -------------------------------------------------------------------------- */
+
+/* As ferry__device_ask; 0 for a device that is not there to be asked. */
+static int ask(ferry_device *dev, const void *handle)
+{
+    int said;
+
+    if (ferry__device_is_closed(dev) || ferry__device_lost(dev))
+        return 0;
+    said = ferry__device_usable(dev);
+    if (!said)
+        said = ferry__device_ask(dev, handle);
+    return said == FERRY_ELOST || said == FERRY_EUNSUPPORTED ? 0 : said;
+}
+
+int ferry_runtime_owner(ferry_runtime *rt, const void *handle, ferry_device **out)
+{
+    const struct ferry__held *held;
+    ferry_device *owner = NULL;
+    int err = 0;
+
+    if (!rt || !handle || !out)
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_owner: %s is NULL",
+                            !rt       ? "rt"
+                            : !handle ? "handle"
+                                      : "out");
+    ferry__runtime_lock(rt);
+    held = rt->devices; /* grows at this end only, until the runtime is closed */
+    ferry__runtime_unlock(rt);
+    for (; held && !owner; held = held->next) {
+        int said = ask(held->dev, handle);
+
+        if (said > 0)
+            owner = held->dev;
+        else if (said < 0)
+            err = said;
+    }
+    if (!owner && err)
+        return err;
+    *out = owner;
+    return 0;
+}
+
+/* ---- shared objects that are no plugins, under the rules for plugins ---------------------------- */
+
+#define ORIGIN "ferry_runtime_library"
+
+/* The file's line, examined; NULL without memory. */
+static struct ferry__candidate *examined(ferry_runtime *rt, const char *path)
+{
+    struct ferry__candidate *candidate = NULL;
+
+    ferry__runtime_lock(rt);
+    if (!rt->libraries)
+        rt->libraries = ferry__loader_start();
+    if (rt->libraries && ferry__loader_add(rt->libraries, path, ORIGIN, &candidate))
+        candidate = NULL;
+    ferry__runtime_unlock(rt);
+    return candidate;
+}
+
+int ferry_runtime_library(ferry_runtime *rt, const char *path, const char *symbol, const void **out)
+{
+    struct ferry__candidate *candidate;
+    struct ferry__refusal refusal;
+    const void *found = NULL;
+
+    if (!rt || !path || !symbol || !out)
+        return ferry__error(FERRY_EINVAL, "ferry_runtime_library: an argument is NULL");
+    candidate = examined(rt, path);
+    if (!candidate)
+        return FERRY_ENOMEM;
+    if (candidate->code)
+        return ferry__runtime_refused(candidate);
+    if (ferry__loader_symbol(candidate, symbol, &found, &refusal)) {
+        ferry__runtime_lock(rt);
+        ferry__loader_report(rt->libraries, candidate, FERRY__STAGE_DLOPEN, refusal.code,
+                             refusal.reason, refusal.hint);
+        ferry__runtime_unlock(rt);
+        return ferry__runtime_refused(candidate);
+    }
+    *out = found;
+    return 0;
+}
+
+const char *ferry_runtime_layers(const ferry_runtime *rt)
+{
+    return rt && rt->conf->layers.text ? rt->conf->layers.text : "";
 }

@@ -49,4 +49,11 @@ int ferry__runtime_refused(const struct ferry__candidate *candidate);
 /* FERRY_ENODEV: nothing has that name. */
 int ferry__runtime_unknown(const ferry_runtime *rt, const char *name);
 
+/*
+ * Logs a warning for each FERRY_… variable that ferry does not know, with the name that was
+ * probably meant; in a program that runs with more rights than its caller instead, once in the
+ * process, that none of them counts, if there is one.
+ */
+void ferry__env_check(void);
+
 #endif

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "core/conf/conf_file.h"
 #include "core/base/env.h"
-#include "core/runtime/env_check.h"
+#include "core/runtime/runtime.h"
 #include "core/base/text.h"
 #include "fakes.h"
 
