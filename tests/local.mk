@@ -16,6 +16,7 @@ TEXT_TESTS = \
 	%D%/model/check-events.sh \
 	%D%/scripts/check-descriptors.sh \
 	%D%/scripts/check-docs.sh \
+	%D%/scripts/check-oracle.sh \
 	%D%/scripts/check-rooms.sh
 
 SCRIPT_TESTS = \
@@ -293,3 +294,4 @@ include %D%/doubles/local.mk
 include %D%/mpi/local.mk
 include %D%/fuzz/local.mk
 include %D%/random/local.mk
+include %D%/oracle/local.mk

@@ -16,15 +16,7 @@ if ${NM:-nm} -D "$FERRY_TEST_BUILDDIR/.libs/libferry.so" 2>/dev/null |
     grep -q -E ' __(asan|tsan|msan|ubsan_handle)_'; then
     skip_all 'Python cannot load a libferry that was built with a sanitizer'
 fi
-# The system's Python has the system's packages; another on PATH may have none.
-python=
-for candidate in "${PYTHON:-python3}" /usr/bin/python3; do
-    if "$candidate" -c 'import numpy, pytest' 2>/dev/null; then
-        python=$candidate
-        break
-    fi
-done
-[ -n "$python" ] || skip_all 'no Python with NumPy and pytest was found'
+python=$(python_with numpy,pytest) || skip_all 'no Python with NumPy and pytest was found'
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -32,18 +24,6 @@ trap 'exit 1' HUP INT TERM
 FERRY_LIBRARY_PATH=$FERRY_TEST_BUILDDIR/.libs
 PYTHONDONTWRITEBYTECODE=1
 export FERRY_LIBRARY_PATH PYTHONDONTWRITEBYTECODE
-
-# count KIND: the tests of $work/out, of a run of that kind, with pytest's reason for what was skipped.
-count() {
-    while read -r test verdict rest; do
-        name=$1/${test##*::}
-        case $verdict in
-        PASSED) pass "$name" ;;
-        SKIPPED) skip "$name" "$(echo "$rest" | sed 's/^(\(.*\)).*/\1/')" ;;
-        FAILED | ERROR) fail "$name" ;;
-        esac
-    done <"$work/out"
-}
 
 # run KIND BACKEND OPTIONS ARGUMENT…: pytest, on that backend with those options.
 run() {
@@ -53,7 +33,7 @@ run() {
         "$python" -m pytest -v --tb=short -p no:cacheprovider --basetemp="$work/tmp" "$@" \
         >"$work/out" 2>&1
     status=$?
-    count "$kind"
+    pytest_results "$kind" "$work/out"
     [ "$status" -eq 0 ] || sed 's/^/     /' "$work/out"
     # A crash has no line of its own.
     case $status in

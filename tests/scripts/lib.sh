@@ -37,6 +37,30 @@ check() {
     fi
 }
 
+# python_with MODULES prints a Python that has them, comma-separated. The system's Python has the system's packages;
+# another on PATH may have none.
+python_with() {
+    for candidate in "${PYTHON:-python3}" /usr/bin/python3; do
+        if "$candidate" -c "import $1" 2>/dev/null; then
+            echo "$candidate"
+            return 0
+        fi
+    done
+    return 1
+}
+
+# pytest_results PREFIX FILE: each test of what `pytest -v` printed, with its reason for what was skipped.
+pytest_results() {
+    while read -r test verdict rest; do
+        name=$1/${test##*::}
+        case $verdict in
+        PASSED) pass "$name" ;;
+        SKIPPED) skip "$name" "$(echo "$rest" | sed 's/^(\(.*\)).*/\1/')" ;;
+        FAILED | ERROR) fail "$name" ;;
+        esac
+    done <"$2"
+}
+
 # finish SUITE ends the script with automake's exit status.
 finish() {
     echo "ferry-test: $1: $passed passed, $failed failed, $skipped skipped, $(($(date +%s) - begun)) s"

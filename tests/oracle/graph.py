@@ -1,0 +1,495 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A net: which layers it has, what feeds what, what needs a gradient, and the two passes.
+
+Each top has an array of its own; an in-place layer makes a new version of its blob. In Caffe the
+versions share one buffer, so after a backward pass it holds the diff of the first one.
+"""
+
+import numpy as np
+
+from . import layers_shape
+from .layer import TYPES
+from .real import real, rounded, zeros
+from .text import Message, NetError, Unsupported, parse
+
+V1_TYPES = {
+    name.replace('_', '').upper(): name
+    for name in (
+        'AbsVal Accuracy ArgMax BNLL Concat ContrastiveLoss Convolution Data Deconvolution Dropout '
+        'DummyData EuclideanLoss Eltwise Exp Flatten HDF5Data HDF5Output HingeLoss Im2col '
+        'ImageData InfogainLoss InnerProduct LRN MemoryData MultinomialLogisticLoss MVN Pooling '
+        'Power ReLU Sigmoid SigmoidCrossEntropyLoss Silence Softmax SoftmaxWithLoss Split Slice '
+        'TanH WindowData Threshold'
+    ).split()
+}
+V1_TYPES['SOFTMAXLOSS'] = 'SoftmaxWithLoss'
+
+
+# ---- old texts -------------------------------------------------------------------------------------
+
+
+def upgraded_layer(old):
+    """A `layers` entry as a `layer`."""
+    if old.has('layer'):
+        raise Unsupported('the net is in the V0 format')
+    new = Message(**old.fields)
+    kind = str(old.get('type', '')).replace('_', '').upper()
+    if kind not in V1_TYPES:
+        raise NetError('there is no layer type %s' % old.get('type'))
+    new.fields['type'] = [V1_TYPES[kind]]
+    rates, decays, names = old.all('blobs_lr'), old.all('weight_decay'), old.all('param')
+    new.fields.pop('param', None)
+    for i in range(max(len(rates), len(decays), len(names))):
+        spec = Message()
+        for values, field in ((names, 'name'), (rates, 'lr_mult'), (decays, 'decay_mult')):
+            if i < len(values):
+                spec.add(field, values[i])
+        new.add('param', spec)
+    return new
+
+
+def upgraded(net):
+    """The layers of a net in today's format."""
+    if net.has('layer') and net.has('layers'):
+        raise NetError('both layer and layers')
+    layers = net.all('layer') or [upgraded_layer(old) for old in net.all('layers')]
+    names, shapes, sizes = net.all('input'), net.all('input_shape'), net.ints('input_dim')
+    if names:
+        if sizes:
+            if len(sizes) != 4 * len(names):
+                raise NetError('%d values of input_dim for %d inputs' % (len(sizes), len(names)))
+            shapes = [Message(dim=sizes[i : i + 4]) for i in range(0, len(sizes), 4)]
+        given = Message(
+            name=['input'], type=['Input'], top=names, input_param=[Message(shape=shapes)]
+        )
+        layers = [given] + layers
+    return layers
+
+
+# ---- which layers ----------------------------------------------------------------------------------
+
+
+def meets(rule, phase, level, stages):
+    return (
+        (not rule.has('phase') or rule.enum('phase', None, 'TRAIN', 'TEST') == phase)
+        and (not rule.has('min_level') or level >= rule.int('min_level'))
+        and (not rule.has('max_level') or level <= rule.int('max_level'))
+        and all(stage in stages for stage in rule.all('stage'))
+        and not any(stage in stages for stage in rule.all('not_stage'))
+    )
+
+
+def included(message, state):
+    if message.has('include') and message.has('exclude'):
+        raise NetError('layer %s: both include and exclude' % message.get('name'))
+    if message.has('include'):
+        return any(meets(rule, *state) for rule in message.all('include'))
+    return not any(meets(rule, *state) for rule in message.all('exclude'))
+
+
+class Node:
+    """A layer in its net. bottoms and tops are blob names; from and to number the versions that
+    they are."""
+
+    def __init__(self, message):
+        self.message = message
+        self.bottoms, self.tops = list(message.all('bottom')), list(message.all('top'))
+        self.weights = message.floats('loss_weight')
+        self.hidden = False  # a Split that the text does not have
+
+
+def split(messages):
+    """Blobs that more than one consumer reads get a Split behind their producer: the diffs add up
+    there. A loss weight that the text gives counts as a consumer, a loss layer's own weight does
+    not."""
+    nodes = [Node(message) for message in messages]
+    last, users = {}, {}
+    for i, node in enumerate(nodes):
+        for j, name in enumerate(node.bottoms):
+            if name not in last:
+                raise NetError(
+                    'layer %s: nothing gives bottom %s' % (node.message.get('name'), name)
+                )
+            users.setdefault(last[name], []).append((node, j))
+        for j, name in enumerate(node.tops):
+            last[name] = (i, j)
+        for j, weight in list(enumerate(node.weights))[: len(node.tops)]:
+            if weight:
+                users.setdefault(last[node.tops[j]], []).append((None, weight))
+    result = []
+    for i, node in enumerate(nodes):
+        result.append(node)
+        for j, name in enumerate(node.tops):
+            readers = users.get((i, j), [])
+            if len(readers) > 1:
+                result.append(split_of(node, name, j, readers))
+    return result
+
+
+def split_of(node, name, index, readers):
+    label = '%s_%s_%d_split' % (name, node.message.get('name', ''), index)
+    weights = [weight for reader, weight in readers if reader is None]
+    readers = [(None, w) for w in weights] + [r for r in readers if r[0] is not None]
+    tops = ['%s_%d' % (label, k) for k in range(len(readers))]
+    for (reader, at), top in zip(readers, tops):
+        if reader is not None:
+            reader.bottoms[at] = top
+    new = Node(Message(name=[label], type=['Split'], top=tops))
+    new.bottoms, new.hidden = [name], True
+    if weights:
+        node.weights = []
+        new.weights = weights + [0.0] * (len(tops) - 1)
+    return new
+
+
+# ---- the net ---------------------------------------------------------------------------------------
+
+
+class Net:
+    def __init__(self, text, phase='TEST', level=0, stages=(), shapes=None):
+        """The net of a prototxt in a phase (None: that of the text's state). `shapes`: those of
+        inputs for which the text has none; without them the layers have no parameters until
+        set_input gave every input a value."""
+        message = parse(text)
+        state = message.sub('state')
+        self.phase = phase or state.enum('phase', 'TEST', 'TRAIN', 'TEST')
+        level, stages = level or state.int('level', 0), set(stages) | set(state.all('stage'))
+        kept = [m for m in upgraded(message) if included(m, (self.phase, level, stages))]
+        self.forced = message.bool('force_backward')
+        self.nodes = split(kept)
+        self.connect()
+        self.values, self.diffs, self.given = {}, {}, {}
+        self.learnable, self.ready, self.loss_bound = [], False, 0.0
+        self.declare(shapes or {})
+        self.prepare()
+
+    def connect(self):
+        """Makes the layers and numbers the versions of each blob."""
+        self.names, self.version, known, self.outputs = [], {}, {}, []
+        for node in self.nodes:
+            kind = node.message.get('type')
+            if kind not in TYPES:
+                raise Unsupported(
+                    'layer %s: the oracle has no type %s' % (node.message.get('name'), kind)
+                )
+            layer = node.layer = TYPES[kind](
+                node.message, node.message.enum('phase', self.phase, 'TRAIN', 'TEST')
+            )
+            for what, limit, names in (
+                ('bottoms', layer.bottoms, node.bottoms),
+                ('tops', layer.tops, node.tops),
+            ):
+                least, most = limit if isinstance(limit, tuple) else (limit, limit)
+                layer.check(
+                    len(names) >= least and (most is None or len(names) <= most),
+                    '%d %s',
+                    len(names),
+                    what,
+                )
+            node.reads = [(name, known[name]) for name in node.bottoms]
+            node.writes = []
+            for i, name in enumerate(node.tops):
+                if i < len(node.bottoms) and node.bottoms[i] == name:
+                    if not (layer.in_place and i == 0):
+                        raise Unsupported('layer %s (%s): in place' % (layer.name, kind))
+                    known[name] += 1
+                elif name in known:
+                    raise NetError(
+                        'layer %s: top %s is produced by another layer' % (layer.name, name)
+                    )
+                else:
+                    known[name] = 0
+                    if not node.hidden:
+                        self.names.append(name)
+                node.writes.append((name, known[name]))
+            node.in_place = bool(
+                node.writes and node.reads and node.writes[0][0] == node.reads[0][0]
+            )
+            self.loss_weights(node)
+        self.version = known
+        read = {key for node in self.nodes for key in node.reads}
+        self.outputs = sorted(
+            key[0]
+            for node in self.nodes
+            for key in node.writes
+            if key not in read and key[1] == known[key[0]]
+        )
+        self.layers = [node.layer for node in self.nodes if not node.hidden]
+
+    def loss_weights(self, node):
+        layer = node.layer
+        if layer.loss and not node.tops:
+            node.writes.append(('(automatic) %d' % self.nodes.index(node), 0))
+        if layer.loss and not node.message.has('loss_weight'):
+            # a loss layer's first top has weight 1
+            node.weights = [1.0] + [0.0] * (len(node.writes) - 1)
+        layer.check(
+            not node.weights or len(node.weights) == len(node.writes),
+            '%d loss weights',
+            len(node.weights),
+        )
+
+    # ---- inputs and set-up -----------------------------------------------------------------------
+
+    def declare(self, shapes):
+        """The tops of sources: inputs, zero at first, or constants."""
+        self.inputs = []
+        for node in self.nodes:
+            if not isinstance(node.layer, layers_shape.Source):
+                continue
+            for i, (name, shape) in enumerate(zip(node.tops, node.layer.declared())):
+                shape = shapes.get(name, shape)
+                if isinstance(node.layer, layers_shape.DummyData):
+                    constant = node.layer.constant(i, shape)
+                    if constant is not None:
+                        self.given[name] = real(constant)
+                        continue
+                self.inputs.append(name)
+                if shape is not None:
+                    self.given[name] = zeros(shape)
+
+    def set_input(self, name, array):
+        """Gives an input its values, and its shape. They are exact; float32's, if they are to be
+        what a float32 implementation reads."""
+        if name not in self.inputs:
+            raise NetError('%s is not an input' % name)
+        self.given[name] = real(np.array(array, np.float64))
+        self.prepare()
+
+    def prepare(self):
+        """Once all inputs have shapes: a pass that finds the others' shapes and makes the
+        parameters."""
+        if self.ready or any(name not in self.given for name in self.inputs):
+            return
+        with np.errstate(all='ignore'):
+            for node in self.nodes:
+                node.layer.dry = True
+                self.run(node, first=True)
+                node.layer.dry = False
+        self.share()
+        self.find_needs()
+        self.ready = True
+
+    def share(self):
+        """Parameters of one name are one array; the first is the owner. learnable: the owners, in
+        order."""
+        owners = {}
+        for node in self.nodes:
+            for param in node.layer.blobs:
+                owner = owners.setdefault(param.name, param) if param.name else param
+                if owner is param:
+                    self.learnable.append(param)
+                    continue
+                same = owner.data.size == param.data.size
+                if param.share_mode == 'STRICT':
+                    same = owner.data.shape == param.data.shape
+                node.layer.check(same, 'parameter %s has another shape', param.name)
+                param.owner, param.data = owner, owner.data.reshape(param.data.shape)
+                for has, field in (('has_lr', 'lr_mult'), ('has_decay', 'decay_mult')):
+                    if getattr(param, has):
+                        equal = getattr(owner, field) == getattr(param, field)
+                        node.layer.check(
+                            equal or not getattr(owner, has), '%s has another %s', param.name, field
+                        )
+                        setattr(owner, has, True)
+                        setattr(owner, field, getattr(param, field))
+
+    def set_param(self, layer_name, index, array):
+        for layer in self.layers:
+            if layer.name == layer_name:
+                layer.params[index][...] = np.reshape(array, layer.params[index].shape)
+                return
+        raise NetError('there is no layer %s' % layer_name)
+
+    def clear_param_diffs(self):
+        for param in self.learnable:
+            param.diff = None
+
+    # ---- what needs a gradient -------------------------------------------------------------------
+
+    def find_needs(self):
+        """Caffe's rules, blob by blob: needed where a parameter below is learned (lr_mult is not
+        0), or where propagate_down says so; not needed where no loss lies above, or where all tops'
+        readers decline."""
+        needed = {}
+        for node in self.nodes:
+            wanted = node.message.all('propagate_down')
+            node.layer.check(
+                not wanted or len(wanted) == len(node.bottoms),
+                '%d values of propagate_down',
+                len(wanted),
+            )
+            node.needs = [needed[name] for name in node.bottoms]
+            node.need = any(node.needs) or any(param.needed for param in node.layer.blobs)
+            if wanted:
+                node.needs = [value in (True, 1, 'true') for value in wanted]
+            for name, _ in node.writes:
+                needed[name] = needed.get(name, False) or node.need
+        under_loss, skipped = set(), set()
+        for node in reversed(self.nodes):
+            self.prune(node, under_loss, skipped)
+        if self.forced:
+            for node in self.nodes:
+                node.need = True
+                node.needs = [
+                    need or i not in node.layer.closed for i, need in enumerate(node.needs)
+                ]
+                for param in node.layer.blobs:
+                    param.needed = True
+
+    def prune(self, node, under_loss, skipped):
+        names = [name for name, _ in node.writes]
+        weights = node.weights or [0.0] * len(names)
+        contributes, skips = False, True
+        for name, weight in zip(names, weights):
+            contributes = contributes or bool(weight) or name in under_loss
+            skips = skips and name in skipped
+            if contributes and not skips:
+                break
+        if node.need and skips:
+            node.need, node.needs = False, [False] * len(node.needs)
+        if not contributes:
+            node.need, node.needs = False, [False] * len(node.needs)
+        for name, need in zip(node.bottoms, node.needs):
+            if contributes:
+                under_loss.add(name)
+            if not need:
+                skipped.add(name)
+
+    # ---- the two passes --------------------------------------------------------------------------
+
+    def run(self, node, first=False):
+        layer = node.layer
+        if isinstance(layer, layers_shape.Source):
+            tops = [self.given[name] for name in node.tops]
+        else:
+            bottoms = [self.values[key] for key in node.reads]
+            if first:
+                layer.setup(bottoms)
+            tops = [rounded(top) for top in layer.forward(bottoms)]
+        self.values.update(zip(node.writes, tops))
+        return tops
+
+    def forward(self):
+        """The loss: the sum of all tops that have a weight, times it."""
+        missing = [name for name in self.inputs if name not in self.given]
+        if missing:
+            raise NetError('no value was given for input %s' % ', '.join(missing))
+        total = real(0.0)
+        with np.errstate(all='ignore'):
+            for node in self.nodes:
+                for top, weight in zip(self.run(node), node.weights):
+                    if weight:
+                        total = total + top.sum() * weight
+        self.loss_bound = float(total.e)
+        return float(total.v)
+
+    def backward(self):
+        """Diffs of blobs are those of this pass; diffs of parameters add up until
+        clear_param_diffs."""
+        self.diffs = {}
+        with np.errstate(all='ignore'):
+            for node in reversed(self.nodes):
+                for key, weight in zip(node.writes, node.weights):
+                    # a reader's diff replaces a loss layer's own weight; the text's has a Split
+                    if weight and key not in self.diffs:
+                        self.diffs[key] = real(np.full(self.values[key].shape, weight))
+                if node.need and not isinstance(node.layer, layers_shape.Source):
+                    self.run_back(node)
+
+    def run_back(self, node):
+        tops = [self.values[key] for key in node.writes]
+        diffs = [
+            self.diffs[key] if key in self.diffs else zeros(self.values[key].shape)
+            for key in node.writes
+        ]
+        bottoms = [self.values[key] for key in node.reads]
+        if node.in_place and not node.layer.keeps:
+            bottoms[0] = tops[0]
+        for key, need, diff in zip(
+            node.reads, node.needs, node.layer.backward(tops, diffs, bottoms, node.needs)
+        ):
+            if need and diff is not None:
+                self.diffs[key] = rounded(diff)
+
+    # ---- results ---------------------------------------------------------------------------------
+
+    def last(self, name):
+        return self.values[name, self.version[name]]
+
+    def first_diff(self, name):
+        """What Caffe's buffer holds: the diff of the earliest version that has one."""
+        for version in range(self.version[name] + 1):
+            if (name, version) in self.diffs:
+                return self.diffs[name, version]
+        return None
+
+    def collect(self, what, part):
+        found = {name: what(name) for name in self.names}
+        return {name: getattr(x, part) for name, x in found.items() if x is not None}
+
+    @property
+    def blobs(self):
+        """name -> values; of a blob that layers change in place, the last."""
+        return self.collect(self.last, 'v')
+
+    @property
+    def bounds(self):
+        return self.collect(self.last, 'e')
+
+    @property
+    def blob_diffs(self):
+        """name -> diff, as Caffe's buffer has it after a backward pass: an in-place blob's first
+        version's."""
+        return self.collect(self.first_diff, 'v')
+
+    @property
+    def diff_bounds(self):
+        return self.collect(self.first_diff, 'e')
+
+    @property
+    def top_diffs(self):
+        """name -> diff of the last version."""
+        return self.collect(lambda name: self.diffs.get((name, self.version[name])), 'v')
+
+    def of_params(self, part):
+        result = {}
+        for layer in self.layers:
+            found = [param.gradient() for param in layer.blobs]
+            result[layer.name] = [None if g is None else getattr(g, part) for g in found]
+        return result
+
+    @property
+    def param_diffs(self):
+        """layer name -> its parameters' accumulated diffs, None for one that has none. Sharers show
+        one sum."""
+        return self.of_params('v')
+
+    @property
+    def param_diff_bounds(self):
+        return self.of_params('e')
+
+    @property
+    def fragile_values(self):
+        """Blobs whose values depend on a decision that the bounds leave open."""
+        return {name for name in self.names if self.last(name).doubt}
+
+    @property
+    def fragile_diffs(self):
+        return {name for name in self.names if getattr(self.first_diff(name), 'doubt', False)}
+
+    @property
+    def fragile_param_diffs(self):
+        """(layer name, index) of parameters likewise."""
+        return {
+            (layer.name, i)
+            for layer in self.layers
+            for i, param in enumerate(layer.blobs)
+            if getattr(param.owner.diff, 'doubt', False)
+        }
+
+    @property
+    def fragile(self):
+        """Blobs whose values or diffs depend on a decision that the bounds leave open. Their bounds
+        cover both outcomes, and are infinite where an index is open."""
+        return self.fragile_values | self.fragile_diffs
