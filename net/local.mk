@@ -48,6 +48,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/state.h \
 	%D%/types.c \
 	%D%/types.h \
+	%D%/writes.c \
 	%D%/data/chance.c \
 	%D%/data/chance.h \
 	%D%/data/database.c \

@@ -131,8 +131,10 @@ static int open_net(ferry_net *net, const char *path, const ferry_net_options *o
 {
     struct ferry__net_conditions conditions;
     struct ferry__graph graph = { 0 };
-    int i, err = read_text(net, path, o);
+    int i, err = ferry__net_allow_write(net, o->allow_write);
 
+    if (!err)
+        err = read_text(net, path, o);
     if (!err)
         err = apply(net, o);
     if (!err)
@@ -230,6 +232,7 @@ void ferry_net_close(ferry_net *net)
     ferry_proto_close(net->proto);
     ferry__proto_arena_free(&net->arena);
     free(net->lines);
+    free(net->writes_to);
     free(net->runs);
     free(net->uses);
     free(net);

@@ -116,6 +116,7 @@ struct ferry_net {
     ferry_proto *proto; /* upgraded, as it was read */
     struct ferry__proto_arena arena;
     char *name;
+    char *writes_to; /* the real path of the folder in which layers may write; NULL: nowhere */
     ferry_phase phase;
     bool measured; /* each layer is waited for, and counted */
     bool debug;    /* each layer's means are said: debug_info */
@@ -190,6 +191,11 @@ int ferry__net_find_blob(const ferry_net *net, const char *name);
 
 /* A layer's index by its name; −1: there is none. */
 int ferry__net_find_layer(const ferry_net *net, const char *name);
+
+/* ---- writes.c ---- */
+
+/* Lets layers write in a folder; NULL: nowhere. FERRY_EIO where it is not a directory. */
+int ferry__net_allow_write(ferry_net *net, const char *folder);
 
 /* ---- load.c ---- */
 

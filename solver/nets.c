@@ -44,6 +44,7 @@ static int open_net(const ferry_solver *s, const struct source *from, const ferr
     int err = 0;
 
     o.place = s->place;
+    o.allow_write = s->allow_write;
     if (ferry_proto_count(state, "phase"))
         o.phase = !strcmp(ferry_proto_enum(state, "phase", 0), "TRAIN") ? FERRY_PHASE_TRAIN
                                                                         : FERRY_PHASE_TEST;
@@ -236,8 +237,12 @@ int ferry__solver_open_nets(ferry_solver *s, const ferry_solver_options *o)
         if (!s->place)
             return no_memory(s);
     }
+    s->allow_write = o->allow_write;
     err = open_train(s);
-    return err || s->team.rank ? err : open_tests(s, o);
+    if (!err && !s->team.rank)
+        err = open_tests(s, o);
+    s->allow_write = NULL;
+    return err;
 }
 
 void ferry__solver_close_nets(ferry_solver *s)

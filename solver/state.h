@@ -55,6 +55,7 @@ struct ferry_solver {
     ferry_device *device;
     ferry_proto *proto;
     char *path, *prefix, *place;
+    const char *allow_write; /* of the options, while the nets are opened */
     char *latest; /* the .solverstate that was written or restored last; NULL: none */
     struct ferry__solver_settings settings;
     ferry_net *net;

@@ -213,6 +213,15 @@ FERRY_API int ferry_layer_error(const ferry_layer *layer, int code, const char *
     FERRY_PRINTF(3, 4);
 
 /**
+ * The real path of a file that the layer is about to write: links and ".." are resolved, and the file is under the
+ * folder of ferry_net_options.allow_write. For every type that writes files, in setup and again before each file.
+ * FERRY_EPERM, with layer and path, where that folder is not given or the file is elsewhere; FERRY_EIO for a path that
+ * cannot be resolved (no such folder, a link to nothing), FERRY_EOVERFLOW where `capacity` bytes are too few.
+ */
+FERRY_API int ferry_layer_output_path(const ferry_layer *layer, const char *path, char *buf,
+                                      size_t capacity);
+
+/**
  * A random number, 0 … below − 1, for what the host decides by chance: the next one of the net's seed.
  * 0 for NULL or a `below` of 0.
  */

@@ -58,6 +58,13 @@ typedef struct ferry_net_options {
      * dropout draws numbers of its own. (Caffe: solver_rank, solver_count.)
      */
     int rank, ranks;
+    /**
+     * The folder in which layers may create and replace files (HDF5Output's file_name), and below it: links and ".."
+     * are resolved first, at ferry_net_open and again before each file. NULL: nowhere, and a net with such a layer is
+     * FERRY_EPERM. A path is checked when it is used; another program that swaps folders for links at that moment is
+     * not kept out. What a net reads, it reads wherever its text says.
+     */
+    const char *allow_write;
 } ferry_net_options;
 
 /**

@@ -62,6 +62,7 @@ typedef struct ferry_solver_options {
     const char *const *keep; /* n_keep blobs of the test nets that stay readable, as there */
     size_t n_keep;
     const ferry_team *team; /* whom it trains with (below); NULL: nobody */
+    const char *allow_write; /* as of ferry_net_options, for all nets; snapshots need none */
 } ferry_solver_options;
 
 /**

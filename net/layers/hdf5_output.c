@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * HDF5Output (hdf5_output_param): writes bottoms 0 and 1 to `file_name` as "data" and "label". Each
- * forward replaces the file, whole. (Caffe: HDF5OutputLayer, which ends the program at the second
+ * forward replaces the file, whole, where the net's options allow it. (Caffe: HDF5OutputLayer, which ends the program at the second
  * forward.)
  */
+#define _POSIX_C_SOURCE 200809L
 #include "net/layers/layers.h"
 
 #include <ferry/io.h>
 #include <ferry/status.h>
+
+#include <limits.h>
 
 static const char *file_of(const ferry_layer *layer)
 {
@@ -18,7 +21,11 @@ static const char *file_of(const ferry_layer *layer)
 
 static int setup(ferry_layer *layer)
 {
-    return file_of(layer)[0] ? 0 : ferry_layer_error(layer, FERRY_EFORMAT, "it names no file_name");
+    char path[PATH_MAX];
+
+    if (!file_of(layer)[0])
+        return ferry_layer_error(layer, FERRY_EFORMAT, "it names no file_name");
+    return ferry_layer_output_path(layer, file_of(layer), path, sizeof path);
 }
 
 static int reshape(ferry_layer *layer)
@@ -58,9 +65,12 @@ static int write_values(ferry_io_writer *w, const ferry_blob *b)
 static int forward(ferry_layer *layer)
 {
     const ferry_blob *data = ferry_layer_bottom(layer, 0), *label = ferry_layer_bottom(layer, 1);
+    char path[PATH_MAX];
     ferry_io_writer *w;
-    int err = ferry_io_create(file_of(layer), FERRY_IO_HDF5, &w);
+    int err = ferry_layer_output_path(layer, file_of(layer), path, sizeof path);
 
+    if (!err)
+        err = ferry_io_create(path, FERRY_IO_HDF5, &w);
     if (err)
         return err;
     err = declare(w, "data", data);

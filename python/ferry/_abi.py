@@ -85,7 +85,7 @@ class NetOptions(ctypes.Structure):
                 ("stages", ctypes.POINTER(TEXT)), ("n_stages", SIZE), ("place", TEXT), ("text", TEXT),
                 ("text_size", SIZE), ("seed", UINT64), ("keep", ctypes.POINTER(TEXT)),
                 ("n_keep", SIZE), ("plan", INT), ("fuse", INT), ("only", INT), ("backward", INT),
-                ("rank", INT), ("ranks", INT)]
+                ("rank", INT), ("ranks", INT), ("allow_write", TEXT)]
 
 
 class SolverOptions(ctypes.Structure):
@@ -93,7 +93,7 @@ class SolverOptions(ctypes.Structure):
     _fields_ = [("struct_size", SIZE), ("text", TEXT), ("text_size", SIZE),
                 ("weights", ctypes.POINTER(TEXT)), ("n_weights", SIZE), ("stages", ctypes.POINTER(TEXT)),
                 ("n_stages", SIZE), ("level", INT), ("place", TEXT), ("keep", ctypes.POINTER(TEXT)),
-                ("n_keep", SIZE), ("team", POINTER)]
+                ("n_keep", SIZE), ("team", POINTER), ("allow_write", TEXT)]
 
 
 class SolverScore(ctypes.Structure):

@@ -20,20 +20,21 @@ class Net(Held):
     join and blobs share memory: inputs, outputs and what `keep` names can be had afterwards, keep="*" is
     all of them. `backward` lets a net in TEST go backward. `place` puts layers elsewhere
     ("conv*=opencl:0"). `level` and `stages` are those of the text's rules; fillers and dropout draw their
-    numbers from `seed`, of which 0 is 1.
+    numbers from `seed`, of which 0 is 1. Layers that write files (HDF5Output) may do so in the folder
+    `allow_write` and below it, and nowhere without it.
 
     Blobs of a net live as long as it does, and keep it: they may outlive this object. One net is used by
     one thread at a time."""
 
     def __init__(self, device, prototxt, weights=None, *, phase="test", keep=(), backward=False,
-                 place=None, level=0, stages=(), seed=0):
+                 place=None, level=0, stages=(), seed=0, allow_write=None):
         if phase not in _abi.PHASES:
             raise InvalidArgument(f"phase {phase!r} is none of {', '.join(_abi.PHASES)}")
         kept, stages = texts(keep), texts(stages)
         options = _abi.NetOptions(struct_size=ctypes.sizeof(_abi.NetOptions),
                                   phase=_abi.PHASES[phase], place=text(place), keep=kept,
                                   n_keep=len(kept), backward=int(backward), level=level, stages=stages,
-                                  n_stages=len(stages), seed=seed)
+                                  n_stages=len(stages), seed=seed, allow_write=text(allow_write))
         pointer = out_pointer(lib.ferry_net_open, device._use(), text(prototxt), ctypes.byref(options))
         self._handle = Handle(pointer, lib.ferry_net_close, (device._use(),))
         self._loss = None

@@ -33,19 +33,22 @@ class Solver(Held):
 
     `text` stands in place of the file, whose path then only names it. `weights` are files that are loaded
     first; `stages` and `level` are added to train_state; `place` is as of Net, for all nets; `keep` are
-    blobs of the test nets that can be looked at ("*": all; of the training net all can). solver_mode and
+    blobs of the test nets that can be looked at ("*": all; of the training net all can); `allow_write` is as
+    of Net. solver_mode and
     device_id of the text say nothing here.
 
     An interrupt (Ctrl-C) ends a step between two iterations, as a KeyboardInterrupt; what a callback raises
     ends it too. One solver, with its nets, is used by one thread at a time; others run while it works."""
 
-    def __init__(self, device, path, *, text=None, weights=(), stages=(), level=0, place=None, keep=()):
+    def __init__(self, device, path, *, text=None, weights=(), stages=(), level=0, place=None, keep=(),
+                 allow_write=None):
         body = None if text is None else text.encode()
         lists = [texts(given) for given in (weights, stages, keep)]
         options = _abi.SolverOptions(
             struct_size=ctypes.sizeof(_abi.SolverOptions), text=body, text_size=len(body or b""),
             weights=lists[0], n_weights=len(lists[0]), stages=lists[1], n_stages=len(lists[1]),
-            level=level, place=encoded(place), keep=lists[2], n_keep=len(lists[2]))
+            level=level, place=encoded(place), keep=lists[2], n_keep=len(lists[2]),
+            allow_write=encoded(allow_write))
         pointer = out_pointer(lib.ferry_solver_open, device._use(), encoded(path), ctypes.byref(options))
         self._handle = Handle(pointer, lib.ferry_solver_close, (device._use(),))
         self._iteration_fn = self._gradients_fn = None

@@ -2,6 +2,7 @@
 """One device for a run of the tests: FERRY_BACKEND's, with the options of FERRY_TEST_OPTIONS ("unified=on"),
 since a plugin is opened once in a process."""
 
+import sys
 import os
 import signal
 
@@ -38,3 +39,14 @@ def interrupts():
 @pytest.fixture
 def unified(device):
     return bool(device.properties.unified)
+
+
+@pytest.fixture(autouse=True)
+def _layers_in_python():
+    """The tests of ferry.caffe bring their own layers, as scripts do."""
+    caffe = sys.modules.get("ferry.caffe")
+    if caffe:
+        caffe.allow_python_layers()
+    yield
+    if caffe:
+        caffe.allow_python_layers(False)

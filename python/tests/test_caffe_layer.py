@@ -121,6 +121,34 @@ def test_a_net_goes_with_its_layers(tmp_path):
         print(blob.data)
 
 
+def test_a_file_alone_runs_nothing(tmp_path):
+    caffe.allow_python_layers(False)
+    with pytest.raises(ferry.Unsupported, match="allow_python_layers"):
+        net_of(tmp_path, python("a", "Times", param="3"))
+    caffe.allow_python_layers()
+    with pytest.raises(ferry.InvalidArgument, match="subclass of caffe.Layer"):
+        net_of(tmp_path, python("a", "net_of"))
+
+
+def test_layers_write_where_that_is_allowed(tmp_path):
+    text = ('layer { name: "u" type: "Input" top: "u" input_param { shape { dim: 2 } } }\n'
+            'layer { name: "o" type: "HDF5Output" bottom: "data" bottom: "u" '
+            f'hdf5_output_param {{ file_name: "{tmp_path}/in/rows.h5" }} }}')
+    (tmp_path / "in").mkdir()
+    for allowed in None, tmp_path / "other":
+        with pytest.raises(ferry.Error, match="allow"):
+            caffe.allow_write(allowed)
+            net_of(tmp_path, text)
+    caffe.allow_write(tmp_path / "in")
+    try:
+        net_of(tmp_path, text)
+        ferry.Net(caffe._state.device(), tmp_path / "net.prototxt", allow_write=tmp_path)
+    finally:
+        caffe.allow_write(None)
+    with pytest.raises(ferry.Error, match="allow_write"):
+        ferry.Net(caffe._state.device(), tmp_path / "net.prototxt")
+
+
 def test_layers_compute_and_go_back(tmp_path):
     net = net_of(tmp_path, python("a", "Times", param="3") + python("b", "Times", "a", "-2"))
     assert np.array_equal(net.forward(data=X)["b"], -6 * X)

@@ -302,7 +302,10 @@ def hdf5_output_writes_what_h5py_and_hdf5_data_read():
         layer { name: 'o' type: 'HDF5Output' bottom: 'x' bottom: 'y' hdf5_output_param { file_name: 'rows.h5' } }"""
     with open("out.prototxt", "w", encoding="utf-8") as file:
         file.write(layers)
-    ferry("run", "out.prototxt")
+    for command in "run", "time":
+        assert "--allow-write" in ferry(command, "out.prototxt", status=1)
+    assert not os.path.exists("rows.h5")
+    ferry("run", "out.prototxt", "--allow-write", ".")
     with h5py.File("rows.h5", "r") as file:
         assert sorted(file) == ["data", "label"]
         assert file["data"].shape == (2, 3, 1, 1) and (file["data"][...] == 5).all()

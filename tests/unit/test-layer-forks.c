@@ -362,22 +362,32 @@ static void random_numbers_go_on(void)
     ferry_net_close(net);
 }
 
-static void what_is_put_out_can_be_read(void)
+/* A net with an HDF5Output of that file, which may write in a folder; or an error. */
+static int open_output(const char *file, const char *allowed, ferry_net **out)
 {
-    char path[] = "/tmp/ferry-out-XXXXXX", text[1024];
-    const ferry_io_entry *entry;
-    ferry_io *io = NULL;
-    float got[2] = { 0, 0 };
-    ferry_net *net;
-    int file = mkstemp(path), err;
+    char text[2048];
+    ferry_net_options o = { .struct_size = sizeof o, .text = text, .allow_write = allowed };
 
-    CU_ASSERT_FATAL(file >= 0);
-    close(file);
     snprintf(text, sizeof(text),
              "%s%slayer { name: 'l' type: 'HDF5Output' bottom: 'x' bottom: 'u' "
              "hdf5_output_param { file_name: '%s' } }",
-             X("dim: 2 dim: 2"), U("dim: 2"), path);
-    net = open_text(text);
+             X("dim: 2 dim: 2"), U("dim: 2"), file);
+    o.text_size = strlen(text);
+    return ferry_net_open(fx_device(), "layer.prototxt", &o, out);
+}
+
+static void what_is_put_out_can_be_read(void)
+{
+    char folder[] = "/tmp/ferry-out-XXXXXX", path[64];
+    const ferry_io_entry *entry;
+    ferry_io *io = NULL;
+    float got[4] = { 0 };
+    ferry_net *net = NULL;
+    int err = 0;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/rows.h5", folder);
+    FX_OK_FATAL(open_output(path, folder, &net));
     for (int round = 0; round < 2; round++) {
         FEED(net, "x", 1, 2, 3, 4);
         FEED(net, "u", 7, (float)round);
@@ -391,12 +401,91 @@ static void what_is_put_out_can_be_read(void)
         CU_ASSERT_EQUAL(ferry_io_count(io), 2);
         entry = nd_find(io, "label");
         CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+        CU_ASSERT(entry->naxes == 4 && entry->dims[0] == 2 && entry->dims[3] == 1);
         CU_ASSERT_EQUAL(ferry_io_read_values(io, entry, 0, 2, got), FERRY_OK);
         CU_ASSERT(got[0] == 7 && got[1] == 1);
+        entry = nd_find(io, "data");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+        CU_ASSERT_EQUAL(ferry_io_read_values(io, entry, 0, 4, got), FERRY_OK);
+        CU_ASSERT(got[0] == 1 && got[3] == 4);
         ferry_io_close(io);
     }
     ferry_net_close(net);
     unlink(path);
+    rmdir(folder);
+}
+
+/* Neither a path, nor one with "..", nor a link leads out of the folder. */
+static void no_file_makes_a_layer_write_elsewhere(void)
+{
+    char folder[] = "/tmp/ferry-out-XXXXXX", path[256], inner[64];
+    static const struct {
+        const char *file;
+        bool allowed; /* a folder is */
+        int code;
+        const char *word;
+    } paths[] = {
+        { "rows.h5", false, FERRY_EPERM, "--allow-write" },
+        { "in/rows.h5", true, FERRY_OK, "" },
+        { "in/../in/rows.h5", true, FERRY_OK, "" },
+        { "rows.h5", true, FERRY_EPERM, "is not under" },
+        { "in/../rows.h5", true, FERRY_EPERM, "is not under" },
+        { "in/out/rows.h5", true, FERRY_EPERM, "is not under" },
+        { "in/victim", true, FERRY_EPERM, "is not under" },
+        { "in/nowhere", true, FERRY_EIO, "in/nowhere" },
+        { "inside/rows.h5", true, FERRY_EPERM, "is not under" },
+        { "in/", true, FERRY_EIO, "directory" },
+        { "in/..", true, FERRY_EIO, "directory" },
+        { "in/none/rows.h5", true, FERRY_EIO, "No such file" },
+    };
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    snprintf(inner, sizeof(inner), "%s/in", folder);
+    snprintf(path, sizeof(path),
+             "cd %s && mkdir in inside && ln -s .. in/out && touch victim && ln -s ../victim "
+             "in/victim && ln -s ../none in/nowhere",
+             folder);
+    CU_ASSERT_EQUAL_FATAL(system(path), 0);
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        ferry_net *net = NULL;
+        int err;
+
+        snprintf(path, sizeof(path), "%s/%s", folder, paths[i].file);
+        err = open_output(path, paths[i].allowed ? inner : NULL, &net);
+        CU_ASSERT_EQUAL(err, paths[i].code);
+        if (err != paths[i].code)
+            printf("     %s: %d: %s\n", paths[i].file, err, ferry_last_error());
+        if (err) {
+            CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), paths[i].word));
+            CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), paths[i].file));
+            CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "\"l\" (HDF5Output)"));
+        }
+        ferry_net_close(net);
+    }
+    FX_FAILS(FERRY_EIO, open_output("rows.h5", "/none/there", &(ferry_net *){ NULL }));
+    FX_FAILS(FERRY_EIO, open_output("rows.h5", "/dev/null", &(ferry_net *){ NULL }));
+    snprintf(path, sizeof(path), "rm -r %s", folder);
+    CU_ASSERT_EQUAL(system(path), 0);
+}
+
+/* A folder that becomes a link after the net was opened is not followed. */
+static void a_path_is_looked_at_before_each_file(void)
+{
+    char folder[] = "/tmp/ferry-out-XXXXXX", path[128];
+    ferry_net *net = NULL;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    snprintf(path, sizeof(path), "mkdir %s/in", folder);
+    CU_ASSERT_EQUAL_FATAL(system(path), 0);
+    snprintf(path, sizeof(path), "%s/in/rows.h5", folder);
+    FX_OK_FATAL(open_output(path, folder, &net));
+    snprintf(path, sizeof(path), "cd %s && rmdir in && ln -s .. in", folder);
+    CU_ASSERT_EQUAL_FATAL(system(path), 0);
+    FX_FAILS(FERRY_EPERM, ferry_net_forward(net, NULL));
+    CU_ASSERT_NOT_EQUAL(access("/tmp/rows.h5", F_OK), 0);
+    ferry_net_close(net);
+    snprintf(path, sizeof(path), "rm -r %s", folder);
+    CU_ASSERT_EQUAL(system(path), 0);
 }
 
 /* What follows is reshaped within the forward pass, to nothing and back. */
@@ -578,6 +667,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(data_and_parameters_make_tops),
     FERRY_TEST(random_numbers_go_on),
     FERRY_TEST(what_is_put_out_can_be_read),
+    FERRY_TEST(no_file_makes_a_layer_write_elsewhere),
+    FERRY_TEST(a_path_is_looked_at_before_each_file),
     FERRY_TEST(a_filter_that_chooses_nothing_has_no_entries),
     FERRY_TEST(files_that_are_not_there_are_named),
     FERRY_TEST(a_recurrent_state_lives_until_cont_cuts_it),

@@ -261,7 +261,8 @@ int cmd_draw(const struct tool_command *self, int argc, char **argv)
     const struct tool_option options[] = {
         { "--output", "-o", NULL, &output },   { "--phase", NULL, NULL, &r.phase },
         { "--level", NULL, NULL, &r.level },   { "--place", NULL, NULL, &r.place },
-        { "--layers", NULL, NULL, &r.layers }, { NULL, NULL, NULL, NULL },
+        { "--layers", NULL, NULL, &r.layers }, { "--allow-write", NULL, NULL, &r.allow_write },
+        { NULL, NULL, NULL, NULL },
     };
     int n, status;
 

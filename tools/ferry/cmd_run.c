@@ -161,6 +161,7 @@ int cmd_run(const struct tool_command *self, int argc, char **argv)
         { "--phase", NULL, NULL, &r.phase },
         { "--level", NULL, NULL, &r.level },
         { "--place", NULL, NULL, &r.place },
+        { "--allow-write", NULL, NULL, &r.allow_write },
         { "--layers", NULL, NULL, &r.layers },
         { "--report", NULL, &run.report, NULL },
         { "--top", NULL, NULL, &run.top },

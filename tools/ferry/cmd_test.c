@@ -152,6 +152,7 @@ int cmd_test(const struct tool_command *self, int argc, char **argv)
         { "--iterations", "-n", NULL, &t.iterations },
         { "--level", NULL, NULL, &r.level },
         { "--place", NULL, NULL, &r.place },
+        { "--allow-write", NULL, NULL, &r.allow_write },
         { "--layers", NULL, NULL, &r.layers },
         { "--json", NULL, &t.json, NULL },
         { NULL, NULL, NULL, NULL },

@@ -220,6 +220,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
         { "--phase", NULL, NULL, &r.phase },
         { "--level", NULL, NULL, &r.level },
         { "--place", NULL, NULL, &r.place },
+        { "--allow-write", NULL, NULL, &r.allow_write },
         { "--layers", NULL, NULL, &r.layers },
         { "--no-fuse", NULL, &r.no_fuse, NULL },
         { "--no-plan", NULL, &r.no_plan, NULL },

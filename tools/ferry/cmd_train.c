@@ -14,6 +14,7 @@
 struct training {
     const struct tool_command *self;
     const char *solver, *weights, *snapshot, *resume, *log_path, *place, *layers, *level;
+    const char *allow_write;
     struct net_list stages;
     struct train_log log;
     bool mpi;
@@ -132,7 +133,8 @@ static int train(struct training *t, ferry_solver *s)
 static int open_solver(const struct training *t, ferry_device *dev, ferry_solver **out)
 {
     static const char *const none[] = { "" };
-    ferry_solver_options o = { .struct_size = sizeof o, .place = t->place };
+    ferry_solver_options o = { .struct_size = sizeof o, .place = t->place,
+                               .allow_write = t->allow_write };
 
     int64_t level = 0;
     int status = tool_parse_number(t->self, "--level", t->level, INT_MIN, INT_MAX, &level);
@@ -195,6 +197,7 @@ int cmd_train(const struct tool_command *self, int argc, char **argv)
         { "--resume", NULL, NULL, &t.resume },
         { "--log", NULL, NULL, &t.log_path },
         { "--place", NULL, NULL, &t.place },
+        { "--allow-write", NULL, NULL, &t.allow_write },
         { "--layers", NULL, NULL, &t.layers },
         { "--level", NULL, NULL, &t.level },
         { "--mpi", NULL, &t.mpi, NULL },

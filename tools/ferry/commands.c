@@ -80,6 +80,7 @@ const struct tool_command tool_commands[] = {
       "    --stage NAME         of NetStateRule; may be given more than once; --level N, too\n"
       "    --place PLACES       conv*=opencl:0,type:Pooling=cpu: layers elsewhere\n"
       "    --layers FILE.so     layer types of a shared object, under the rules for plugins\n"
+      "    --allow-write DIR    layers may write files there (HDF5Output); else nowhere\n"
       "    --report             who computes each layer: own, composed, host\n"
       "    --json               {\"device\", \"ms\", \"loss\", \"outputs\": [{\"name\", "
       "\"shape\",\n"
@@ -93,7 +94,8 @@ const struct tool_command tool_commands[] = {
       "numbers between 0 and 1.\n"
       "    -n, --iterations N    10\n"
       "    --backward            each pass goes back again, too; parameters' diffs add up\n"
-      "    --input, --phase, --stage, --level, --place, --layers, --no-fuse, --no-plan\n"
+      "    --input, --phase, --stage, --level, --place, --layers, --allow-write, --no-fuse,\n"
+      "    --no-plan\n"
       "              as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"ms\", \"ms_best\", \"ms_layers\", \"layers\":\n"
       "              [{\"name\", \"type\", \"device\", \"tier\", \"ms\", \"share\", "
@@ -114,7 +116,7 @@ const struct tool_command tool_commands[] = {
       "                         \"smoothed_loss\", \"test\": [{\"iter\", OUTPUT: mean}]};\n"
       "                         with --snapshot behind what is there\n"
       "    --stage NAME         added to train_state, may be given more than once; --level N\n"
-      "    --place, --layers    as of ferry run\n"
+      "    --place, --layers, --allow-write    as of ferry run\n"
       "    --mpi                insists on MPI; where mpirun has started it, it is one of its ranks\n"
       "                         without, and they train the net together\n",
       cmd_train },
@@ -122,7 +124,7 @@ const struct tool_command tool_commands[] = {
       "The mean of a net's outputs over some passes, in TEST",
       "\nFor nets that read their data themselves. Each batch is a line on standard error.\n"
       "    -n, --iterations N    50\n"
-      "    --stage, --level, --place, --layers    as of ferry run\n"
+      "    --stage, --level, --place, --layers, --allow-write    as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"loss\", \"outputs\": {NAME: mean}}\n",
       cmd_test },
     { "plot", "LOG -o FILE.svg", "The losses of a log of ferry train, as a picture",
@@ -133,7 +135,8 @@ const struct tool_command tool_commands[] = {
       "A net's layers and the blobs between them, as a picture",
       "\nA .dot is for Graphviz; a .svg is made of it by Graphviz's dot, which has to be there.\n"
       "    -o, --output FILE    where it goes\n"
-      "    --phase, --stage, --level, --layers    as of ferry run; --place: devices, by colour\n",
+      "    --phase, --stage, --level, --layers, --allow-write    as of ferry run; --place:\n"
+      "                         devices, by colour\n",
       cmd_draw },
     { "layers", "[TYPE] [--json]", "The layer types, their parameters, and who computes them",
       "\nThe tier is that of an example of the type on the selected device: own, composed or "

@@ -145,7 +145,8 @@ static int open_given(const struct net_request *r, ferry_device *dev, ferry_net_
 
 static int open_on(const struct net_request *r, ferry_device *dev, ferry_net **out)
 {
-    ferry_net_options o = { .struct_size = sizeof o, .place = r->place };
+    ferry_net_options o = { .struct_size = sizeof o, .place = r->place,
+                            .allow_write = r->allow_write };
     bool all = r->keep && strcmp(r->keep, "all") == 0;
     struct net_list keep = { 0 };
     char *copy = NULL;

@@ -33,6 +33,7 @@ struct net_request {
     const char *prototxt, *weights;    /* weights: files with commas between them, or NULL */
     const char *phase, *level, *place; /* NULL: not given */
     const char *keep;                  /* blobs to be read, with commas between them, or "all" */
+    const char *allow_write;           /* the folder in which layers may write, or NULL */
     const char *layers;                /* a shared object of layer types, or NULL */
     bool no_fuse, no_plan, backward;
     struct net_list stages;

@@ -10,6 +10,9 @@ Net, the solvers, Classifier, Detector, Layer (layers in Python), io, draw, net_
 proto.caffe_pb2 (which needs Python's protobuf, as net_spec and draw do). Where things run: on what FERRY_BACKEND
 names; else set_mode_cpu is the CPU, set_mode_gpu and saying nothing the device that ferry selects.
 
+A file alone runs no code and writes no file: allow_python_layers() lets nets have layers in Python (alias() and
+python -m ferry.caffe include it), allow_write(folder) lets HDF5Output write there.
+
 What is another thing than pycaffe's: an error is an exception with ferry's line, never the end of the process;
 several solvers in one process (NCCL) are not there."""
 
@@ -24,7 +27,7 @@ from ._layer import Layer, layer_type_list
 from ._net import TEST, TRAIN, Net
 from ._solver import (AdaDeltaSolver, AdaGradSolver, AdamSolver, NesterovSolver, RMSPropSolver, SGDSolver,
                       Solver, get_solver)
-from ._state import (has_nccl, init_log, log, set_device, set_mode_cpu, set_mode_gpu, set_multiprocess,
+from ._state import (allow_python_layers, allow_write, has_nccl, init_log, log, set_device, set_mode_cpu, set_mode_gpu, set_multiprocess,
                      set_random_seed, set_solver_count, set_solver_rank, solver_count, solver_rank)
 from ._timer import Timer
 from .classifier import Classifier
@@ -32,7 +35,7 @@ from .detector import Detector
 
 __all__ = ["AdaDeltaSolver", "AdaGradSolver", "AdamSolver", "Blob", "Classifier", "Detector", "Layer",
            "NesterovSolver", "Net", "RMSPropSolver", "SGDSolver", "Solver", "TEST", "TRAIN", "Timer",
-           "alias", "get_solver", "has_nccl", "init_log", "io", "layer_type_list", "log", "set_device",
+           "alias", "allow_python_layers", "allow_write", "get_solver", "has_nccl", "init_log", "io", "layer_type_list", "log", "set_device",
            "set_mode_cpu", "set_mode_gpu", "set_multiprocess", "set_random_seed", "set_solver_count",
            "set_solver_rank", "solver_count", "solver_rank"]
 
@@ -71,6 +74,8 @@ class _Finder:
 
 
 def alias():
-    """Makes `import caffe` mean this package, for the rest of the process."""
+    """Makes `import caffe` mean this package, for the rest of the process, and allows layers in Python, which
+    the scripts that say so bring with them."""
+    allow_python_layers()
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)

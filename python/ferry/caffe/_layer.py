@@ -10,7 +10,9 @@ import weakref
 
 from .. import _abi
 from .._blob import Blob as FerryBlob
+from .._errors import InvalidArgument, Unsupported
 from .._library import Handle, called_back, lib, string
+from . import _state as _state_of_process
 from ._blob import Blob, BlobVec, Views
 from ._vectors import BoolVec
 
@@ -99,7 +101,7 @@ class Layer:
 
     makes an m.L and calls setup(bottom, top) once, reshape(bottom, top) and forward(bottom, top) in each pass,
     and backward(top, propagate_down, bottom). `blobs.add_blob(dims)` in setup declares a parameter; `param_str`
-    and `phase` (TRAIN, TEST) are there."""
+    and `phase` (TRAIN, TEST) are there. allow_python_layers() is called before such a net is opened."""
 
     type = "Python"
     param_str = ""
@@ -150,7 +152,13 @@ def _class_of(layer):
     param = lib.ferry_proto_message(lib.ferry_layer_message(layer), b"python_param", 0)
     module, name, given = (string(lib.ferry_proto_string(param, field, 0, None))
                            for field in (b"module", b"layer", b"param_str"))
-    return getattr(importlib.import_module(module), name), given
+    if not _state_of_process.python_layers:
+        raise Unsupported(f"python_param names {module}.{name}, and layers in Python are off: "
+                          "ferry.caffe.allow_python_layers() lets files name code that is run")
+    found = getattr(importlib.import_module(module), name)
+    if not (isinstance(found, type) and issubclass(found, Layer)):
+        raise InvalidArgument(f"{module}.{name} is not a subclass of caffe.Layer")
+    return found, given
 
 
 def _setup(layer):

@@ -41,7 +41,8 @@ class Net:
         views = Views()
         with InterruptWaits(), opening(views):
             net = _net.Net(_state.device(), network_file, phase=_PHASES[phase], keep="*", backward=True,
-                           level=level or 0, stages=list(stages or ()), seed=_state.seed)
+                           level=level or 0, stages=list(stages or ()), seed=_state.seed,
+                           allow_write=_state.writes_to)
         self._begin(net, views)
         if weights is not None:
             self.copy_from(weights)

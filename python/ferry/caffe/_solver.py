@@ -45,7 +45,8 @@ class Solver:
         body = None if self._kind is None else _with_type(_printed(tree), self._kind)
         self._views = Views()
         with opening(self._views):
-            self.ferry = _solver.Solver(_state.device(), path, text=body, keep="*")
+            self.ferry = _solver.Solver(_state.device(), path, text=body, keep="*",
+                                        allow_write=_state.writes_to)
         self.net = Net._over(self.ferry.net, self._views)
         self.test_nets = NetVec(Net._over(net, self._views) for net in self.ferry.test_nets)
         self._callbacks = []

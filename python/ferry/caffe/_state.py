@@ -16,6 +16,8 @@ _found = {}  # devices, by mode and number
 _mode = None  # "cpu", "gpu"; None: nothing was said
 _number = 0
 seed = 0
+python_layers = False  # whether a net may have layers in Python
+writes_to = None  # the folder in which layers may write
 
 
 def runtime():
@@ -126,3 +128,18 @@ def set_multiprocess(value):
 def has_nccl():
     """False."""
     return False
+
+
+def allow_python_layers(allowed=True):
+    """Lets nets that are opened from now on have layers in Python, whose modules their files name: such a file
+    imports and runs what it says. Off as it begins, but for a script that `python -m ferry.caffe` runs and after
+    alias(): a file alone never runs Python code."""
+    global python_layers  # pylint: disable=global-statement
+    python_layers = bool(allowed)
+
+
+def allow_write(folder):
+    """Lets layers of nets that are opened from now on write files (HDF5Output) in that folder and below it;
+    None, as it begins: nowhere."""
+    global writes_to  # pylint: disable=global-statement
+    writes_to = folder

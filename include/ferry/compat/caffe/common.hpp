@@ -188,6 +188,18 @@ class Caffe
     {
         return Get().keep_;
     }
+    /**
+     * Not Caffe's. The folder in which layers of nets that this thread constructs from now on may write
+     * (HDF5Output); "", as it begins: nowhere.
+     */
+    static void set_allow_write(const string &folder)
+    {
+        Get().writes_to_ = folder;
+    }
+    static const string &allow_write()
+    {
+        return Get().writes_to_;
+    }
     /** Not Caffe's: the device that the mode means, borrowed. */
     static ferry_device *device()
     {

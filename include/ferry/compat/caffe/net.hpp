@@ -255,6 +255,7 @@ template <typename Dtype> class Net
         options.stages = names.data();
         options.n_stages = names.size();
         options.seed = Caffe::random_seed();
+        options.allow_write = Caffe::allow_write().empty() ? nullptr : Caffe::allow_write().c_str();
         if (Caffe::keep_blobs()) {
             options.keep = all;
             options.n_keep = 1;
