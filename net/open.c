@@ -79,7 +79,7 @@ static int apply(ferry_net *net, const ferry_net_options *o)
     net->plan = !net->keep_all && o->plan >= 0;
     net->only = o->only && !net->backward;
     net->fuse = !net->keep_all && o->fuse >= 0;
-    return o->place ? ferry__place_open(o->place, &net->place) : 0;
+    return o->place ? ferry__place_open(net->device, o->place, &net->place) : 0;
 }
 
 /* ---- the text ---------------------------------------------------------------------------------- */

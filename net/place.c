@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "net/place.h"
 
+#include <ferry/device.h>
+#include <ferry/memory.h>
 #include <ferry/status.h>
 
 #include <fnmatch.h>
@@ -14,10 +16,10 @@ struct entry {
     bool type; /* it is held against the layer's type */
     bool used;
     ferry_device *device;
+    ferry_memory *keeper; /* of no bytes: it retains the device */
 };
 
 struct ferry__place {
-    ferry_runtime *runtime;
     char *text; /* cut into patterns */
     struct entry *entries;
     size_t count;
@@ -34,7 +36,7 @@ static char *trimmed(char *s)
     return s;
 }
 
-static int read_entry(struct ferry__place *place, char *text, struct entry *out)
+static int read_entry(ferry_device *dev, char *text, struct entry *out)
 {
     char *equals = strrchr(text, '='), *device;
     int err;
@@ -50,11 +52,11 @@ static int read_entry(struct ferry__place *place, char *text, struct entry *out)
     if (!*out->pattern || !*device)
         return ferry_error_set(FERRY_EINVAL, "place: \"%s=%s\" is not PATTERN=DEVICE", text,
                                device);
-    err = ferry_runtime_device(place->runtime, device, &out->device);
-    return err;
+    err = ferry_device_sibling(dev, device, &out->device);
+    return err ? err : ferry_memory_create(out->device, 0, &out->keeper);
 }
 
-int ferry__place_open(const char *text, struct ferry__place **out)
+int ferry__place_open(ferry_device *dev, const char *text, struct ferry__place **out)
 {
     struct ferry__place *place = calloc(1, sizeof *place);
     size_t commas = 1, i;
@@ -71,10 +73,9 @@ int ferry__place_open(const char *text, struct ferry__place **out)
         ferry__place_close(place);
         return ferry_error_set(FERRY_ENOMEM, "place: no memory");
     }
-    err = ferry_runtime_open(NULL, &place->runtime);
     rest = place->text;
     while (!err && (part = strtok_r(rest, ",", &rest)))
-        err = read_entry(place, part, &place->entries[place->count++]);
+        err = read_entry(dev, part, &place->entries[place->count++]);
     if (err) {
         ferry__place_close(place);
         return err;
@@ -85,9 +86,12 @@ int ferry__place_open(const char *text, struct ferry__place **out)
 
 void ferry__place_close(struct ferry__place *place)
 {
+    size_t i;
+
     if (!place)
         return;
-    ferry_runtime_close(place->runtime);
+    for (i = 0; i < place->count; i++)
+        ferry_memory_release(place->entries[i].keeper);
     free(place->entries);
     free(place->text);
     free(place);

@@ -10,11 +10,11 @@
 struct ferry__place;
 
 /*
- * Reads a placement and opens the devices that it names. FERRY_EINVAL with the entry that is wrong,
+ * Reads a placement and opens the devices that it names, of dev's runtime, which it keeps open. FERRY_EINVAL with the entry that is wrong,
  * what opening a device fails with.
  */
-int ferry__place_open(const char *text, struct ferry__place **out);
-/* NULL is accepted. Devices are retained by what lies on them. */
+int ferry__place_open(ferry_device *dev, const char *text, struct ferry__place **out);
+/* NULL is accepted. */
 void ferry__place_close(struct ferry__place *place);
 
 /* The device of a layer: that of the first entry that matches, else NULL. */

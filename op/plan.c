@@ -255,13 +255,14 @@ static ferry_op settled(const ferry_op *op)
 static int plan_on_host(struct ferry__plan *plan, ferry_device *dev, const ferry_op *op)
 {
     ferry_op_tier tier;
-    int can = ferry__target_host(&plan->target);
+    int can = ferry__target_host(dev, &plan->target);
 
     if (can)
         return can;
     plan->tier = FERRY_TIER_HOST;
     can = ferry__plan_by(plan, op, &tier);
     if (!can && plan->target.device) {
+        ferry__target_release_host(&plan->target);
         ferry__target_oracle(&plan->target);
         can = ferry__plan_by(plan, op, &tier);
     }

@@ -6,18 +6,10 @@
 #include <ferry/op.h>
 #include <ferry/status.h>
 
-#include <pthread.h>
+#include <stdatomic.h>
 
 /* The plugin whose device computes for those that cannot. */
 static const char host_plugin[] = "cpu";
-
-/* What all operations of the host tier share while there is one. */
-static struct {
-    pthread_mutex_t lock;
-    unsigned users;
-    ferry_runtime *runtime;
-    struct ferry__target target;
-} host = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static bool is_whole(const ferry_op_table *t)
 {
@@ -58,6 +50,13 @@ void ferry__target_oracle(struct ferry__target *out)
                                    .host = true };
 }
 
+/* The device stays open as long as the target: a memory of no bytes retains it. */
+static int keep_host(struct ferry__target *target, ferry_device *dev)
+{
+    target->host = true;
+    return ferry_memory_create(dev, 0, &target->keeper);
+}
+
 /* The arguments of a table's create. */
 struct creation {
     const ferry_op_table *table;
@@ -81,65 +80,39 @@ int ferry__target_create(const struct ferry__target *target, const ferry_op *op,
     return ferry_device_call(target->device, ferry_op_kind_name(op->kind), call_create, &c);
 }
 
-static int open_plugin(void)
+/* Slow, and so not in silence; once in a process. */
+static int without_plugin(const char *why, struct ferry__target *out)
 {
-    ferry_device *dev;
-    int err = ferry_runtime_device(host.runtime, host_plugin, &dev);
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
 
-    if (err)
-        return err;
-    return ferry_device_get_properties(dev)->host_memory ? ferry__target_own(dev, &host.target)
-                                                         : FERRY_EUNSUPPORTED;
-}
-
-/*
- * Without a cpu plugin, or with one that has no operations: the oracle, which is slow. A plugin that
- * only lacked memory is there for whoever asks again.
- */
-static int open_host(void)
-{
-    int err = ferry_runtime_open(NULL, &host.runtime);
-
-    ferry__target_oracle(&host.target);
-    if (err) {
-        host.runtime = NULL;
-        return err == FERRY_ENOMEM ? err : 0;
-    }
-    err = open_plugin();
-    if (err)
-        ferry__target_oracle(&host.target);
-    if (err == FERRY_ENOMEM) {
-        ferry_runtime_close(host.runtime);
-        host.runtime = NULL;
-        return err;
-    }
-    host.target.host = true;
+    if (!atomic_flag_test_and_set(&is_told))
+        ferry_log_write(FERRY_LOG_WARN,
+                        "%s: what devices leave to the host is computed by plain loops, many times "
+                        "slower",
+                        why);
+    ferry__target_oracle(out);
     return 0;
 }
 
-int ferry__target_host(struct ferry__target *out)
+int ferry__target_host(ferry_device *dev, struct ferry__target *out)
 {
-    int err = 0;
+    ferry_device *host;
+    int err = ferry_device_sibling(dev, host_plugin, &host);
 
-    pthread_mutex_lock(&host.lock);
-    if (!host.users)
-        err = open_host();
-    if (!err) {
-        host.users++;
-        *out = host.target;
-    }
-    pthread_mutex_unlock(&host.lock);
-    return err;
+    if (err == FERRY_ENODEV)
+        return without_plugin(ferry_last_error(), out);
+    if (err)
+        return err;
+    if (!ferry_device_get_properties(host)->host_memory)
+        return without_plugin("cpu: its memory is not the host's", out);
+    err = ferry__target_own(host, out);
+    if (err == FERRY_EUNSUPPORTED)
+        return without_plugin("cpu: it has no prepared operations", out);
+    return err ? err : keep_host(out, host);
 }
 
-void ferry__target_release_host(const struct ferry__target *target)
+void ferry__target_release_host(struct ferry__target *target)
 {
-    if (!target->host)
-        return;
-    pthread_mutex_lock(&host.lock);
-    if (!--host.users) {
-        ferry_runtime_close(host.runtime);
-        host.runtime = NULL;
-    }
-    pthread_mutex_unlock(&host.lock);
+    ferry_memory_release(target->keeper);
+    target->keeper = NULL;
 }

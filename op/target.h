@@ -5,6 +5,7 @@
 #ifndef FERRY_OP_TARGET_H
 #define FERRY_OP_TARGET_H
 
+#include <ferry/memory.h>
 #include <ferry/op_plugin.h>
 #include <ferry/runtime.h>
 #include <stdbool.h>
@@ -20,17 +21,19 @@ struct ferry__target {
     uint64_t temporary;   /* the most memory that a composition takes besides, in bytes */
     uint64_t largest;     /* block that its entries reach the end of, in bytes; 0: any */
     bool host;            /* operands are host pointers, accessed as the host's copies */
+    ferry_memory *keeper; /* of no bytes, on `device`, which it retains: of a host target; else NULL */
 };
 
 /* The device's own plugin, open. FERRY_EUNSUPPORTED, quietly, where it has no operations. */
 int ferry__target_own(ferry_device *dev, struct ferry__target *out);
 
 /*
- * The cpu plugin's device, and where there is none the oracle. To be given back. Any thread. Fails
- * only for want of memory.
+ * The cpu plugin's device in dev's runtime; where that has none, or one without operations, the oracle, with a
+ * warning. To be given back. Any thread. Fails as opening the device does.
  */
-int ferry__target_host(struct ferry__target *out);
-void ferry__target_release_host(const struct ferry__target *target);
+int ferry__target_host(ferry_device *dev, struct ferry__target *out);
+/* A target that retains nothing is accepted. */
+void ferry__target_release_host(struct ferry__target *target);
 
 /* Prepares an operation; what the plugin says is in the error. */
 int ferry__target_create(const struct ferry__target *target, const ferry_op *op, void **out);

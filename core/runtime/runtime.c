@@ -154,17 +154,22 @@ int ferry_runtime_open(const ferry_runtime_options *options, ferry_runtime **out
     if (!err)
         err = ferry__loader_search(rt->conf, &rt->search);
     if (err) {
-        ferry_runtime_close(rt);
+        ferry__runtime_destroy(rt);
         return err;
     }
+    ferry__runtime_list(rt);
     *out = rt;
     return 0;
 }
 
 void ferry_runtime_close(ferry_runtime *rt)
 {
-    if (!rt)
-        return;
+    if (rt && ferry__runtime_unlist(rt))
+        ferry__runtime_destroy(rt);
+}
+
+void ferry__runtime_destroy(ferry_runtime *rt)
+{
     while (rt->devices) {
         struct ferry__held *held = rt->devices;
 

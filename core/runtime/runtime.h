@@ -31,10 +31,20 @@ struct ferry_runtime {
     ferry_device *selected; /* once it was asked for */
     ferry_device **listed;  /* of the latest ferry_runtime_enumerate */
     int listed_count;
+    /* sibling.c's, under its lock */
+    struct ferry_runtime *next; /* of those that are open */
+    unsigned users;             /* the program, and calls that found it by a device */
 };
 
 void ferry__runtime_lock(ferry_runtime *rt);
 void ferry__runtime_unlock(ferry_runtime *rt);
+
+/* sibling.c: puts a runtime among the open ones; takes it out again, and whether it is to be destroyed now. */
+void ferry__runtime_list(ferry_runtime *rt);
+bool ferry__runtime_unlist(ferry_runtime *rt);
+
+/* Releases its devices and frees it. It is not listed any more. */
+void ferry__runtime_destroy(ferry_runtime *rt);
 
 /*
  * Opens the plugin of a candidate and moves its line on; the caller holds no lock. Fails with the

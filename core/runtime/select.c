@@ -61,6 +61,8 @@ static int open_and_report(ferry_runtime *rt, struct ferry__candidate *candidate
         ferry__loader_report(rt->search, candidate, stage, err, refusal.reason, refusal.hint);
         candidate->retry = true;
         ferry__runtime_refused(candidate);
+        if (err == FERRY_ENOMEM)
+            candidate->code = 0; /* no verdict on the plugin: the next call tries again */
     } else {
         ferry__loader_report(rt->search, candidate, stage, 0, "", candidate->line.hint);
         candidate->plugin = plugin;

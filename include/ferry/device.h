@@ -153,6 +153,15 @@ FERRY_API int ferry_device_adopt(ferry_runtime *rt, const char *plugin, const fe
                                  size_t n, ferry_device **out);
 
 /**
+ * The device of that name ("cpu", "cuda:1") in the runtime that lent `dev` out, opened if it was not yet: for what is
+ * given a device alone and wants another one under the same configuration. Where several runtimes have lent `dev` out,
+ * the one that was opened first and is open. *out is borrowed from that runtime, as from ferry_runtime_device, with its
+ * errors; a memory or a queue on it keeps it open. FERRY_EINVAL for NULL, or where all those runtimes are closed; *out
+ * is untouched after an error. Any thread.
+ */
+FERRY_API int ferry_device_sibling(ferry_device *dev, const char *name, ferry_device **out);
+
+/**
  * A reference as a plain pointer of that device. NULL with FERRY_EUNSUPPORTED where handles are no
  * pointers (cl_mem); what is returned must be dereferenced on the host only if the device is a
  * host-memory device.

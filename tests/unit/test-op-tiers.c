@@ -3,12 +3,14 @@
 #include "fixture.h"
 
 #include "op/element.h"
+#include "op/operation.h"
 
 #include <ferry/op.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * Who computes what a plugin may lack: halves, which it computes in F32 where it has that, operands that lie the
@@ -229,7 +231,107 @@ static void strict_names_kind_shape_and_plugin(void)
     fx_end();
 }
 
+/* ---- whose host ------------------------------------------------------------------------------- */
+
+/* A file of the case's own that holds `text`. */
+static const char *conf_with(const char *text)
+{
+    static char path[1024];
+    const char *folder = getenv("TMPDIR");
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/ferry-tiers-%ld.conf", folder ? folder : "/tmp",
+             (long)getpid());
+    f = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fputs(text, f);
+    fclose(f);
+    return path;
+}
+
+/* A runtime of its own, open by its options alone; its device is not that of fx_runtime: it is strict. */
+static ferry_runtime *open_strict(const char *conf, ferry_device **out)
+{
+    ferry_runtime_options o = { .struct_size = sizeof o, .conf = conf, .strict = FERRY_STRICT_ON };
+    ferry_runtime *rt = NULL;
+
+    o.backend = ferry_test_backend();
+    FX_OK_FATAL(ferry_runtime_open(&o, &rt));
+    FX_OK_FATAL(ferry_runtime_device(rt, NULL, out));
+    return rt;
+}
+
+/* What a program chose in the API stands, whatever its environment says afterwards. */
+static void the_host_is_that_of_the_devices_runtime(void)
+{
+    char *before = strdup(getenv("FERRY_CONF") ? getenv("FERRY_CONF") : "");
+    char *broken = strdup(conf_with("[cpu\nnonsense"));
+    ferry_op op = product(FERRY_F64);
+    ferry_operation *o = NULL;
+    ferry_device *strict = NULL;
+    ferry_runtime *rt;
+
+    rt = open_strict(before, &strict);
+    setenv("FERRY_CONF", broken, 1);
+    FX_OK_FATAL(ferry__operation_create_on_host(strict, &op, &o));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(o->plan.target.device);
+    CU_ASSERT_STRING_EQUAL(ferry_device_name(o->plan.target.device), "cpu:0");
+    setenv("FERRY_CONF", before, 1);
+    ferry_runtime_close(rt); /* the operation keeps the cpu's device open */
+    CU_ASSERT_STRING_EQUAL(ferry_device_name(o->plan.target.device), "cpu:0");
+    ferry_op_destroy(o);
+    unlink(broken);
+    free(broken);
+    free(before);
+}
+
+/* A cpu plugin that is configured and cannot be had is an error with its cause, not slow loops. */
+static void a_host_that_cannot_be_opened_is_an_error(void)
+{
+    const char *conf = conf_with("[plugin cpu]\nlibrary = /nowhere/ferry_cpu.so\n");
+    ferry_op op = product(FERRY_F64);
+    ferry_operation *o = NULL;
+    ferry_device *strict = NULL;
+    ferry_runtime *rt;
+
+    if (!strncmp(ferry_test_backend(), "cpu", 3)) {
+        ferry_test_skip("the device itself is the host's");
+        unlink(conf);
+        return;
+    }
+    rt = open_strict(conf, &strict);
+    CU_ASSERT(ferry__operation_create_on_host(strict, &op, &o) < 0);
+    CU_ASSERT_PTR_NULL(o);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "/nowhere/ferry_cpu.so"));
+    ferry_runtime_close(rt);
+    unlink(conf);
+}
+
+static void a_sibling_is_of_the_same_runtime(void)
+{
+    ferry_device *strict = NULL, *other = NULL, *again = NULL;
+    ferry_memory *keeper = NULL;
+    ferry_runtime *rt = open_strict(getenv("FERRY_CONF"), &strict);
+
+    FX_OK_FATAL(ferry_device_sibling(strict, "cpu", &other));
+    CU_ASSERT(ferry_device_is_strict(other));
+    FX_OK(ferry_runtime_device(rt, "cpu", &again));
+    CU_ASSERT_PTR_EQUAL(other, again);
+    FX_FAILS(FERRY_ENODEV, ferry_device_sibling(strict, "nosuch", &again));
+    FX_FAILS(FERRY_EINVAL, ferry_device_sibling(NULL, "cpu", &again));
+    FX_FAILS(FERRY_EINVAL, ferry_device_sibling(strict, NULL, &again));
+    CU_ASSERT_PTR_EQUAL(other, again);
+    FX_OK_FATAL(ferry_memory_create(strict, 0, &keeper));
+    ferry_runtime_close(rt);
+    FX_FAILS(FERRY_EINVAL, ferry_device_sibling(strict, "cpu", &again));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "closed"));
+    ferry_memory_release(keeper);
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(the_host_is_that_of_the_devices_runtime),
+    FERRY_TEST(a_host_that_cannot_be_opened_is_an_error),
+    FERRY_TEST(a_sibling_is_of_the_same_runtime),
     FERRY_TEST(halves_are_computed_and_what_that_moves_is_counted),
     FERRY_TEST(halves_are_computed_in_place),
     FERRY_TEST(transposed_operands_stay_where_they_are),
