@@ -44,6 +44,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/reach.c \
 	%D%/run.c \
 	%D%/save.c \
+	%D%/seed.c \
 	%D%/slice.c \
 	%D%/state.h \
 	%D%/types.c \

@@ -42,7 +42,8 @@ static int move_all(ferry_net *net, ferry_device *dev)
 
     ferry__stages_forget(net);
     for (i = 0; !err && i < net->n_layers; i++)
-        err = move_layer(&net->layers[i], belongs(net, &net->layers[i], dev));
+        err = ferry__layer_failed(&net->layers[i],
+                                  move_layer(&net->layers[i], belongs(net, &net->layers[i], dev)));
     return err;
 }
 

@@ -178,6 +178,7 @@ int ferry__net_open(ferry_device *dev, const char *prototxt, const ferry_net_opt
         return ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
     net->device = dev;
     net->unfilled = true;
+    pthread_mutex_init(&net->filling, NULL);
     net->runs = calloc(FERRY__NET_RUNS, sizeof *net->runs);
     net->uses = calloc(FERRY__NET_USES, sizeof *net->uses);
     err = net->runs && net->uses ? 0 : ferry_error_set(FERRY_ENOMEM, "ferry_net_open: no memory");
@@ -235,6 +236,7 @@ void ferry_net_close(ferry_net *net)
     free(net->writes_to);
     free(net->runs);
     free(net->uses);
+    pthread_mutex_destroy(&net->filling);
     free(net);
 }
 

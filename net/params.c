@@ -160,17 +160,29 @@ static int fill(ferry_net *net, const ferry_layer *layer, struct ferry__net_para
     return err;
 }
 
-int ferry__params_fill(ferry_net *net)
+static int fill_all(ferry_net *net)
 {
     int i, k, err = 0;
 
-    for (i = 0; !err && net->unfilled && i < net->n_layers; i++)
+    for (i = 0; !err && i < net->n_layers; i++)
         for (k = 0; !err && k < net->layers[i].n_params; k++) {
             struct ferry__net_param *p = &net->layers[i].params[k];
 
             if (p->unfilled && p->owner == i)
                 err = fill(net, &net->layers[i], p);
         }
-    net->unfilled = err != 0;
+    return err;
+}
+
+int ferry__params_fill(ferry_net *net)
+{
+    int err = 0;
+
+    pthread_mutex_lock(&net->filling);
+    if (net->unfilled) {
+        err = fill_all(net);
+        net->unfilled = err != 0;
+    }
+    pthread_mutex_unlock(&net->filling);
     return err;
 }

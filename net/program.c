@@ -21,7 +21,7 @@ int ferry__layer_failed(const ferry_layer *layer, int err)
         return 0;
     strncpy(why, ferry_last_error(), sizeof why - 1);
     why[sizeof why - 1] = 0;
-    snprintf(quoted, sizeof quoted, "\"%.150s\"", layer->name);
+    snprintf(quoted, sizeof quoted, strlen(layer->name) > 150 ? "\"%.150s" : "\"%s\"", layer->name);
     if (strstr(why, quoted))
         return err;
     return ferry_error_set(err, "layer \"%s\" (%s): %s", layer->name, layer->type->name, why);

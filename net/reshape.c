@@ -86,7 +86,7 @@ static int reshape_layer(ferry_layer *layer)
     layer->fresh = true;
     err = ferry__layer_misfit(layer, layer->type->reshape(layer));
     if (!err)
-        err = share_aliases(layer);
+        err = ferry__layer_failed(layer, share_aliases(layer));
     layer->fresh = err != 0;
     return err;
 }

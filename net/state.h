@@ -10,6 +10,7 @@
 #include "op/run.h"
 
 #include <ferry/net.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -147,7 +148,8 @@ struct ferry_net {
     ferry_net_load_report report;
     struct ferry__run *runs; /* FERRY__NET_RUNS of them: what is about to be submitted */
     ferry_memory_use *uses;  /* FERRY__NET_USES */
-    bool unfilled;           /* some parameters may be */
+    pthread_mutex_t filling; /* nets of several threads may take this one's parameters at once */
+    bool unfilled;           /* some parameters may be; of `filling` */
     bool writes;             /* its forward passes write parameters */
 };
 

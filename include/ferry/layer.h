@@ -115,6 +115,12 @@ typedef struct ferry_layer_type {
      * where it can. May be NULL itself: FERRY_LAYER_LABELS and FERRY_LAYER_FORWARD_ONLY say it.
      */
     const char *(*refuses)(const ferry_layer *layer, int index);
+    /**
+     * For layers that leave something about their records to chance: takes it from the net's seed as it is now, by
+     * ferry_layer_random, and stops reading ahead; seek follows before the next forward (ferry_net_seed). NULL: nothing
+     * is left to chance, or the layer has no position.
+     */
+    int (*seed)(ferry_layer *layer);
 } ferry_layer_type;
 
 /**

@@ -11,8 +11,8 @@
  * Errors, where no other is named: FERRY_EINVAL for NULL or a structure without its size,
  * FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED. Messages name file, line and layer.
  *
- * Threads: distinct nets from distinct threads, also where they share weights, which nobody may write
- * meanwhile. One net is used by one thread at a time.
+ * Threads: distinct nets from distinct threads, also where they share weights, which no thread may write
+ * meanwhile. One net is used by one thread at a time, but as the source of ferry_net_share by several.
  */
 #ifndef FERRY_NET_H
 #define FERRY_NET_H
@@ -45,7 +45,7 @@ typedef struct ferry_net_options {
     const char *place; /* "conv*=opencl:0, type:Pooling=cpu"; the first match wins, else `dev` */
     const char *text;  /* the prototxt itself in place of the file; the path then only names it */
     size_t text_size;  /* bytes; with text only */
-    uint64_t seed;     /* of fillers and dropout; 0 is 1 */
+    uint64_t seed;     /* of fillers and dropout; 0 is 1; ferry_net_seed sets another one */
     const char *const *keep; /* n_keep blobs that stay readable; "*": all, nothing is fused */
     size_t n_keep;
     int plan;     /* blobs of a TEST net share memory: 0 and 1 yes, −1 no */
@@ -131,7 +131,8 @@ FERRY_API int ferry_net_load(ferry_net *net, const char *weights,
 FERRY_API int ferry_net_save(const ferry_net *net, const char *path, ferry_io_format format);
 
 /**
- * Makes the parameters of equally named layers of `source` this net's too, by sharing their memory.
+ * Makes the parameters of equally named layers of `source` this net's too, by sharing their memory. Nets of several
+ * threads may take one source's at once; what nothing has read of it yet is filled by one of them.
  * FERRY_ESHAPE, with both shapes, and nothing is shared.
  */
 FERRY_API int ferry_net_share(ferry_net *net, ferry_net *source);
@@ -255,6 +256,19 @@ FERRY_API int ferry_net_backward_range(ferry_net *net, const char *from, const c
  * Sets the diffs of all parameters to zeros, where they are. (Caffe: Net::ClearParamDiffs.)
  */
 FERRY_API int ferry_net_clear_param_diffs(ferry_net *net);
+
+/**
+ * Begins anew with the random numbers of an open net, by `seed` (0 is 1): those of Dropout and of DummyData's fillers,
+ * the order, crops and mirroring of records that are read from now on. Two nets of one text and one position in
+ * their data then draw the same in the same passes, whatever they drew before. Parameters keep their values: those that
+ * nothing has read or loaded yet are filled first, by the seed of ferry_net_options; so does the record at which
+ * rand_skip has a layer begin.
+ *
+ * Uses the net as a pass does, so by one thread at a time; waits for the threads that read ahead, and discards what they
+ * have read. FERRY_EFORKED where those are the parent's, and as filling and reading fail: the call has to succeed then
+ * before the next forward. (Caffe: Caffe::set_random_seed, of one net alone.)
+ */
+FERRY_API int ferry_net_seed(ferry_net *net, uint64_t seed);
 
 /**
  * Moves the net: parameters now, other blobs at their next use. What `place` holds elsewhere stays.

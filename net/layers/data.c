@@ -132,4 +132,5 @@ const ferry_layer_type ferry__data_layer = {
     .destroy = destroy,
     .position = ferry__pictures_position,
     .seek = ferry__pictures_seek,
+    .seed = ferry__pictures_seed,
 };

@@ -2,7 +2,8 @@
 /*
  * DummyData (dummy_data_param): tops of given shapes, one for all or one each, filled by data_filler,
  * likewise: with every filler, constant 0 where there is none. Random numbers are drawn anew by each
- * forward. (Caffe: DummyDataLayer.)
+ * forward. A constant is filled once, when the net is opened: a program may give the top other values, which stay.
+ * (Caffe: DummyDataLayer.)
  */
 #include "net/layers/fillers.h"
 #include "net/layers/layers.h"
@@ -146,6 +147,23 @@ static int check_filler(const ferry_layer *layer, const ferry_proto *filler)
                              ferry_layer_name(layer), type);
 }
 
+/* What was lost with its device is filled anew. */
+static int fill_constant(ferry_layer *layer, int i)
+{
+    const ferry_proto *filler = filler_of(layer, i);
+    ferry_blob *top = ferry_layer_top(layer, i);
+
+    if (!ferry_blob_count(top) ||
+        ferry_memory_head(ferry_blob_data_memory(top)) != FERRY_HEAD_UNINITIALIZED)
+        return 0;
+    return ferry_blob_fill_data(top, filler ? ferry_proto_real(filler, "value", 0) : 0);
+}
+
+static bool is_constant(const ferry_layer *layer, int i)
+{
+    return !strcmp(type_of(filler_of(layer, i)), "constant");
+}
+
 static int reshape(ferry_layer *layer)
 {
     int i, err = 0;
@@ -155,7 +173,7 @@ static int reshape(ferry_layer *layer)
         if (!err)
             err = shape_top(layer, i);
         if (!err)
-            err = emit_random(layer, i);
+            err = is_constant(layer, i) ? fill_constant(layer, i) : emit_random(layer, i);
     }
     return err;
 }
@@ -184,8 +202,8 @@ static int finish_top(ferry_layer *layer, int i)
     ferry_blob *top = ferry_layer_top(layer, i);
     const char *type = type_of(filler);
 
-    if (!strcmp(type, "constant"))
-        return ferry_blob_fill_data(top, filler ? ferry_proto_real(filler, "value", 0) : 0);
+    if (is_constant(layer, i))
+        return fill_constant(layer, i);
     if (!strcmp(type, "bilinear"))
         return ferry__fill_bilinear(filler, ferry_layer_name(layer), top);
     if (!strcmp(type, "positive_unitball"))

@@ -471,6 +471,13 @@ static int seek(ferry_layer *layer, uint64_t to)
     return err;
 }
 
+static int seed(ferry_layer *layer)
+{
+    struct hdf5_data *s = ferry_layer_state(layer);
+
+    return ferry__reader_seed(layer, &s->reader);
+}
+
 static const char *const messages[] = { "hdf5_data_param", "data_param", NULL };
 
 const ferry_layer_type ferry__hdf5_data_layer = {
@@ -488,4 +495,5 @@ const ferry_layer_type ferry__hdf5_data_layer = {
     .destroy = destroy,
     .position = position,
     .seek = seek,
+    .seed = seed,
 };

@@ -235,4 +235,5 @@ const ferry_layer_type ferry__image_data_layer = {
     .destroy = destroy,
     .position = ferry__pictures_position,
     .seek = ferry__pictures_seek,
+    .seed = ferry__pictures_seed,
 };

@@ -277,3 +277,10 @@ int ferry__pictures_seek(ferry_layer *layer, uint64_t position)
         s->reader.position = position;
     return err;
 }
+
+int ferry__pictures_seed(ferry_layer *layer)
+{
+    struct ferry__pictures *s = ferry_layer_state(layer);
+
+    return ferry__reader_seed(layer, &s->reader);
+}

@@ -46,6 +46,7 @@ int ferry__pictures_forward(ferry_layer *layer);
 /* ferry_layer_type.position and seek. */
 uint64_t ferry__pictures_position(ferry_layer *layer);
 int ferry__pictures_seek(ferry_layer *layer, uint64_t position);
+int ferry__pictures_seed(ferry_layer *layer);
 
 /* The first thing in destroy. */
 void ferry__pictures_end(ferry_layer *layer);

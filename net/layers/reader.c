@@ -75,6 +75,15 @@ int ferry__reader_stop(ferry_layer *layer, struct ferry__reader *r)
                : 0;
 }
 
+int ferry__reader_seed(ferry_layer *layer, struct ferry__reader *r)
+{
+    int err = ferry__reader_stop(layer, r);
+
+    if (!err)
+        r->key = ferry_layer_random(layer, UINT64_MAX);
+    return err;
+}
+
 void ferry__reader_end(struct ferry__reader *r)
 {
     ferry__prefetch_close(r->prefetch);

@@ -31,6 +31,9 @@ int ferry__reader_forward(ferry_layer *layer, struct ferry__reader *r);
 /* Stops reading ahead, so that the layer may go elsewhere. FERRY_EFORKED where that is the parent's to do. */
 int ferry__reader_stop(ferry_layer *layer, struct ferry__reader *r);
 
+/* Draws the key anew; what is read ahead by the former one is stopped first. */
+int ferry__reader_seed(ferry_layer *layer, struct ferry__reader *r);
+
 /* The first thing in a layer's destroy. */
 void ferry__reader_end(struct ferry__reader *r);
 
