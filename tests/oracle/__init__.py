@@ -8,6 +8,7 @@ from . import layers_shape, layers_window, loss, recurrent  # noqa: F401
 from .fill import fill
 from .graph import Net
 from .layer import TYPES
+from .solver import Solver
 from .text import Message, NetError, Unsupported, parse
 
-__all__ = ['Message', 'Net', 'NetError', 'TYPES', 'Unsupported', 'fill', 'parse']
+__all__ = ['Message', 'Net', 'NetError', 'Solver', 'TYPES', 'Unsupported', 'fill', 'parse']

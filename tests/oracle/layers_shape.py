@@ -92,7 +92,8 @@ class DummyData(Source):
 
 @layer('Parameter', field='parameter_param', bottoms=0, tops=1)
 class Parameter(Layer):
-    """The parameter is the top; in Caffe both share data and diff."""
+    """The parameter is the top: both share data and diff, so a backward pass replaces the gradient
+    where other layers add to theirs."""
 
     def setup(self, bottoms):
         self.parameter(dims(self.p.sub('shape')))
@@ -101,7 +102,7 @@ class Parameter(Layer):
         return [self.weight(0)]
 
     def backward(self, tops, diffs, bottoms, needs):
-        self.add_gradient(0, diffs[0])
+        self.add_gradient(0, diffs[0], True)
         return []
 
 

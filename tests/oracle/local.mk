@@ -17,6 +17,9 @@ EXTRA_DIST += \
 	%D%/loss.py \
 	%D%/real.py \
 	%D%/recurrent.py \
+	%D%/solver.py \
+	%D%/test_gradients.py \
 	%D%/test_oracle.py \
+	%D%/test_solver.py \
 	%D%/text.py \
 	%D%/wire.py
