@@ -9,7 +9,7 @@ import numpy as np
 
 from . import wire
 from .graph import Net
-from .real import real, zeros
+from .real import Real, real, rounded, zeros
 
 
 def folder():
@@ -32,6 +32,20 @@ def beside(found, wanted):
     return np.max(apart, initial=0) / (largest or 1)
 
 
+def share(found, wanted):
+    """The largest share of its bound that a float32 result uses."""
+    wanted = np.asarray(wanted, np.float64).reshape(found.v.shape)
+    apart = abs(found.v - wanted)
+    shares = np.where((apart == 0) | np.isnan(wanted), 0, apart / np.maximum(found.e, 1e-300))
+    return float(np.max(shares, initial=0))
+
+
+def both(found, wanted):
+    """(difference, share of the bound)."""
+    found = rounded(found)
+    return beside(found.v, wanted), share(found, wanted)
+
+
 def node_of(case):
     with open(os.path.join(folder(), 'layers', case['name'] + '.prototxt')) as file:
         net = Net(file.read(), phase=case['phase'])
@@ -44,7 +58,7 @@ def needs_of(case, count):
 
 
 def layer_case(case):
-    """key -> difference, of each number that Caffe left for the case."""
+    """key -> (difference, share of the bound), of each array that Caffe left for the case."""
     data = np.load(os.path.join(folder(), 'layers', case['name'] + '.npz'))
     node = node_of(case)
     layer, n = node.layer, len(node.bottoms)
@@ -62,10 +76,10 @@ def layer_case(case):
             for i, top in enumerate(tops):
                 key = 'top%d_run%d' % (i, run) if run < case['forward_runs'] else 'top%d' % i
                 if key in data:
-                    result[key] = beside(top.v, data[key])
+                    result[key] = both(top, data[key])
         for i, param in enumerate(layer.blobs):
             if 'param%d_after' % i in data:
-                result['param%d_after' % i] = beside(param.data, data['param%d_after' % i])
+                result['param%d_after' % i] = beside(param.data, data['param%d_after' % i]), 0
         if case['propagate_down'] != 'none':
             diffs_of(case, node, tops, bottoms, data, result)
     return result
@@ -89,16 +103,14 @@ def diffs_of(case, node, tops, bottoms, data, result):
                 # its forward pass keeps the margins in the bottom's diff, which was overwritten
                 # before this backward pass: where the margin is 0, the numbers say nothing
                 wanted = np.where(diff.v == 0, 0, wanted)
-            result[key] = beside(diff.v, wanted)
+            result[key] = both(diff, wanted)
         elif need and key in data and key not in case.get('never_written', ''):
             assert not data[key].any(), '%s is missing' % key
     for i, param in enumerate(layer.blobs):
         key = 'param%d_diff' % i
         if key in data:
             found = param.gradient()
-            result[key] = beside(
-                np.zeros(param.data.shape) if found is None else found.v, data[key]
-            )
+            result[key] = both(found or zeros(param.data.shape), data[key])
 
 
 MODELS = (
@@ -140,10 +152,7 @@ def model_case(model):
         name = key[5:]
         if key.startswith('blob/') and name in blobs:
             differences[name] = beside(blobs[name], data[key])
-            apart = abs(blobs[name].reshape(data[key].shape) - data[key])
-            shares[name] = float(
-                np.max(apart / np.maximum(bounds[name].reshape(apart.shape), 1e-300), initial=0)
-            )
+            shares[name] = share(Real(blobs[name], bounds[name]), data[key])
     return differences, shares
 
 

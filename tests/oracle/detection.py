@@ -86,7 +86,7 @@ class PriorBox(Layer):
         return [top.reshape(1, 2, -1)]
 
 
-# ---- lists of boxes --------------------------------------------------------------------------------
+# ---- lists of boxes ----------------------------------------------------------------------------
 
 
 def area(box, extra=0.0):
@@ -278,7 +278,7 @@ class Proposal(Layer):
         return [undecided(top, near and not self.dry) for top in tops]
 
 
-# ---- pooling of regions ----------------------------------------------------------------------------
+# ---- pooling of regions ------------------------------------------------------------------------
 
 
 def rounded_half_away(x):

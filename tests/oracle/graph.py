@@ -25,7 +25,7 @@ V1_TYPES = {
 V1_TYPES['SOFTMAXLOSS'] = 'SoftmaxWithLoss'
 
 
-# ---- old texts -------------------------------------------------------------------------------------
+# ---- old texts ---------------------------------------------------------------------------------
 
 
 def upgraded_layer(old):
@@ -66,7 +66,7 @@ def upgraded(net):
     return layers
 
 
-# ---- which layers ----------------------------------------------------------------------------------
+# ---- which layers ------------------------------------------------------------------------------
 
 
 def meets(rule, phase, level, stages):
@@ -142,7 +142,7 @@ def split_of(node, name, index, readers):
     return new
 
 
-# ---- the net ---------------------------------------------------------------------------------------
+# ---- the net -----------------------------------------------------------------------------------
 
 
 class Net:
@@ -229,7 +229,7 @@ class Net:
             len(node.weights),
         )
 
-    # ---- inputs and set-up -----------------------------------------------------------------------
+    # ---- inputs and set-up ---------------------------------------------------------------------
 
     def declare(self, shapes):
         """The tops of sources: inputs, zero at first, or constants."""
@@ -305,7 +305,7 @@ class Net:
         for param in self.learnable:
             param.diff = None
 
-    # ---- what needs a gradient -------------------------------------------------------------------
+    # ---- what needs a gradient -----------------------------------------------------------------
 
     def find_needs(self):
         """Caffe's rules, blob by blob: needed where a parameter below is learned (lr_mult is not
@@ -356,7 +356,7 @@ class Net:
             if not need:
                 skipped.add(name)
 
-    # ---- the two passes --------------------------------------------------------------------------
+    # ---- the two passes ------------------------------------------------------------------------
 
     def run(self, node, first=False):
         layer = node.layer
@@ -412,7 +412,7 @@ class Net:
             if need and diff is not None:
                 self.diffs[key] = rounded(diff)
 
-    # ---- results ---------------------------------------------------------------------------------
+    # ---- results -------------------------------------------------------------------------------
 
     def last(self, name):
         return self.values[name, self.version[name]]

@@ -62,7 +62,7 @@ class Layer:
         if not condition:
             raise NetError('layer %s (%s): %s' % (self.name, self.type, text % arguments))
 
-    # ---- what a type defines ---------------------------------------------------------------------
+    # ---- what a type defines -------------------------------------------------------------------
 
     def setup(self, bottoms):
         """Once, with the first bottoms: makes the parameters."""
@@ -75,7 +75,7 @@ class Layer:
         """The bottoms' diffs, None for one that has none; parameter gradients by add_gradient."""
         return [None] * len(bottoms)
 
-    # ---- helpers ---------------------------------------------------------------------------------
+    # ---- helpers -------------------------------------------------------------------------------
 
     def parameter(self, shape, filler=None, value=0.0):
         """Declares the next parameter: filled by its filler, by a constant where there is none."""

@@ -290,7 +290,7 @@ class Reduction(Layer):
         return [share.reshape(bottoms[0].shape)]
 
 
-# ---- rankings, which have no gradient --------------------------------------------------------------
+# ---- rankings, which have no gradient ----------------------------------------------------------
 
 
 @layer('ArgMax', field='argmax_param')
@@ -347,12 +347,12 @@ class Accuracy(Layer):
         right = reaches.holds.sum(1) - 1 < k
         open_ = reaches.open & (np.arange(classes) != index[:, None])
         open_ = open_.any(1) | doubtful
-        top = Real(right.mean() if len(right) else 0.0)
+        top = real(float(right.sum())) / max(len(right), 1)
         tops = [undecided(top, bool(open_.any()))]
         if self.tops_wanted > 1:
             samples = np.bincount(index, minlength=classes)
             hits = np.bincount(index[right], minlength=classes)
-            share = real(np.where(samples, hits / np.maximum(samples, 1), 0))
+            share = real(hits.astype(float)) / np.maximum(samples, 1)
             tops.append(undecided(share, bool(open_.any())))
         return tops
 

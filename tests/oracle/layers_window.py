@@ -244,7 +244,7 @@ class Im2col(Layer):
         return [padded.real()[ALL * lead + self.window.inside(x.shape[lead:])]]
 
 
-# ---- pooling ---------------------------------------------------------------------------------------
+# ---- pooling -----------------------------------------------------------------------------------
 
 
 class Pool:
@@ -318,45 +318,43 @@ class Pool:
     def image(self, x):
         return (Ellipsis,) + tuple(slice(p, p + n) for p, n in zip(self.pad, x.shape[2:]))
 
-    def maximum(self, x):
-        """The largest of each window and its index in the image; the first of equals wins, in scan
-        order."""
+    def windows(self, x):
+        """Values and bounds of each window's elements, in scan order along axis 0, and their
+        indices in the image. What lies outside is -inf; NaN, which is never larger, counts as that.
+        """
         framed, out = self.frame(x, -np.inf)
-        best = np.full(x.shape[:2] + out, -FLT_MAX)
-        index = np.full(best.shape, -1)
-        bound = np.zeros(best.shape)
+        v = np.stack([framed.v[place] for _, place in self.places(out)])
+        e = np.stack([framed.e[place] for _, place in self.places(out)])
         rows, columns = (np.arange(o) * s - p for o, s, p in zip(out, self.stride, self.pad))
-        for (i, j), place in self.places(out):
-            here = (rows[:, None] + i) * x.shape[3] + (columns[None, :] + j)
-            larger = framed.v[place] > best
-            best = np.where(larger, framed.v[place], best)
-            index = np.where(larger, here, index)
-            bound = np.maximum(bound, framed.e[place])
-        return Real(best, bound, x.doubt), index
+        index = [
+            (rows[:, None] + i) * x.shape[3] + (columns[None, :] + j)
+            for (i, j), _ in self.places(out)
+        ]
+        return np.where(np.isnan(v), -np.inf, v), e, np.array(index)
 
-    def rivals(self, x, best):
-        """For each offset, the windows in which the bounds let it be the largest beside another."""
-        framed, out = self.frame(x, -np.inf)
-        near = [framed.v[p] + framed.e[p] >= best.v - best.e for _, p in self.places(out)]
-        inexact = [framed.e[p] > 0 for _, p in self.places(out)]
-        open_ = (sum(n.astype(int) for n in near) > 1) & np.any(
-            [n & i for n, i in zip(near, inexact)], axis=0
-        )
-        return [n & open_ for n in near], open_
+    def maximum(self, x):
+        """The largest of each window and its index in the image; the first of equals wins. Which
+        elements the bounds let be the largest beside another, likewise along axis 0."""
+        v, e, index = self.windows(x)
+        winner, best, bound = v.argmax(0), v.max(0), e.max(0)
+        found = best > -FLT_MAX
+        near = v + e >= best - bound
+        rivals = near & ((near.sum(0) > 1) & (bound > 0))
+        places = np.take_along_axis(
+            np.broadcast_to(index[:, None, None], v.shape), winner[None], 0
+        )[0]
+        best = Real(np.where(found, best, -FLT_MAX), bound, x.doubt)
+        return best, np.where(found, places, -1), np.where(found, winner, -1), rivals
 
     def maximum_back(self, x, dy):
-        best, index = self.maximum(x)
-        near, open_ = self.rivals(x, best)
-        framed, out = self.frame(x, -np.inf)
+        _, _, winner, rivals = self.maximum(x)
+        framed, out = self.frame(x, 0.0)
         total = Sum(framed.shape)
-        rows, columns = (np.arange(o) * s - p for o, s, p in zip(out, self.stride, self.pad))
-        for ((i, j), place), rival in zip(self.places(out), near):
-            here = (rows[:, None] + i) * x.shape[3] + (columns[None, :] + j)
-            taken = index == here
-            v = np.where(taken, dy.v, 0)
-            e = np.where(taken, dy.e, 0) + np.where(rival, abs(dy.v) + dy.e, 0)
-            total.term(Real(v, e, dy.doubt or bool(rival.any())), place)
-        total.doubt = total.doubt or best.doubt
+        for k, (_, place) in enumerate(self.places(out)):
+            taken = winner == k
+            e = np.where(taken, dy.e, 0) + np.where(rivals[k], abs(dy.v) + dy.e, 0)
+            total.term(Real(np.where(taken, dy.v, 0), e), place)
+        total.doubt = dy.doubt or x.doubt or bool(rivals.any())
         return total.real()[self.image(x)]
 
     def forward(self, x):
@@ -422,8 +420,8 @@ class Pooling(Layer):
         if self.tops_wanted == 1:
             return [pool.forward(bottoms[0])]
         self.check(pool.method == 'MAX', 'only max pooling has a mask')
-        best, index = pool.maximum(bottoms[0])
-        return [best, undecided(Real(index), pool.rivals(bottoms[0], best)[1])]
+        best, index, _, rivals = pool.maximum(bottoms[0])
+        return [best, undecided(Real(index), rivals.any(0))]
 
     def backward(self, tops, diffs, bottoms, needs):
         return [self.pool(bottoms[0]).backward(bottoms[0], diffs[0])]

@@ -19,6 +19,7 @@ EXTRA_DIST += \
 	%D%/recurrent.py \
 	%D%/solver.py \
 	%D%/test_gradients.py \
+	%D%/test_graph.py \
 	%D%/test_oracle.py \
 	%D%/test_solver.py \
 	%D%/text.py \

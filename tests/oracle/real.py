@@ -140,7 +140,12 @@ class Decision:
 
 
 def real(x):
-    return x if isinstance(x, Real) else Real(x)
+    """Arrays are exact; a number that float32 does not have is one that it rounds."""
+    if isinstance(x, Real):
+        return x
+    if isinstance(x, float) and abs(x) < HUGE and np.float32(x) != x:
+        return Real(x, np.array(EPS * abs(x)))
+    return Real(x)
 
 
 def compare(relation, a, b):
@@ -154,9 +159,12 @@ def choose(decision, a, b):
     a, b = real(a), real(b)
     v = np.where(decision.holds, a.v, b.v)
     e = np.where(decision.holds, a.e, b.e)
-    doubt = bool(decision.open.any())
-    if doubt:
-        e = np.where(decision.open, np.maximum(a.e, b.e) + abs(a.v - b.v), e)
+    doubt = False
+    if decision.open.any():
+        apart = abs(a.v - b.v)
+        e = np.where(decision.open, np.maximum(a.e, b.e) + apart, e)
+        # a function that is continuous there, max(x, 0), has one value within the bounds
+        doubt = bool((decision.open & (apart > a.e + b.e)).any())
     return Real(v, e, doubt or a.doubt or b.doubt)
 
 

@@ -14,8 +14,9 @@ NAMES = ('SGD', 'Nesterov', 'AdaGrad', 'RMSProp', 'AdaDelta', 'Adam')
 class Solver:
     """An iteration: iter_size forward and backward passes, whose gradients add up; then the update.
 
-    `net` is an oracle.Net in TRAIN; `feed(net)`, if given, sets its inputs before each pass. `history` has one array
-    for each learnable parameter, for AdaDelta and Adam a second set after the first.
+    `net` is an oracle.Net in TRAIN; `feed(net)`, if given, sets its inputs before each pass.
+    `history` has one array for each learnable parameter, for AdaDelta and Adam a second set after
+    the first.
     """
 
     def __init__(self, text, net, feed=None):
@@ -39,7 +40,8 @@ class Solver:
         return name
 
     def rate(self):
-        """The learning rate of this iteration. multistep advances by at most one step each time it is asked."""
+        """The learning rate of this iteration. multistep advances by at most one step each time it
+        is asked."""
         p, t = self.p, self.iter
         base, gamma, power = p.float('base_lr'), p.float('gamma'), p.float('power')
         policy, size = p.get('lr_policy', ''), p.int('stepsize')
@@ -98,7 +100,7 @@ class Solver:
             raise NetError('there is no regularization_type %s' % kind)
         return amount * (np.sign(param.data) if kind == 'L1' else param.data)
 
-    # ---- the update of parameter i from its gradient and its rate ---------------------------------
+    # ---- the update of parameter i from its gradient and its rate ------------------------------
 
     def sgd(self, i, g, rate):
         """The rate is within the momentum."""
@@ -120,7 +122,8 @@ class Solver:
         return rate * g / (np.sqrt(self.history[i]) + self.delta)
 
     def adadelta(self, i, g, rate):
-        """delta is within the roots; the second set has the squares of the updates, before the rate."""
+        """delta is within the roots; the second set has the squares of the updates, before the
+        rate."""
         m, j = self.momentum, i + len(self.net.learnable)
         self.history[i] = m * self.history[i] + (1 - m) * g * g
         update = g * np.sqrt((self.history[j] + self.delta) / (self.history[i] + self.delta))

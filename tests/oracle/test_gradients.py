@@ -39,7 +39,8 @@ CASES = [
     ),
     (
         'Convolution',
-        'convolution_param { num_output: 2 kernel_h: 2 kernel_w: 3 dilation: 2 pad: 2 bias_term: false }',
+        'convolution_param { num_output: 2 kernel_h: 2 kernel_w: 3 dilation: 2 pad: 2 '
+        'bias_term: false }',
         '2,3,5,6 2,3,5,6',
     ),
     (
@@ -212,7 +213,7 @@ def run(layer, arrays):
 
 
 def difference_quotient(layer, arrays, target, diffs):
-    """The gradient of Σ diff·top by the array `target`, which is among the bottoms or the parameters."""
+    """The gradient of Σ diff·top by `target`, one of the bottoms or parameters."""
     saved = [param.data.copy() for param in layer.blobs]
     result = np.zeros(target.shape)
     for at in np.ndindex(*target.shape):
@@ -263,6 +264,6 @@ def test_the_backward_pass_is_the_gradient(case):
 
 
 def test_every_type_with_a_gradient_has_a_case():
-    without = 'Accuracy ArgMax Data DetectionOutput DummyData HDF5Data HDF5Output ImageData Input MemoryData'
-    without += ' PriorBox Proposal Silence Threshold WindowData DepthwiseConvolution'
+    without = 'Accuracy ArgMax Data DetectionOutput DummyData HDF5Data HDF5Output ImageData Input'
+    without += ' MemoryData PriorBox Proposal Silence Threshold WindowData DepthwiseConvolution'
     assert {case[0] for case in CASES} == set(oracle.TYPES) - set(without.split())

@@ -16,7 +16,7 @@ needs_data = pytest.mark.skipif(
 LIMIT = 1e-5  # of a blob's largest value: Caffe's own float32
 
 
-# ---- beside Caffe ----------------------------------------------------------------------------------
+# ---- beside Caffe ------------------------------------------------------------------------------
 
 
 @needs_data
@@ -24,8 +24,9 @@ def test_each_layer_case_has_caffes_numbers():
     cases = caffe_cases.cases()
     worst = ('', 0)
     for case in cases:
-        for key, difference in caffe_cases.layer_case(case).items():
+        for key, (difference, share) in caffe_cases.layer_case(case).items():
             assert difference < LIMIT, '%s: %s differs by %g' % (case['name'], key, difference)
+            assert share <= 1, '%s: %s is beyond the bound by %g' % (case['name'], key, share)
             worst = max(
                 worst, ('%s %s' % (case['name'], key), difference), key=lambda pair: pair[1]
             )

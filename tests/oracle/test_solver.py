@@ -134,17 +134,14 @@ def test_the_rates_are_those_of_caffes_runs(policy):
 
 
 def rows(path):
+    """The first rows of the training data: ten iterations' and more."""
     h5py = pytest.importorskip('h5py')
-    data, labels = [], []
-    for name in ('train_a.h5', 'train_b.h5'):
-        with h5py.File(os.path.join(path, name), 'r') as file:
-            data.append(file['data'][:1500].astype(float))
-            labels.append(file['label'][:1500].astype(float))
-    return data[0], labels[0]
+    with h5py.File(os.path.join(path, 'train_a.h5'), 'r') as file:
+        return file['data'][:1500].astype(float), file['label'][:1500].astype(float)
 
 
 @needs_data
-@pytest.mark.parametrize('run', ('sgd_smooth', 'adam_smooth', 'sgd', 'adam'))
+@pytest.mark.parametrize('run', ('sgd_smooth', 'adam'))
 def test_ten_iterations_train_as_caffes(run):
     path = run_folder('')
     data, labels = rows(path)
