@@ -116,7 +116,7 @@ static int new_blob(struct building *b, ferry_layer *layer, const char *name, in
         return err;
     ferry_blob_set_name(blob->blob, name);
     *out = b->net->n_blobs++;
-    return 0;
+    return ferry__names_set(&b->net->blob_names, name, *out, true);
 }
 
 static int add_top(struct building *b, ferry_layer *layer, const struct ferry__node *node, int i)
@@ -247,7 +247,9 @@ static int add_layer(struct building *b, const struct ferry__node *node)
         layer->device = b->net->device;
     b->net->n_layers++;
     ferry_log_write(FERRY_LOG_INFO, "Creating Layer %s", node->name);
-    err = add_bottoms(b, layer, node);
+    err = ferry__names_set(&b->net->layer_names, node->name, layer->index, true);
+    if (!err)
+        err = add_bottoms(b, layer, node);
     if (!err)
         err = add_tops(b, layer, node);
     if (!err)
@@ -259,20 +261,31 @@ static int add_layer(struct building *b, const struct ferry__node *node)
 
 /* ---- inputs and outputs ---------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b, const ferry_net *net)
+/* An output, by its name. */
+struct named {
+    const char *name;
+    int blob;
+};
+
+static int by_name(const void *a, const void *b)
 {
-    return strcmp(net->blobs[*(const int *)a].name, net->blobs[*(const int *)b].name);
+    const struct named *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+
+    return order ? order : (x->blob > y->blob) - (x->blob < y->blob);
 }
 
 /* Blobs whose latest content nobody consumes, by name. */
 static int find_outputs(struct building *b)
 {
     ferry_net *net = b->net;
-    int i, k;
+    struct named *named =
+        ferry__proto_alloc(&net->arena, (size_t)(net->n_blobs + 1) * sizeof *named);
+    int i;
 
     net->outputs = ferry__proto_alloc(&net->arena, (size_t)(net->n_blobs + 1) * sizeof(int));
     net->inputs = ferry__proto_alloc(&net->arena, (size_t)(net->n_blobs + 1) * sizeof(int));
-    if (!net->outputs || !net->inputs)
+    if (!named || !net->outputs || !net->inputs)
         return no_memory(net);
     for (i = 0; i < net->n_blobs; i++) {
         if (net->blobs[i].input)
@@ -280,20 +293,24 @@ static int find_outputs(struct building *b)
         if (b->consumed[i])
             continue;
         net->blobs[i].output = true;
-        for (k = net->n_outputs++; k > 0 && by_name(&net->outputs[k - 1], &i, net) > 0; k--)
-            net->outputs[k] = net->outputs[k - 1];
-        net->outputs[k] = i;
+        named[net->n_outputs++] = (struct named){ net->blobs[i].name, i };
     }
-    for (i = 0; i < net->n_outputs; i++)
-        ferry_log_write(FERRY_LOG_INFO, "This network produces output %s",
-                        net->blobs[net->outputs[i]].name);
+    qsort(named, (size_t)net->n_outputs, sizeof *named, by_name);
+    for (i = 0; i < net->n_outputs; i++) {
+        net->outputs[i] = named[i].blob;
+        ferry_log_write(FERRY_LOG_INFO, "This network produces output %s", named[i].name);
+    }
     return 0;
 }
 
 /* The shapes of inputs are the program's to change; those that depend on data change by themselves. */
-static void watch(ferry_net *net)
+static int watch(ferry_net *net)
 {
     int i, k;
+
+    net->watched = ferry__proto_alloc(&net->arena, (size_t)(net->n_blobs + 1) * sizeof(int));
+    if (!net->watched)
+        return no_memory(net);
 
     for (i = 0; i < net->n_layers; i++)
         for (k = 0; k < net->layers[i].n_tops; k++) {
@@ -304,6 +321,10 @@ static void watch(ferry_net *net)
             if (net->layers[i].type->flags & FERRY_LAYER_RESHAPES)
                 blob->watched = true;
         }
+    for (i = 0; i < net->n_blobs; i++)
+        if (net->blobs[i].watched)
+            net->watched[net->n_watched++] = i;
+    return 0;
 }
 
 int ferry__net_build(ferry_net *net, const struct ferry__graph *graph)
@@ -322,8 +343,9 @@ int ferry__net_build(ferry_net *net, const struct ferry__graph *graph)
         err = add_layer(&b, &graph->nodes[i]);
     if (err)
         return err;
-    watch(net);
-    err = ferry__net_needs(net);
+    err = watch(net);
+    if (!err)
+        err = ferry__net_needs(net);
     if (!err)
         err = find_outputs(&b);
     if (!err)

@@ -101,19 +101,20 @@ static int root_of(const ferry_net *net, int blob)
 
 static int value_of_blob(struct ferry__program *p, int blob)
 {
-    int root = root_of(p->net, blob), i;
+    int root = root_of(p->net, blob), value = p->of_blob[root];
 
-    for (i = 0; i < p->n_values; i++)
-        if (p->values[i].index == root)
-            return i;
-    return new_value(p, p->net->blobs[root].blob, root);
+    if (value < 0)
+        value = new_value(p, p->net->blobs[root].blob, root);
+    if (value >= 0)
+        p->of_blob[root] = value;
+    return value;
 }
 
 static int value_of_scratch(struct ferry__program *p, ferry_blob *blob)
 {
     int i;
 
-    for (i = 0; i < p->n_values; i++)
+    for (i = p->layer_values; i < p->n_values; i++)
         if (p->values[i].index < 0 && p->values[i].blob == blob)
             return i;
     return new_value(p, blob, -1);
@@ -185,61 +186,94 @@ static int add_call(struct ferry__program *p, ferry_layer *layer)
     return 0;
 }
 
-/* Whether the program, or another stage, looks at a blob. */
+/* Blobs that layers of later stages take, or whose loss counts. */
+static void mark_outside(const struct ferry__program *p, bool *seen)
+{
+    const ferry_layer *layer;
+    int i, k;
+
+    for (i = p->last_layer + 1; i < p->net->n_layers; i++)
+        for (k = 0, layer = &p->net->layers[i]; k < layer->n_bottoms; k++)
+            seen[layer->bottoms[k]] = true;
+    for (i = p->first_layer; i <= p->last_layer; i++)
+        for (k = 0, layer = &p->net->layers[i]; k < layer->n_tops; k++)
+            if (layer->loss_weights[k] != 0)
+                seen[layer->tops[k]] = true;
+}
+
+/* Whether the program, or an earlier stage, looks at a blob. */
 static bool is_seen(const struct ferry__program *p, int b)
 {
     const struct ferry__net_blob *blob = &p->net->blobs[b];
-    int i, k;
 
-    if (blob->input || (blob->output && !p->net->only) || blob->kept || blob->watched ||
-        p->net->keep_all || blob->maker < p->first_layer)
-        return true;
-    for (i = p->last_layer + 1; i < p->net->n_layers; i++)
-        for (k = 0; k < p->net->layers[i].n_bottoms; k++)
-            if (p->net->layers[i].bottoms[k] == b)
-                return true;
-    for (i = p->first_layer; i <= p->last_layer; i++)
-        for (k = 0; k < p->net->layers[i].n_tops; k++)
-            if (p->net->layers[i].tops[k] == b && p->net->layers[i].loss_weights[k] != 0)
-                return true;
-    return false;
+    return blob->input || (blob->output && !p->net->only) || blob->kept || blob->watched ||
+           p->net->keep_all || blob->maker < p->first_layer;
 }
 
-static void pin_blobs(struct ferry__program *p)
+static int pin_blobs(struct ferry__program *p)
 {
-    int i, b, value;
+    bool *seen = calloc((size_t)p->net->n_blobs + 1, sizeof *seen);
+    int i, b;
 
+    if (!seen)
+        return no_memory();
+    mark_outside(p, seen);
     for (b = 0; b < p->net->n_blobs; b++) {
-        if (!is_seen(p, b))
-            continue;
-        for (i = 0; i < p->n_values && p->values[i].index != root_of(p->net, b); i++)
-            ;
-        value = i < p->n_values ? i : -1;
+        int value = seen[b] || is_seen(p, b) ? p->of_blob[root_of(p->net, b)] : -1;
+
         if (value >= 0)
             p->values[value].pinned = p->values[value].seen = true;
     }
+    free(seen);
     for (i = 0; i < p->n_values; i++)
         p->values[i].own = p->values[i].pinned || !p->net->plan;
+    return 0;
 }
 
 /* ---- what is needed -------------------------------------------------------------------------------- */
 
-/* Whether an item makes something that is needed; what it takes is needed then. */
+static void need_blobs(const struct ferry__program *p, const int *blobs, int n, bool *needed)
+{
+    int i;
+
+    for (i = 0; i < n; i++)
+        needed[p->of_blob[root_of(p->net, blobs[i])]] = true;
+}
+
+/* Whether an item makes something that is needed. A layer that computes by itself has values for all of its blobs. */
 static bool makes_needed(const struct ferry__program *p, const struct ferry__item *item,
                          const bool *needed)
 {
     const ferry_layer *layer = item->layer;
     uint32_t k;
-    int i, v;
+    int i;
 
     for (k = 0; !item->call && k < item->op.n_out; k++)
         if (item->out[k].value < 0 || needed[item->out[k].value])
             return true;
     for (i = 0; item->call && i < layer->n_tops; i++)
-        for (v = 0; v < p->n_values; v++)
-            if (needed[v] && p->values[v].index == root_of(p->net, layer->tops[i]))
-                return true;
+        if (needed[p->of_blob[root_of(p->net, layer->tops[i])]])
+            return true;
     return false;
+}
+
+/* What it uses is needed then. */
+static void need_operands(const struct ferry__program *p, const struct ferry__item *item,
+                          bool *needed)
+{
+    uint32_t k;
+
+    if (item->call) {
+        need_blobs(p, item->layer->bottoms, item->layer->n_bottoms, needed);
+        need_blobs(p, item->layer->tops, item->layer->n_tops, needed);
+        return;
+    }
+    for (k = 0; k < item->op.n_in; k++)
+        if (item->in[k].value >= 0)
+            needed[item->in[k].value] = true;
+    for (k = 0; k < item->op.n_out; k++)
+        if (item->out[k].value >= 0)
+            needed[item->out[k].value] = true;
 }
 
 /* Drops what nothing needs that is looked at. */
@@ -253,30 +287,46 @@ static int drop_unneeded(struct ferry__program *p)
     for (v = 0; v < p->n_values; v++)
         needed[v] = p->values[v].seen;
     for (i = p->n_items; i-- > 0;) {
-        bool needs = makes_needed(p, &p->items[i], needed);
-
-        for (v = 0; needs && v < p->n_values; v++)
-            needed[v] = needed[v] || ferry__item_uses(p, &p->items[i], v);
-        p->items[i].dropped = !needs;
+        p->items[i].dropped = !makes_needed(p, &p->items[i], needed);
+        if (!p->items[i].dropped)
+            need_operands(p, &p->items[i], needed);
     }
     free(needed);
     return 0;
 }
 
+static int make_index(struct ferry__program *p)
+{
+    int i;
+
+    p->of_blob = malloc(((size_t)p->net->n_blobs + 1) * sizeof *p->of_blob);
+    if (!p->of_blob)
+        return no_memory();
+    for (i = 0; i < p->net->n_blobs; i++)
+        p->of_blob[i] = -1;
+    return 0;
+}
+
 int ferry__program_collect(struct ferry__program *p)
 {
-    int i, k, err = 0;
+    int i, k, err = make_index(p);
 
     for (i = p->first_layer; !err && i <= p->last_layer; i++) {
         ferry_layer *layer = &p->net->layers[i];
 
+        p->layer_values = p->n_values;
         for (k = 0; !err && k < layer->forward.count; k++)
             err = add_operation(p, layer, k);
         if (!err && layer->type->forward)
             err = add_call(p, layer);
     }
-    pin_blobs(p);
-    return err || !p->net->only ? err : drop_unneeded(p);
+    if (!err)
+        err = pin_blobs(p);
+    if (!err && p->net->only)
+        err = drop_unneeded(p);
+    free(p->of_blob);
+    p->of_blob = NULL;
+    return err;
 }
 
 /* ---- looking at them ------------------------------------------------------------------------------- */

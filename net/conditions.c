@@ -68,14 +68,21 @@ static int put_state(ferry_proto *text, const struct ferry__net_conditions *c)
     return err;
 }
 
-static bool is_in(const struct ferry__graph *graph, const ferry_proto *layer)
+/* Takes layers out that the graph lacks: it has the others in the text's order, and splits between them. */
+static void remove_others(const ferry_net *net, const struct ferry__graph *graph, ferry_proto *text)
 {
-    int i;
+    int64_t i = ferry_proto_count(net->proto, "layer");
+    const ferry_proto *empty = ferry_proto_message(net->proto, "layer", i);
+    int node = graph->count - 1;
 
-    for (i = 0; i < graph->count; i++)
-        if (graph->nodes[i].message == layer)
-            return true;
-    return false;
+    while (i-- > 0) {
+        while (node >= 0 && graph->nodes[node].message == empty)
+            node--;
+        if (node >= 0 && graph->nodes[node].message == ferry_proto_message(net->proto, "layer", i))
+            node--;
+        else
+            ferry__proto_remove(text, "layer", i);
+    }
 }
 
 void ferry__log_text(const ferry_proto *p)
@@ -99,14 +106,11 @@ void ferry__conditions_tell(const ferry_net *net, const struct ferry__net_condit
                             const struct ferry__graph *graph)
 {
     ferry_proto *text;
-    int64_t i;
 
     if (ferry__proto_create(&ferry__proto_NetParameter, net->proto->document->file, &text))
         return;
     if (!ferry__proto_put_copy(text, net->proto) && !put_state(text, c)) {
-        for (i = ferry_proto_count(net->proto, "layer"); i-- > 0;)
-            if (!is_in(graph, ferry_proto_message(net->proto, "layer", i)))
-                ferry__proto_remove(text, "layer", i);
+        remove_others(net, graph, text);
         ferry_log_write(FERRY_LOG_INFO, "Initializing net from parameters: ");
         ferry__log_text(text);
     }

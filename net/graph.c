@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "net/graph.h"
 
+#include "net/names.h"
+
 #include <ferry/status.h>
 
 #include <stdio.h>
@@ -97,17 +99,10 @@ struct version {
 struct versions {
     struct version *at;
     int count, room;
+    struct ferry__names latest; /* of each name */
+    int *first;                 /* of each node: its first top's; the others follow */
+    int *used;                  /* of each bottom of each node, in their order */
 };
-
-static struct version *latest(struct versions *v, const char *blob)
-{
-    int i;
-
-    for (i = v->count; i-- > 0;)
-        if (!strcmp(v->at[i].blob, blob))
-            return &v->at[i];
-    return NULL;
-}
 
 static int add_version(struct versions *v, struct ferry__node *node, int layer, int top)
 {
@@ -127,7 +122,7 @@ static int add_version(struct versions *v, struct ferry__node *node, int layer, 
     if (node->weighted)
         new->loss_weight = node->loss_weights[top];
     new->uses = new->loss_weight != 0;
-    return 0;
+    return ferry__names_set(&v->latest, new->blob, v->count - 1, false);
 }
 
 static const char *name_of_split(struct ferry__proto_arena *arena, const struct ferry__graph *g,
@@ -167,18 +162,20 @@ static int nobody_makes(const struct ferry__graph *g, int at, int k)
 /* Who uses what: each bottom counts one for the content that its name has at that point. */
 static int count_uses(const struct ferry__graph *g, struct versions *v)
 {
-    int i, k, err = 0;
+    int i, k, n = 0, err = 0;
 
     for (i = 0; !err && i < g->count; i++) {
         struct ferry__node *node = &g->nodes[i];
 
         for (k = 0; k < node->n_bottoms; k++) {
-            struct version *used = latest(v, node->bottoms[k]);
+            int used = ferry__names_get(&v->latest, node->bottoms[k]);
 
-            if (!used)
+            if (used < 0)
                 return nobody_makes(g, i, k);
-            used->uses++;
+            v->at[used].uses++;
+            v->used[n++] = used;
         }
+        v->first[i] = v->count;
         for (k = 0; !err && k < node->n_tops; k++)
             err = add_version(v, node, i, k);
     }
@@ -211,29 +208,8 @@ static int add_split(struct ferry__graph *out, struct ferry__proto_arena *arena,
     return split->name ? 0 : no_memory();
 }
 
-/* The index of the version that top k of layer i makes. */
-static struct version *made_by(struct versions *v, int layer, int top)
-{
-    int i;
-
-    for (i = 0; i < v->count; i++)
-        if (v->at[i].layer == layer && v->at[i].top == top)
-            return &v->at[i];
-    return NULL;
-}
-
-/* The version that a name has for layer `before`. */
-static struct version *used_by(struct versions *v, const char *blob, int before)
-{
-    int i;
-
-    for (i = v->count; i-- > 0;)
-        if (v->at[i].layer < before && !strcmp(v->at[i].blob, blob))
-            return &v->at[i];
-    return NULL;
-}
-
-static int copy_node(const struct ferry__graph *g, int i, struct versions *v,
+/* Node i, whose first bottom is number `bottom` of all. */
+static int copy_node(const struct ferry__graph *g, int i, int bottom, struct versions *v,
                      struct ferry__proto_arena *arena, struct ferry__graph *out)
 {
     const struct ferry__node *from = &g->nodes[i];
@@ -247,7 +223,7 @@ static int copy_node(const struct ferry__graph *g, int i, struct versions *v,
     node->message = from->message;
     node->weighted = from->weighted;
     for (k = 0; k < from->n_bottoms; k++) {
-        struct version *used = used_by(v, from->bottoms[k], i);
+        struct version *used = &v->at[v->used[bottom + k]];
 
         node->bottoms[k] = from->bottoms[k];
         if (used->uses > 1)
@@ -265,14 +241,14 @@ static int copy_node(const struct ferry__graph *g, int i, struct versions *v,
 static int insert_splits(const struct ferry__graph *g, struct versions *v, const ferry_proto *empty,
                          struct ferry__proto_arena *arena, struct ferry__graph *out)
 {
-    int i, k, err = 0;
+    int i, k, bottom = 0, err = 0;
 
-    for (i = 0; !err && i < g->count; i++) {
+    for (i = 0; !err && i < g->count; bottom += g->nodes[i++].n_bottoms) {
         int own = out->count;
 
-        err = copy_node(g, i, v, arena, out);
+        err = copy_node(g, i, bottom, v, arena, out);
         for (k = 0; !err && k < g->nodes[i].n_tops; k++) {
-            struct version *made = made_by(v, i, k);
+            struct version *made = &v->at[v->first[i] + k];
 
             if (made->uses < 2)
                 continue;
@@ -281,6 +257,18 @@ static int insert_splits(const struct ferry__graph *g, struct versions *v, const
         }
     }
     return err;
+}
+
+static int make_versions(const struct ferry__graph *g, struct versions *v)
+{
+    size_t bottoms = 1;
+    int i;
+
+    for (i = 0; i < g->count; i++)
+        bottoms += (size_t)g->nodes[i].n_bottoms;
+    v->first = calloc((size_t)g->count + 1, sizeof *v->first);
+    v->used = calloc(bottoms, sizeof *v->used);
+    return v->first && v->used ? count_uses(g, v) : no_memory();
 }
 
 int ferry__graph_make(const ferry_proto *net, const struct ferry__net_conditions *conditions,
@@ -293,9 +281,12 @@ int ferry__graph_make(const ferry_proto *net, const struct ferry__net_conditions
     int err = collect(net, conditions, arena, &all);
 
     if (!err)
-        err = count_uses(&all, &v);
+        err = make_versions(&all, &v);
     if (!err)
         err = insert_splits(&all, &v, empty, arena, out);
+    ferry__names_end(&v.latest);
+    free(v.first);
+    free(v.used);
     free(v.at);
     return err;
 }

@@ -40,6 +40,7 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/running.c \
 	%D%/measure.c \
 	%D%/measure.h \
+	%D%/names.c \
 	%D%/needs.c \
 	%D%/reach.c \
 	%D%/run.c \

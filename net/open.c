@@ -236,6 +236,8 @@ void ferry_net_close(ferry_net *net)
     free(net->writes_to);
     free(net->runs);
     free(net->uses);
+    ferry__names_end(&net->blob_names);
+    ferry__names_end(&net->layer_names);
     pthread_mutex_destroy(&net->filling);
     free(net);
 }
@@ -244,22 +246,12 @@ void ferry_net_close(ferry_net *net)
 
 int ferry__net_find_blob(const ferry_net *net, const char *name)
 {
-    int i;
-
-    for (i = 0; i < net->n_blobs; i++)
-        if (!strcmp(net->blobs[i].name, name))
-            return i;
-    return -1;
+    return ferry__names_get(&net->blob_names, name);
 }
 
 int ferry__net_find_layer(const ferry_net *net, const char *name)
 {
-    int i;
-
-    for (i = 0; i < net->n_layers; i++)
-        if (!strcmp(net->layers[i].name, name))
-            return i;
-    return -1;
+    return ferry__names_get(&net->layer_names, name);
 }
 
 ferry_blob *ferry_net_blob(ferry_net *net, const char *name)

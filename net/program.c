@@ -86,6 +86,7 @@ static void end(struct ferry__program *p)
     free(p->items);
     free(p->back);
     free(p->values);
+    free(p->of_blob);
     free(p->shapes);
     free(p);
 }

@@ -70,7 +70,9 @@ struct ferry__program {
     int n_back;
     struct ferry__value *values;
     int n_values, room_values;
-    uint64_t used; /* the net's clock when it was chosen last */
+    int *of_blob; /* while it is collected: the value of each of the net's blobs; −1: none yet */
+    int layer_values; /* likewise: how many there were before the layer that is added */
+    uint64_t used;    /* the net's clock when it was chosen last */
 };
 
 /* Layers that follow one another; shapes within are known before the first of them runs. */

@@ -121,9 +121,8 @@ int ferry__net_reshape(ferry_net *net, int first, int last)
 {
     int i, err = 0;
 
-    for (i = 0; !err && i < net->n_blobs; i++)
-        if (net->blobs[i].watched)
-            err = note_shape(net, i, net->blobs[i].maker);
+    for (i = 0; !err && i < net->n_watched; i++)
+        err = note_shape(net, net->watched[i], net->blobs[net->watched[i]].maker);
     for (i = first; !err && i <= last; i++)
         err = reshape_if_fresh(&net->layers[i]);
     return err;

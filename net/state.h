@@ -5,6 +5,7 @@
 #ifndef FERRY_NET_STATE_H
 #define FERRY_NET_STATE_H
 
+#include "net/names.h"
 #include "net/proto/arena.h"
 
 #include "op/run.h"
@@ -40,7 +41,7 @@ struct ferry__net_param {
     bool unfilled;             /* until somebody reads it: what is loaded need not be filled */
     const ferry_proto *filler; /* NULL: `value` */
     double value;
-    uint64_t drawn; /* where its random numbers begin */
+    uint64_t drawn;      /* where its random numbers begin */
     bool written, saved; /* by forward passes; what it held before the latest one is in `before` */
     ferry_blob *before;  /* NULL: none yet */
 };
@@ -89,8 +90,8 @@ struct ferry_layer {
     bool needs_backward;
     bool forced;         /* all of its parameters' diffs are wanted: force_backward */
     const char *refused; /* why a diff that is wanted cannot be had; NULL: it can, or none is */
-    uint64_t prepared; /* the sum of its parameters' versions when it prepared; 0: it has to */
-    bool fresh;        /* reshape has to be called whatever the bottoms' shapes */
+    uint64_t prepared;   /* the sum of its parameters' versions when it prepared; 0: it has to */
+    bool fresh;          /* reshape has to be called whatever the bottoms' shapes */
     ferry_device *device;
     struct ferry__net_spent spent[2]; /* of the measured passes forward, backward */
 };
@@ -119,8 +120,8 @@ struct ferry_net {
     char *name;
     char *writes_to; /* the real path of the folder in which layers may write; NULL: nowhere */
     ferry_phase phase;
-    bool measured; /* each layer is waited for, and counted */
-    bool debug;    /* each layer's means are said: debug_info */
+    bool measured;                   /* each layer is waited for, and counted */
+    bool debug;                      /* each layer's means are said: debug_info */
     uint64_t passes[2];              /* forward, backward */
     bool backward;                   /* its layers will be run backward */
     bool keep_all, plan, fuse, only; /* as the options and the phase have it */
@@ -137,6 +138,8 @@ struct ferry_net {
     int n_blobs;
     ferry_layer *layers;
     int n_layers;
+    struct ferry__names blob_names, layer_names; /* the first one of each name */
+    int *watched, n_watched;                     /* blobs whose shape may change by itself */
     int *inputs, *outputs, n_inputs, n_outputs;
     struct ferry__stage *stages;
     int n_stages;

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Splits that a net inserts: their errors name them, and nets in which one blob has very many users are opened and run
+ * in a time that grows with their size.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "fixture.h"
+
+#include <ferry/net.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct text {
+    char *at;
+    size_t used, room;
+};
+
+static void add(struct text *t, const char *fmt, ...) FERRY_PRINTF(2, 3);
+
+static void add(struct text *t, const char *fmt, ...)
+{
+    va_list args;
+
+    if (t->used + 4096 > t->room) {
+        t->room = 2 * t->room + 8192;
+        t->at = realloc(t->at, t->room);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(t->at);
+    }
+    va_start(args, fmt);
+    t->used += (size_t)vsnprintf(t->at + t->used, t->room - t->used, fmt, args);
+    va_end(args);
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static ferry_net *open_text(const struct text *t)
+{
+    ferry_net_options o = { .struct_size = sizeof o, .text = t->at, .text_size = t->used };
+    ferry_net *net = NULL;
+
+    FX_OK(ferry_net_open(fx_device(), "net.prototxt", &o, &net));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(net);
+    return net;
+}
+
+/* ---- many users ------------------------------------------------------------------------------------ */
+
+/* Opens a net, gives x the values 1 and −2 and runs it twice; in seconds. */
+static ferry_net *run(const struct text *t, double *out_seconds)
+{
+    double begin = now();
+    ferry_net *net = open_text(t);
+    float *x = ferry_blob_overwrite_host_data(ferry_net_input(net, 0));
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(x);
+    x[0] = 1;
+    x[1] = -2;
+    FX_OK(ferry_net_forward(net, NULL));
+    FX_OK(ferry_net_forward(net, NULL));
+    *out_seconds = now() - begin;
+    return net;
+}
+
+static double bound(double seconds)
+{
+    return ferry_test_is_slow() ? 20 * seconds : seconds;
+}
+
+static void check_output(ferry_net *net, const char *name, float first, float second)
+{
+    const float *y = ferry_blob_host_data(ferry_net_blob(net, name));
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(y);
+    CU_ASSERT_EQUAL(y[0], first);
+    CU_ASSERT_EQUAL(y[1], second);
+}
+
+#define INPUT "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 } } }\n"
+
+static void twenty_thousand_layers_use_one_blob(void)
+{
+    struct text t = { 0 };
+    double seconds;
+    ferry_net *net;
+
+    add(&t, INPUT);
+    for (int i = 0; i < 20000; i++)
+        add(&t,
+            "layer { name: 'l%d' type: 'Power' bottom: 'x' top: 'y%d' power_param { shift: %d } "
+            "}\n",
+            i, i, i);
+    net = run(&t, &seconds);
+    check_output(net, "y0", 1, -2);
+    check_output(net, "y19999", 20000, 19997);
+    printf("     20000 users of one blob: %.2f s\n", seconds);
+    CU_ASSERT(seconds < bound(8));
+    ferry_net_close(net);
+    free(t.at);
+    fx_end();
+}
+
+static void a_layer_has_thirty_thousand_bottoms(void)
+{
+    struct text t = { 0 };
+    double seconds;
+    ferry_net *net;
+
+    add(&t, INPUT "layer { name: 's' type: 'Silence'");
+    for (int i = 0; i < 30000; i++)
+        add(&t, " bottom: 'x'");
+    add(&t,
+        " }\nlayer { name: 'l' type: 'Power' bottom: 'x' top: 'y' power_param { scale: 2 } }\n");
+    net = run(&t, &seconds);
+    check_output(net, "y", 2, -4);
+    printf("     30000 bottoms of one layer: %.2f s\n", seconds);
+    CU_ASSERT(seconds < bound(4));
+    ferry_net_close(net);
+    free(t.at);
+    fx_end();
+}
+
+static void a_chain_of_twenty_thousand_layers(void)
+{
+    struct text t = { 0 };
+    double seconds;
+    ferry_net *net;
+
+    add(&t, INPUT);
+    for (int i = 0; i < 20000; i++)
+        add(&t,
+            "layer { name: 'l%d' type: 'Power' bottom: '%s%d' top: 'x%d' power_param { scale: -1 } "
+            "}\n",
+            i, i ? "x" : "y", i, i + 1);
+    /* the first bottom is the input's top */
+    memcpy(strstr(t.at, "'y0'"), "'x' ", 4);
+    net = run(&t, &seconds);
+    check_output(net, "x20000", 1, -2);
+    printf("     a chain of 20000 layers: %.2f s\n", seconds);
+    CU_ASSERT(seconds < bound(8));
+    ferry_net_close(net);
+    free(t.at);
+    fx_end();
+}
+
+/* ---- errors ---------------------------------------------------------------------------------------- */
+
+static int refuse(ferry_layer *layer)
+{
+    (void)layer;
+    return ferry_error_set(FERRY_EUNSUPPORTED, "no such split today");
+}
+
+static int refuse_itself(ferry_layer *layer)
+{
+    return ferry_layer_error(layer, FERRY_EUNSUPPORTED, "no such split today");
+}
+
+static int count_in(const char *text, const char *what)
+{
+    int n = 0;
+
+    while ((text = strstr(text, what))) {
+        text++;
+        n++;
+    }
+    return n;
+}
+
+/* A failure of a split of blob `blob`, one that the type names itself or does not. */
+static void check_named(const char *blob, int (*reshape)(ferry_layer *))
+{
+    const ferry_layer_type *own = ferry_layer_type_find("Split");
+    static ferry_layer_type failing;
+    ferry_net_options o = { .struct_size = sizeof o };
+    struct text t = { 0 };
+    ferry_net *net = NULL;
+    char name[512];
+
+    failing = *own;
+    failing.setup = NULL;
+    failing.reshape = reshape;
+    FX_OK(ferry_layer_register(&failing));
+    add(&t,
+        "layer { name: 'in' type: 'Input' top: '%s' input_param { shape { dim: 2 } } }\n"
+        "layer { name: 'a' type: 'ReLU' bottom: '%s' top: 'a' }\n"
+        "layer { name: 'b' type: 'ReLU' bottom: '%s' top: 'b' }\n",
+        blob, blob, blob);
+    o.text = t.at;
+    o.text_size = t.used;
+    CU_ASSERT_EQUAL(ferry_net_open(fx_device(), "net.prototxt", &o, &net), FERRY_EUNSUPPORTED);
+    FX_OK(ferry_layer_register(own));
+    snprintf(name, sizeof name, "layer \"%s_in_0_split\" (Split): ", blob);
+    CU_ASSERT_EQUAL(count_in(ferry_last_error(), name), 1);
+    CU_ASSERT_EQUAL(count_in(ferry_last_error(), "layer \""), 1);
+    CU_ASSERT_EQUAL(count_in(ferry_last_error(), "no such split today"), 1);
+    if (net)
+        ferry_net_close(net);
+    free(t.at);
+    fx_end();
+}
+
+static void an_error_of_a_split_names_it_once(void)
+{
+    char blob[201];
+
+    memset(blob, 'b', sizeof blob);
+    blob[200] = 0;
+    check_named("x", refuse);
+    check_named("x", refuse_itself);
+    check_named(blob, refuse);
+    check_named(blob, refuse_itself);
+}
+
+static const ferry_test_case cases[] = {
+    FERRY_TEST(twenty_thousand_layers_use_one_blob),
+    FERRY_TEST(a_layer_has_thirty_thousand_bottoms),
+    FERRY_TEST(a_chain_of_twenty_thousand_layers),
+    FERRY_TEST(an_error_of_a_split_names_it_once),
+};
+
+int main(int argc, char **argv)
+{
+    return ferry_test_main_backends(argc, argv, "net splits", cases, FERRY_TEST_COUNT(cases));
+}
