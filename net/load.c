@@ -212,6 +212,68 @@ static int check_whole(const struct loading *l)
     return 0;
 }
 
+/* The first names and how many more there are: "a", "b", "c" and 5 more. */
+struct names {
+    char text[320];
+    int count;
+};
+
+static void name(struct names *n, const char *text)
+{
+    size_t used = strlen(n->text);
+
+    if (n->count++ < 3)
+        snprintf(n->text + used, sizeof n->text - used, "%s\"%.80s\"", used ? ", " : "", text);
+}
+
+static void end_names(struct names *n)
+{
+    size_t used = strlen(n->text);
+
+    if (n->count > 3)
+        snprintf(n->text + used, sizeof n->text - used, " and %d more", n->count - 3);
+}
+
+/* The layers that a file has blobs of; the names of its arrays where it has none. */
+static void name_file(const struct loading *l, struct names *out)
+{
+    const ferry_io_entry *entry;
+    int64_t i;
+
+    for (i = 0; i < l->count; i++)
+        if (!l->arrays[i].number)
+            name(out, l->arrays[i].layer);
+    for (i = 0; !l->count && i < ferry_io_count(l->io); i++)
+        if (!ferry_io_entry_at(l->io, i, &entry))
+            name(out, entry->name);
+    end_names(out);
+}
+
+/* A file of which no layer gets anything, though some have parameters, is another net's. */
+static int check_matched(const struct loading *l)
+{
+    struct names wants = { .count = 0 }, has = { .count = 0 };
+    int i;
+
+    for (i = 0; i < l->net->n_layers; i++) {
+        const ferry_layer *layer = &l->net->layers[i];
+
+        if (layer->n_params && find(l, layer->name, 0))
+            return 0;
+        if (layer->n_params)
+            name(&wants, layer->name);
+    }
+    if (!wants.count)
+        return 0;
+    end_names(&wants);
+    name_file(l, &has);
+    return ferry_error_set(
+        FERRY_ESHAPE,
+        "%s: weights of another net: it has %s; the layers of this net that want "
+        "weights are %s",
+        l->path, has.count ? has.text : "none", wants.text);
+}
+
 /* ---- the report -------------------------------------------------------------------------------- */
 
 static void add_line(ferry_net *net, const char *layer, ferry_net_load_state state, int blobs)
@@ -235,8 +297,25 @@ static void report_layer(ferry_net *net, const ferry_layer *layer, bool found)
                    : FERRY_LOAD_SHARED,
              layer->n_params);
     if (!found && own)
-        ferry_log_write(FERRY_LOG_WARN, "ferry: layer \"%s\" got no weights: it keeps what it had",
+        ferry_log_write(FERRY_LOG_INFO, "ferry: layer \"%s\" got no weights: it keeps what it had",
                         layer->name);
+}
+
+/* One line where layers were left out; what they are is at FERRY_LOG_INFO. */
+static void tell(const struct loading *l)
+{
+    int counts[4] = { 0 };
+    size_t i;
+
+    for (i = 0; i < l->net->report.n_lines; i++)
+        counts[l->net->lines[i].state]++;
+    if (counts[FERRY_LOAD_NONE])
+        ferry_log_write(FERRY_LOG_WARN,
+                        "ferry: %s: %d of %d layers got weights, the others keep what they had; %d "
+                        "layers of the file are not in the net (FERRY_LOG=info names them)",
+                        l->path, counts[FERRY_LOAD_DONE],
+                        counts[FERRY_LOAD_DONE] + counts[FERRY_LOAD_NONE],
+                        counts[FERRY_LOAD_UNUSED]);
 }
 
 static int report(struct loading *l)
@@ -268,20 +347,25 @@ static int report(struct loading *l)
     return 0;
 }
 
-static int load(ferry_net *net, const char *weights, bool whole)
+/* What has to be there. */
+enum demand { ANYTHING, MATCHED, WHOLE };
+
+static int load(ferry_net *net, const char *weights, enum demand demand)
 {
     struct loading l = { .net = net, .path = weights };
     int i, err;
 
     err = list(&l);
-    if (!err && whole)
-        err = check_whole(&l);
+    if (!err && demand != ANYTHING)
+        err = demand == WHOLE ? check_whole(&l) : check_matched(&l);
     if (!err)
         err = read_all(&l);
     if (!err)
         err = report(&l);
     for (i = 0; !err && i < net->n_layers; i++)
         err = commit_layer(&l, &net->layers[i]);
+    if (!err)
+        tell(&l);
     for (i = 0; i < l.count; i++) {
         ferry_blob_destroy(l.arrays[i].blob);
         free(l.arrays[i].layer);
@@ -293,7 +377,7 @@ static int load(ferry_net *net, const char *weights, bool whole)
 
 int ferry__net_load_whole(ferry_net *net, const char *weights)
 {
-    return load(net, weights, true);
+    return load(net, weights, WHOLE);
 }
 
 int ferry_net_load(ferry_net *net, const char *weights, const ferry_net_load_report **out_report)
@@ -302,7 +386,20 @@ int ferry_net_load(ferry_net *net, const char *weights, const ferry_net_load_rep
 
     if (!net || !weights)
         return ferry_error_set(FERRY_EINVAL, "ferry_net_load: NULL argument");
-    err = load(net, weights, false);
+    err = load(net, weights, ANYTHING);
+    if (!err && out_report)
+        *out_report = &net->report;
+    return err;
+}
+
+int ferry_net_load_matched(ferry_net *net, const char *weights,
+                           const ferry_net_load_report **out_report)
+{
+    int err;
+
+    if (!net || !weights)
+        return ferry_error_set(FERRY_EINVAL, "ferry_net_load_matched: NULL argument");
+    err = load(net, weights, MATCHED);
     if (!err && out_report)
         *out_report = &net->report;
     return err;

@@ -70,7 +70,7 @@ static int open_net(const ferry_solver *s, const struct source *from, const ferr
 }
 
 /* One file of a list with commas between them. */
-static int load_one(const ferry_solver *s, ferry_net *net, const char *name)
+static int load_one(const ferry_solver *s, ferry_net *net, const char *name, bool matched)
 {
     char *path;
     int err;
@@ -79,12 +79,12 @@ static int load_one(const ferry_solver *s, ferry_net *net, const char *name)
     path = ferry__solver_path(name, s->path);
     if (!path)
         return no_memory(s);
-    err = ferry_net_load(net, path, NULL);
+    err = matched ? ferry_net_load_matched(net, path, NULL) : ferry_net_load(net, path, NULL);
     free(path);
     return err;
 }
 
-static int load_weights(const ferry_solver *s, ferry_net *net)
+static int load_weights(const ferry_solver *s, ferry_net *net, bool matched)
 {
     int64_t i;
     int err = 0;
@@ -96,7 +96,7 @@ static int load_weights(const ferry_solver *s, ferry_net *net)
         if (!list)
             return no_memory(s);
         while (!err && (name = strtok_r(rest, ", ", &rest)))
-            err = load_one(s, net, name);
+            err = load_one(s, net, name, matched);
         free(list);
     }
     return err;
@@ -104,7 +104,7 @@ static int load_weights(const ferry_solver *s, ferry_net *net)
 
 /* ---- the training net ---------------------------------------------------------------------------- */
 
-static int open_train(ferry_solver *s)
+static int open_train(ferry_solver *s, const ferry_solver_options *told)
 {
     static const char *const fields[] = { "net", "net_param", "train_net", "train_net_param" };
     const ferry_net_options o = { .struct_size = sizeof o, .phase = FERRY_PHASE_TRAIN };
@@ -133,7 +133,7 @@ static int open_train(ferry_solver *s)
                         generic ? "net" : "train_net", from.file);
     }
     err = open_net(s, &from, ferry_proto_message(p, "train_state", 0), o, &s->net);
-    return err ? err : load_weights(s, s->net);
+    return err ? err : load_weights(s, s->net, told->weights_matched);
 }
 
 /* ---- test nets ----------------------------------------------------------------------------------- */
@@ -217,7 +217,7 @@ static int open_tests(ferry_solver *s, const ferry_solver_options *told)
         if (!err)
             t->net->debug = s->settings.debug;
         if (!err)
-            err = load_weights(s, t->net);
+            err = load_weights(s, t->net, false);
         if (!err)
             err = ferry_net_share(t->net, s->net);
         if (!err)
@@ -238,7 +238,7 @@ int ferry__solver_open_nets(ferry_solver *s, const ferry_solver_options *o)
             return no_memory(s);
     }
     s->allow_write = o->allow_write;
-    err = open_train(s);
+    err = open_train(s, o);
     if (!err && !s->team.rank)
         err = open_tests(s, o);
     s->allow_write = NULL;

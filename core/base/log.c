@@ -118,10 +118,13 @@ static void watch_forks(void)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
+/* A text that begins with the program's name, as among Caffe's lines, has it once. */
 static void write_stderr(int level, const char *text)
 {
     char line[LINE_SIZE + 32];
-    int length = snprintf(line, sizeof(line), "ferry: %s: %s\n", level_names[level], text);
+    bool is_named = strncmp(text, "ferry: ", 7) == 0;
+    int length = snprintf(line, sizeof(line), "ferry: %s: %s\n", level_names[level],
+                          is_named ? text + 7 : text);
 
     if (length > 0)
         fwrite(line, 1, strlen(line), stderr);

@@ -117,6 +117,13 @@ FERRY_API int ferry_net_load(ferry_net *net, const char *weights,
                              const ferry_net_load_report **report);
 
 /**
+ * As ferry_net_load, but FERRY_ESHAPE where no layer gets anything though some have parameters: the weights are those
+ * of another net. The message names the first layers of both.
+ */
+FERRY_API int ferry_net_load_matched(ferry_net *net, const char *weights,
+                                     const ferry_net_load_report **report);
+
+/**
  * Keeps a net's parameters in a file: FERRY_IO_CAFFEMODEL, _HDF5, _SAFETENSORS or _NPZ, each as blob i
  * of its layer (LAYER/i), shared ones under each layer that has them. A caffemodel also keeps the whole
  * definition in today's form, with the layers of other phases, so that it can be opened without its

@@ -63,6 +63,7 @@ typedef struct ferry_solver_options {
     size_t n_keep;
     const ferry_team *team; /* whom it trains with (below); NULL: nobody */
     const char *allow_write; /* as of ferry_net_options, for all nets; snapshots need none */
+    int weights_matched; /* 1: weights of which the training net gets nothing are FERRY_ESHAPE */
 } ferry_solver_options;
 
 /**

@@ -93,7 +93,8 @@ class SolverOptions(ctypes.Structure):
     _fields_ = [("struct_size", SIZE), ("text", TEXT), ("text_size", SIZE),
                 ("weights", ctypes.POINTER(TEXT)), ("n_weights", SIZE), ("stages", ctypes.POINTER(TEXT)),
                 ("n_stages", SIZE), ("level", INT), ("place", TEXT), ("keep", ctypes.POINTER(TEXT)),
-                ("n_keep", SIZE), ("team", POINTER), ("allow_write", TEXT)]
+                ("n_keep", SIZE), ("team", POINTER), ("allow_write", TEXT),
+                ("weights_matched", INT)]
 
 
 class SolverScore(ctypes.Structure):

@@ -296,7 +296,7 @@ static void weights_of_another_net_are_one_line_of_error(void)
     snprintf(command, sizeof(command), "run %s %s --input x=%s", in_folder("b.prototxt"),
              in_folder("a.npz"), in_folder("x.npy"));
     CU_ASSERT_EQUAL(ferry(command), 1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err, "none of \"b\" or any other layer of this one"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err, "the layers of this net that want weights are \"b\"\n"));
     snprintf(command, sizeof(command), "run %s %s --input x=%s", in_folder("a.prototxt"),
              in_folder("a.npz"), in_folder("x.npy"));
     CU_ASSERT_EQUAL(ferry(command), 0);

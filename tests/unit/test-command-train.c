@@ -230,6 +230,69 @@ static void arguments_that_make_no_sense_are_a_line(void)
 
 /* ---- test and plot --------------------------------------------------------------------------------------- */
 
+/* ---- weights ------------------------------------------------------------------------------------------ */
+
+/* Files of weights: of this net, of another one, of both, and arrays of no layer. */
+static void make_weights(void)
+{
+    write_file("other.prototxt",
+               "layer { name: 'd' type: 'Input' top: 'x' input_param { shape { dim: 1 "
+               "dim: 2 } } }\n"
+               "layer { name: 'fc8' type: 'InnerProduct' bottom: 'x' top: 'y' "
+               "inner_product_param { num_output: 2 } }\n",
+               "");
+    write_file("more.prototxt", net,
+               "layer { name: 'new' type: 'InnerProduct' bottom: 'y' top: 'z' "
+               "inner_product_param { num_output: 2 } }\n");
+    CU_ASSERT_EQUAL(
+        here("$FERRY train solver.prototxt 2>&1 && mv snap_iter_10.caffemodel own.bin && "
+             "$FERRY convert own.bin own.npz && "
+             "$FERRY rename own.bin other.caffemodel 'ip/*=fc8/*' && "
+             "$FERRY rename own.npz names.npz 'ip/*=features.*'"),
+        0);
+}
+
+static void weights_of_another_net_are_an_error_with_both_names(void)
+{
+    static const char *const commands[] = { "run more.prototxt F --phase TRAIN",
+                                            "test more.prototxt F -n 1",
+                                            "time more.prototxt F -n 1",
+                                            "train solver.prototxt --weights F" };
+    char line[512];
+
+    make_weights();
+    for (size_t i = 0; i < FERRY_TEST_COUNT(commands); i++)
+        for (int k = 0; k < 2; k++) {
+            const char *file = k ? "names.npz" : "other.caffemodel";
+            const char *at = strstr(commands[i], " F");
+
+            snprintf(line, sizeof line, "$FERRY %.*s %s%s", (int)(at - commands[i]), commands[i],
+                     file, at + 2);
+            CU_ASSERT_EQUAL(here(line), 1);
+            CU_ASSERT_EQUAL(said("weights of another net"), 1);
+            CU_ASSERT(said(k ? "\"features.0\"" : "\"fc8\"") > 0 && said("\"ip\"") > 0);
+            CU_ASSERT_EQUAL(said("warn: "), 0);
+            strcat(line, " --weights-partial");
+            CU_ASSERT_EQUAL(here(line), 0);
+            CU_ASSERT_EQUAL(said("0 of ") > 0, true);
+            CU_ASSERT_EQUAL(said("warn: ferry:"), 0);
+        }
+}
+
+static void weights_of_some_layers_are_one_line(void)
+{
+    make_weights();
+    CU_ASSERT_EQUAL(here("$FERRY time more.prototxt own.bin -n 1"), 0);
+    CU_ASSERT_EQUAL(said("own.bin: 1 of 2 layers got weights"), 1);
+    CU_ASSERT_EQUAL(said("got no weights"), 0);
+    CU_ASSERT_EQUAL(here("FERRY_LOG=info $FERRY time more.prototxt own.bin -n 1"), 0);
+    CU_ASSERT_EQUAL(said("layer \"new\" got no weights"), 1);
+    CU_ASSERT_EQUAL(here("$FERRY train solver.prototxt --weights \"\""), 2);
+    CU_ASSERT_EQUAL(said("--weights \"\" names no file"), 1);
+    CU_ASSERT_EQUAL(here("$FERRY test net.prototxt \"\""), 2);
+    CU_ASSERT_EQUAL(said("WEIGHTS \"\" names no file"), 1);
+}
+
 static void test_gives_means_of_outputs(void)
 {
     json_t *document;
@@ -284,6 +347,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(signals_snapshot_and_stop),
     FERRY_TEST(a_full_disk_names_the_latest_good_snapshot),
     FERRY_TEST(arguments_that_make_no_sense_are_a_line),
+    FERRY_TEST(weights_of_another_net_are_an_error_with_both_names),
+    FERRY_TEST(weights_of_some_layers_are_one_line),
     FERRY_TEST(test_gives_means_of_outputs),
     FERRY_TEST(plot_draws_both_losses),
 };

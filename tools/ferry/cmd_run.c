@@ -163,6 +163,7 @@ int cmd_run(const struct tool_command *self, int argc, char **argv)
         { "--place", NULL, NULL, &r.place },
         { "--allow-write", NULL, NULL, &r.allow_write },
         { "--layers", NULL, NULL, &r.layers },
+        { "--weights-partial", NULL, &r.weights_partial, NULL },
         { "--report", NULL, &run.report, NULL },
         { "--top", NULL, NULL, &run.top },
         { "--labels", NULL, NULL, &run.labels },

@@ -154,6 +154,7 @@ int cmd_test(const struct tool_command *self, int argc, char **argv)
         { "--place", NULL, NULL, &r.place },
         { "--allow-write", NULL, NULL, &r.allow_write },
         { "--layers", NULL, NULL, &r.layers },
+        { "--weights-partial", NULL, &r.weights_partial, NULL },
         { "--json", NULL, &t.json, NULL },
         { NULL, NULL, NULL, NULL },
     };

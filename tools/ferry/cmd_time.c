@@ -222,6 +222,7 @@ int cmd_time(const struct tool_command *self, int argc, char **argv)
         { "--place", NULL, NULL, &r.place },
         { "--allow-write", NULL, NULL, &r.allow_write },
         { "--layers", NULL, NULL, &r.layers },
+        { "--weights-partial", NULL, &r.weights_partial, NULL },
         { "--no-fuse", NULL, &r.no_fuse, NULL },
         { "--no-plan", NULL, &r.no_plan, NULL },
         { "--backward", NULL, &t.backward, NULL },

@@ -17,7 +17,7 @@ struct training {
     const char *allow_write;
     struct net_list stages;
     struct train_log log;
-    bool mpi;
+    bool mpi, weights_partial;
     struct ranks ranks;
     int status;     /* of the log: what ended training */
     int64_t images; /* of an iteration; 0: not known */
@@ -133,7 +133,8 @@ static int train(struct training *t, ferry_solver *s)
 static int open_solver(const struct training *t, ferry_device *dev, ferry_solver **out)
 {
     static const char *const none[] = { "" };
-    ferry_solver_options o = { .struct_size = sizeof o, .place = t->place,
+    ferry_solver_options o = { .struct_size = sizeof o,
+                               .place = t->place,
                                .allow_write = t->allow_write };
 
     int64_t level = 0;
@@ -142,6 +143,7 @@ static int open_solver(const struct training *t, ferry_device *dev, ferry_solver
     o.team = t->ranks.mpi ? &t->ranks.team : NULL;
     o.weights = &t->weights;
     o.n_weights = t->weights != NULL;
+    o.weights_matched = !t->weights_partial;
     o.stages = t->stages.count ? t->stages.at : none; /* as Caffe's command does */
     o.n_stages = t->stages.count ? t->stages.count : 1;
     o.level = (int)level;
@@ -193,6 +195,7 @@ int cmd_train(const struct tool_command *self, int argc, char **argv)
     struct training t = { .self = self };
     const struct tool_option options[] = {
         { "--weights", NULL, NULL, &t.weights },
+        { "--weights-partial", NULL, &t.weights_partial, NULL },
         { "--snapshot", NULL, NULL, &t.snapshot },
         { "--resume", NULL, NULL, &t.resume },
         { "--log", NULL, NULL, &t.log_path },
@@ -215,6 +218,9 @@ int cmd_train(const struct tool_command *self, int argc, char **argv)
     else if (t.resume && (!t.snapshot || (strcmp(t.resume, "exact") && strcmp(t.resume, "caffe"))))
         status = tool_error(TOOL_USAGE, "%s: --resume is exact or caffe, and goes with --snapshot",
                             self->name);
+    else if (t.weights && !t.weights[strspn(t.weights, ", ")])
+        status =
+            tool_error(TOOL_USAGE, "%s: --weights \"%s\" names no file", self->name, t.weights);
     else if (t.snapshot && t.weights)
         status = tool_error(TOOL_USAGE,
                             "%s: a snapshot to resume from or weights to begin with, not both",

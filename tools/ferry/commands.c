@@ -81,6 +81,7 @@ const struct tool_command tool_commands[] = {
       "    --place PLACES       conv*=opencl:0,type:Pooling=cpu: layers elsewhere\n"
       "    --layers FILE.so     layer types of a shared object, under the rules for plugins\n"
       "    --allow-write DIR    layers may write files there (HDF5Output); else nowhere\n"
+      "    --weights-partial    WEIGHTS may have nothing for this net\n"
       "    --report             who computes each layer: own, composed, host\n"
       "    --json               {\"device\", \"ms\", \"loss\", \"outputs\": [{\"name\", "
       "\"shape\",\n"
@@ -95,7 +96,7 @@ const struct tool_command tool_commands[] = {
       "    -n, --iterations N    10\n"
       "    --backward            each pass goes back again, too; parameters' diffs add up\n"
       "    --input, --phase, --stage, --level, --place, --layers, --allow-write, --no-fuse,\n"
-      "    --no-plan\n"
+      "    --no-plan, --weights-partial\n"
       "              as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"ms\", \"ms_best\", \"ms_layers\", \"layers\":\n"
       "              [{\"name\", \"type\", \"device\", \"tier\", \"ms\", \"share\", "
@@ -109,6 +110,7 @@ const struct tool_command tool_commands[] = {
       "and\n"
       "SIGTERM end it with a snapshot, a second one at once; SIGHUP makes a snapshot.\n"
       "    --weights F,...      begins with these weights, in place of what fillers make\n"
+      "    --weights-partial    they may have nothing for this net\n"
       "    --snapshot F         goes on from a .solverstate or .solverstate.h5\n"
       "    --resume exact       with --snapshot: data and random numbers go on, too, by the\n"
       "                         .ferrystate beside it; caffe: they begin anew, as without it\n"
@@ -124,7 +126,8 @@ const struct tool_command tool_commands[] = {
       "The mean of a net's outputs over some passes, in TEST",
       "\nFor nets that read their data themselves. Each batch is a line on standard error.\n"
       "    -n, --iterations N    50\n"
-      "    --stage, --level, --place, --layers, --allow-write    as of ferry run\n"
+      "    --stage, --level, --place, --layers, --allow-write, --weights-partial\n"
+      "              as of ferry run\n"
       "    --json    {\"device\", \"iterations\", \"loss\", \"outputs\": {NAME: mean}}\n",
       cmd_test },
     { "plot", "LOG -o FILE.svg", "The losses of a log of ferry train, as a picture",

@@ -72,34 +72,12 @@ static int cut(const char *text, char **out_copy, struct net_list *out)
     return TOOL_OK;
 }
 
-/* A file of which no layer gets anything, though some want weights, is another net's. */
-static int is_of_this_net(const char *path, const ferry_net_load_report *report)
+static int load_file(const struct net_request *r, const char *path, ferry_net *net)
 {
-    const char *wants = NULL, *has = NULL;
+    int err = r->weights_partial ? ferry_net_load(net, path, NULL)
+                                 : ferry_net_load_matched(net, path, NULL);
 
-    for (size_t i = 0; i < report->n_lines; i++) {
-        const ferry_net_load_line *line = &report->lines[i];
-
-        if (line->state == FERRY_LOAD_DONE || line->state == FERRY_LOAD_SHARED)
-            return TOOL_OK;
-        if (line->state == FERRY_LOAD_NONE && !wants)
-            wants = line->layer;
-        if (line->state == FERRY_LOAD_UNUSED && !has)
-            has = line->layer;
-    }
-    if (!wants || !has)
-        return TOOL_OK;
-    return tool_error(TOOL_FAILURE,
-                      "%s: weights of another net: it has those of \"%s\" and others, and none of "
-                      "\"%s\" or any other layer of this one",
-                      path, has, wants);
-}
-
-static int load_file(const char *path, ferry_net *net)
-{
-    const ferry_net_load_report *report = NULL;
-
-    return ferry_net_load(net, path, &report) ? tool_ferry_error() : is_of_this_net(path, report);
+    return err ? tool_ferry_error() : TOOL_OK;
 }
 
 static int load(const struct net_request *r, ferry_net *net)
@@ -108,8 +86,11 @@ static int load(const struct net_request *r, ferry_net *net)
     char *copy = NULL;
     int status = r->weights ? cut(r->weights, &copy, &files) : TOOL_OK;
 
+    if (status == TOOL_OK && r->weights && !files.count)
+        status =
+            tool_error(TOOL_USAGE, "%s: WEIGHTS \"%s\" names no file", r->self->name, r->weights);
     for (size_t i = 0; status == TOOL_OK && i < files.count; i++)
-        status = load_file(files.at[i], net);
+        status = load_file(r, files.at[i], net);
     free(files.at);
     free(copy);
     return status;
@@ -138,14 +119,15 @@ static int open_given(const struct net_request *r, ferry_device *dev, ferry_net_
     if (status == TOOL_OK && ferry_net_open(dev, r->prototxt, o, out))
         status = tool_ferry_error();
     if (status == TOOL_OK && text && has_weights(r->prototxt))
-        status = load_file(r->prototxt, *out);
+        status = load_file(r, r->prototxt, *out);
     free(text);
     return status;
 }
 
 static int open_on(const struct net_request *r, ferry_device *dev, ferry_net **out)
 {
-    ferry_net_options o = { .struct_size = sizeof o, .place = r->place,
+    ferry_net_options o = { .struct_size = sizeof o,
+                            .place = r->place,
                             .allow_write = r->allow_write };
     bool all = r->keep && strcmp(r->keep, "all") == 0;
     struct net_list keep = { 0 };

@@ -35,6 +35,7 @@ struct net_request {
     const char *keep;                  /* blobs to be read, with commas between them, or "all" */
     const char *allow_write;           /* the folder in which layers may write, or NULL */
     const char *layers;                /* a shared object of layer types, or NULL */
+    bool weights_partial; /* weights of which nothing is this net's are no error */
     bool no_fuse, no_plan, backward;
     struct net_list stages;
     const struct net_list

@@ -26,6 +26,7 @@ static void log_line(void *arg, int level, const char *text)
     static const char *const names[] = { "error", "warn", "info", "debug" };
 
     (void)arg;
+    text += strncmp(text, "ferry: ", 7) == 0 ? 7 : 0; /* it begins the line already */
     (void)tool_error(TOOL_OK, "%s: %s", names[level], text);
 }
 
