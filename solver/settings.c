@@ -158,6 +158,33 @@ static void tell_idle(const ferry_proto *p)
                             idle[i]);
 }
 
+static void warn(const ferry_proto *p, const char *field, const char *what)
+{
+    ferry_log_write(FERRY_LOG_WARN, "ferry: %s: %s is not given: %s",
+                    ferry_proto_where(p, NULL, 0).file, field, what);
+}
+
+static bool lacks(const ferry_proto *p, const char *field)
+{
+    return !ferry_proto_count(p, field);
+}
+
+/* Fields without which Caffe's defaults train nothing, in silence. */
+static void tell_lacking(const ferry_proto *p, const struct ferry__solver_settings *s)
+{
+    if (lacks(p, "base_lr"))
+        warn(p, "base_lr", "the learning rate is 0 and nothing is learned");
+    if (lacks(p, "max_iter"))
+        warn(p, "max_iter", "it is 0, and solving ends before the first iteration");
+    if (s->test_interval && lacks(p, "test_iter"))
+        warn(p, "test_iter", "test_interval alone never tests");
+    if (s->policy != FERRY__POLICY_FIXED && s->policy != FERRY__POLICY_POLY && lacks(p, "gamma"))
+        warn(p, "gamma",
+             s->policy == FERRY__POLICY_INV || s->policy == FERRY__POLICY_SIGMOID
+                 ? "it is 0, and lr_policy leaves the learning rate as it is"
+                 : "it is 0, and lr_policy makes the learning rate 0");
+}
+
 int ferry__settings_read(const ferry_proto *p, struct ferry__solver_settings *out)
 {
     struct ferry__solver_settings s = { 0 };
@@ -181,6 +208,7 @@ int ferry__settings_read(const ferry_proto *p, struct ferry__solver_settings *ou
     if (err)
         return err;
     tell_idle(p);
+    tell_lacking(p, &s);
     *out = s;
     return 0;
 }

@@ -316,7 +316,38 @@ static void debug_info_has_caffes_lines_in_caffes_order(void)
     leave();
 }
 
+/* Texts that train nothing, or never test, by what they do not say. */
+static void what_a_text_lacks_is_one_warning(void)
+{
+    static const struct {
+        const char *text, *said;
+    } lacking[] = {
+        { MESSAGE STEPS "lr_policy: 'fixed'", "solver.prototxt: base_lr is not given" },
+        { MESSAGE RATE "snapshot_after_train: false", "solver.prototxt: max_iter is not given" },
+        { PLAIN "test_interval: 2", "solver.prototxt: test_iter is not given" },
+        { MESSAGE STEPS "base_lr: 0.1 lr_policy: 'inv' power: 1",
+          "solver.prototxt: gamma is not given" },
+        { MESSAGE STEPS "base_lr: 0.1 lr_policy: 'step' stepsize: 2",
+          "solver.prototxt: gamma is not given" },
+    };
+
+    for (size_t i = 0; i <= FERRY_TEST_COUNT(lacking); i++) {
+        const char *at;
+        int n = 0;
+
+        enter();
+        CU_ASSERT(!isnan(train(i < FERRY_TEST_COUNT(lacking) ? lacking[i].text : PLAIN TEST)));
+        for (at = lines; (at = strstr(at, " is not given")); at++)
+            n++;
+        CU_ASSERT_EQUAL(n, i < FERRY_TEST_COUNT(lacking));
+        if (i < FERRY_TEST_COUNT(lacking))
+            CU_ASSERT_PTR_NOT_NULL(strstr(lines, lacking[i].said));
+        leave();
+    }
+}
+
 static const ferry_test_case cases[] = {
+    FERRY_TEST(what_a_text_lacks_is_one_warning),
     FERRY_TEST(every_field_does_what_it_says),
     FERRY_TEST(every_field_has_a_row),
     FERRY_TEST(a_gradient_that_is_no_number_stays_where_it_is),
