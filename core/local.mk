@@ -139,8 +139,7 @@ EXTRA_DIST += \
 	%D%/runtime/report.c \
 	%D%/runtime/runtime.c \
 	%D%/runtime/runtime.h \
-	%D%/runtime/select.c \
-	%D%/runtime/sibling.c
+	%D%/runtime/select.c
 %C%_libferrycore_la_CPPFLAGS = -I$(top_builddir) -I$(top_srcdir) $(PUBLIC_CPPFLAGS) \
 	-DFERRY_PLUGINDIR='"$(plugindir)"' -DFERRY_SYSCONFDIR='"$(sysconfdir)"' \
 	-DFERRY_DEFAULT_ORDER='"$(DEFAULT_ORDER)"' -DFERRY_ONLY_BY_NAME='"$(ONLY_BY_NAME)"'

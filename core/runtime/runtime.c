@@ -70,6 +70,104 @@ void ferry__env_check(void)
     }
 }
 
+/* ---- refusals -------------------------------------------------------------------------------- */
+
+/* Whether the reason is about the file itself and does not name it yet. */
+static bool needs_path(const struct ferry__candidate *candidate)
+{
+    const ferry_candidate *line = &candidate->line;
+
+    return (candidate->code == FERRY_EPLUGIN || candidate->code == FERRY_EABI ||
+            candidate->code == FERRY_EPERM || candidate->code == FERRY_EIO) &&
+           strcmp(line->stage, FERRY__STAGE_OPEN) != 0 &&
+           strcmp(line->stage, FERRY__STAGE_DEVICES) != 0 && !strstr(line->reason, line->path);
+}
+
+int ferry__runtime_refused(const struct ferry__candidate *candidate)
+{
+    const ferry_candidate *line = &candidate->line;
+    bool path = needs_path(candidate);
+    bool hint = line->hint[0] != '\0';
+
+    return ferry__error(candidate->code, "%s: %s%s%s%s%s%s", line->name, path ? line->path : "",
+                        path ? ": " : "", line->reason, hint ? " (" : "", line->hint,
+                        hint ? ")" : "");
+}
+
+/* ---- the open ones -------------------------------------------------------------------------- */
+
+static struct {
+    pthread_mutex_t lock; /* before a runtime's */
+    ferry_runtime *first; /* the oldest */
+} living = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static pthread_once_t watching = PTHREAD_ONCE_INIT;
+
+/* Another thread of the parent may have held it. */
+static void forked_in_child(void)
+{
+    pthread_mutex_init(&living.lock, NULL);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, forked_in_child);
+}
+
+static void list(ferry_runtime *rt)
+{
+    ferry_runtime **end;
+
+    pthread_once(&watching, watch_forks);
+    rt->users = 1;
+    pthread_mutex_lock(&living.lock);
+    for (end = &living.first; *end; end = &(*end)->next)
+        ;
+    *end = rt;
+    pthread_mutex_unlock(&living.lock);
+}
+
+/* Whether nothing uses it any more. */
+static bool drop(ferry_runtime *rt, bool closing)
+{
+    ferry_runtime **at;
+    bool last;
+
+    pthread_mutex_lock(&living.lock);
+    for (at = &living.first; closing && *at; at = &(*at)->next)
+        if (*at == rt) {
+            *at = rt->next;
+            break;
+        }
+    last = --rt->users == 0;
+    pthread_mutex_unlock(&living.lock);
+    return last;
+}
+
+static bool has_lent(ferry_runtime *rt, const ferry_device *dev)
+{
+    const struct ferry__held *held;
+
+    ferry__runtime_lock(rt);
+    for (held = rt->devices; held && held->dev != dev; held = held->next)
+        ;
+    ferry__runtime_unlock(rt);
+    return held != NULL;
+}
+
+ferry_runtime *ferry__runtime_of(const ferry_device *dev)
+{
+    ferry_runtime *rt;
+
+    pthread_mutex_lock(&living.lock);
+    for (rt = living.first; rt && !has_lent(rt, dev); rt = rt->next)
+        ;
+    if (rt)
+        rt->users++;
+    pthread_mutex_unlock(&living.lock);
+    return rt;
+}
+
 /* ---- open and close ------------------------------------------------------------------------- */
 
 static int parse_choice(ferry_runtime *rt, int code, const char *text, const char *origin)
@@ -128,6 +226,25 @@ static int take_options(const ferry_runtime_options *theirs, ferry_runtime_optio
     return 0;
 }
 
+static void destroy(ferry_runtime *rt)
+{
+    while (rt->devices) {
+        struct ferry__held *held = rt->devices;
+
+        rt->devices = held->next;
+        ferry__device_release(held->dev);
+        free(held);
+    }
+    free(rt->listed);
+    free(rt->choice_origin);
+    ferry__loader_destroy(rt->search);
+    ferry__loader_destroy(rt->libraries);
+    ferry__conf_destroy(rt->conf);
+    pthread_mutex_destroy(&rt->lock);
+    free(rt);
+    ferry__trace_flush();
+}
+
 int ferry_runtime_open(const ferry_runtime_options *options, ferry_runtime **out)
 {
     ferry_runtime_options given;
@@ -154,37 +271,24 @@ int ferry_runtime_open(const ferry_runtime_options *options, ferry_runtime **out
     if (!err)
         err = ferry__loader_search(rt->conf, &rt->search);
     if (err) {
-        ferry__runtime_destroy(rt);
+        destroy(rt);
         return err;
     }
-    ferry__runtime_list(rt);
+    list(rt);
     *out = rt;
     return 0;
 }
 
 void ferry_runtime_close(ferry_runtime *rt)
 {
-    if (rt && ferry__runtime_unlist(rt))
-        ferry__runtime_destroy(rt);
+    if (rt && drop(rt, true))
+        destroy(rt);
 }
 
-void ferry__runtime_destroy(ferry_runtime *rt)
+void ferry__runtime_drop(ferry_runtime *rt)
 {
-    while (rt->devices) {
-        struct ferry__held *held = rt->devices;
-
-        rt->devices = held->next;
-        ferry__device_release(held->dev);
-        free(held);
-    }
-    free(rt->listed);
-    free(rt->choice_origin);
-    ferry__loader_destroy(rt->search);
-    ferry__loader_destroy(rt->libraries);
-    ferry__conf_destroy(rt->conf);
-    pthread_mutex_destroy(&rt->lock);
-    free(rt);
-    ferry__trace_flush();
+    if (drop(rt, false))
+        destroy(rt);
 }
 
 /* ---- options -------------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ struct ferry_runtime {
     ferry_device *selected; /* once it was asked for */
     ferry_device **listed;  /* of the latest ferry_runtime_enumerate */
     int listed_count;
-    /* sibling.c's, under its lock */
+    /* under the lock of the list of open runtimes */
     struct ferry_runtime *next; /* of those that are open */
     unsigned users;             /* the program, and calls that found it by a device */
 };
@@ -39,12 +39,12 @@ struct ferry_runtime {
 void ferry__runtime_lock(ferry_runtime *rt);
 void ferry__runtime_unlock(ferry_runtime *rt);
 
-/* sibling.c: puts a runtime among the open ones; takes it out again, and whether it is to be destroyed now. */
-void ferry__runtime_list(ferry_runtime *rt);
-bool ferry__runtime_unlist(ferry_runtime *rt);
-
-/* Releases its devices and frees it. It is not listed any more. */
-void ferry__runtime_destroy(ferry_runtime *rt);
+/*
+ * The oldest open runtime that has lent the device out; NULL: all are closed. It is not destroyed before it is
+ * dropped.
+ */
+ferry_runtime *ferry__runtime_of(const ferry_device *dev);
+void ferry__runtime_drop(ferry_runtime *rt);
 
 /*
  * Opens the plugin of a candidate and moves its line on; the caller holds no lock. Fails with the

@@ -26,28 +26,6 @@ static const char only_by_name[] = FERRY_ONLY_BY_NAME;
 
 /* ---- one plugin ----------------------------------------------------------------------------- */
 
-/* Whether the reason is about the file itself and does not name it yet. */
-static bool needs_path(const struct ferry__candidate *candidate)
-{
-    const ferry_candidate *line = &candidate->line;
-
-    return (candidate->code == FERRY_EPLUGIN || candidate->code == FERRY_EABI ||
-            candidate->code == FERRY_EPERM || candidate->code == FERRY_EIO) &&
-           strcmp(line->stage, FERRY__STAGE_OPEN) != 0 &&
-           strcmp(line->stage, FERRY__STAGE_DEVICES) != 0 && !strstr(line->reason, line->path);
-}
-
-int ferry__runtime_refused(const struct ferry__candidate *candidate)
-{
-    const ferry_candidate *line = &candidate->line;
-    bool path = needs_path(candidate);
-    bool hint = line->hint[0] != '\0';
-
-    return ferry__error(candidate->code, "%s: %s%s%s%s%s%s", line->name, path ? line->path : "",
-                        path ? ": " : "", line->reason, hint ? " (" : "", line->hint,
-                        hint ? ")" : "");
-}
-
 static int open_and_report(ferry_runtime *rt, struct ferry__candidate *candidate,
                            struct ferry__settings *settings, const struct ferry__plugin **out)
 {
@@ -455,6 +433,25 @@ int ferry_runtime_device(ferry_runtime *rt, const char *name, ferry_device **out
     if (ferry__choice_parse_item(name, strlen(name), &item, why))
         return ferry__error(FERRY_EINVAL, "ferry_runtime_device: %s", why);
     return open_item(rt, &item, out);
+}
+
+int ferry_device_sibling(ferry_device *dev, const char *name, ferry_device **out)
+{
+    ferry_runtime *rt;
+    int err;
+
+    if (!dev || !name || !out)
+        return ferry__error(FERRY_EINVAL, "ferry_device_sibling: %s is NULL",
+                            !dev    ? "dev"
+                            : !name ? "name"
+                                    : "out");
+    rt = ferry__runtime_of(dev);
+    if (!rt)
+        return ferry__error(FERRY_EINVAL, "%s: %s is to come from its runtime, which is closed",
+                            ferry_device_name(dev), name);
+    err = ferry_runtime_device(rt, name, out);
+    ferry__runtime_drop(rt);
+    return err;
 }
 
 /* ---- all devices ---------------------------------------------------------------------------- */
