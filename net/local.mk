@@ -61,6 +61,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/data/image.h \
 	%D%/data/image_jpeg.c \
 	%D%/data/image_png.c \
+	%D%/data/lmdb.c \
+	%D%/data/lmdb.h \
 	%D%/data/list.c \
 	%D%/data/list.h \
 	%D%/data/prefetch.c \
@@ -203,8 +205,8 @@ NET_CFLAGS = $(STD_CFLAGS) -fvisibility=hidden
 	%D%/proto/wire_read.c \
 	%D%/proto/wire_write.c
 %C%_libferrynetobjs_la_CPPFLAGS = $(NET_CPPFLAGS) $(NET_CPPFLAGS_LIBS)
-%C%_libferrynetobjs_la_CFLAGS = $(NET_CFLAGS) $(PNG_CFLAGS) $(JPEG_CFLAGS) $(LMDB_CFLAGS)
-%C%_libferrynetobjs_la_LIBADD = $(PNG_LIBS) $(JPEG_LIBS) $(LMDB_LIBS)
+%C%_libferrynetobjs_la_CFLAGS = $(NET_CFLAGS) $(PNG_CFLAGS) $(JPEG_CFLAGS)
+%C%_libferrynetobjs_la_LIBADD = $(PNG_LIBS) $(JPEG_LIBS)
 
 # Higher rooms first.
 NET_ROOMS = solver/libferrysolverobjs.la %D%/libferrynetobjs.la op/libferryopobjs.la

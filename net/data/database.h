@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A database of records that is read one after the other: LMDB, by liblmdb.
+ * A database of records that is read one after the other: LMDB.
  */
 #ifndef FERRY_NET_DATA_DATABASE_H
 #define FERRY_NET_DATA_DATABASE_H
@@ -12,15 +12,15 @@ struct ferry__database;
 
 /*
  * Opens a folder or file, which its content tells, to read; nothing is written beside it. It stands at
- * its first record. FERRY_EIO, FERRY_EFORMAT for what is none, is cut off, or has no record;
- * FERRY_EUNSUPPORTED for LevelDB, and for LMDB in a build without liblmdb.
+ * its first record. FERRY_EIO, FERRY_EFORMAT for what is none, is damaged or cut off, or has no record;
+ * FERRY_EUNSUPPORTED for LevelDB, and for LMDB that lmdb.h does not read.
  */
 int ferry__database_open(const char *path, struct ferry__database **out);
 
 /* NULL is accepted. */
 void ferry__database_close(struct ferry__database *db);
 
-/* The record at which it stands; lives until it is closed. */
+/* The record at which it is; lives until the next step or seek. */
 void ferry__database_record(const struct ferry__database *db, const void **out, size_t *out_size);
 
 /* "PATH: record KEY" of it. */
