@@ -36,6 +36,22 @@ EXTRA_DIST += \
 	%D%/ferry/caffe/pycaffe.py \
 	%D%/ferry/caffe/proto/__init__.py \
 	%D%/ferry/caffe/proto/caffe_pb2.py \
+	%D%/ferry/dnn/__init__.py \
+	%D%/ferry/dnn/__main__.py \
+	%D%/ferry/dnn/_device.py \
+	%D%/ferry/dnn/_error.py \
+	%D%/ferry/dnn/_graph.py \
+	%D%/ferry/dnn/_resize.py \
+	%D%/ferry/dnn/_runner.py \
+	%D%/ferry/dnn/_text.py \
+	%D%/ferry/dnn/constants.py \
+	%D%/ferry/dnn/cost.py \
+	%D%/ferry/dnn/image.py \
+	%D%/ferry/dnn/install.py \
+	%D%/ferry/dnn/model.py \
+	%D%/ferry/dnn/net.py \
+	%D%/ferry/dnn/nms.py \
+	%D%/ferry/dnn/read.py \
 	%D%/tests/conftest.py \
 	%D%/tests/test_abi.py \
 	%D%/tests/test_blob.py \
@@ -46,6 +62,9 @@ EXTRA_DIST += \
 	%D%/tests/test_caffe_stored.py \
 	%D%/tests/test_caffe_threads.py \
 	%D%/tests/test_dlpack.py \
+	%D%/tests/test_dnn_image.py \
+	%D%/tests/test_dnn_model.py \
+	%D%/tests/test_dnn_net.py \
 	%D%/tests/test_files.py \
 	%D%/tests/test_neighbours.py \
 	%D%/tests/test_net.py \

@@ -29,10 +29,12 @@ DLPACK_COPY = 8
 SOLVER_STOP = 2
 LAYER_RESHAPES = 4
 LOG_INFO = 2
+ADOPT_READONLY = 1
+LOAD_NONE = 1
 
 # Those that the headers have as FERRY_ and the name.
 CONSTANTS = ("READ", "WRITE", "COPY_DIFF", "COPY_RESHAPE", "UNSHAPED", "STRICT_ON", "STRICT_OFF",
-             "DLPACK_READ_ONLY", "DLPACK_COPY", "SOLVER_STOP", "LAYER_RESHAPES", "LOG_INFO")
+             "DLPACK_READ_ONLY", "DLPACK_COPY", "SOLVER_STOP", "LAYER_RESHAPES", "LOG_INFO", "ADOPT_READONLY")
 
 PHASES = {"default": 0, "train": 1, "test": 2}
 HEADS = ("uninitialized", "at_host", "at_device", "synced")
@@ -88,6 +90,24 @@ class NetOptions(ctypes.Structure):
                 ("rank", INT), ("ranks", INT), ("allow_write", TEXT)]
 
 
+class LoadLine(ctypes.Structure):
+    c_name = "ferry_net_load_line"
+    _fields_ = [("layer", TEXT), ("state", INT), ("blobs", INT)]
+
+
+class LoadReport(ctypes.Structure):
+    c_name = "ferry_net_load_report"
+    _fields_ = [("struct_size", SIZE), ("n_lines", SIZE), ("lines", ctypes.POINTER(LoadLine))]
+
+
+class LayerInfo(ctypes.Structure):
+    c_name = "ferry_net_layer_info"
+    _fields_ = [("struct_size", SIZE), ("name", TEXT), ("type", TEXT), ("device", TEXT), ("tier", INT),
+                ("operations", INT), ("ms", DOUBLE), ("flops", DOUBLE), ("bytes_moved", UINT64),
+                ("needs_backward", INT), ("backward_tier", INT), ("backward_operations", INT),
+                ("backward_ms", DOUBLE), ("backward_flops", DOUBLE), ("backward_bytes_moved", UINT64)]
+
+
 class SolverOptions(ctypes.Structure):
     c_name = "ferry_solver_options"
     _fields_ = [("struct_size", SIZE), ("text", TEXT), ("text_size", SIZE),
@@ -131,8 +151,8 @@ class ProtoField(ctypes.Structure):
                 ("fork", TEXT), ("required", INT), ("packed", INT), ("n_choices", INT64)]
 
 
-STRUCTURES = (Ref, RuntimeOptions, Candidate, DeviceProperties, Stats, IoEntry, NetOptions, SolverOptions,
-              SolverScore, SolverEvent, LayerType, LayerParam, ProtoField)
+STRUCTURES = (Ref, RuntimeOptions, Candidate, DeviceProperties, Stats, IoEntry, NetOptions, LoadLine,
+              LoadReport, LayerInfo, SolverOptions, SolverScore, SolverEvent, LayerType, LayerParam, ProtoField)
 
 # How a function fails: by a code below 0, by NULL, or not at all.
 Function = namedtuple("Function", "fails result arguments")
@@ -196,11 +216,13 @@ LIBRARIES = {
         "ferry_blob_scale_diff": code(POINTER, DOUBLE),
         "ferry_blob_copy_from": code(POINTER, POINTER, UINT),
         "ferry_blob_to": code(POINTER, POINTER),
+        "ferry_blob_share_data": code(POINTER, POINTER),
         "ferry_blob_slice": code(POINTER, INT64, INT64, POINTER),
         "ferry_memory_retain": pointer(POINTER),
         "ferry_memory_release": plain(None, POINTER),
         "ferry_memory_lose": plain(None, POINTER),
         "ferry_memory_head": plain(INT, POINTER),
+        "ferry_memory_adopt": code(POINTER, POINTER, Ref, SIZE, UINT, POINTER, POINTER),
     },
     "libferryio.so.1": {
         "ferry_io_open": code(TEXT, POINTER),
@@ -232,6 +254,7 @@ LIBRARIES = {
         "ferry_net_close": plain(None, POINTER),
         "ferry_net_load": code(POINTER, TEXT, POINTER),
         "ferry_net_save": code(POINTER, TEXT, INT),
+        "ferry_net_blob": pointer(POINTER, TEXT),
         "ferry_net_n_inputs": plain(INT, POINTER),
         "ferry_net_input": pointer(POINTER, INT),
         "ferry_net_n_outputs": plain(INT, POINTER),
@@ -240,6 +263,8 @@ LIBRARIES = {
         "ferry_net_blob_at": plain(POINTER, POINTER, INT),
         "ferry_net_n_layers": plain(INT, POINTER),
         "ferry_net_layer_at": pointer(POINTER, INT),
+        "ferry_net_layer": code(POINTER, INT, POINTER),
+        "ferry_net_measure": code(POINTER, INT),
         "ferry_layer_name": plain(TEXT, POINTER),
         "ferry_net_n_params": plain(INT, POINTER, INT),
         "ferry_net_param": pointer(POINTER, INT, INT),

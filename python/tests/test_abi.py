@@ -129,11 +129,13 @@ def test_element_types_phases_and_heads_have_the_headers_values(dumps):
     assert {"FERRY_HEAD_" + n.upper(): i for i, n in enumerate(_abi.HEADS)} == heads
     phases = dumps["libferrynet"].enumerators("ferry_phase")
     assert {"FERRY_PHASE_" + n.upper(): i for n, i in _abi.PHASES.items()} == phases
+    states = dumps["libferrynet"].enumerators("ferry_net_load_state")
+    assert states["FERRY_LOAD_NONE"] == _abi.LOAD_NONE
 
 
 @pytest.mark.parametrize("name", _abi.CONSTANTS)
 def test_a_constant_has_the_headers_value(name):
-    text = "".join(header(n) for n in ("types.h", "blob.h", "runtime.h", "io.h", "layer.h",
+    text = "".join(header(n) for n in ("types.h", "blob.h", "memory.h", "runtime.h", "io.h", "layer.h",
                                            "solver.h", "status.h"))
     value = re.search(rf"^#define FERRY_{name}\s+\(?(-?\d+)u?\)?", text, re.MULTILINE).group(1)
     assert getattr(_abi, name) == int(value)

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""cv2.dnn's surface over ferry, for Caffe models: scripts that OpenCV 5, which reads them no longer, leaves behind.
+
+    import ferry.dnn as dnn
+    net = dnn.readNetFromCaffe("deploy.prototxt", "model.caffemodel")
+    net.setInput(dnn.blobFromImage(image, 1, (224, 224), (104, 117, 123)))
+    scores = net.forward()
+
+ferry.dnn.install() puts the functions into an installed cv2, and `python -m ferry.dnn script.py` runs a script with
+them. It needs NumPy alone; doc/dnn.md says what there is and what is different."""
+
+from ._error import error
+from .constants import (DNN_BACKEND_CANN, DNN_BACKEND_CUDA, DNN_BACKEND_DEFAULT, DNN_BACKEND_HALIDE,
+                        DNN_BACKEND_INFERENCE_ENGINE, DNN_BACKEND_OPENCV, DNN_BACKEND_TIMVX, DNN_BACKEND_VKCOM,
+                        DNN_BACKEND_WEBNN, DNN_TARGET_CPU, DNN_TARGET_CPU_FP16, DNN_TARGET_CUDA,
+                        DNN_TARGET_CUDA_FP16, DNN_TARGET_FPGA, DNN_TARGET_HDDL, DNN_TARGET_MYRIAD,
+                        DNN_TARGET_NPU, DNN_TARGET_OPENCL, DNN_TARGET_OPENCL_FP16, DNN_TARGET_VULKAN)
+from .image import blobFromImage, blobFromImages, imagesFromBlob
+from .install import install
+from .model import ClassificationModel, DetectionModel, KeypointsModel, Model, SegmentationModel
+from .net import Layer, Net
+from .nms import (SOFT_NMSMETHOD_SOFTNMS_GAUSSIAN, SOFT_NMSMETHOD_SOFTNMS_LINEAR, NMSBoxes, NMSBoxesBatched,
+                  SoftNMSMethod_SOFTNMS_GAUSSIAN, SoftNMSMethod_SOFTNMS_LINEAR, softNMSBoxes)
+from .read import readNet, readNetFromCaffe
+
+# The module `install` has the name of its function, which is meant here.
+__all__ = [name for name in dir() if not name.startswith("_") and name not in (
+    "constants", "cost", "image", "model", "net", "nms", "read")]

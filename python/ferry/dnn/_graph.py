@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The layers of a net as cv2.dnn numbers them: inputs are layer 0, splits that a net inserts are none."""
+
+from .. import _abi
+from .._library import lib, string
+
+INPUT = "_input"
+
+
+class Node:
+    """A layer: its place in ferry's net, its name, type, bottoms and tops, and whether a layer of a larger number
+    takes one of its tops."""
+
+    def __init__(self, place, name, kind, bottoms, tops):
+        self.place, self.name, self.type = place, name, kind
+        self.bottoms, self.tops = bottoms, tops
+        self.consumed = False
+
+
+def _blobs(layer, count, get):
+    return [string(lib.ferry_blob_name(get(layer, i))) for i in range(count(layer))]
+
+
+def _is_inserted(kind, name, bottoms):
+    return kind == "Split" and name.endswith("_split") and name.startswith(bottoms[0] + "_")
+
+
+class Graph:
+    """What getLayerNames and its kin say. `nodes` begins with layer 0."""
+
+    def __init__(self, handle):
+        self.inputs = [string(lib.ferry_blob_name(lib.ferry_net_input(handle, i)))
+                       for i in range(lib.ferry_net_n_inputs(handle))]
+        self.nodes = [Node(None, INPUT, "", [], list(self.inputs))]
+        self._maker = {name: 0 for name in self.inputs}
+        self._origin = {}
+        self._taken = {}
+        for place in range(lib.ferry_net_n_layers(handle)):
+            self._add(lib.ferry_net_layer_at(handle, place), place)
+        self._ids = {node.name: number for number, node in enumerate(self.nodes)}
+
+    def _add(self, layer, place):
+        name = string(lib.ferry_layer_name(layer))
+        kind = string(_abi.LayerType.from_address(lib.ferry_layer_type_of(layer)).name)
+        bottoms = _blobs(layer, lib.ferry_layer_n_bottoms, lib.ferry_layer_bottom)
+        tops = _blobs(layer, lib.ferry_layer_n_tops, lib.ferry_layer_top)
+        if kind == "Input":
+            return
+        if _is_inserted(kind, name, bottoms):
+            self._maker.update((top, self._maker[bottoms[0]]) for top in tops)
+            self._origin.update((top, bottoms[0]) for top in tops)
+            return
+        for bottom in bottoms:
+            self.nodes[self._maker[bottom]].consumed = True
+        self._maker.update((top, len(self.nodes)) for top in tops)
+        self.nodes.append(Node(place, self._free(name), kind, bottoms, tops))
+
+    def _free(self, name):
+        """Of layers with one name the second is called name_1."""
+        seen = self._taken[name] = self._taken.get(name, -1) + 1
+        return f"{name}_{seen}" if seen else name
+
+    def number(self, name):
+        """The number of a layer; −1 of one that the net does not have."""
+        return self._ids.get(name, -1)
+
+    def made_by(self, blob):
+        """The top that a blob is a copy of, where a split made it; else itself."""
+        return self._origin.get(blob, blob)
+
+    def names(self):
+        """Of all layers but 0."""
+        return tuple(node.name for node in self.nodes[1:])
+
+    def unconnected(self):
+        """The numbers of the layers of which no layer takes a top; 0 is never one of them."""
+        return [number for number, node in enumerate(self.nodes) if number and not node.consumed]
+
+    def is_overwritten(self, number):
+        """Whether a later layer writes into the first top of a layer."""
+        tops = self.nodes[number].tops
+        return bool(tops) and any(self._maker[top] != number for top in tops)

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A net of ferry's that is open for some of its blobs, with NumPy's memory as that of its inputs and outputs."""
+
+import ctypes
+import sys
+
+import numpy as np
+
+from .. import _abi
+from .._blob import _int64s
+from .._dtypes import FLOAT32
+from .._errors import Error
+from .._library import Handle, lib, out_pointer, string
+
+_READ, _READ_ONLY = _abi.READ, _abi.ADOPT_READONLY
+_adopt, _access, _forward = lib.ferry_memory_adopt, lib.ferry_blob_access, lib.ferry_net_forward
+
+
+def _alone():
+    """What sys.getrefcount says of an array that only a slot has."""
+    slot = [np.empty(1)]
+    return sys.getrefcount(slot[0])
+
+
+_ALONE = _alone()
+
+
+def open_net(device, text, name, keep=(), only=False, fuse=True):
+    """The handle of a net in TEST of a prototxt's text, which errors call `name`."""
+    kept = (ctypes.c_char_p * len(keep))(*(one.encode() for one in keep))
+    options = _abi.NetOptions(struct_size=ctypes.sizeof(_abi.NetOptions), phase=_abi.PHASES["test"], text=text,
+                              text_size=len(text), keep=kept, n_keep=len(kept), only=int(only),
+                              fuse=0 if fuse else -1)
+    pointer = out_pointer(lib.ferry_net_open, device._use(), name.encode(), ctypes.byref(options))
+    return Handle(pointer, lib.ferry_net_close, (device._use(),))
+
+
+def shape_of(blob):
+    """The dims of a blob."""
+    return tuple(lib.ferry_blob_dims(blob)[:lib.ferry_blob_naxes(blob)])
+
+
+class _Input:
+    """An input, whose host copy is the array that was set."""
+
+    __slots__ = ("blob", "shape", "stamp", "array", "memory", "place")
+
+    def __init__(self, blob):
+        self.blob = blob
+        self.shape = self.stamp = self.array = self.memory = self.place = None
+
+    def take(self, array, stamp):
+        """Adopts the array, which is contiguous, and not copied; whether the shape is another."""
+        reshaped = self.shape != array.shape
+        if reshaped:
+            self.shape = None
+            self._reshape(array)
+            self.memory = lib.ferry_blob_data_memory(self.blob)
+        if array is not self.array:
+            self.place = _abi.Ref(array.__array_interface__["data"][0], 0)
+        _adopt(self.memory, None, self.place, array.nbytes, _READ_ONLY, None, None)
+        self.array, self.shape, self.stamp = array, array.shape, stamp
+        return reshaped
+
+    def _reshape(self, array):
+        """To the array's shape. A memory that has been in use for more bytes adopts none of fewer, so that a blob
+        that shrinks gets another memory."""
+        shrinks = array.size < lib.ferry_blob_count(self.blob)
+        dims = _int64s(array.shape)
+        lib.ferry_blob_reshape(self.blob, len(dims), dims, None)
+        if shrinks:
+            fresh = out_pointer(lib.ferry_blob_create, lib.ferry_blob_home(self.blob), FLOAT32, len(dims), dims)
+            try:
+                lib.ferry_blob_share_data(self.blob, fresh)
+            finally:
+                lib.ferry_blob_destroy(fresh)
+
+
+class _Output:
+    """A blob that is looked at. Its host copy is an array that the next pass leaves alone where it is referenced
+    elsewhere: the blob then gets another one. Where a memory is also that of a blob in `sources`, which no pass
+    writes, arrays are copies."""
+
+    __slots__ = ("blob", "array", "address", "ref", "sources")
+
+    def __init__(self, blob, sources):
+        self.blob, self.sources = blob, sources
+        self.array = self.address = None
+        self.ref = _abi.Ref()
+
+    def make_room(self):
+        """Before a pass."""
+        if self.array is None or sys.getrefcount(self.array) > _ALONE:
+            self.renew()
+
+    def renew(self):
+        """Gives the blob a new array in the shape that it has now."""
+        array = np.empty(shape_of(self.blob), np.float32)
+        memory = lib.ferry_blob_data_memory(self.blob)
+        self.address = None
+        if array.size and all(lib.ferry_blob_data_memory(one) != memory for one in self.sources):
+            address = array.__array_interface__["data"][0]
+            try:
+                lib.ferry_memory_adopt(memory, None, _abi.Ref(address, 0), array.nbytes, 0, None, None)
+                self.address = address
+            except Error:  # a part of a memory, or one that has been in use for more bytes
+                pass
+        self.array = array
+
+    def get(self, reshapes):
+        """The array behind a pass; a copy where the pass decided the shape, which it may if the net `reshapes`, or
+        where the host copy is elsewhere."""
+        ref = self.ref
+        _access(self.blob, 0, None, _READ, None, ctypes.byref(ref))
+        if ref.handle == self.address and not ref.offset and (
+                not reshapes or shape_of(self.blob) == self.array.shape):
+            return self.array
+        return self.copy()
+
+    def copy(self):
+        """A copy of what the blob holds."""
+        array = np.empty(shape_of(self.blob), np.float32)
+        if array.size:
+            lib.ferry_blob_access(self.blob, 0, None, _READ, None, ctypes.byref(self.ref))
+            ctypes.memmove(array.__array_interface__["data"][0], self.ref.handle + self.ref.offset, array.nbytes)
+        return array
+
+
+class Runner:
+    """Runs one open net."""
+
+    def __init__(self, handle):
+        self.handle, self._pointer = handle, handle._as_parameter_
+        self._inputs = {}
+        for i in range(lib.ferry_net_n_inputs(handle)):
+            blob = lib.ferry_net_input(handle, i)
+            self._inputs[string(lib.ferry_blob_name(blob))] = _Input(blob)
+        self._outputs = {}
+        layers = [lib.ferry_net_layer_at(handle, i) for i in range(lib.ferry_net_n_layers(handle))]
+        self._reshapes = any(_abi.LayerType.from_address(lib.ferry_layer_type_of(layer)).flags &
+                             _abi.LAYER_RESHAPES for layer in layers)
+        self._sources = [lib.ferry_layer_top(layer, k) for layer in layers
+                         if not lib.ferry_layer_n_bottoms(layer)
+                         for k in range(lib.ferry_layer_n_tops(layer))]
+
+    @property
+    def input_shapes(self):
+        """The shapes of the inputs, by name."""
+        return {name: shape_of(one.blob) for name, one in self._inputs.items()}
+
+    def output(self, name):
+        """The blob of that name, to be looked at."""
+        found = self._outputs.get(name)
+        if found is None:
+            found = self._outputs[name] = _Output(lib.ferry_net_blob(self.handle, name.encode()),
+                                                    self._sources)
+        return found
+
+    def feed(self, given):
+        """The inputs: arrays, each with a stamp that is another for each setInput."""
+        reshaped = False
+        for name, one in self._inputs.items():
+            array, stamp = given[name]
+            if stamp != one.stamp:
+                reshaped |= one.take(array, stamp)
+        if reshaped:
+            lib.ferry_net_reshape(self._pointer)
+            for one in self._outputs.values():
+                one.array = None
+
+    def run(self, given, names):
+        """The arrays of the blobs of those names, behind a pass."""
+        self.feed(given)
+        wanted = [self.output(name) for name in names]
+        for one in wanted:
+            one.make_room()
+        _forward(self._pointer, None)
+        return [one.get(self._reshapes) for one in wanted]
+
+    def run_to(self, given, stops):
+        """Copies of the blobs (layer, blob) behind those layers, in their order: what a later layer overwrites in
+        place is seen before it does."""
+        self.feed(given)
+        made, first = {}, None
+        for layer, name, after in stops:
+            if layer not in made:
+                if layer is not None:
+                    lib.ferry_net_forward_range(self._pointer, first, layer.encode(), None)
+                    first = after.encode() if after else None
+            made[layer, name] = self.output(name).copy()
+        return made
+
+    def reshaped(self, shapes):
+        """Brings every blob to what these shapes of the inputs make of it."""
+        for name, one in self._inputs.items():
+            one.shape = one.stamp = None
+            lib.ferry_blob_reshape(one.blob, len(shapes[name]), _int64s(shapes[name]), None)
+        lib.ferry_net_reshape(self._pointer)
+        for one in self._outputs.values():
+            one.array = None

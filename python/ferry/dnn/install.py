@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The functions in an installed cv2."""
+
+import functools
+import os
+
+from . import image, model, nms, read
+from .net import Net
+
+_MODELS = ("Model", "ClassificationModel", "DetectionModel", "KeypointsModel", "SegmentationModel")
+
+
+def _is_ours(arguments):
+    """Whether arguments name a Caffe model: a net of ferry's, files by their suffixes, or the framework's name."""
+    return any(isinstance(one, Net) or (isinstance(one, (str, os.PathLike)) and
+                                        (read._is_caffe(one) or str(one).lower() == "caffe"))
+               for one in arguments)
+
+
+class _Either(type):
+    """The type of a class that makes ferry's objects of Caffe models, and cv2's of others."""
+
+    def __call__(cls, *arguments, **named):
+        kind = cls.ours if _is_ours([*arguments, *named.values()]) or cls.theirs is None else cls.theirs
+        return kind(*arguments, **named)
+
+    def __instancecheck__(cls, one):
+        return isinstance(one, tuple(kind for kind in (cls.ours, cls.theirs) if kind))
+
+
+def _either(ours, theirs):
+    return _Either(ours.__name__, (), {"ours": ours, "theirs": theirs, "__doc__": ours.__doc__})
+
+
+def _read_net(theirs):
+    @functools.wraps(read.readNet)
+    def readNet(*arguments, **named):
+        if theirs is None or _is_ours([*arguments, *named.values()]):
+            return read.readNet(*arguments, **named)
+        return theirs(*arguments, **named)
+
+    readNet.theirs = theirs
+    return readNet
+
+
+def install():
+    """Puts readNetFromCaffe into cv2.dnn, lets readNet and the models take Caffe's, and adds what an OpenCV lacks
+    of this package's other functions. Other formats stay cv2's. Again is fine. Returns cv2."""
+    try:
+        import cv2  # pylint: disable=import-outside-toplevel
+    except ImportError as error:
+        raise ImportError("ferry.dnn.install: there is no cv2 to put the functions into (pip: "
+                          "opencv-python-headless); ferry.dnn itself works without", name="cv2") from error
+    dnn = cv2.dnn
+    dnn.readNetFromCaffe = read.readNetFromCaffe
+    if not hasattr(getattr(dnn, "readNet", None), "theirs"):
+        dnn.readNet = _read_net(getattr(dnn, "readNet", None))
+        for name in _MODELS:
+            made = _either(getattr(model, name), getattr(dnn, name, None))
+            setattr(dnn, name, made)
+            setattr(cv2, "dnn_" + name, made)
+    for module, names in ((image, ("blobFromImage", "blobFromImages", "imagesFromBlob")),
+                          (nms, ("NMSBoxes", "NMSBoxesBatched", "softNMSBoxes"))):
+        for name in names:
+            if not hasattr(dnn, name):
+                setattr(dnn, name, getattr(module, name))
+    return cv2

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Nets from files, or from what files hold."""
+
+import contextlib
+import os
+import tempfile
+
+import numpy as np
+
+from .._errors import Error, IOFailed
+from ._error import BAD_ARGUMENT, ERROR, made, of_ferry
+from .net import Net
+
+
+def _bytes(value):
+    """What a buffer holds; None of a path. Bytes are a path where a file has that name, as in cv2, else content."""
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value)
+    if isinstance(value, np.ndarray):
+        return value.astype(np.uint8, casting="equiv").tobytes()
+    if isinstance(value, bytes) and (b"\0" in value or not os.path.exists(value)):
+        return value
+    return None
+
+
+def _text_of(prototxt):
+    """The text and the name that errors call it."""
+    held = _bytes(prototxt)
+    if held is not None:
+        return held, "prototxt"
+    try:
+        with open(prototxt, "rb") as file:
+            return file.read(), os.fsdecode(prototxt)
+    except OSError as error:
+        raise made(ERROR, f"FAILED: fs.is_open(). Can't open \"{os.fsdecode(prototxt)}\": {error.strerror}",
+                   "readNetFromCaffe") from error
+
+
+@contextlib.contextmanager
+def _path_of(model):
+    """A path under which the weights can be read while the block lasts; None of no weights."""
+    held = None if model is None else _bytes(model)
+    if held is None:
+        yield os.fsdecode(model) if model else None
+        return
+    if not held:
+        yield None
+        return
+    with _in_memory() as file:
+        file.write(held)
+        file.flush()
+        yield f"/proc/self/fd/{file.fileno()}" if os.path.exists("/proc/self/fd") else file.name
+
+
+def _in_memory():
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("ferry.dnn"), "wb")
+    return tempfile.NamedTemporaryFile("wb")
+
+
+_PATHS = (str, bytes, os.PathLike)
+
+
+def readNetFromCaffe(prototxt=None, caffeModel=None, *, bufferProto=None, bufferModel=None):
+    """A net from a prototxt and a caffemodel: paths, or what they hold as bytearray, bytes or an array of uint8."""
+    prototxt = bufferProto if prototxt is None else prototxt
+    caffeModel = bufferModel if caffeModel is None else caffeModel
+    for value in (prototxt, "" if caffeModel is None else caffeModel):
+        if not isinstance(value, (*_PATHS, bytearray, memoryview, np.ndarray)):
+            raise made(BAD_ARGUMENT, "Expected 'prototxt' to be a str or path-like object, or a buffer",
+                       "readNetFromCaffe")
+    text, name = _text_of(prototxt)
+    try:
+        with _path_of(caffeModel) as weights:
+            return Net()._read(text, name, weights)
+    except IOFailed as raised:
+        raise made(ERROR, f"FAILED: fs.is_open(). {raised}", "readNetFromCaffe") from raised
+    except Error as raised:
+        raise of_ferry(raised, "readNetFromCaffe") from raised
+
+
+def _is_caffe(path):
+    return isinstance(path, _PATHS) and os.fsdecode(path).endswith((".caffemodel", ".prototxt"))
+
+
+def readNet(model, config="", framework=""):
+    """A Caffe model by its files, in either order; or readNet("caffe", bufferModel, bufferConfig). Formats that are
+    not Caffe's are refused."""
+    if not isinstance(model, str) or not isinstance(config, _PATHS) or model == "caffe":
+        if str(model).lower() != "caffe":
+            raise made(ERROR, f"Cannot determine an origin framework of files: {model}", "readNet")
+        return readNetFromCaffe(framework if len(framework) else bytearray(), config)
+    if str(framework).lower() != "caffe" and not (_is_caffe(model) or _is_caffe(config)):
+        raise made(ERROR, f"Cannot determine an origin framework of files: {model} {config}", "readNet")
+    if os.fsdecode(model).endswith(".prototxt") or os.fsdecode(config).endswith(".caffemodel"):
+        model, config = config, model
+    return readNetFromCaffe(config, model or None)
