@@ -323,6 +323,35 @@ def test_a_model_gives_what_opencv_gives(cv4, model):
         assert np.abs(mine - yours).max() <= 3e-6 * np.abs(mine).max()
 
 
+def texts():
+    folder = os.path.join(DATA, "prototxt")
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+
+@needs_data
+@pytest.mark.parametrize("name", texts())
+def test_layers_have_opencvs_names(cv4, name):
+    path = os.path.join(DATA, "prototxt", name)
+    try:
+        one, other = cv4.readNetFromCaffe(path), dnn.readNetFromCaffe(path)
+    except (dnn.error, ModuleNotFoundError) as error:
+        pytest.skip(f"read by one of both alone: {error}")
+    assert other.getLayerNames() == one.getLayerNames()
+    assert other.getUnconnectedOutLayersNames() == one.getUnconnectedOutLayersNames()
+    assert same(other.getUnconnectedOutLayers(), one.getUnconnectedOutLayers())
+
+
+def test_a_convolution_has_the_name_of_its_top():
+    text = given(1, 1, 2, 2) + ('layer { name: "c" type: "Convolution" bottom: "data" top: "t" '
+                                'convolution_param { num_output: 1 kernel_size: 1 bias_term: false } }'
+                                'layer { name: "r" type: "ReLU" bottom: "t" top: "t" }')
+    net = opened(text)
+    assert net.getLayerNames() == ("t", "r")
+    net.setParam("t", 0, [-2])
+    net.setInput(np.ones((1, 1, 2, 2), "f4"))
+    assert same(net.forward(["t", "r"]), (np.full((1, 1, 2, 2), -2, "f4"), np.zeros((1, 1, 2, 2), "f4")))
+
+
 @needs_data
 def test_detections_are_stored_facts():
     """Those of OpenCV 4.14, with zeros up to keep_top_k."""

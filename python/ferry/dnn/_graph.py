@@ -8,11 +8,11 @@ INPUT = "_input"
 
 
 class Node:
-    """A layer: its place in ferry's net, its name, type, bottoms and tops, and whether a layer of a larger number
-    takes one of its tops."""
+    """A layer: its place in ferry's net, its name here and in the text, type, bottoms and tops, and whether a later
+    layer takes one of its tops."""
 
-    def __init__(self, place, name, kind, bottoms, tops):
-        self.place, self.name, self.type = place, name, kind
+    def __init__(self, place, name, written, kind, bottoms, tops):
+        self.place, self.name, self.written, self.type = place, name, written, kind
         self.bottoms, self.tops = bottoms, tops
         self.consumed = False
 
@@ -31,7 +31,7 @@ class Graph:
     def __init__(self, handle):
         self.inputs = [string(lib.ferry_blob_name(lib.ferry_net_input(handle, i)))
                        for i in range(lib.ferry_net_n_inputs(handle))]
-        self.nodes = [Node(None, INPUT, "", [], list(self.inputs))]
+        self.nodes = [Node(None, INPUT, INPUT, "", [], list(self.inputs))]
         self._maker = {name: 0 for name in self.inputs}
         self._origin = {}
         self._taken = {}
@@ -53,7 +53,8 @@ class Graph:
         for bottom in bottoms:
             self.nodes[self._maker[bottom]].consumed = True
         self._maker.update((top, len(self.nodes)) for top in tops)
-        self.nodes.append(Node(place, self._free(name), kind, bottoms, tops))
+        shown = tops[0] if kind == "Convolution" else name  # as OpenCV's importer has it
+        self.nodes.append(Node(place, self._free(shown), name, kind, bottoms, tops))
 
     def _free(self, name):
         """Of layers with one name the second is called name_1."""
@@ -73,8 +74,8 @@ class Graph:
         return tuple(node.name for node in self.nodes[1:])
 
     def unconnected(self):
-        """The numbers of the layers of which no layer takes a top; 0 is never one of them."""
-        return [number for number, node in enumerate(self.nodes) if number and not node.consumed]
+        """The numbers of the layers of which no layer takes a top; 0 among them in a net that takes no input."""
+        return [number for number, node in enumerate(self.nodes) if not node.consumed]
 
     def is_overwritten(self, number):
         """Whether a later layer writes into the first top of a layer."""

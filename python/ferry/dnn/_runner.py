@@ -178,17 +178,19 @@ class Runner:
         return [one.get(self._reshapes) for one in wanted]
 
     def run_to(self, given, stops):
-        """Copies of the blobs (layer, blob) behind those layers, in their order: what a later layer overwrites in
-        place is seen before it does."""
+        """Copies of blobs behind layers, (layer's place, blob's name) in the net's order: contents that a later
+        layer overwrites in place are copied before it runs."""
         self.feed(given)
-        made, first = {}, None
-        for layer, name, after in stops:
-            if layer not in made:
-                if layer is not None:
-                    lib.ferry_net_forward_range(self._pointer, first, layer.encode(), None)
-                    first = after.encode() if after else None
-            made[layer, name] = self.output(name).copy()
+        made, done = {}, -1
+        for place, name in stops:
+            if place > done:
+                lib.ferry_net_forward_range(self._pointer, self._name_at(done + 1), self._name_at(place), None)
+                done = place
+            made[place, name] = self.output(name).copy()
         return made
+
+    def _name_at(self, place):
+        return lib.ferry_layer_name(lib.ferry_net_layer_at(self.handle, place))
 
     def reshaped(self, shapes):
         """Brings every blob to what these shapes of the inputs make of it."""

@@ -222,17 +222,10 @@ class Net:
     def _run_in_place(self, numbers):
         """Layer by layer, where a later one writes into the blob that is asked for."""
         whole = self._whole()
-        stops = []
-        for number in sorted(set(numbers)):
-            node = self._graph.nodes[number]
-            layer, after = (string(lib.ferry_layer_name(lib.ferry_net_layer_at(whole.handle, place)))
-                            if place < lib.ferry_net_n_layers(whole.handle) else None
-                            for place in (node.place, node.place + 1))
-            stops += [(layer, top, after) for top in node.tops]
+        stops = [(node.place, top) for number in sorted(set(numbers))
+                 for node in [self._graph.nodes[number]] for top in node.tops]
         arrays = whole.run_to(self._given, stops)
-        names = {number: string(lib.ferry_layer_name(lib.ferry_net_layer_at(
-            whole.handle, self._graph.nodes[number].place))) for number in numbers}
-        return [[arrays[names[n], top] for top in self._graph.nodes[n].tops] for n in numbers]
+        return [[arrays[self._graph.nodes[n].place, top] for top in self._graph.nodes[n].tops] for n in numbers]
 
     def _forward(self, names, function="forward", missing=NOT_FOUND):
         """A list of all tops of each of the layers."""
@@ -355,7 +348,7 @@ class Net:
             lib.ferry_blob_access(to, 0, None, _abi.WRITE, None, ctypes.byref(ref))
             ctypes.memmove(ref.handle + ref.offset, values.ctypes.data, values.nbytes)
             if numParam == 0:
-                name = self._graph.nodes[number].name
+                name = self._graph.nodes[number].written
                 self._without = [one for one in self._without if one != name]
 
     # ---- shapes and cost -------------------------------------------------------------------------
