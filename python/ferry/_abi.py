@@ -258,7 +258,7 @@ LIBRARIES = {
         "ferry_net_n_inputs": plain(INT, POINTER),
         "ferry_net_input": pointer(POINTER, INT),
         "ferry_net_n_outputs": plain(INT, POINTER),
-        "ferry_net_output": pointer(POINTER, INT),
+        "ferry_net_output": plain(POINTER, POINTER, INT),
         "ferry_net_n_blobs": plain(INT, POINTER),
         "ferry_net_blob_at": plain(POINTER, POINTER, INT),
         "ferry_net_n_layers": plain(INT, POINTER),

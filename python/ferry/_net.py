@@ -8,7 +8,8 @@ import numpy as np
 from . import _abi
 from ._blob import Blob
 from ._errors import InvalidArgument
-from ._library import Handle, Held, lib, out_double, out_pointer, string, text, texts
+from ._library import Handle, Held, lib, out_double, out_pointer, string, texts
+from ._library import text as encoded
 from ._runtime import Device
 
 
@@ -18,24 +19,30 @@ class Net(Held):
     `weights` is a .caffemodel, .h5, .safetensors or .npz, by layer name; without it parameters are as
     their fillers leave them. `phase` is "test", "train", or "default", as the text says. In TEST layers
     join and blobs share memory: inputs, outputs and what `keep` names can be had afterwards, keep="*" is
-    all of them. `backward` lets a net in TEST go backward. `place` puts layers elsewhere
+    all of them. `plan` and `fuse` False turn the sharing and the joining off; with `only`, layers that nothing
+    in `keep` needs are not computed. `backward` lets a net in TEST go backward. `place` puts layers elsewhere
     ("conv*=opencl:0"). `level` and `stages` are those of the text's rules; fillers and dropout draw their
     numbers from `seed`, of which 0 is 1. Layers that write files (HDF5Output) may do so in the folder
-    `allow_write` and below it, and nowhere without it.
+    `allow_write` and below it, and nowhere without it. `text` stands in place of the file, whose path then only
+    names it.
 
     Blobs of a net live as long as it does, and keep it: they may outlive this object. One net is used by
     one thread at a time."""
 
     def __init__(self, device, prototxt, weights=None, *, phase="test", keep=(), backward=False,
-                 place=None, level=0, stages=(), seed=0, allow_write=None):
+                 place=None, level=0, stages=(), seed=0, allow_write=None, text=None, plan=True, fuse=True,
+                 only=False):
         if phase not in _abi.PHASES:
             raise InvalidArgument(f"phase {phase!r} is none of {', '.join(_abi.PHASES)}")
         kept, stages = texts(keep), texts(stages)
+        body = None if text is None else text.encode()
         options = _abi.NetOptions(struct_size=ctypes.sizeof(_abi.NetOptions),
-                                  phase=_abi.PHASES[phase], place=text(place), keep=kept,
+                                  phase=_abi.PHASES[phase], place=encoded(place), text=body,
+                                  text_size=len(body or b""), plan=1 if plan else -1,
+                                  fuse=1 if fuse else -1, only=int(only), keep=kept,
                                   n_keep=len(kept), backward=int(backward), level=level, stages=stages,
-                                  n_stages=len(stages), seed=seed, allow_write=text(allow_write))
-        pointer = out_pointer(lib.ferry_net_open, device._use(), text(prototxt), ctypes.byref(options))
+                                  n_stages=len(stages), seed=seed, allow_write=encoded(allow_write))
+        pointer = out_pointer(lib.ferry_net_open, device._use(), encoded(prototxt), ctypes.byref(options))
         self._handle = Handle(pointer, lib.ferry_net_close, (device._use(),))
         self._loss = None
         if weights is not None:
@@ -51,12 +58,12 @@ class Net(Held):
 
     def load(self, weights):
         """Loads weights by layer name; after a failure the net has those that it had."""
-        lib.ferry_net_load(self._use(), text(weights), None)
+        lib.ferry_net_load(self._use(), encoded(weights), None)
 
     def save(self, path, format=None):  # pylint: disable=redefined-builtin
         """Keeps the parameters in a .caffemodel, .h5, .safetensors or .npz, by the path's suffix or the
         format's name ("hdf5"). The file replaces what was there in one step, or not at all."""
-        lib.ferry_net_save(self._use(), text(path), lib.ferry_io_format_of(text(format or path)))
+        lib.ferry_net_save(self._use(), encoded(path), lib.ferry_io_format_of(encoded(format or path)))
 
     def share(self, source):
         """Makes the parameters of equally named layers of another net this one's too: one memory."""
@@ -69,7 +76,8 @@ class Net(Held):
 
     def _by_name(self, get, count):
         handle = self._use()
-        blobs = (self._borrowed(get(handle, i)) for i in range(count(handle)))
+        pointers = (get(handle, i) for i in range(count(handle)))
+        blobs = (self._borrowed(pointer) for pointer in pointers if pointer)
         return {blob.name: blob for blob in blobs}
 
     @property
@@ -79,20 +87,14 @@ class Net(Held):
 
     @property
     def outputs(self):
-        """Blobs by name: those that nobody consumes."""
+        """Blobs by name: those that no layer consumes, less those that `only` leaves out."""
         return self._by_name(lib.ferry_net_output, lib.ferry_net_n_outputs)
 
     @property
     def blobs(self):
         """All blobs by name, in the order in which they are made, but for those whose contents were
         planned or fused away: see `keep`."""
-        handle, out = self._use(), {}
-        for i in range(lib.ferry_net_n_blobs(handle)):
-            pointer = lib.ferry_net_blob_at(handle, i)
-            if pointer:
-                blob = self._borrowed(pointer)
-                out[blob.name] = blob
-        return out
+        return self._by_name(lib.ferry_net_blob_at, lib.ferry_net_n_blobs)
 
     @property
     def layers(self):
@@ -148,13 +150,13 @@ class Net(Held):
     def forward_range(self, first=None, last=None):
         """Computes layers `first` to `last`, by name, from what their bottoms hold; the net keeps "*" or
         is in TRAIN. Returns the loss of those layers."""
-        self._loss = out_double(lib.ferry_net_forward_range, self._use(), text(first), text(last))
+        self._loss = out_double(lib.ferry_net_forward_range, self._use(), encoded(first), encoded(last))
         return self._loss
 
     def backward(self, first=None, last=None):
         """Computes diffs: those of blobs are overwritten, those of parameters added to; from layer `first`
         back to layer `last`, by name, where one is given."""
-        lib.ferry_net_backward_range(self._use(), text(first), text(last))
+        lib.ferry_net_backward_range(self._use(), encoded(first), encoded(last))
 
     def clear_param_diffs(self):
         """Sets the diffs of all parameters to zeros."""

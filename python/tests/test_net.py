@@ -125,3 +125,22 @@ def test_what_is_wrong_is_said(device, prototxt, tmp_path):
         ferry.Net(device, tmp_path / "bad.prototxt")
     with pytest.raises(OSError):
         ferry.Net(device, prototxt, tmp_path / "nowhere.caffemodel")
+
+
+def test_a_net_of_a_text_runs_with_and_without_plan_and_fusion(device):
+    x, answers = np.array([[1.0, -2, 3, 0.5]], "f4"), []
+    for options in ({}, {"plan": False}, {"fuse": False}, {"plan": False, "fuse": False}):
+        net = ferry.Net(device, "small", text=TEXT, **options)
+        known(net)
+        answers.append(net.forward(data=x)["prob"])
+        assert ("ip" in net.blobs) == (options == {"plan": False, "fuse": False})
+    for answer in answers[1:]:
+        np.testing.assert_allclose(answer, answers[0], rtol=1e-5)
+
+
+def test_only_leaves_out_outputs_that_nothing_kept_needs(device):
+    net = ferry.Net(device, "small", text=TEXT, keep="ip", only=True)
+    weight, bias = known(net)
+    x = np.array([[1.0, -2, 3, 0.5]], "f4")
+    assert net.forward(data=x) == {}
+    np.testing.assert_allclose(net.blobs["ip"].data, x @ weight.T + bias, rtol=1e-5)
