@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from .layer import Layer, layer
-from .real import FLT_MAX, Real, Sum, concatenate, exp, real, stack, undecided
+from .real import FLT_MAX, Real, Sum, concatenate, exp, real, stack, undecided, zeros
 from .text import Unsupported
 
 NEAR = 1e-5  # of an overlap to its threshold, where float32 may decide otherwise
@@ -212,21 +212,20 @@ class DetectionOutput(Layer):
 
 @layer('Proposal', field='proposal_param', bottoms=3, tops=(1, 2))
 class Proposal(Layer):
-    """Anchors moved by bottom 1 (N, 4A, H, W), cut to the image; those smaller than min_size get
-    score 0; the pre_nms_topn best, thinned by overlap to post_nms_topn: rows (image, box). Top 1:
-    their scores. Bottom 0 (N, 2A, H, W): the second half are the scores. Bottom 2: height, width,
+    """Anchors moved by bottom 1 (N, 4A, H, W), cut to the image; those smaller than min_size
+    go; the pre_nms_topn best, thinned by overlap to post_nms_topn: rows (image, box), of each
+    image as many, the last ones 0. Top 1: their scores, a column. Bottom 0 (N, 2A, H, W): the second half are the scores. Bottom 2: height, width,
     and scales of min_size."""
 
     def anchors(self):
         base, result = self.p.int('base_size', 16), []
         centre = 0.5 * (base - 1)
-        for ratio in self.p.floats('ratio'):
+        for ratio in self.p.floats('ratio') or (0.5, 1, 2):
             w = math.floor(math.sqrt(base * base / ratio) + 0.5)
             h = math.floor(w * ratio + 0.5)
-            for scale in self.p.floats('scale'):
+            for scale in self.p.floats('scale') or (8, 16, 32):
                 x, y = 0.5 * (w * scale - 1), 0.5 * (h * scale - 1)
                 result.append((centre - x, centre - y, centre + x, centre + y))
-        self.check(result, 'ratio and scale must be given')
         return np.array(result)
 
     def boxes(self, deltas, info):
@@ -265,15 +264,17 @@ class Proposal(Layer):
         info = info.reshape(scores.shape[0], -1) if info.size % scores.shape[0] == 0 else info
         for n in range(scores.shape[0]):
             box, large, close = self.boxes(deltas[n], info.v[n])
-            score = scores[n, a:].map(lambda v: v.transpose(1, 2, 0).ravel()) * large.astype(float)
+            score = scores[n, a:].map(lambda v: v.transpose(1, 2, 0).ravel())
             order, close2 = ranked(score)
-            order = order[: self.p.int('pre_nms_topn', 6000)]
+            order = [i for i in order if large[i]][: self.p.int('pre_nms_topn', 6000)]
             limit, most = self.p.float('nms_thresh', 0.7), self.p.int('post_nms_topn', 300)
             kept, close3 = suppress(box.v, order, limit, most=most, extra=1.0)
             near = near or close or close2 or close3
             for i in kept:
                 rows.append(concatenate([real(np.array([float(n)])), box[i]], 0))
-                values.append(score[i])
+                values.append(score[i : i + 1])
+            rows += [zeros((5,))] * (most - len(kept))
+            values += [zeros((1,))] * (most - len(kept))
         tops = [stack(rows), stack(values)][: self.tops_wanted]
         return [undecided(top, near and not self.dry) for top in tops]
 

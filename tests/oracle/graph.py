@@ -146,17 +146,18 @@ def split_of(node, name, index, readers):
 
 
 class Net:
-    def __init__(self, text, phase='TEST', level=0, stages=(), shapes=None):
+    def __init__(self, text, phase='TEST', level=0, stages=(), shapes=None, tiles=False):
         """The net of a prototxt in a phase (None: that of the text's state). `shapes`: those of
         inputs for which the text has none; without them the layers have no parameters until
-        set_input gave every input a value."""
+        set_input gave every input a value. `tiles`: convolutions may be Winograd's, whose bound is
+        wider."""
         message = parse(text)
         state = message.sub('state')
         self.phase = phase or state.enum('phase', 'TEST', 'TRAIN', 'TEST')
         level, stages = level or state.int('level', 0), set(stages) | set(state.all('stage'))
         kept = [m for m in upgraded(message) if included(m, (self.phase, level, stages))]
         self.forced = message.bool('force_backward')
-        self.nodes = split(kept)
+        self.nodes, self.tiles = split(kept), tiles
         self.connect()
         self.values, self.diffs, self.given = {}, {}, {}
         self.learnable, self.ready, self.loss_bound = [], False, 0.0
@@ -165,7 +166,8 @@ class Net:
 
     def connect(self):
         """Makes the layers and numbers the versions of each blob."""
-        self.names, self.version, known, self.outputs = [], {}, {}, []
+        self.names, self.version, self.outputs = [], {}, []
+        known, self.storage, self.one_diff = self.version, {}, {}
         for node in self.nodes:
             kind = node.message.get('type')
             if kind not in TYPES:
@@ -175,6 +177,7 @@ class Net:
             layer = node.layer = TYPES[kind](
                 node.message, node.message.enum('phase', self.phase, 'TRAIN', 'TEST')
             )
+            layer.loose = 16 if self.tiles else 1
             for what, limit, names in (
                 ('bottoms', layer.bottoms, node.bottoms),
                 ('tops', layer.tops, node.tops),
@@ -205,8 +208,8 @@ class Net:
             node.in_place = bool(
                 node.writes and node.reads and node.writes[0][0] == node.reads[0][0]
             )
+            self.share_storage(node)
             self.loss_weights(node)
-        self.version = known
         read = {key for node in self.nodes for key in node.reads}
         self.outputs = sorted(
             key[0]
@@ -216,10 +219,30 @@ class Net:
         )
         self.layers = [node.layer for node in self.nodes if not node.hidden]
 
+    def share_storage(self, node):
+        """storage: name -> the names whose data are one memory: a layer in place on one of them writes all. one_diff:
+        name -> the versions, in order, whose diffs are one memory too."""
+        alike = {'Split', 'Reshape', 'Flatten'} | (
+            {'Concat', 'Slice'} if len(node.bottoms) == len(node.tops) == 1 else set()
+        )
+        node.moves = node.layer.type not in alike and not node.layer.same_memory()
+        for name in node.tops:
+            if node.moves:
+                self.storage.setdefault(name, [name])
+            elif node.bottoms[0] != name:
+                self.storage[name] = self.storage[node.bottoms[0]]
+                self.storage[name].append(name)
+        for name, version in node.writes:
+            if not node.moves and node.layer.type != 'Split' and node.bottoms[0] != name:
+                self.one_diff[name] = self.one_diff[node.bottoms[0]]
+            self.one_diff.setdefault(name, []).append((name, version))
+
     def loss_weights(self, node):
         layer = node.layer
         if layer.loss and not node.tops:
-            node.writes.append(('(automatic) %d' % self.nodes.index(node), 0))
+            name = '(automatic) %d' % self.nodes.index(node)
+            self.version[name] = 0
+            node.writes.append((name, 0))
         if layer.loss and not node.message.has('loss_weight'):
             # a loss layer's first top has weight 1
             node.weights = [1.0] + [0.0] * (len(node.writes) - 1)
@@ -261,6 +284,7 @@ class Net:
         parameters."""
         if self.ready or any(name not in self.given for name in self.inputs):
             return
+        self.begin()
         with np.errstate(all='ignore'):
             for node in self.nodes:
                 node.layer.dry = True
@@ -358,6 +382,12 @@ class Net:
 
     # ---- the two passes ------------------------------------------------------------------------
 
+    def begin(self):
+        """Before the first layer: `at` is each blob's version so far, `done` the layers so far. overwritten: a
+        blob was read, and then changed in place through another one of the same memory; Caffe's diffs then are
+        those of the new contents in part, and the oracle's those of the old."""
+        self.at, self.done, self.overwritten = {}, [], False
+
     def run(self, node, first=False):
         layer = node.layer
         if isinstance(layer, layers_shape.Source):
@@ -367,8 +397,27 @@ class Net:
             if first:
                 layer.setup(bottoms)
             tops = [rounded(top) for top in layer.forward(bottoms)]
+            node.seen = bottoms, tops
         self.values.update(zip(node.writes, tops))
+        self.at.update(node.writes)
+        if node.in_place:
+            self.overwrite(node, tops[0])
+        self.done.append(node)
         return tops
+
+    def overwrite(self, node, top):
+        """Another blob of the same memory has the new contents too. What read the old ones before may want them
+        in its backward pass, where Caffe has the new ones."""
+        name = node.writes[0][0]
+        names = self.storage[name]
+        for other in names:
+            if other != name and other in self.at:
+                key = other, self.at[other]
+                self.values[key] = top.reshape(self.values[key].shape)
+        self.overwritten |= any(
+            earlier.moves and not earlier.in_place and any(b in names for b in earlier.bottoms)
+            for earlier in self.done
+        )
 
     def forward(self):
         """The loss: the sum of all tops that have a weight, times it."""
@@ -376,6 +425,7 @@ class Net:
         if missing:
             raise NetError('no value was given for input %s' % ', '.join(missing))
         total = real(0.0)
+        self.begin()
         with np.errstate(all='ignore'):
             for node in self.nodes:
                 for top, weight in zip(self.run(node), node.weights):
@@ -398,12 +448,11 @@ class Net:
                     self.run_back(node)
 
     def run_back(self, node):
-        tops = [self.values[key] for key in node.writes]
+        bottoms, tops = list(node.seen[0]), node.seen[1]
         diffs = [
             self.diffs[key] if key in self.diffs else zeros(self.values[key].shape)
             for key in node.writes
         ]
-        bottoms = [self.values[key] for key in node.reads]
         if node.in_place and not node.layer.keeps:
             bottoms[0] = tops[0]
         for key, need, diff in zip(
@@ -418,10 +467,11 @@ class Net:
         return self.values[name, self.version[name]]
 
     def first_diff(self, name):
-        """What Caffe's buffer holds: the diff of the earliest version that has one."""
-        for version in range(self.version[name] + 1):
-            if (name, version) in self.diffs:
-                return self.diffs[name, version]
+        """What Caffe's buffer holds: the diff of the earliest version that has one, in place or of the same memory."""
+        last = self.last(name)
+        for key in self.one_diff[name]:
+            if key in self.diffs:
+                return self.diffs[key].reshape(last.shape)
         return None
 
     def collect(self, what, part):

@@ -30,10 +30,11 @@ class Param:
         return None if diff is None else diff.reshape(self.data.shape)
 
 
-def layer(*types, field='', bottoms=1, tops=1, loss=False, in_place=False, keeps=False, closed=()):
+def layer(*types, field='', bottoms=1, tops=1, loss=False, in_place=False, keeps=True, closed=()):
     """Registers a class. `bottoms` and `tops` are a count or (least, most). `closed` bottoms get no
     gradient from force_backward. `keeps`: an in-place layer of this type has a copy of its bottom
-    for its backward pass; any other sees its top there, as both are one buffer in Caffe."""
+    for its backward pass, as ferry promises; any other sees its top there, as in Caffe, whose buffer is
+    one."""
 
     def register(cls):
         for name in types:
@@ -51,6 +52,7 @@ class Layer:
         self.name, self.type = message.get('name', ''), message.get('type', '')
         self.p = message.sub(self.field)
         self.blobs = []
+        self.loose = 1  # what a convolution's own rounding is multiplied by
         self.dry = False  # in the pass that finds shapes
         self.tops_wanted = len(message.all('top'))
 
@@ -61,6 +63,10 @@ class Layer:
     def check(self, condition, text, *arguments):
         if not condition:
             raise NetError('layer %s (%s): %s' % (self.name, self.type, text % arguments))
+
+    def same_memory(self):
+        """Whether the top is the bottom's memory, where parameters decide."""
+        return False
 
     # ---- what a type defines -------------------------------------------------------------------
 

@@ -120,7 +120,7 @@ class Broadcast(Layer):
         return x.reshape(spans), factor.reshape((1, -1, 1))
 
 
-@layer('Bias', field='bias_param', bottoms=(1, 2), in_place=True, keeps=True)
+@layer('Bias', field='bias_param', bottoms=(1, 2), in_place=True)
 class Bias(Broadcast):
     def setup(self, bottoms):
         if len(bottoms) == 1:
@@ -141,7 +141,7 @@ class Bias(Broadcast):
         return [diffs[0], db][: len(bottoms)]
 
 
-@layer('Scale', field='scale_param', bottoms=(1, 2), in_place=True, keeps=True)
+@layer('Scale', field='scale_param', bottoms=(1, 2), in_place=True)
 class Scale(Broadcast):
     """y = a·x, with bias_term + b: the last parameter, of a's shape."""
 
@@ -176,7 +176,7 @@ class Scale(Broadcast):
         return [(dy * a).reshape(bottoms[0].shape), da][: len(bottoms)]
 
 
-@layer('Eltwise', field='eltwise_param', bottoms=(2, None), in_place=True, keeps=True)
+@layer('Eltwise', field='eltwise_param', bottoms=(2, None), in_place=True)
 class Eltwise(Layer):
     """PROD, SUM with coefficients, or MAX: of bottoms 0 and 1 the second wins a tie, a later one
     only if larger."""

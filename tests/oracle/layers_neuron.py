@@ -29,7 +29,7 @@ class Neuron(Layer):
         raise NotImplementedError
 
 
-@layer('ReLU', field='relu_param', in_place=True)
+@layer('ReLU', field='relu_param', in_place=True, keeps=False)
 class ReLU(Neuron):
     def f(self, x):
         return choose(x > 0, x, x * self.p.float('negative_slope', 0))
@@ -38,15 +38,15 @@ class ReLU(Neuron):
         return choose(x > 0, 1.0, self.p.float('negative_slope', 0))
 
 
-@layer('ReLU6', field='relu6_param', in_place=True)
+@layer('ReLU6', field='relu6_param', in_place=True, keeps=False)
 class ReLU6(Neuron):
-    """min(max(x, 0), 6); the gradient passes strictly between."""
+    """min(max(x, 0), 6), a Clip; the gradient passes at 0 and 6."""
 
     def f(self, x):
         return choose(x > 6, 6.0, choose(x > 0, x, 0.0))
 
     def slope(self, x, y):
-        return choose((x > 0) & (x < 6), 1.0, 0.0)
+        return choose((x >= 0) & (x <= 6), 1.0, 0.0)
 
 
 @layer('ELU', field='elu_param', in_place=True)
@@ -113,7 +113,7 @@ class Threshold(Neuron):
         return [None]
 
 
-@layer('Clip', field='clip_param', in_place=True)
+@layer('Clip', field='clip_param', in_place=True, keeps=False)
 class Clip(Neuron):
     """The gradient passes within [min, max], the ends included."""
 
@@ -125,7 +125,7 @@ class Clip(Neuron):
         return choose((x >= self.p.float('min')) & (x <= self.p.float('max')), 1.0, 0.0)
 
 
-@layer('Swish', field='swish_param', in_place=True, keeps=True)
+@layer('Swish', field='swish_param', in_place=True)
 class Swish(Neuron):
     """x·σ(βx); the slope is βy + σ·(1 - βy)."""
 
@@ -205,7 +205,7 @@ class Log(Neuron):
         return (self.p.float('scale', 1) / logarithm(self)) / self.inner(x)
 
 
-@layer('Dropout', field='dropout_param', in_place=True, keeps=True)
+@layer('Dropout', field='dropout_param', in_place=True)
 class Dropout(Neuron):
     """TEST: the identity. TRAIN is random; with ratio 0 it keeps all."""
 
@@ -218,7 +218,7 @@ class Dropout(Neuron):
         return 1.0
 
 
-@layer('PReLU', field='prelu_param', in_place=True, keeps=True)
+@layer('PReLU', field='prelu_param', in_place=True)
 class PReLU(Layer):
     """max(x, 0) + a·min(x, 0), a slope a channel (axis 1) or one for all; at 0 the slope is a."""
 

@@ -6,7 +6,7 @@ from .real import exp, sqrt
 from .text import Message
 
 
-@layer('BatchNorm', field='batch_norm_param', in_place=True, keeps=True)
+@layer('BatchNorm', field='batch_norm_param', in_place=True)
 class BatchNorm(Layer):
     """(x - mean) / sqrt(variance + eps), by channel (axis 1). The parameters: sums of means and
     variances, and the weight of these sums, by which they are divided (0: they count as 0). With
@@ -93,7 +93,7 @@ class BatchNorm(Layer):
         return [(dy / self.deviation).reshape(bottoms[0].shape)]
 
 
-@layer('BN', field='bn_param', in_place=True, keeps=True)
+@layer('BN', field='bn_param', in_place=True)
 class BN(Layer):
     """SegNet's. LEARN: batch statistics, variance E(x²) - E(x)², eps 1e-9; then scale and shift,
     parameters (1, C, 1, 1). INFERENCE: scale and shift alone. Both overwrite the parameters'
@@ -131,7 +131,7 @@ class BN(Layer):
         return [dy.reshape(bottoms[0].shape)]
 
 
-@layer('MVN', field='mvn_param', in_place=True, keeps=True)
+@layer('MVN', field='mvn_param', in_place=True)
 class MVN(Layer):
     """Mean 0 and variance 1 of each channel, or item: division by sqrt(variance) + eps, eps outside
     the root. The top has 4 axes."""
@@ -159,8 +159,8 @@ class MVN(Layer):
 @layer('Normalize', field='norm_param')
 class Normalize(Layer):
     """SSD's: x / sqrt(Σ x² + eps) over channels, or over channels and space; then a scale, one or a
-    channel's. SSD multiplies by the scale after it has taken dy·x together, as if the scale did not
-    differ by channel: its gradient is that of the function only where it does not."""
+    channel's. The gradient is that of the function, as ferry's; SSD's takes dy·x together before it
+    multiplies by the scale, and is the same only where the scale does not differ by channel."""
 
     def setup(self, bottoms):
         self.check(bottoms[0].ndim >= 2, 'the bottom has fewer than 2 axes')
@@ -186,8 +186,9 @@ class Normalize(Layer):
         if self.wants(0):
             product = dy * x / norm
             self.add_gradient(0, product.sum((0, 2)) if self.blobs[0].data.ndim else product.sum())
+        dy = dy * scale
         along = (dy * x).sum(axes, keepdims=True)
-        return [((dy - x * along / (norm * norm)) / norm * scale).reshape(bottoms[0].shape)]
+        return [((dy - x * along / (norm * norm)) / norm).reshape(bottoms[0].shape)]
 
 
 def softmax(x, axis):
@@ -196,7 +197,7 @@ def softmax(x, axis):
     return e / e.sum(axis, keepdims=True)
 
 
-@layer('Softmax', field='softmax_param', in_place=True, keeps=True)
+@layer('Softmax', field='softmax_param', in_place=True)
 class Softmax(Layer):
     def forward(self, bottoms):
         return [softmax(bottoms[0], self.axis(bottoms[0], self.p.int('axis', 1)))]

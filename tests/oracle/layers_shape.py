@@ -343,6 +343,10 @@ class Permute(Layer):
         )
         return order + [i for i in range(x.ndim) if i not in order]
 
+    def same_memory(self):
+        order = self.p.ints('order')
+        return order == list(range(len(order)))
+
     def forward(self, bottoms):
         order = self.order(bottoms[0])
         return [bottoms[0].map(lambda a: a.transpose(order))]

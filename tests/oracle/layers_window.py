@@ -15,7 +15,7 @@ class Window:
     meets at all outputs."""
 
     def __init__(self, owner, axes):
-        p = owner.p
+        p, self.loose = owner.p, owner.loose
         self.kernel = self.sizes(owner, axes, 'kernel_size', ('kernel_h', 'kernel_w'), None)
         self.stride = self.sizes(owner, axes, 'stride', ('stride_h', 'stride_w'), 1)
         self.pad = self.sizes(owner, axes, 'pad', ('pad_h', 'pad_w'), 0)
@@ -78,7 +78,7 @@ def cross(window, x, w, outputs):
     for offset, place in window.places(outputs):
         part = padded[ALL * 3 + place].reshape(n, g, c, count(outputs))
         total.product(w[ALL * 3 + offset], part)
-    return total.real().reshape((n, g, w.shape[1]) + tuple(outputs))
+    return total.real(window.loose).reshape((n, g, w.shape[1]) + tuple(outputs))
 
 
 def spread(window, y, w, image):
@@ -95,7 +95,7 @@ def spread(window, y, w, image):
         for name in ('v', 'e', 'size'):
             getattr(padded, name)[where] += getattr(product, name).reshape((n, g, c) + outputs)
         padded.terms, padded.doubt = padded.terms + o, padded.doubt or product.doubt
-    return padded.real()[ALL * 3 + window.inside(image)]
+    return padded.real(window.loose)[ALL * 3 + window.inside(image)]
 
 
 def correlate(window, x, y, shape):

@@ -20,6 +20,7 @@ EXTRA_DIST += \
 	%D%/solver.py \
 	%D%/test_gradients.py \
 	%D%/test_graph.py \
+	%D%/test_memory.py \
 	%D%/test_oracle.py \
 	%D%/test_solver.py \
 	%D%/text.py \

@@ -255,8 +255,8 @@ class Sum:
         self.terms += 1
         self.doubt |= x.doubt
 
-    def real(self):
-        return Real(self.v, self.e + (self.terms + 1) * EPS * self.size, self.doubt)
+    def real(self, loose=1):
+        return Real(self.v, self.e + loose * (self.terms + 1) * EPS * self.size, self.doubt)
 
 
 def matmul(a, b):

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Blobs of one memory, layers in place, automatic tops, and bounds that cover float32's rounding."""
+
+import numpy as np
+import pytest
+
+import oracle
+
+X = 'layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 } } }\n'
+VALUES = np.array([[-1.0, 2.0, -3.0], [4.0, -5.0, 6.0]])
+
+
+def net_of(body, forced=True, **options):
+    net = oracle.Net(('force_backward: true\n' if forced else '') + X + body, **options)
+    net.set_input('x', VALUES)
+    return net
+
+
+def layer(kind, bottom, top, more=''):
+    return 'layer { name: "%s%s" type: "%s" bottom: "%s" top: "%s" %s }\n' % (
+        kind,
+        top,
+        kind,
+        bottom,
+        top,
+        more,
+    )
+
+
+SHARES = {
+    'Split': '',
+    'Flatten': 'flatten_param { axis: 0 }',
+    'Reshape': 'reshape_param { shape { dim: 3 dim: 2 } }',
+    'Concat': '',
+    'Slice': '',
+    'Permute': 'permute_param { order: 0 }',
+}
+
+
+@pytest.mark.parametrize('kind', SHARES)
+def test_a_layer_in_place_changes_all_blobs_of_the_memory(kind):
+    net = net_of(layer(kind, 'x', 'y', SHARES[kind]) + layer('ReLU', 'y', 'y'))
+    net.forward()
+    np.testing.assert_array_equal(net.blobs['x'], np.maximum(VALUES, 0))
+
+
+def test_a_copy_keeps_its_contents():
+    net = net_of(layer('Dropout', 'x', 'y') + layer('ReLU', 'y', 'y'))
+    net.forward()
+    np.testing.assert_array_equal(net.blobs['x'], VALUES)
+
+
+def test_a_blob_that_was_read_before_it_is_overwritten_is_told():
+    between = layer('Split', 'x', 'y') + layer('Power', 'x', 'p')
+    for body, told in ((between, False), (between + layer('ReLU', 'y', 'y'), True)):
+        net = net_of(body)
+        net.forward()
+        assert net.overwritten == told
+
+
+def test_reshape_has_its_bottoms_diff():
+    net = net_of(
+        layer('Sigmoid', 'x', 'x')
+        + layer('Reshape', 'x', 'y', 'reshape_param { shape { dim: 6 } }')
+        + layer('Reduction', 'y', 'z', 'loss_weight: 1')
+    )
+    net.forward()
+    net.backward()
+    s = 1 / (1 + np.exp(-VALUES))
+    np.testing.assert_allclose(net.blob_diffs['y'], (s * (1 - s)).ravel())
+
+
+def test_gradients_in_place_are_those_of_the_bottom():
+    net = net_of(layer('BNLL', 'x', 'x') + layer('TanH', 'x', 'x') + layer('Reduction', 'x', 'z', 'loss_weight: 1'))
+    net.forward()
+    net.backward()
+    slope = (1 - np.tanh(np.log1p(np.exp(VALUES))) ** 2) / (1 + np.exp(-VALUES))
+    np.testing.assert_allclose(net.blob_diffs['x'], slope)
+
+
+def test_a_loss_without_a_top_can_go_backward():
+    target = 'layer { name: "t" type: "Input" top: "t" input_param { shape { dim: 2 dim: 3 } } }\n'
+    net = net_of(target + 'layer { name: "l" type: "EuclideanLoss" bottom: "x" bottom: "t" }')
+    net.set_input('t', 0 * VALUES)
+    assert net.forward() == (VALUES**2).sum() / 4
+    net.backward()
+    np.testing.assert_allclose(net.blob_diffs['x'], VALUES / 2)
+
+
+def test_normalize_with_a_scale_for_each_channel_has_the_functions_gradient():
+    net = net_of(
+        layer('Normalize', 'x', 'y', 'norm_param { channel_shared: false }')
+        + layer('Reduction', 'y', 'z', 'loss_weight: 1')
+    )
+    net.set_param('Normalizey', 0, [0.5, -1, 2])
+    net.forward()
+    net.backward()
+    got, step = net.blob_diffs['x'][1, 1], 1e-6
+    losses = []
+    for sign in (1, -1):
+        moved = VALUES.copy()
+        moved[1, 1] += sign * step
+        net.set_input('x', moved)
+        losses.append(net.forward())
+    assert abs(got - (losses[0] - losses[1]) / (2 * step)) < 1e-6
+
+
+def test_accuracys_bound_covers_a_floats_division():
+    labels = 'layer { name: "t" type: "Input" top: "t" input_param { shape { dim: 3 } } }\n'
+    shape = '{ dim: 3 dim: 2 }'
+    net = oracle.Net(X.replace('{ dim: 2 dim: 3 }', shape) + labels
+                     + 'layer { name: "a" type: "Accuracy" bottom: "x" bottom: "t" top: "a" }')
+    net.set_input('x', [[1, 0], [0, 1], [0, 1]])
+    net.set_input('t', [0, 0, 0])
+    net.forward()
+    assert 0 < abs(np.float32(1) / np.float32(3) - net.blobs['a']) <= net.bounds['a']
+
+
+def test_convolutions_by_tiles_have_wider_bounds():
+    text = layer('Convolution', 'x', 'y', 'convolution_param { num_output: 1 kernel_size: 2 axis: 0 }')
+    plain, tiles = (net_of(text, tiles=tiles) for tiles in (False, True))
+    for net in (plain, tiles):
+        net.set_param('Convolutiony', 0, np.ones((1, 2, 2)))
+        net.forward()
+    assert (tiles.bounds['y'] > 4 * plain.bounds['y']).all()
