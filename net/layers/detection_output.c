@@ -3,7 +3,7 @@
  * DetectionOutput (detection_output_param): from locations, confidences and priors to rows of image,
  * label, score, xmin, ymin, xmax, ymax, (1, 1, rows, 7). Boxes are decoded as code_type says, those
  * below confidence_threshold go, non-maximum suppression keeps top_k a class, and keep_top_k an image.
- * An image without any is a row of its number and −1. (weiliu89's SSD: DetectionOutputLayer.)
+ * Without any in all images, each is a row of its number and −1. (weiliu89's SSD: DetectionOutputLayer.)
  */
 #include "net/layers/layers.h"
 
@@ -220,19 +220,14 @@ static void detect(struct image *im)
 
 static int add_rows(struct image *im, int number, float **rows, int64_t *count)
 {
-    int64_t more = im->n_kept ? im->n_kept : 1, i;
-    float *grown = realloc(*rows, (size_t)(*count + more) * 7 * sizeof **rows), *row;
+    int64_t i;
+    float *grown = realloc(*rows, (size_t)(*count + im->n_kept + 1) * 7 * sizeof **rows), *row;
 
     if (!grown)
         return FERRY_ENOMEM;
     *rows = grown;
     row = grown + *count * 7;
-    *count += more;
-    if (!im->n_kept) {
-        row[0] = (float)number;
-        for (i = 1; i < 7; i++)
-            row[i] = -1;
-    }
+    *count += im->n_kept;
     for (i = 0; i < im->n_kept; i++, row += 7) {
         const struct candidate *c = &im->kept[i];
         struct box b;
@@ -248,15 +243,20 @@ static int add_rows(struct image *im, int number, float **rows, int64_t *count)
     return 0;
 }
 
-static int put_rows(ferry_layer *layer, const float *rows, int64_t count)
+/* Without any row, each image has one of its number and −1. */
+static int put_rows(ferry_layer *layer, const float *rows, int64_t count, int64_t images)
 {
     ferry_blob *top = ferry_layer_top(layer, 0);
-    int err = ferry_blob_reshape(top, 4, (int64_t[]){ 1, 1, count, 7 }, NULL);
+    int err =
+        ferry_blob_reshape(top, 4, (int64_t[]){ 1, 1, count ? count : images, 7 }, NULL);
     float *data = err ? NULL : ferry_blob_overwrite_host_data(top);
+    int64_t i;
 
     if (!data)
         return err ? err : ferry_last_error_code();
     memcpy(data, rows, (size_t)count * 7 * sizeof *data);
+    for (i = 0; !count && i < images * 7; i++)
+        data[i] = i % 7 ? -1 : (float)(i / 7);
     return 0;
 }
 
@@ -287,7 +287,7 @@ static int forward(ferry_layer *layer)
     if (err)
         ferry_layer_error(layer, err, "no memory for its boxes");
     else
-        err = put_rows(layer, rows, count);
+        err = put_rows(layer, rows, count, images);
     free(rows);
     free(im.boxes);
     free(im.one);

@@ -51,13 +51,27 @@ static int emit_backward(ferry_layer *layer, bool normalize, ferry_operand x, fe
                             (struct ferry__term){ x, ferry__diff(ferry__of_bottom(0)) });
 }
 
+/* The bottom's shape, of four axes at least. */
+static int shape_top(ferry_layer *layer, const ferry_blob *bottom)
+{
+    int64_t dims[4] = { 1, 1, 1, 1 };
+    int naxes = ferry_blob_naxes(bottom), i;
+
+    if (naxes >= 4)
+        return ferry__top_like(layer, 0, bottom);
+    for (i = 0; i < naxes; i++)
+        dims[i] = ferry_blob_dim(bottom, i);
+    return ferry_blob_reshape(ferry_layer_top(layer, 0), 4, dims, NULL);
+}
+
 static int reshape(ferry_layer *layer)
 {
     const ferry_proto *p = ferry_proto_message(ferry_layer_message(layer), "mvn_param", 0);
     bool across = ferry_proto_boolean(p, "across_channels", 0);
     bool normalize = ferry_proto_boolean(p, "normalize_variance", 0);
     const ferry_blob *bottom = ferry_layer_bottom(layer, 0);
-    int naxes = ferry_blob_naxes(bottom), i, err = ferry__top_like(layer, 0, bottom);
+    int naxes = ferry_blob_naxes(bottom), i, err = shape_top(layer, bottom);
+    int split = across ? 1 : 2; /* the axes before it count the rows */
     ferry_layer_operand in[3], out[1];
     int64_t rows;
     ferry_operand x, o;
@@ -65,16 +79,14 @@ static int reshape(ferry_layer *layer)
 
     if (err)
         return err;
-    if (naxes < 2)
-        return ferry_layer_error(layer, FERRY_ESHAPE, "its bottom has %d axes, at least 2 fit",
-                                 naxes);
-    rows = ferry_blob_count_range(bottom, 0, across ? 1 : 2);
+    if (split > naxes)
+        split = naxes;
+    rows = ferry_blob_count_range(bottom, 0, split);
     for (i = MEAN; i <= SPREAD; i++)
         if (!ferry_layer_scratch(layer, i, 1, 1, &rows))
             return ferry_last_error_code();
     x = ferry_operand_of(FERRY_F32, 2,
-                         (int64_t[]){ rows, ferry_blob_count_range(bottom, across ? 1 : 2, naxes) },
-                         NULL);
+                         (int64_t[]){ rows, ferry_blob_count_range(bottom, split, naxes) }, NULL);
     o = ferry_operand_of(FERRY_F32, 2, (int64_t[]){ rows, 1 }, NULL);
     err = emit_moments(layer, x, o);
     if (!err && !normalize)

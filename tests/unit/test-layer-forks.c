@@ -489,6 +489,51 @@ static void a_path_is_looked_at_before_each_file(void)
 }
 
 /* What follows is reshaped within the forward pass, to nothing and back. */
+static void mvn_has_a_top_of_four_axes(void)
+{
+    static const struct {
+        const char *dims;
+        int64_t rows; /* of one element each, which is its own mean */
+    } cases[] = { { "dim: 3", 3 }, { "dim: 3 dim: 2", 6 } };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        ferry_net *net;
+        const ferry_blob *y;
+
+        snprintf(text, sizeof text,
+                 X("%s") "layer { name: 'm' type: 'MVN' bottom: 'x' top: 'y' }\n", cases[i].dims);
+        net = open_text(text);
+        set(ferry_net_blob(net, "x"), (const float[]){ 1, 2, 3, 4, 5, 6 });
+        run(net);
+        y = ferry_net_blob(net, "y");
+        CU_ASSERT_EQUAL(ferry_blob_naxes(y), 4);
+        CU_ASSERT_EQUAL(ferry_blob_dim(y, 0), 3);
+        CU_ASSERT(holds(net, "y", cases[i].rows, (const float[6]){ 0 }));
+        ferry_net_close(net);
+    }
+}
+
+/* Two images of one box and two classes, of which class 0 is the background. */
+static void an_image_without_detections_has_a_row_only_where_no_image_has_any(void)
+{
+    ferry_net *net = open_text(
+        X("dim: 2 dim: 4") U("dim: 2 dim: 2") V("dim: 1 dim: 2 dim: 4")
+        "layer { name: 'd' type: 'DetectionOutput' bottom: 'x' bottom: 'u' bottom: 'v' top: 'y' "
+        "detection_output_param { num_classes: 2 keep_top_k: 5 confidence_threshold: 0.5 "
+        "nms_param { nms_threshold: 0.4 top_k: 5 } } }\n");
+
+    FEED(net, "x", 0, 0, 0, 0, 0, 0, 0, 0);
+    FEED(net, "v", 0.1f, 0.1f, 0.5f, 0.5f, 0.1f, 0.1f, 0.2f, 0.2f);
+    FEED(net, "u", 0.9f, 0.1f, 0.25f, 0.75f);
+    run(net);
+    HOLDS(net, "y", 1, 1, 0.75f, 0.1f, 0.1f, 0.5f, 0.5f);
+    FEED(net, "u", 0.9f, 0.1f, 0.8f, 0.2f);
+    run(net);
+    HOLDS(net, "y", 0, -1, -1, -1, -1, -1, -1, 1, -1, -1, -1, -1, -1, -1);
+    ferry_net_close(net);
+}
+
 static void a_filter_that_chooses_nothing_has_no_entries(void)
 {
     ferry_net *net =
@@ -669,6 +714,8 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(what_is_put_out_can_be_read),
     FERRY_TEST(no_file_makes_a_layer_write_elsewhere),
     FERRY_TEST(a_path_is_looked_at_before_each_file),
+    FERRY_TEST(mvn_has_a_top_of_four_axes),
+    FERRY_TEST(an_image_without_detections_has_a_row_only_where_no_image_has_any),
     FERRY_TEST(a_filter_that_chooses_nothing_has_no_entries),
     FERRY_TEST(files_that_are_not_there_are_named),
     FERRY_TEST(a_recurrent_state_lives_until_cont_cuts_it),

@@ -183,7 +183,6 @@ static const struct {
       "top: 'z'",
       "its bottoms have 6, 16 and 2 elements" },
     { "MultinomialLogisticLoss", { "2 3", "4" }, "", "4 labels for 2 entries" },
-    { "MVN", { "3" }, "", "its bottom has 1 axes" },
     { "Normalize", { "3" }, "", "its bottom has 1 axes" },
     { "Permute", { "2 3" }, "permute_param { order: 2 }", "of a bottom with 2 axes" },
     { "Pooling",
