@@ -34,6 +34,7 @@ SCRIPT_TESTS = \
 	%D%/scripts/check-opencl-drivers.sh \
 	%D%/scripts/check-proto.sh \
 	%D%/scripts/check-python.sh \
+	%D%/scripts/check-random-nets.sh \
 	%D%/scripts/check-users.sh
 
 AM_CPPFLAGS = $(PUBLIC_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit $(CUNIT_CFLAGS)

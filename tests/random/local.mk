@@ -61,4 +61,31 @@ check-random: $(RANDOM_TESTS) $(WALK_TEST) $(SOAK_TEST) $(RANDOM_OPS) $(NETS_TES
 	for t in $(RANDOM_OPS); do ./$$t || exit 1; done
 	$(RUN_ENV); for t in $(NETS_TEST); do ./$$t --seconds 60 || exit 1; done
 
-.PHONY: check-random
+# Random nets beside the oracle of tests/oracle, in Python: check-random-nets.sh runs a minute of them, this ten, with all
+# the devices that were built.
+check-oracle: $(check_DATA) all
+	$(AM_TESTS_ENVIRONMENT) FERRY_TEST_SECONDS=600 \
+	    $(SHELL) '$(srcdir)/tests/scripts/check-random-nets.sh'
+
+EXTRA_DIST += \
+	%D%/nets/__main__.py \
+	%D%/nets/compare.py \
+	%D%/nets/devices.py \
+	%D%/nets/draw.py \
+	%D%/nets/draw_solver.py \
+	%D%/nets/ferry_side.py \
+	%D%/nets/generate.py \
+	%D%/nets/kinds_loss.py \
+	%D%/nets/kinds_other.py \
+	%D%/nets/kinds_pairs.py \
+	%D%/nets/kinds_shape.py \
+	%D%/nets/kinds_unary.py \
+	%D%/nets/kinds_window.py \
+	%D%/nets/model.py \
+	%D%/nets/runner.py \
+	%D%/nets/shrink.py \
+	%D%/nets/truth.py \
+	%D%/nets/values.py \
+	%D%/nets/cases
+
+.PHONY: check-oracle check-random

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Random nets on ferry's devices beside the oracle of tests/oracle: python3 tests/random/nets --help."""
+
+import argparse
+import itertools
+import pathlib
+import random
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1]), str(HERE.parents[2] / "python")]
+
+# pylint: disable=wrong-import-position
+import generate
+import model
+from runner import Runner
+from shrink import shrink
+
+
+def arguments():
+    """What the command line says."""
+    parser = argparse.ArgumentParser(prog="nets", description=__doc__)
+    parser.add_argument("--build", default=".", help="the build folder (.)")
+    parser.add_argument("--devices", default="cpu,sim,opencl,cuda", help="backends; cuda runs on the doubles")
+    parser.add_argument("--seconds", type=float, default=60, help="how long (60)")
+    parser.add_argument("--nets", type=int, help="how many nets at most")
+    parser.add_argument("--net", type=int, help="the net of this seed alone, on every device")
+    parser.add_argument("--case", type=pathlib.Path, help="this case alone, on every device")
+    parser.add_argument("--seed", type=int, help="the first seed in place of a new one")
+    parser.add_argument("--every", action="store_true", help="every net on every device, not its share")
+    parser.add_argument("--keep-going", action="store_true", help="go on after a finding")
+    parser.add_argument("--print", action="store_true", help="with --net: print the net")
+    return parser.parse_args()
+
+
+def stream(first, fixed, end, most):
+    """Seeds: half of the time the same ones from 1 on, then others from `first` on."""
+    begin = time.monotonic()
+    half = begin + (end - begin) / 2 if fixed else begin
+    seeds = itertools.count(1 if fixed else first)
+    for n in itertools.count():
+        if time.monotonic() > end or n == most:
+            return
+        if fixed and time.monotonic() > half:
+            fixed, seeds = False, itertools.count(first)
+        yield generate.generate(next(seeds))
+
+
+class Report:
+    """Findings as they are printed: each kind once, made small, with the line that repeats it."""
+
+    def __init__(self, runner, build):
+        self.runner, self.build, self.seen, self.count = runner, build, {}, 0
+
+    def add(self, net, findings):
+        """Prints what is new among the findings of a net."""
+        self.count += 1
+        finding = findings[0]
+        small = net
+        if isinstance(net, model.Net):
+            small = shrink(net.copy(), self.runner.fails_like(finding), 20)
+        kinds = tuple(sorted({layer.kind for layer in getattr(small, "layers", []) if layer.kind != "Input"}))
+        key = (finding.way, finding.kind) + (kinds or (net.seed,))
+        if key in self.seen:
+            self.seen[key] += 1
+            return
+        self.seen[key] = 1
+        again = next(iter(self.runner.run(small, [finding.device])), finding)
+        print(f"\nFOUND (net {net.seed}): {finding}\n  of the smaller net: {again}")
+        print(small.case("finding") if small is not net or isinstance(net, model.Net) else "")
+        print(f"repeat: python3 {HERE} --build {self.build} --devices {finding.device} --net {net.seed}", flush=True)
+
+
+def cases(paths):
+    """Kept cases, by path."""
+    for path in paths:
+        case = model.Case(path.read_text())
+        case.path = path
+        yield case
+
+
+def finish(runner, report, begin, first):
+    """The last lines; the exit status."""
+    counts = runner.judge.counts
+    nets = ", ".join(f"{name} {n}" for name, n in sorted(runner.nets.items()))
+    print(f"nets run: {nets}; seconds {time.monotonic() - begin:.1f}; seeds from 1 and from {first}")
+    print("compared: " + ", ".join(f"{n} {what}" for what, n in sorted(counts.items())))
+    for name, why in runner.absent.items():
+        print(f"not run: {name}: {why}")
+    print(f"nets with findings: {report.count}; kinds of findings: {len(report.seen)}")
+    for key, n in sorted(report.seen.items(), key=lambda item: -item[1]):
+        print(f"  {n} × {' '.join(map(str, key))}")
+    return 1 if report.count else 0
+
+
+def main():
+    """Cases first, then random nets."""
+    options = arguments()
+    begin = time.monotonic()
+    single = options.net is not None or options.case is not None
+    runner = Runner(options.devices.split(","), options.build, every=not (options.every or single))
+    report = Report(runner, options.build)
+    first = options.seed or random.SystemRandom().randrange(1, 1 << 31)
+    if options.case:
+        nets = cases([options.case])
+    elif options.net is not None:
+        nets = [generate.generate(options.net)]
+    else:
+        kept = cases(sorted((HERE / "cases").glob("*.prototxt")))
+        nets = itertools.chain(kept, stream(first, options.seed is None, begin + options.seconds, options.nets))
+    if options.print:
+        nets = list(nets)
+        print(nets[0].case("printed") if options.net is not None else nets[0].text())
+    print(f"new seed: {first}", flush=True)
+    for net, findings in runner.stream(nets):
+        if findings:
+            report.add(net, findings)
+            if not options.keep_going:
+                break
+    runner.stop()
+    return finish(runner, report, begin, first)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

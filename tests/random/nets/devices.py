@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The processes that run ferry, one a device, from the side that gives them jobs."""
+
+import os
+import select
+import subprocess
+import sys
+import tempfile
+
+import ferry_side
+
+#: Seconds that a job may take before its process is taken to hang.
+PATIENCE = 120
+
+
+class Gone(Exception):
+    """The process crashed, or hangs."""
+
+
+class Device:
+    """One device's process, which is started anew after a crash."""
+
+    def __init__(self, name, build):
+        self.name, self.build = name, os.path.abspath(build)
+        self.process = self.errors = None
+
+    def start(self):
+        """Starts it; the device's name, or Gone where there is none."""
+        env = dict(os.environ, FERRY_LIBRARY_PATH=f"{self.build}/.libs",
+                   FERRY_PLUGIN_PATH=f"{self.build}/backends/.libs", FERRY_LOG="error")
+        if self.name == "cuda":
+            env["LD_LIBRARY_PATH"] = f"{self.build}/tests/doubles/lib:" + env.get("LD_LIBRARY_PATH", "")
+        self.errors = tempfile.TemporaryFile()
+        self.process = subprocess.Popen([sys.executable, ferry_side.__file__, self.name], env=env,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
+        return self._read()
+
+    def send(self, job):
+        """Gives it a job."""
+        if not self.process:
+            self.start()
+        self.errors.truncate(0)
+        try:
+            ferry_side.write(self.process.stdin, job)
+        except OSError:
+            pass  # which receive finds out
+
+    def receive(self):
+        """The result of the job that was sent; Gone, with what it wrote last, where it crashed."""
+        return self._read()
+
+    def run(self, job):
+        """A job from start to end."""
+        self.send(job)
+        return self.receive()
+
+    def _read(self):
+        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        result = ferry_side.read(self.process.stdout) if ready else None
+        if result is not None:
+            return result
+        self.process.kill()
+        status = self.process.wait()
+        self.errors.seek(0)
+        last = self.errors.read()[-600:].decode(errors="replace").strip()
+        self.stop()
+        raise Gone(f"exit status {status}: {last}" if ready else f"no answer in {PATIENCE} s")
+
+    def stop(self):
+        """Ends it."""
+        if self.process:
+            self.process.stdin.close()
+            self.process.stdout.close()
+            self.process.wait()
+            self.errors.close()
+        self.process = self.errors = None

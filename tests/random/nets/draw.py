@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A net while it is being drawn: the blobs so far, and how a layer finds its bottoms."""
+
+import copy
+import random
+
+import model
+
+#: No blob is larger.
+LARGEST = 1500
+
+
+def count(shape):
+    """Elements of a shape."""
+    out = 1
+    for dim in shape:
+        out *= dim
+    return out
+
+
+class Refused(Exception):
+    """The layer that is being drawn does not fit what there is; another one is drawn."""
+
+
+class Blob:
+    """A blob that later layers may have as bottom. `values` is what its elements are, in values.draw's words."""
+
+    def __init__(self, name, shape, values="values"):
+        self.name, self.shape, self.values = name, list(shape), values
+        self.users = 0
+
+    @property
+    def naxes(self):
+        """Axes."""
+        return len(self.shape)
+
+
+class Draw:
+    """What a net is drawn with."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.net = model.Net(seed)
+        self.blobs = []
+        self.names = 0
+        self.shared, self.shapes = {}, {}
+
+    # ---- numbers ---------------------------------------------------------------------------------
+
+    def chance(self, p):
+        """True in p of all cases."""
+        return self.rng.random() < p
+
+    def integer(self, low, high):
+        """From low to high, both possible."""
+        return self.rng.randint(low, high)
+
+    def one(self, *choices):
+        """One of them."""
+        return self.rng.choice(choices)
+
+    def real(self, low, high):
+        """A number with few digits, which a prototxt and a float hold alike."""
+        return round(self.rng.uniform(low, high) * 64) / 64
+
+    def size(self):
+        """A dim: 1 to 7, small ones more often."""
+        return self.one(1, 2, 2, 3, 3, 4, 4, 5, 6, 7)
+
+    def shape(self, naxes):
+        """A shape of that many axes, not too large."""
+        while True:
+            dims = [self.size() if naxes < 6 else self.one(1, 1, 2, 2, 3) for _ in range(naxes)]
+            if naxes and self.chance(0.6):
+                dims[0] = self.integer(1, 3)
+            if count(dims) <= LARGEST:
+                return dims
+
+    def axis(self, axis, naxes):
+        """The axis as itself or counted from the end."""
+        return axis - naxes if self.chance(0.3) else axis
+
+    # ---- blobs and layers ------------------------------------------------------------------------
+
+    def name(self, prefix):
+        """A name that nothing else has."""
+        self.names += 1
+        return f"{prefix}{self.names}"
+
+    def input(self, shape, values="values", prefix="x"):
+        """A new input."""
+        if count(shape) > LARGEST:
+            raise Refused
+        name = self.name(prefix)
+        self.net.layers.append(model.Input(name, shape, values))
+        blob = Blob(name, shape, values)
+        if values == "values":
+            self.blobs.append(blob)
+        return blob
+
+    def pick(self, fits=lambda blob: True):
+        """A blob that fits, one of the latest in most cases."""
+        found = [blob for blob in self.blobs if blob.values == "values" and fits(blob)]
+        if not found:
+            raise Refused
+        if self.chance(0.6):
+            return found[-1]
+        return self.rng.choice(found[-5:] if self.chance(0.6) else found)
+
+    def bottom(self, low, high, fits=lambda blob: True):
+        """A blob of low to high axes that fits, or a new input of so many."""
+        try:
+            return self.pick(lambda blob: low <= blob.naxes <= high and fits(blob))
+        except Refused:
+            if len(self.blobs) > 8 or self.chance(0.4):
+                raise
+        naxes = self.integer(low, min(high, low + 2))
+        blob = self.input(self.shape(naxes))
+        if not fits(blob):
+            raise Refused
+        return blob
+
+    def other(self, shape, values="values"):
+        """A second bottom of a shape: a blob that has it, or a new input."""
+        found = [blob for blob in self.blobs if blob.shape == list(shape) and blob.values == "values"]
+        if values == "values" and found and self.chance(0.7):
+            return self.rng.choice(found)
+        return self.input(shape, values)
+
+    def layer(self, kind, bottoms, shapes, fields=(), in_place=False, name=None):
+        """Appends a layer whose tops have these shapes; the new blobs. In place: the top is the first bottom,
+        unless that one has another user, or is nothing that a layer may write."""
+        if any(count(shape) > LARGEST or (shape and min(shape) < 1) for shape in shapes):
+            raise Refused
+        name = name or self.name("l")
+        if len(bottoms) == 1 and len(shapes) == 1:
+            self.shapes[name] = (list(bottoms[0].shape), list(shapes[0]))
+        if in_place and self.may_write(bottoms[0]) and bottoms.count(bottoms[0]) == 1:
+            tops = [bottoms[0]]
+            tops[0].shape, tops[0].values = list(shapes[0]), "values"
+        else:
+            tops = [Blob(self.name("b"), shape) for shape in shapes]
+        for blob in bottoms:
+            blob.users += 1
+        if tops and tops[0] in bottoms:
+            tops[0].users = 0
+            self.blobs = [blob for blob in self.blobs if blob is not tops[0]]
+        self.net.layers.append(model.Layer(kind, name, [b.name for b in bottoms], [t.name for t in tops],
+                                           fields))
+        self.blobs += tops
+        return tops
+
+    def may_write(self, blob):
+        """A layer in place is an error in Caffe where another layer reads the blob before it."""
+        return blob.users == 0
+
+    def latest(self):
+        """The layer that was appended last."""
+        return self.net.layers[-1]
+
+    def params(self, *shapes):
+        """param messages for parameters of these shapes: rates, and now and then names that other layers have,
+        which fit in most cases."""
+        if not self.chance(0.35):
+            return []
+        key = str(shapes)
+        if not self.chance(0.5):
+            return [["param", [["lr_mult", self.one(0, 0, 2)]]] for _ in range(self.integer(1, len(shapes)))]
+        groups = self.shared.get(key, []) if self.chance(0.95) else [g for l in self.shared.values() for g in l]
+        group = self.rng.choice(groups) if groups and self.chance(0.8) else None
+        if not group:
+            group = self.name("w")
+            self.shared.setdefault(key, []).append(group)
+        mode = [["share_mode", model.Word("PERMISSIVE")]] if self.chance(0.15) else []
+        return [["param", [["name", f"{group}_{i}"]] + mode] for i in range(len(shapes))]
+
+    def again(self):
+        """A second layer with the parameters of an earlier one, by name, over a bottom of the same shape."""
+        found = [layer for layer in self.net.layers if any(f[0] == "param" and f[1][0][0] == "name"
+                                                           for f in layer.fields) and len(layer.bottoms) == 1]
+        if not found:
+            raise Refused
+        first = self.rng.choice(found)
+        before = self.shapes.get(first.name)
+        bottom = self.other(before[0])
+        self.layer(first.kind, [bottom], [before[1]], copy.deepcopy(first.fields), self.chance(0.3))
