@@ -28,6 +28,7 @@ class Device:
         """Starts it; the device's name, or Gone where there is none."""
         env = dict(os.environ, FERRY_LIBRARY_PATH=f"{self.build}/.libs",
                    FERRY_PLUGIN_PATH=f"{self.build}/backends/.libs", FERRY_LOG="error")
+        env["PYTHONPATH"] = os.path.join(os.path.dirname(ferry_side.__file__), *[".."] * 3, "python")
         if self.name == "cuda":
             env["LD_LIBRARY_PATH"] = f"{self.build}/tests/doubles/lib:" + env.get("LD_LIBRARY_PATH", "")
         self.errors = tempfile.TemporaryFile()
