@@ -43,7 +43,7 @@ class ReLU6(Neuron):
     """min(max(x, 0), 6), a Clip; the gradient passes at 0 and 6."""
 
     def f(self, x):
-        return choose(x > 6, 6.0, choose(x > 0, x, 0.0))
+        return choose(x > 6, 6.0, choose(x <= 0, 0.0, x))
 
     def slope(self, x, y):
         return choose((x >= 0) & (x <= 6), 1.0, 0.0)

@@ -123,3 +123,10 @@ def test_convolutions_by_tiles_have_wider_bounds():
         net.set_param('Convolutiony', 0, np.ones((1, 2, 2)))
         net.forward()
     assert (tiles.bounds['y'] > 4 * plain.bounds['y']).all()
+
+
+def test_relu6_of_nan_is_nan():
+    net = net_of(layer('ReLU6', 'x', 'y'))
+    net.set_input('x', [[np.nan, -1, 7]])
+    net.forward()
+    np.testing.assert_array_equal(net.blobs['y'], [[np.nan, 0, 6]])
