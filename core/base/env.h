@@ -15,10 +15,10 @@
 const char *ferry__env_get(const char *name);
 
 /*
- * In a program with more rights than its caller: takes all variables out of the environment, once, but
- * those that choose a language, a terminal or a time zone; vendors' libraries, which are about to be
- * loaded, would follow theirs. HOME and PATH become those of whose rights the program has, and of the
- * system. Elsewhere it does nothing.
+ * In a program with more rights than its caller: takes all variables out of the environment, once,
+ * but those that choose a language, a terminal or a time zone; vendors' libraries, which are about
+ * to be loaded, would follow theirs. HOME and PATH become those of whose rights the program has,
+ * and of the system. Elsewhere it does nothing.
  */
 void ferry__env_clean(void);
 

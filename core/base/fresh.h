@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Memory for small structures that come and go with every blob, access or event.
- */
+/* Memory for small structures that are allocated with every blob, access or event. */
 #ifndef FERRY_CORE_FRESH_H
 #define FERRY_CORE_FRESH_H
 

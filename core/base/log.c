@@ -13,7 +13,7 @@
 
 #define LINE_SIZE 4096
 
-#define MOST_WAITING 1024 /* lines; what is said beyond them is dropped, and counted */
+#define MOST_WAITING 1024 /* lines; further ones are dropped and counted */
 #define MOST_OTHERS  16   /* that one call writes for other threads */
 
 /* A line that cannot be written at once: its thread holds a lock, or another thread is writing. */
@@ -27,18 +27,19 @@ struct line_list {
     struct line *first;
     struct line **end; /* NULL while empty and untouched */
     unsigned count;
-    unsigned lost; /* lines for which there was no memory, or no room */
+    unsigned lost; /* lines dropped for lack of memory or room */
 };
 
 /*
- * Whoever finds nobody writing becomes the writer, and writes some of what the others leave in
- * `waiting` meanwhile; what is left then is for whoever comes by next. Nobody waits for a callback,
- * so a callback may wait for any other thread; and none is kept by what the others say.
+ * A thread that finds no writer becomes the writer, and writes up to a bound of the lines that
+ * other threads put into `waiting` meanwhile; the next caller writes the rest. No thread waits for
+ * a callback, so a callback may wait for any other thread; and other threads' lines do not keep a
+ * thread busy without end.
  */
 static struct {
     pthread_mutex_t lock;
     bool busy;
-    atomic_bool left; /* lines wait, or are to be reported as dropped, and nobody writes */
+    atomic_bool left; /* lines or a report of drops wait, and no thread writes */
     struct line_list waiting;
     void (*fn)(void *arg, int level, const char *line);
     void *arg;
@@ -99,7 +100,10 @@ static void after_fork_parent(void)
     pthread_mutex_unlock(&sink.lock);
 }
 
-/* The thread that was writing is not in the child; what it had to write is the parent's. */
+/*
+ * The thread that was writing does not exist in the child; the lines that it had taken belong to
+ * the parent.
+ */
 static void after_fork_child(void)
 {
     struct line *line;
@@ -155,7 +159,9 @@ static void write_lost(struct line_list *list)
     write_unlocked(FERRY_LOG_WARN, text);
 }
 
-/* Up to *most of what waits; called and returns with sink.lock held, but lets go of it meanwhile. */
+/*
+ * Up to *most of what waits; called and returns with sink.lock held, but lets go of it meanwhile.
+ */
 static void write_waiting(unsigned *most)
 {
     struct line *line;
@@ -175,7 +181,7 @@ static void write_line(int level, const char *text, unsigned *others)
     pthread_mutex_lock(&sink.lock);
     if (text && (sink.busy || sink.waiting.first)) {
         list_append(&sink.waiting, MOST_WAITING, level, text);
-        ++*others; /* it stands behind theirs */
+        ++*others; /* it is queued behind theirs */
     }
     if (!sink.busy) {
         sink.busy = true;
@@ -283,13 +289,13 @@ bool ferry__log_is_held(void)
     return mine.held > 0;
 }
 
-/* A callback is the program's, which has ended: what is still to be said goes to standard error. */
+/* A callback belongs to the program, which has ended: later lines are written to standard error. */
 static void __attribute__((destructor)) leave_callback(void)
 {
     ferry_log_set(NULL, NULL);
 }
 
-/* What nobody came by for. */
+/* Writes the lines that no call has written. */
 static void __attribute__((destructor(FERRY__LOG_END))) write_the_rest(void)
 {
     while (atomic_load(&sink.left)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The log. A line said while this thread holds a core lock is kept and written once the lock is
+ * The log. A line logged while this thread holds a core lock is kept and written once the lock is
  * released, so that a callback may call ferry. A call writes its own line, and a few that other
- * threads have left behind; what is beyond a bound is dropped, and how many were is a line too.
+ * threads have left; lines beyond a bound are dropped, and a further line gives their number.
  */
 #ifndef FERRY_CORE_LOG_H
 #define FERRY_CORE_LOG_H
@@ -22,8 +22,8 @@ void ferry__log(int level, const char *fmt, ...) FERRY_PRINTF(2, 3);
 void ferry__log_va(int level, const char *fmt, va_list args) FERRY_PRINTF(2, 0);
 
 /*
- * Around every region that holds a core lock; nests. Lines said in between are written by the
- * outermost release, and so are a few that other threads have left behind.
+ * Called around every region that holds a core lock; nests. Lines logged inside are written by the
+ * outermost release, together with a few that other threads have left.
  */
 void ferry__log_hold(void);
 void ferry__log_release(void);
@@ -31,7 +31,7 @@ void ferry__log_release(void);
 /* Whether this thread is inside such a region. */
 bool ferry__log_is_held(void);
 
-/* Reads FERRY_LOG again; a level that is none is a line of its own. */
+/* Reads FERRY_LOG again; an invalid level is logged. */
 void ferry__log_configure(void);
 
 #endif

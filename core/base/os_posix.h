@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the operating system says of this process. What loading asks of it is in core/load.
+ * Properties of this process that the operating system reports. The calls that loading needs are in
+ * core/load.
  */
 #ifndef FERRY_CORE_OS_POSIX_H
 #define FERRY_CORE_OS_POSIX_H
@@ -10,15 +11,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Whether the program has more rights than whoever started it (set-user-ID and the like). */
+/* Whether the program has more rights than the user who started it (set-user-ID and the like). */
 bool ferry__os_is_secure(void);
 
-/* Who owns the file of the library, or program, that this function is in. */
+/* The owner of the file of the library, or program, that contains this function. */
 uid_t ferry__os_library_owner(void);
 
 /*
- * The home of whose rights the program has, where that is not who started it, by the system's list of
- * users; else "/": whoever started it could have put something into theirs.
+ * The home folder of the effective user, if it differs from the user who started the program, from
+ * the system's list of users; else "/", because the user who started the program can write to their
+ * own.
  */
 void ferry__os_home(char *out, size_t size);
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In a folder with the sticky bit nobody replaces what belongs to another. */
+/* In a folder with the sticky bit, a user cannot replace a file that belongs to another user. */
 static bool is_shared_safely(const struct stat *what)
 {
     return S_ISDIR(what->st_mode) && (what->st_mode & S_ISVTX);
@@ -40,8 +40,8 @@ static int check_one(const char *path, const struct stat *what, const struct fer
         if (snprintf(hint, sizeof(hint), "chown root %s", path) >= (int)sizeof(hint))
             hint[0] = '\0';
         return ferry__refuse(refusal, FERRY_EPERM, hint,
-                             "%s belongs to user %lu, who is neither root nor who runs this nor "
-                             "the owner of libferry",
+                             "%s belongs to user %lu, which is neither root, nor "
+                             "the user of this process, nor the owner of libferry",
                              path, (unsigned long)what->st_uid);
     }
     if (!(what->st_mode & S_IWGRP) || is_shared_safely(what))
@@ -89,7 +89,7 @@ static int check_folders(const char *folder, const struct ferry__trust *trust,
     return err;
 }
 
-/* Whether the path leads to that file now that nobody else can change where it leads. */
+/* Whether the path leads to that file, now that no untrusted user can change where it leads. */
 static int check_same(const char *path, const struct stat *file, struct ferry__refusal *refusal)
 {
     struct stat st;
@@ -160,7 +160,7 @@ int ferry__permit_folder(const char *path, const struct ferry__trust *trust,
     if (!err)
         err = look(real, &st, refusal);
     if (!err && (st.st_mode & S_IWOTH))
-        err = ferry__refuse(refusal, FERRY_EPERM, "", "everybody can put a file into %s", real);
+        err = ferry__refuse(refusal, FERRY_EPERM, "", "every user can put a file into %s", real);
     if (!err && (st.st_mode & S_IWGRP) && trust->strict) /* the sticky ones that passed above */
         err = ferry__refuse(refusal, FERRY_EPERM, "", "its group can put a file into %s", real);
     memcpy(out_loose, last.loose, strlen(last.loose) + 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who may have written a file that is believed: a plugin's, or plugins.conf. Hygiene, no boundary:
- * root, the user and the owner of libferry can do what they like.
+ * The permission check: which users may have written a file that is trusted, a plugin's or
+ * plugins.conf. It is hygiene and not a security boundary: root, the user and the owner of libferry
+ * are trusted.
  */
 #ifndef FERRY_CORE_PERMIT_H
 #define FERRY_CORE_PERMIT_H
@@ -13,19 +14,19 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Whose word counts. */
+/* The trusted users. */
 struct ferry__trust {
-    uid_t user;  /* who runs the program */
+    uid_t user;  /* the user who runs the program */
     uid_t owner; /* of the loaded libferry */
-    bool strict; /* root, or AT_SECURE: what a group may write is refused too */
+    bool strict; /* root, or AT_SECURE: a file that its group may write is refused too */
 };
 
 /* Of this process, as it is now. */
 void ferry__trust_of_process(struct ferry__trust *out);
 
 /*
- * The last folder that passed, with all above it: plugins lie side by side, and a search need not
- * look at what is above them once for each. Zeroed, before there was one.
+ * The last folder that passed, together with all folders above it: plugins are in one folder, and a
+ * search need not check the folders above it once for each. Zeroed at first.
  */
 struct ferry__permitted {
     char folder[PATH_MAX];
@@ -34,17 +35,18 @@ struct ferry__permitted {
 
 /*
  * Checks an open file, of which `path` is the real path, and each folder above it, from the root
- * down: what passed cannot be exchanged behind our back by whom nobody trusts, and at the end the
- * path still leads to that file. 0, with what a group may write in out_loose ("": nothing; else the
- * path); or refusal->code.
+ * down: an untrusted user cannot replace a checked folder afterwards, and at the end the path still
+ * leads to that file. 0, with the path that a group may write in out_loose ("" if there is none);
+ * or refusal->code.
  */
 int ferry__permit_file(const char *path, const struct stat *file, const struct ferry__trust *trust,
                        struct ferry__permitted *last, char out_loose[PATH_MAX],
                        struct ferry__refusal *refusal);
 
 /*
- * The same for a folder in which a file is yet to be looked for: nobody else may add one, so a sticky
- * bit does not help. One that is not there stands for the nearest above it that is.
+ * The same for a folder in which a file will be searched: no untrusted user may add a file to it,
+ * so a sticky bit does not help. For a folder that does not exist, the nearest existing folder
+ * above it is checked.
  */
 int ferry__permit_folder(const char *path, const struct ferry__trust *trust,
                          char out_loose[PATH_MAX], struct ferry__refusal *refusal);

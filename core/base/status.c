@@ -16,8 +16,10 @@ static _Thread_local struct {
     char line[LINE_SIZE];
 } latest;
 
-/* A message is one line that a terminal shows as it is, whatever a vendor's or a file's text holds, and
- * is never cut inside a character. */
+/*
+ * A message is one line that a terminal shows as it is, whatever a vendor's or a file's text holds,
+ * and is never cut inside a character.
+ */
 static void make_line(char *text)
 {
     size_t length = strlen(text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recording this thread's latest error. Whoever decides an error calls ferry__error once; callers
- * pass the code on.
+ * Recording this thread's latest error. The first function that detects an error calls ferry__error
+ * once; its callers only return the code.
  */
 #ifndef FERRY_CORE_STATUS_H
 #define FERRY_CORE_STATUS_H
@@ -15,8 +15,8 @@
 int ferry__error(int code, const char *fmt, ...) FERRY_PRINTF(2, 3);
 
 /*
- * For an operation handed a NULL ref: the code that produced it, or FERRY_EINVAL with a message if
- * there is none.
+ * For an operation that was passed a NULL reference: the code that produced it, or FERRY_EINVAL
+ * with a message if there was no error.
  */
 int ferry__error_null_ref(const char *what);
 

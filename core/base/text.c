@@ -198,7 +198,7 @@ const char *ferry__text_nearest(const char *text, const char *const *names, size
 {
     size_t length = strlen(text);
     const char *nearest = NULL;
-    size_t least = length / 3 + 2; /* what lies further away was not meant */
+    size_t least = length / 3 + 2; /* a name further away was not meant */
 
     for (size_t i = 0; i < count && length <= NEAR_MAX_BYTES; i++) {
         size_t other = strlen(names[i]);

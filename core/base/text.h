@@ -12,19 +12,28 @@
 /* Whether the first `length` bytes are a plugin's name: [a-z][a-z0-9_-]*, at most 31 bytes. */
 bool ferry__text_is_name(const char *text, size_t length);
 
-/* yes, no, true, false, on, off, 1, 0. False if it is none of them. */
+/* yes, no, true, false, on, off, 1, 0. False for any other text. */
 bool ferry__text_bool(const char *text, bool *out);
 
-/* "4096", "64KiB", "1.5 GiB"; "KiB", "MiB", "GiB", "TiB", "B". False if it is none, or too large. */
+/*
+ * "4096", "64KiB", "1.5 GiB"; "KiB", "MiB", "GiB", "TiB", "B". False for any other text, or if it
+ * is too large.
+ */
 bool ferry__text_size(const char *text, uint64_t *out);
 
-/* A finite number as strtod reads it in the C locale, whatever the program's is. False if it is none. */
+/*
+ * A finite number as strtod reads it in the C locale, independent of the program's locale. False
+ * for any other text.
+ */
 bool ferry__text_real(const char *text, double *out);
 
 /* A number as printf's %g writes it in the C locale, whatever the program's is. */
 void ferry__text_put_real(double value, char *out, size_t size);
 
-/* Which of the words in "on|off|auto" that is, from 0; negative if it is none. */
+/*
+ * The index, from 0, of the word in "on|off|auto" that the text equals; negative if it equals no
+ * word.
+ */
 int ferry__text_word(const char *text, const char *words);
 
 /* Decimal digits and nothing else, at most `max`. */
@@ -43,8 +52,9 @@ char *ferry__text_trimmed(const char *text, size_t length);
 char *ferry__text_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * How many bytes at `text` are a character that a terminal obeys or does not show: controls, U+0080 to
- * U+009F among them, and those of Unicode that turn the direction of text or have no width. 0: none.
+ * How many bytes at `text` are a character that a terminal obeys or does not show: controls, U+0080
+ * to U+009F among them, and those of Unicode that turn the direction of text or have no width. 0:
+ * none.
  */
 size_t ferry__text_control(const char *text);
 

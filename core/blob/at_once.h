@@ -9,7 +9,10 @@
 #include "core/blob/blob.h"
 #include "core/math/mathcall.h"
 
-/* Whether the memory's home is such a device, and known to do `op` on as many elements as there are. */
+/*
+ * Whether the memory's home is such a device, and known to do `op` on as many elements as there
+ * are.
+ */
 static inline bool ferry__at_once(const ferry_blob *b, const ferry_memory *m, uint32_t op)
 {
     return b->shape.count > 0 && b->shape.count <= FERRY__MATH_SPLIT &&
@@ -30,8 +33,8 @@ static inline bool ferry__at_once_side(const ferry_memory *m, bool *at_host)
 }
 
 /*
- * Enters that side to read and write: the memory's start there. The write is for the caller to count.
- * False, and nothing has changed, where another thread came in between.
+ * Enters that side to read and write: the memory's start there. The write is for the caller to
+ * count. False, and nothing has changed, where another thread came in between.
  */
 static inline bool ferry__at_once_enter(ferry_memory *m, bool at_host, ferry_ref *out)
 {
@@ -42,7 +45,7 @@ static inline bool ferry__at_once_enter(ferry_memory *m, bool at_host, ferry_ref
     return true;
 }
 
-/* What is only to be read, on that side. */
+/* A part that is only read, on that side. */
 static inline bool ferry__at_once_read(ferry_memory *m, bool at_host, ferry_cref *out)
 {
     if (at_host ? !ferry__memory_host_at_once(m, FERRY_READ)

@@ -22,7 +22,7 @@ int ferry_blob_create(ferry_device *home, ferry_dtype dtype, int naxes, const in
     if (!home || !out)
         return ferry__error(FERRY_EINVAL, "ferry_blob_create: NULL argument");
     if (!ferry_dtype_size(dtype))
-        return ferry__error(FERRY_EINVAL, "ferry_blob_create: %d is no dtype", (int)dtype);
+        return ferry__error(FERRY_EINVAL, "ferry_blob_create: %d is not a dtype", (int)dtype);
     b = ferry__fresh(sizeof *b);
     if (!b)
         return ferry__error(FERRY_ENOMEM, "no memory for a blob");
@@ -198,7 +198,10 @@ static inline bool fits(const struct ferry__half *h, const ferry_memory *m, size
     return !h->offset && h->limit == SIZE_MAX && ferry__memory_fits_alone(m, bytes);
 }
 
-/* So many elements, with room for them in memories that nobody shares: nothing is allocated or locked. */
+/*
+ * Changes the number of elements within the capacity of memories that no other blob shares: nothing
+ * is allocated or locked.
+ */
 static inline __attribute__((always_inline)) bool resize_alone(ferry_blob *b, int64_t count)
 {
     ferry_memory *data = b->half[FERRY__DATA].memory, *diff = b->half[FERRY__DIFF].memory;

@@ -61,7 +61,7 @@ static inline size_t ferry__blob_end(const ferry_blob *b, enum ferry__which whic
 struct ferry__reshape {
     struct ferry__shape shape;
     size_t bytes;
-    ferry_memory *grown[2]; /* what replaces a half that is too small; NULL: it is not */
+    ferry_memory *grown[2]; /* replacements for halves that are too small, else NULL */
 };
 
 int ferry__reshape_plan(const ferry_blob *b, int naxes, const int64_t *dims,

@@ -90,8 +90,9 @@ static ferry_ref device_slow(const ferry_blob *b, enum ferry__which which, unsig
 }
 
 /*
- * And the short one, of an access that needs no lock: it calls nothing, so that it needs no frame. What it
- * finds settled to write is settled to overwrite too, since nothing is copied either way.
+ * The short path, for an access that needs no lock: it calls no function, so that it needs no stack
+ * frame. An access that is settled for writing is settled for overwriting too, since nothing is
+ * copied either way.
  */
 static inline void *host(const ferry_blob *b, enum ferry__which which, unsigned access)
 {
@@ -232,7 +233,8 @@ static int make_dims(const ferry_blob *b, ferry_memory **out)
 
     for (i = 0; i < b->shape.naxes; i++)
         if (ferry__shape_dim(&b->shape, i) > INT32_MAX)
-            return ferry__error(FERRY_EOVERFLOW, "dim %d is %" PRId64 ", which no int32 holds", i,
+            return ferry__error(FERRY_EOVERFLOW,
+                                "dim %d is %" PRId64 ", which does not fit an int32", i,
                                 ferry__shape_dim(&b->shape, i));
     err = ferry_memory_create(home, (size_t)b->shape.naxes * sizeof *dims, out);
     if (err)

@@ -64,7 +64,7 @@ struct part {
     size_t offset, bytes;
     ferry_dtype dtype;
     uint64_t mark;
-    bool regains;  /* what left V for a larger use comes back if the operation is refused */
+    bool regains;  /* copies that left V for a larger use return if the operation is refused */
     size_t filled; /* then: see ferry__memory_filled */
     bool whole;    /* entered with the old contents, all of which are to be overwritten */
 };
@@ -113,7 +113,7 @@ static int get(struct part *part, const struct place *p, unsigned access, ferry_
         return reach(part, p, access, out);
     part->whole = covers;
     err = reach(part, p, FERRY_READ | FERRY_WRITE, out);
-    /* what was lost would have been overwritten, and its tail with it */
+    /* the lost contents, tail included, would have been overwritten */
     return err == FERRY_ELOST && covers ? reach(part, p, FERRY_WRITE, out) : err;
 }
 
@@ -128,8 +128,8 @@ static bool is_intact(const struct part *part)
 }
 
 /*
- * What is submitted from here to `end` writes a part, and its failure is that part's alone. The
- * queue is this thread's meanwhile.
+ * Work that is submitted from here to `end` writes a part, and its failure is attributed to that
+ * part only. The queue is reserved for this thread meanwhile.
  */
 static int begin(const struct place *p, const struct part *to)
 {
@@ -140,7 +140,7 @@ static int begin(const struct place *p, const struct part *to)
     return err;
 }
 
-/* Work on the host's copy is done before anybody reads it. */
+/* Work on the host's copy is done before any thread reads it. */
 static int finish(struct part *to, ferry_event *e)
 {
     int err = e ? ferry_event_synchronize(e) : 0;
@@ -192,8 +192,8 @@ static int check(const ferry_blob *b, const char *what, bool arithmetic)
 }
 
 /*
- * Whether a device turned out to be lost where the contents are elsewhere, too: what could not be done
- * can be done there.
+ * Whether a device turned out to be lost while the contents are valid elsewhere too: the operation
+ * can then be done there.
  */
 static bool again(const ferry_blob *b, enum ferry__which which, int err)
 {

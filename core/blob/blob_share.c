@@ -109,7 +109,7 @@ int ferry_blob_to(ferry_blob *b, ferry_device *device)
 
 /* ---- slices ---- */
 
-/* A part of the parent's half, of which the parent's memory is told. */
+/* Takes a part of the parent's half, and records it as a user of the parent's memory. */
 static int take_part(ferry_blob *slice, const ferry_blob *parent, enum ferry__which which,
                      size_t offset, size_t bytes)
 {

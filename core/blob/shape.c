@@ -76,7 +76,7 @@ void ferry__shape_move(struct ferry__shape *to, struct ferry__shape *from)
 {
     ferry__shape_clear(to);
     *to = *from;
-    from->naxes = 0; /* what was allocated is the other's */
+    from->naxes = 0; /* its allocation now belongs to the target */
 }
 
 int ferry__shape_canonical(const struct ferry__shape *s, int axis)

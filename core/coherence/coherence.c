@@ -72,7 +72,10 @@ void ferry__request_end(struct ferry__request *req)
 
 /* ---- publishing ---- */
 
-/* What a replica adds to the word that settled accesses look at. One that is valid has not failed. */
+/*
+ * A replica's contribution to the word that settled accesses read. A valid replica is not marked as
+ * failed.
+ */
 static uint64_t flags_of(ferry_memory *m, struct ferry__replica *r, unsigned slot, uint32_t valid)
 {
     uint64_t flags = 0;
@@ -109,7 +112,7 @@ void ferry__valid_publish(ferry_memory *m, uint32_t valid)
     if (m->alias)
         word |= flags_of(m, ferry__replica_find(m, m->alias), m->alias, valid);
     if (ferry__replica_is_imported(m, m->alias) && (word & FERRY__SLOW(m->alias)) && (valid & 1))
-        word |= FERRY__SLOW(FERRY__HOST); /* what the device does to shared bytes */
+        word |= FERRY__SLOW(FERRY__HOST); /* the device's pending work on shared bytes */
     for (d = m->on_devices; d; d = d->next)
         word |= flags_of(m, &d->r, d->r.slot, valid);
     if (m->idle)
@@ -219,13 +222,13 @@ static int part_from_readonly(struct ferry__request *req)
     if (err)
         return err;
     req->valid &= ~ferry__valid_bit(req->slot);
-    ferry__valid_publish(m, req->valid); /* whatever becomes of the access */
+    ferry__valid_publish(m, req->valid); /* even if the access fails */
     return 0;
 }
 
 /*
- * Whether the slot's bytes may come to be the host's. Not those of a block that is not to be written,
- * by one who is to write; nor, by an import, those that other threads may be reading.
+ * Whether the slot's bytes may come to be the host's. Not those of a block that is not to be
+ * written, by one who is to write; nor, by an import, those that other threads may be reading.
  */
 static bool may_alias(const struct ferry__request *req)
 {
@@ -273,9 +276,9 @@ static bool is_foreign(const struct ferry__request *req)
 }
 
 /*
- * What an access needs besides its bytes, and could fail to get: events on the copies that will
- * lose their bits, and room for the program's own use. Nothing that comes after the bytes have
- * moved or were mapped can fail.
+ * Allocates in advance whatever an access needs besides its bytes: events on the copies that will
+ * lose their bits, and room for the program's own use. Nothing after the bytes have moved or were
+ * mapped can fail.
  */
 static int prepare(struct ferry__request *req, struct ferry__replica *r)
 {
@@ -308,7 +311,7 @@ int ferry__coherence_settle(struct ferry__request *req)
     return err;
 }
 
-/* Losses, seen before anything else is done. What would be overwritten may be lost. */
+/* Detects losses before anything else is done. Contents that would be overwritten may be lost. */
 static int settle(struct ferry__request *req)
 {
     int err = ferry__coherence_settle(req);
@@ -363,8 +366,8 @@ static int give_up(struct ferry__request *req, struct ferry__replica *r, bool fr
 }
 
 /*
- * A device that is lost and shares the host's bytes gives them back; its copy is no more. Whether
- * there was one.
+ * Takes the host's bytes back from a lost device that shares them; its copy is invalid from then
+ * on. Returns whether there was such a device.
  */
 static bool forsake_lost(struct ferry__request *req)
 {
@@ -431,7 +434,7 @@ static int access_slot(struct ferry__request *req, ferry_ref *out)
     return 0;
 }
 
-/* Whether the slot's copy went with some device, and the contents are elsewhere. */
+/* Whether the slot's copy was lost with a device while the contents are valid elsewhere. */
 static bool went(const struct ferry__request *req, uint32_t before)
 {
     return (before & ~req->valid & ferry__valid_bit(req->slot)) && req->valid &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The head-state machine: what an access does to V, which copies it makes, and what it waits for.
- * Shapes are unknown here; bytes are copied by transfer.c, kept by replica.c.
+ * The head-state machine: how an access changes V, which copies it makes, and which work it waits
+ * for. It does not know shapes; transfer.c copies bytes, replica.c owns storage.
  */
 #ifndef FERRY_CORE_COHERENCE_H
 #define FERRY_CORE_COHERENCE_H
@@ -16,8 +16,8 @@
 int ferry__coherence_access(struct ferry__request *req, ferry_ref *out);
 
 /*
- * Sees whether the request's slot holds contents: 0, or the error of its copy, or FERRY_ELOST of the
- * whole. What has failed is published.
+ * Checks whether the request's slot holds contents: 0, or the error of its copy, or FERRY_ELOST for
+ * the whole memory. Detected failures are published.
  */
 int ferry__coherence_settle(struct ferry__request *req);
 
@@ -36,8 +36,8 @@ int ferry__request_begin(struct ferry__request *req, ferry_memory *m, ferry_devi
                          bool nowait);
 
 /*
- * The lock alone, with the errors of fork and `nowait`, for what neither says anything to the log nor
- * lets anything go; pthread_mutex_unlock gives it back.
+ * The lock alone, with the errors of fork and `nowait`, for what neither says anything to the log
+ * nor lets anything go; pthread_mutex_unlock gives it back.
  */
 int ferry__request_lock(ferry_memory *m, bool nowait);
 
@@ -50,13 +50,14 @@ void ferry__request_end(struct ferry__request *req);
 void ferry__valid_publish(ferry_memory *m, uint32_t valid);
 
 /*
- * Copies that are about to lose their bits remember what their devices' default queues may still be
- * doing with them. What an event fails with; V is as it was.
+ * Records, for copies that are about to lose their bits, an event after the pending work of their
+ * devices' default queues. Returns the error of recording an event; V is unchanged.
  */
 int ferry__valid_leave_events(struct ferry__request *req, uint32_t losers);
 
 /*
- * Makes `valid` the request's V (0: nothing is), leaving events behind where copies lose their bits.
+ * Makes `valid` the request's V (0: nothing is), leaving events behind where copies lose their
+ * bits.
  */
 int ferry__valid_claim(struct ferry__request *req, uint32_t valid);
 

@@ -21,7 +21,7 @@ static int zero_tail(struct ferry__request *req, struct ferry__replica *r, size_
     int err, ended;
 
     at.offset += from;
-    err = ferry__uses_order(r->uses, FERRY__AFTER_ALL, req->q); /* who reads has the old bytes */
+    err = ferry__uses_order(r->uses, FERRY__AFTER_ALL, req->q); /* readers need the old bytes */
     if (err)
         return err;
     if (!req->where) {
@@ -75,7 +75,7 @@ int ferry__enter_fill_tail(struct ferry__request *req, struct ferry__replica *r)
     return 0;
 }
 
-/* ---- what lies beyond the bytes in use ---- */
+/* ---- contents beyond the bytes in use ---- */
 
 /* Whether the request's slot has a valid copy that is too short: to fill it up is a write. */
 static bool tail_is_short(struct ferry__request *req)
@@ -86,7 +86,9 @@ static bool tail_is_short(struct ferry__request *req)
            *ferry__replica_filled(m, req->slot) < m->used;
 }
 
-/* Whether contents beyond the bytes in use stay in the request's slot though these are overwritten. */
+/*
+ * Whether contents beyond the bytes in use stay in the request's slot though these are overwritten.
+ */
 static bool tail_stays(struct ferry__request *req)
 {
     return (req->valid & ferry__valid_bit(req->slot)) &&
@@ -95,7 +97,7 @@ static bool tail_stays(struct ferry__request *req)
 
 /* ---- growing back ---- */
 
-/* What a lost device has is as if it were not there, where there is anything else. */
+/* Copies on lost devices count as missing, if there is any other copy. */
 static uint32_t within_reach(ferry_memory *m, uint32_t valid)
 {
     uint32_t left, found = 0;
@@ -162,8 +164,8 @@ uint32_t ferry__enter_reach(struct ferry__request *req, size_t bytes)
 
 /*
  * Orders the access after uses of the replica it will touch: those that are noted, and what the
- * program may do with a valid copy on the default queue. (A copy that has lost its bit left an event
- * there.)
+ * program may do with a valid copy on the default queue. (A copy that has lost its bit left an
+ * event there.)
  */
 static int after_uses(struct ferry__request *req, struct ferry__replica *r, enum ferry__after after)
 {
@@ -180,8 +182,8 @@ static int after_uses(struct ferry__request *req, struct ferry__replica *r, enum
 }
 
 /*
- * The same where the old contents are not wanted: a writer that failed is done all the same, and there
- * is no copy any more, should the access not come to its end.
+ * The same where the old contents are not wanted: a failed writer is finished as well, and the copy
+ * is invalid if the access does not complete.
  */
 static int after_whatever(struct ferry__request *req, struct ferry__replica *r)
 {
@@ -197,8 +199,8 @@ static int after_whatever(struct ferry__request *req, struct ferry__replica *r)
 }
 
 /*
- * New contents, ordered after all uses: what the others did is of no interest any more, on either
- * side of shared bytes.
+ * New contents, ordered after all uses: earlier work on either side of shared bytes no longer
+ * matters.
  */
 static void forget_uses(struct ferry__request *req, struct ferry__replica *r)
 {
@@ -207,7 +209,7 @@ static void forget_uses(struct ferry__request *req, struct ferry__replica *r)
     ferry__transfer_forget_other_side(req->m, req->slot);
 }
 
-/* Shared bytes to the slot's side, where nobody wants the old contents. */
+/* Hands shared bytes to the slot's side, where the old contents are not wanted. */
 static int enter_whatever(struct ferry__request *req)
 {
     int err;
@@ -257,7 +259,7 @@ int ferry__enter_present(struct ferry__request *req, struct ferry__replica *r)
 
     if (!err)
         err = ferry__transfer_enter(req, req->slot, valid);
-    if (!err && !req->q) /* what was waited for is known */
+    if (!err && !req->q) /* the result of the awaited work is known */
         err = ferry__transfer_check(req);
     if (!err && write) {
         req->ordered = true;
@@ -275,8 +277,8 @@ static struct ferry__replica *host_block_of(struct ferry__request *req)
 }
 
 /*
- * Storage that is to be replaced may be in use on a default queue still: a block of the program's, or
- * one that a device imports.
+ * Storage that is to be replaced may be in use on a default queue still: a block of the program's,
+ * or one that a device imports.
  */
 static bool replaces_busy(struct ferry__request *req, const struct ferry__replica *r)
 {
@@ -287,7 +289,7 @@ static bool replaces_busy(struct ferry__request *req, const struct ferry__replic
 
     if (!r->ref.handle || !(stale || r->capacity < m->size))
         return false;
-    if (r->storage == FERRY__STORAGE_ADOPTED && /* which nobody else remembers the users of */
+    if (r->storage == FERRY__STORAGE_ADOPTED && /* no other structure records its users */
         ferry__uses_would_block(r->uses, FERRY__AFTER_ALL, NULL))
         return true;
     if (shared || r->storage == FERRY__STORAGE_IMPORTED)
@@ -299,8 +301,9 @@ static bool replaces_busy(struct ferry__request *req, const struct ferry__replic
 }
 
 /*
- * The device is to fill the tail of bytes that the host can read, too, and does so by itself: for the
- * host's next map the queue is waited for. (To the host's own filling a map goes first, as for a write.)
+ * The device is to fill the tail of bytes that the host can read, too, and does so by itself: for
+ * the host's next map the queue is waited for. (To the host's own filling a map goes first, as for
+ * a write.)
  */
 static bool is_short_and_busy(struct ferry__request *req)
 {
@@ -316,8 +319,8 @@ static bool is_taken(const ferry_device *dev, ferry_queue *q)
 }
 
 /*
- * Another thread has the plugin at work on a queue that the access needs, and keeps it until that is done: a
- * map, say, or a copy to the host.
+ * Another thread has the plugin at work on a queue that the access needs, and keeps it until that
+ * is done: a map, say, or a copy to the host.
  */
 static bool meets_another(const struct ferry__request *req)
 {

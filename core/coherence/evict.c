@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* The storage that eviction would free; NULL if there is none. */
+/* The storage that eviction would free; NULL if there is no such storage. */
 static struct ferry__replica *candidate(ferry_memory *m, const ferry_device *dev)
 {
     struct ferry__replica *r = ferry__replica_find(m, dev->slot);
@@ -20,8 +20,8 @@ static struct ferry__replica *candidate(ferry_memory *m, const ferry_device *dev
 }
 
 /*
- * Whether one of the other valid copies is there, and not merely on its way; waits to find out. What
- * turns out to have failed leaves V.
+ * Whether one of the other valid copies is complete, and not merely pending; waits to find out.
+ * Failed copies leave V.
  */
 static bool safe_elsewhere(struct ferry__request *req, uint32_t others)
 {
@@ -78,7 +78,7 @@ static uint64_t evict_from(ferry_memory *m, ferry_device *dev, bool dirty)
     valid = ferry__coherence_valid(m);
     ferry__replica_drop(m, r, ferry__after_unlock_owed());
     ferry__valid_publish(m, valid & ~bit);
-    if (valid & bit) { /* a stale copy is no more than a block that was free */
+    if (valid & bit) { /* dropping a stale copy frees a block and evicts nothing */
         ferry__count(&dev->stats.evictions, 1);
         ferry__trace_event("evict", m->name, bytes, dev, start);
     }
@@ -102,13 +102,13 @@ static uint64_t pass(ferry_device *dev, uint64_t wanted, bool dirty)
 }
 
 /*
- * Tries to free `bytes` on the device, oldest promise first; returns the bytes freed, which the pool may
- * have cached. The caller may hold one memory's lock. No lock of the process's is held while it waits
- * for the device: only those of the memories that it is at work on.
+ * Tries to free `bytes` on the device, oldest promise first; returns the bytes freed, which the
+ * pool may have cached. The caller may hold one memory's lock. No lock of the process's is held
+ * while it waits for the device: only those of the memories that it is at work on.
  */
 static uint64_t evict(ferry_device *dev, uint64_t bytes)
 {
-    static _Thread_local bool evicting; /* what is written back may need room in its turn */
+    static _Thread_local bool evicting; /* a write-back may need room in its turn */
     uint64_t freed;
 
     if (evicting)

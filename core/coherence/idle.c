@@ -8,8 +8,8 @@ static struct ferry__idle_node *oldest, *newest;
 static uint64_t promises;
 
 /*
- * A child of fork has the parent's memories, none of which it could evict; and whoever held the lock
- * is not there to give it back.
+ * A child of fork has the parent's memories, and cannot evict them; and the thread that held the
+ * lock does not exist in the child.
  */
 static void forked_in_child(void)
 {

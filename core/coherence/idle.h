@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The memories under wont_use, in the order of their promises. The list has a lock of its own, under
- * which nobody waits for anything: a memory's lock comes before it, and whoever holds it only tries
- * for a memory's.
+ * The memories under wont_use, in the order of their promises. No thread waits while it holds the
+ * list's lock: a memory's lock is taken before it, and its holder only tries a memory's lock.
  */
 #ifndef FERRY_CORE_IDLE_H
 #define FERRY_CORE_IDLE_H
@@ -14,8 +13,8 @@ void ferry__idle_offer(ferry_memory *m);
 void ferry__idle_withdraw(ferry_memory *m);
 
 /*
- * A walk along the list, during which others go on offering, withdrawing and walking: its place is on
- * the list too. It ends where the list ended when it began.
+ * A walk along the list, during which others go on offering, withdrawing and walking: its place is
+ * on the list too. It ends where the list ended when it began.
  */
 struct ferry__idle_walk {
     struct ferry__idle_node at;
@@ -33,8 +32,8 @@ ferry_memory *ferry__idle_next(struct ferry__idle_walk *w);
 
 /*
  * Puts a memory, whose lock is held, among those that may be evicted: copies of memories under
- * wont_use go where a device needs room, those that are valid elsewhere first, the others after they
- * were written back to the host. (evict.c, above the transitions that withdraw a memory.)
+ * wont_use go where a device needs room, those that are valid elsewhere first, the others after
+ * they were written back to the host. (evict.c, above the transitions that withdraw a memory.)
  */
 void ferry__evict_offer(ferry_memory *m);
 

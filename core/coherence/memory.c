@@ -19,9 +19,9 @@
 /* ---- the short way ---- */
 
 /*
- * To a memory's first bytes and away from its last ones, where nothing is at work and nothing moves:
- * the home computes in the host's memory, at once, and only the host has touched the memory. The long
- * way, by a request, does the same and more.
+ * To a memory's first bytes and away from its last ones, where nothing is at work and nothing
+ * moves: the home computes in the host's memory, at once, and only the host has touched the memory.
+ * The long way, by a request, does the same and more.
  */
 
 /* Whether the home is the host's memory and ready, and whatever is done there is done at once. */
@@ -38,7 +38,7 @@ static bool is_untouched(ferry_memory *m)
            m->on_host.storage == FERRY__STORAGE_NONE && !m->on_host.uses;
 }
 
-/* What a first access by the host leaves. */
+/* Sets the state after a first access by the host. */
 static void publish_first(ferry_memory *m, void *block, unsigned access)
 {
     if (access & FERRY_READ)
@@ -57,8 +57,8 @@ static void publish_first(ferry_memory *m, void *block, unsigned access)
 }
 
 /*
- * The host's first access to a memory that nobody has touched: the home's cached block, zeros unless
- * it is to be overwritten. False: nothing has changed, and it takes the long way.
+ * The host's first access to an untouched memory: the home's cached block, filled with zeros unless
+ * it is to be overwritten. False: nothing has changed, and the access takes the long way.
  */
 static bool first_at_host(ferry_memory *m, unsigned access, ferry_ref *out)
 {
@@ -84,7 +84,7 @@ static bool has_nothing(const ferry_memory *m)
            (!m->alias || m->alias_device == m->home);
 }
 
-/* Gives the one block back, if any, of a memory that nobody else has a reference to. False, as above. */
+/* Gives the only block back, if any, of a memory with no other reference. False, as above. */
 static bool give_back_first(ferry_memory *m)
 {
     if (m->idle) /* an eviction may be at work on it */
@@ -146,7 +146,7 @@ static void withdraw_for_good(ferry_memory *m)
         pthread_mutex_unlock(&m->lock);
 }
 
-/* All that it has, but for the deleters, which come when it is no more. */
+/* Frees everything but the deleters, which run after the memory itself was freed. */
 static void let_go(ferry_memory *m, struct ferry__after_unlock *after)
 {
     withdraw_for_good(m);
@@ -161,7 +161,7 @@ void ferry_memory_release(ferry_memory *m)
     ferry_device *home;
     bool at_once;
 
-    /* whoever holds the only reference need not count it down for anybody to see */
+    /* the holder of the only reference need not decrement it: no other thread can see it */
     if (!m || (atomic_load_explicit(&m->refs, memory_order_acquire) != 1 &&
                atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1))
         return;
@@ -197,8 +197,8 @@ static int check_place(ferry_device *where, ferry_queue *q)
 }
 
 /*
- * At the home, in the order of its default queue, or where there is no other order: as the accessors,
- * without the lock.
+ * An access at the home, ordered on its default queue or where the device is synchronous: like the
+ * accessors, without the lock.
  */
 static bool access_at_once(ferry_memory *m, ferry_device *where, unsigned access, ferry_queue *q)
 {
@@ -325,7 +325,9 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
         return ferry__error(m->sliced ? FERRY_EPERM : FERRY_ESHAPE,
                             "%s: adopt of %zu bytes where %zu are in use",
                             req->where ? req->where->name : "host", bytes, m->used);
-    /* where the bytes would be imported, there is nothing to share: this copy comes from elsewhere */
+    /*
+     * where the bytes would be imported, there is nothing to share: this copy comes from elsewhere
+     */
     if (req->where && ferry__device_is(req->where, FERRY_DEVICE_HOST_MEMORY))
         ferry__replica_try_alias(m, req->where, &req->after);
     parts = ferry__replica_one_pointer(m) && m->on_host.storage == FERRY__STORAGE_ADOPTED &&

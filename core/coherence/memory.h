@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What blob.c may ask of a memory beyond the public functions. Blobs never look at masks or replicas.
+ * Services of a memory for blob.c, beyond the public functions. Blobs never look at masks or
+ * replicas.
  */
 #ifndef FERRY_CORE_MEMORY_H
 #define FERRY_CORE_MEMORY_H
@@ -8,10 +9,10 @@
 #include "core/coherence/state.h"
 
 /*
- * `who`, a half of a blob known by its address, uses the first `end` bytes from now on, which are
- * within the capacity. The bytes in use are what the furthest of its blobs needs, and do not shrink
- * while somebody else, of whom nobody knows how much they need, holds a reference. Copies too short
- * for a larger use leave V if another covers it; otherwise the tail reads as zeros.
+ * `who`, a half of a blob identified by its address, uses the first `end` bytes from now on, which
+ * are within the capacity. The bytes in use are the largest range that any of its blobs needs, and
+ * do not shrink while the program holds a reference of its own. Copies too short for a larger use
+ * leave V if another covers it; otherwise the tail reads as zeros.
  */
 void ferry__memory_set_used(ferry_memory *m, const void *who, size_t end);
 
@@ -29,9 +30,9 @@ void ferry__memory_leave(ferry_memory *m, const void *who);
 size_t ferry__memory_reach(const ferry_memory *m, uint64_t state);
 
 /*
- * Whether a blob that shares its memory with nobody may use its first `end` bytes without a look at
- * the copies: each valid one has them, and nothing is at work there. Then it says so without the lock,
- * because a reshape is the blob's own.
+ * Whether a blob that is the only user of its memory may use its first `end` bytes without taking
+ * the lock: each valid copy has them, and no work is pending. A reshape needs the caller's
+ * exclusion anyway.
  */
 static inline bool ferry__memory_fits_alone(const ferry_memory *m, size_t end)
 {
@@ -60,7 +61,8 @@ static inline void ferry__memory_use_alone(ferry_memory *m, size_t end)
 }
 
 /*
- * Whether `bytes` from offset 0 are all that anybody uses, so that writing them writes the whole.
+ * Whether `bytes` from offset 0 are all bytes in use, so that writing them writes the whole
+ * contents.
  */
 static inline bool ferry__memory_covers(const ferry_memory *m, size_t offset, size_t bytes)
 {
@@ -68,24 +70,24 @@ static inline bool ferry__memory_covers(const ferry_memory *m, size_t offset, si
 }
 
 /*
- * V, and whether its last copy was lost, to go back to after an operation on the contents failed:
- * what a plugin said it did not do leaves the copies that were valid as they were. `where` (NULL: the
- * host) is the copy that was operated on; unless it is `intact`, it stays valid only if no other is.
+ * V, and whether its last copy was lost, to be restored after an operation on the contents failed
+ * without effect: the copies that were valid stay valid. `where` (NULL: the host) is the copy that
+ * was operated on; unless it is `intact`, it stays valid only if there is no other.
  */
 uint64_t ferry__memory_mark(const ferry_memory *m);
 /*
- * After a larger use was given up: the copies that left V for being too short are valid again, as far
- * as they are still there (they may have been evicted meanwhile).
+ * After a larger use was given up: the copies that left V for being too short are valid again, as
+ * far as they are still there (they may have been evicted meanwhile).
  */
 void ferry__memory_regain(ferry_memory *m, uint64_t mark);
 /*
- * Whether the copy at `where` is valid and a tail of it was never filled: an operation that is to be
- * undone has to fill it first, though it writes everything.
+ * Whether the copy at `where` is valid and a tail of it was never filled: an operation that is to
+ * be undone has to fill it first, though it writes everything.
  */
 bool ferry__memory_is_short(ferry_memory *m, const ferry_device *where);
 /*
- * How many leading bytes the copy at `where` has of the contents, or had when it was last valid: what
- * an operation that overwrites it, and is undone, has to leave there again (SIZE_MAX: as it is).
+ * The number of leading bytes of contents in the copy at `where`, or in its last valid state: an
+ * operation that overwrites the copy and is undone restores it (SIZE_MAX: unchanged).
  */
 size_t ferry__memory_filled(ferry_memory *m, const ferry_device *where);
 void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *where, bool intact,
@@ -154,11 +156,11 @@ static inline bool ferry__memory_can_flip(const ferry_memory *m)
 }
 
 /*
- * Passes the turn to the host or to the home, without the lock, where no bytes move for it and nothing
- * is to be waited for. False: the access has to take the lock.
+ * Passes the turn to the host or to the home without the lock, where no bytes move and no work is
+ * pending. False: the access has to take the lock.
  *
- * Whoever holds the lock may meanwhile publish the turn as it was before: then both sides still are
- * the same bytes, and the other's next access passes the turn again.
+ * The holder of the lock may publish the former turn meanwhile: both sides still are the same
+ * bytes, and the next access of the other side passes the turn again.
  */
 static inline bool ferry__memory_flip(ferry_memory *m, unsigned slot, unsigned access)
 {
@@ -172,8 +174,8 @@ static inline bool ferry__memory_flip(ferry_memory *m, unsigned slot, unsigned a
 }
 
 /*
- * Whether the access at the host, or at the home, needs no lock: it is settled, or passes the turn. Then
- * m->host, or m->home_ref, is what it gets, and a write has been counted.
+ * Whether the access at the host, or at the home, needs no lock: it is settled, or passes the turn.
+ * Then m->host, or m->home_ref, is what it gets, and a write has been counted.
  */
 static inline bool ferry__memory_host_at_once(ferry_memory *m, unsigned access)
 {
@@ -212,14 +214,14 @@ static inline ferry_ref ferry__memory_device(ferry_memory *m, unsigned access)
  */
 int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out);
 
-/* Whether there are contents in a place that is not known to be lost. NULL: there are none. */
+/* Whether contents are valid in a place that is not known to be lost. False for NULL. */
 bool ferry__memory_is_left(const ferry_memory *m);
 
 /*
- * Notes ferry's own work on `q`, in a section that ended with `e` (NULL: nothing is pending): `to` was
- * written, from what is in `from` (NULL: from nothing else); with `whole`, all that is in use, by work
- * that was ordered after everything there: whether that has failed is nothing to it. No lock is held.
- * Cannot fail: where memory is short, it waits.
+ * Notes ferry's own work on `q`, in a section that ended with `e` (NULL: nothing is pending): `to`
+ * was written, from what is in `from` (NULL: from nothing else); with `whole`, all that is in use,
+ * by work that was ordered after everything there: whether that has failed is nothing to it. No
+ * lock is held. Cannot fail: where memory is short, it waits.
  */
 void ferry__record_work(ferry_memory *to, ferry_memory *from, ferry_queue *q, ferry_event *e,
                         bool whole);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What blobs may do with their memories, beyond the public functions. */
+/* Operations on a memory that only blobs use, beyond the public functions. */
 
 /* ---- how far each of the blobs that share a memory uses it ---- */
 
@@ -108,7 +108,10 @@ static size_t sharers_end(const struct ferry__sharers *list)
 
 /* ---- the bytes in use ---- */
 
-/* Takes bits away for good: where no event can be left behind, whoever is at work there is waited for. */
+/*
+ * Removes bits from V permanently: where no event can be recorded, pending work there is waited
+ * for.
+ */
 static void drop_bits(struct ferry__request *req, uint32_t kept)
 {
     uint32_t losers = req->valid & ~kept & ~UINT32_C(1);
@@ -124,7 +127,7 @@ static void drop_bits(struct ferry__request *req, uint32_t kept)
     req->valid = kept;
 }
 
-/* Of `holders` references those that are no blob's keep the bytes in use from shrinking. */
+/* References in `holders` that do not belong to blobs keep the bytes in use from shrinking. */
 static void use(struct ferry__request *req, int holders, size_t bytes)
 {
     ferry_memory *m = req->m;
@@ -182,8 +185,9 @@ int ferry__memory_share(ferry_memory *m, const void *owner, size_t owner_end, co
         return err;
     noted = sharers_put(&m->sharers, owner, owner_end) && sharers_put(&m->sharers, who, end_of_use);
     ferry__request_end(&req);
-    return noted ? 0
-                 : ferry__error(FERRY_ENOMEM, "no memory to note who shares %zu bytes", owner_end);
+    return noted
+               ? 0
+               : ferry__error(FERRY_ENOMEM, "no memory to record a sharer of %zu bytes", owner_end);
 }
 
 void ferry__memory_leave(ferry_memory *m, const void *who)
@@ -230,7 +234,9 @@ bool ferry__memory_is_short(ferry_memory *m, const ferry_device *where)
     return is_short;
 }
 
-/* Whether a copy that was valid still is what it was: it was not evicted, nor found to have failed. */
+/*
+ * Whether a copy that was valid still is what it was: it was not evicted, nor found to have failed.
+ */
 static bool holds(const struct ferry__replica *r)
 {
     return r && r->ref.handle && !r->failed;
@@ -381,7 +387,10 @@ int ferry__memory_set_name(ferry_memory *m, const char *name, const char *suffix
     return 0;
 }
 
-/* A device with a valid copy that is not lost; NULL if there is none. The memory's lock is held. */
+/*
+ * A device with a valid copy that is not lost; NULL if there is no such device. The memory's lock
+ * is held.
+ */
 static ferry_device *lowest_device(ferry_memory *m, uint32_t valid)
 {
     for (valid &= ~1u; valid; valid &= valid - 1) {
@@ -395,7 +404,7 @@ static ferry_device *lowest_device(ferry_memory *m, uint32_t valid)
 
 int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out)
 {
-    uint64_t mark = ferry__memory_mark(m); /* read once: what bit 63 says depends on the others */
+    uint64_t mark = ferry__memory_mark(m); /* read once: bit 63 depends on the others */
     uint32_t valid = (uint32_t)(mark & FERRY__VALID_MASK);
     struct ferry__request req;
 
@@ -410,7 +419,10 @@ int ferry__memory_whereabouts(const ferry_memory *m, ferry_device **out)
     *out = m->home;
     if ((valid >> m->home_slot & 1) && !ferry__device_lost(m->home))
         return 0;
-    /* another reader may be adding a replica; where it cannot be asked, whoever goes there is told */
+    /*
+     * another reader may be adding a replica; if the lock cannot be taken, the next access there
+     * returns the error
+     */
     if (ferry__request_begin(&req, (ferry_memory *)m, NULL, false))
         return 0;
     *out = lowest_device(req.m, req.valid);

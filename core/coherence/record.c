@@ -82,12 +82,14 @@ int ferry_memory_record(ferry_memory *m, ferry_queue *q, unsigned access)
 struct work {
     ferry_queue *q;
     ferry_event *e;           /* NULL: done */
-    struct ferry__uses *came; /* what it was done on came from those: it fails with them */
+    struct ferry__uses *came; /* the writers of its inputs: the work fails if one of them fails */
     int failed;               /* it is known to have failed, or what it was done on has */
-    bool whole;               /* what it wrote has nothing left of what was there */
+    bool whole;               /* it overwrote the contents completely */
 };
 
-/* Without memory to note it in, the work is waited for, and what it read is looked at by its end. */
+/*
+ * Without memory to note it in, the work is waited for, and what it read is looked at by its end.
+ */
 static void wait_for(struct work *w, struct ferry__request *req)
 {
     int failed = w->e ? ferry_event_synchronize(w->e) : 0;
@@ -99,8 +101,8 @@ static void wait_for(struct work *w, struct ferry__request *req)
 }
 
 /*
- * What the work read may be on its way there yet. Its reading is noted too, but on the default
- * queue, which everybody minds.
+ * The inputs of the work may still be pending. Its reads are noted too, except on the default
+ * queue, which every access considers.
  */
 static int note_read(struct ferry__request *req, struct work *w)
 {
@@ -140,7 +142,10 @@ static int note_late(struct ferry__request *req, struct work *w, int err)
     return err;
 }
 
-/* Contents that were written anew throughout, in storage whose former ones may have failed meanwhile. */
+/*
+ * Contents that were written anew throughout, in storage whose former ones may have failed
+ * meanwhile.
+ */
 static bool renew(struct ferry__request *req, struct ferry__replica *r)
 {
     uint32_t bit = ferry__valid_bit(req->slot);
@@ -204,7 +209,7 @@ static int note(ferry_memory *m, struct work *w, bool write)
     return err;
 }
 
-/* What was read is no contents: neither is what was made of it. */
+/* If an input is not valid contents, neither is a result computed from it. */
 static int note_input(ferry_memory *m, struct work *w)
 {
     int err = note(m, w, false);

@@ -140,7 +140,7 @@ static void let_go(const ferry_memory *m, ferry_device *dev)
         ferry__device_release(dev);
 }
 
-/* A pointer that is kept becomes one to the home, or is no longer one. */
+/* Converts a kept pointer that becomes, or ceases to be, a pointer to the home. */
 static void change_keeper(ferry_device *kept, ferry_device *before, ferry_device *home)
 {
     if (kept == home)
@@ -197,8 +197,8 @@ void ferry__replica_take(struct ferry__replica *r, ferry_ref ref, size_t bytes, 
 }
 
 /*
- * A pool's block that a forked child may not give back by the pool, whose lock may be held by
- * nobody.
+ * Frees a pool's block in a forked child, without the pool: a thread of the parent may have held
+ * its lock.
  */
 static void free_in_child(struct ferry__replica *r)
 {
@@ -224,8 +224,8 @@ static void give_back(struct ferry__replica *r)
 }
 
 /*
- * Waits until nobody uses the replica but the default queue of its pool's device, which the pool
- * itself minds.
+ * Waits until all users of the replica are done, except the default queue of its pool's device,
+ * which the pool itself considers.
  */
 static void outlive_uses(ferry_memory *m, struct ferry__replica *r)
 {
@@ -253,7 +253,7 @@ static void outlive_uses(ferry_memory *m, struct ferry__replica *r)
     ferry__uses_clear(r->uses);
 }
 
-/* Whatever became of the work on either side, it is over. */
+/* The work on either side has ended, successfully or not. */
 static void end_import(ferry_memory *m, struct ferry__replica *r, ferry_device *where)
 {
     ferry__uses_outlive(m->on_host.uses);
@@ -269,7 +269,7 @@ void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
 
     if (r->slot == FERRY__HOST && m->alias && ferry__replica_is_imported(m, m->alias))
         ferry__replica_drop(m, ferry__replica_find(m, m->alias), after);
-    if (r->storage == FERRY__STORAGE_EMPTY) /* whatever is done with no bytes may go on */
+    if (r->storage == FERRY__STORAGE_EMPTY) /* pending work touches no bytes */
         ferry__uses_clear(r->uses);
     else if (r->storage != FERRY__STORAGE_NONE)
         outlive_uses(m, r);
@@ -320,7 +320,7 @@ static size_t importable_size(const ferry_memory *m)
     return rest && m->size <= SIZE_MAX - a ? m->size - rest + a : m->size;
 }
 
-/* What a lost device cannot give: memory like any other. */
+/* A replacement for memory of a lost device: ordinary host memory. */
 static int provide_plain(ferry_memory *m, struct ferry__replica *r, bool *zeroed)
 {
     void *block = NULL;
@@ -402,7 +402,7 @@ void ferry__replica_set_alias(ferry_memory *m, ferry_device *dev)
     let_go(m, before);
 }
 
-/* Whether the device can take the host's block as it lies. */
+/* Whether the device can import the host's block with its address and size. */
 static bool is_importable(const ferry_device *dev, const struct ferry__replica *host)
 {
     uint64_t a = dev->host_alignment ? dev->host_alignment : 1;
@@ -483,7 +483,7 @@ void ferry__replica_share_host(ferry_memory *m, struct ferry__after_unlock *afte
         ferry__replica_drop(m, ferry__replica_find(m, m->alias), after);
 }
 
-/* What must be over before the bytes change hands. */
+/* Orders the pending work that has to be done before the bytes change hands. */
 static int before_handover(ferry_memory *m, struct ferry__replica *r, ferry_queue *q, unsigned want)
 {
     enum ferry__after after = want == FERRY_READ ? FERRY__AFTER_WRITERS : FERRY__AFTER_ALL;
@@ -494,7 +494,10 @@ static int before_handover(ferry_memory *m, struct ferry__replica *r, ferry_queu
     return err;
 }
 
-/* What a map waits for, of a plugin that has none. Whether it failed is told to whoever it concerns. */
+/*
+ * Waits as a map does, for a plugin without one. A failure is reported to the memories that it
+ * concerns.
+ */
 static void await_queue(ferry_queue *q)
 {
     ferry_event *e = NULL;

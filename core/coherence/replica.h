@@ -8,10 +8,7 @@
 
 #include "core/coherence/state.h"
 
-/*
- * What has to be done once no lock is held any more: deleters of memory that was let go, latest
- * first.
- */
+/* Deleters of memory that was let go, latest first, to be run once no lock is held. */
 struct ferry__after_unlock {
     struct ferry__adopted *first;
 };
@@ -23,8 +20,9 @@ void ferry__after_unlock_run(struct ferry__after_unlock *after);
 void ferry__after_unlock_move(struct ferry__after_unlock *to, struct ferry__after_unlock *from);
 
 /*
- * What this thread's evictions let go of: the access that needed the room may hold a memory's lock.
- * finish runs the deleters if it holds no core lock; called where a memory's was released.
+ * The deleters that this thread's evictions left: the access that needed the room may hold a
+ * memory's lock. finish runs them if the thread holds no core lock; it is called after a memory's
+ * lock was released.
  */
 struct ferry__after_unlock *ferry__after_unlock_owed(void);
 void ferry__after_unlock_finish(void);
@@ -58,15 +56,16 @@ void ferry__replica_drop(ferry_memory *m, struct ferry__replica *r,
                          struct ferry__after_unlock *after);
 
 /*
- * Gives up a read-only block if what it holds is no valid copy any more, since other contents have
- * to go there.
+ * Gives up a read-only block whose copy is not valid any more, since other contents have to be
+ * stored there.
  */
 void ferry__replica_drop_readonly(ferry_memory *m, struct ferry__replica *r, uint32_t valid,
                                   struct ferry__after_unlock *after);
 
 /*
- * Takes the program's memory, adopted for `slot`, as the storage; there is none. `adopted`, its
- * deleter (NULL: borrowed), was allocated and is the replica's from then on.
+ * Takes the program's memory, adopted for `slot`, as the storage; there must be no other.
+ * `adopted`, its deleter (NULL: borrowed), was allocated by the caller and belongs to the replica
+ * from then on.
  */
 void ferry__replica_take(struct ferry__replica *r, ferry_ref ref, size_t bytes, unsigned slot,
                          bool readonly, struct ferry__adopted *adopted);
@@ -88,8 +87,8 @@ static inline bool ferry__replica_one_pointer(const ferry_memory *m)
 }
 
 /*
- * How many leading bytes of the slot's copy are contents, while it is valid. Shared bytes have a
- * count for each side: what a side has never had, it does not have here either.
+ * The number of leading bytes of the slot's copy that are contents, while it is valid. Shared bytes
+ * have a count for each side: bytes that a side has never had are missing on that side only.
  */
 static inline size_t *ferry__replica_filled(ferry_memory *m, unsigned slot)
 {
@@ -112,7 +111,7 @@ static inline bool ferry__replica_is_imported(const ferry_memory *m, unsigned sl
     return slot && m->alias == slot && !ferry__replica_is_host_pointer(m, slot);
 }
 
-/* Says whose copy shares the host's bytes; NULL: nobody's. */
+/* Sets the device whose copy shares the host's bytes; NULL: no device. */
 void ferry__replica_set_alias(ferry_memory *m, ferry_device *dev);
 
 /*

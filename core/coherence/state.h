@@ -11,9 +11,9 @@
 #include <ferry/memory.h>
 
 /*
- * Work that may still be running on a replica: what is before an event; and whatever the program
- * submits to the queue of its access, for which an event is recorded only when somebody has to wait.
- * After that it may go on to read there: its reference is valid as long as the copy is.
+ * Work that may still use a replica: all work before `event`; and if `program`, also work that the
+ * caller submits later to `queue`, for which an event is recorded only when a thread has to wait.
+ * After that the program may continue to read: its reference is valid as long as the copy is.
  *
  * An event may be noted on any number of replicas, and each of them fails with it.
  */
@@ -21,14 +21,15 @@ struct ferry__use {
     ferry_event *event;
     ferry_queue *queue;
     uint64_t since; /* the program's: its queue's events so far at its access; else UINT64_MAX */
-    bool write;     /* before the event; where there is none yet, from the access on */
+    bool write;     /* it writes before the event; without an event, from the access on */
     bool program;   /* there may be more of it than the event knows */
     bool blameless; /* its failure is not this replica's */
 };
 
 /*
- * What a newcomer has to be ordered after, and the writers that those are ordered after themselves,
- * oldest first: nobody waits for them, but what they fail with is the replica's failure too.
+ * The uses that a new access has to be ordered after, and in `past` the writers that those were
+ * ordered after themselves, oldest first: no access waits for those, but their failure is a failure
+ * of the replica too.
  */
 struct ferry__uses {
     unsigned count, room;
@@ -55,8 +56,8 @@ struct ferry__adopted {
 };
 
 /*
- * One copy: the host's, or a device's. On a host-memory device that shares the host's block
- * (memory.alias), it is the host's replica that stands for both.
+ * One copy: the host's, or a device's. Where a host-memory device shares the host's block
+ * (memory.alias), the host's replica represents both.
  */
 struct ferry__replica {
     ferry_ref ref;   /* handle NULL: no storage */
@@ -64,7 +65,7 @@ struct ferry__replica {
     size_t filled;   /* leading bytes that are the contents, while the copy is valid */
     struct ferry__uses *uses;
     union {
-        ferry_device *owner;            /* of a block: whose allocator made it; retained so, too */
+        ferry_device *owner;            /* of a block: the device that allocated it; retained */
         struct ferry__adopted *adopted; /* of the program's memory: how it goes; NULL: borrowed */
     };
     uint8_t storage;
@@ -92,8 +93,8 @@ struct ferry__idle_node {
  * state: bits 0 … 30 the valid copies V (0: the host); bit 31 + s: something writes, or has to be
  * looked at, before slot s is read; bit 62: something reads somewhere, so that writes have to look;
  * bit 63: where V is empty, that its last copy was lost; else that only host and home have copies,
- * which are the same bytes under one pointer, wholly used, and that nothing is at work there: an access
- * to either passes the turn by changing the word alone (ferry__memory_flip).
+ * which are the same bytes under one pointer, wholly used, and that nothing is at work there: an
+ * access to either passes the turn by changing the word alone (ferry__memory_flip).
  */
 #define FERRY__VALID(s)   (UINT64_C(1) << (s))
 #define FERRY__SLOW(s)    (UINT64_C(1) << (31 + (s)))
@@ -119,7 +120,7 @@ struct ferry_memory {
     int8_t lost; /* the code with which the last valid copy went; 0: none has */
     uint8_t home_slot;
     uint8_t alias;  /* slot of the device whose copy shares the host's bytes; 0: none */
-    uint8_t mapped; /* FERRY_READ, FERRY_WRITE: what the host may do with imported bytes now */
+    uint8_t mapped; /* FERRY_READ, FERRY_WRITE: the host's present access to imported bytes */
     uint8_t idle;   /* wont_use: may be evicted */
     uint8_t sliced; /* some blob is a slice of it */
     atomic_uint locked_in; /* ferry__forks, when `lock` last was */

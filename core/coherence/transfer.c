@@ -118,7 +118,7 @@ int ferry__transfer_check(struct ferry__request *req)
                       : ferry__transfer_say_lost(req, true);
 }
 
-/* A source whose device turns out to be lost was none. */
+/* A source on a device that turns out to be lost is not valid. */
 static bool source_is_lost(struct ferry__request *req, unsigned slot)
 {
     ferry_device *from = ferry__replica_device(req->m, slot);
@@ -132,8 +132,8 @@ static bool source_is_lost(struct ferry__request *req, unsigned slot)
 }
 
 /*
- * What a copy from `slot` to the request's slot costs: 0 where the bytes are shared, STAGED and more
- * where there are two legs, by way of the host.
+ * The cost of a copy from `slot` to the request's slot: 0 where the bytes are shared, STAGED and
+ * more for two legs, through the host.
  */
 #define STAGED 3u
 
@@ -152,7 +152,7 @@ static unsigned cost(struct ferry__request *req, unsigned slot)
     return ferry__replica_shares(req->m, FERRY__HOST, slot) ? STAGED : STAGED + 1;
 }
 
-/* The cheapest valid slot, the home before others; FERRY__SLOTS if there is none. */
+/* The cheapest valid slot, the home first among equals; FERRY__SLOTS if there is no valid slot. */
 static unsigned cheapest(struct ferry__request *req)
 {
     unsigned best = FERRY__SLOTS, best_cost = 99;
@@ -190,7 +190,7 @@ int ferry__transfer_after_default(ferry_device *dev, ferry_queue *q)
     return told;
 }
 
-/* What the host may do with imported bytes once `slot` was entered. */
+/* The host's access to imported bytes once `slot` was entered. */
 static unsigned map_for(const ferry_memory *m, unsigned slot, uint32_t valid)
 {
     if (!ferry__replica_is_imported(m, m->alias))
@@ -251,7 +251,7 @@ int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t va
 /* ---- one leg ---- */
 
 /*
- * Room to note a copy, and the order that it needs: after writers of `from` and everybody on `to`.
+ * Reserves room to note a copy, and orders it: after the writers of `from` and all users of `to`.
  */
 static int before_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__replica *from)
 {
@@ -263,7 +263,7 @@ static int before_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__
         err = ferry__uses_order(from->uses, FERRY__AFTER_WRITERS, q);
     if (err)
         return err;
-    do /* what was to come there before is not wanted, and may have failed */
+    do /* an earlier copy to there is not wanted any more, and may have failed */
         err = ferry__uses_order(to->uses, FERRY__AFTER_ALL, q);
     while (err && ferry__uses_settle(to->uses));
     return err;
@@ -448,7 +448,7 @@ static int hand_over(struct ferry__request *req, struct ferry__replica *r, unsig
                                                : req->valid | UINT32_C(1) << req->slot;
     int err = 0;
 
-    if (src == r) { /* one pointer: whatever is done with it is done to both */
+    if (src == r) { /* one pointer: work on one side is work on both */
         err = ferry__uses_order(
             r->uses, req->access & FERRY_WRITE ? FERRY__AFTER_ALL : FERRY__AFTER_WRITERS, req->q);
         if (!err && req->slot == FERRY__HOST)
@@ -461,7 +461,7 @@ static int hand_over(struct ferry__request *req, struct ferry__replica *r, unsig
     return err;
 }
 
-/* One attempt from a given slot; *again when there is another leg, from the host, to do. */
+/* One attempt from a given slot; sets *again if a second leg, from the host, is needed. */
 static int attempt(struct ferry__request *req, struct ferry__replica *r, unsigned from, bool *again)
 {
     int err;
@@ -503,7 +503,7 @@ int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, boo
 
     while ((from = source(req)) != FERRY__SLOTS) {
         err = attempt(req, r, from, &again);
-        /* a source whose writer turns out to have failed was none, and so is what came from it */
+        /* if the source's writer has failed, the source was not valid, and neither is the copy */
         if (ferry__transfer_settle(req, from) || (err && source_is_lost(req, from)))
             continue;
         if (err || !again)
@@ -526,7 +526,7 @@ static bool will_share_host(const ferry_memory *m)
            ferry__device_is(m->home, FERRY_DEVICE_UNIFIED);
 }
 
-/* A device may import the block of a host's copy that is no longer valid. */
+/* A device may import the host's block while the host's copy is not valid. */
 static bool may_import(struct ferry__request *req)
 {
     return req->where && !req->m->alias && !is_valid(req, FERRY__HOST) &&

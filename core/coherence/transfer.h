@@ -28,9 +28,9 @@ struct ferry__request {
 
 /*
  * Brings the newest bytes into the replica `r` of the request's slot, which has storage, from the
- * cheapest valid copy, and notes how many there are (ferry__replica_filled). May make the host's copy valid on
- * the way. A source found lost to an asynchronous failure leaves request->valid. *done is false
- * after the first leg of a prefetch that goes through the host.
+ * cheapest valid copy, and notes how many there are (ferry__replica_filled). May make the host's
+ * copy valid on the way. A source found lost to an asynchronous failure leaves request->valid.
+ * *done is false after the first leg of a prefetch that goes through the host.
  */
 int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, bool *done);
 
@@ -40,7 +40,7 @@ int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, boo
  */
 int ferry__transfer_after_default(ferry_device *dev, ferry_queue *q);
 
-/* Whether ferry__transfer_in would have to block the calling thread; what has failed leaves request->valid. */
+/* Whether ferry__transfer_in would block the calling thread; failed copies leave request->valid. */
 bool ferry__transfer_would_block(struct ferry__request *req);
 
 /*
@@ -56,14 +56,14 @@ bool ferry__transfer_enter_would_block(struct ferry__request *req, uint32_t vali
 int ferry__transfer_enter(struct ferry__request *req, unsigned slot, uint32_t valid);
 
 /*
- * Takes note that work on either side of shared bytes has failed, and is done: nobody wants what it
- * was to write. Whether there was any.
+ * Removes failed work on either side of shared bytes, whose results are not wanted. Returns whether
+ * there was any.
  */
 bool ferry__transfer_forget_failed(struct ferry__request *req);
 
 /*
- * Of bytes that the slot shares, and that it has entered: what the other side did with them is over, and is
- * of no interest any more, as they are written anew.
+ * For bytes that the slot shares, and that it has entered: forgets the other side's finished work,
+ * since the bytes are written anew.
  */
 void ferry__transfer_forget_other_side(ferry_memory *m, unsigned slot);
 
@@ -89,8 +89,8 @@ int ferry__transfer_fail(struct ferry__request *req, unsigned slot, int code);
 int ferry__transfer_settle_all(struct ferry__request *req, unsigned slot);
 
 /*
- * ferry__transfer_settle_all of the request's slot, whose work was waited for: 0, or the error, of the
- * copy or of the contents.
+ * ferry__transfer_settle_all of the request's slot, whose work was waited for: 0, or the error, of
+ * the copy or of the contents.
  */
 int ferry__transfer_check(struct ferry__request *req);
 

@@ -50,7 +50,9 @@ int ferry__uses_reserve(struct ferry__uses **uses, unsigned extra)
     return reserve_past(u, extra);
 }
 
-/* A reader that a later one on the same queue stands for; NULL if there is none. */
+/*
+ * An earlier reader on the same queue, which a later one replaces; NULL if there is no such reader.
+ */
 static struct ferry__use *earlier_reader(struct ferry__uses *uses, const ferry_queue *queue)
 {
     unsigned i;
@@ -82,7 +84,10 @@ static void bury(struct ferry__uses *uses, unsigned i)
     *use = uses->at[--uses->count];
 }
 
-/* Writers that a later one on the same queue comes after; nobody need wait for them. */
+/*
+ * Moves writers that a later one on the same queue follows to the past; no access needs to wait for
+ * them.
+ */
 static void bury_earlier(struct ferry__uses *uses, const ferry_queue *queue)
 {
     unsigned i = 0;
@@ -164,7 +169,7 @@ void ferry__uses_end_program(struct ferry__uses *uses, const ferry_queue *queue)
             i++;
 }
 
-/* What was before the event is done; the program may still read. */
+/* The work before the event is done; the program may still read. */
 static void keep_reading(struct ferry__use *use)
 {
     ferry__event_release(use->event);
@@ -177,7 +182,10 @@ static bool is_gone(const struct ferry__use *use)
     return atomic_load(&use->queue->gone);
 }
 
-/* What the work of a use with an event, or of one whose queue is gone, failed with; 0: it has not. */
+/*
+ * The error of the work of a use with an event, or of one whose queue is gone; 0 if it has not
+ * failed.
+ */
 static int failure_of(const struct ferry__use *use, int answer)
 {
     if (answer > 0 && use->since != UINT64_MAX)
@@ -186,8 +194,8 @@ static int failure_of(const struct ferry__use *use, int answer)
 }
 
 /*
- * 1 if the work is done, 0 if it is not, or nobody can tell; the code if it is a writer's and has
- * failed.
+ * 1 if the work is done, 0 if it is pending or its state cannot be determined; the code if it is a
+ * writer's and has failed.
  */
 static int ask(const struct ferry__use *use)
 {
@@ -296,7 +304,7 @@ void ferry__uses_inherit(struct ferry__uses *to, const struct ferry__uses *from)
         inherit(to, &from->at[i]);
 }
 
-/* Whether `q` runs after the use without being told. */
+/* Whether `q` runs after the use by its own order. */
 static bool is_before(const struct ferry__use *use, const ferry_queue *q)
 {
     return use->queue == q;
@@ -308,8 +316,8 @@ static bool concerns(const struct ferry__use *use, enum ferry__after after)
 }
 
 /*
- * An event after the program's own use of a queue, now that somebody has to wait for it; NULL where
- * there is nothing to wait for. Its owner may be destroying the queue meanwhile.
+ * Records an event after the program's own use of a queue, now that a thread has to wait for it;
+ * NULL where there is nothing to wait for. The queue's owner may be destroying it meanwhile.
  */
 static int mark_program(const struct ferry__use *use, ferry_event **out)
 {
@@ -326,7 +334,10 @@ static int mark_program(const struct ferry__use *use, ferry_event **out)
     return err;
 }
 
-/* The host is also told of the program's own work before what it reads, which is nobody's. */
+/*
+ * Returns a failure of stray work of the program before the work that the host waits for, which is
+ * not attributed to any memory.
+ */
 static int tell_host(const struct ferry__use *use)
 {
     ferry_queue *q = use->queue;
@@ -345,7 +356,7 @@ static int after_event(const struct ferry__use *use, ferry_event *e, ferry_queue
     return err || q ? err : tell_host(use);
 }
 
-/* What the program does after the event is reading, which concerns writers alone. */
+/* The program's work after the event only reads, so only writers wait for it. */
 static int order_one(struct ferry__use *use, enum ferry__after after, ferry_queue *q)
 {
     bool unknown = use->program && (!use->event || after == FERRY__AFTER_ALL);

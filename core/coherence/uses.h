@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Pending work on one replica: who still writes it, who still reads it, and how to wait for them.
- */
+/* Pending work on one replica: its writers and readers, and how to wait for them. */
 #ifndef FERRY_CORE_USES_H
 #define FERRY_CORE_USES_H
 
 #include "core/coherence/state.h"
 
-/* Which uses a newcomer has to wait for: a reader the writers, a writer everybody. */
+/* The uses that a new access waits for: a read waits for the writers, a write for all. */
 enum ferry__after { FERRY__AFTER_WRITERS, FERRY__AFTER_ALL };
 
 /*
@@ -17,8 +15,8 @@ enum ferry__after { FERRY__AFTER_WRITERS, FERRY__AFTER_ALL };
 int ferry__uses_reserve(struct ferry__uses **uses, unsigned extra);
 
 /*
- * Notes a use; room was reserved. `event` is retained, `queue` likewise. Of readers on one queue the
- * latest stands for all.
+ * Notes a use; room was reserved. `event` and `queue` are retained. The latest reader on a queue
+ * replaces the earlier ones.
  */
 void ferry__uses_add(struct ferry__uses *uses, ferry_event *event, ferry_queue *queue, bool write);
 
@@ -26,12 +24,15 @@ void ferry__uses_add(struct ferry__uses *uses, ferry_event *event, ferry_queue *
 void ferry__uses_add_blameless(struct ferry__uses *uses, ferry_event *event, ferry_queue *queue);
 
 /*
- * Notes the program's own use of a queue, whose work ferry does not see: once, however often it is
- * said.
+ * Notes the program's own use of a queue, whose work ferry does not see; repeated calls note it
+ * once.
  */
 void ferry__uses_add_program(struct ferry__uses *uses, ferry_queue *queue, bool write);
 
-/* What the program did on that queue is known: the use with its event, noted beside this, says it. */
+/*
+ * Removes the program's use of that queue: the use with its event, noted beside it, covers the
+ * work.
+ */
 void ferry__uses_end_program(struct ferry__uses *uses, const ferry_queue *queue);
 
 /*
@@ -41,9 +42,9 @@ void ferry__uses_end_program(struct ferry__uses *uses, const ferry_queue *queue)
 int ferry__uses_settle(struct ferry__uses *uses);
 
 /*
- * After a write on `q` (NULL: the host's) that was ordered after all uses: nobody need wait for them
- * any more, and the references that the program got for other queues are no good. ferry__uses_reserve
- * has come before.
+ * After a write on `q` (NULL: the host's) that was ordered after all uses: later accesses need not
+ * wait for those any more, and the references that the program got for other queues are invalid.
+ * ferry__uses_reserve was called before.
  */
 void ferry__uses_supersede(struct ferry__uses *uses, const ferry_queue *q);
 
@@ -60,8 +61,8 @@ void ferry__uses_outlive(struct ferry__uses *uses);
 unsigned ferry__uses_heritage(const struct ferry__uses *from);
 
 /*
- * Adds the writers of `from` that have events to the past of `to`, for which room was reserved: what
- * comes from them fails with them, and is ordered after them.
+ * Adds the writers of `from` that have events to the past of `to`, for which room was reserved: a
+ * copy made from them fails with them, and is ordered after them.
  */
 void ferry__uses_inherit(struct ferry__uses *to, const struct ferry__uses *from);
 

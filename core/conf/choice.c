@@ -43,7 +43,7 @@ const char *ferry__choice_parse_item(const char *text, size_t length,
         return why;
     }
     if (colon && !ferry__text_number(colon + 1, length - name - 1, UINT32_MAX - 1, &index)) {
-        snprintf(why, WHY_SIZE, "\"%.*s\": after the colon stands a device's number", shown, text);
+        snprintf(why, WHY_SIZE, "\"%.*s\": a device's number follows the colon", shown, text);
         return why;
     }
     memcpy(out->name, text, name);

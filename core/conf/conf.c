@@ -270,7 +270,7 @@ static int set_strict(struct ferry__conf *conf, const char *value, const char *o
     return err ? err : value_set(&conf->strict, value, origin);
 }
 
-/* Absolute paths: what a bare name would mean only plugins' folders could say. */
+/* Only absolute paths: a bare name is only defined for plugins' folders. */
 static int set_layers(struct ferry__conf *conf, const char *value, const char *origin)
 {
     const char *at = value;
@@ -333,7 +333,7 @@ int ferry__conf_on_key(struct ferry__conf *conf, const char *words, const char *
     struct ferry__section *section;
 
     if (!words[0])
-        return ferry__error(FERRY_ECONF, "%s: %s stands before any [section]", origin, key);
+        return ferry__error(FERRY_ECONF, "%s: %s precedes any [section]", origin, key);
     if (strcmp(words, "ferry") == 0) {
         if (strcmp(key, "backend") == 0)
             return set_backend(conf, value, origin);

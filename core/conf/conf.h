@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What plugins.conf says; see plugins.conf(5). Later files override earlier ones, key by key, and
- * each value remembers where it came from.
+ * The parsed plugins.conf; see plugins.conf(5). Later files override earlier ones, key by key, and
+ * each value records where it was set.
  */
 #ifndef FERRY_CORE_CONF_H
 #define FERRY_CORE_CONF_H
@@ -45,7 +45,10 @@ struct ferry__conf {
 struct ferry__conf *ferry__conf_create(void);
 void ferry__conf_destroy(struct ferry__conf *conf);
 
-/* The section of that name; NULL if there is none. `make`: makes it, NULL without memory. */
+/*
+ * The section of that name; NULL if there is no such section. `make`: creates it, NULL if memory is
+ * short.
+ */
 struct ferry__section *ferry__conf_section(const struct ferry__conf *conf, const char *name);
 struct ferry__section *ferry__conf_make_section(struct ferry__conf *conf, const char *name,
                                                 const char *origin);
@@ -57,12 +60,12 @@ struct ferry__section *ferry__conf_make_section(struct ferry__conf *conf, const 
 int ferry__conf_set(struct ferry__section *section, const char *key, const char *value,
                     const char *origin);
 
-/* What a section's first line and a key of a file are to the configuration; 0 or FERRY_E…. */
+/* Handles a section's first line, or a key, of a file; 0 or FERRY_E…. */
 int ferry__conf_on_section(struct ferry__conf *conf, const char *words, const char *origin);
 int ferry__conf_on_key(struct ferry__conf *conf, const char *words, const char *key,
                        const char *value, const char *origin);
 
-/* What a value amounts to; `otherwise` where nothing was said. */
+/* The value as a boolean; `otherwise` if it was not set. */
 bool ferry__conf_bool(const struct ferry__value *value, bool otherwise);
 uint64_t ferry__conf_size(const struct ferry__value *value, uint64_t otherwise);
 

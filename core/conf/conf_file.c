@@ -24,9 +24,9 @@
 #define MAX_WORD  49 /* bytes of a section or a key that inih keeps: it cuts longer ones off */
 
 /*
- * inih gets one line at a time from next_line, so that its line numbers are ours, an indented line
- * is no continuation of the one before, and nothing is cut off in silence. A line that is too long
- * for its buffer goes in without the value, which waits in `long_value`.
+ * inih gets one line at a time from next_line, so that ferry counts the lines, an indented line
+ * does not continue the one before, and no line is truncated silently. A line that is too long for
+ * its buffer is passed without the value, which is kept in `long_value`.
  */
 struct reader {
     struct ferry__conf *conf;
@@ -100,7 +100,7 @@ static size_t check_line(struct reader *reader, const char *line, size_t length,
     if (length == 0 || line[0] == ';' || line[0] == '#')
         return 0;
     if (memchr(line, '\0', length)) {
-        line_error(reader, "a NUL byte: this is no text file");
+        line_error(reader, "a NUL byte: this is not a text file");
         return 0;
     }
     if (line[0] == '[') {
@@ -192,8 +192,8 @@ static int file_error(const char *path, const char *what)
 }
 
 /*
- * Reads to the end; what is no regular file (/dev/null) has no size to go by. *bytes is to be freed
- * whatever comes of it.
+ * Reads to the end; a file that is not regular (/dev/null) has no known size. The caller frees
+ * *bytes, also after a failure.
  */
 static int read_all(int fd, const char *path, char **bytes, size_t *out_size)
 {
@@ -219,10 +219,10 @@ static int read_all(int fd, const char *path, char **bytes, size_t *out_size)
             return file_error(path, strerror(errno));
         size += n > 0 ? (size_t)n : 0;
     }
-    return file_error(path, "longer than 1 MiB: this is no configuration");
+    return file_error(path, "longer than 1 MiB: this is not a configuration file");
 }
 
-/* What it says is done as if the program had said it: nobody else may have written it. */
+/* A configuration file acts with the program's authority: no untrusted user may have written it. */
 static int check_writers(const char *path, const struct stat *st)
 {
     struct ferry__permitted last = { 0 };
@@ -255,7 +255,7 @@ static int check_kind(int fd, const char *path)
     return S_ISREG(st.st_mode) ? check_writers(path, &st) : 0;
 }
 
-/* Whether errno of an open says that there is no such file, as far as we may know. */
+/* Whether errno of an open says that the file does not exist, as far as this process may know. */
 static bool is_absent(const char *path)
 {
     struct stat st;

@@ -8,8 +8,8 @@
 #include "core/conf/conf.h"
 
 /*
- * Adds what that file says. One that is not there is an error only if it `must_exist`; anything
- * that is no plain text file is one always.
+ * Adds the settings of that file. A missing file is an error only if it `must_exist`; a file that
+ * is not a plain text file always is.
  */
 int ferry__conf_read(struct ferry__conf *conf, const char *path, bool must_exist);
 

@@ -177,7 +177,8 @@ int ferry_device_extension(ferry_device *dev, const char *name, const void **out
     if (err)
         return ferry__device_fail(dev, "extension", UINT64_MAX, err);
     if (!table || *(const uint32_t *)table < sizeof(uint32_t))
-        return ferry__error(FERRY_EPLUGIN, "%s: its extension \"%s\" is no table", dev->name, name);
+        return ferry__error(FERRY_EPLUGIN, "%s: its extension \"%s\" is not a table", dev->name,
+                            name);
     *out_table = table;
     *out_dev = dev->dev;
     return 0;
@@ -215,7 +216,7 @@ int ferry_device_owns(ferry_device *dev, const void *handle)
     if (!said)
         said = ferry__device_ask(dev, handle);
     if (said == FERRY_EUNSUPPORTED)
-        ferry__error(said, "%s: its plugin cannot say what memory is its own", dev->name);
+        ferry__error(said, "%s: its plugin cannot tell which memory it owns", dev->name);
     return said;
 }
 
@@ -235,7 +236,7 @@ void *ferry_device_pointer(ferry_device *dev, ferry_ref ref)
         return NULL;
     }
     if (!ferry__device_is(dev, FERRY_DEVICE_POINTERS)) {
-        ferry__error(FERRY_EUNSUPPORTED, "%s: its handles are no pointers", dev->name);
+        ferry__error(FERRY_EUNSUPPORTED, "%s: its handles are not pointers", dev->name);
         return NULL;
     }
     return (char *)ref.handle + ref.offset;

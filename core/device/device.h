@@ -42,31 +42,34 @@ struct ferry_queue {
 
     /* section.c's, under `lock` */
     bool stray;           /* something was submitted since the latest event */
-    ferry_event *section; /* what ends the section that is going on */
-    int section_failed;   /* what is known already of its work */
+    ferry_event *section; /* the event that will end the open section */
+    int section_failed;   /* the known failure of its work */
     uint64_t events;      /* how many there have been */
     ferry_event *asked;   /* the latest, of one who asked whether there is work to do; or NULL */
     uint64_t asked_at;    /* how much work had been put there by then */
     ferry_event *oldest_stray,
         *newest_stray;           /* those that cover stray work, not known to be done */
-    uint64_t failed_at, told_at; /* the latest event of a failure of stray work; that was told */
+    uint64_t failed_at, told_at; /* events: latest failed stray work, latest reported */
     int failed;                  /* its code */
-    char *why;                   /* and its words; NULL: there are none */
+    char *why;                   /* its message, or NULL */
 };
 
 struct ferry_event {
     ferry_device *device;
     void *handle; /* the plugin's */
     atomic_uint refs;
-    atomic_int state; /* 1: pending; 0: done; negative: what it failed with */
+    atomic_int state; /* 1: pending; 0: done; negative: the code it failed with */
     bool unbound;     /* it holds no reference to its device */
     bool stray;       /* its queue keeps it, or kept it, for stray work */
     uint64_t number;  /* among its queue's */
     ferry_event *next_stray;
-    _Atomic(char *) why; /* what the work failed with, in words; NULL: nobody knows */
+    _Atomic(char *) why; /* the message of the failure, or NULL if it is unknown */
 };
 
-/* What a device is, in the plugin's words and in ours. It never changes once it can be seen. */
+/*
+ * The description of a device by its plugin, and the public one. It never changes once it is
+ * visible.
+ */
 struct ferry__description {
     ferry_plugin_properties said;
     ferry_device_properties properties;
@@ -78,7 +81,7 @@ struct ferry__counters {
 };
 
 struct ferry_device {
-    /* device_open.c's: what only the layer above this one can do. */
+    /* Set by device_open.c, since only the layer above this one can do these. */
     int (*open_up)(ferry_device *dev);
     void (*end)(ferry_device *dev); /* the last reference is gone */
     ferry_device *next;             /* of those that are alive; device_list.c's */
@@ -97,7 +100,7 @@ struct ferry_device {
     pthread_mutex_t open_lock;
     uint64_t sync_domain, host_alignment;
     uint64_t offset_alignment; /* of what arithmetic gets, in bytes; at least 1 */
-    uint64_t max_block;        /* bytes; UINT64_MAX: nobody knows */
+    uint64_t max_block;        /* bytes; UINT64_MAX: unknown */
     struct ferry_queue queue;  /* the default one */
     struct ferry__pool *pool;
     pthread_mutex_t lent_lock;
@@ -127,8 +130,8 @@ bool ferry__device_retain_alive(ferry_device *dev);
 extern atomic_uint ferry__forks;
 
 /*
- * Whether the device is open, not lost, and this process's: what ferry__device_usable finds most of
- * the time.
+ * Whether the device is open, not lost, and this process's: the usual state that
+ * ferry__device_usable checks for.
  */
 static inline bool ferry__device_ready(ferry_device *dev)
 {
@@ -158,8 +161,8 @@ static inline bool ferry__device_is_closed(const ferry_device *dev)
 }
 
 /*
- * Of an open device: 1 if the handle lies in its memory, 0 if not, FERRY_EUNSUPPORTED, of which it
- * says nothing, or what asking failed with.
+ * For an open device: 1 if the handle belongs to its memory, 0 if not, FERRY_EUNSUPPORTED if the
+ * plugin cannot tell, or the error of the query.
  */
 int ferry__device_ask(ferry_device *dev, const void *handle);
 
@@ -170,7 +173,10 @@ static inline bool ferry__device_lost(const ferry_device *dev)
            FERRY__DEVICE_LOST;
 }
 
-/* Whether it is another process's, opened before fork, or has ended with this one: nothing of it is called. */
+/*
+ * Whether the device belongs to another process, because it was opened before fork, or has ended
+ * with this one: none of its entries may be called.
+ */
 static inline bool ferry__device_forked(const ferry_device *dev)
 {
     return !ferry__device_is_closed(dev) &&
@@ -179,9 +185,9 @@ static inline bool ferry__device_forked(const ferry_device *dev)
 }
 
 /*
- * Turns a plugin's negative answer into this thread's error: "cuda:0: alloc of 4096 bytes: <what
- * the plugin said>". Returns `code`; FERRY_ELOST marks the device. `bytes` may be UINT64_MAX: not
- * told.
+ * Turns a plugin's negative answer into this thread's error: "cuda:0: alloc of 4096 bytes: <the
+ * plugin's message>". Returns `code`; FERRY_ELOST marks the device. `bytes` is left out of the
+ * message if it is UINT64_MAX.
  */
 int ferry__device_fail(ferry_device *dev, const char *operation, uint64_t bytes, int code);
 

@@ -7,7 +7,7 @@
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static ferry_device *alive;               /* or a moment ago: its last reference may be gone */
-static ferry_device *slots[FERRY__SLOTS]; /* who has which */
+static ferry_device *slots[FERRY__SLOTS]; /* the device of each slot */
 
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 

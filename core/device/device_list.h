@@ -8,7 +8,10 @@
 
 #include "core/device/device.h"
 
-/* The living device of that plugin and index, with one more reference; NULL if there is none. */
+/*
+ * The living device of that plugin and index, with one more reference; NULL if there is no such
+ * device.
+ */
 ferry_device *ferry__device_list_find(const struct ferry__plugin *plugin, uint32_t index,
                                       bool strict);
 
@@ -18,17 +21,19 @@ ferry_device *ferry__device_list_find(const struct ferry__plugin *plugin, uint32
  */
 ferry_device *ferry__device_list_add(ferry_device *dev);
 
-/* The last reference is gone: nobody is to find it any more. One that is not listed is accepted. */
+/* Removes a device whose last reference is gone from the list. An unlisted device is accepted. */
 void ferry__device_list_forget(const ferry_device *dev);
 
 /* A slot for a device that is being opened, in dev->slot. FERRY_ENODEV: all are taken. */
 int ferry__device_list_take_slot(ferry_device *dev);
 void ferry__device_list_give_slot(ferry_device *dev);
 
-/* The process is ending: the plugin's open devices are as forked ones are, but that they say why. */
+/*
+ * The process is ending: the plugin's open devices are as forked ones are, but that they say why.
+ */
 void ferry__device_list_end(const struct ferry__plugin *plugin);
 
-/* The open device of a host-memory plugin, if any, retained; NULL if there is none. */
+/* The open device of a host-memory plugin, retained; NULL if there is no such device. */
 ferry_device *ferry__device_host_memory(void);
 
 #endif

@@ -20,7 +20,7 @@
 
 /* ---- what it is like ------------------------------------------------------------------------ */
 
-/* What kind of memory the device has, by the plugin's flags. */
+/* The kind of the device's memory, from the plugin's flags. */
 static void describe_memory(ferry_device_properties *out, uint32_t flags)
 {
     out->host_memory = (flags & FERRY_DEVICE_HOST_MEMORY) != 0;
@@ -29,7 +29,7 @@ static void describe_memory(ferry_device_properties *out, uint32_t flags)
     out->host_processors = (flags & FERRY_DEVICE_HOST_PROCESSORS) != 0;
 }
 
-/* What the plugin says of the device, and the public structure that points into it. */
+/* Fills in the plugin's description of the device, and the public structure that points into it. */
 static int describe(ferry_device *dev, struct ferry__description *out)
 {
     ferry_plugin_properties *said = &out->said;
@@ -91,7 +91,10 @@ static uint64_t max_block(const ferry_plugin_properties *said)
     return said->max_binding && said->max_binding < alloc ? said->max_binding : alloc;
 }
 
-/* With dev->dev in place: everything else that an open device has. Nobody looks at it yet. */
+/*
+ * Creates everything that an open device has besides dev->dev, which is set. The device is not
+ * visible to other threads yet.
+ */
 static int set_up(ferry_device *dev)
 {
     int err = describe(dev, &dev->opened);
@@ -163,8 +166,8 @@ static int open_up(ferry_device *dev)
 }
 
 /*
- * The last reference is gone. A device that has ended with the process keeps its place, so that what
- * its plugin could not free is seen to be held.
+ * The last reference is gone. A device that has ended with the process keeps its place, so that
+ * what its plugin could not free is seen to be held.
  */
 static void end(ferry_device *dev)
 {

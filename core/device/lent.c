@@ -22,7 +22,7 @@ static uint64_t rounded(uint64_t bytes)
     return size;
 }
 
-/* An idle one of that queue, of that size; NULL: there is none. */
+/* An idle block of that queue and size; NULL if there is no such block. */
 static struct ferry__lent *take_idle(ferry_queue *q, uint64_t bytes)
 {
     struct ferry__lent **at, *found = NULL;
@@ -54,7 +54,7 @@ static int take_new(ferry_queue *q, uint64_t bytes, struct ferry__lent **out)
     return err;
 }
 
-/* The entry has returned: what it took is for the queue's next ones. */
+/* After the entry has returned: its blocks become idle blocks of the queue. */
 static void take_back(struct ferry__lent *lent)
 {
     struct ferry__lent *s;
@@ -71,7 +71,9 @@ static void take_back(struct ferry__lent *lent)
     pthread_mutex_unlock(&dev->lent_lock);
 }
 
-/* The pool may call entries of its own of this device: what this thread is in is put aside meanwhile. */
+/*
+ * The pool may call other entries of this device: this thread's current entry is saved meanwhile.
+ */
 static int take(uint64_t bytes, void **out, const char **out_why)
 {
     struct ferry__entry entry = ferry__entry;
@@ -82,7 +84,7 @@ static int take(uint64_t bytes, void **out, const char **out_why)
                "on the thread that ferry called";
     if (!entry.queue)
         return FERRY_EINVAL;
-    *out_why = "of how many bytes?";
+    *out_why = "the size is 0 or too large";
     if (bytes == 0 || bytes > UINT64_MAX / 2)
         return FERRY_EINVAL;
     bytes = rounded(bytes);
@@ -143,7 +145,7 @@ void ferry__lent_trim(ferry_device *dev)
     for (s = dev->lent; s; s = q ? dev->lent : s->next) {
         q = s->queue;
         if (!ferry__queue_is_free(q) && pthread_mutex_trylock(&q->lock) != 0) {
-            q = NULL; /* somebody is about to use it again */
+            q = NULL; /* a thread is about to use it again */
             continue;
         }
         ferry__queue_settle(dev, q->handle);

@@ -21,7 +21,7 @@ void ferry__lent_offer(void);
 /* Gives the blocks of a queue back, whose work is done and which takes no more. */
 void ferry__lent_end(ferry_queue *q);
 
-/* Gives back those of queues that nobody is busy with, and waits for their work. */
+/* Frees the idle blocks of queues that no thread has reserved, and waits for their work. */
 void ferry__lent_trim(ferry_device *dev);
 
 #endif

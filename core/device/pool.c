@@ -12,8 +12,8 @@
 
 /*
  * Size classes: multiples of 32 bytes to 512, then four to each power of two, so that no block
- * wastes more than a quarter. What is beyond the last class is asked of the plugin as it is, and
- * not cached.
+ * wastes more than a quarter. Sizes beyond the last class are requested from the plugin unrounded,
+ * and not cached.
  */
 #define SMALL_CLASSES 16u
 #define CLASSES       (SMALL_CLASSES + 4u * 31u)
@@ -37,7 +37,7 @@ struct ferry__pool {
     atomic_bool zero_pages;       /* the plugin gives large blocks that are zero already */
 };
 
-/* Whoever can free memory that is in use; NULL while nobody can. */
+/* The function that frees memory in use, or NULL. */
 static _Atomic(ferry__pool_relief) relief;
 
 void ferry__pool_set_relief(ferry__pool_relief fn)
@@ -176,8 +176,9 @@ static struct block *detach(struct ferry__pool *pool, unsigned kind)
 }
 
 /*
- * Frees what is cached. What may still be in use is waited for, while others go on to take and give
- * back; they find nothing cached, but that it counts until it is gone.
+ * Frees the cached blocks. Blocks that may still be in use are waited for while other threads
+ * continue to allocate and free; they find an empty cache, but its bytes count until they are
+ * freed.
  */
 static void empty(struct ferry__pool *pool)
 {
@@ -302,7 +303,7 @@ static void unreserve(struct ferry__pool *pool, uint64_t bytes)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* What has to go before `bytes` more fit. */
+/* The number of bytes that have to be freed before `bytes` more fit. */
 static uint64_t bytes_over(struct ferry__pool *pool, uint64_t bytes)
 {
     uint64_t wanted;
@@ -328,18 +329,18 @@ int ferry__pool_set_budget(struct ferry__pool *pool, uint64_t bytes)
 
 /* ---- alloc ---- */
 
-/* What is asked for. */
+/* A request. */
 struct want {
     enum ferry__pool_kind kind;
     ferry_queue *q;
     uint64_t bytes;
-    bool evicts;   /* what is in use may go for it; no queue is held */
+    bool evicts;   /* memory in use may be evicted for it; no queue is reserved */
     bool reserved; /* its bytes are among the live ones already */
 };
 
 /*
- * A cached block for use on the queue; its event orders one other than the default one, and the host
- * where the block is host memory.
+ * A cached block for use on the queue; its event orders one other than the default one, and the
+ * host where the block is host memory.
  */
 static bool from_cache(struct ferry__pool *pool, const struct want *w, unsigned class,
                        uint64_t rounded, void **out)
@@ -365,7 +366,7 @@ static bool from_cache(struct ferry__pool *pool, const struct want *w, unsigned 
     return b != NULL;
 }
 
-/* Gives back what nobody uses; of what is lent to queues, only where none is held. */
+/* Frees unused blocks; blocks that are lent to queues only if no queue is reserved. */
 static void give_cached(struct ferry__pool *pool, const struct want *w)
 {
     if (w->evicts)
@@ -386,7 +387,7 @@ static int from_plugin(struct ferry__pool *pool, const struct want *w, uint64_t 
         err = plugin_alloc(pool->dev, w->kind, w->q, size, zeroed, out);
     }
     if (err == FERRY_ENOMEM && device && w->evicts && make_room(pool->dev, size)) {
-        ferry__pool_trim(pool); /* and so may memories nobody will use */
+        ferry__pool_trim(pool); /* memories under wont_use may be evicted, too */
         *zeroed = wanted;
         err = plugin_alloc(pool->dev, w->kind, w->q, size, zeroed, out);
     }
@@ -429,7 +430,7 @@ static int within_budget(struct ferry__pool *pool, struct want *w)
                         pool->dev->name, bytes, held, budget);
 }
 
-/* What kernels could not reach is no use, even if the plugin would give it. */
+/* A block that kernels cannot address is useless, even if the plugin would allocate it. */
 static int within_binding(ferry_device *dev, const struct want *w)
 {
     uint64_t most = dev->opened.said.max_binding;

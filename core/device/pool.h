@@ -8,7 +8,7 @@
 
 #include "core/device/device.h"
 
-/* What kind of block. */
+/* The kind of a block. */
 enum ferry__pool_kind { FERRY__POOL_DEVICE = 0, FERRY__POOL_PINNED = 1 };
 
 int ferry__pool_create(ferry_device *dev, uint64_t limit, uint64_t budget,
@@ -38,8 +38,8 @@ void ferry__pool_lend(ferry_device *dev, uint64_t bytes, bool again);
 void ferry__pool_drop(ferry_device *dev, void *block, uint64_t bytes);
 
 /*
- * A cached device block of `bytes` > 0 that is no page of zeros, where there is one and no budget to
- * keep; NULL, and nothing has happened, else. Says nothing to the log. For host memory alone.
+ * A cached device block of `bytes` > 0 that is not a page of zeros, if there is one and no budget
+ * is set; else NULL, and nothing has happened. Logs nothing. Only for host memory.
  */
 void *ferry__pool_take(ferry_device *dev, uint64_t bytes);
 
@@ -52,19 +52,19 @@ void ferry__pool_free(ferry_device *dev, enum ferry__pool_kind kind, void *block
 
 /*
  * Asked for room when a device is full, or over its budget: tries to free `bytes` of what is in use
- * there, and returns what it freed. No lock of the pool is held. The pool knows blocks, not whose they
- * are; the layer above, which does, says so here.
+ * there, and returns what it freed. No lock of the pool is held. The pool knows blocks, not whose
+ * they are; the layer above, which does, says so here.
  */
 typedef uint64_t (*ferry__pool_relief)(ferry_device *dev, uint64_t bytes);
 void ferry__pool_set_relief(ferry__pool_relief fn);
 
-/* Who holds idle blocks of ferry__pool_scratch, and gives them back when the pool is trimmed. */
+/* Sets the function that frees idle blocks of ferry__pool_scratch when the pool is trimmed. */
 void ferry__pool_set_lent(void (*trim)(ferry_device *dev));
 
 int ferry__pool_trim(struct ferry__pool *pool);
 /*
- * For work that the device has no memory for: evicts up to `bytes` of what is in use, and gives what
- * is cached back. With bytes > 0 no section may be held.
+ * For work that the device has no memory for: evicts up to `bytes` of what is in use, and gives
+ * what is cached back. With bytes > 0 no section may be held.
  */
 void ferry__pool_relieve(struct ferry__pool *pool, uint64_t bytes);
 int ferry__pool_set_budget(struct ferry__pool *pool, uint64_t bytes);

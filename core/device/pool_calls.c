@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a program says of a device's storage: its budget, and what is to go. */
+/* The public functions for a device's storage: budget and trim. */
 #include "config.h"
 
 #include "core/device/pool.h"

@@ -250,7 +250,7 @@ bool ferry__queue_can_order(const ferry_queue *q, const ferry_device *dev)
                                 q->device->sync_domain == dev->sync_domain);
 }
 
-/* The failure that somebody saw before. */
+/* Returns a failure that an earlier query already saw. */
 static int had_failed(ferry_event *e, int state)
 {
     const char *why = atomic_load(&e->why);
@@ -276,7 +276,7 @@ int ferry__queue_order(ferry_queue *q, ferry_event *e)
         return ferry_event_synchronize(e);
     ferry__queue_hold(q);
     err = dev->ops->queue_wait(dev->dev, q->handle, e->handle);
-    if (!err) /* whoever waits for the queue waits for that, too */
+    if (!err) /* an access that waits for the queue waits for it, too */
         atomic_fetch_add_explicit(&q->submitted, 1, memory_order_release);
     ferry__queue_leave(q);
     return err ? ferry__device_fail(dev, "queue_wait", UINT64_MAX, err) : 0;

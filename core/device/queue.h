@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Work on queues: what memory.c and math.c submit, and the events that they leave behind.
- */
+/* Work on queues: the operations that memory.c and math.c submit, and their events. */
 #ifndef FERRY_CORE_QUEUE_H
 #define FERRY_CORE_QUEUE_H
 
 #include "core/device/device.h"
 
 /*
- * What this thread is in, of a device with FERRY_DEVICE_SCRATCH. What lent.c has lent to the entry goes
- * back when it returns.
+ * The entry that this thread is in, of a device with FERRY_DEVICE_SCRATCH. Blocks that lent.c has
+ * lent to the entry are taken back when it returns.
  */
 struct ferry__entry {
-    ferry_queue *queue;       /* whose entry runs; NULL: none */
-    struct ferry__lent *lent; /* what it has taken */
+    ferry_queue *queue;       /* the queue whose entry runs, or NULL */
+    struct ferry__lent *lent; /* its blocks */
     void (*take_back)(struct ferry__lent *lent);
 };
 extern _Thread_local struct ferry__entry ferry__entry;
 
-/* A queue that takes calls of several threads at once, and has no events to keep apart, needs no lock. */
+/*
+ * A queue that takes calls of several threads at once, and has no events to keep apart, needs no
+ * lock.
+ */
 static inline bool ferry__queue_is_free(const ferry_queue *q)
 {
     return ferry__device_is(q->device, FERRY_DEVICE_CONCURRENT) && !q->device->events;
@@ -70,7 +71,7 @@ void ferry__queue_init(ferry_queue *q, ferry_device *dev, void *handle);
 ferry_queue *ferry__queue_retain(ferry_queue *q);
 void ferry__queue_release(ferry_queue *q);
 
-/* Lets go of what section.c keeps there; nobody will ask. */
+/* Releases section.c's events on the queue, which are not needed any more. */
 void ferry__queue_forget(ferry_queue *q);
 
 /* Copies by FERRY_MEMCPY_…; counted. The device's side belongs to q's device. */
@@ -95,15 +96,20 @@ int ferry__queue_unmap(ferry_queue *q, void *handle, const char *name);
 int ferry__queue_settle(ferry_device *dev, void *handle);
 
 /*
- * An event after the work so far, which has what failed of it to tell; *out is NULL where nothing can
- * be pending.
+ * An event after the work so far, which has what failed of it to tell; *out is NULL where nothing
+ * can be pending.
  */
 int ferry__queue_mark(ferry_queue *q, ferry_event **out);
 
-/* The same in two steps: an event that is none yet (NULL: FERRY_ENOMEM), and its recording. */
+/*
+ * The same in two steps: an event that is not recorded yet (NULL: FERRY_ENOMEM), and its recording.
+ */
 ferry_event *ferry__event_new(ferry_queue *q);
 int ferry__event_record(ferry_event *e, ferry_queue *q);
-/* Settles an event without asking the plugin: 0, or a negative code that this thread's error is about. */
+/*
+ * Settles an event without asking the plugin: 0, or a negative code that this thread's error is
+ * about.
+ */
 void ferry__event_set(ferry_event *e, int state);
 /* Makes later work on `q` wait for `e`: on the queue where the plugin can, else here. */
 int ferry__queue_order(ferry_queue *q, ferry_event *e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a program may do with queues: their life, copies, the vendor's objects. Events are in queue.c,
- * sections, and waiting for a queue, in section.c.
+ * The public functions for queues: creation and destruction, copies, the vendor's objects. Events
+ * are in queue.c; sections, and waiting for a queue, in section.c.
  */
 #include "config.h"
 
@@ -118,7 +118,7 @@ int ferry_device_synchronize(ferry_device *dev)
         return err;
     ferry__section_cover(&dev->queue);
     err = dev->ops->synchronize(dev->dev);
-    told = ferry__section_tell(&dev->queue); /* of what an event of ferry's was told before */
+    told = ferry__section_tell(&dev->queue); /* a failure that an event has reported already */
     return err ? ferry__device_fail(dev, "synchronize", UINT64_MAX, err) : told;
 }
 

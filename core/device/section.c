@@ -163,8 +163,8 @@ static void forget_asked(ferry_queue *q)
 }
 
 /*
- * The event is kept from one time to the next, so that who asks again gets on, whoever asked first;
- * but not beyond work, or an event, that came later. (locked)
+ * The event is kept between queries, so that repeated queries make progress, from any thread; but
+ * not beyond later work or a later event. (locked)
  */
 static bool is_busy(ferry_queue *q)
 {
@@ -317,7 +317,7 @@ int ferry__section_end(ferry_queue *q, ferry_event **out)
     return err;
 }
 
-/* A queue without events may be anybody's meanwhile: nothing on it has to be told apart. */
+/* A queue without events may be used by any thread: its work needs no attribution. */
 int ferry__section_enter(ferry_queue *q, bool *nested)
 {
     int err = 0;
@@ -436,6 +436,6 @@ int ferry_queue_synchronize(ferry_queue *q)
         return err;
     ferry__section_cover(q);
     err = ferry__queue_settle(q->device, q->handle);
-    told = ferry__section_tell(q); /* of what an event of ferry's was told before */
+    told = ferry__section_tell(q); /* a failure that an event has reported already */
     return err ? ferry__device_fail(q->device, "queue_synchronize", UINT64_MAX, err) : told;
 }

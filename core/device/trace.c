@@ -15,7 +15,7 @@
 /* The file, while it is open; all of it is read and written under the lock. */
 static struct {
     pthread_mutex_t lock;
-    char path[256];               /* for words about it; "" while there is none */
+    char path[256];               /* for messages; "" if there is no trace */
     pid_t owner;                  /* a forked child leaves the file alone when it ends, too */
     uint64_t named[FERRY__SLOTS]; /* queues of a slot, as bits, that have had their names written */
     const ferry_device *device[FERRY__SLOTS];

@@ -26,7 +26,10 @@ void ferry__trace_configure(void);
 /* Brings into the file what has happened so far; called when a runtime is closed. */
 void ferry__trace_flush(void);
 
-/* Whether anybody wants events; what is below asks it inline, because most programs do not. */
+/*
+ * Whether a trace is being written; tested inline by the functions below, because most programs do
+ * not trace.
+ */
 extern atomic_bool ferry__trace_wanted;
 
 static inline bool ferry__trace_is_on(void)
@@ -34,7 +37,7 @@ static inline bool ferry__trace_is_on(void)
     return atomic_load_explicit(&ferry__trace_wanted, memory_order_relaxed);
 }
 
-/* The time, for the start of an event; 0 while nobody wants events. */
+/* The time, for the start of an event; 0 while there is no trace. */
 double ferry__trace_clock(void);
 
 static inline double ferry__trace_now(void)

@@ -96,7 +96,7 @@ static unsigned utf8_length(const unsigned char *s)
     return n;
 }
 
-/* A name is any bytes; one that is no UTF-8 stands in the trace as the replacement character. */
+/* A name can be any bytes; invalid UTF-8 is written to the trace as the replacement character. */
 void ferry__trace_put_string(const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;

@@ -13,7 +13,7 @@
 /* Bytes that the device can take: one unit of what it wants, at least. */
 #define PROBE_BYTES UINT64_C(65536)
 
-/* What the probe holds, from first to last. */
+/* The resources of the probe, in the order of their creation. */
 struct probe {
     ferry_device *dev;
     size_t bytes;
@@ -22,8 +22,8 @@ struct probe {
     void *handle;        /* of `host` */
     void *block;         /* plain device memory */
     const char *step;    /* the call that was made last; NULL: of no interest */
-    const char *unseen;  /* who does not see what; NULL: nobody */
-    char slow[160];      /* what takes how long; "": sharing is worth it */
+    const char *unseen;  /* the direction whose writes are not seen, or NULL */
+    char slow[160];      /* the operation that is too slow; "": sharing is worth it */
 };
 
 static ferry_ref at(void *handle)
@@ -168,12 +168,12 @@ static int try_both_ways(struct probe *p)
 /* ---- what sharing costs ---- */
 
 /*
- * Some drivers copy at each map and unmap, so that sharing would be slower than copies of ferry's, which
- * come only where they are needed. Copies take longer the more there is; two sizes tell that from what any
- * call takes.
+ * Some drivers copy at each map and unmap, so that sharing would be slower than copies of ferry's,
+ * which come only where they are needed. Copies take longer the more there is; two sizes tell that
+ * from what any call takes.
  */
 #define MEASURED_BYTES (UINT64_C(4) << 20) /* beyond most caches */
-#define ALIKE          0.875 /* pages whose protection changes are no copies, nor quite free */
+#define ALIKE          0.875 /* changing page protection is cheaper than a copy, not free */
 /* The least of several times counts: another program may have had the processor. */
 #define TRIES_LEAST 4
 #define TRIES_MOST  12
@@ -221,7 +221,9 @@ static int measure(struct probe *p, struct cost *least)
     return 0;
 }
 
-/* Whether bytes are shared as slowly as they are copied; where it cannot be measured they are not. */
+/*
+ * Whether bytes are shared as slowly as they are copied; where it cannot be measured they are not.
+ */
 static bool is_slow(struct probe *few, struct probe *many)
 {
     struct cost a = { 1e9, 1e9 }, b = { 1e9, 1e9 };

@@ -35,8 +35,8 @@ struct walk {
 };
 
 /*
- * Where the linker looks before it looks in a folder, where these are there: glibc since 2.33 in what
- * lies below the first, and before 2.37 in the others, below one another.
+ * The folders that the linker searches before a folder itself, if they exist: glibc since 2.33
+ * those below the first, and before 2.37 the others, nested in one another.
  */
 #define HWCAPS "glibc-hwcaps"
 static const char *const platforms[] = { "tls",      "x86_64",  "haswell", "xeon_phi",
@@ -65,7 +65,10 @@ static bool expand(struct walk *w, const char *text, char out[PATH_MAX])
     return snprintf(out, PATH_MAX, "%.*s%s", skip ? folder : 0, w->real, text + skip) < PATH_MAX;
 }
 
-/* Whether the linker would put something in place of a word in it, besides an $ORIGIN that begins it. */
+/*
+ * Whether the linker would put something in place of a word in it, besides an $ORIGIN that begins
+ * it.
+ */
 static bool has_words(const char *text)
 {
     return strchr(text + (text[0] == '$'), '$') != NULL;
@@ -129,7 +132,7 @@ static bool is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* What glibc-hwcaps has for each kind of processor. */
+/* Checks the folders of glibc-hwcaps, one for each kind of processor. */
 static int check_hwcaps(struct walk *w, const char *folder)
 {
     char path[PATH_MAX];

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * One file, from its permissions to its ABI: what the search looks at, and loading looks at again.
- */
+/* Examines one file, from its permissions to its ABI: in the search, and again before loading. */
 #ifndef FERRY_CORE_EXAMINE_H
 #define FERRY_CORE_EXAMINE_H
 
@@ -14,23 +12,23 @@
 #define FERRY__STAGE_ELF         "ELF"
 #define FERRY__STAGE_ABI         "ABI"
 
-/* What a file was found to be. */
+/* The result of an examination. */
 struct ferry__examined {
     const char *stage; /* how far it came, FERRY__STAGE_… */
     ferry_plugin_descriptor note;
     struct ferry__dynamic dynamic;
     bool origin;          /* it looks for libraries beside itself: $ORIGIN */
-    char loose[PATH_MAX]; /* what a group may write of what it goes by; "": nothing */
+    char loose[PATH_MAX]; /* a path it depends on that its group may write, or "" */
 };
 
 /* Opens a regular file by its real path. A descriptor, or refusal->code, which is negative. */
 int ferry__examine_open(const char *real, struct stat *out, struct ferry__refusal *refusal);
 
 /*
- * Looks at an open file, of which `real` is the real path: who may write it and what it needs, its
- * ELF tables and its note, and whether `self` can use it, whose cpu_features are found out where the
- * first note asks for any. 0 or refusal->code; *out says how far it came, and has the note if that
- * was read.
+ * Examines an open file, of which `real` is the real path: its writers and its dependencies, its
+ * ELF header and its note, and whether `self` can use it. self->cpu_features is determined when the
+ * first note requires any. 0 or refusal->code; *out has the stage reached, and the note if it was
+ * read.
  */
 int ferry__examine(int fd, const struct stat *st, const char *real, struct ferry__self *self,
                    const struct ferry__trust *trust, struct ferry__permitted *last,

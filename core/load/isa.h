@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What instructions this machine can run: those the CPU has and the OS has enabled.
- */
+/* The instruction sets that this machine can run: supported by the CPU and enabled by the OS. */
 #ifndef FERRY_CORE_ISA_H
 #define FERRY_CORE_ISA_H
 
@@ -11,7 +9,7 @@
 /* FERRY_CPU_… bits. In a virtual machine cpuid takes ten microseconds each time. */
 uint32_t ferry__isa_features(void);
 
-/* What cpuid leaves 1 and 7 and XCR0 amount to; apart, so that it can be tested. */
+/* Decodes cpuid leaves 1 and 7 and XCR0; a separate function, so that it can be tested. */
 uint32_t ferry__isa_decode(uint32_t leaf1_ecx, uint32_t leaf7_ebx, uint64_t xcr0);
 
 /* "AVX2, FMA" for the bits; one that has no name is "bit 31". */

@@ -74,7 +74,7 @@ static void report_refusal(struct ferry__search *search, struct ferry__candidate
     ferry__loader_report(search, candidate, stage, refusal->code, refusal->reason, refusal->hint);
 }
 
-/* "ferry_cuda.so" → cuda; whatever else its file's name without its ending. */
+/* "ferry_cuda.so" → cuda; otherwise the file's name without its ending. */
 static const char *name_of_file(struct ferry__search *search, const char *path)
 {
     const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
@@ -213,7 +213,10 @@ static int examine(struct ferry__search *search, struct ferry__candidate *candid
     return err;
 }
 
-/* Whether a file of the configuration has that section: what the program sets by the API names none. */
+/*
+ * Whether a file of the configuration has that section: settings by the API alone do not name a
+ * plugin.
+ */
 static bool is_named(const struct ferry__section *section)
 {
     return section && strcmp(section->origin, "API") != 0;
@@ -258,8 +261,8 @@ static int wrong_name(const struct ferry__section *section, const struct ferry__
 }
 
 /*
- * Adds a file, which is the library of `section` if one is given. Whatever is wrong with it is its
- * line; an error only if it is another section's plugin, or without memory.
+ * Adds a file, which is the library of `section` if one is given. A defect of the file is recorded
+ * in its line; an error is returned only if it is another section's plugin, or if memory is short.
  */
 static int add_file(struct ferry__search *search, const struct ferry__conf *conf, const char *path,
                     const char *origin, const struct ferry__section *section)
@@ -283,7 +286,7 @@ static int add_file(struct ferry__search *search, const struct ferry__conf *conf
     if (section && strcmp(section->name, candidate->line.name) != 0)
         return wrong_name(section, candidate);
     if (section && section->library.text)
-        candidate->misnamed = false; /* whoever named it wants it */
+        candidate->misnamed = false; /* the configuration names it explicitly */
     if ((!err && !candidate->misnamed) || (section && section->library.text))
         settle(search, candidate, ferry__conf_section(conf, candidate->line.name));
     return 0;

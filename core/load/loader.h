@@ -25,10 +25,10 @@ struct ferry__candidate {
     dev_t dev;
     ino_t ino;
     ferry_plugin_descriptor note;
-    /* It is what its name stands for, whether it can be used or not. */
+    /* This candidate is used for its name, whether it can be loaded or not. */
     bool claims;
     bool misnamed; /* a folder's file of another name than what is in it: it waits for its turn */
-    int code;      /* why not, FERRY_E…; 0 while nothing stands against it */
+    int code;      /* FERRY_E… of its refusal; 0 while there is no objection */
     bool retry;    /* it failed when it was opened, and might not with other options */
     const struct ferry__plugin *plugin; /* once it is open */
 };
@@ -47,26 +47,26 @@ struct ferry__search {
 };
 
 /*
- * Looks for plugins: absolute libraries of `conf`, its bare ones, then whatever is in the folders
+ * Searches for plugins: absolute libraries of `conf`, its bare ones, then all files in the folders
  * of FERRY_PLUGIN_PATH and in plugindir. FERRY_ECONF if a section's file is another plugin,
  * FERRY_ENOMEM.
  */
 int ferry__loader_search(const struct ferry__conf *conf, struct ferry__search **out);
 void ferry__loader_destroy(struct ferry__search *search);
 
-/* An empty one, for files that are no plugins; NULL without memory. */
+/* An empty search, for shared objects that are not plugins; NULL if memory is short. */
 struct ferry__search *ferry__loader_start(void);
 
 /*
- * Adds a file that is no plugin, under the rules for plugins; one that is there already is found. *out is
- * its line, with its code where it was refused. FERRY_ENOMEM.
+ * Adds a shared object that is not a plugin, under the rules for plugins; a known one is found
+ * again. *out is its line, with its code if it was refused. FERRY_ENOMEM.
  */
 int ferry__loader_add(struct ferry__search *search, const char *path, const char *origin,
                       struct ferry__candidate **out);
 
 /*
- * What stands for that name, usable or not; else the first that was refused before it could; NULL
- * if there is nothing of that name.
+ * The candidate for that name, usable or not; else the first that was refused before its name
+ * counted; NULL if no file has that name.
  */
 struct ferry__candidate *ferry__loader_find(const struct ferry__search *search, const char *name);
 
@@ -77,15 +77,17 @@ struct ferry__candidate *ferry__loader_find(const struct ferry__search *search, 
 void ferry__loader_report(struct ferry__search *search, struct ferry__candidate *candidate,
                           const char *stage, int code, const char *reason, const char *hint);
 
-/* Loads the file for good, and finds a symbol in it. 0 or refusal->code; as ferry__loader_load. */
+/*
+ * Loads the file permanently, and finds a symbol in it. 0 or refusal->code; as ferry__loader_load.
+ */
 int ferry__loader_symbol(const struct ferry__candidate *candidate, const char *name,
                          const void **out, struct ferry__refusal *refusal);
 
 typedef int ferry__open_fn(const ferry_host *host, const ferry_plugin_ops **out);
 
 /*
- * Loads the file into the process, for good, and finds its entry. 0 or refusal->code. Takes no
- * lock; runs the plugin's constructors.
+ * Loads the file permanently into the process, and finds its entry point. 0 or refusal->code. Takes
+ * no lock; runs the plugin's constructors.
  */
 int ferry__loader_load(const struct ferry__candidate *candidate, ferry__open_fn **out,
                        struct ferry__refusal *refusal);

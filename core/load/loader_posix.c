@@ -39,7 +39,7 @@ static const ElfW(Ehdr) * own_header(Dl_info *out)
     return base && memcmp(base, ELFMAG, SELFMAG) == 0 ? out->dli_fbase : NULL;
 }
 
-/* Sanitizers are in the program, or in nobody: their runtimes cannot be loaded later. */
+/* A sanitizer's runtime is part of the program or absent: it cannot be loaded later. */
 static uint32_t sanitizers(void)
 {
     static const struct {
@@ -125,8 +125,8 @@ int ferry__os_list(const char *folder, char ***out_names, size_t *out_count)
 /* ---- shared objects ------------------------------------------------------------------------- */
 
 /*
- * Where this process's descriptors have names. Not /proc/self: a debugger opens what the dynamic linker
- * was given, and would get a descriptor of its own, or wait for the other end of a pipe.
+ * Where this process's descriptors have names. Not /proc/self: a debugger opens what the dynamic
+ * linker was given, and would get a descriptor of its own, or wait for the other end of a pipe.
  */
 static size_t descriptors(char *out, size_t size)
 {
@@ -140,7 +140,7 @@ bool ferry__os_can_dlopen(int fd)
     struct stat named, meant;
 
     snprintf(name + used, sizeof(name) - used, "/%d", fd);
-    /* in the /proc of another namespace the number is somebody else's */
+    /* in the /proc of another namespace the number is another process's */
     return access(name, R_OK) == 0 && stat(name, &named) == 0 && fstat(fd, &meant) == 0 &&
            named.st_dev == meant.st_dev && named.st_ino == meant.st_ino;
 }
@@ -160,15 +160,15 @@ static void name_descriptor(int fd, char *out, size_t size)
     snprintf(out + used, size - used, "/%d", fd);
 }
 
-/* A name that the linker gave; nobody here knows who else reads it. */
+/* A name that the linker allocated; other users of it are unknown, so it is never freed. */
 struct old_name {
     struct old_name *next;
     char *name;
 };
 
 /*
- * What the linker noted as the library's name is a descriptor's, which means nothing once that is
- * closed.
+ * The linker records the descriptor's path as the library's name, which is meaningless once the
+ * descriptor is closed.
  */
 static void rename_library(void *library, const char *given, const char *path)
 {

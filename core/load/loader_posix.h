@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What loading asks of the operating system: all of it is here, and so is every dlopen.
- */
+/* The operating system's services for loading: all of them are here, and every dlopen. */
 #ifndef FERRY_CORE_LOADER_POSIX_H
 #define FERRY_CORE_LOADER_POSIX_H
 
@@ -12,7 +10,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What this process is, but for cpu_features, which takes long to find out: 0. */
+/*
+ * The properties of this process, except cpu_features, which is 0 because it is slow to determine.
+ */
 void ferry__os_self(struct ferry__self *out);
 
 /*
@@ -25,8 +25,9 @@ int ferry__os_list(const char *folder, char ***out_names, size_t *out_count);
 bool ferry__os_can_dlopen(int fd);
 
 /*
- * Opens a shared object for good: the file that `fd` is, or, where that is negative, what the path
- * leads to. It goes by `path` afterwards, for debuggers and dladdr. NULL, with the reason in `why`.
+ * Opens a shared object permanently: the file of `fd`, or, if that is negative, the file that
+ * `path` leads to. Its recorded name is `path` afterwards, for debuggers and dladdr. NULL, with the
+ * reason in `why`.
  */
 void *ferry__os_dlopen(int fd, const char *path, char *why, size_t size);
 

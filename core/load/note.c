@@ -184,7 +184,7 @@ int ferry__note_read(const struct ferry__bytes *file, const struct ferry__self *
         return read_note(file, self, out, out_dynamic, refusal);
     n = pread(file->fd, head, file->size < HEAD ? (size_t)file->size : HEAD, 0);
     begun.memory = head;
-    begun.known = n > 0 ? (uint64_t)n : 0; /* if it failed, whoever needs the bytes finds out */
+    begun.known = n > 0 ? (uint64_t)n : 0; /* a failure shows in the next read */
     return read_note(&begun, self, out, out_dynamic, refusal);
 }
 

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What this process is, to be compared with what a file is. */
+/* The properties of this process that a file is compared with. */
 struct ferry__self {
     uint8_t elf_class, elf_data; /* EI_CLASS, EI_DATA */
     uint16_t machine;            /* e_machine */
@@ -26,8 +26,8 @@ struct ferry__self {
 
 /*
  * Checks that the file is a shared object for this machine and reads its note; *out is zeroed where
- * the note is shorter than the structure. *out_dynamic describes its dynamic section, unless that is
- * NULL. 0 or refusal->code.
+ * the note is shorter than the structure. *out_dynamic describes its dynamic section, unless that
+ * is NULL. 0 or refusal->code.
  */
 int ferry__note_read(const struct ferry__bytes *file, const struct ferry__self *self,
                      ferry_plugin_descriptor *out, struct ferry__dynamic *out_dynamic,

@@ -5,7 +5,9 @@
 
 #include "core/math/half.h"
 
-/* A whole double within [low, high] as an integer; the bounds are exact in double, but I64's high. */
+/*
+ * A whole double within [low, high] as an integer; the bounds are exact in double, but I64's high.
+ */
 static int64_t saturate(double value, int64_t low, int64_t high)
 {
     double whole = ferry__round_even(value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A few hundred elements of any dtype at a time, to and from the widest type of their kind. What
- * hostmath.c is written in, so that it need not be written once for each dtype.
+ * Conversion of a few hundred elements of any dtype at a time, to and from the widest type of their
+ * kind. hostmath.c uses it, so that each operation is written once and not once for each dtype.
  *
  * Elements are p[first], p[first + stride] …, n of them.
  */

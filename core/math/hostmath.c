@@ -261,8 +261,8 @@ static void finish(ferry_dtype t, int n, double alpha, double *sums, double beta
 }
 
 /*
- * sums[j] = sum over i < inner of x[x0 + i·incx] · b[b0 + i·row + j·column], j < n: what is left of
- * gemv and gemm once their output is cut into pieces of a row.
+ * sums[j] = sum over i < inner of x[x0 + i·incx] · b[b0 + i·row + j·column], j < n: the kernel of
+ * gemv and gemm, after their output was cut into pieces of a row.
  */
 static void row_times_matrix(ferry_dtype t, int n, int64_t inner, const void *x, int64_t x0,
                              int64_t incx, const void *b, int64_t b0, int64_t row, int64_t column,

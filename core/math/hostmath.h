@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Arithmetic on plain host pointers, for data that no plugin is asked about and for what a plugin
- * does not offer. Correct and steady rather than fast; one thread; any thread.
+ * Arithmetic on plain host pointers, for data that is not on a device and for operations that a
+ * plugin does not offer. Correct and robust rather than fast; one thread; any thread.
  *
- * n ≥ 0. Pointers are aligned to their element and may be NULL where there is none. Arithmetic on
- * integer dtypes is FERRY_EUNSUPPORTED. F16 and BF16 are computed in F32 or wider, sums in F64. No
- * error is recorded here: the caller knows what was being done, and says so.
+ * n ≥ 0. Pointers are aligned to their element and may be NULL where n is 0. Arithmetic on integer
+ * dtypes is FERRY_EUNSUPPORTED. F16 and BF16 are computed in F32 or wider, sums in F64. No error is
+ * recorded here: the caller records it, since it knows the operation.
  */
 #ifndef FERRY_CORE_HOSTMATH_H
 #define FERRY_CORE_HOSTMATH_H

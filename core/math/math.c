@@ -18,7 +18,7 @@ struct call {
     const char *name;
     ferry_queue *q;
     uint32_t op;
-    ferry_dtype dtype;   /* of x, and of y where there is no x */
+    ferry_dtype dtype;   /* of x, and of y if there is no x */
     ferry_dtype y_dtype; /* the same, but in convert */
     int64_t n;
     double alpha;
@@ -365,7 +365,7 @@ int ferry_convert(ferry_queue *q, int64_t n, ferry_dtype x_dtype, ferry_cref x, 
     int err = check(&c, false);
 
     if (!err && !ferry_dtype_size(y_dtype))
-        err = ferry__error(FERRY_EINVAL, "%s: convert: %d is no dtype", q->device->name,
+        err = ferry__error(FERRY_EINVAL, "%s: convert: %d is not a dtype", q->device->name,
                            (int)y_dtype);
     if (err || n == 0)
         return err;

@@ -24,7 +24,7 @@ int ferry__math_check(ferry_queue *q, const char *name, ferry_dtype dtype, int64
     if (!q)
         return ferry__error(FERRY_EINVAL, "%s: NULL queue", name);
     if (!ferry_dtype_size(dtype))
-        return ferry__error(FERRY_EINVAL, "%s: %s: %d is no dtype", q->device->name, name,
+        return ferry__error(FERRY_EINVAL, "%s: %s: %d is not a dtype", q->device->name, name,
                             (int)dtype);
     if (floating && !is_floating(dtype))
         return ferry__error(FERRY_EUNSUPPORTED, "%s: %s: no arithmetic on %s", q->device->name,
@@ -80,7 +80,7 @@ void ferry__math_refuse(ferry_device *dev, uint32_t op, ferry_dtype dtype)
                              memory_order_relaxed);
 }
 
-/* What a library may want at its first call: handle, workspace and code. */
+/* The most that a library may allocate at its first call: handle, workspace and code. */
 #define ROOM (UINT64_C(64) << 20)
 
 bool ferry__math_again(ferry_queue *q, int answer)
@@ -157,7 +157,7 @@ static int may_detour(ferry_device *dev, const char *name, ferry_dtype dtype,
         if (!ferry__math_reaches(dev, ferry_ref_const(operands[i].ref)))
             return ferry__error(FERRY_EUNSUPPORTED,
                                 "%s: %s of %s: an operand begins at byte %" PRIu64
-                                ", which is no multiple of %" PRIu64
+                                ", which is not a multiple of %" PRIu64
                                 ", and FERRY_STRICT forbids the fallback on the host",
                                 dev->name, name, ferry_dtype_name(dtype), operands[i].ref.offset,
                                 dev->offset_alignment);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What math.c, reduce.c and matrix.c share: checking a call, whether the plugin can do it, and the
- * detour over the host if not.
+ * Shared by math.c, reduce.c and matrix.c: checking a call, whether the plugin offers the
+ * operation, and the fallback on the host if it does not.
  */
 #ifndef FERRY_CORE_MATHCALL_H
 #define FERRY_CORE_MATHCALL_H
@@ -48,15 +48,17 @@ static inline bool ferry__math_ready(ferry_device *dev, uint32_t op, ferry_dtype
 }
 
 /*
- * Whether the device's kernels can begin where a reference does. Where that may not be, nothing is ever
- * noted as known above: the short ways do not look at offsets.
+ * Whether the device's kernels can begin where a reference does. Where that may not be, nothing is
+ * ever noted as known above: the short ways do not look at offsets.
  */
 static inline bool ferry__math_reaches(const ferry_device *dev, ferry_cref ref)
 {
     return ref.offset % dev->offset_alignment == 0;
 }
 
-/* The plugin's entry as it is: for a device that is ready for it, and 0 < n <= FERRY__MATH_SPLIT. */
+/*
+ * The plugin's entry as it is: for a device that is ready for it, and 0 < n <= FERRY__MATH_SPLIT.
+ */
 static inline int ferry__math_axpy_now(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
                                        ferry_cref x, ferry_ref y)
 {
@@ -81,7 +83,7 @@ static inline int ferry__math_scal_now(ferry_queue *q, ferry_dtype dtype, int64_
     return err;
 }
 
-/* What ferry_axpy and ferry_scal do next where that has answered with an error. */
+/* Completes ferry_axpy or ferry_scal after the entry returned an error. */
 int ferry__math_axpy_refused(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
                              ferry_cref x, ferry_ref y, int answer);
 int ferry__math_scal_refused(ferry_queue *q, ferry_dtype dtype, int64_t n, double alpha,
@@ -91,8 +93,8 @@ int ferry__math_scal_refused(ferry_queue *q, ferry_dtype dtype, int64_t n, doubl
 void ferry__math_refuse(ferry_device *dev, uint32_t op, ferry_dtype dtype);
 
 /*
- * After an entry's answer: whether to ask it once more, as it had no memory and there is more now. What
- * is cached goes, and memories under wont_use are evicted, unless the program keeps the queue.
+ * Whether to call an entry again after this answer: it had no memory, and memory was freed. Cached
+ * blocks are freed and memories under wont_use evicted, unless the program has reserved the queue.
  */
 bool ferry__math_again(ferry_queue *q, int answer);
 

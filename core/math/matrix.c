@@ -82,7 +82,7 @@ static bool is_offered(const struct product *p)
            ferry__math_reaches(dev, p->b) && ferry__math_reaches(dev, ferry_ref_const(p->c));
 }
 
-/* Tried, and once more where there was no memory. */
+/* Submits it, and once more if memory was short and could be freed. */
 static int on_device(const struct product *p, int (*submit)(const struct product *p))
 {
     int err;

@@ -45,7 +45,7 @@ static int acquire(ferry_device *dev, ferry_queue *q, struct cell *c, double *lo
 
     c->ref.offset = 0;
     c->pooled = !ferry__device_is(dev, FERRY_DEVICE_HOST_MEMORY) || dev->events;
-    if (!c->pooled) { /* what the entry writes is here when it returns */
+    if (!c->pooled) { /* the entry's result is complete when it returns */
         c->ref.handle = local;
         c->host = (void *)local;
         return 0;

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 static _Thread_local struct {
-    const struct ferry__plugin *plugin; /* whose entry runs on this thread; NULL: not known */
+    const struct ferry__plugin *plugin; /* plugin of the entry that runs here; NULL: unknown */
     char said[1024];
     int has_said;
 } mine;
@@ -194,7 +194,7 @@ static int host_enum(const char *key, const char *words, uint32_t *out)
     return 0;
 }
 
-/* The folder that everybody's caches are in; false where there is none. */
+/* The folder of the user's caches; false if there is none. */
 static bool find_top(char top[PATH_MAX])
 {
     const char *cache = ferry__env_get("XDG_CACHE_HOME"), *home = ferry__env_get("HOME");
@@ -216,7 +216,7 @@ static int add_folder(char path[PATH_MAX], const char *name, char *why, size_t w
         snprintf(why, why_size, "%.400s: %s", path, strerror(errno));
     } else if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
                (st.st_mode & (S_IWGRP | S_IWOTH))) {
-        snprintf(why, why_size, "%.400s is no folder that only the user may write", path);
+        snprintf(why, why_size, "%.400s is not a folder that only the user may write", path);
     } else {
         return 0;
     }
@@ -224,8 +224,8 @@ static int add_folder(char path[PATH_MAX], const char *name, char *why, size_t w
 }
 
 /*
- * The path of ferry/NAME in $XDG_CACHE_HOME or ~/.cache, which is made. FERRY_EUNSUPPORTED where there
- * is to be none, FERRY_EINVAL where `size` is too small, with the reason in `why`.
+ * The path of ferry/NAME in $XDG_CACHE_HOME or ~/.cache, which is created. FERRY_EUNSUPPORTED if no
+ * cache folder can be used, FERRY_EINVAL if `size` is too small, with the reason in `why`.
  */
 static int find_cache_folder(const char *name, char *out, uint64_t size, char *why, size_t why_size)
 {
@@ -268,7 +268,7 @@ static int host_cache_folder(char *out, uint64_t size)
     return err ? host_error(err, "cache_folder: %s", why) : 0;
 }
 
-/* Nobody asks before a device is open; whoever does is told so. */
+/* NULL until a device is open; a call before that gets an error. */
 static _Atomic(ferry__host_scratch) scratch;
 
 void ferry__host_set_scratch(ferry__host_scratch fn)

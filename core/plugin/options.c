@@ -107,7 +107,7 @@ static bool is_whole(const char *value)
     return errno == 0 && end != value && *end == '\0';
 }
 
-/* What the value ought to be and is not; NULL if all is well. */
+/* The requirement that the value violates; NULL if it is valid. */
 static const char *complaint(const ferry_plugin_option *option, const char *value)
 {
     uint64_t size;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What a plugin was told, against the table of options that it has.
- */
+/* Checks a plugin's settings against its table of options. */
 #ifndef FERRY_CORE_OPTIONS_H
 #define FERRY_CORE_OPTIONS_H
 
@@ -11,11 +9,11 @@
 
 #include <ferry/runtime.h>
 
-/* What a plugin was told, as it stood when it was opened. */
+/* A plugin's settings, as they were when it was opened. */
 struct ferry__settings {
     const struct ferry__option *options;
-    const struct ferry__option *keys; /* pool_limit, budget, where they were said */
-    uint64_t pool_limit;              /* bytes that its pools may cache; UINT64_MAX: not said */
+    const struct ferry__option *keys; /* pool_limit, budget, where they were set */
+    uint64_t pool_limit;              /* bytes that its pools may cache; UINT64_MAX: not set */
     uint64_t budget;                  /* bytes; 0: none */
     /* Of an open that failed: the plugin may have kept a string. */
     struct ferry__settings *former;

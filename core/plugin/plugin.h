@@ -15,10 +15,10 @@ struct ferry__plugin {
     char name[32];
     char version[32];
     ferry_plugin_ops ops; /* min(sizes) of its own; the rest are plugin_table.c's typed defaults */
-    uint64_t given;       /* bit FERRY__GIVEN_…: what the plugin itself brought */
-    uint64_t pool_limit;  /* bytes; core keys of its section. UINT64_MAX: not said */
+    uint64_t given;       /* bit FERRY__GIVEN_…: entries that the plugin itself provides */
+    uint64_t pool_limit;  /* bytes; core keys of its section. UINT64_MAX: not set */
     uint64_t budget;      /* bytes; 0: none */
-    /* As they stood when it was opened: its own, and the core's keys. */
+    /* As they were when the plugin was opened: its own, and the core's keys. */
     const struct ferry__option *options, *keys;
     struct ferry__plugin *next;
 };

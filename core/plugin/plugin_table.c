@@ -9,9 +9,9 @@
 #include <string.h>
 
 /*
- * One default per optional entry, so that nobody tests for NULL afterwards. Those of whole features
- * answer FERRY_EUNSUPPORTED, and the core asks the plugin's `given` bits instead; those of
- * arithmetic do so too, which sends math.c to the host.
+ * One default per optional entry, so that no caller tests for NULL afterwards. Those of whole
+ * features return FERRY_EUNSUPPORTED, and the core tests the plugin's `given` bits instead; those
+ * of arithmetic do so too, upon which math.c computes on the host.
  */
 
 static int no_properties(void *plugin, uint32_t index, void *dev, ferry_plugin_properties *out)
@@ -345,8 +345,8 @@ static void fill_arithmetic(ferry_plugin_ops *o)
     DEFAULT(o->gemm, no_gemm);
 }
 
-int ferry__plugin_table_adopt(const char *plugin, const ferry_plugin_ops *theirs, ferry_plugin_ops *out,
-                          uint64_t *out_given)
+int ferry__plugin_table_adopt(const char *plugin, const ferry_plugin_ops *theirs,
+                              ferry_plugin_ops *out, uint64_t *out_given)
 {
     size_t size = theirs->struct_size < sizeof *out ? theirs->struct_size : sizeof *out;
     const char *wrong;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What stands in for the entries that a plugin does not bring.
- */
+/* Defaults for the entries that a plugin does not provide. */
 #ifndef FERRY_CORE_PLUGIN_TABLE_H
 #define FERRY_CORE_PLUGIN_TABLE_H
 
@@ -12,7 +10,7 @@
  * message recorded), rejects half a group (import_host without unimport_host), fills the rest with
  * typed defaults, and says in *out_given what was brought. *out is undefined after a failure.
  */
-int ferry__plugin_table_adopt(const char *plugin, const ferry_plugin_ops *theirs, ferry_plugin_ops *out,
-                          uint64_t *out_given);
+int ferry__plugin_table_adopt(const char *plugin, const ferry_plugin_ops *theirs,
+                              ferry_plugin_ops *out, uint64_t *out_given);
 
 #endif

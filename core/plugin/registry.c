@@ -20,7 +20,7 @@
 enum state { CLOSED, OPENING, OPEN, ABANDONED };
 
 struct opened {
-    struct ferry__plugin plugin; /* first: what the core sees */
+    struct ferry__plugin plugin; /* first: the part that the core sees */
     dev_t dev;
     ino_t ino;
     enum state state;
@@ -123,7 +123,7 @@ static void take_settings(struct opened *opened, struct ferry__settings *setting
     opened->plugin.budget = settings->budget;
 }
 
-/* What the plugin said on its way to failing with `code`, or the code's own sentence. */
+/* Refuses with the plugin's message for its failure `code`, or with the code's own sentence. */
 static int refuse_as_said(struct ferry__refusal *refusal, int code, const char *entry)
 {
     const char *said = ferry__host_take_error();
@@ -156,9 +156,9 @@ static int adopt(struct opened *opened, const struct ferry__candidate *candidate
         return refuse_as_said(refusal, err, general);
     }
     if (!theirs)
-        return ferry__refuse(refusal, FERRY_EPLUGIN, "", "ferry_plugin_open gave no table");
+        return ferry__refuse(refusal, FERRY_EPLUGIN, "", "ferry_plugin_open returned no table");
     err = ferry__plugin_table_adopt(opened->plugin.name, theirs, &opened->plugin.ops,
-                                &opened->plugin.given);
+                                    &opened->plugin.given);
     if (err)
         return ferry__refuse(refusal, err, "", "%s", ferry_last_error());
     opened->adopted = true;
@@ -184,7 +184,7 @@ static int count_devices(struct opened *opened, const char **out_stage,
     }
     if (count > MOST_DEVICES)
         return ferry__refuse(refusal, FERRY_EPLUGIN, "",
-                             "device_count says %u devices, and more than %u are not believed",
+                             "device_count returned %u devices, and at most %u are supported",
                              count, MOST_DEVICES);
     opened->count = count;
     if (count == 0)
@@ -192,7 +192,10 @@ static int count_devices(struct opened *opened, const char **out_stage,
     return 0;
 }
 
-/* With the lock: until nobody else is opening it. 0, or why that will never be. */
+/*
+ * With the lock: waits until no other thread is opening it. 0, or the reason why it cannot be
+ * opened.
+ */
 static int wait_until_settled(struct opened *opened, struct ferry__refusal *refusal)
 {
     while (opened->state == OPENING) {

@@ -17,8 +17,8 @@ struct ferry__settings;
 
 /*
  * Opens a candidate's plugin, unless it is open already, and counts its devices; the caller holds
- * no lock. `settings` go over to the registry and are kept for good, or freed where the plugin is
- * open already. 0, or refusal->code with the stage at which it stopped.
+ * no lock. The registry takes over `settings` and keeps them permanently, or frees them if the
+ * plugin is open already. 0, or refusal->code with the stage at which it stopped.
  */
 int ferry__registry_open(const struct ferry__candidate *candidate, struct ferry__settings *settings,
                          const struct ferry__plugin **out, const char **out_stage,

@@ -20,7 +20,7 @@
 
 /* ---- the child ------------------------------------------------------------------------------ */
 
-/* The program's handlers are not for its children, and a crash here is no news to keep. */
+/* Restores default signal handling in the child, and suppresses core dumps. */
 static void behave_plainly(void)
 {
     static const int signals[] = { SIGSEGV, SIGBUS, SIGILL,  SIGFPE, SIGABRT,
@@ -32,7 +32,7 @@ static void behave_plainly(void)
     setrlimit(RLIMIT_CORE, &none);
 }
 
-/* What the processes have in common. */
+/* Memory shared by the two processes. */
 struct shared {
     struct ferry__verdict verdict;
     bool whole;      /* the verdict is */
@@ -105,7 +105,7 @@ static long long now_ms(void)
     return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Waits for the child, whoever else may hold what it had open; false: the time was up. */
+/* Waits for the child, even if other processes hold its open files; false after the timeout. */
 static bool wait_for(pid_t child, int timeout_ms, int *out_status)
 {
     long long end = now_ms() + timeout_ms;
@@ -120,7 +120,10 @@ static bool wait_for(pid_t child, int timeout_ms, int *out_status)
     return false;
 }
 
-/* Whatever the child started is ended with it: by its group, and whoever has left that by its parent. */
+/*
+ * Kills the processes that the child started: by its process group, and those that left the group
+ * by their parent.
+ */
 static void end_all(pid_t child)
 {
     kill(-child, SIGKILL);
@@ -149,10 +152,10 @@ static void say_how_it_ended(int status, bool late, int timeout_ms, struct share
     snprintf(out->stage, sizeof(out->stage), "%s",
              device ? FERRY__STAGE_DEVICES : FERRY__STAGE_OPEN);
     if (late)
-        ferry__refuse(&out->refusal, FERRY_EPLUGIN, "its driver hangs: see to that first",
+        ferry__refuse(&out->refusal, FERRY_EPLUGIN, "its driver hangs: repair it first",
                       "no answer within %d ms when %s in a process of its own", timeout_ms, what);
     else if (WIFSIGNALED(status))
-        ferry__refuse(&out->refusal, FERRY_EPLUGIN, "its driver crashes: see to that first",
+        ferry__refuse(&out->refusal, FERRY_EPLUGIN, "its driver crashes: repair it first",
                       "crashed when %s in a process of its own: signal %d (%s)", what,
                       WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
@@ -198,7 +201,7 @@ static int run_processes(const struct ferry__candidate *candidate, struct ferry_
     if (child < 0)
         return errno;
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ; /* ECHILD: the program has somebody else collect its children, and this one has ended */
+        ; /* ECHILD: the program collects children elsewhere, and this one has ended */
     return shared->whole ? 0 : EAGAIN;
 }
 

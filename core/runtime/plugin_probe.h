@@ -17,11 +17,11 @@ struct ferry__verdict {
 };
 
 /*
- * Opens the candidate's plugin and each of its devices in a child, which is given `timeout_ms`; what
- * that starts is ended with it. Takes over `settings`. 0, with how it went in *out, or FERRY_EIO and a
- * message if there was no child.
+ * Opens the candidate's plugin and each of its devices in a child process, within `timeout_ms`;
+ * processes that it starts are killed with it. Takes over `settings`. 0, with the verdict in *out,
+ * or FERRY_EIO and a message if no child could be created.
  */
 int ferry__plugin_probe(const struct ferry__candidate *candidate, struct ferry__settings *settings,
-                     int timeout_ms, struct ferry__verdict *out);
+                        int timeout_ms, struct ferry__verdict *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a program may ask about plugins besides their devices: the load report, their options, and
- * how they fare in a process of their own.
+ * Queries about plugins other than their devices: the load report, their options, and probing them
+ * in a child process.
  */
 #include "config.h"
 
@@ -139,9 +139,9 @@ int ferry_runtime_option(ferry_runtime *rt, const char *plugin, int index, ferry
 
 /* ---- in a process of its own ---------------------------------------------------------------- */
 
-/* What it will be told, or NULL: it is not to be tried, and *out_err says how it stands. */
+/* The settings for the probe, or NULL if it is not to be probed, with the state in *out_err. */
 static struct ferry__settings *settings_to_probe(ferry_runtime *rt,
-                                                  struct ferry__candidate *candidate, int *out_err)
+                                                 struct ferry__candidate *candidate, int *out_err)
 {
     struct ferry__settings *settings = NULL;
 
@@ -219,7 +219,9 @@ static bool is_refused(ferry_runtime *rt, const struct ferry__candidate *candida
     return refused;
 }
 
-/* A failure that is no line of the report, such as a want of processes, is the caller's. */
+/*
+ * A failure without a line in the report, such as a lack of processes, is returned to the caller.
+ */
 static int probe_all(ferry_runtime *rt, int timeout_ms, uint32_t *out_count)
 {
     struct ferry__candidate *candidate;

@@ -32,7 +32,9 @@ void ferry__runtime_unlock(ferry_runtime *rt)
     ferry__log_release();
 }
 
-/* ---- the environment ---------------------------------------------------------------------------- */
+/*
+ * ---- the environment ----------------------------------------------------------------------------
+ */
 
 static void say_unknown(const char *entry)
 {
@@ -42,9 +44,10 @@ static void say_unknown(const char *entry)
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(entry, "="), entry);
     nearest = ferry__env_nearest(name);
     if (nearest)
-        ferry__log(FERRY_LOG_WARN, "%s is no variable of ferry; did you mean %s?", name, nearest);
+        ferry__log(FERRY_LOG_WARN, "%s is not a variable of ferry; did you mean %s?", name,
+                   nearest);
     else
-        ferry__log(FERRY_LOG_WARN, "%s is no variable of ferry", name);
+        ferry__log(FERRY_LOG_WARN, "%s is not a variable of ferry", name);
 }
 
 static void say_ignored(const char *entry)
@@ -54,7 +57,7 @@ static void say_ignored(const char *entry)
     if (!atomic_flag_test_and_set(&said))
         ferry__log(FERRY_LOG_WARN,
                    "%.*s and all other variables are ignored: the program runs with more rights "
-                   "than whoever started it",
+                   "than the user who started it",
                    (int)strcspn(entry, "="), entry);
 }
 
@@ -193,7 +196,7 @@ static int choose(ferry_runtime *rt, const ferry_runtime_options *options)
         return parse_choice(rt, FERRY_ECONF, variable, "FERRY_BACKEND");
     if (rt->conf->backend.text)
         return parse_choice(rt, FERRY_ECONF, rt->conf->backend.text, rt->conf->backend.origin);
-    rt->choice.all_but = true; /* of nothing: whatever there is */
+    rt->choice.all_but = true; /* of the empty set: any available device */
     return 0;
 }
 
@@ -345,7 +348,9 @@ int ferry_runtime_set_option(ferry_runtime *rt, const char *plugin, const char *
     return err;
 }
 
-/* ---- whose a handle is -------------------------------------------------------------------------- */
+/*
+ * ---- whose a handle is --------------------------------------------------------------------------
+ */
 
 /* As ferry__device_ask; 0 for a device that is not there to be asked. */
 static int ask(ferry_device *dev, const void *handle)
@@ -388,7 +393,9 @@ int ferry_runtime_owner(ferry_runtime *rt, const void *handle, ferry_device **ou
     return 0;
 }
 
-/* ---- shared objects that are no plugins, under the rules for plugins ---------------------------- */
+/*
+ * ---- shared objects other than plugins, under the rules for plugins -----------------------------
+ */
 
 #define ORIGIN "ferry_runtime_library"
 

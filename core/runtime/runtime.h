@@ -12,7 +12,7 @@
 #include <ferry/runtime.h>
 #include <pthread.h>
 
-/* One reference that the runtime holds for whoever borrowed the device. */
+/* One reference that the runtime holds for the borrower of the device. */
 struct ferry__held {
     struct ferry__held *next;
     ferry_device *dev;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From names to devices: which plugins are opened, in which order, and what is said if none of them
+ * From names to devices: which plugins are opened, in which order, and the error if none of them
  * works.
  */
 #include "config.h"
@@ -20,7 +20,7 @@
 
 #define MAX_NAMES 64 /* of plugins, when one is misspelt */
 
-/* What configure was told: the order when nothing else says one, and what only goes by its name. */
+/* configure's settings: the default order, and the plugins that are only used by name. */
 static const char default_order[] = FERRY_DEFAULT_ORDER;
 static const char only_by_name[] = FERRY_ONLY_BY_NAME;
 
@@ -122,7 +122,7 @@ static void append(char *text, size_t size, const char *separator, const char *m
         snprintf(text + used, size - used, "%s%s", used ? separator : "", more);
 }
 
-/* Folders that could not be searched: what is missing may well be there. */
+/* Folders that could not be searched: a missing plugin may be in one of them. */
 static void append_folders(const ferry_runtime *rt, char *text, size_t size)
 {
     const struct ferry__candidate *candidate;
@@ -300,7 +300,7 @@ static int make_order(const ferry_runtime *rt, bool listing, struct order *out)
 
 /* ---- the selected device -------------------------------------------------------------------- */
 
-/* Plugins that are there and were not tried, because nobody asked for them. */
+/* Plugins that were found and not tried, because they were not asked for. */
 static void append_others(const ferry_runtime *rt, char *text, size_t size)
 {
     const struct ferry__candidate *candidate;
@@ -312,7 +312,7 @@ static void append_others(const ferry_runtime *rt, char *text, size_t size)
             continue;
         append(text, size, "; ", name);
         if (ferry__choice_allows(&rt->choice, name)) {
-            append(text, size, " ", "is there, but only for who asks for it by name");
+            append(text, size, " ", "is there, but is used only if asked for by name");
         } else {
             append(text, size, " ", "is excluded by ");
             append(text, size, "", rt->choice_origin);
@@ -333,7 +333,7 @@ static int fail_none(const ferry_runtime *rt, char *reasons, size_t size)
 
 /*
  * Whether the plugin's first device computes on the host's processors without working in the host's
- * memory: nobody who has not named it wants to wait for its kernels to be compiled.
+ * memory: a program that has not named it should not wait for its kernels to be compiled.
  */
 static bool is_last_resort(ferry_runtime *rt, const struct ferry__choice_item *item)
 {
@@ -364,7 +364,7 @@ static int try_item(ferry_runtime *rt, const struct ferry__choice_item *item, ch
 
 static int try_order(ferry_runtime *rt, const struct order *order, ferry_device **out)
 {
-    struct ferry__choice_item *late = order->items; /* what was passed over, in its order */
+    struct ferry__choice_item *late = order->items; /* skipped plugins, in their order */
     char reasons[1024] = "";
     size_t passed = 0;
 
@@ -479,7 +479,7 @@ static int list_device(struct listing *listing, ferry_device *dev)
     return 0;
 }
 
-/* What does not work is in the report; only a want of memory ends the listing. */
+/* A plugin that fails has a line in the report; only a lack of memory ends the listing. */
 static int list_plugin(ferry_runtime *rt, const struct ferry__choice_item *item,
                        struct listing *listing)
 {

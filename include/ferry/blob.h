@@ -35,16 +35,16 @@ typedef struct ferry_blob ferry_blob;
 /** With copy_from: take on the source's shape first rather than require it. */
 #define FERRY_COPY_RESHAPE 2u
 
-/** Bytes of one element; 0 for a value that is no dtype. */
+/** Bytes of one element; 0 for a value that is not a dtype. */
 FERRY_API size_t ferry_dtype_size(ferry_dtype t);
-/** "F32", "BF16" … in static storage; "?" for a value that is no dtype. */
+/** "F32", "BF16" … in static storage; "?" for a value that is not a dtype. */
 FERRY_API const char *ferry_dtype_name(ferry_dtype t);
 
 /**
- * A blob of `naxes` dims (FERRY_UNSHAPED: Caffe's Blob()) that lives on `home`. No storage is
+ * A blob of `naxes` dims (FERRY_UNSHAPED: Caffe's Blob()) whose home is `home`. No storage is
  * allocated before first use. The caller destroys it. Errors: FERRY_EINVAL (home, dtype, a negative
- * dim, naxes beyond FERRY_MAX_AXES), FERRY_EOVERFLOW, FERRY_ENOMEM, what opening the device failed
- * with; *out is then untouched.
+ * dim, naxes beyond FERRY_MAX_AXES), FERRY_EOVERFLOW, FERRY_ENOMEM, the error of opening the
+ * device; *out is then unchanged.
  */
 FERRY_API int ferry_blob_create(ferry_device *home, ferry_dtype dtype, int naxes,
                                 const int64_t *dims, ferry_blob **out);
@@ -57,15 +57,15 @@ FERRY_API void ferry_blob_destroy(ferry_blob *b);
 
 /**
  * Changes the shape. Within the capacity, contents and pointers stay. Growing back shows the old
- * values as long as a valid copy has them: while the blob is small nothing moves them, so that once
- * a write (or an eviction) has left only copies that never had them, they are gone and read as
- * zeros. That is after a write on the device where the host alone had them, or the other way round;
- * on every device, also where both are the same memory. (Caffe copies the capacity each time, and
- * keeps them.) Growing back waits for a copy that has them and is still on its way, if others have not.
- * Whichever of data and diff is too small is replaced by memory that reads as zeros, and
- * *out_grew (may be NULL) says whether one was. Errors: FERRY_EINVAL, FERRY_EOVERFLOW whatever
- * the order of zero dims, FERRY_ENOMEM, FERRY_ESHAPE for a slice that would leave its range; the
- * blob, and *out_grew, are then as before.
+ * values as long as a valid copy has them: while the blob is small they are not copied, so that
+ * once a write (or an eviction) has left only copies without them, they are lost and read as zeros.
+ * This happens after a write on the device if only the host's copy had them, or the other way
+ * round; on every device, also where both are the same memory. (Caffe copies the capacity each
+ * time, and keeps them.) Growing back waits for a pending copy that has them, if the others lack
+ * them. If data or diff is too small, memory that reads as zeros replaces it, and *out_grew (may be
+ * NULL) says whether one was replaced. Errors: FERRY_EINVAL, FERRY_EOVERFLOW for any order of zero
+ * dims, FERRY_ENOMEM, FERRY_ESHAPE for a slice that would leave its range; the blob, and *out_grew,
+ * are then as before.
  */
 FERRY_API int ferry_blob_reshape(ferry_blob *b, int naxes, const int64_t *dims, bool *out_grew);
 /** ferry_blob_reshape to (n, c, h, w). */
@@ -82,7 +82,7 @@ FERRY_API const int64_t *ferry_blob_dims(const ferry_blob *b);
 /** Elements: the product of the dims; 1 for a scalar, 0 without a shape. */
 FERRY_API int64_t ferry_blob_count(const ferry_blob *b);
 /**
- * Product of the dims of axes start … end − 1; 1 if there are none. 0 ≤ start ≤ end ≤ naxes, else
+ * Product of the dims of axes start … end − 1; 1 for an empty range. 0 ≤ start ≤ end ≤ naxes, else
  * FERRY_EINVAL.
  */
 FERRY_API int64_t ferry_blob_count_range(const ferry_blob *b, int start, int end);
@@ -96,8 +96,8 @@ FERRY_API int ferry_blob_canonical_axis(const ferry_blob *b, int axis);
  */
 FERRY_API int ferry_blob_shape_string(const ferry_blob *b, char *buf, size_t size);
 /**
- * Element offset of `n` indices, missing trailing ones 0; each must lie inside its dim.
- * FERRY_EINVAL otherwise.
+ * Element offset of `n` indices, missing trailing ones 0; each must be inside its dim. FERRY_EINVAL
+ * otherwise.
  */
 FERRY_API int64_t ferry_blob_offset(const ferry_blob *b, int n, const int64_t *index);
 /**
@@ -140,16 +140,16 @@ FERRY_API const char *ferry_blob_name(const ferry_blob *b);
  * *out is the blob's own place, also of a slice: {pointer, 0} for the host. FERRY_WRITE alone, of a
  * slice that does not cover its memory, is FERRY_READ|FERRY_WRITE. `where` may be any device, not
  * the home alone. The code that is returned is this call's own, where a NULL reference can only
- * point to the thread's latest failure. Errors: FERRY_EINVAL, and those of ferry_memory_access; *out
- * is then untouched.
+ * point to the thread's latest failure. Errors: FERRY_EINVAL, and those of ferry_memory_access;
+ * *out is then untouched.
  */
 FERRY_API int ferry_blob_access(ferry_blob *b, unsigned which, ferry_device *where, unsigned access,
                                 ferry_queue *q, ferry_ref *out);
 
 /*
  * Accessors: short forms of ferry_blob_access, for the host and for the home device on its default
- * queue, each as its namesake in memory.h. A blob of count 0, or without a shape, has valid ones that
- * point to no element. NULL, or a NULL handle, on failure.
+ * queue, each as its namesake in memory.h. A blob of count 0, or without a shape, has valid ones
+ * that point to no element. NULL, or a NULL handle, on failure.
  */
 /** Data on the host, to read. [cpu_data] */
 FERRY_API const void *ferry_blob_host_data(const ferry_blob *b);
@@ -235,9 +235,9 @@ FERRY_API int ferry_blob_copy_from(ferry_blob *b, const ferry_blob *source, unsi
 /**
  * Lets b use the other's data memory in place of its own; counts and dtypes must be equal
  * (FERRY_ESHAPE). Both see one another's writes and adoptions from then on, until one of them
- * grows. A blob has one home: b moves to the other's, data and diff, as by ferry_blob_to. They are one
- * memory for threads too: while one of them is written, reshaped or moved, no other thread may use
- * either. FERRY_ENOMEM, or what the move fails with: as before. [ShareData]
+ * grows. A blob has one home: b moves to the other's, data and diff, as by ferry_blob_to. They are
+ * one memory for threads too: while one of them is written, reshaped or moved, no other thread may
+ * use either. FERRY_ENOMEM, or what the move fails with: as before. [ShareData]
  */
 FERRY_API int ferry_blob_share_data(ferry_blob *b, const ferry_blob *other);
 /** The same for diff. [ShareDiff] */
@@ -247,9 +247,10 @@ FERRY_API int ferry_blob_share_diff(ferry_blob *b, const ferry_blob *other);
 FERRY_API int ferry_blob_shape_equals(const ferry_blob *a, const ferry_blob *b);
 
 /**
- * Moves the home, of data and diff alike. Nothing is copied now; the next access brings over what it
- * needs. Sharers and slices of the data move along with its memory, and have their diff there too from
- * then on, whosever it is; those of the diff alone stay where their data lives.
+ * Moves the home, of data and diff alike. Nothing is copied now; the next access copies the bytes
+ * that it needs. Sharers and slices of the data move along with its memory, and their diff has the
+ * new home too from then on, even if it is shared with other blobs; blobs that share only the diff
+ * keep their home.
  */
 FERRY_API int ferry_blob_to(ferry_blob *b, ferry_device *device);
 

@@ -2,19 +2,19 @@
 /**
  * @file math.h
  * BLAS on device references. Row-major, BLAS's argument order, int64_t sizes, double scalars, unit
- * strides but in gemv.
+ * strides except in gemv.
  *
- * Every function checks its arguments, enqueues its work on `q` and returns, but dot, asum and
- * sumsq, which wait and give a double. References belong to q's device; they stay in use until the
- * work is done. A size of 0 does nothing (reductions give 0). What a plugin does not offer is
- * computed on the host, counted in ferry_stats.fallbacks and logged once, or fails with
- * FERRY_EUNSUPPORTED under FERRY_STRICT. F16 and BF16 accumulate in F32; dtypes must be floating
- * but in copy, fill and convert.
+ * Every function checks its arguments, enqueues its work on `q` and returns, except dot, asum and
+ * sumsq, which wait and return a double. References belong to q's device; they stay in use until
+ * the work is done. A size of 0 does nothing (reductions give 0). An operation that a plugin does
+ * not offer is computed on the host, counted in ferry_stats.fallbacks and logged once, or fails
+ * with FERRY_EUNSUPPORTED under FERRY_STRICT. F16 and BF16 accumulate in F32; dtypes must be
+ * floating except in copy, fill and convert.
  *
  * Errors: FERRY_EINVAL (NULL queue, negative size, leading dimension too small); a NULL reference
  * returns the code that produced it; FERRY_EUNSUPPORTED for integer arithmetic and for gemv and
- * gemm beyond INT32_MAX; FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED. After a failure the outputs
- * hold what the work done so far wrote. Any thread; calls on one queue are serialised.
+ * gemm beyond INT32_MAX; FERRY_EDEVICE, FERRY_ELOST, FERRY_EFORKED. After a failure the outputs are
+ * partly written. Any thread; calls on one queue are serialised.
  */
 #ifndef FERRY_MATH_H
 #define FERRY_MATH_H

@@ -3,32 +3,34 @@
  * @file memory.h
  * Bytes that are kept coherent between the host and any number of devices. (Caffe: SyncedMemory.)
  *
- * A memory has at most one copy on the host and one on each device, allocated when first needed.
+ * A memory has at most one copy on the host and one on each device, allocated at its first use.
  * Some of them are valid. A read at a place copies the newest bytes there if they are elsewhere; a
- * write makes that place's copy the only valid one; bytes never written read as zeros. Nothing is
- * copied that need not be.
+ * write makes that place's copy the only valid one; bytes never written read as zeros. ferry makes
+ * no unnecessary copy.
  *
- * Pointers and references: valid until the next call that takes that copy away: a write elsewhere,
- * adopt, wont_use, invalidate, the last release. Host pointers are returned once the bytes are
- * there; device references once they are ordered on the queue named (the device's default queue for
- * the plain accessors), so that work submitted there afterwards sees them.
+ * Pointers and references are valid until the next call that invalidates or frees that copy: a
+ * write elsewhere, adopt, wont_use, invalidate, the last release. Host pointers are returned once
+ * the bytes are there; device references once they are ordered on the queue of the access (the
+ * device's default queue for the plain accessors), so that work submitted there afterwards sees
+ * them.
  *
- * Threads: distinct memories from distinct threads; one memory may be read from several threads at
- * once. Writing calls need the caller's own exclusion. A settled access (the copy is valid and
- * nothing is pending on it) takes no lock.
+ * Threads: distinct memories may be used from distinct threads; one memory may be read from several
+ * threads at once. Writing calls need the caller's own exclusion. A settled access (the copy is
+ * valid and no work on it is pending) takes no lock.
  *
- * Work that fails when it runs takes away the copies that it was writing, those that were made from
- * them since, and no other. The first access to such a copy returns the code it failed with
- * (FERRY_EDEVICE), and the next one brings the bytes from another valid copy. If none is left the
- * contents are lost: FERRY_ELOST, that first time already, from every call that reads, blob arithmetic
- * and reductions included, until the memory is written whole, adopted or invalidated. A copy that
- * went with a lost device, its own or the one that it came from, is fetched from another at once. In a
- * child of fork a copy that was on its way is neither there nor lost: FERRY_EFORKED.
+ * Work that fails when it runs invalidates the copies that it was writing, those that were made
+ * from them since, and no other. The first access to such a copy returns the code it failed with
+ * (FERRY_EDEVICE), and the next one brings the bytes from another valid copy. If no valid copy is
+ * left the contents are lost: every call that reads, blob arithmetic and reductions included,
+ * returns FERRY_ELOST, from the first access on, until the memory is written whole, adopted or
+ * invalidated. A copy that was lost with a device, its own or its source's, is fetched from another
+ * valid copy at once. In a child of fork a copy that was pending is neither valid nor lost:
+ * FERRY_EFORKED.
  *
  * Failure: every call either succeeds or leaves valid copies, pointers and sizes as they were; a
  * copy staged through the host may have made the host's copy valid as well. After fork, calls that
- * would touch a device opened before it return FERRY_EFORKED, and so do those on a memory that
- * another thread of the parent was at work on; settled host access goes on working in the child.
+ * would use a device opened before it return FERRY_EFORKED, and so do those on a memory whose lock
+ * another thread of the parent held; settled host access continues to work in the child.
  */
 #ifndef FERRY_MEMORY_H
 #define FERRY_MEMORY_H
@@ -40,7 +42,7 @@ FERRY_BEGIN_DECLS
 /** Bytes with replicas. Opaque, reference-counted; retains its devices. */
 typedef struct ferry_memory ferry_memory;
 
-/** Where the newest bytes are, as Caffe's users know it: a view of the set of valid copies. */
+/** The place of the newest bytes, in Caffe's terms: a view of the set of valid copies. */
 typedef enum ferry_head {
     FERRY_HEAD_UNINITIALIZED = 0, /* nowhere: never written */
     FERRY_HEAD_AT_HOST = 1,       /* the host alone (HEAD_AT_CPU) */
@@ -49,12 +51,12 @@ typedef enum ferry_head {
 } ferry_head;
 
 /**
- * Runs once, after all work on the adopted memory is done, on whichever thread let go of it; no
- * ferry lock is held. It should return. If it throws, jumps away, or its thread is cancelled in it,
- * ferry is whole all the same: what let go of the memory has been done, but that the device may stay
- * open for good; and deleters that were to run after it do so at the end of a later call of this thread's that
- * has something to let go of or to wait for, or never if there is none. In the rest of ferry a thread must not be
- * cancelled: it may hold a lock.
+ * Runs once, after all work on the adopted memory is done, on the thread that released the memory;
+ * no ferry lock is held. It should return. If it throws, jumps away, or its thread is cancelled in
+ * it, ferry stays consistent: the release has been completed, except that the device may stay open
+ * permanently; and deleters that were to run after it run at the end of a later call of this thread
+ * that releases memory or waits, or never if there is no such call. In the rest of ferry a thread
+ * must not be cancelled: it may hold a lock.
  */
 typedef void (*ferry_deleter)(void *arg);
 
@@ -62,9 +64,9 @@ typedef void (*ferry_deleter)(void *arg);
 #define FERRY_ADOPT_READONLY 1u
 
 /**
- * `bytes` bytes (0 is allowed) whose home is `home`; allocates no storage yet. One reference, the
- * caller's. Errors: FERRY_EINVAL for a NULL home, FERRY_ENOMEM, what opening the device failed
- * with; *out is then untouched.
+ * `bytes` bytes (0 is allowed) whose home is `home`; allocates no storage yet. One reference, owned
+ * by the caller. Errors: FERRY_EINVAL for a NULL home, FERRY_ENOMEM, the error of opening the
+ * device; *out is then unchanged.
  */
 FERRY_API int ferry_memory_create(ferry_device *home, size_t bytes, ferry_memory **out);
 
@@ -104,110 +106,113 @@ FERRY_API ferry_ref ferry_memory_overwrite_device_data(ferry_memory *m);
 
 /**
  * The primitive under all of these: the copy at `where` (NULL: the host) for `access` (FERRY_READ,
- * FERRY_WRITE or both), ordered on `q` (NULL: the device's default queue, or the wait for the host;
- * otherwise a queue of `where`).
+ * FERRY_WRITE or both), ordered on `q` (NULL: the device's default queue, or a blocking wait for
+ * the host; otherwise a queue of `where`).
  *
- * A read waits for pending writes to the copy; a write waits for pending reads too. The waits are
- * queued where that is possible; otherwise, and always for the host, the call blocks. With
- * FERRY_NOWAIT a call that would have to wait for such work, or for another thread that is at work on
- * the memory or has the plugin do so on the queue, returns FERRY_EBUSY and changes nothing; even so,
- * making room may block. Where the
- * device's copy is the host's memory, all work on its default queue counts, but for what a program
- * submits there past ferry after a call that returned FERRY_EBUSY. For the host *out is {pointer, 0}. Errors:
- * FERRY_EINVAL (access 0, queue of another device), FERRY_ENOMEM, FERRY_EDEVICE, FERRY_EBUSY,
- * FERRY_EPERM, FERRY_EFORKED, FERRY_ELOST when the last valid copy was lost to a failure; *out is
- * then untouched.
+ * A read waits for pending writes to the copy; a write waits for pending reads too. Waits are
+ * queued where possible; otherwise, and always for the host, the call blocks. With FERRY_NOWAIT a
+ * call that would wait for such work, or for another thread that holds the memory's lock or the
+ * queue, returns FERRY_EBUSY and changes nothing; even so, making room may block. Where the
+ * device's copy is the host's memory, all work on its default queue counts, except work that a
+ * program submits there by the vendor's own calls after a call that returned FERRY_EBUSY. For the
+ * host *out is {pointer, 0}. Errors: FERRY_EINVAL (access 0, queue of another device),
+ * FERRY_ENOMEM, FERRY_EDEVICE, FERRY_EBUSY, FERRY_EPERM, FERRY_EFORKED, FERRY_ELOST when the last
+ * valid copy was lost to a failure; *out is then unchanged.
  */
 FERRY_API int ferry_memory_access(ferry_memory *m, ferry_device *where, unsigned access,
                                   ferry_queue *q, ferry_ref *out);
 
 /**
- * Makes the caller's memory the copy at `where` (NULL: the host, ref = {pointer, offset}) and the only
- * valid one.
+ * Makes the caller's memory the copy at `where` (NULL: the host, ref = {pointer, offset}) and the
+ * only valid one.
  *
  * `bytes` is its length: at least the bytes in use, else FERRY_ESHAPE; it becomes the capacity. The
- * former copy there is freed, or its deleter run, after its pending work. With a deleter ferry owns
- * the memory from success on; NULL: borrowed, and it must outlive its use here. A later write
- * elsewhere followed by an access here writes *into* it, unless FERRY_ADOPT_READONLY: then it is
- * given up, and its deleter run, when other contents have to come here. A writing call, which blocks
- * for that work. On failure ownership stays with the caller and nothing has changed: FERRY_EINVAL,
- * FERRY_ENOMEM, FERRY_EDEVICE, FERRY_EFORKED, FERRY_ELOST for a device that is lost; FERRY_EPERM
- * where a slice needs more bytes. [set_cpu_data, set_gpu_data]
+ * former copy there is freed, or its deleter run, after its pending work. With a deleter, ferry
+ * owns the memory after success; with NULL the memory is borrowed, and must outlive its use here. A
+ * later write elsewhere followed by an access here writes *into* the adopted memory, unless
+ * FERRY_ADOPT_READONLY: then ferry releases it, and runs its deleter, when other contents have to
+ * be stored here. A writing call, which blocks for that work. On failure the caller keeps ownership
+ * and nothing has changed: FERRY_EINVAL, FERRY_ENOMEM, FERRY_EDEVICE, FERRY_EFORKED, FERRY_ELOST
+ * for a lost device; FERRY_EPERM where a slice needs more bytes. [set_cpu_data, set_gpu_data]
  */
 FERRY_API int ferry_memory_adopt(ferry_memory *m, ferry_device *where, ferry_ref ref, size_t bytes,
                                  unsigned flags, ferry_deleter deleter, void *arg);
 
 /**
- * Starts bringing the newest bytes to `where` (NULL: the host) on `q` (NULL: default) and returns
- * without waiting for them where the plugin can copy asynchronously. Nothing is done where they are
- * already or were never written. A later access there waits for the copy. If the copy fails, that
- * place's copy stays invalid and its next access says why. May be called beside readers. Errors as
- * ferry_memory_access, FERRY_ELOST for lost contents included. [async_gpu_push]
+ * Starts a copy of the newest bytes to `where` (NULL: the host) on `q` (NULL: default) and returns
+ * without waiting for it where the plugin can copy asynchronously. Does nothing if that copy is
+ * valid, or if the memory was never written. A later access there waits for the copy. If the copy
+ * fails, that place's copy stays invalid and its next access returns the error. May run beside
+ * readers. Errors as ferry_memory_access, including FERRY_ELOST for lost contents. [async_gpu_push]
  */
 FERRY_API int ferry_memory_prefetch(ferry_memory *m, ferry_device *where, ferry_queue *q);
 
 /**
- * Says that work submitted to `q` up to now, which ferry has not seen, accesses the copy on q's
+ * Records that work submitted to `q` so far, by the vendor's own calls, accesses the copy on q's
  * device: FERRY_READ, FERRY_WRITE or both. Needed only for work on another queue than that of the
  * access. Later conflicting accesses wait for it; FERRY_WRITE, a writing call, makes that copy the
- * only valid one. Does not block. FERRY_EUNINIT if that device has no valid copy, or what an earlier
- * copy there failed with; other errors as ferry_memory_access.
+ * only valid one. Does not block. FERRY_EUNINIT if that device has no valid copy, or the code of an
+ * earlier failure of that copy; other errors as ferry_memory_access.
  */
 FERRY_API int ferry_memory_record(ferry_memory *m, ferry_queue *q, unsigned access);
 
-/** A memory, and how work used it: FERRY_READ, FERRY_WRITE or both. Read by the call alone. */
+/**
+ * A memory, and how work used it: FERRY_READ, FERRY_WRITE or both. ferry reads it during the call
+ * only.
+ */
 typedef struct ferry_memory_use {
     ferry_memory *memory; /* not NULL */
     unsigned access;
 } ferry_memory_use;
 
 /**
- * Says of work that was submitted to `q` which memories it used, `n` of them in any order, each once:
- * it read or wrote their copies on q's device. `e`, an event of that device, covers the work: one for
- * all of it, be it one kernel or a hundred. It is not kept: the caller may destroy it at once. NULL:
- * the work is done.
+ * Records which memories work that was submitted to `q` used, `n` of them in any order, each once:
+ * it read or wrote their copies on q's device. `e`, an event of that device, covers the work: one
+ * event for all of it, be it one kernel or a hundred. ferry does not keep the event: the caller may
+ * destroy it at once. NULL: the work is done.
  *
- * If the work fails, every copy that it wrote is lost, and no other; and so it is if what it read
- * turns out never to have got there. That is exact if the event is (ferry_queue_end); with an event of
- * ferry_queue_record, what failed on the queue since the event before counts as this work. Thus:
+ * If the work fails, every copy that it wrote is lost, and no other; the same holds if the copies
+ * that it read turn out to have failed. That is exact if the event is (ferry_queue_end); with an
+ * event of ferry_queue_record, every failure on the queue since the event before counts as this
+ * work's. Thus:
  *
  *     ferry_memory_access(…) for each, on q; ferry_queue_begin(q); submit; ferry_queue_end(q, &e);
  *     ferry_memory_record_all(uses, n, q, e); ferry_event_destroy(e);
  *
- * Between the accesses and this call the caller keeps other threads from writing those memories, and
- * from reading those that the work writes. Several threads may do all this on one queue at once, with
- * outputs of their own: begin and end keep their work apart, and its order is that in which they came
- * through begin. The references are done with: whoever submits more with them on a further queue
- * accesses again.
+ * Between the accesses and this call the caller keeps other threads from writing those memories,
+ * and from reading those that the work writes. Several threads may do all this on one queue at
+ * once, with distinct outputs: begin and end keep their work apart, and the work runs in the order
+ * of the calls of begin. The references are invalid afterwards: before submitting more work with
+ * them on a further queue, access again.
  *
- * A writing call for what was written, which becomes the only valid copy. Does not block, unless host
- * memory is short: then until the work is done. FERRY_EINVAL, FERRY_EFORKED or FERRY_ELOST for a
- * lost device: nothing is noted. Otherwise all that can be is noted, and the first error returned:
- * FERRY_EUNINIT where there is no valid copy on that device, FERRY_ELOST or an earlier copy's code
- * where the contents have failed meanwhile.
+ * A writing call for the memories that were written, whose copies become the only valid ones. Does
+ * not block, unless host memory is short: then until the work is done. FERRY_EINVAL, FERRY_EFORKED
+ * or FERRY_ELOST for a lost device: nothing is recorded. Otherwise as much as possible is recorded,
+ * and the first error returned: FERRY_EUNINIT where there is no valid copy on that device,
+ * FERRY_ELOST or the code of an earlier failure where the contents have failed meanwhile.
  */
 FERRY_API int ferry_memory_record_all(const ferry_memory_use *uses, size_t n, ferry_queue *q,
                                       ferry_event *e);
 
 /**
  * A promise that no pointer, reference or unrecorded work on this memory remains, which lets a
- * budget evict its device copies until the next access. The contents are kept. Blocks for no device,
- * but where another thread is at work on this very memory, for that; fails with FERRY_EINVAL for NULL
- * alone, but for fork.
+ * budget evict its device copies until the next access. The contents are kept. Does not wait for a
+ * device; waits for another thread that holds this memory's lock. Fails with FERRY_EINVAL for NULL,
+ * and in a child of fork.
  */
 FERRY_API int ferry_memory_wont_use(ferry_memory *m);
 
 /**
- * Forgets the contents: they read as zeros again. Allocations are kept. A writing call, which does not
- * block: what comes there next waits for the work that is pending. FERRY_EINVAL, FERRY_ENOMEM,
- * FERRY_EDEVICE; the contents are then as before.
+ * Discards the contents: they read as zeros again. Storage is kept. A writing call, which does not
+ * block: the next access waits for pending work. FERRY_EINVAL, FERRY_ENOMEM, FERRY_EDEVICE; the
+ * contents are then as before.
  */
 FERRY_API int ferry_memory_invalidate(ferry_memory *m);
 
 /**
- * Says that the contents are lost: FERRY_ELOST from every access that reads, until something is written
- * again. For whoever took the memory for writing and failed to. A writing call; allocations are kept.
- * NULL is accepted. Cannot fail.
+ * Marks the contents as lost: every access that reads returns FERRY_ELOST until the memory is
+ * written again. For a caller that got the memory for writing and failed to write it. A writing
+ * call; storage is kept. NULL is accepted. Cannot fail.
  */
 FERRY_API void ferry_memory_lose(ferry_memory *m);
 
@@ -216,20 +221,21 @@ FERRY_API ferry_head ferry_memory_head(const ferry_memory *m);
 /** 1 if the copy at `where` (NULL: the host) is valid, else 0. Takes no lock. */
 FERRY_API int ferry_memory_valid_at(const ferry_memory *m, const ferry_device *where);
 /**
- * Counts writes: a number that is another whenever the contents may be others, for those who keep
- * something made of them. Every successful call that gets access to write counts (host, device or
- * ferry_memory_access), and so do adopt, invalidate, ferry_memory_record and _record_all with
- * FERRY_WRITE, and what is done on a blob of it: fill, scale, update, copy_from, reading a file. So
- * may calls that failed; reads, copies and evictions do not. What is not seen: a pointer or reference
- * that was got for writing and is written through again later without a new access. 0 for NULL. Takes
- * no lock; beside a writing call it may be the number before or after.
+ * A version counter that changes whenever the contents may have changed, for callers that cache
+ * values computed from them. Every successful call that gets access to write counts (host, device
+ * or ferry_memory_access), and so do adopt, invalidate, ferry_memory_record and _record_all with
+ * FERRY_WRITE, and operations on a blob of it: fill, scale, update, copy_from, reading a file.
+ * Failed calls may count too; reads, copies and evictions do not. Not counted: a later write
+ * through a pointer or reference without a new access. 0 for NULL. Takes no lock; beside a writing
+ * call it may be the number before or after.
  */
 FERRY_API uint64_t ferry_memory_version(const ferry_memory *m);
 /** Capacity in bytes; 0 for NULL. */
 FERRY_API size_t ferry_memory_size(const ferry_memory *m);
 /**
- * Bytes in use, from the first: as far as the blobs that share it reach, its capacity where there are
- * none. What is behind them is nobody's: a write to all of these is a write to all of it. 0 for NULL.
+ * Bytes in use, from the first: the largest range that the blobs sharing it use, the capacity if
+ * there are no blobs. Bytes past this count are undefined: a write to all bytes in use is a write
+ * to the whole memory. 0 for NULL.
  */
 FERRY_API size_t ferry_memory_used(const ferry_memory *m);
 /** The home device, borrowed; NULL for NULL. */

@@ -3,21 +3,22 @@
  * @file queue.h
  * Queues: in-order work of one device. Events: points in a queue that can be waited for.
  *
- * Every device has a default queue; on a device whose plugin has no queues it is the only one,
- * everything on it is done when the call returns, and an event is complete when recorded. ferry
- * serialises the plugin's entries per queue, so a queue may be used from several threads; the order
- * of their work is then the order in which the calls got through. Events may be used from any thread.
+ * Every device has a default queue; on a device whose plugin has no queues it is the only one, all
+ * its work is done when the call returns, and an event is complete when recorded. ferry serialises
+ * the plugin's entries per queue, so a queue may be used from several threads; their work then runs
+ * in the order of the serialised calls. Events may be used from any thread.
  *
- * Work that fails when it runs is told by events: by the first one recorded behind it on its queue,
- * and by no later one. What ferry itself submits (copies, fills, arithmetic on blobs) has events of
- * its own, and its failure is that of the copies that it wrote, and of no other. A program's own work
- * on a default queue is nobody's: what it fails with is told once, to the event or synchronize of the
- * program's that comes first, or else to the next access by the host that has to fetch something from
- * that device. ferry_queue_begin and ferry_memory_record_all make it somebody's.
+ * A failure of queued work is reported by the first event recorded after it on its queue, and by no
+ * later one. Work that ferry itself submits (copies, fills, arithmetic on blobs) has events of its
+ * own, and its failure is attributed to the copies that it wrote, and to no other. Failures of work
+ * that the program itself submits to a default queue are not attributed to any memory: each is
+ * reported once, to the program's first event or synchronize, or else to the next access by the
+ * host that has to fetch bytes from that device. ferry_queue_begin and ferry_memory_record_all
+ * attribute them.
  *
- * Failure: with no other code named, FERRY_EINVAL for NULL, FERRY_ENOMEM, FERRY_EDEVICE, FERRY_ELOST
- * once the device is lost, FERRY_EFORKED in a child of fork. A call that fails has submitted nothing
- * and changed nothing.
+ * Failure: unless a function names other codes, FERRY_EINVAL for NULL, FERRY_ENOMEM, FERRY_EDEVICE,
+ * FERRY_ELOST once the device is lost, FERRY_EFORKED in a child of fork. A call that fails has
+ * submitted nothing and changed nothing.
  */
 #ifndef FERRY_QUEUE_H
 #define FERRY_QUEUE_H
@@ -45,7 +46,7 @@ FERRY_API ferry_queue *ferry_device_queue(ferry_device *dev);
 FERRY_API int ferry_queue_create(ferry_device *dev, ferry_queue **out);
 
 /**
- * Waits for the queue's work and gives it back. NULL and a default queue are left alone. Nobody may
+ * Waits for the queue's work and destroys it. NULL and a default queue are ignored. No thread may
  * use the queue meanwhile or afterwards; other threads may use memories that were used on it. Never
  * fails: a failure of queued work is reported by the next access to the memory that it wrote.
  */
@@ -55,19 +56,19 @@ FERRY_API void ferry_queue_destroy(ferry_queue *q);
 FERRY_API ferry_device *ferry_queue_device(const ferry_queue *q);
 
 /**
- * Blocks until all work submitted to the queue so far is done. Errors: what that work failed with
- * (FERRY_EDEVICE), FERRY_ELOST once the device is lost, FERRY_EFORKED.
+ * Blocks until all work submitted to the queue so far is done. Errors: the code that work failed
+ * with (FERRY_EDEVICE), FERRY_ELOST once the device is lost, FERRY_EFORKED.
  */
 FERRY_API int ferry_queue_synchronize(ferry_queue *q);
 
 /**
- * Copies `bytes` bytes of host memory to a place on the queue's device, in the queue's order. Returns
- * without waiting where the plugin can copy asynchronously: `src` stays in use until
- * ferry_queue_synchronize, or an event recorded afterwards, says that the work is done.
+ * Copies `bytes` bytes of host memory to a place on the queue's device, in the queue's order.
+ * Returns without waiting where the plugin can copy asynchronously: `src` stays in use until
+ * ferry_queue_synchronize, or an event recorded afterwards, reports that the work is done.
  *
- * For places that no memory or blob stands behind, and for parts of one whose access the program
- * has; it changes nothing about which copies are valid. 0 bytes do nothing. Errors: a NULL reference
- * returns the code that produced it.
+ * For places outside of memories and blobs, and for parts of a memory whose access the program has;
+ * it does not change which copies are valid. 0 bytes do nothing. Errors: a NULL reference returns
+ * the code that produced it.
  */
 FERRY_API int ferry_queue_write(ferry_queue *q, ferry_ref dst, const void *src, size_t bytes);
 
@@ -75,10 +76,9 @@ FERRY_API int ferry_queue_write(ferry_queue *q, ferry_ref dst, const void *src, 
 FERRY_API int ferry_queue_read(ferry_queue *q, void *dst, ferry_cref src, size_t bytes);
 
 /**
- * The vendor's object behind a queue: "cuda_stream" (cudaStream_t), "cl_command_queue". Writes
- * `size` bytes to `out`, which must be that type's size (FERRY_EINVAL otherwise);
- * FERRY_EUNSUPPORTED for a name the plugin does not know. What is written is borrowed from the
- * queue. Does not block.
+ * The vendor's object of a queue: "cuda_stream" (cudaStream_t), "cl_command_queue". Writes `size`
+ * bytes to `out`, which must be that type's size (FERRY_EINVAL otherwise); FERRY_EUNSUPPORTED for a
+ * name the plugin does not know. The object is borrowed from the queue. Does not block.
  */
 FERRY_API int ferry_queue_native(ferry_queue *q, const char *what, void *out, size_t size);
 
@@ -90,42 +90,43 @@ FERRY_API int ferry_queue_native(ferry_queue *q, const char *what, void *out, si
 FERRY_API int ferry_queue_wrap(ferry_device *dev, void *native, ferry_queue **out);
 
 /**
- * What ferry_queue_call runs: `dev` and `queue` are the plugin's own handles (`queue` NULL: the
- * default one), `arg` the caller's. It may call entries of the plugin's extensions, and nothing of
- * ferry's. Returns 0, or a negative FERRY_E… code, having called no other.
+ * A function for ferry_queue_call: `dev` and `queue` are the plugin's own handles (`queue` NULL:
+ * the default one), `arg` the caller's. It may call entries of the plugin's extensions, and no
+ * function of ferry. Returns 0, or a negative FERRY_E… code, after which it must not have called a
+ * further entry.
  */
 typedef int (*ferry_queue_work)(void *dev, void *queue, void *arg);
 
 /**
- * Runs `work` on the calling thread while nobody else submits to the queue, as ferry does around each
- * entry of a plugin: so an extension's entries keep plugin.h's rule of one at a time per queue. `what`
- * names the operation in errors. Returns what `work` did; a failure is this thread's error, with what
- * the plugin said through host->error. FERRY_EINVAL for NULL.
+ * Runs `work` on the calling thread while no other thread submits to the queue, as ferry does
+ * around each entry of a plugin: so an extension's entries keep plugin.h's rule of one at a time
+ * per queue. `what` names the operation in errors. Returns the result of `work`; a failure is this
+ * thread's error, with the message that the plugin passed to host->error. FERRY_EINVAL for NULL.
  */
 FERRY_API int ferry_queue_call(ferry_queue *q, const char *what, ferry_queue_work work, void *arg);
 
 /**
- * Keeps the queue to the calling thread until ferry_queue_end, so that the event that this gives has
- * the failures of what the thread submits in between to tell, and of nothing else. An event tells of
- * what failed since the event before it: where several threads use one queue, only work between begin
+ * Reserves the queue for the calling thread until ferry_queue_end, whose event then reports the
+ * failures of the work that the thread submits in between, and no others. An event reports all
+ * failures since the event before it: where several threads use one queue, only work between begin
  * and end can be told apart.
  *
- * Other threads wait in every call that submits to the queue; what they submit past ferry, by the
- * vendor's object, is not kept out. Get the references before: between begin and end this thread may
- * submit work, by ferry/math.h, ferry_queue_call or the vendor's object, to any queue, and nothing
- * more. Calls that work on a memory or a blob are FERRY_EINVAL meanwhile, unless what they need is
- * settled and at hand, and so are the reductions and another begin. What returns nothing and cannot
- * be refused belongs before or after: destroy, release, and ferry_memory_lose, which does nothing
- * here. FERRY_ENOMEM, FERRY_EDEVICE; the queue is then not kept.
+ * Other threads wait in every call that submits to the queue; work that they submit by the vendor's
+ * object is not kept out. Get the references before: between begin and end this thread may submit
+ * work, by ferry/math.h, ferry_queue_call or the vendor's object, to any queue, and do nothing
+ * else. Calls that work on a memory or a blob return FERRY_EINVAL meanwhile, unless the access is
+ * settled, and so do the reductions and another begin. Functions that cannot return an error belong
+ * before or after: destroy, release, and ferry_memory_lose, which does nothing here. FERRY_ENOMEM,
+ * FERRY_EDEVICE; the queue is then not reserved.
  */
 FERRY_API int ferry_queue_begin(ferry_queue *q);
 
 /**
- * Ends what the same thread began, whatever became of the work. *out is an event of the caller's that
- * covers just what was submitted since ferry_queue_begin, for ferry_memory_record_all; NULL if none
- * of it can be pending, since the device is synchronous. Does not block, but for a queue that takes no
- * event any more: then until the work is done, and the event knows how it ended. FERRY_EINVAL for
- * NULL and without a begin: nothing has changed.
+ * Ends the section that the same thread began, also if its work failed. *out is an event, owned by
+ * the caller, that covers exactly the work submitted since ferry_queue_begin, for
+ * ferry_memory_record_all; NULL if none of it can be pending, since the device is synchronous. Does
+ * not block, except for a queue that takes no event any more: then until the work is done, and the
+ * event has its result. FERRY_EINVAL for NULL and without a begin: nothing has changed.
  */
 FERRY_API int ferry_queue_end(ferry_queue *q, ferry_event **out);
 
@@ -138,8 +139,8 @@ FERRY_API int ferry_queue_record(ferry_queue *q, ferry_event **out);
 /**
  * Later work on `q` waits for `e`. The calling thread does not, unless the two queues cannot wait
  * for one another (different plugins or sync domains), in which case it blocks. The event may be
- * destroyed at once afterwards. If the work before the event is known to have failed, its code, and
- * nothing is waited for.
+ * destroyed at once afterwards. If the work before the event is known to have failed, returns its
+ * code without waiting.
  */
 FERRY_API int ferry_queue_wait(ferry_queue *q, ferry_event *e);
 
@@ -149,7 +150,7 @@ FERRY_API int ferry_event_query(ferry_event *e);
 /** Blocks until the work before the event is done; 0, or the code it failed with. */
 FERRY_API int ferry_event_synchronize(ferry_event *e);
 
-/** Gives the event back, done or not; the work goes on. NULL is accepted. */
+/** Destroys the event, done or not; the work continues. NULL is accepted. */
 FERRY_API void ferry_event_destroy(ferry_event *e);
 
 FERRY_END_DECLS

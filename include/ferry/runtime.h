@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file runtime.h
- * How devices come to be: configuration, environment, plugins, and the report on each of them.
+ * From configuration, environment and plugins to devices, with a report on each of them.
  *
- * A choice made in the API goes before the environment, that before plugins.conf, that before what
- * is built in. See plugins.conf(5) for files, keys and variables.
+ * An option set by the API overrides the environment, which overrides plugins.conf, which overrides
+ * the built-in default. See plugins.conf(5) for files, keys and variables.
  */
 #ifndef FERRY_RUNTIME_H
 #define FERRY_RUNTIME_H
@@ -30,14 +30,14 @@ typedef struct ferry_device ferry_device;
 #define FERRY_STRICT_ON    1
 #define FERRY_STRICT_OFF   (-1)
 
-/** What ferry_runtime_open may be told. Zero the structure, then set struct_size. */
+/** Options of ferry_runtime_open. Zero the structure, then set struct_size. */
 typedef struct ferry_runtime_options {
     size_t struct_size; /* sizeof(ferry_runtime_options) of the caller */
-    const char *
-        conf; /* path of the one configuration file to read; NULL: FERRY_CONF, or the two usual files */
-    const char *
-        backend; /* as FERRY_BACKEND: "cuda", "opencl:1", "cuda,cpu", "^cuda"; NULL: environment, then files */
-    int strict;  /* FERRY_STRICT_…; anything else is FERRY_EINVAL */
+    /* path of the one configuration file to read; NULL: FERRY_CONF, or the two usual files */
+    const char *conf;
+    /* as FERRY_BACKEND: "cuda", "opencl:1", "cuda,cpu", "^cuda"; NULL: environment, then files */
+    const char *backend;
+    int strict; /* FERRY_STRICT_…; anything else is FERRY_EINVAL */
 } ferry_runtime_options;
 
 /** One line of the load report. Strings belong to the runtime and live as long as it does. */
@@ -45,12 +45,12 @@ typedef struct ferry_candidate {
     const char *name; /* of the plugin; from its file's name where its note could not be read */
     const char *path; /* of the file, as looked for */
     const char *
-        origin; /* what made it a candidate: "plugins.conf:12", "FERRY_PLUGIN_PATH", "plugindir" … */
+        origin; /* its source: "plugins.conf:12", "FERRY_PLUGIN_PATH", "plugindir" … */
     /** The last stage reached: found, permissions, ELF, ABI, dlopen, open, devices. */
     const char *stage;
     const char *reason; /* why it went no further, or "" */
-    const char *hint;   /* what would mend it, or "" */
-    int ok;             /* nonzero: nothing stands against it as far as it went */
+    const char *hint;   /* how to correct it, or "" */
+    int ok;             /* nonzero: no objection up to this stage */
 } ferry_candidate;
 
 /** One option of a plugin. Strings live as long as the process; unknown: "". */
@@ -66,20 +66,20 @@ typedef struct ferry_option_info {
 } ferry_option_info;
 
 /**
- * Reads configuration and environment, looks for plugins, and opens none of them yet.
+ * Reads configuration and environment, searches for plugins, and opens none of them yet.
  *
  * `options` may be NULL. On success *out is a runtime, to be closed with ferry_runtime_close;
  * opened plugins are shared by all runtimes of the process. Errors: FERRY_ECONF for a configuration
- * that cannot be understood (file and line in the message), FERRY_EINVAL, FERRY_ENOMEM; *out is
- * then untouched. A folder or a plugin that cannot be used is no error here but a line of the load
+ * that cannot be parsed (file and line in the message), FERRY_EINVAL, FERRY_ENOMEM; *out is then
+ * unchanged. A folder or a plugin that cannot be used is not an error here but a line of the load
  * report. Any thread; it reads the environment, which must not change meanwhile.
  */
 FERRY_API int ferry_runtime_open(const ferry_runtime_options *options, ferry_runtime **out);
 
 /**
- * Gives the runtime back. NULL is accepted. Memories, blobs, queues and events that are still alive
- * keep their devices open, so that any order of destruction is safe; borrowed device pointers that
- * nothing keeps alive become invalid.
+ * Closes the runtime. NULL is accepted. Memories, blobs, queues and events that still exist keep
+ * their devices open, so that any order of destruction is safe; other borrowed device pointers
+ * become invalid.
  */
 FERRY_API void ferry_runtime_close(ferry_runtime *rt);
 
@@ -115,30 +115,34 @@ FERRY_API int ferry_runtime_device_count(ferry_runtime *rt);
 
 /**
  * Device `index`, 0 … ferry_runtime_device_count − 1; the order is that of preference and does not
- * change. *out is borrowed; the device is opened on its first use. FERRY_EINVAL for an index outside.
+ * change. *out is borrowed; the device is opened on its first use. FERRY_EINVAL for an index
+ * outside.
  */
 FERRY_API int ferry_runtime_device_at(ferry_runtime *rt, int index, ferry_device **out);
 
 /**
- * Which device a handle belongs to: the first of the runtime's devices that ferry_device_owns says 1
- * for, in no given order, in *out, borrowed; NULL where none does. Only devices that are open are
- * asked, and those that are lost or cannot say are passed over, so NULL means that nobody knows it as
- * theirs. Errors: FERRY_EINVAL for NULL; where none says 1, what asking one failed with
- * (FERRY_EDEVICE, FERRY_EFORKED). *out is then untouched. Any thread.
+ * The device that a handle belongs to: the first of the runtime's devices for which
+ * ferry_device_owns returns 1, in no given order, in *out, borrowed; NULL if there is no such
+ * device. Only open devices are asked, and those that are lost or cannot tell are skipped, so NULL
+ * means that no device is known to own it. Errors: FERRY_EINVAL for NULL; if no device owns it, the
+ * error of asking one (FERRY_EDEVICE, FERRY_EFORKED). *out is then unchanged. Any thread.
  */
 FERRY_API int ferry_runtime_owner(ferry_runtime *rt, const void *handle, ferry_device **out);
 
 /**
- * Loads a shared object that is no plugin, for good, under the rules for plugins (who may write it, an
- * ELF file of this machine, the note that FERRY_PLUGIN makes), and finds a symbol of it; *out lives as
- * long as the process. What was refused stays refused until the runtime is closed. FERRY_EPERM,
- * FERRY_EPLUGIN, FERRY_EABI, FERRY_EIO with the reason and what would mend it, FERRY_EINVAL, FERRY_ENOMEM.
- * Runs the file's constructors. Any thread.
+ * Loads a shared object other than a plugin, permanently, under the rules for plugins (owner and
+ * mode, an ELF file of this machine, the note that FERRY_PLUGIN makes), and finds a symbol of it;
+ * *out is valid for the life of the process. A refused file stays refused until the runtime is
+ * closed. FERRY_EPERM, FERRY_EPLUGIN, FERRY_EABI, FERRY_EIO with the reason and a remedy,
+ * FERRY_EINVAL, FERRY_ENOMEM. Runs the file's constructors. Any thread.
  */
 FERRY_API int ferry_runtime_library(ferry_runtime *rt, const char *path, const char *symbol,
                                     const void **out);
 
-/** The files that `library` under [layers] in plugins.conf names, with commas between them; "" for none. */
+/**
+ * The files that `library` under [layers] in plugins.conf names, with commas between them; "" for
+ * none.
+ */
 FERRY_API const char *ferry_runtime_layers(const ferry_runtime *rt);
 
 /** Lines of the load report, which does not grow; 0 for NULL. */
@@ -179,20 +183,19 @@ FERRY_API int ferry_runtime_option(ferry_runtime *rt, const char *plugin, int in
                                    ferry_option_info *out, size_t size_of_out);
 
 /**
- * Tries a plugin out in a child process: whether it can be loaded and opened, how many devices it
- * finds, and whether each of them opens, within `timeout_ms` (0: 10 seconds). A driver that crashes,
- * hangs or exits there does no harm here, and processes that it starts there are ended. A device that
- * fails to open is a warning in the log as long as another opens.
+ * Probes a plugin in a child process: whether it can be loaded and opened, how many devices it
+ * finds, and whether each of them opens, within `timeout_ms` (0: 10 seconds). A driver that
+ * crashes, hangs or exits there does no harm here, and processes that it starts there are killed. A
+ * device that fails to open is a warning in the log as long as another opens.
  *
- * What is found becomes the plugin's line of the load report; after a failure this runtime refuses
- * to load the plugin, with the same reason. A plugin that is open already is not tried. On success
- * *out_count (may be NULL) is its number of devices, 1 or more. Errors: what opening it failed
- * with; FERRY_EPLUGIN if it crashed or gave no answer in time; FERRY_EIO if no process could be
- * made.
+ * The result becomes the plugin's line of the load report; after a failure this runtime refuses to
+ * load the plugin, with the same reason. A plugin that is open already is not probed. On success
+ * *out_count (may be NULL) is its number of devices, 1 or more. Errors: the error of opening it;
+ * FERRY_EPLUGIN if it crashed or did not answer in time; FERRY_EIO if no process could be created.
  *
- * With NULL for a plugin, each that ferry_runtime_enumerate would open is tried, in a child of its
- * own. What fails is then a line of the report and no error; *out_count is the number of all devices
- * that were found.
+ * With NULL for a plugin, each plugin that ferry_runtime_enumerate would open is probed, in a child
+ * of its own. A failure is then a line of the report and not an error; *out_count is the number of
+ * all devices that were found.
  *
  * The child is forked: in a program with several threads it may inherit a lock that another thread
  * held, and hang until the timeout. Any thread.

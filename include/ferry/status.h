@@ -5,9 +5,9 @@
  *
  * A function that can fail returns an int, 0 or one of the negative codes below (int64_t functions
  * return the code in place of a count); one that returns a pointer or a reference returns NULL, or
- * a NULL handle. Whoever decided the error has recorded one line that names plugin, device,
- * operation, bytes and the vendor's own error. ferry never aborts, never exits, and prints nothing
- * but by the log.
+ * a NULL handle. The function that detected the error has recorded one line that names plugin,
+ * device, operation, bytes and the vendor's own error. ferry never aborts, never exits, and prints
+ * only through the log.
  */
 #ifndef FERRY_STATUS_H
 #define FERRY_STATUS_H
@@ -66,8 +66,8 @@ FERRY_API int ferry_last_error_code(void);
 /**
  * Records "message" as this thread's latest failure and returns `code`, so that a failing function
  * may end in it. For libraries on top of ferry, such as libferryio; a program reads errors only.
- * One line of at most 1023 bytes: longer ones are cut, control characters become spaces. An argument
- * may be ferry_last_error() itself. Takes no lock, allocates nothing.
+ * One line of at most 1023 bytes: longer ones are cut, control characters become spaces. An
+ * argument may be ferry_last_error() itself. Takes no lock, allocates nothing.
  */
 FERRY_API int ferry_error_set(int code, const char *fmt, ...) FERRY_PRINTF(2, 3);
 
@@ -84,20 +84,19 @@ FERRY_API const char *ferry_version(void);
  * Sends the log to `fn` (level, and one line without its newline) in place of standard error; NULL
  * restores that.
  *
- * FERRY_LOG (error, warn, info or debug; warn if unset) decides which lines there are. `fn` is
- * called from whichever thread has something to say, never while ferry holds a lock, one call at a
- * time; it has to return, and may call ferry, but
- * what that logs is dropped. No thread waits for another's call of
- * `fn`: it leaves its line, and whoever is in that call, or calls ferry next, hands over up to 16
- * lines of others. Of those left 1024 are kept; beyond them they are dropped, and a line says how
- * many. Lines already on their way when this returns may still reach the former function. Any
- * thread.
+ * FERRY_LOG (error, warn, info or debug; warn if unset) sets the level. `fn` is called from any
+ * thread that logs, never while ferry holds a lock, one call at a time; it has to return, and may
+ * call ferry, but lines logged by these calls are dropped. No thread waits for another's call of
+ * `fn`: it queues its line, and the thread in that call, or the next one that calls ferry, passes
+ * on up to 16 lines of other threads. At most 1024 lines are queued; further ones are dropped, and
+ * a line gives their number. Lines already on their way when this returns may still reach the
+ * former function. Any thread.
  */
 FERRY_API void ferry_log_set(void (*fn)(void *arg, int level, const char *line), void *arg);
 
 /**
- * Writes a line to the log at FERRY_LOG_…, for libraries on top of ferry. Dropped where FERRY_LOG asks
- * for less. Any thread.
+ * Writes a line to the log at FERRY_LOG_…, for libraries on top of ferry. Dropped where FERRY_LOG
+ * asks for less. Any thread.
  */
 FERRY_API void ferry_log_write(int level, const char *fmt, ...) FERRY_PRINTF(2, 3);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file types.h
- * What every other header needs: linkage, references to device memory, element types.
+ * Definitions that every other header needs: linkage, references to device memory, element types.
  *
  * The plugin ABI shares these definitions, so they are frozen for an ABI major: fixed-width
  * members, no C enum in any structure, no structure that may grow.
@@ -31,14 +31,13 @@
 FERRY_BEGIN_DECLS
 
 /**
- * A place in a device's memory: what the device's allocator returned, and a distance from it in
- * bytes.
+ * A place in a device's memory: the handle that the device's allocator returned, and a byte offset.
  *
  * On CUDA and on host-memory devices `handle` is a pointer of that device; on OpenCL it is a
- * cl_mem, with which no arithmetic is possible. ferry adds to offsets, never to handles. A handle
- * of NULL is no place: a function that failed returns it, and an operation that is handed one
+ * cl_mem, on which no arithmetic is possible. ferry adds to offsets, never to handles. A NULL
+ * handle is the null reference: a function that failed returns it, and an operation that gets one
  * returns the code of this thread's latest failure. The value owns nothing; it is valid as long as
- * the accessor that gave it says.
+ * the accessor that returned it specifies.
  */
 typedef struct ferry_ref {
     void *handle;
@@ -61,7 +60,7 @@ static inline ferry_cref ferry_ref_const(ferry_ref ref)
     return out;
 }
 
-/** The place `bytes` further on; no place stays none. Cannot fail; any thread. */
+/** The place `bytes` further on; the null reference stays null. Cannot fail; any thread. */
 static inline ferry_ref ferry_ref_at(ferry_ref ref, uint64_t bytes)
 {
     ref.offset += ref.handle ? bytes : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * To be preloaded: makes a program believe that it runs with more rights than whoever started it.
+ * To be preloaded: makes a program believe that it runs with more rights than the user who started it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -154,7 +154,7 @@ static void strict_says_both_numbers(void)
     ref = ferry_memory_mutable_device_data(x);
     FX_FAILS(FERRY_EUNSUPPORTED, ferry_scal(ferry_device_queue(dev), FERRY_F32, N, 2, at(ref, 12)));
     CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "begins at byte 12"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "no multiple of 256"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "not a multiple of 256"));
     FX_OK(ferry_scal(ferry_device_queue(dev), FERRY_F32, N, 2, at(ref, 256)));
     ferry_memory_release(x);
     ferry_runtime_close(rt);

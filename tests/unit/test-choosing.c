@@ -94,7 +94,7 @@ static void the_default_order_comes_before_others_and_sim_only_by_name(void)
     rt = fakes_open(folder, "^cuda,opencl,cpu", NULL);
     CU_ASSERT_EQUAL(ferry_runtime_device(rt, NULL, &dev), FERRY_ENODEV);
     CU_ASSERT_PTR_NOT_NULL(
-        strstr(ferry_last_error(), "sim is there, but only for who asks for it by name"));
+        strstr(ferry_last_error(), "sim is there, but is used only if asked for by name"));
     CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, "sim:1"), "sim:1");
     ferry_runtime_close(rt);
 

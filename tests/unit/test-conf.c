@@ -95,10 +95,10 @@ static void a_choice_that_cannot_be_read_says_why(void)
         { "CUDA", "\"CUDA\" does not name a backend (as in cuda or cuda:1)" },
         { "cuda opencl", "\"cuda opencl\" does not name a backend (as in cuda or cuda:1)" },
         { "cuda,^cpu", "\"^cpu\" does not name a backend (as in cuda or cuda:1)" },
-        { "cuda:", "\"cuda:\": after the colon stands a device's number" },
-        { "cuda:x", "\"cuda:x\": after the colon stands a device's number" },
-        { "cuda:-1", "\"cuda:-1\": after the colon stands a device's number" },
-        { "cuda:4294967295", "\"cuda:4294967295\": after the colon stands a device's number" },
+        { "cuda:", "\"cuda:\": a device's number follows the colon" },
+        { "cuda:x", "\"cuda:x\": a device's number follows the colon" },
+        { "cuda:-1", "\"cuda:-1\": a device's number follows the colon" },
+        { "cuda:4294967295", "\"cuda:4294967295\": a device's number follows the colon" },
         { "^cuda:1", "^ excludes whole backends, not single devices" },
         { "a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a",
           "more than 32 names" },
@@ -176,7 +176,7 @@ static void an_empty_file_says_nothing(void)
 static void what_cannot_be_understood_is_an_error_with_its_line(void)
 {
     static const char *const table[][2] = {
-        { "backend = cuda\n", "f:1: backend stands before any [section]" },
+        { "backend = cuda\n", "f:1: backend precedes any [section]" },
         { "[ferry]\nnonsense\n", "f:2: neither [section] nor key = value" },
         { "[ferry]\n= cuda\n", "f:2: neither [section] nor key = value" },
         { "\n\n[ferry\n", "f:3: a section's ] is missing" },
@@ -214,7 +214,7 @@ static void a_nul_byte_is_an_error_with_its_line(void)
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
     CU_ASSERT_EQUAL(ferry__conf_parse(conf, "f", "[ferry]\na\0b\n", 12), FERRY_ECONF);
-    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "f:2: a NUL byte: this is no text file");
+    CU_ASSERT_STRING_EQUAL(ferry_last_error(), "f:2: a NUL byte: this is not a text file");
     ferry__conf_destroy(conf);
 }
 
@@ -295,7 +295,7 @@ static void a_file_that_is_named_must_be_a_readable_text(void)
     CU_ASSERT_EQUAL_FATAL(mkfifo(fifo, 0600), 0);
     assert_no_file(fifo, "not a file");
     CU_ASSERT_EQUAL_FATAL(truncate(big, 3 << 20), 0);
-    assert_no_file(big, "longer than 1 MiB: this is no configuration");
+    assert_no_file(big, "longer than 1 MiB: this is not a configuration file");
 }
 
 static void a_file_that_cannot_be_read_is_an_error(void)
@@ -374,9 +374,9 @@ static void unknown_variables_are_warnings_with_the_nearest_name(void)
     unsetenv("FERRY_ZZZZZZZZ");
     CU_ASSERT_PTR_NOT_NULL(
         strstr(fakes_logged(),
-               "warn: FERRY_BAKCEND is no variable of ferry; did you mean FERRY_BACKEND?\n"));
+               "warn: FERRY_BAKCEND is not a variable of ferry; did you mean FERRY_BACKEND?\n"));
     CU_ASSERT_PTR_NOT_NULL(
-        strstr(fakes_logged(), "warn: FERRY_ZZZZZZZZ is no variable of ferry\n"));
+        strstr(fakes_logged(), "warn: FERRY_ZZZZZZZZ is not a variable of ferry\n"));
     CU_ASSERT_FALSE(ferry__env_is_unknown("FERRY_BACKEND=x"));
     CU_ASSERT_FALSE(ferry__env_is_unknown("FERRY_TEST_ANYTHING=x"));
     CU_ASSERT_FALSE(ferry__env_is_unknown("FERRYMAN=x"));

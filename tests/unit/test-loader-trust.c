@@ -242,7 +242,7 @@ static void where_the_linker_looks_below_a_runpath_is_looked_at(void)
         CU_ASSERT_FATAL(strcmp(above, folder) == 0 || mkdir(above, 0755) == 0);
         CU_ASSERT_EQUAL_FATAL(mkdir(inner, 0755), 0);
         CU_ASSERT_EQUAL_FATAL(chmod(inner, 01777), 0);
-        snprintf(reason, sizeof(reason), "everybody can put a file into %s", inner);
+        snprintf(reason, sizeof(reason), "every user can put a file into %s", inner);
         check_entry(folder, reason);
     }
 }

@@ -165,8 +165,8 @@ static void a_stranger_s_file_is_refused(void)
     CU_ASSERT_EQUAL_FATAL(chown(path, 54321, 54321), 0);
     rt = fakes_open(folder, NULL, NULL);
     snprintf(reason, sizeof(reason),
-             "%s belongs to user 54321, who is neither root nor who runs this nor the owner of "
-             "libferry",
+             "%s belongs to user 54321, which is neither root, nor the user of "
+             "this process, nor the owner of libferry",
              path);
     FAKES_ASSERT_LINE(rt, path, "permissions", reason, "chown root *");
     ferry_runtime_close(rt);
@@ -499,9 +499,9 @@ static void a_program_with_more_rights_ignores_the_environment_and_says_so_once(
 }
 
 static const ferry_test_case inner_cases[] = {
-    FERRY_TEST(inner_secure),
-    FERRY_TEST(inner_secure_refuses_what_a_group_may_write),
-    FERRY_TEST(inner_secure_takes_vendors_variables_out), /* the last: it takes those of the tests */
+    FERRY_TEST(inner_secure), FERRY_TEST(inner_secure_refuses_what_a_group_may_write),
+    FERRY_TEST(
+        inner_secure_takes_vendors_variables_out), /* the last: it takes those of the tests */
 };
 
 static const ferry_test_case cases[] = {

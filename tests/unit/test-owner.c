@@ -146,7 +146,7 @@ static void who_is_not_open_or_cannot_say_is_passed_over(void)
     CU_ASSERT_PTR_NULL(found);
     CU_ASSERT_PTR_NULL(strstr(fakes_tracked(), " device "));
     FX_FAILS(FERRY_EUNSUPPORTED, ferry_device_owns(dev, &local));
-    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "alpha:0: its plugin cannot say"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(ferry_last_error(), "alpha:0: its plugin cannot tell"));
     CU_ASSERT_PTR_NOT_NULL(strstr(fakes_tracked(), "alpha device 0"));
     found = dev;
     FX_OK(ferry_runtime_owner(rt, &local, &found));

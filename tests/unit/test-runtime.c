@@ -204,13 +204,14 @@ static void a_plugin_that_crashes_or_hangs_is_a_line_of_the_report(void)
     CU_ASSERT_EQUAL(ferry_runtime_probe(rt, "crashes", 0, &count), FERRY_EPLUGIN);
     FAKES_ASSERT_LINE(rt, crashes, "open",
                       "crashed when opened in a process of its own: signal 6 (Aborted)",
-                      "its driver crashes: see to that first");
+                      "its driver crashes: repair it first");
     CU_ASSERT_EQUAL(ferry_runtime_probe(rt, "hangs", 300, &count), FERRY_EPLUGIN);
     FAKES_ASSERT_LINE(rt, hangs, "open",
                       "no answer within 300 ms when opened in a process of its own",
-                      "its driver hangs: see to that first");
+                      "its driver hangs: repair it first");
     CU_ASSERT_EQUAL(count, -1);
-    CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, NULL), "alpha:0"); /* neither of them was loaded here */
+    CU_ASSERT_STRING_EQUAL(fakes_name_of(rt, NULL),
+                           "alpha:0"); /* neither of them was loaded here */
     ferry_runtime_close(rt);
 }
 
