@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # libferry: shapes, replicas, devices, and the loader. It names no backend.
 #
-# A folder a room, low to high: base conf load plugin device math coherence blob runtime. A new file
-# goes into the lowest room that knows all it needs, and its includes go down only: the order stands
-# in tests/scripts/rooms.list. A README.md in each says what it knows and where to start reading.
+# One folder a room, low to high: base conf load plugin device math coherence blob runtime. A new file
+# goes into the lowest room that knows all it needs, and its includes go down only: rooms.list in
+# tests/scripts has the order. The README.md of each room describes it and names the file to read first.
 
-# The order in which backends are tried when nobody says one, and those that nobody gets who did
-# not ask for them by name. The core itself knows no names.
+# The default order in which backends are tried, and those that are used only if a program asks for
+# them by name. The sources of the core name no backend.
 DEFAULT_ORDER = cuda,opencl,cpu
 ONLY_BY_NAME = sim
 

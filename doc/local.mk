@@ -5,6 +5,7 @@ dist_doc_DATA += README.md NEWS SECURITY.md %D%/writing-a-plugin.md %D%/coherenc
 	%D%/abi.md %D%/dnn.md %D%/python.md %D%/scaling.md %D%/access.svg
 
 EXTRA_DIST += \
+	%D%/glossary.md \
 	%D%/decisions/0001-a-note-in-the-plugins-file.md \
 	%D%/decisions/0002-the-headers-are-split-by-who-needs-them.md \
 	%D%/decisions/0003-reductions-write-f32-or-f64.md \

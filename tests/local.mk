@@ -11,12 +11,14 @@ EXTRA_DIST += %D%/programs.awk %D%/programs.list
 # distcheck, where time matters: `make print-package-tests`.
 PACKAGE_TESTS = $(PACKAGE_UNIT_TESTS) $(FUZZ_TESTS) $(SCRIPT_TESTS)
 
-# Those that look at the text alone, whatever was built of it.
+# Tests that read the sources only and need no build.
 TEXT_TESTS = \
 	%D%/model/check-events.sh \
+	%D%/scripts/check-columns.sh \
 	%D%/scripts/check-descriptors.sh \
 	%D%/scripts/check-docs.sh \
 	%D%/scripts/check-oracle.sh \
+	%D%/scripts/check-prose.sh \
 	%D%/scripts/check-rooms.sh
 
 SCRIPT_TESTS = \
@@ -42,7 +44,7 @@ AM_LDFLAGS = -no-install
 LDADD = $(UNIT_LIBS)
 UNIT_LIBS = %D%/unit/libferrytest.la io/libferryioobjs.la core/libferrycore.la $(CUNIT_LIBS) -lm
 
-# What programs.list may name. libferrynet's objects come before those that they use.
+# The libraries and flags that programs.list may name. libferrynet's objects come before those that they use.
 NET_LIBS = $(NET_ROOMS) $(UNIT_LIBS)
 LINK_alone = %D%/unit/libferrytest.la $(CUNIT_LIBS) $(CORE_SYSTEM_LIBS) -lm
 LINK_clblast =
@@ -72,7 +74,7 @@ FLAGS_png = $(PNG_CFLAGS)
 OOM_WRAPS = -Wl,--wrap=malloc,--wrap=calloc \
 	-Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf
 
-# What check-proto.py compares with protobuf.
+# A program that check-proto.py compares with protobuf.
 check_PROGRAMS += %D%/unit/proto-tool
 ONE_SCRIPTS_RUN = %D%/unit/proto-tool
 %C%_unit_proto_tool_LDADD = $(NET_ROOMS) core/libferrycore.la
@@ -132,7 +134,7 @@ RUN_ENV = \
 	$(MKDIR_P) "$$POCL_CACHE_DIR" "$$XDG_CACHE_HOME"; \
 	unset FERRY_BACKEND FERRY_STRICT FERRY_TRACE FERRY_LOG
 
-# What each suite runs on: what was built, and again with the options under which its memory is of
+# The backends of each suite: those that were built, and again with the options under which the memory is of
 # the other kind, shared with the host or not, and the kernels are those for a GPU.
 TEST_VARIANTS =
 if BUILD_CUDA
@@ -214,7 +216,7 @@ check-valgrind: $(check_PROGRAMS)
 	OPENBLAS_CORETYPE=Haswell FERRY_TEST_VALGRIND=1 \
 	    $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(CORE_TESTS)' LOG_COMPILER='$(VALGRIND)'
 
-# The OpenCL plugin's kernels on a simulator that sees each access; what takes seconds is part of `make check` too.
+# The OpenCL plugin's kernels on a simulator that sees each access; its short tests are part of `make check` too.
 check-oclgrind: $(check_PROGRAMS)
 	FERRY_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check TESTS='%D%/scripts/check-opencl-accesses.sh'
 
@@ -236,7 +238,7 @@ installcheck-local:
 	    FERRY_TEST_SRCDIR='$(abs_top_srcdir)' FERRY_TEST_BACKENDS='$(BUILT_BACKENDS)' \
 	    $(SHELL) '$(srcdir)/%D%/outside/run.sh'
 
-# What goes to a machine with a GPU, in one folder; there, `sh run` writes one report. It is built apart, as
+# The files for a machine with a GPU, in one folder; there, `sh run` writes one report. It is built apart, as
 # this build is but for what such a machine need not have; `all` first, as that is a make of its own.
 GPU_FOLDER = ferry-gpu
 GPU_BUILD = gpu-build
@@ -252,7 +254,7 @@ gpu-pack:
 gpu-folder: $(check_PROGRAMS) $(check_DATA) $(BENCHES) $(BENCH_CHILDREN)
 	$(SHELL) '$(srcdir)/%D%/gpu/pack' . '$(GPU_FOLDER)'
 
-# What was packed, run on the doubles in a root that has nothing but the pack, libc and a shell.
+# Runs the pack on the doubles in a root that has nothing but the pack, libc and a shell.
 check-gpu-pack: gpu-pack
 	$(SHELL) '$(srcdir)/%D%/gpu/root' '$(GPU_FOLDER)' '$(GPU_BUILD)/%D%/doubles/lib'
 clean-local: clean-gpu
@@ -273,8 +275,12 @@ EXTRA_DIST += \
 	%D%/scripts/check-proto.py \
 	%D%/scripts/circles.awk \
 	%D%/scripts/lib.sh \
+	%D%/scripts/prose.awk \
+	%D%/scripts/prose.patterns \
+	%D%/scripts/prose.todo \
 	%D%/scripts/rooms.awk \
 	%D%/scripts/rooms.list \
+	%D%/scripts/text.sh \
 	%D%/model/events.pml \
 	%D%/data/empty.conf \
 	%D%/data/images \

@@ -194,7 +194,7 @@ static void write_line(int level, const char *text, unsigned *others)
     pthread_mutex_unlock(&sink.lock);
 }
 
-/* ---- what the core calls -------------------------------------------------------------------- */
+/* ---- logging -------------------------------------------------------------------------------- */
 
 static void say(int level, const char *text)
 {

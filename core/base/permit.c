@@ -35,7 +35,7 @@ static int check_one(const char *path, const struct stat *what, const struct fer
     char hint[sizeof(refusal->hint)];
 
     if ((what->st_mode & S_IWOTH) && !is_shared_safely(what))
-        return refuse_writable(path, "everybody", 'o', refusal);
+        return refuse_writable(path, "every user", 'o', refusal);
     if (what->st_uid != 0 && what->st_uid != trust->user && what->st_uid != trust->owner) {
         if (snprintf(hint, sizeof(hint), "chown root %s", path) >= (int)sizeof(hint))
             hint[0] = '\0';

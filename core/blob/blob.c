@@ -307,7 +307,7 @@ int ferry_blob_reshape_like(ferry_blob *b, const ferry_blob *other)
                               ferry__shape_dims(&other->shape), NULL);
 }
 
-/* ---- what a blob is ---- */
+/* ---- properties ---- */
 
 static int no_shape(const char *what)
 {

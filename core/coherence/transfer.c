@@ -40,7 +40,7 @@ void ferry__transfer_forget_other_side(ferry_memory *m, unsigned slot)
         ferry__uses_clear(other->uses);
 }
 
-/* ---- who is valid, and what failed ---- */
+/* ---- validity and failures ---- */
 
 int ferry__transfer_fail(struct ferry__request *req, unsigned slot, int code)
 {

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what it is like ------------------------------------------------------------------------ */
+/* ---- properties ----------------------------------------------------------------------------- */
 
 /* The kind of the device's memory, from the plugin's flags. */
 static void describe_memory(ferry_device_properties *out, uint32_t flags)

@@ -165,7 +165,7 @@ static int try_both_ways(struct probe *p)
     return err;
 }
 
-/* ---- what sharing costs ---- */
+/* ---- the cost of sharing ---- */
 
 /*
  * Some drivers copy at each map and unmap, so that sharing would be slower than copies of ferry's,

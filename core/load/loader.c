@@ -442,7 +442,7 @@ static int scan_folder(struct ferry__search *search, const struct ferry__conf *c
     return err;
 }
 
-/* ---- what the configuration names ----------------------------------------------------------- */
+/* ---- plugins named by the configuration ----------------------------------------------------- */
 
 /* Looks into one folder for a section's bare library; 1: there it is. */
 static int find_bare(struct ferry__search *search, const struct ferry__conf *conf,

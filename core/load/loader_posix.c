@@ -24,7 +24,7 @@
 #define PREFIX "ferry_"
 #define SUFFIX ".so"
 
-/* ---- what we are ---------------------------------------------------------------------------- */
+/* ---- this process --------------------------------------------------------------------------- */
 
 /* Our own ELF header is mapped where we were loaded. */
 static const ElfW(Ehdr) * own_header(Dl_info *out)

@@ -188,7 +188,7 @@ int ferry__note_read(const struct ferry__bytes *file, const struct ferry__self *
     return read_note(&begun, self, out, out_dynamic, refusal);
 }
 
-/* ---- what it says --------------------------------------------------------------------------- */
+/* ---- checking the note ---------------------------------------------------------------------- */
 
 /* Sizes come after the major: another major may well have a descriptor of another size. */
 static int check_shape(const ferry_plugin_descriptor *note, const struct ferry__self *self,

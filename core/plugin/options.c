@@ -178,7 +178,7 @@ int ferry__options_check(const struct ferry__plugin *plugin, struct ferry__refus
     return err;
 }
 
-/* ---- what the program may see --------------------------------------------------------------- */
+/* ---- options for the program ---------------------------------------------------------------- */
 
 static const ferry_plugin_option core_keys[] = {
     { .name = "pool_limit",

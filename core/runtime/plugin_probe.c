@@ -88,7 +88,7 @@ static void run_child(const struct ferry__candidate *candidate, struct ferry__se
     _exit(0);
 }
 
-/* ---- who looks after it --------------------------------------------------------------------- */
+/* ---- the parent process --------------------------------------------------------------------- */
 
 static void sleep_ms(long ms)
 {

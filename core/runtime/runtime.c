@@ -32,9 +32,7 @@ void ferry__runtime_unlock(ferry_runtime *rt)
     ferry__log_release();
 }
 
-/*
- * ---- the environment ----------------------------------------------------------------------------
- */
+/* ---- the environment ------------------------------------------------------------------------ */
 
 static void say_unknown(const char *entry)
 {
@@ -348,9 +346,7 @@ int ferry_runtime_set_option(ferry_runtime *rt, const char *plugin, const char *
     return err;
 }
 
-/*
- * ---- whose a handle is --------------------------------------------------------------------------
- */
+/* ---- the owner of a handle ------------------------------------------------------------------ */
 
 /* As ferry__device_ask; 0 for a device that is not there to be asked. */
 static int ask(ferry_device *dev, const void *handle)
@@ -391,53 +387,4 @@ int ferry_runtime_owner(ferry_runtime *rt, const void *handle, ferry_device **ou
         return err;
     *out = owner;
     return 0;
-}
-
-/*
- * ---- shared objects other than plugins, under the rules for plugins -----------------------------
- */
-
-#define ORIGIN "ferry_runtime_library"
-
-/* The file's line, examined; NULL without memory. */
-static struct ferry__candidate *examined(ferry_runtime *rt, const char *path)
-{
-    struct ferry__candidate *candidate = NULL;
-
-    ferry__runtime_lock(rt);
-    if (!rt->libraries)
-        rt->libraries = ferry__loader_start();
-    if (rt->libraries && ferry__loader_add(rt->libraries, path, ORIGIN, &candidate))
-        candidate = NULL;
-    ferry__runtime_unlock(rt);
-    return candidate;
-}
-
-int ferry_runtime_library(ferry_runtime *rt, const char *path, const char *symbol, const void **out)
-{
-    struct ferry__candidate *candidate;
-    struct ferry__refusal refusal;
-    const void *found = NULL;
-
-    if (!rt || !path || !symbol || !out)
-        return ferry__error(FERRY_EINVAL, "ferry_runtime_library: an argument is NULL");
-    candidate = examined(rt, path);
-    if (!candidate)
-        return FERRY_ENOMEM;
-    if (candidate->code)
-        return ferry__runtime_refused(candidate);
-    if (ferry__loader_symbol(candidate, symbol, &found, &refusal)) {
-        ferry__runtime_lock(rt);
-        ferry__loader_report(rt->libraries, candidate, FERRY__STAGE_DLOPEN, refusal.code,
-                             refusal.reason, refusal.hint);
-        ferry__runtime_unlock(rt);
-        return ferry__runtime_refused(candidate);
-    }
-    *out = found;
-    return 0;
-}
-
-const char *ferry_runtime_layers(const ferry_runtime *rt)
-{
-    return rt && rt->conf->layers.text ? rt->conf->layers.text : "";
 }

@@ -88,7 +88,7 @@ static void check_results(const char *host, const double *out)
     CU_ASSERT(f[259] == 2 * 6 * N);
 }
 
-static void what_begins_elsewhere_is_computed_on_the_host_and_counted(void)
+static void an_unaligned_slice_is_computed_on_the_host_and_counted(void)
 {
     ferry_memory *x, *y, *z;
     ferry_queue *q;
@@ -185,7 +185,7 @@ static void a_block_beyond_the_largest_binding_is_refused_with_both_numbers(void
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_device_says_what_its_kernels_want),
-    FERRY_TEST(what_begins_elsewhere_is_computed_on_the_host_and_counted),
+    FERRY_TEST(an_unaligned_slice_is_computed_on_the_host_and_counted),
     FERRY_TEST(a_slice_that_begins_elsewhere_is_computed_on_the_host),
     FERRY_TEST(strict_says_both_numbers),
     FERRY_TEST(a_block_beyond_the_largest_binding_is_refused_with_both_numbers),

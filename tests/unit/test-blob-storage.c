@@ -306,7 +306,7 @@ static ferry_blob *shrunken(bool at_device, bool read)
     return b;
 }
 
-static void growing_back_shows_what_the_copy_that_is_left_has(void)
+static void growing_back_shows_the_bytes_of_the_remaining_copy(void)
 {
     static const struct {
         void (*write)(ferry_blob *);
@@ -519,7 +519,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_copy_moves_the_bytes_in_use_not_the_capacity),
     FERRY_TEST(a_copy_that_is_too_short_after_regrowth_is_no_longer_valid),
     FERRY_TEST(where_no_copy_covers_a_regrowth_the_tail_reads_as_zeros),
-    FERRY_TEST(growing_back_shows_what_the_copy_that_is_left_has),
+    FERRY_TEST(growing_back_shows_the_bytes_of_the_remaining_copy),
     FERRY_TEST(growing_back_by_steps_is_one_rule_everywhere),
     FERRY_TEST(a_first_write_while_small_leaves_zeros_in_the_tail),
     FERRY_TEST(zeros_of_a_first_read_reach_the_capacity),

@@ -111,7 +111,7 @@ static void the_default_order_comes_before_others_and_sim_only_by_name(void)
     ferry_runtime_close(rt);
 }
 
-static void what_computes_on_the_host_s_processors_goes_last(void)
+static void a_device_on_the_host_s_processors_is_the_last_choice(void)
 {
     const char *folder = fakes_folder();
     ferry_device *dev = NULL;
@@ -189,7 +189,7 @@ static bool is_strict(const char *conf, const char *variable, int said)
     return strict;
 }
 
-static void strict_is_said_by_the_api_then_the_environment_then_the_file(void)
+static void strict_is_set_by_the_api_then_the_environment_then_the_file(void)
 {
     const char *folder = fakes_five();
     const char *none = "/dev/null";
@@ -222,10 +222,10 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(of_a_list_that_fails_each_reason_is_given),
     FERRY_TEST(an_exclusion_leaves_the_others_in_bytewise_order),
     FERRY_TEST(the_default_order_comes_before_others_and_sim_only_by_name),
-    FERRY_TEST(what_computes_on_the_host_s_processors_goes_last),
+    FERRY_TEST(a_device_on_the_host_s_processors_is_the_last_choice),
     FERRY_TEST(api_goes_before_environment_and_that_before_the_file),
     FERRY_TEST(a_choice_that_cannot_be_read_is_an_error_that_names_its_source),
-    FERRY_TEST(strict_is_said_by_the_api_then_the_environment_then_the_file),
+    FERRY_TEST(strict_is_set_by_the_api_then_the_environment_then_the_file),
 };
 
 int main(int argc, char **argv)

@@ -284,7 +284,7 @@ static void a_shared_object_is_held_to_the_rules_of_plugins(void)
     CU_ASSERT_EQUAL_FATAL(shell(command), 0);
     snprintf(command, sizeof(command), "run --layers %s " ACME_NET, in_folder("l.so"));
     CU_ASSERT_EQUAL(ferry(command), 1);
-    CU_ASSERT(one_line_of_error("can be written by everybody"));
+    CU_ASSERT(one_line_of_error("can be written by every user"));
     remove(in_folder("l.so"));
 }
 

@@ -173,7 +173,7 @@ static void an_empty_file_says_nothing(void)
     ferry__conf_destroy(conf);
 }
 
-static void what_cannot_be_understood_is_an_error_with_its_line(void)
+static void a_line_that_cannot_be_parsed_is_an_error_with_its_number(void)
 {
     static const char *const table[][2] = {
         { "backend = cuda\n", "f:1: backend precedes any [section]" },
@@ -391,7 +391,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_choice_that_cannot_be_read_says_why),
     FERRY_TEST(each_key_is_read_and_remembers_its_line),
     FERRY_TEST(an_empty_file_says_nothing),
-    FERRY_TEST(what_cannot_be_understood_is_an_error_with_its_line),
+    FERRY_TEST(a_line_that_cannot_be_parsed_is_an_error_with_its_number),
     FERRY_TEST(a_nul_byte_is_an_error_with_its_line),
     FERRY_TEST(unknown_keys_and_sections_are_warnings_with_the_nearest_name),
     FERRY_TEST(a_long_value_is_kept_whole),

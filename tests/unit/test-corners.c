@@ -139,7 +139,7 @@ static void a_short_copy_stays_until_the_longer_one_is_there(void)
 }
 
 /* The tail is what a copy brought that has failed; what is written over the rest does not mend it. */
-static void a_tail_that_failed_is_none_after_a_write(void)
+static void a_failed_tail_is_not_contents_after_a_write(void)
 {
     ferry_blob *b;
     ferry_ref at;
@@ -191,7 +191,7 @@ static void the_host_waits_for_every_queue_where_nothing_is_mapped(void)
 }
 
 /* The device zeroes a tail of bytes that are the host's as well, and fails when it comes to it. */
-static void a_tail_that_failed_is_none_on_either_side(void)
+static void a_failed_tail_is_not_contents_on_either_side(void)
 {
     ferry_blob *b;
 
@@ -304,7 +304,7 @@ static void contents_that_failed_are_lost_to_those_who_do_not_wait(void)
 }
 
 /* It was asked for, it is done, and then another memory left an event behind on that queue. */
-static void what_came_after_the_question_counts(void)
+static void work_submitted_after_the_query_counts(void)
 {
     ferry_memory *m, *other;
     uint64_t pending;
@@ -334,7 +334,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_copy_too_short_is_left_to_its_readers),
     FERRY_TEST(a_tail_on_the_host_is_left_to_its_readers),
     FERRY_TEST(a_tail_on_shared_bytes_is_left_to_its_readers),
-    FERRY_TEST(a_tail_that_failed_is_none_after_a_write),
+    FERRY_TEST(a_failed_tail_is_not_contents_after_a_write),
     FERRY_TEST(a_short_copy_stays_until_the_longer_one_is_there),
     FERRY_TEST(work_on_no_bytes_is_not_waited_for),
     FERRY_TEST(a_copy_that_failed_is_no_reason_to_wait),
@@ -343,10 +343,10 @@ static const ferry_test_case cases[] = {
 
 static const ferry_test_case shared[] = {
     FERRY_TEST(a_tail_is_filled_for_the_side_that_writes),
-    FERRY_TEST(a_tail_that_failed_is_none_on_either_side),
+    FERRY_TEST(a_failed_tail_is_not_contents_on_either_side),
     FERRY_TEST(the_host_waits_for_every_queue_where_nothing_is_mapped),
     FERRY_TEST(a_block_that_is_replaced_is_not_waited_for),
-    FERRY_TEST(what_came_after_the_question_counts),
+    FERRY_TEST(work_submitted_after_the_query_counts),
 };
 
 int main(int argc, char **argv)

@@ -278,7 +278,7 @@ static void kernels_of_another_name_are_refused(void)
     kernels_option = NULL;
 }
 
-static void a_number_of_threads_that_is_none_is_refused(void)
+static void an_invalid_number_of_threads_is_refused(void)
 {
     static const char *const bad[] = { "two", "-1", "3x", "100000", " " };
     void *out = NULL;
@@ -543,7 +543,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_descriptor_asks_only_for_what_the_compiler_was_told),
     FERRY_TEST(there_is_one_device_and_it_is_host_memory),
     FERRY_TEST(it_says_what_it_supports),
-    FERRY_TEST(a_number_of_threads_that_is_none_is_refused),
+    FERRY_TEST(an_invalid_number_of_threads_is_refused),
     FERRY_TEST(kernels_of_another_name_are_refused),
     FERRY_TEST(every_block_is_aligned_its_own_and_given_back),
     FERRY_TEST(blocks_of_many_pages_begin_at_different_places_of_them),

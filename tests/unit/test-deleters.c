@@ -42,7 +42,7 @@ static ferry_memory *adopted_twice(ferry_device *dev, ferry_device *other, int *
     return m;
 }
 
-static void what_a_deleter_leaves_by_a_jump_is_whole(void)
+static void ferry_stays_consistent_if_a_deleter_jumps_away(void)
 {
     static int left, called; /* of the function that is jumped out of */
     static ferry_runtime *rt;
@@ -86,7 +86,7 @@ static void *release(void *memory)
     return NULL;
 }
 
-static void what_a_thread_leaves_that_is_cancelled_in_a_deleter_is_whole(void)
+static void ferry_stays_consistent_if_a_thread_is_cancelled_in_a_deleter(void)
 {
     static _Alignas(64) char bytes[64];
     ferry_runtime *rt = open_alpha();
@@ -114,8 +114,8 @@ static void what_a_thread_leaves_that_is_cancelled_in_a_deleter_is_whole(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(what_a_deleter_leaves_by_a_jump_is_whole),
-    FERRY_TEST(what_a_thread_leaves_that_is_cancelled_in_a_deleter_is_whole),
+    FERRY_TEST(ferry_stays_consistent_if_a_deleter_jumps_away),
+    FERRY_TEST(ferry_stays_consistent_if_a_thread_is_cancelled_in_a_deleter),
 };
 
 int main(int argc, char **argv)

@@ -134,7 +134,7 @@ static void a_failed_prefetch_surfaces_at_the_next_access_there(void)
 }
 
 /* The access comes before the copy has run: what follows on the queue must not pass for data. */
-static void a_failed_copy_that_was_read_already_is_told_to_the_host(void)
+static void a_failed_copy_that_was_read_already_is_reported_to_the_host(void)
 {
     ferry_memory *m, *seen;
 
@@ -202,7 +202,7 @@ static void the_last_copy_that_fails_is_lost_and_never_zeros(void)
     wx_end();
 }
 
-static void what_was_lost_can_be_forgotten(void)
+static void lost_contents_can_be_invalidated(void)
 {
     ferry_memory *m;
     ferry_ref ref;
@@ -217,7 +217,7 @@ static void what_was_lost_can_be_forgotten(void)
     wx_end();
 }
 
-static void what_was_lost_can_be_adopted_anew(void)
+static void lost_contents_can_be_replaced_by_adoption(void)
 {
     static unsigned char bytes[WX_BYTES];
     ferry_memory *m;
@@ -233,7 +233,7 @@ static void what_was_lost_can_be_adopted_anew(void)
     wx_end();
 }
 
-static void a_kernel_that_fails_is_told_to_the_host(void)
+static void a_failed_kernel_is_reported_to_the_host(void)
 {
     ferry_memory *m;
 
@@ -250,7 +250,7 @@ static void a_kernel_that_fails_is_told_to_the_host(void)
 }
 
 /* The bytes are the host's own: no copy is there to bring the failure along. */
-static void a_kernel_that_fails_is_told_to_who_maps(void)
+static void a_failed_kernel_is_reported_by_the_map(void)
 {
     ferry_memory *m;
     ferry_ref ref;
@@ -368,7 +368,7 @@ static void a_tail_that_is_filled_leaves_the_bytes_to_the_writer(void)
 }
 
 /* ferry cannot know what the program's kernel wrote; the program can ask. */
-static void a_kernel_that_failed_is_told_to_who_synchronizes(void)
+static void a_failed_kernel_is_reported_by_synchronize(void)
 {
     ferry_memory *m;
     ferry_queue *q;
@@ -427,7 +427,7 @@ static void an_event_is_pending_until_the_work_before_it_is_done(void)
     wx_end();
 }
 
-static void an_event_tells_what_the_work_failed_with(void)
+static void an_event_reports_the_error_of_its_work(void)
 {
     ferry_memory *m;
     ferry_event *e = NULL;
@@ -509,22 +509,22 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_host_reads_beside_a_copy_that_reads_too),
     FERRY_TEST(a_last_release_waits_for_copies_from_its_host_block),
     FERRY_TEST(a_failed_prefetch_surfaces_at_the_next_access_there),
-    FERRY_TEST(a_failed_copy_that_was_read_already_is_told_to_the_host),
+    FERRY_TEST(a_failed_copy_that_was_read_already_is_reported_to_the_host),
     FERRY_TEST(a_failed_copy_out_is_no_data_of_the_host),
     FERRY_TEST(the_last_copy_that_fails_is_lost_and_never_zeros),
-    FERRY_TEST(what_was_lost_can_be_forgotten),
-    FERRY_TEST(what_was_lost_can_be_adopted_anew),
-    FERRY_TEST(a_kernel_that_fails_is_told_to_the_host),
-    FERRY_TEST(a_kernel_that_failed_is_told_to_who_synchronizes),
+    FERRY_TEST(lost_contents_can_be_invalidated),
+    FERRY_TEST(lost_contents_can_be_replaced_by_adoption),
+    FERRY_TEST(a_failed_kernel_is_reported_to_the_host),
+    FERRY_TEST(a_failed_kernel_is_reported_by_synchronize),
     FERRY_TEST(a_copy_from_a_copy_that_failed_is_not_valid_either),
     FERRY_TEST(an_event_is_pending_until_the_work_before_it_is_done),
-    FERRY_TEST(an_event_tells_what_the_work_failed_with),
+    FERRY_TEST(an_event_reports_the_error_of_its_work),
     FERRY_TEST(an_event_that_cannot_be_recorded_is_an_error),
     FERRY_TEST(a_lost_device_is_lost_and_everything_else_goes_on),
 };
 
 static const ferry_test_case shared_cases[] = {
-    FERRY_TEST(a_kernel_that_fails_is_told_to_who_maps),
+    FERRY_TEST(a_failed_kernel_is_reported_by_the_map),
     FERRY_TEST(a_shared_block_is_mapped_as_its_valid_copies_say),
     FERRY_TEST(a_kernel_that_is_refused_leaves_the_host_its_map),
     FERRY_TEST(a_tail_that_is_filled_leaves_the_bytes_to_the_writer),

@@ -59,7 +59,7 @@ static ferry_memory *idle_at_device(void)
     return m;
 }
 
-static void nobody_waits_for_an_eviction_of_others(void)
+static void no_thread_waits_for_an_eviction_of_others(void)
 {
     ferry_memory *m, *promised, *gone, *read;
     ferry_ref ref = { NULL, 0 };
@@ -86,7 +86,7 @@ static void nobody_waits_for_an_eviction_of_others(void)
 }
 
 /* Of the same device, while what it has cached may still be in use. */
-static void nobody_waits_for_a_trim(void)
+static void no_thread_waits_for_a_trim(void)
 {
     ferry_memory *m, *cached;
     pthread_t thread;
@@ -380,7 +380,7 @@ static void a_section_of_the_program_is_tried_again_without_evictions(void)
 }
 
 /* What fails later, after it was tried again, is still the blob's. */
-static void what_is_tried_again_may_fail_later(void)
+static void a_repeated_operation_may_fail_later(void)
 {
     ferry_blob *b;
 
@@ -402,9 +402,9 @@ static void a_handle_without_memory_evicts_and_is_tried_again(void)
 }
 
 static const ferry_test_case held_cases[] = {
-    FERRY_TEST(nobody_waits_for_an_eviction_of_others),
+    FERRY_TEST(no_thread_waits_for_an_eviction_of_others),
     FERRY_TEST(a_memory_ends_after_its_eviction),
-    FERRY_TEST(nobody_waits_for_a_trim),
+    FERRY_TEST(no_thread_waits_for_a_trim),
 };
 
 static const ferry_test_case many_cases[] = {
@@ -419,7 +419,7 @@ static const ferry_test_case short_cases[] = {
 static const ferry_test_case sim_cases[] = {
     FERRY_TEST(arithmetic_without_memory_evicts_and_is_tried_again),
     FERRY_TEST(a_section_of_the_program_is_tried_again_without_evictions),
-    FERRY_TEST(what_is_tried_again_may_fail_later),
+    FERRY_TEST(a_repeated_operation_may_fail_later),
 };
 
 static const ferry_test_case cuda_cases[] = {

@@ -345,7 +345,7 @@ static bool error_says(const char *a, const char *b, const char *c)
     return strstr(said, a) && strstr(said, b) && strstr(said, c);
 }
 
-static void what_failed_later_is_told_with_its_place_its_bytes_and_why(void)
+static void a_late_failure_is_reported_with_its_place_bytes_and_cause(void)
 {
     ferry_device *dev = sim_device();
     ferry_memory *m = fx_memory_in(FERRY_HEAD_AT_HOST, false);
@@ -392,7 +392,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_failed_operation_leaves_a_memory_as_it_was),
     FERRY_TEST(a_failed_operation_leaves_a_blob_as_it_was),
     FERRY_TEST(a_copy_that_failed_when_it_ran_surfaces_at_the_next_access),
-    FERRY_TEST(what_failed_later_is_told_with_its_place_its_bytes_and_why),
+    FERRY_TEST(a_late_failure_is_reported_with_its_place_bytes_and_cause),
     /* The last one: the device is gone after it. */
     FERRY_TEST(a_lost_device_says_so_and_everything_can_still_be_destroyed),
 };

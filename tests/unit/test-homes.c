@@ -47,7 +47,7 @@ static void check_home(ferry_blob *b, int i, double data, double diff)
     ferry_memory_release(seen);
 }
 
-static void who_shares_data_lives_where_the_other_does(void)
+static void a_sharer_of_data_has_the_other_blob_s_home(void)
 {
     ferry_blob *a, *b;
 
@@ -65,7 +65,7 @@ static void who_shares_data_lives_where_the_other_does(void)
     wx_end();
 }
 
-static void who_shares_diff_lives_where_the_other_does(void)
+static void a_sharer_of_diff_has_the_other_blob_s_home(void)
 {
     ferry_blob *a, *b;
 
@@ -84,7 +84,7 @@ static void who_shares_diff_lives_where_the_other_does(void)
 }
 
 /* What one has moved, the others, which share one half of it, find in one place. */
-static void who_shares_a_half_has_one_home_after_a_move(void)
+static void sharers_of_a_half_have_one_home_after_a_move(void)
 {
     ferry_blob *a, *data, *diff, *slice = NULL;
 
@@ -133,9 +133,9 @@ static void a_share_that_is_refused_moves_nothing(void)
 }
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(who_shares_data_lives_where_the_other_does),
-    FERRY_TEST(who_shares_diff_lives_where_the_other_does),
-    FERRY_TEST(who_shares_a_half_has_one_home_after_a_move),
+    FERRY_TEST(a_sharer_of_data_has_the_other_blob_s_home),
+    FERRY_TEST(a_sharer_of_diff_has_the_other_blob_s_home),
+    FERRY_TEST(sharers_of_a_half_have_one_home_after_a_move),
     FERRY_TEST(a_share_that_is_refused_moves_nothing),
 };
 

@@ -152,7 +152,7 @@ static int seen_by_a_sum(ferry_blob *b)
 typedef int (*view)(ferry_blob *b);
 static const view views[] = { seen_on_host, seen_on_device, seen_on_another, seen_by_a_sum };
 
-static void failed_arithmetic_is_told_wherever_it_is_read(void)
+static void failed_arithmetic_is_reported_by_every_read(void)
 {
     ferry_blob *b, *other, *bystander;
 
@@ -311,7 +311,7 @@ static void a_kernel_of_the_programs_takes_no_copy_of_ferrys_along(void)
 }
 
 /* On a queue of its own the program's work is noted: a copy of ferry's there does not hide it. */
-static void a_kernel_on_another_queue_is_told_behind_a_copy_of_ferrys(void)
+static void a_failed_kernel_on_another_queue_is_reported_after_a_copy_of_ferrys(void)
 {
     ferry_memory *m, *other;
     ferry_queue *q;
@@ -475,7 +475,7 @@ static void *compute(void *arg)
 }
 
 /* Nothing wrong is read, and no more are told of a failure than work has failed. */
-static void threads_on_one_queue_are_told_of_their_own_failures_alone(void)
+static void threads_on_one_queue_get_only_their_own_failures(void)
 {
     pthread_t threads[THREADS];
 
@@ -493,14 +493,14 @@ static void threads_on_one_queue_are_told_of_their_own_failures_alone(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_failed_fill_is_that_blobs_and_no_others),
-    FERRY_TEST(failed_arithmetic_is_told_wherever_it_is_read),
+    FERRY_TEST(failed_arithmetic_is_reported_by_every_read),
     FERRY_TEST(arithmetic_on_a_copy_that_failed_has_failed_too),
     FERRY_TEST(many_scales_of_which_one_failed_are_lost),
     FERRY_TEST(a_fill_of_a_longer_blob_is_not_lost_with_what_was_there),
     FERRY_TEST(a_refused_fill_leaves_what_was_lost_lost),
     FERRY_TEST(a_lost_source_or_diff_is_no_zeros),
     FERRY_TEST(a_kernel_of_the_programs_takes_no_copy_of_ferrys_along),
-    FERRY_TEST(a_kernel_on_another_queue_is_told_behind_a_copy_of_ferrys),
+    FERRY_TEST(a_failed_kernel_on_another_queue_is_reported_after_a_copy_of_ferrys),
     FERRY_TEST(a_wait_for_the_queue_takes_no_failure_from_a_section),
     FERRY_TEST(a_synchronize_tells_of_the_programs_failure_once),
     FERRY_TEST(writes_through_many_queues_wait_for_one_each),
@@ -513,7 +513,7 @@ static const ferry_test_case cases[] = {
  * A copy to the host is under way, from a device whose queue no other plugin can wait for, when the cpu
  * overwrites all: that the copy failed is nothing to whoever copies there next.
  */
-static void what_was_to_come_there_before_may_fail(void)
+static void an_earlier_copy_to_the_same_place_may_fail(void)
 {
     ferry_device *cpu = NULL;
     ferry_memory *m;
@@ -539,11 +539,11 @@ static void what_was_to_come_there_before_may_fail(void)
 }
 
 static const ferry_test_case shared_cases[] = {
-    FERRY_TEST(what_was_to_come_there_before_may_fail),
+    FERRY_TEST(an_earlier_copy_to_the_same_place_may_fail),
 };
 
 static const ferry_test_case thread_cases[] = {
-    FERRY_TEST(threads_on_one_queue_are_told_of_their_own_failures_alone),
+    FERRY_TEST(threads_on_one_queue_get_only_their_own_failures),
 };
 
 int main(int argc, char **argv)

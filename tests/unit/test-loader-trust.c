@@ -117,7 +117,7 @@ static void check_group(const char *changed, const char *folder, const char *pat
     ferry_runtime_close(rt);
 }
 
-static void what_a_group_may_write_is_a_warning_and_refused_when_root_loads(void)
+static void a_file_writable_by_its_group_is_a_warning_and_refused_when_root_loads(void)
 {
     const char *folder = fakes_folder();
     const char *path = fakes_put(folder, "alpha", NULL);
@@ -247,7 +247,7 @@ static void where_the_linker_looks_below_a_runpath_is_looked_at(void)
     }
 }
 
-static void a_library_that_a_runpath_leads_to_is_one_that_nobody_else_may_write(void)
+static void a_library_found_by_a_runpath_must_not_be_writable_by_others(void)
 {
     static const char *const inner[] = { "libbeside.so", "glibc-hwcaps/x86-64-v2/libbeside.so" };
     const char *folder = fakes_folder();
@@ -259,7 +259,7 @@ static void a_library_that_a_runpath_leads_to_is_one_that_nobody_else_may_write(
         const char *path = fakes_write(folder, inner[i], "no library");
 
         CU_ASSERT_EQUAL_FATAL(chmod(path, 0666), 0);
-        snprintf(reason, sizeof(reason), "%s can be written by everybody", path);
+        snprintf(reason, sizeof(reason), "%s can be written by every user", path);
         check_entry(folder, reason);
         CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
     }
@@ -330,12 +330,12 @@ static void a_configuration_that_others_may_write_is_refused(void)
     ferry_runtime *rt = NULL;
 
     CU_ASSERT_EQUAL_FATAL(chmod(path, 0646), 0);
-    check_conf(path, "can be written by everybody; better chmod o-w ");
+    check_conf(path, "can be written by every user; better chmod o-w ");
     CU_ASSERT_EQUAL_FATAL(chmod(path, 0644), 0);
     CU_ASSERT_EQUAL(ferry_runtime_open(&options, &rt), 0);
     ferry_runtime_close(rt);
     CU_ASSERT_EQUAL_FATAL(chmod(folder, 0757), 0);
-    check_conf(path, "can be written by everybody; better chmod o-w ");
+    check_conf(path, "can be written by every user; better chmod o-w ");
     CU_ASSERT_EQUAL_FATAL(chmod(folder, 0755), 0);
     if (geteuid() == 0) {
         CU_ASSERT_EQUAL_FATAL(chown(path, 54321, 54321), 0);
@@ -368,12 +368,12 @@ static void a_misnamed_file_gives_way_to_the_one_of_its_name(void)
 static const ferry_test_case cases[] = {
     FERRY_TEST(a_file_exchanged_between_the_look_and_dlopen_never_runs),
     FERRY_TEST(a_loaded_plugin_goes_by_its_path),
-    FERRY_TEST(what_a_group_may_write_is_a_warning_and_refused_when_root_loads),
+    FERRY_TEST(a_file_writable_by_its_group_is_a_warning_and_refused_when_root_loads),
     FERRY_TEST(a_runpath_into_which_others_can_put_a_file_is_refused),
     FERRY_TEST(a_sticky_folder_of_a_group_is_one_that_others_can_put_a_file_into),
     FERRY_TEST(a_runpath_of_which_a_word_is_not_known_is_refused),
     FERRY_TEST(where_the_linker_looks_below_a_runpath_is_looked_at),
-    FERRY_TEST(a_library_that_a_runpath_leads_to_is_one_that_nobody_else_may_write),
+    FERRY_TEST(a_library_found_by_a_runpath_must_not_be_writable_by_others),
     FERRY_TEST(a_needed_library_by_a_relative_path_is_refused),
     FERRY_TEST(a_library_beside_the_plugin_is_found),
     FERRY_TEST(a_configuration_that_others_may_write_is_refused),

@@ -13,7 +13,7 @@
 
 /* ---- what happens when it is opened --------------------------------------------------------- */
 
-static void what_goes_wrong_when_it_is_opened_is_its_line_and_the_error(void)
+static void a_failure_to_open_is_in_its_line_and_in_the_error(void)
 {
     static const struct {
         const char *fake, *stage, *reason, *hint;
@@ -122,10 +122,10 @@ static void a_file_or_folder_that_all_may_write_is_refused_with_the_chmod_that_m
     snprintf(path, sizeof(path), "%s:%s:%s", inner, sticky, plain);
     rt = fakes_open(path, NULL, NULL);
 
-    snprintf(reason, sizeof(reason), "%s can be written by everybody", open_folder);
+    snprintf(reason, sizeof(reason), "%s can be written by every user", open_folder);
     snprintf(hint, sizeof(hint), "chmod o-w %s", open_folder);
     FAKES_ASSERT_LINE(rt, in_open, "permissions", reason, hint);
-    snprintf(reason, sizeof(reason), "%s can be written by everybody", writable);
+    snprintf(reason, sizeof(reason), "%s can be written by every user", writable);
     snprintf(hint, sizeof(hint), "chmod o-w %s", writable);
     FAKES_ASSERT_LINE(rt, writable, "permissions", reason, hint);
     FAKES_ASSERT_LINE(rt, in_sticky, "ABI", "", "");
@@ -146,7 +146,7 @@ static void the_real_path_counts_not_the_link(void)
     CU_ASSERT_EQUAL_FATAL(symlink(fakes_put(hidden, "alpha", NULL), link), 0);
     CU_ASSERT_EQUAL_FATAL(chmod(hidden, 0777), 0);
     rt = fakes_open(shown, NULL, NULL);
-    snprintf(reason, sizeof(reason), "%s can be written by everybody", hidden);
+    snprintf(reason, sizeof(reason), "%s can be written by every user", hidden);
     FAKES_ASSERT_LINE(rt, link, "permissions", reason, "chmod o-w *");
     ferry_runtime_close(rt);
 }
@@ -257,7 +257,7 @@ static void files_are_taken_bytewise(void)
     ferry_runtime_close(rt);
 }
 
-static void folders_that_cannot_be_searched_have_their_line_and_the_working_folder_is_none(void)
+static void unsearchable_folders_have_their_line_and_the_working_folder_is_not_searched(void)
 {
     const char *folder = fakes_folder();
     const char *missing = fakes_path(folder, "missing");
@@ -505,7 +505,7 @@ static const ferry_test_case inner_cases[] = {
 };
 
 static const ferry_test_case cases[] = {
-    FERRY_TEST(what_goes_wrong_when_it_is_opened_is_its_line_and_the_error),
+    FERRY_TEST(a_failure_to_open_is_in_its_line_and_in_the_error),
     FERRY_TEST(a_library_that_is_missing_is_named),
     FERRY_TEST(what_a_plugin_exports_is_nobody_else_s),
     FERRY_TEST(a_file_replaced_after_the_search_is_noticed),
@@ -516,7 +516,7 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_file_is_loaded_once_however_many_names_it_has),
     FERRY_TEST(a_refused_file_does_not_stand_in_the_way_of_the_next),
     FERRY_TEST(files_are_taken_bytewise),
-    FERRY_TEST(folders_that_cannot_be_searched_have_their_line_and_the_working_folder_is_none),
+    FERRY_TEST(unsearchable_folders_have_their_line_and_the_working_folder_is_not_searched),
     FERRY_TEST(a_configured_library_goes_before_all_others),
     FERRY_TEST(a_configured_library_that_is_refused_is_not_replaced_by_another),
     FERRY_TEST(a_section_whose_file_is_another_plugin_is_an_error_with_its_line),

@@ -29,7 +29,7 @@ static void lines_below_the_level_are_not_written(void)
     CU_ASSERT_FALSE(ferry__log_enabled(FERRY_LOG_DEBUG));
 }
 
-static void a_level_that_is_none_is_said_and_warn_is_used(void)
+static void an_invalid_level_is_logged_and_warn_is_used(void)
 {
     fakes_log();
     set_level("verbose");
@@ -39,7 +39,7 @@ static void a_level_that_is_none_is_said_and_warn_is_used(void)
     CU_ASSERT_FALSE(ferry__log_enabled(FERRY_LOG_INFO));
 }
 
-static void a_line_said_under_a_lock_waits_for_the_outermost_release(void)
+static void a_line_logged_under_a_lock_waits_for_the_outermost_release(void)
 {
     set_level("warn");
     fakes_log();
@@ -64,7 +64,7 @@ static void log_again(void *arg, int level, const char *line)
     ferry__log(FERRY_LOG_WARN, "from the callback");
 }
 
-static void what_a_callback_logs_is_dropped(void)
+static void lines_logged_by_a_callback_are_dropped(void)
 {
     set_level("warn");
     calls = 0;
@@ -107,7 +107,7 @@ static void come_by(void)
     ferry__log_release();
 }
 
-static void callbacks_come_one_at_a_time_and_none_is_lost(void)
+static void callbacks_come_one_at_a_time_and_no_line_is_lost(void)
 {
     pthread_t threads[THREADS];
 
@@ -144,7 +144,7 @@ static void wait_for_another(void *arg, int level, const char *line)
     strcat(arg, ";");
 }
 
-static void nobody_waits_for_a_callback(void)
+static void no_thread_waits_for_a_callback(void)
 {
     char text[100] = "";
 
@@ -203,7 +203,7 @@ static void forget_what_was_heard(void)
     handed = 0;
 }
 
-static void nobody_hands_over_more_than_a_few_lines_of_others(void)
+static void a_thread_passes_on_only_a_few_lines_of_others(void)
 {
     pthread_t threads[TALKERS];
 
@@ -258,7 +258,7 @@ static void leave_many_lines(void)
     pthread_join(thread, NULL);
 }
 
-static void what_waits_is_bounded_and_what_is_dropped_is_counted(void)
+static void waiting_lines_are_bounded_and_dropped_ones_counted(void)
 {
     leave_many_lines();
     for (int i = 0; i < SAID && heard + dropped < SAID + 1; i++)
@@ -333,13 +333,13 @@ static void without_a_callback_lines_go_to_standard_error(void)
 
 static const ferry_test_case cases[] = {
     FERRY_TEST(lines_below_the_level_are_not_written),
-    FERRY_TEST(a_level_that_is_none_is_said_and_warn_is_used),
-    FERRY_TEST(a_line_said_under_a_lock_waits_for_the_outermost_release),
-    FERRY_TEST(what_a_callback_logs_is_dropped),
-    FERRY_TEST(callbacks_come_one_at_a_time_and_none_is_lost),
-    FERRY_TEST(nobody_waits_for_a_callback),
-    FERRY_TEST(nobody_hands_over_more_than_a_few_lines_of_others),
-    FERRY_TEST(what_waits_is_bounded_and_what_is_dropped_is_counted),
+    FERRY_TEST(an_invalid_level_is_logged_and_warn_is_used),
+    FERRY_TEST(a_line_logged_under_a_lock_waits_for_the_outermost_release),
+    FERRY_TEST(lines_logged_by_a_callback_are_dropped),
+    FERRY_TEST(callbacks_come_one_at_a_time_and_no_line_is_lost),
+    FERRY_TEST(no_thread_waits_for_a_callback),
+    FERRY_TEST(a_thread_passes_on_only_a_few_lines_of_others),
+    FERRY_TEST(waiting_lines_are_bounded_and_dropped_ones_counted),
     FERRY_TEST(many_lines_at_once_hand_over_no_more_of_others_than_one),
     FERRY_TEST(a_child_forked_while_the_log_is_written_is_not_stuck),
     FERRY_TEST(without_a_callback_lines_go_to_standard_error),

@@ -167,7 +167,7 @@ static void a_sum_goes_on_where_the_contents_are(void)
 }
 
 /* What only the lost one had is lost, and can be written anew. */
-static void what_is_lost_can_be_written_on_the_host(void)
+static void lost_contents_can_be_written_on_the_host(void)
 {
     ferry_memory *m;
 
@@ -235,13 +235,13 @@ static void a_longer_copy_that_is_lost_takes_no_other_along(void)
     grow_after_a_loss(true);
 }
 
-static void nor_does_one_whose_loss_nobody_knows_of(void)
+static void nor_does_a_device_whose_loss_is_not_detected_yet(void)
 {
     grow_after_a_loss(false);
 }
 
 /* What the budget takes away may have been the last that was left, though ferry has not heard of that. */
-static void what_is_elsewhere_on_a_lost_device_alone_is_not_evicted(void)
+static void a_copy_whose_only_other_is_on_a_lost_device_is_not_evicted(void)
 {
     ferry_memory *m;
 
@@ -260,7 +260,7 @@ static void what_is_elsewhere_on_a_lost_device_alone_is_not_evicted(void)
 }
 
 /* A copy from the lost device was on its way into the block that the home shares, for contents of old. */
-static void what_was_forgotten_is_not_missed(void)
+static void invalidated_contents_are_not_reported_as_lost(void)
 {
     ferry_memory *m;
 
@@ -276,7 +276,7 @@ static void what_was_forgotten_is_not_missed(void)
 }
 
 /* The same where other contents have to go by way of that block. */
-static void what_was_replaced_is_not_missed(void)
+static void replaced_contents_are_not_reported_as_lost(void)
 {
     static _Alignas(64) unsigned char block[WX_BYTES];
     ferry_device *cpu = NULL;
@@ -315,14 +315,14 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(the_host_reads_and_writes_what_the_other_device_has),
     FERRY_TEST(the_host_overwrites_what_the_other_device_has),
     FERRY_TEST(work_runs_where_a_copy_is_left),
-    FERRY_TEST(what_is_lost_can_be_written_on_the_host),
+    FERRY_TEST(lost_contents_can_be_written_on_the_host),
     FERRY_TEST(a_copy_that_went_with_a_device_is_fetched_elsewhere),
     FERRY_TEST(a_longer_copy_that_is_lost_takes_no_other_along),
-    FERRY_TEST(what_was_forgotten_is_not_missed),
-    FERRY_TEST(what_was_replaced_is_not_missed),
+    FERRY_TEST(invalidated_contents_are_not_reported_as_lost),
+    FERRY_TEST(replaced_contents_are_not_reported_as_lost),
     FERRY_TEST(a_side_that_went_is_fetched_elsewhere),
-    FERRY_TEST(nor_does_one_whose_loss_nobody_knows_of),
-    FERRY_TEST(what_is_elsewhere_on_a_lost_device_alone_is_not_evicted),
+    FERRY_TEST(nor_does_a_device_whose_loss_is_not_detected_yet),
+    FERRY_TEST(a_copy_whose_only_other_is_on_a_lost_device_is_not_evicted),
     FERRY_TEST(a_scale_goes_on_where_the_contents_are),
     FERRY_TEST(a_fill_goes_on_where_the_contents_are),
     FERRY_TEST(a_copy_goes_on_where_the_contents_are),

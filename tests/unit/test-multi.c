@@ -457,7 +457,7 @@ static void a_deleter_runs_once_after_the_copies_from_its_memory(void)
     wx_end();
 }
 
-static void a_deleter_runs_when_another_memory_takes_the_place(void)
+static void a_deleter_runs_when_adopted_memory_is_replaced(void)
 {
     int calls = 0, others = 0;
     ferry_memory *m;
@@ -554,7 +554,7 @@ static const ferry_test_case manual_cases[] = {
     FERRY_TEST(a_failed_copy_out_is_no_data_of_the_cpu_or_the_host),
     FERRY_TEST(a_blob_moves_its_home),
     FERRY_TEST(a_deleter_runs_once_after_the_copies_from_its_memory),
-    FERRY_TEST(a_deleter_runs_when_another_memory_takes_the_place),
+    FERRY_TEST(a_deleter_runs_when_adopted_memory_is_replaced),
     FERRY_TEST(a_device_copy_is_adopted_beside_the_others),
     FERRY_TEST(a_failed_adoption_leaves_ownership_with_the_caller),
     FERRY_TEST(invalidate_forgets_on_all_devices),
@@ -578,7 +578,7 @@ static const ferry_test_case real_cases[] = {
     FERRY_TEST(devices_hand_a_memory_to_and_fro),
     FERRY_TEST(sim_and_cpu_share_a_memory),
     FERRY_TEST(a_blob_moves_its_home),
-    FERRY_TEST(a_deleter_runs_when_another_memory_takes_the_place),
+    FERRY_TEST(a_deleter_runs_when_adopted_memory_is_replaced),
     FERRY_TEST(a_device_copy_is_adopted_beside_the_others),
     FERRY_TEST(invalidate_forgets_on_all_devices),
 };

@@ -60,7 +60,7 @@ static void an_import_is_nobodys(void)
 }
 
 /* The last case: it leaves a lost device behind. */
-static void who_is_lost_is_passed_over(void)
+static void lost_devices_are_skipped(void)
 {
     ferry_device *found = NULL;
     ferry_memory *lost, *m;
@@ -134,7 +134,7 @@ static ferry_device *listed(const char *fake, ferry_runtime **out)
     return dev;
 }
 
-static void who_is_not_open_or_cannot_say_is_passed_over(void)
+static void devices_not_open_or_unable_to_tell_are_skipped(void)
 {
     ferry_device *found = (ferry_device *)(void *)&found, *dev;
     ferry_runtime *rt;
@@ -171,9 +171,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(each_device_knows_its_own),
     FERRY_TEST(in_a_child_no_device_answers),
     FERRY_TEST(null_is_refused),
-    FERRY_TEST(who_is_not_open_or_cannot_say_is_passed_over),
+    FERRY_TEST(devices_not_open_or_unable_to_tell_are_skipped),
     FERRY_TEST(an_answer_that_is_neither_is_the_plugins_mistake),
-    FERRY_TEST(who_is_lost_is_passed_over),
+    FERRY_TEST(lost_devices_are_skipped),
 };
 
 static const ferry_test_case shared_cases[] = {

@@ -78,7 +78,7 @@ static void a_freed_block_is_handed_out_again(void)
     ferry_runtime_close(rt);
 }
 
-static void a_budget_is_hard_and_names_what_is_held(void)
+static void a_budget_is_hard_and_its_error_names_the_bytes_held(void)
 {
     ferry_device *dev = open_sim();
     ferry_memory *a = dirty(dev, 1), *b = NULL;
@@ -295,7 +295,7 @@ static void a_large_device_keeps_a_sixteenth_of_its_memory(void)
 }
 
 /* The name that reads as a deallocator is kept, and frees nothing. */
-static void free_memory_is_told_under_both_names(void)
+static void free_memory_is_reported_under_both_names(void)
 {
     ferry_device *dev = open_sim();
     ferry_memory *m = dirty(dev, 1);
@@ -319,14 +319,14 @@ int main(int argc, char **argv)
 {
     static const ferry_test_case cases[] = {
         FERRY_TEST(a_freed_block_is_handed_out_again),
-        FERRY_TEST(a_budget_is_hard_and_names_what_is_held),
+        FERRY_TEST(a_budget_is_hard_and_its_error_names_the_bytes_held),
         FERRY_TEST(a_budget_is_as_hard_for_threads_together),
         FERRY_TEST(only_memories_under_wont_use_are_evicted),
         FERRY_TEST(clean_copies_go_before_dirty_ones),
         FERRY_TEST(an_access_ends_the_promise),
         FERRY_TEST(a_smaller_budget_evicts_at_once),
         FERRY_TEST(a_device_outlives_its_blocks_and_nothing_else),
-        FERRY_TEST(free_memory_is_told_under_both_names),
+        FERRY_TEST(free_memory_is_reported_under_both_names),
         FERRY_TEST(a_large_device_keeps_a_sixteenth_of_its_memory), /* fakes come last */
     };
 

@@ -136,7 +136,7 @@ static void a_segment_fails_with_what_it_read(void)
 }
 
 /* It is known before the work is noted, and the work itself went well. */
-static void work_on_what_is_known_to_have_failed_has_failed(void)
+static void work_on_failed_contents_has_failed(void)
 {
     ferry_memory *in, *out;
     ferry_event *e = NULL;
@@ -165,7 +165,7 @@ static void work_on_what_is_known_to_have_failed_has_failed(void)
     wx_end();
 }
 
-static void segments_in_a_row_are_all_told_apart(void)
+static void failures_of_consecutive_segments_are_told_apart(void)
 {
     ferry_memory *m[40];
 
@@ -194,7 +194,7 @@ static void segments_in_a_row_are_all_told_apart(void)
     wx_end();
 }
 
-static void what_a_kept_queue_forbids_is_refused(void)
+static void calls_that_a_reserved_queue_forbids_are_refused(void)
 {
     ferry_event *e = NULL;
     ferry_memory *m;
@@ -486,9 +486,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_segment_that_fails_takes_all_it_wrote_and_nothing_else),
     FERRY_TEST(a_segment_that_succeeds_is_waited_for_and_read),
     FERRY_TEST(a_segment_fails_with_what_it_read),
-    FERRY_TEST(work_on_what_is_known_to_have_failed_has_failed),
-    FERRY_TEST(segments_in_a_row_are_all_told_apart),
-    FERRY_TEST(what_a_kept_queue_forbids_is_refused),
+    FERRY_TEST(work_on_failed_contents_has_failed),
+    FERRY_TEST(failures_of_consecutive_segments_are_told_apart),
+    FERRY_TEST(calls_that_a_reserved_queue_forbids_are_refused),
     FERRY_TEST(a_record_that_cannot_be_changes_nothing),
     FERRY_TEST(every_write_counts_and_nothing_else),
     FERRY_TEST(arithmetic_counts),

@@ -237,7 +237,7 @@ static void a_plugin_that_is_tried_out_is_not_loaded_here(void)
     ferry_runtime_close(rt);
 }
 
-static void all_are_tried_out_but_what_is_ruled_out(void)
+static void all_plugins_are_probed_except_excluded_ones(void)
 {
     const char *folder = fakes_five();
     const char *crashes = fakes_put(folder, "crashes", NULL);
@@ -398,7 +398,7 @@ static void *read_properties(void *arg)
     return odd ? arg : NULL;
 }
 
-static void what_a_device_says_stays_while_another_thread_opens_it(void)
+static void properties_stay_while_another_thread_opens_the_device(void)
 {
     const char *folder = fakes_folder();
     pthread_t threads[THREADS];
@@ -472,12 +472,12 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(every_option_tells_its_value_and_where_that_came_from),
     FERRY_TEST(a_plugin_that_crashes_or_hangs_is_a_line_of_the_report),
     FERRY_TEST(a_plugin_that_is_tried_out_is_not_loaded_here),
-    FERRY_TEST(all_are_tried_out_but_what_is_ruled_out),
+    FERRY_TEST(all_plugins_are_probed_except_excluded_ones),
     FERRY_TEST(null_is_refused_and_close_accepts_it),
     FERRY_TEST(whatever_is_listed_has_a_count_and_an_at),
     FERRY_TEST(the_end_of_the_report_is_no_error_to_remember),
     FERRY_TEST(many_threads_that_ask_at_once_get_the_same_device),
-    FERRY_TEST(what_a_device_says_stays_while_another_thread_opens_it),
+    FERRY_TEST(properties_stay_while_another_thread_opens_the_device),
     FERRY_TEST(a_log_callback_may_ask_for_a_device),
 };
 

@@ -134,7 +134,7 @@ static void each_queue_has_its_own_until_it_ends(void)
     end();
 }
 
-static void outside_an_entry_of_a_queue_there_is_none(void)
+static void outside_an_entry_of_a_queue_there_is_no_scratch(void)
 {
     char block[64];
 
@@ -143,7 +143,7 @@ static void outside_an_entry_of_a_queue_there_is_none(void)
     end();
 }
 
-static void a_device_that_does_not_say_so_gets_none(void)
+static void a_device_without_the_flag_gets_no_scratch(void)
 {
     setenv("GOOD_SCRATCH_UNSAID", "1", 1);
     begin();
@@ -153,7 +153,7 @@ static void a_device_that_does_not_say_so_gets_none(void)
     unsetenv("GOOD_SCRATCH_UNSAID");
 }
 
-static void what_there_is_not_is_told(void)
+static void a_scratch_block_that_cannot_be_allocated_is_reported(void)
 {
     begin();
     CU_ASSERT_EQUAL(add(ferry_device_queue(dev), N, 1e9), FERRY_ENOMEM);
@@ -172,9 +172,9 @@ static const ferry_test_case cases[] = {
     FERRY_TEST(a_queue_uses_its_block_again),
     FERRY_TEST(one_entry_takes_several),
     FERRY_TEST(each_queue_has_its_own_until_it_ends),
-    FERRY_TEST(outside_an_entry_of_a_queue_there_is_none),
-    FERRY_TEST(a_device_that_does_not_say_so_gets_none),
-    FERRY_TEST(what_there_is_not_is_told),
+    FERRY_TEST(outside_an_entry_of_a_queue_there_is_no_scratch),
+    FERRY_TEST(a_device_without_the_flag_gets_no_scratch),
+    FERRY_TEST(a_scratch_block_that_cannot_be_allocated_is_reported),
 };
 
 int main(int argc, char **argv)

@@ -206,7 +206,7 @@ static void every_transfer_is_an_event_with_its_reason(void)
     memcpy(path, "/tmp/ferry-test-trace-XXXXXX", sizeof path);
 }
 
-static void what_is_counted_is_traced_and_nothing_else(void)
+static void counted_operations_are_traced_and_no_others(void)
 {
     ferry_stats s = run_traced(traced_failures);
     uint64_t h2d = 0, d2h = 0, d2d = 0, ignored = 0;
@@ -362,7 +362,7 @@ static void a_fifo_is_refused(void)
     memcpy(path, "/tmp/ferry-test-trace-XXXXXX", sizeof path);
 }
 
-static void a_disk_that_is_full_is_said_once_and_leaves_what_can_be_read(void)
+static void a_full_disk_is_logged_once_and_leaves_a_readable_trace(void)
 {
     int fd = mkstemp(path);
     unsigned long events = 0;
@@ -421,11 +421,11 @@ int main(int argc, char **argv)
 {
     static const ferry_test_case cases[] = {
         FERRY_TEST(every_transfer_is_an_event_with_its_reason),
-        FERRY_TEST(what_is_counted_is_traced_and_nothing_else),
+        FERRY_TEST(counted_operations_are_traced_and_no_others),
         FERRY_TEST(a_copy_of_unpinned_memory_says_so),
         FERRY_TEST(names_are_escaped),
         FERRY_TEST(a_fifo_is_refused),
-        FERRY_TEST(a_disk_that_is_full_is_said_once_and_leaves_what_can_be_read),
+        FERRY_TEST(a_full_disk_is_logged_once_and_leaves_a_readable_trace),
         FERRY_TEST(a_name_that_is_no_utf8_is_still_json),
     };
 

@@ -168,7 +168,7 @@ static ferry_blob *that_will_have_failed(void)
     return b;
 }
 
-static void what_was_written_anew_elsewhere_has_not_failed(void)
+static void contents_written_anew_elsewhere_have_not_failed(void)
 {
     wx_begin();
     for (int written = 0; written < 2; written++) {
@@ -208,7 +208,7 @@ static void the_last_copy_that_failed_is_lost_at_the_first_read(void)
 }
 
 static const ferry_test_case late_cases[] = {
-    FERRY_TEST(what_was_written_anew_elsewhere_has_not_failed),
+    FERRY_TEST(contents_written_anew_elsewhere_have_not_failed),
     FERRY_TEST(the_last_copy_that_failed_is_lost_at_the_first_read),
 };
 
