@@ -40,8 +40,8 @@ void ferry__runtime_lock(ferry_runtime *rt);
 void ferry__runtime_unlock(ferry_runtime *rt);
 
 /*
- * The oldest open runtime that has lent the device out; NULL: all are closed. It is not destroyed before it is
- * dropped.
+ * The oldest open runtime that has lent the device out; NULL: all are closed. It is not destroyed
+ * before it is dropped.
  */
 ferry_runtime *ferry__runtime_of(const ferry_device *dev);
 void ferry__runtime_drop(ferry_runtime *rt);

@@ -155,8 +155,8 @@ FERRY_API int ferry_device_adopt(ferry_runtime *rt, const char *plugin, const fe
                                  size_t n, ferry_device **out);
 
 /**
- * The device of that name ("cpu", "cuda:1") in the runtime that lent `dev` out, opened if it was not
- * open yet: for code that has only a device and needs another one of the same configuration. If
+ * The device of that name ("cpu", "cuda:1") in the runtime that lent `dev` out, opened if it was
+ * not open yet: for code that has only a device and needs another one of the same configuration. If
  * several runtimes have lent `dev` out, the one that was opened first and is still open. *out is
  * borrowed from that runtime, as from ferry_runtime_device, with its errors; a memory or a queue on
  * it keeps it open. FERRY_EINVAL for NULL, or if all those runtimes are closed; *out is unchanged
