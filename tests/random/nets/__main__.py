@@ -52,11 +52,12 @@ class Report:
 
     def __init__(self, runner, build):
         self.runner, self.build, self.seen, self.count = runner, build, {}, 0
+        self.begin = time.monotonic()
 
     def add(self, net, findings):
         """Prints what is new among the findings of a net."""
         self.count += 1
-        finding = findings[0]
+        finding, after = findings[0], time.monotonic() - self.begin
         small = net
         if isinstance(net, model.Net):
             small = shrink(net.copy(), self.runner.fails_like(finding), 20)
@@ -67,7 +68,7 @@ class Report:
             return
         self.seen[key] = 1
         again = next(iter(self.runner.run(small, [finding.device])), finding)
-        print(f"\nFOUND (net {net.seed}): {finding}\n  of the smaller net: {again}")
+        print(f"\nFOUND after {after:.1f} s (net {net.seed}): {finding}\n  of the smaller net: {again}")
         print(small.case("finding") if small is not net or isinstance(net, model.Net) else "")
         print(f"repeat: python3 {HERE} --build {self.build} --devices {finding.device} --net {net.seed}", flush=True)
 
