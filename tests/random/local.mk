@@ -84,6 +84,7 @@ EXTRA_DIST += \
 	%D%/nets/model.py \
 	%D%/nets/runner.py \
 	%D%/nets/shrink.py \
+	%D%/nets/solvers.py \
 	%D%/nets/truth.py \
 	%D%/nets/values.py \
 	%D%/nets/cases

@@ -12,8 +12,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1]), str(HERE.parents[2] / "python")]
 
 # pylint: disable=wrong-import-position
+import draw_solver
 import generate
 import model
+import solvers
 from runner import Runner
 from shrink import shrink
 
@@ -26,6 +28,7 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=60, help="how long (60)")
     parser.add_argument("--nets", type=int, help="how many nets at most")
     parser.add_argument("--net", type=int, help="the net of this seed alone, on every device")
+    parser.add_argument("--solver", type=int, help="the solver of this seed alone, on every device")
     parser.add_argument("--case", type=pathlib.Path, help="this case alone, on every device")
     parser.add_argument("--seed", type=int, help="the first seed in place of a new one")
     parser.add_argument("--every", action="store_true", help="every net on every device, not its share")
@@ -73,6 +76,16 @@ class Report:
         print(f"repeat: python3 {HERE} --build {self.build} --devices {finding.device} --net {net.seed}", flush=True)
 
 
+    def add_solver(self, seed, finding, text):
+        """Prints what a solver's run differs in, each kind once."""
+        self.count += 1
+        key = (finding.way, finding.kind.split()[0], text.split('"')[1])
+        self.seen[key] = self.seen.get(key, 0) + 1
+        if self.seen[key] == 1:
+            print(f"\nFOUND (solver {seed}): {finding}\n{text}\nrepeat: python3 {HERE} --build {self.build} "
+                  f"--devices {finding.device} --solver {seed}", flush=True)
+
+
 def cases(paths):
     """Kept cases, by path."""
     for path in paths:
@@ -81,36 +94,50 @@ def cases(paths):
         yield case
 
 
+def train(runner, report, fixed, first, end, keep_going):
+    """Solvers, until the time ends: one with a seed from 1 on, one with a new seed, and so on."""
+    for n in itertools.count():
+        seed = 1 + n // 2 if fixed and n % 2 else first + n // 2
+        if time.monotonic() > end or (report.count and not keep_going):
+            return
+        for finding in solvers.run(seed, runner):
+            report.add_solver(seed, finding, draw_solver.draw(seed).text())
+
+
 def finish(runner, report, begin, first):
     """The last lines; the exit status."""
     counts = runner.judge.counts
     nets = ", ".join(f"{name} {n}" for name, n in sorted(runner.nets.items()))
-    print(f"nets run: {nets}; seconds {time.monotonic() - begin:.1f}; seeds from 1 and from {first}")
+    runs = ", ".join(f"{name} {n}" for name, n in sorted(runner.solvers.items()))
+    print(f"nets run: {nets}; solvers run: {runs}; seconds {time.monotonic() - begin:.1f}; seeds from 1 and from {first}")
     print("compared: " + ", ".join(f"{n} {what}" for what, n in sorted(counts.items())))
     for name, why in runner.absent.items():
         print(f"not run: {name}: {why.splitlines()[-1]}")
-    print(f"nets with findings: {report.count}; kinds of findings: {len(report.seen)}")
+    print(f"nets and solvers with findings: {report.count}; kinds of findings: {len(report.seen)}")
     for key, n in sorted(report.seen.items(), key=lambda item: -item[1]):
         print(f"  {n} × {' '.join(map(str, key))}")
     # The CPU has no driver that could be missing: its process has to start.
-    return 1 if report.count or not runner.nets or "cpu" in runner.absent else 0
+    return 1 if report.count or not runner.nets + runner.solvers or "cpu" in runner.absent else 0
 
 
 def main():
     """Cases first, then random nets."""
     options = arguments()
     begin = time.monotonic()
-    single = options.net is not None or options.case is not None
+    single = any(given is not None for given in (options.net, options.case, options.solver))
+    end = begin + options.seconds
     runner = Runner(options.devices.split(","), options.build, every=not (options.every or single))
     report = Report(runner, options.build)
     first = options.seed or random.SystemRandom().randrange(1, 1 << 31)
-    if options.case:
+    if options.solver is not None:
+        nets, first, end = [], options.solver, time.monotonic() + 0.001
+    elif options.case:
         nets = cases([options.case])
     elif options.net is not None:
         nets = [generate.generate(options.net)]
     else:
         kept = cases(sorted((HERE / "cases").glob("*.prototxt")))
-        nets = itertools.chain(kept, stream(first, options.seed is None, begin + options.seconds, options.nets))
+        nets = itertools.chain(kept, stream(first, options.seed is None, end - options.seconds / 6, options.nets))
     if options.print:
         nets = list(nets)
         print(nets[0].case("printed") if options.net is not None else nets[0].text())
@@ -120,6 +147,8 @@ def main():
             report.add(net, findings)
             if not options.keep_going:
                 break
+    if options.solver is not None or not single and options.nets is None:
+        train(runner, report, options.seed is None and not single, first, end, options.keep_going)
     runner.stop()
     return finish(runner, report, begin, first)
 

@@ -20,7 +20,7 @@ class Runner:
         self.every = every
         self.devices = {name: devices.Device(name, build) for name in names}
         self.absent = {}
-        self.nets = Counter()
+        self.nets, self.solvers, self.shares = Counter(), Counter(), EVERY
         for name, device in list(self.devices.items()):
             try:
                 device.start()
