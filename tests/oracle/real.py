@@ -207,7 +207,9 @@ def log(x):
 
 
 def sigmoid(x):
-    v = 0.5 * (1 + np.tanh(0.5 * x.v))
+    # 1 + tanh would cancel far below 0
+    small = np.exp(-abs(x.v))
+    v = np.where(x.v < 0, small, 1.0) / (1 + small)
     return Real(v, v * (1 - v) * np.expm1(x.e) + 8 * EPS * v, x.doubt)
 
 

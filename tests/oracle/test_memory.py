@@ -130,3 +130,10 @@ def test_relu6_of_nan_is_nan():
     net.set_input('x', [[np.nan, -1, 7]])
     net.forward()
     np.testing.assert_array_equal(net.blobs['y'], [[np.nan, 0, 6]])
+
+
+def test_sigmoid_far_below_0_is_not_0():
+    net = net_of(layer('Sigmoid', 'x', 'y'))
+    net.set_input('x', [[-43.0, 0, np.nan]])
+    net.forward()
+    np.testing.assert_allclose(net.blobs['y'], [[np.exp(-43.0), 0.5, np.nan]])

@@ -21,6 +21,7 @@ WEIGHTED = ("Convolution", "Deconvolution", "InnerProduct", "ConvolutionDepthwis
 #: What a net of few kinds is drawn from: kinds that fuse, alias and add up.
 THEMES = (ALIASES + ACTIVATIONS, WEIGHTED + ("Scale", "Bias", "BatchNorm", "Again") + ACTIVATIONS,
           WEIGHTED + ("Excite", "Widen", "Operand", "Scale", "Bias"), WEIGHTED + ("Eltwise", "Concat", "Split"),
+          ("LRN", "Softmax", "MVN", "Normalize", "Pooling", "BatchNorm") + ACTIVATIONS,
           ("Scale", "Bias", "Eltwise", "Operand", "Dropout", "Reshape"),
           ("Concat", "Slice", "Split", "Eltwise", "Reshape", "Flatten", "Crop", "Tile"))
 
