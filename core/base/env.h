@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The environment, read in one place: nothing of it counts in a program that runs with more rights
- * than its caller.
+ * The environment, read in one place. A program that runs with more rights than its caller ignores
+ * it.
  */
 #ifndef FERRY_CORE_ENV_H
 #define FERRY_CORE_ENV_H

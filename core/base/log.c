@@ -160,7 +160,8 @@ static void write_lost(struct line_list *list)
 }
 
 /*
- * Up to *most of what waits; called and returns with sink.lock held, but lets go of it meanwhile.
+ * Writes up to *most of the waiting lines; called and returns with sink.lock held, but releases it
+ * meanwhile.
  */
 static void write_waiting(unsigned *most)
 {
@@ -174,7 +175,10 @@ static void write_waiting(unsigned *most)
         write_lost(&sink.waiting);
 }
 
-/* A line of this thread's, unless `text` is NULL, and up to *others of what others have left. */
+/*
+ * Writes a line of this thread, unless `text` is NULL, and up to *others of the lines that other
+ * threads have left.
+ */
 static void write_line(int level, const char *text, unsigned *others)
 {
     pthread_once(&fork_once, watch_forks);

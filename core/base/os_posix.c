@@ -63,7 +63,7 @@ void ferry__os_adopt_orphans(void)
 #endif
 }
 
-/* The parent of a process, by /proc; 0 where it is gone. */
+/* The parent of a process, from /proc; 0 if the process has ended. */
 static long parent_of(const char *pid)
 {
     char path[64], text[512] = "", *end;

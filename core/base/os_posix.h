@@ -24,7 +24,7 @@ uid_t ferry__os_library_owner(void);
  */
 void ferry__os_home(char *out, size_t size);
 
-/* Makes this process the parent of whatever its children leave behind, where the system can. */
+/* Makes this process the parent of orphaned descendants of its children, where the system can. */
 void ferry__os_adopt_orphans(void);
 
 /* SIGKILL to all children of this process, those that it adopted among them. */

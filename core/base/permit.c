@@ -23,7 +23,7 @@ static int refuse_writable(const char *path, const char *who, char letter,
 {
     char hint[sizeof(refusal->hint)];
 
-    /* Half a command would mend nothing. */
+    /* A truncated command would be useless. */
     if (snprintf(hint, sizeof(hint), "chmod %c-w %s", letter, path) >= (int)sizeof(hint))
         hint[0] = '\0';
     return ferry__refuse(refusal, FERRY_EPERM, hint, "%s can be written by %s", path, who);

@@ -17,8 +17,8 @@ static _Thread_local struct {
 } latest;
 
 /*
- * A message is one line that a terminal shows as it is, whatever a vendor's or a file's text holds,
- * and is never cut inside a character.
+ * A message is one line without control characters, even if a vendor's or a file's text contains
+ * some, and is never cut inside a character.
  */
 static void make_line(char *text)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Small readers of text that people write: names, sizes, yes and no, and what they may have meant.
- */
+/* Parsers of short texts that users write: names, sizes, yes and no, and the nearest known name. */
 #ifndef FERRY_CORE_TEXT_H
 #define FERRY_CORE_TEXT_H
 
@@ -27,7 +25,7 @@ bool ferry__text_size(const char *text, uint64_t *out);
  */
 bool ferry__text_real(const char *text, double *out);
 
-/* A number as printf's %g writes it in the C locale, whatever the program's is. */
+/* A number as printf's %g writes it in the C locale, independent of the program's locale. */
 void ferry__text_put_real(double value, char *out, size_t size);
 
 /*

@@ -21,8 +21,8 @@ static inline bool ferry__at_once(const ferry_blob *b, const ferry_memory *m, ui
 }
 
 /*
- * The side that has what is to be read and written, or can be given it: the host, or else the home.
- * Changes nothing. False: that has to be found out.
+ * The side whose bytes can be read and written at once: the host, or else the home. Changes
+ * nothing. False if the access has to take the lock.
  */
 static inline bool ferry__at_once_side(const ferry_memory *m, bool *at_host)
 {
@@ -33,8 +33,8 @@ static inline bool ferry__at_once_side(const ferry_memory *m, bool *at_host)
 }
 
 /*
- * Enters that side to read and write: the memory's start there. The write is for the caller to
- * count. False, and nothing has changed, where another thread came in between.
+ * Enters that side to read and write: returns the memory's start there. The caller counts the
+ * write. False, and nothing has changed, if another thread intervened.
  */
 static inline bool ferry__at_once_enter(ferry_memory *m, bool at_host, ferry_ref *out)
 {

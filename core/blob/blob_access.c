@@ -30,7 +30,7 @@ static bool access_at_once(ferry_memory *m, const ferry_device *where, unsigned 
     return false;
 }
 
-/* The memory's access, and the blob's place in what it gave. */
+/* Accesses the memory, and adds the blob's offset to the reference. */
 static int access_half(const ferry_blob *b, enum ferry__which which, ferry_device *where,
                        unsigned access, ferry_queue *q, ferry_ref *out)
 {

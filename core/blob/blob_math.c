@@ -57,7 +57,7 @@ static int locate(const ferry_memory *m, struct place *p)
     return 0;
 }
 
-/* The stretch of a memory that an operation is on, and what to go back to should it fail. */
+/* The range of a memory that an operation works on, and the state to restore if it fails. */
 struct part {
     ferry_memory *m;
     ferry_device *home; /* the blob's */
@@ -80,7 +80,7 @@ static int part_of(const ferry_blob *b, enum ferry__which which, struct part *ou
     return out->m ? 0 : ferry_last_error_code();
 }
 
-/* The part at that place, and what to go back to. */
+/* The part at that place, and the state to restore. */
 static int reach(struct part *part, const struct place *p, unsigned access, ferry_ref *out)
 {
     ferry_memory *m = part->m;
@@ -100,8 +100,8 @@ static int reach(struct part *part, const struct place *p, unsigned access, ferr
 }
 
 /*
- * The same for an operation: a write that does not cover all that the memory is used for keeps the
- * rest, and one that may be undone fills what never was.
+ * The same for an operation: a write that does not cover all bytes in use keeps the rest, and a
+ * write that may be undone fills the bytes that were never filled.
  */
 static int get(struct part *part, const struct place *p, unsigned access, ferry_ref *out)
 {
@@ -151,8 +151,8 @@ static int finish(struct part *to, ferry_event *e)
 }
 
 /*
- * `to` was written, from what is in `from` (NULL: its own contents alone), or refused with `err`:
- * then whatever else was valid is valid again.
+ * `to` was written, from the contents of `from` (NULL: its own contents alone), or refused with
+ * `err`: then the other copies that were valid are valid again.
  */
 static int end(const struct place *p, struct part *to, const struct part *from, int err)
 {

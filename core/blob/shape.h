@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Dims and what follows from them. Knows no storage.
- */
+/* Dims, counts and offsets. Knows no storage. */
 #ifndef FERRY_CORE_SHAPE_H
 #define FERRY_CORE_SHAPE_H
 

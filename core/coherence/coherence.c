@@ -91,7 +91,7 @@ static uint64_t flags_of(ferry_memory *m, struct ferry__replica *r, unsigned slo
     return flags;
 }
 
-/* Whether an access by host or home has nothing to do but to say who has the contents. */
+/* Whether an access by host or home only has to record which side has the contents. */
 static bool takes_turns(ferry_memory *m, uint64_t word)
 {
     uint64_t both = ferry__valid_bit(FERRY__HOST) | ferry__valid_bit(m->home_slot);
@@ -121,7 +121,7 @@ void ferry__valid_publish(ferry_memory *m, uint32_t valid)
         word |= FERRY__LOST;
     if (m->on_host.ref.handle)
         host = (char *)m->on_host.ref.handle + m->on_host.ref.offset;
-    /* A settled reader may be looking at what has not changed. */
+    /* Written only if changed: a settled reader may be reading it. */
     if (m->host != host)
         m->host = host;
     if (home && (m->home_ref.handle != home->ref.handle || m->home_ref.offset != home->ref.offset))
@@ -132,8 +132,8 @@ void ferry__valid_publish(ferry_memory *m, uint32_t valid)
 /* ---- losing bits ---- */
 
 /*
- * A copy that is about to lose its bit remembers what its device's default queue may still be doing
- * with it. A lost device does nothing any more.
+ * Records, for a copy that is about to lose its bit, an event after its device's default queue. A
+ * lost device runs no work any more.
  */
 static int leave_event(ferry_memory *m, unsigned slot)
 {
@@ -227,8 +227,8 @@ static int part_from_readonly(struct ferry__request *req)
 }
 
 /*
- * Whether the slot's bytes may come to be the host's. Not those of a block that is not to be
- * written, by one who is to write; nor, by an import, those that other threads may be reading.
+ * Whether the slot may share the host's bytes. Not for a write to a read-only block; nor by
+ * importing a block that other threads may be reading.
  */
 static bool may_alias(const struct ferry__request *req)
 {

@@ -36,17 +36,17 @@ int ferry__request_begin(struct ferry__request *req, ferry_memory *m, ferry_devi
                          bool nowait);
 
 /*
- * The lock alone, with the errors of fork and `nowait`, for what neither says anything to the log
- * nor lets anything go; pthread_mutex_unlock gives it back.
+ * The lock alone, with the errors of fork and `nowait`, for callers that neither log nor release
+ * anything; pthread_mutex_unlock releases it.
  */
 int ferry__request_lock(ferry_memory *m, bool nowait);
 
-/* Gives the lock back, and does what had to wait for that. */
+/* Releases the lock, writes the held log lines and runs deleters. */
 void ferry__request_end(struct ferry__request *req);
 
 /* ---- V, the set of valid copies; the lock is held ---- */
 
-/* Publishes V, and what settled accesses need to know. */
+/* Publishes V, and the flags that settled accesses read. */
 void ferry__valid_publish(ferry_memory *m, uint32_t valid);
 
 /*
@@ -62,8 +62,8 @@ int ferry__valid_leave_events(struct ferry__request *req, uint32_t losers);
 int ferry__valid_claim(struct ferry__request *req, uint32_t valid);
 
 /*
- * Imported bytes go to the side that is to have them, as V says. Returns V; where they cannot be
- * handed over, what they are the copy of depends on who has them now.
+ * Hands imported bytes to the side that V requires. Returns V; if they cannot be handed over, the
+ * set of copies that is valid with the present mapping.
  */
 uint32_t ferry__valid_hand_back(struct ferry__request *req, uint32_t valid);
 

@@ -163,9 +163,8 @@ uint32_t ferry__enter_reach(struct ferry__request *req, size_t bytes)
 /* ---- three ways into a slot ---- */
 
 /*
- * Orders the access after uses of the replica it will touch: those that are noted, and what the
- * program may do with a valid copy on the default queue. (A copy that has lost its bit left an
- * event there.)
+ * Orders the access after uses of the replica: those that are noted, and the program's unseen work
+ * on a valid copy on the default queue. (A copy that has lost its bit left an event there.)
  */
 static int after_uses(struct ferry__request *req, struct ferry__replica *r, enum ferry__after after)
 {
@@ -174,7 +173,7 @@ static int after_uses(struct ferry__request *req, struct ferry__replica *r, enum
     if (!err && req->where && (req->valid & ferry__valid_bit(req->slot)))
         err = ferry__transfer_after_default(req->where, req->q);
 
-    /* one pointer for host and device: the host waits for what the device does with it */
+    /* one pointer for host and device: the host waits for the device's work on it */
     if (!err && r == &req->m->on_host && req->m->alias &&
         !ferry__replica_is_imported(req->m, req->m->alias))
         err = ferry__transfer_after_default(req->m->alias_device, req->q);
@@ -301,9 +300,9 @@ static bool replaces_busy(struct ferry__request *req, const struct ferry__replic
 }
 
 /*
- * The device is to fill the tail of bytes that the host can read, too, and does so by itself: for
- * the host's next map the queue is waited for. (To the host's own filling a map goes first, as for
- * a write.)
+ * The device is to fill the tail of bytes that the host can read, too, and does so on its queue:
+ * the host's next map waits for the queue. (The host's own filling is preceded by a map, as a write
+ * is.)
  */
 static bool is_short_and_busy(struct ferry__request *req)
 {

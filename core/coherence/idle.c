@@ -45,7 +45,7 @@ static void take(struct ferry__idle_node *n)
 
 void ferry__idle_offer(ferry_memory *m)
 {
-    if (ferry__device_forked(m->home)) /* nothing of it can go */
+    if (ferry__device_forked(m->home)) /* none of its copies can be evicted */
         return;
     pthread_once(&once, watch_forks);
     m->idle = 1;

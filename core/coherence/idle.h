@@ -24,10 +24,7 @@ struct ferry__idle_walk {
 void ferry__idle_begin(struct ferry__idle_walk *w);
 void ferry__idle_end(struct ferry__idle_walk *w);
 
-/*
- * The next memory whose lock could be had, with that lock, which keeps it from going; NULL at the
- * end.
- */
+/* The next memory whose lock is free, locked, which keeps it alive; NULL at the end. */
 ferry_memory *ferry__idle_next(struct ferry__idle_walk *w);
 
 /*

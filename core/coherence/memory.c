@@ -24,7 +24,7 @@
  * The long way, by a request, does the same and more.
  */
 
-/* Whether the home is the host's memory and ready, and whatever is done there is done at once. */
+/* Whether the home computes in the host's memory and is ready, and its work is synchronous. */
 static bool home_is_plain(const ferry_memory *m)
 {
     return m->alias == m->home_slot && ferry__device_is(m->home, FERRY_DEVICE_HOST_MEMORY) &&
@@ -335,7 +335,7 @@ static int adopt_locked(struct ferry__request *req, ferry_ref ref, size_t bytes,
     if (!parts && !ferry__replica_of(m, req->where))
         return FERRY_ENOMEM;
     err = ferry__valid_claim(req, UINT32_C(1) << req->slot);
-    if (!err && parts) /* each side keeps what the program gave it */
+    if (!err && parts) /* each side keeps the memory that the program passed for it */
         err = ferry__replica_separate(m);
     if (err)
         return err;

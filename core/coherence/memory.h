@@ -26,7 +26,7 @@ int ferry__memory_share(ferry_memory *m, const void *owner, size_t owner_end, co
 /* A blob's half is done with it: releases its reference, if there is one. */
 void ferry__memory_leave(ferry_memory *m, const void *who);
 
-/* How many leading bytes each valid copy has, where nothing is at work on any; else 0. */
+/* The number of leading bytes that every valid copy has, if no work on any is pending; else 0. */
 size_t ferry__memory_reach(const ferry_memory *m, uint64_t state);
 
 /*
@@ -97,8 +97,8 @@ void ferry__memory_restore(ferry_memory *m, uint64_t mark, const ferry_device *w
 void ferry__memory_fail(ferry_memory *m, const ferry_device *where, int code);
 
 /*
- * Whether the contents that were read at `where`, by work that is done, were contents: else what an
- * access there would return.
+ * Checks that the bytes read at `where` by finished work were valid contents: 0, or the error that
+ * an access there would return.
  */
 int ferry__memory_check(ferry_memory *m, ferry_device *where);
 

@@ -16,8 +16,8 @@
 /* ---- how far each of the blobs that share a memory uses it ---- */
 
 /*
- * The bytes in use are what the furthest of them needs. A list is made by the first share; a memory
- * that one blob alone has, has none. Under the memory's lock.
+ * The bytes in use are the largest range that any blob needs. The first share creates the list; a
+ * memory of one blob has no list. Under the memory's lock.
  */
 struct ferry__sharer {
     const void *who; /* a half of a blob, by its address */
@@ -62,7 +62,7 @@ static bool make_room(struct ferry__sharers **list)
     return true;
 }
 
-/* Notes how far `who` reaches. False, and nothing noted, when memory is short. */
+/* Records the end of `who`. False, and no change, if memory is short. */
 static bool sharers_put(struct ferry__sharers **list, const void *who, size_t end)
 {
     struct ferry__sharer *known = find_sharer(*list, who);
@@ -77,7 +77,7 @@ static bool sharers_put(struct ferry__sharers **list, const void *who, size_t en
     return true;
 }
 
-/* As put, for one that may not be there, which then changes nothing; it cannot fail. */
+/* As put, for a sharer that may not be listed, which is then ignored; it cannot fail. */
 static void sharers_move(struct ferry__sharers *list, const void *who, size_t end)
 {
     struct ferry__sharer *known = find_sharer(list, who);
@@ -234,9 +234,7 @@ bool ferry__memory_is_short(ferry_memory *m, const ferry_device *where)
     return is_short;
 }
 
-/*
- * Whether a copy that was valid still is what it was: it was not evicted, nor found to have failed.
- */
+/* Whether a copy that was valid is unchanged: neither evicted nor found to have failed. */
 static bool holds(const struct ferry__replica *r)
 {
     return r && r->ref.handle && !r->failed;
@@ -261,7 +259,7 @@ void ferry__memory_regain(ferry_memory *m, uint64_t mark)
     ferry__request_end(&req);
 }
 
-/* Of those copies, the ones that still hold what they did; where none does, all of them. */
+/* The copies among those that are unchanged; if there are none, all of them. */
 static uint32_t holding(ferry_memory *m, uint32_t valid)
 {
     uint32_t left, found = 0;

@@ -78,18 +78,16 @@ int ferry_memory_record(ferry_memory *m, ferry_queue *q, unsigned access)
 
 /* ---- many memories, and one event ---- */
 
-/* Work on a queue that is over as far as submission goes. */
+/* Work on a queue that has been submitted completely. */
 struct work {
     ferry_queue *q;
     ferry_event *e;           /* NULL: done */
     struct ferry__uses *came; /* the writers of its inputs: the work fails if one of them fails */
-    int failed;               /* it is known to have failed, or what it was done on has */
+    int failed;               /* it, or one of its inputs, is known to have failed */
     bool whole;               /* it overwrote the contents completely */
 };
 
-/*
- * Without memory to note it in, the work is waited for, and what it read is looked at by its end.
- */
+/* If memory for a record is short, waits for the work, and then checks its inputs. */
 static void wait_for(struct work *w, struct ferry__request *req)
 {
     int failed = w->e ? ferry_event_synchronize(w->e) : 0;
@@ -142,10 +140,7 @@ static int note_late(struct ferry__request *req, struct work *w, int err)
     return err;
 }
 
-/*
- * Contents that were written anew throughout, in storage whose former ones may have failed
- * meanwhile.
- */
+/* Completely new contents, in storage whose former contents may have failed meanwhile. */
 static bool renew(struct ferry__request *req, struct ferry__replica *r)
 {
     uint32_t bit = ferry__valid_bit(req->slot);
@@ -181,7 +176,7 @@ static int note_write(struct ferry__request *req, struct work *w)
     return 0;
 }
 
-/* Whether all that is left of work that is done, and did not fail, is to count what it wrote. */
+/* Whether finished work, without a failure, only has to be counted as a write. */
 static bool note_at_once(ferry_memory *m, const struct work *w, bool write)
 {
     if (w->e || w->failed || m->home != w->q->device || ferry__section_is_on() ||

@@ -432,8 +432,8 @@ int ferry__replica_separate(ferry_memory *m)
 }
 
 /*
- * Puts the host's block under a handle of the device; the bytes then belong to the device until
- * they are mapped, so that copies from what the host had there have to be over.
+ * Imports the host's block under a handle of the device; the bytes then belong to the device until
+ * they are mapped, so pending copies from the host's block have to be done.
  */
 static void import(ferry_memory *m, ferry_device *where, struct ferry__replica *r)
 {

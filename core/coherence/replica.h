@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Storage of a memory's replicas: where a copy's bytes are, who made them, and whether host and
- * device share them. Knows nothing of which copy is valid. The memory's lock is held.
+ * Storage of a memory's replicas: address, owner, and sharing between host and device. It does not
+ * know which copies are valid. The memory's lock is held.
  */
 #ifndef FERRY_CORE_REPLICA_H
 #define FERRY_CORE_REPLICA_H
@@ -127,13 +127,13 @@ int ferry__replica_separate(ferry_memory *m);
  */
 void ferry__replica_share_host(ferry_memory *m, struct ferry__after_unlock *after);
 
-/* Lets a device alias what the host has, or the other way round, if it can. Silent if not. */
+/* Lets a device alias the host's block, or the other way round, if possible. Reports no error. */
 void ferry__replica_try_alias(ferry_memory *m, ferry_device *where,
                               struct ferry__after_unlock *after);
 
 /*
- * Hands imported bytes to and fro: `want` is what the host may do with them afterwards: 0 (the
- * device has them), FERRY_READ, or FERRY_READ|FERRY_WRITE. Waits for what has to be done before.
+ * Hands imported bytes over: `want` is the host's access afterwards: 0 (the device has them),
+ * FERRY_READ, or FERRY_READ|FERRY_WRITE. Waits for work that has to be done before.
  */
 int ferry__replica_map(ferry_memory *m, unsigned want);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The inside of a memory: its replicas, the word that says which of them are valid, and what may
- * still be at work on them. For this room alone; others see memory.h's services.
+ * The structures of a memory: its replicas, the word with the set of valid ones, and the pending
+ * work on them. For this room alone; other rooms use memory.h.
  */
 #ifndef FERRY_CORE_STATE_H
 #define FERRY_CORE_STATE_H
@@ -66,11 +66,11 @@ struct ferry__replica {
     struct ferry__uses *uses;
     union {
         ferry_device *owner;            /* of a block: the device that allocated it; retained */
-        struct ferry__adopted *adopted; /* of the program's memory: how it goes; NULL: borrowed */
+        struct ferry__adopted *adopted; /* of the program's memory: its deleter; NULL: borrowed */
     };
     uint8_t storage;
     uint8_t readonly;
-    uint8_t failed; /* it left V because what wrote it had failed; 0 once it is valid again */
+    uint8_t failed; /* it left V because its writer had failed; 0 once it is valid again */
     uint8_t slot;
     uint8_t adopted_at; /* FERRY__STORAGE_ADOPTED: the slot that it was adopted for */
 };
@@ -136,7 +136,7 @@ struct ferry_memory {
     struct ferry__idle_node idle_node; /* idle.c's, while idle */
 };
 
-/* A write, by whom no other may write beside. */
+/* Counts a write. Concurrent writes are excluded by the caller. */
 static inline void ferry__memory_count_write(ferry_memory *m)
 {
     uint64_t before = atomic_load_explicit(&m->version, memory_order_relaxed);

@@ -203,8 +203,8 @@ static unsigned map_for(const ferry_memory *m, unsigned slot, uint32_t valid)
 }
 
 /*
- * Before the host may do `want`: a map waits for what the device does with the bytes, and does not
- * say whether that failed; and not every plugin has one.
+ * Before the host gets `want`: a map waits for the device's work on the bytes, but does not report
+ * its failure; and not every plugin has a map.
  */
 static int after_device(const struct ferry__request *req, unsigned want)
 {
@@ -269,7 +269,7 @@ static int before_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__
     return err;
 }
 
-/* One copy on `q`, by queue.c, and nothing else. `dev` NULL: the source is the host. */
+/* Submits one copy on `q`. `dev` NULL: the source is the host. */
 static int submit(ferry_queue *q, const struct ferry__replica *to,
                   const struct ferry__replica *from, ferry_device *dev, size_t bytes)
 {
@@ -293,8 +293,8 @@ static void note_copy(ferry_queue *q, struct ferry__replica *to, struct ferry__r
 }
 
 /*
- * A copy with an event of its own, which is noted, or waited for. *sent: it was submitted, and
- * counted, whatever came after.
+ * A copy with an event of its own, which is noted, or waited for. *sent: the copy was submitted,
+ * and counted, even if a later step failed.
  */
 static int copy(ferry_queue *q, struct ferry__replica *to, struct ferry__replica *from,
                 ferry_device *dev, size_t bytes, bool wait, bool *sent)

@@ -35,8 +35,8 @@ struct ferry__request {
 int ferry__transfer_in(struct ferry__request *req, struct ferry__replica *r, bool *done);
 
 /*
- * Orders `q` (NULL: the caller) after what a program may have submitted to the default queue of
- * `dev`, which ferry does not see.
+ * Orders `q` (NULL: the caller) after the work that a program may have submitted to the default
+ * queue of `dev` without ferry.
  */
 int ferry__transfer_after_default(ferry_device *dev, ferry_queue *q);
 
@@ -68,8 +68,8 @@ bool ferry__transfer_forget_failed(struct ferry__request *req);
 void ferry__transfer_forget_other_side(ferry_memory *m, unsigned slot);
 
 /*
- * The error of a memory whose last valid copy is gone: FERRY_ELOST. `just_found`: by what this
- * thread's latest error says.
+ * The error of a memory without a valid copy: FERRY_ELOST. `just_found`: with this thread's latest
+ * error as the cause.
  */
 int ferry__transfer_say_lost(const struct ferry__request *req, bool just_found);
 

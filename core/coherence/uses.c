@@ -251,7 +251,7 @@ void ferry__uses_supersede(struct ferry__uses *uses, const ferry_queue *q)
     while (uses && i < uses->count) {
         const struct ferry__use *use = &uses->at[i];
 
-        if (use->queue == q && use->program) /* it says itself what it does */
+        if (use->queue == q && use->program) /* the program notes its later work itself */
             i++;
         else if (use->write && use->event && !use->blameless)
             bury(uses, i);

@@ -20,7 +20,10 @@ int ferry__uses_reserve(struct ferry__uses **uses, unsigned extra);
  */
 void ferry__uses_add(struct ferry__uses *uses, ferry_event *event, ferry_queue *queue, bool write);
 
-/* Notes work that others wait for as for a writer, and whose failure is not this replica's. */
+/*
+ * Notes work that later accesses wait for like a writer, and whose failure is not attributed to
+ * this replica.
+ */
 void ferry__uses_add_blameless(struct ferry__uses *uses, ferry_event *event, ferry_queue *queue);
 
 /*
@@ -36,8 +39,8 @@ void ferry__uses_add_program(struct ferry__uses *uses, ferry_queue *queue, bool 
 void ferry__uses_end_program(struct ferry__uses *uses, const ferry_queue *queue);
 
 /*
- * Forgets uses whose work is done. Returns what a writer failed with, 0 if none did; failed ones
- * are forgotten too.
+ * Forgets finished uses, failed ones included. Returns the code of a failed writer, 0 if there is
+ * none.
  */
 int ferry__uses_settle(struct ferry__uses *uses);
 
@@ -54,7 +57,10 @@ void ferry__uses_supersede(struct ferry__uses *uses, const ferry_queue *q);
  */
 int ferry__uses_order(struct ferry__uses *uses, enum ferry__after after, ferry_queue *q);
 
-/* Blocks until all of them are done, by whatever means still work; cannot fail. */
+/*
+ * Blocks until all of them are done, by a synchronize if an event cannot be waited for; cannot
+ * fail.
+ */
 void ferry__uses_outlive(struct ferry__uses *uses);
 
 /* How many uses `ferry__uses_inherit` from those adds. */

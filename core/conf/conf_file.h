@@ -13,7 +13,7 @@
  */
 int ferry__conf_read(struct ferry__conf *conf, const char *path, bool must_exist);
 
-/* Adds what a file of that name with these bytes would say. */
+/* Adds the settings of a file of that name with these bytes. */
 int ferry__conf_parse(struct ferry__conf *conf, const char *path, const char *bytes, size_t size);
 
 /*

@@ -28,7 +28,7 @@ static struct watched *find(const struct ferry__plugin *plugin)
     return w;
 }
 
-/* The latest of those that have not ended: exit() goes through its handlers from the last on. */
+/* The latest that has not ended: exit() runs its handlers from the last to the first. */
 static void end_latest(void)
 {
     struct watched *w = atomic_load_explicit(&latest, memory_order_acquire);

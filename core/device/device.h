@@ -34,7 +34,7 @@ struct ferry_queue {
     void *handle;         /* the plugin's; NULL: the default queue */
     unsigned number;      /* in traces; 0: the default queue */
     atomic_uint refs;     /* the owner's, and one per pending use in a memory */
-    atomic_bool gone;     /* destroyed by its owner: nothing is pending on it any more */
+    atomic_bool gone;     /* destroyed by its owner: it has no pending work */
     pthread_mutex_t lock; /* serialises entries and sections, by one thread any number of times */
     _Atomic uint64_t submitted; /* how much work ferry has put there; not counted without events */
     pthread_mutex_t life; /* under which it is `gone`, so that it is not while it takes an event */
@@ -45,7 +45,7 @@ struct ferry_queue {
     ferry_event *section; /* the event that will end the open section */
     int section_failed;   /* the known failure of its work */
     uint64_t events;      /* how many there have been */
-    ferry_event *asked;   /* the latest, of one who asked whether there is work to do; or NULL */
+    ferry_event *asked;   /* the event of the latest query for pending work, or NULL */
     uint64_t asked_at;    /* how much work had been put there by then */
     ferry_event *oldest_stray,
         *newest_stray;           /* those that cover stray work, not known to be done */
@@ -99,7 +99,7 @@ struct ferry_device {
     atomic_uint refs;
     pthread_mutex_t open_lock;
     uint64_t sync_domain, host_alignment;
-    uint64_t offset_alignment; /* of what arithmetic gets, in bytes; at least 1 */
+    uint64_t offset_alignment; /* of operands of arithmetic, in bytes; at least 1 */
     uint64_t max_block;        /* bytes; UINT64_MAX: unknown */
     struct ferry_queue queue;  /* the default one */
     struct ferry__pool *pool;

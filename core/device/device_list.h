@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which devices there are: those that are alive, and those that are open, by their slots. Nothing
- * here is a reference. Its lock is held for a moment only, and over no call of a plugin.
+ * The lists of devices: the living ones, and the open ones by slot. They hold no references. Their
+ * lock is held briefly, and never during a call of a plugin.
  */
 #ifndef FERRY_CORE_DEVICE_LIST_H
 #define FERRY_CORE_DEVICE_LIST_H

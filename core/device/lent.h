@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Blocks of the pool for the work of one entry (host->scratch). They go from entry to entry of one
- * queue, whose work is in order, so that nothing has to be waited for between them.
+ * Blocks of the pool for the work of one entry (host->scratch). The entries of one queue reuse
+ * them: its work runs in order, so no wait is needed between them.
  */
 #ifndef FERRY_CORE_LENT_H
 #define FERRY_CORE_LENT_H
@@ -18,7 +18,7 @@ struct ferry__lent {
 /* Makes it the service of host->scratch. Any number of times. */
 void ferry__lent_offer(void);
 
-/* Gives the blocks of a queue back, whose work is done and which takes no more. */
+/* Frees the blocks of a queue whose work is done and which gets no more work. */
 void ferry__lent_end(ferry_queue *q);
 
 /* Frees the idle blocks of queues that no thread has reserved, and waits for their work. */

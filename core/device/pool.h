@@ -26,8 +26,8 @@ int ferry__pool_alloc(ferry_device *dev, enum ferry__pool_kind kind, ferry_queue
                       bool *zeroed, void **out);
 
 /*
- * A device block of `bytes` for an entry that runs on `q` now: without making room among what is in
- * use, since memories may be locked here.
+ * A device block of `bytes` for an entry that runs on `q` now: without evicting memory in use,
+ * since memories may be locked here.
  */
 int ferry__pool_scratch(ferry_device *dev, ferry_queue *q, uint64_t bytes, void **out);
 
@@ -63,8 +63,8 @@ void ferry__pool_set_lent(void (*trim)(ferry_device *dev));
 
 int ferry__pool_trim(struct ferry__pool *pool);
 /*
- * For work that the device has no memory for: evicts up to `bytes` of what is in use, and gives
- * what is cached back. With bytes > 0 no section may be held.
+ * For work that found no device memory: evicts up to `bytes` of memory in use, and frees cached
+ * blocks. With bytes > 0 no section may be open.
  */
 void ferry__pool_relieve(struct ferry__pool *pool, uint64_t bytes);
 int ferry__pool_set_budget(struct ferry__pool *pool, uint64_t bytes);

@@ -302,7 +302,7 @@ int ferry_queue_record(ferry_queue *q, ferry_event **out)
     if (err)
         return err;
     err = ferry__queue_mark(q, &e);
-    if (!err && !e) { /* nothing is ever pending: an event that is done */
+    if (!err && !e) { /* no work is ever pending: the event is complete */
         e = ferry__event_new(q);
         err = e ? 0 : FERRY_ENOMEM;
     }

@@ -96,8 +96,8 @@ int ferry__queue_unmap(ferry_queue *q, void *handle, const char *name);
 int ferry__queue_settle(ferry_device *dev, void *handle);
 
 /*
- * An event after the work so far, which has what failed of it to tell; *out is NULL where nothing
- * can be pending.
+ * An event after the work so far, which reports its failures; *out is NULL if no work can be
+ * pending.
  */
 int ferry__queue_mark(ferry_queue *q, ferry_event **out);
 

@@ -33,8 +33,8 @@ static bool is_parents(const ferry_queue *q)
 /* ---- stray work (the queue's lock is held) ---- */
 
 /*
- * The queue keeps an event for what it will say of stray work. The default queue's must not keep
- * their device open.
+ * The queue keeps an event for the failures of stray work. Events on the default queue must not
+ * keep their device open.
  */
 static void keep_stray(ferry_queue *q, ferry_event *e)
 {
@@ -220,7 +220,7 @@ int ferry__section_failed_since(ferry_queue *q, uint64_t then)
 {
     int failed;
 
-    if (is_parents(q)) /* and so is what it has to tell */
+    if (is_parents(q)) /* and so are its failures */
         return 0;
     ferry__queue_hold(q);
     failed = failed_since(q, then);

@@ -20,9 +20,9 @@
 int ferry__section_begin(ferry_queue *q);
 
 /*
- * Ends it. *out is an event that covers what was submitted in it and nothing else; NULL where
- * nothing can be pending. If it cannot be recorded, the work has been waited for, the event knows
- * how it ended, and the code is returned.
+ * Ends it. *out is an event that covers exactly the work submitted in it; NULL if no work can be
+ * pending. If it cannot be recorded, the work has been waited for, the event has its result, and
+ * the code is returned.
  */
 int ferry__section_end(ferry_queue *q, ferry_event **out);
 
@@ -68,7 +68,7 @@ int ferry__section_mark(ferry_queue *q, ferry_event **out);
  */
 bool ferry__section_answers(ferry_device *dev);
 
-/* Sees to it that the next event on the queue has nothing to tell of stray work. */
+/* Ensures that the next event on the queue reports no failure of stray work. */
 int ferry__section_fence(ferry_queue *q);
 
 /*

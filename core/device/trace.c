@@ -34,7 +34,7 @@ static const char *const reasons[] = {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The file is the parent's, and so is what its buffer holds. */
+/* The file belongs to the parent, and so does the buffer's content. */
 static void forked_in_child(void)
 {
     atomic_store(&in_file, false);

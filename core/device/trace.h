@@ -16,14 +16,14 @@ enum ferry__reason {
     FERRY__PREFETCH,
     FERRY__EVICT,   /* written back, to make room */
     FERRY__STAGING, /* through the host, on the way to another device */
-    FERRY__COMPUTE, /* to and from the host, for what a plugin does not offer */
+    FERRY__COMPUTE, /* to and from the host, for the fallback */
     FERRY__PROGRAM  /* the program asked for just that */
 };
 
 /* Opens the trace if FERRY_TRACE asks for one; called when a runtime is opened. */
 void ferry__trace_configure(void);
 
-/* Brings into the file what has happened so far; called when a runtime is closed. */
+/* Writes the events so far to the file; called when a runtime is closed. */
 void ferry__trace_flush(void);
 
 /*

@@ -26,7 +26,7 @@ void ferry__trace_put_time(uint64_t ns);
 void ferry__trace_begin(void);
 void ferry__trace_end(void);
 
-/* Writes what is buffered. */
+/* Writes the buffer. */
 void ferry__trace_file_flush(void);
 
 /* Ends the array and closes the file. */

@@ -45,7 +45,7 @@ static void write_pattern(const struct probe *p, unsigned char *to, unsigned cha
         to[i] = pattern((unsigned)i, salt);
 }
 
-/* Whether it is there; else `who` does not see it. */
+/* Whether the value arrived; else records the direction `who` as unseen. */
 static int check_pattern(struct probe *p, const unsigned char *at, unsigned char salt,
                          const char *who)
 {

@@ -65,10 +65,7 @@ static bool expand(struct walk *w, const char *text, char out[PATH_MAX])
     return snprintf(out, PATH_MAX, "%.*s%s", skip ? folder : 0, w->real, text + skip) < PATH_MAX;
 }
 
-/*
- * Whether the linker would put something in place of a word in it, besides an $ORIGIN that begins
- * it.
- */
+/* Whether the linker would substitute a word in it, besides an $ORIGIN at its beginning. */
 static bool has_words(const char *text)
 {
     return strchr(text + (text[0] == '$'), '$') != NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the dynamic linker will look for what a file needs, and who may put a library there.
+ * The folders and files that the dynamic linker uses for a file's needed libraries, and the users
+ * who may write them.
  */
 #ifndef FERRY_CORE_ELF_PATHS_H
 #define FERRY_CORE_ELF_PATHS_H

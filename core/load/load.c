@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Loading what a search has examined. */
+/* Loading a file that a search has examined. */
 
 static int refuse_replaced(struct ferry__refusal *refusal)
 {
@@ -18,8 +18,8 @@ static int refuse_replaced(struct ferry__refusal *refusal)
 }
 
 /*
- * Opens the file again and looks at it again: between the search and here anything may have become
- * of its path. A descriptor of what is to be loaded, or a negative code.
+ * Opens the file again and examines it again: its path may lead to another file since the search. A
+ * descriptor of the file to be loaded, or a negative code.
  */
 static int open_again(const struct ferry__candidate *candidate, struct ferry__examined *out,
                       struct ferry__refusal *refusal)
@@ -75,7 +75,10 @@ static void *load_open(const struct ferry__candidate *candidate, int fd,
     return library;
 }
 
-/* dlopen, and whether what it brought is what was examined. NULL, with the refusal filled in. */
+/*
+ * dlopen, and a comparison of the loaded note with the examined one. NULL, with the refusal filled
+ * in.
+ */
 static void *load_examined(const struct ferry__candidate *candidate, struct ferry__refusal *refusal)
 {
     const ferry_plugin_descriptor *loaded;

@@ -44,7 +44,7 @@ static const char *keep(struct ferry__search *search, const char *text)
     return kept->text;
 }
 
-/* Of what is only to be read: without memory the report loses a word, not the run. */
+/* For text of the report: if memory is short it is empty, and the search goes on. */
 static const char *keep_words(struct ferry__search *search, const char *text)
 {
     const char *kept = keep(search, text);
@@ -508,7 +508,7 @@ static int add_configured(struct ferry__search *search, const struct ferry__conf
     return err;
 }
 
-/* A section for which there is nothing gets its line too. */
+/* A section without a file gets its line too. */
 static int add_absent(struct ferry__search *search, const struct ferry__conf *conf)
 {
     const struct ferry__section *section;

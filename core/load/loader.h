@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Which plugins there are: the search, and the load report. Nothing here runs a line of a plugin
- * but ferry__loader_load.
- */
+/* The search for plugins, and the load report. Only ferry__loader_load runs a plugin's code. */
 #ifndef FERRY_CORE_LOADER_H
 #define FERRY_CORE_LOADER_H
 
@@ -43,7 +40,7 @@ struct ferry__search {
     struct ferry__self self;
     struct ferry__trust trust;
     struct ferry__permitted permitted;
-    bool secure; /* only what the configuration names is opened */
+    bool secure; /* only plugins that the configuration names are opened */
 };
 
 /*
@@ -70,10 +67,7 @@ int ferry__loader_add(struct ferry__search *search, const char *path, const char
  */
 struct ferry__candidate *ferry__loader_find(const struct ferry__search *search, const char *name);
 
-/*
- * Moves a candidate's line on; code 0: to that stage, with nothing against it. The strings are
- * copied.
- */
+/* Moves a candidate's line to that stage; code 0: without an objection. The strings are copied. */
 void ferry__loader_report(struct ferry__search *search, struct ferry__candidate *candidate,
                           const char *stage, int code, const char *reason, const char *hint);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The header and the note of a plugin's file, read without running a line of it. The file may hold
- * anything: nothing in it is believed before it was checked.
+ * The header and the note of a plugin's file, read without running its code. The file may hold
+ * anything: every value is checked before use.
  */
 #ifndef FERRY_CORE_NOTE_H
 #define FERRY_CORE_NOTE_H

@@ -206,7 +206,7 @@ static double asum_block(int n, const double *x, const double *same)
            ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-/* Adds up what `of` makes of each block of x and y; x alone is handed over twice. */
+/* Adds the results of `of` for each block of x and y; x alone is passed twice. */
 static int sum_blocks(ferry_dtype t, int64_t n, const void *x, const void *y,
                       double (*of)(int n, const double *x, const double *y), double *out)
 {

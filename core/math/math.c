@@ -300,7 +300,7 @@ static bool is_one_byte(const unsigned char *element, size_t size)
     return true;
 }
 
-/* A plugin is given what an integer can hold, and need not know how ferry rounds. */
+/* The plugin gets a value that the integer dtype can hold, and need not know how ferry rounds. */
 static double rounded(ferry_dtype dtype, double value)
 {
     return dtype >= FERRY_I8 ? ferry__round_even(value) : value;

@@ -90,7 +90,7 @@ static int bring(ferry_queue *q, const struct cell *c, ferry_dtype dtype)
     return err ? ferry__device_fail(q->device, "copy of a result", bytes, err) : 0;
 }
 
-/* Waits for it, and for what the program's own work before it has to tell. */
+/* Waits for it, and reports the failures of the program's own work before it. */
 static int await(ferry_queue *q, ferry_event *e)
 {
     int err = e ? ferry_event_synchronize(e) : 0;

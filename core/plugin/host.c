@@ -55,7 +55,7 @@ static const char *origin_of_option(const char *text)
     return NULL;
 }
 
-/* A plugin knows what is wrong with an option, ferry where it was set. */
+/* The plugin's message has the defect of an option; ferry adds where the option was set. */
 static int host_error(int code, const char *fmt, ...)
 {
     char text[512];
@@ -204,7 +204,7 @@ static bool find_top(char top[PATH_MAX])
     return home && home[0] == '/' && snprintf(top, PATH_MAX, "%s/.cache", home) < PATH_MAX;
 }
 
-/* Makes one more folder at the end of a path, and looks whose it is. */
+/* Creates one more folder at the end of a path, and checks its owner. */
 static int add_folder(char path[PATH_MAX], const char *name, char *why, size_t why_size)
 {
     size_t length = strlen(path);

@@ -19,7 +19,7 @@ struct ferry__settings {
     struct ferry__settings *former;
 };
 
-/* Copies what a section says (NULL: nothing). NULL without memory. */
+/* Copies a section's settings (NULL: none). NULL if memory is short. */
 struct ferry__settings *ferry__settings_create(const struct ferry__section *section);
 void ferry__settings_destroy(struct ferry__settings *settings);
 

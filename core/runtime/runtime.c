@@ -128,7 +128,7 @@ static void list(ferry_runtime *rt)
     pthread_mutex_unlock(&living.lock);
 }
 
-/* Whether nothing uses it any more. */
+/* Whether it has no users any more. */
 static bool drop(ferry_runtime *rt, bool closing)
 {
     ferry_runtime **at;

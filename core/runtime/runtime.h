@@ -56,7 +56,7 @@ int ferry__runtime_open_plugin(ferry_runtime *rt, struct ferry__candidate *candi
 /* The reason that the report has, as this thread's error; returns its code. */
 int ferry__runtime_refused(const struct ferry__candidate *candidate);
 
-/* FERRY_ENODEV: nothing has that name. */
+/* FERRY_ENODEV: there is no plugin or device of that name. */
 int ferry__runtime_unknown(const ferry_runtime *rt, const char *name);
 
 /*

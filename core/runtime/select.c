@@ -168,7 +168,7 @@ static void report_device(ferry_runtime *rt, struct ferry__candidate *candidate,
     ferry__runtime_unlock(rt);
 }
 
-/* Opens the plugin and the device, and nothing else. */
+/* Opens only this plugin and this device. */
 static int open_item(ferry_runtime *rt, const struct ferry__choice_item *item, ferry_device **out)
 {
     struct ferry__candidate *candidate = ferry__loader_find(rt->search, item->name);
