@@ -65,7 +65,7 @@ class SoftmaxWithLoss(Classes):
         x, label, kept, open_ = self.parts(bottoms, self.p.int('axis', 1))
         p = softmax(x, 1)
         own = p.map(lambda a: np.take_along_axis(a, label[:, None], 1)[:, 0])
-        terms = choose_kept(log(choose(own > FLT_MIN, own, FLT_MIN)), kept)
+        terms = choose_kept(log(choose(own < FLT_MIN, FLT_MIN, own)), kept)
         loss = -terms.sum() / self.divisor(kept)
         return [undecided(loss, open_), p.reshape(bottoms[0].shape)][: max(self.tops_wanted, 1)]
 

@@ -137,3 +137,12 @@ def test_sigmoid_far_below_0_is_not_0():
     net.set_input('x', [[-43.0, 0, np.nan]])
     net.forward()
     np.testing.assert_allclose(net.blobs['y'], [[np.exp(-43.0), 0.5, np.nan]])
+
+
+def test_a_softmax_loss_of_nan_is_nan():
+    labels = 'layer { name: "t" type: "Input" top: "t" input_param { shape { dim: 2 } } }\n'
+    net = net_of(
+        labels + 'layer { name: "l" type: "SoftmaxWithLoss" bottom: "x" bottom: "t" top: "l" }'
+    )
+    net.set_input('x', [[np.nan, 0, 1], [0, 1, 2]])
+    assert np.isnan(net.forward())
