@@ -102,7 +102,7 @@ class InfogainLoss(Classes):
         x, label, kept, open_ = self.parts(bottoms, self.p.int('axis', 1))
         p = softmax(x, 1)
         h = self.matrix(bottoms, x.shape[1])[label].map(lambda a: a.transpose(0, 2, 1))
-        terms = h * log(choose(p > LEAST, p, LEAST)) * kept[:, None].astype(float)
+        terms = h * log(choose(p < LEAST, LEAST, p)) * kept[:, None].astype(float)
         loss = -terms.sum() / self.divisor(kept)
         return [undecided(loss, open_), p.reshape(bottoms[0].shape)][: max(self.tops_wanted, 1)]
 
@@ -206,7 +206,7 @@ class MultinomialLogisticLoss(Loss):
         )
         index, open_ = self.indices(bottoms[1].reshape(-1), x.shape[1])
         own = x[np.arange(len(index)), index]
-        return x, index, choose(own > LEAST, own, LEAST), bool(open_.any())
+        return x, index, choose(own < LEAST, LEAST, own), bool(open_.any())
 
     def forward(self, bottoms):
         x, _, own, open_ = self.parts(bottoms)
