@@ -415,7 +415,7 @@ class Net:
                 key = other, self.at[other]
                 self.values[key] = top.reshape(self.values[key].shape)
         self.overwritten |= any(
-            earlier.moves and not earlier.in_place and any(b in names for b in earlier.bottoms)
+            earlier.moves and any(b in names for b in earlier.bottoms[earlier.in_place :])
             for earlier in self.done
         )
 

@@ -58,6 +58,17 @@ def test_a_blob_that_was_read_before_it_is_overwritten_is_told():
         assert net.overwritten == told
 
 
+def test_an_operand_of_a_layer_in_place_counts_as_read():
+    scale = layer('Scale', 'p" bottom: "y', 'p', 'scale_param { axis: 0 }')
+    net = net_of(layer('Split', 'x', 'y') + layer('Power', 'x', 'p') + scale)
+    net.forward()
+    assert not net.overwritten
+    split = layer('Power', 'x', 'p') + layer('Split', 'x', 'y') + layer('Split', 'y', 'z')
+    net = net_of(split + scale + layer('ReLU', 'z', 'z'))
+    net.forward()
+    assert net.overwritten
+
+
 def test_reshape_has_its_bottoms_diff():
     net = net_of(
         layer('Sigmoid', 'x', 'x')
